@@ -1,0 +1,57 @@
+// The folder-import table as lint rules: each layer may import only those before it in this list.
+// Writes biome.layers.json, which biome.json extends; `--check` fails when the file is out of date.
+import { readFileSync, writeFileSync } from "node:fs";
+
+const layers = [
+  "base",
+  "wire",
+  "lisp",
+  "ranking",
+  "tool.ts",
+  "config",
+  "store",
+  "trust",
+  "upstream",
+  "toolkits",
+  "registry",
+  "gateway",
+  "agents",
+  "workflow",
+  "server",
+  "admin",
+  "app.ts",
+  "index.ts",
+  "tui",
+  "cli",
+];
+
+const isFile = (layer) => layer.endsWith(".ts");
+const inside = (layer) => (isFile(layer) ? `src/${layer}` : `src/${layer}/**`);
+const imports = (layer) => (isFile(layer) ? [`./${layer}`, `../${layer}`, `../../${layer}`] : [`./${layer}/**`, `../${layer}/**`, `../../${layer}/**`]);
+
+const overrides = layers.map((layer, index) => ({
+  includes: [inside(layer)],
+  linter: {
+    rules: {
+      style: {
+        noRestrictedImports: {
+          level: "error",
+          options: {
+            patterns: [
+              { group: layers.slice(index + 1).flatMap(imports), message: `src/${layer} may import only what stands before it in scripts/layers.mjs.` },
+            ],
+          },
+        },
+      },
+    },
+  },
+}));
+
+const target = new URL("../biome.layers.json", import.meta.url);
+const text = `${JSON.stringify({ overrides: overrides.slice(0, -1) }, null, 2)}\n`;
+if (process.argv.includes("--check")) {
+  if (readFileSync(target, "utf8") !== text) {
+    console.error("biome.layers.json is out of date: run `npm run format`.");
+    process.exitCode = 1;
+  }
+} else writeFileSync(target, text);

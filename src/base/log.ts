@@ -1,0 +1,58 @@
+import { type Logger, pino } from "pino";
+
+/**
+ * Structured lines on stderr. Two things pino does not do for us: secrets are removed by value at the sink
+ * (path redaction misses most of them), and a stderr that nobody reads never blocks or grows: lines are dropped
+ * and counted once a mebibyte waits.
+ */
+export type Log = Logger;
+export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "silent";
+
+export interface LogSink {
+  write(text: string): unknown;
+  readonly writableLength?: number;
+}
+
+const queuedBytesMax = 1024 * 1024;
+const shortestSecret = 6;
+
+export interface LogOptions {
+  readonly level?: LogLevel;
+  readonly sink?: LogSink;
+  readonly secrets?: Secrets;
+}
+
+export function createLog({ level = "info", sink = process.stderr, secrets = new Secrets() }: LogOptions = {}): Log {
+  let dropped = 0;
+  const write = (line: string): void => {
+    if ((sink.writableLength ?? 0) > queuedBytesMax) {
+      dropped++;
+      return;
+    }
+    if (dropped > 0) {
+      sink.write(`{"level":"warn","msg":"${dropped} log lines dropped: nobody reads stderr"}\n`);
+      dropped = 0;
+    }
+    sink.write(secrets.scrub(line));
+  };
+  return pino({ level, base: null, formatters: { level: (label) => ({ level: label }) } }, { write });
+}
+
+/** Values that must never be written anywhere. */
+export class Secrets {
+  #forms = new Set<string>();
+
+  /** Values too short to be secrets are refused: hiding "1" would garble every line. */
+  add(value: string): void {
+    if (value.length < shortestSecret) return;
+    this.#forms.add(value);
+    this.#forms.add(JSON.stringify(value).slice(1, -1));
+    this.#forms.add(encodeURIComponent(value));
+  }
+
+  scrub(text: string): string {
+    let clean = text;
+    for (const form of this.#forms) if (clean.includes(form)) clean = clean.replaceAll(form, "***");
+    return clean;
+  }
+}

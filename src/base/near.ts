@@ -1,0 +1,28 @@
+/** The known names most like a mistyped one, best first. Cheap enough for an error path, bounded for hostile input. */
+export function findNear(wanted: string, known: Iterable<string>, countMax = 3): string[] {
+  const target = wanted.slice(0, 80).toLowerCase();
+  const scored: { name: string; distance: number }[] = [];
+  for (const name of known) {
+    const candidate = name.toLowerCase();
+    const distance = candidate.includes(target) || target.includes(candidate) ? 1 : editDistance(target, candidate.slice(0, 80));
+    if (distance <= Math.max(2, Math.floor(Math.max(target.length, candidate.length) / 2.5))) scored.push({ name, distance });
+  }
+  return scored
+    .sort((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1))
+    .slice(0, countMax)
+    .map(({ name }) => name);
+}
+
+/** Levenshtein distance in one row. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substituted = (row[j - 1] ?? 0) + (a.charCodeAt(i - 1) === b.charCodeAt(j - 1) ? 0 : 1);
+      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, substituted));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

@@ -1,0 +1,145 @@
+/**
+ * The narrow waist: what every source of tools looks like to the hall, and what a call carries.
+ * Shapes follow MCP; fields we do not know pass through untouched.
+ */
+import type { JsonObject } from "./base/json.ts";
+
+/** A tool as its toolkit defines it. Everything but `facts` is what clients see. */
+export interface Tool {
+  /** The toolkit's own name for it; the hall puts the prefix in front. */
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly inputSchema: JsonObject;
+  readonly outputSchema?: JsonObject;
+  readonly annotations?: JsonObject;
+  readonly _meta?: JsonObject;
+  /** What only the hall needs to know; never shown to a client. */
+  readonly facts?: ToolFacts;
+  readonly [field: string]: unknown;
+}
+
+export interface ToolFacts {
+  /** Deadline of one call. Default 30,000. */
+  readonly timeoutMs?: number;
+}
+
+/** One passage through the gateway. */
+export interface Call {
+  readonly id: string;
+  /** The name as the caller wrote it. */
+  readonly name: string;
+  readonly arguments: JsonObject;
+  readonly caller: Caller;
+  /** The call that made this one, for nested calls. */
+  readonly parent?: string;
+  /** Set by the resolve stage. */
+  readonly target?: Target;
+}
+
+export interface Target {
+  readonly toolkit: Toolkit;
+  readonly tool: Tool;
+  readonly fullName: string;
+}
+
+export interface Caller {
+  /** Which line the call came in on. */
+  readonly connection: string;
+  /** What the client says of itself: for logs, never for decisions. */
+  readonly client: string;
+}
+
+/** What a toolkit may use while it works. */
+export interface CallContext {
+  /** Aborts when the caller withdraws or the deadline passes. */
+  readonly signal: AbortSignal;
+  /** Milliseconds until the deadline; Infinity where there is none. */
+  readonly remainingMs: number;
+  /** Tells the caller how far the work is; must grow. */
+  progress(progress: Progress): void;
+  log(level: LogLevel, data: unknown, logger?: string): void;
+  /**
+   * Asks the client: its user, its model, its roots; all questions at once, answered under the same keys.
+   * Throws MISSING_CAPABILITY when the client cannot be asked. Time spent waiting does not count.
+   */
+  ask(questions: Questions): Promise<Readonly<Record<string, JsonObject>>>;
+}
+
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}
+
+export const logLevels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+export interface Question {
+  readonly method: "elicitation/create" | "sampling/createMessage" | "roots/list";
+  readonly params?: JsonObject;
+}
+export type Questions = Readonly<Record<string, Question>>;
+
+/** What a call gives back, in MCP's shape. */
+export interface Outcome {
+  readonly content: readonly JsonObject[];
+  readonly structuredContent?: unknown;
+  readonly isError?: boolean;
+  readonly _meta?: JsonObject;
+  readonly [field: string]: unknown;
+}
+
+export type Health =
+  | { readonly state: "available" }
+  | { readonly state: "degraded"; readonly reason: string }
+  | { readonly state: "unavailable"; readonly reason: string }
+  | { readonly state: "maintenance"; readonly reason: string };
+
+export type ListKind = "tools" | "resources" | "prompts";
+
+/** Anything that offers tools: an upstream, a built-in pack, a registration, the workflow. */
+export interface Toolkit {
+  readonly id: string;
+  /** What stands before the dot in full names; default the id, "" for none. */
+  readonly prefix?: string;
+  /** A failing list is reported and the toolkit skipped. */
+  list(): Promise<readonly Tool[]>;
+  /** Throws HallError; never returns a half result. */
+  call(tool: Tool, args: JsonObject, context: CallContext): Promise<Outcome>;
+  health(): Promise<Health>;
+  close(): Promise<void>;
+  readonly resources?: ResourceSource;
+  readonly prompts?: PromptSource;
+  complete?(reference: JsonObject, argument: JsonObject, context: CallContext, params: JsonObject): Promise<JsonObject>;
+  /** Calls back when one of its lists has changed. Returns the way to stop listening. */
+  onChange?(listener: (kind: ListKind) => void): () => void;
+}
+
+export interface ResourceSource {
+  list(): Promise<readonly Resource[]>;
+  templates(): Promise<readonly JsonObject[]>;
+  /** Throws NOT_FOUND. The result is MCP's, with `contents`. */
+  read(uri: string, context: CallContext): Promise<JsonObject>;
+  /** True when `read` may know this uri although `list` does not name it. */
+  covers?(uri: string): boolean;
+  /** Calls back when the resource changes. */
+  watch?(uri: string, listener: () => void): () => void;
+}
+
+export interface Resource {
+  readonly uri: string;
+  readonly name: string;
+  readonly [field: string]: unknown;
+}
+
+export interface PromptSource {
+  list(): Promise<readonly Prompt[]>;
+  get(name: string, args: Readonly<Record<string, string>>, context: CallContext): Promise<JsonObject>;
+}
+
+export interface Prompt {
+  readonly name: string;
+  readonly arguments?: readonly { readonly name: string; readonly required?: boolean }[];
+  readonly [field: string]: unknown;
+}

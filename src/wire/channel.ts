@@ -1,0 +1,31 @@
+import type { Id } from "./message.ts";
+
+/**
+ * A transport: frames in, frames out, one frame one message. It knows nothing of JSON-RPC.
+ * Implementations: stdio lines, an in-memory pair. All pass `test/contract/channel.test.ts`.
+ */
+export interface Channel {
+  /** Called once; frames that arrived earlier are delivered then. */
+  start(receiver: Receiver): void;
+  /** Queues a frame and returns. `about` is the request it belongs to, for transports with a stream per request. */
+  send(frame: string, about?: Id): void;
+  /** Bytes accepted by `send` and not yet taken by the peer. */
+  readonly queuedBytes: number;
+  /** Stops and restarts reading. */
+  pause(): void;
+  resume(): void;
+  /** Writes what is queued, then lets go. Idempotent. `now` drops the queue. */
+  close(options?: { readonly now?: boolean }): Promise<void>;
+}
+
+export interface Receiver {
+  frame(bytes: Buffer): void;
+  /** A message over the size limit was skipped. */
+  oversize(): void;
+  /** The queue is empty again. */
+  drained(): void;
+  /** The peer will send nothing more, but may still read. */
+  ended(): void;
+  /** Nothing can be sent any more. Called once, last. */
+  closed(): void;
+}

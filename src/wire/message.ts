@@ -1,0 +1,120 @@
+import { isUtf8 } from "node:buffer";
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { Limits } from "./limits.ts";
+import { findFault } from "./scan.ts";
+
+/** A string stays a string and a number a number: `"1"` and `1` are two requests. */
+export type Id = string | number;
+
+export interface Request {
+  readonly kind: "request";
+  readonly id: Id;
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+}
+export interface Notification {
+  readonly kind: "notification";
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+}
+/** What a peer says to a request of ours. `bad` when it cannot be read as either outcome. */
+export interface Answer {
+  readonly kind: "answer";
+  readonly id: Id;
+  readonly outcome: { readonly result: unknown } | { readonly error: RpcError } | { readonly bad: string };
+}
+/** Not a message. `id` is there when it could be read, so that the sender learns which one it was. */
+export interface Invalid {
+  readonly kind: "invalid";
+  readonly id: Id | undefined;
+  readonly code: "PARSE" | "INVALID_REQUEST";
+  readonly reason: string;
+}
+export type Message = Request | Notification | Answer | Invalid;
+
+export interface RpcError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+/** Methods that are notifications even when a sender writes `"id": null` on them. */
+export type IsNotification = (method: string) => boolean;
+
+/** Bytes to one message, or to the messages of a batch. Never throws. */
+export function parseFrame(bytes: Buffer, limits: Limits, isNotification: IsNotification): Message | readonly Message[] {
+  if (!isUtf8(bytes)) return invalid("PARSE", "not valid UTF-8");
+  const text = bytes.toString("utf8");
+  const fault = findFault(text, limits);
+  if (fault) return invalid("INVALID_REQUEST", fault);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return invalid("PARSE", "not valid JSON");
+  }
+  if (Array.isArray(value)) return value.map((item) => classify(item, isNotification));
+  return classify(value, isNotification);
+}
+
+function classify(value: unknown, isNotification: IsNotification): Message {
+  if (!isObject(value)) return invalid("INVALID_REQUEST", "a message is a JSON object");
+  const { id, method, params } = value;
+  const hasId = id !== undefined;
+  const readableId = isId(id) ? id : undefined;
+  if (value.jsonrpc !== "2.0") return invalid("INVALID_REQUEST", 'jsonrpc must be "2.0"', readableId);
+  if (method === undefined && ("result" in value || "error" in value)) return classifyAnswer(value, readableId);
+  if (typeof method !== "string" || method === "") return invalid("INVALID_REQUEST", "method must be a non-empty string", readableId);
+  if (params !== undefined && !isObject(params)) return invalid("INVALID_REQUEST", "params must be an object", readableId);
+  if (!hasId || (id === null && isNotification(method))) return { kind: "notification", method, params };
+  if (readableId === undefined) return invalid("INVALID_REQUEST", `id must be a whole number below 2^53 or a string of at most ${idBytesMax} bytes`);
+  return { kind: "request", id: readableId, method, params };
+}
+
+function classifyAnswer(value: JsonObject, id: Id | undefined): Message {
+  if (id === undefined) return invalid("INVALID_REQUEST", "an answer needs the id of its request");
+  const hasResult = "result" in value;
+  if (hasResult === "error" in value) return { kind: "answer", id, outcome: { bad: "both result and error" } };
+  if (hasResult) return { kind: "answer", id, outcome: { result: value.result } };
+  const { error } = value;
+  if (!isObject(error) || !Number.isInteger(error.code) || typeof error.message !== "string") {
+    return { kind: "answer", id, outcome: { bad: "error without code and message" } };
+  }
+  return { kind: "answer", id, outcome: { error: error as unknown as RpcError } };
+}
+
+function invalid(code: Invalid["code"], reason: string, id?: Id): Invalid {
+  return { kind: "invalid", id, code, reason };
+}
+
+const idBytesMax = 256;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
+const controlCharacter = /[\u0000-\u001f\u007f]/;
+
+export function isId(id: unknown): id is Id {
+  if (typeof id === "number") return Number.isSafeInteger(id);
+  return typeof id === "string" && Buffer.byteLength(id) <= idBytesMax && !controlCharacter.test(id);
+}
+
+/** How an answer without a readable id is written: older peers expect null, newer schemas forbid it. */
+export type UnreadableId = "null" | "omit";
+
+/** Throws where JSON.stringify does: cycles, bigints, a `toJSON` that throws. */
+export function resultFrame(id: Id, result: unknown): string {
+  const body = JSON.stringify(result);
+  if (body === undefined) throw new TypeError(`${typeof result} is not JSON`);
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${body}}`;
+}
+
+export function errorFrame(id: Id | undefined, error: RpcError, unreadableId: UnreadableId): string {
+  const idPart = id === undefined ? (unreadableId === "null" ? '"id":null,' : "") : `"id":${JSON.stringify(id)},`;
+  return `{"jsonrpc":"2.0",${idPart}"error":${JSON.stringify(error)}}`;
+}
+
+export function requestFrame(id: Id, method: string, params: unknown): string {
+  return JSON.stringify({ jsonrpc: "2.0", id, method, params });
+}
+
+export function notificationFrame(method: string, params: unknown): string {
+  return JSON.stringify({ jsonrpc: "2.0", method, params });
+}

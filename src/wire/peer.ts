@@ -1,0 +1,415 @@
+import { HallError } from "../base/errors.ts";
+import { Scope } from "../base/scope.ts";
+import type { Channel } from "./channel.ts";
+import type { Limits } from "./limits.ts";
+import {
+  type Answer,
+  errorFrame,
+  type Id,
+  type Invalid,
+  type IsNotification,
+  type Message,
+  type Notification,
+  notificationFrame,
+  parseFrame,
+  type Request,
+  type RpcError,
+  requestFrame,
+  resultFrame,
+  type UnreadableId,
+} from "./message.ts";
+
+/**
+ * One JSON-RPC peer on one channel, in both roles. Its promise: **every request gets exactly one answer**, or none
+ * when the peer withdrew it. There is one gate for that, `#settle`: whoever gets through it first (the handler, a
+ * cancel, the deadline, the shutdown) decides, and everybody later finds the request gone.
+ */
+export interface PeerOptions {
+  readonly limits: Limits;
+  /** Serves a request: returns the result, or throws. */
+  handle(request: Request, exchange: Exchange): unknown;
+  /** Receives notifications. Must not throw. */
+  notified(notification: Notification): void;
+  /** Says a failure the way this peer expects it: as an error, or as a result that carries it. */
+  explain(failure: unknown, request: Request | undefined): Reply;
+  /** Methods that are notifications even with `"id": null`. */
+  readonly isNotification?: IsNotification;
+  /** Tells the peer that we no longer wait for a request of ours. */
+  withdrawal?(id: Id, reason: string): { readonly method: string; readonly params: unknown };
+  /** No more input: the peer may still read answers. */
+  ended?(): void;
+  /** The line is gone. */
+  closed?(): void;
+}
+
+export type Reply = { readonly result: unknown } | { readonly error: RpcError };
+
+export interface AskOptions {
+  readonly scope?: Scope;
+  readonly timeoutMs?: number;
+  /** The peer's request that this one belongs to. */
+  readonly about?: Id;
+}
+
+export interface PeerCounts {
+  invalid: number;
+  /** Answers nobody waits for: unknown, late or repeated ids. */
+  strayAnswers: number;
+  withdrawn: number;
+}
+
+export class Peer {
+  readonly #channel: Channel;
+  readonly #options: PeerOptions;
+  readonly #limits: Limits;
+  readonly #inFlight = new Map<Id, Exchange>();
+  readonly #waiting = new Map<Id, (outcome: Answer["outcome"]) => void>();
+  readonly #idle: (() => void)[] = [];
+  #nextId = 0;
+  #sweep: NodeJS.Timeout | undefined;
+  #stalled: NodeJS.Timeout | undefined;
+  #refusal: HallError | undefined;
+  #isClosed = false;
+
+  readonly counts: PeerCounts = { invalid: 0, strayAnswers: 0, withdrawn: 0 };
+  /** How to address an answer to something unreadable; the server sets it once it knows the peer's era. */
+  unreadableId: UnreadableId = "null";
+  acceptsBatches = false;
+
+  constructor(channel: Channel, options: PeerOptions) {
+    this.#channel = channel;
+    this.#options = options;
+    this.#limits = options.limits;
+    channel.start({
+      frame: (bytes) => this.#receive(bytes),
+      oversize: () => this.#refuse(undefined, new HallError("INVALID_REQUEST", this.#tooLong())),
+      drained: () => this.#drained(),
+      ended: () => options.ended?.(),
+      closed: () => this.#lost(),
+    });
+  }
+
+  get inFlightCount(): number {
+    return this.#inFlight.size;
+  }
+
+  /** True while the peer does not take what we send: what may be left out should be. */
+  get isFull(): boolean {
+    return this.#channel.queuedBytes > this.#limits.writeQueueBytesMax;
+  }
+
+  notify(method: string, params: unknown, about?: Id): void {
+    this.#send(notificationFrame(method, params), about);
+  }
+
+  /** Sends a request of ours. Rejects with HallError; with the peer's own error as `cause` when it refused. */
+  request(method: string, params: unknown, { scope: parent, timeoutMs, about }: AskOptions = {}): Promise<unknown> {
+    if (this.#isClosed) return Promise.reject(connectionClosed());
+    const id = ++this.#nextId;
+    const scope = new Scope(parent, timeoutMs);
+    const answered = new Promise<unknown>((resolve, reject) => {
+      this.#waiting.set(id, (outcome) => {
+        if ("result" in outcome) resolve(outcome.result);
+        else if ("error" in outcome) reject(new HallError("EXECUTION", outcome.error.message, { cause: outcome.error }));
+        else reject(new HallError("BAD_ANSWER", `the answer to ${method} is malformed: ${outcome.bad}`));
+      });
+      this.#send(requestFrame(id, method, params), about);
+    });
+    return scope.race(answered).finally(() => {
+      scope.close();
+      if (!this.#waiting.delete(id) || !scope.cancelled) return;
+      const notice = this.#options.withdrawal?.(id, scope.cancelled.message);
+      if (notice) this.notify(notice.method, notice.params, about);
+    });
+  }
+
+  /**
+   * The peer withdraws a request: the handler is told to stop, and nothing is answered, or `answer` once.
+   * An id that is not in flight is ignored, as the protocol wants.
+   */
+  cancel(id: Id, reason: HallError, answer?: RpcError): void {
+    const exchange = this.#inFlight.get(id);
+    if (!exchange || !this.#settle(exchange)) return;
+    this.counts.withdrawn++;
+    exchange.reply(answer ? errorFrame(id, answer, this.unreadableId) : undefined);
+    exchange.scope.cancel(reason);
+  }
+
+  /** From now on requests are refused; resolves when the running ones have answered. */
+  drain(reason: HallError): Promise<void> {
+    this.#refusal ??= reason;
+    for (const exchange of this.#inFlight.values()) if (exchange.isStanding) exchange.scope.cancel(reason);
+    if (this.#inFlight.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Answers what still runs with an error, writes everything out, and closes. Idempotent. */
+  async close(reason: HallError = new HallError("UNAVAILABLE", "the hall is shutting down")): Promise<void> {
+    this.#refusal ??= reason;
+    for (const exchange of [...this.#inFlight.values()]) {
+      this.#fail(exchange, reason);
+      exchange.scope.cancel(reason);
+    }
+    await this.#channel.close();
+  }
+
+  #receive(bytes: Buffer): void {
+    if (bytes.length > this.#limits.messageBytesMax) {
+      this.#refuse(undefined, new HallError("INVALID_REQUEST", this.#tooLong()));
+      return;
+    }
+    const message = parseFrame(bytes, this.#limits, this.#options.isNotification ?? never);
+    if (Array.isArray(message)) this.#receiveBatch(message);
+    else this.#take(message as Message, undefined);
+  }
+
+  #receiveBatch(messages: readonly Message[]): void {
+    if (!this.acceptsBatches || messages.length === 0) {
+      const reason = messages.length === 0 ? "an empty batch" : "batches are part of protocol version 2025-03-26 only";
+      this.#refuse(undefined, new HallError("INVALID_REQUEST", reason));
+      return;
+    }
+    const expected = messages.filter((message) => message.kind === "request" || message.kind === "invalid").length;
+    const batch = new Batch(expected, (frame) => this.#send(frame));
+    for (const message of messages) this.#take(message, batch);
+  }
+
+  #take(message: Message, batch: Batch | undefined): void {
+    switch (message.kind) {
+      case "request":
+        this.#serve(message, batch);
+        return;
+      case "notification":
+        this.#options.notified(message);
+        return;
+      case "answer":
+        this.#answered(message);
+        return;
+      case "invalid":
+        this.counts.invalid++;
+        this.#refuseInvalid(message, batch);
+    }
+  }
+
+  #serve(request: Request, batch: Batch | undefined): void {
+    const refusal = this.#refusal ?? this.#overLimit(request);
+    if (refusal) {
+      this.#reply(batch, this.#explained(request, refusal), request.id);
+      return;
+    }
+    const exchange = new Exchange(this, request, batch, performance.now() + this.#limits.answerMsMax);
+    this.#inFlight.set(request.id, exchange);
+    this.#watchDeadlines();
+    let result: unknown;
+    try {
+      result = this.#options.handle(request, exchange);
+    } catch (error) {
+      this.#fail(exchange, error);
+      return;
+    }
+    if (result instanceof Promise) {
+      result.then(
+        (value) => this.#complete(exchange, value),
+        (error: unknown) => this.#fail(exchange, error),
+      );
+    } else this.#complete(exchange, result);
+  }
+
+  #overLimit(request: Request): HallError | undefined {
+    if (this.#inFlight.has(request.id)) return new HallError("INVALID_REQUEST", `a request with id ${JSON.stringify(request.id)} is still running`);
+    if (this.#inFlight.size >= this.#limits.inFlightMax) return new HallError("OVERLOADED", `${this.#limits.inFlightMax} requests are already running`);
+    return undefined;
+  }
+
+  #complete(exchange: Exchange, result: unknown): void {
+    if (!this.#settle(exchange)) return;
+    exchange.reply(this.#resultFrame(exchange.request, result));
+    exchange.scope.close();
+  }
+
+  #fail(exchange: Exchange, error: unknown): void {
+    if (!this.#settle(exchange)) return;
+    exchange.reply(this.#explained(exchange.request, error));
+    exchange.scope.close();
+  }
+
+  /** The gate: true for the first who comes, false for all after. */
+  #settle(exchange: Exchange): boolean {
+    const { id } = exchange.request;
+    if (this.#inFlight.get(id) !== exchange) return false;
+    this.#inFlight.delete(id);
+    if (this.#inFlight.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
+    return true;
+  }
+
+  #resultFrame(request: Request, result: unknown): string {
+    let frame: string;
+    try {
+      frame = resultFrame(request.id, result);
+    } catch (cause) {
+      return this.#explained(request, new HallError("SERIALIZATION", `the answer to ${request.method} cannot be written as JSON`, { cause }));
+    }
+    if (!isLonger(frame, this.#limits.messageBytesMax)) return frame;
+    return this.#explained(request, new HallError("TOO_LARGE", `the answer to ${request.method} is over ${this.#limits.messageBytesMax} bytes`));
+  }
+
+  /** A failure as a frame. Falls back to a plain error when the explanation itself cannot be sent. */
+  #explained(request: Request, failure: unknown): string {
+    const reply = this.#options.explain(failure, request);
+    try {
+      const frame = "result" in reply ? resultFrame(request.id, reply.result) : errorFrame(request.id, reply.error, this.unreadableId);
+      if (!isLonger(frame, this.#limits.messageBytesMax)) return frame;
+    } catch {
+      // Said below: the failure's own details are what cannot be serialised.
+    }
+    return errorFrame(request.id, { code: -32603, message: "the error could not be written as JSON" }, this.unreadableId);
+  }
+
+  #refuseInvalid(message: Invalid, batch: Batch | undefined): void {
+    this.#refuse(message.id, new HallError(message.code, message.reason), batch);
+  }
+
+  #refuse(id: Id | undefined, failure: HallError, batch?: Batch): void {
+    const reply = this.#options.explain(failure, undefined);
+    if ("error" in reply) this.#reply(batch, errorFrame(id, reply.error, this.unreadableId), id);
+  }
+
+  #reply(batch: Batch | undefined, frame: string, about: Id | undefined): void {
+    if (batch) batch.add(frame);
+    else this.#send(frame, about);
+  }
+
+  /** Called by an exchange when its request is answered or withdrawn (`undefined`). */
+  deliver(exchange: Exchange, frame: string | undefined): void {
+    if (exchange.batch) exchange.batch.add(frame);
+    else if (frame !== undefined) this.#send(frame, exchange.request.id);
+  }
+
+  #answered(answer: Answer): void {
+    const settle = this.#waiting.get(answer.id);
+    if (!settle) {
+      this.counts.strayAnswers++;
+      return;
+    }
+    this.#waiting.delete(answer.id);
+    settle(answer.outcome);
+  }
+
+  #send(frame: string, about?: Id): void {
+    if (this.#isClosed) return;
+    this.#channel.send(frame, about);
+    if (this.#stalled || !this.isFull) return;
+    // A slow reader is no longer read from; one that stays slow is cut, so that it cannot hold our memory.
+    this.#channel.pause();
+    this.#stalled = setTimeout(() => void this.#channel.close({ now: true }), this.#limits.stalledMsMax);
+  }
+
+  #drained(): void {
+    if (!this.#stalled || this.isFull) return;
+    clearTimeout(this.#stalled);
+    this.#stalled = undefined;
+    this.#channel.resume();
+  }
+
+  /** One coarse timer for all requests of the connection: the hot path only compares numbers once a second. */
+  #watchDeadlines(): void {
+    this.#sweep ??= setInterval(() => {
+      const now = performance.now();
+      for (const exchange of [...this.#inFlight.values()]) {
+        if (exchange.expiresAt > now) continue;
+        const reason = new HallError("TIMEOUT", `${exchange.request.method} did not answer in ${this.#limits.answerMsMax / 1000} s`);
+        this.#fail(exchange, reason);
+        exchange.scope.cancel(reason);
+      }
+      if (this.#inFlight.size > 0) return;
+      clearInterval(this.#sweep);
+      this.#sweep = undefined;
+    }, sweepMs);
+  }
+
+  #lost(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearTimeout(this.#stalled);
+    clearInterval(this.#sweep);
+    const reason = connectionClosed();
+    for (const exchange of [...this.#inFlight.values()]) {
+      this.#settle(exchange);
+      exchange.scope.cancel(reason);
+    }
+    for (const settle of [...this.#waiting.values()]) settle({ error: { code: -32603, message: reason.message } });
+    this.#waiting.clear();
+    this.#options.closed?.();
+  }
+
+  #tooLong(): string {
+    return `a message may have ${this.#limits.messageBytesMax} bytes`;
+  }
+}
+
+/** One request of the peer while it runs: how its handler learns of cancellation and talks back. */
+export class Exchange {
+  readonly request: Request;
+  readonly scope = new Scope();
+  readonly batch: Batch | undefined;
+  expiresAt: number;
+  readonly #peer: Peer;
+
+  constructor(peer: Peer, request: Request, batch: Batch | undefined, expiresAt: number) {
+    this.#peer = peer;
+    this.request = request;
+    this.batch = batch;
+    this.expiresAt = expiresAt;
+  }
+
+  /** A request that stays open until somebody ends it, such as a subscription. */
+  get isStanding(): boolean {
+    return this.expiresAt === Number.POSITIVE_INFINITY;
+  }
+
+  keepOpen(): void {
+    this.expiresAt = Number.POSITIVE_INFINITY;
+  }
+
+  notify(method: string, params: unknown): void {
+    this.#peer.notify(method, params, this.request.id);
+  }
+
+  ask(method: string, params: unknown, options: Omit<AskOptions, "about">): Promise<unknown> {
+    return this.#peer.request(method, params, { ...options, about: this.request.id });
+  }
+
+  reply(frame: string | undefined): void {
+    this.#peer.deliver(this, frame);
+  }
+}
+
+/** Collects the answers of a batch and sends them as one array; nothing at all when there are none. */
+class Batch {
+  #missing: number;
+  readonly #frames: string[] = [];
+  readonly #send: (frame: string) => void;
+
+  constructor(expected: number, send: (frame: string) => void) {
+    this.#missing = expected;
+    this.#send = send;
+  }
+
+  add(frame: string | undefined): void {
+    if (frame !== undefined) this.#frames.push(frame);
+    if (--this.#missing === 0 && this.#frames.length > 0) this.#send(`[${this.#frames.join(",")}]`);
+  }
+}
+
+const sweepMs = 1_000;
+const never = (): boolean => false;
+
+function connectionClosed(): HallError {
+  return new HallError("UNAVAILABLE", "the connection closed");
+}
+
+/** Bytes of a frame against a limit, counting them only when the characters leave it open. */
+function isLonger(frame: string, bytesMax: number): boolean {
+  if (frame.length * 3 <= bytesMax) return false;
+  return frame.length > bytesMax || Buffer.byteLength(frame) > bytesMax;
+}
