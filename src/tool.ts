@@ -3,6 +3,7 @@
  * Shapes follow MCP; fields we do not know pass through untouched.
  */
 import type { JsonObject } from "./base/json.ts";
+import type { Scope } from "./base/scope.ts";
 
 /** A tool as its toolkit defines it. Everything but `facts` is what clients see. */
 export interface Tool {
@@ -52,10 +53,8 @@ export interface Caller {
 
 /** What a toolkit may use while it works. */
 export interface CallContext {
-  /** Aborts when the caller withdraws or the deadline passes. */
-  readonly signal: AbortSignal;
-  /** Milliseconds until the deadline; Infinity where there is none. */
-  readonly remainingMs: number;
+  /** Cancelled when the caller withdraws or the deadline passes: `scope.signal`, `scope.remainingMs`. */
+  readonly scope: Scope;
   /** Tells the caller how far the work is; must grow. */
   progress(progress: Progress): void;
   log(level: LogLevel, data: unknown, logger?: string): void;

@@ -1,0 +1,20 @@
+import { HallError } from "../base/errors.ts";
+import type { Outcome } from "../tool.ts";
+import type { Validators } from "./schema.ts";
+import { getTarget, type Stage } from "./stage.ts";
+
+/** Refuses answers that are not what the tool promised, so that no client has to find out. */
+export const checkResult =
+  (validators: Validators): Stage =>
+  (next) =>
+  async (call, context) => {
+    const { tool, fullName } = getTarget(call);
+    const outcome: Outcome = await next(call, context);
+    if (!Array.isArray(outcome?.content)) throw new HallError("BAD_ANSWER", `${fullName} answered without content`);
+    if (!tool.outputSchema || outcome.isError) return outcome;
+    if (outcome.structuredContent === undefined) throw new HallError("BAD_ANSWER", `${fullName} promises structured content and sent none`);
+    const validator = validators.ready(tool.outputSchema) ?? (await validators.load(tool.outputSchema));
+    const errors = validator(outcome.structuredContent);
+    if (errors.length === 0) return outcome;
+    throw new HallError("BAD_ANSWER", `the answer of ${fullName} does not fit its own schema`, { details: { errors } });
+  };

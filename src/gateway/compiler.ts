@@ -1,0 +1,144 @@
+import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import formats from "ajv-formats";
+import { RE2JS } from "re2js";
+import { HallError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { FieldError, Validator } from "./schema.ts";
+
+/**
+ * Schemas to validators, with ajv. What ajv trusts and we do not: size and depth are bounded, `$ref` never leaves the
+ * schema, and every pattern runs on RE2, which has no exponential case (with the built-in engine 31 characters can
+ * block the process for minutes).
+ */
+export type Compile = (schema: JsonObject, warn: (message: string) => void) => Validator;
+
+const subschemasMax = 2_000;
+const depthMax = 64;
+const errorsMax = 10;
+
+// ajv keys its pattern cache by `toString()`: without it every pattern would share one entry and accept everything.
+const regExp = Object.assign(
+  (pattern: string) => {
+    const expression = RE2JS.compile(pattern);
+    return { test: (text: string) => expression.matcher(text).find(), toString: () => `/${pattern}/` };
+  },
+  { code: "re2" },
+);
+const isRunnable = (pattern: string): boolean => {
+  try {
+    RE2JS.compile(pattern);
+    return true;
+  } catch {
+    // RE2 has no look-around and no back-references.
+    return false;
+  }
+};
+const options = {
+  strict: false,
+  useDefaults: true,
+  // `toString` and `__proto__` are ordinary names here.
+  ownProperties: true,
+  multipleOfPrecision: 9,
+  // Otherwise two tools with the same `$id` would collide.
+  addUsedSchema: false,
+  logger: false,
+  code: { regExp },
+} as const;
+const dialects = { newest: Ajv2020, draft07: Ajv };
+const create = (dialect: keyof typeof dialects, allErrors: boolean) => formats.default(new dialects[dialect]({ ...options, allErrors }));
+const first = { newest: create("newest", false), draft07: create("draft07", false) };
+// Finds every wrong field, so that a model mends them in one go; made when something is wrong for the first time.
+const every: Partial<typeof first> = {};
+
+export const compile: Compile = (schema, warn) => {
+  const safe = copySchema(schema, { isRunnable, warn });
+  const dialect = String(schema.$schema ?? "").includes("draft-07") ? "draft07" : "newest";
+  const validate = compileWith(first[dialect], safe);
+  let validateEvery: ValidateFunction | undefined;
+  return (value) => {
+    if (validate(value)) return noErrors;
+    if (!isSmall(value)) return readErrors(validate.errors ?? []);
+    every[dialect] ??= create(dialect, true);
+    validateEvery ??= compileWith(every[dialect], safe);
+    validateEvery(value);
+    return readErrors(validateEvery.errors ?? validate.errors ?? []);
+  };
+};
+
+function compileWith(ajv: Pick<Ajv, "compile" | "removeSchema">, schema: JsonObject): ValidateFunction {
+  try {
+    return ajv.compile(schema);
+  } catch (cause) {
+    throw new HallError("EXECUTION", `the tool's schema cannot be used: ${cause instanceof Error ? cause.message : cause}`, { cause });
+  } finally {
+    ajv.removeSchema(schema);
+  }
+}
+
+/** Listing every error of a huge value would cost more memory than the value. */
+function isSmall(value: unknown): boolean {
+  let budget = 2_000;
+  const visit = (part: unknown): boolean => {
+    if (--budget < 0) return false;
+    return typeof part !== "object" || part === null || Object.values(part).every(visit);
+  };
+  return visit(value);
+}
+
+const noErrors: readonly FieldError[] = [];
+
+function readErrors(errors: readonly ErrorObject[]): FieldError[] {
+  return errors.slice(0, errorsMax).map(({ instancePath, keyword, params, message }) => ({
+    path:
+      keyword === "required"
+        ? `${instancePath}/${params.missingProperty}`
+        : keyword === "additionalProperties"
+          ? `${instancePath}/${params.additionalProperty}`
+          : instancePath,
+    message: describeError(keyword, params, message),
+  }));
+}
+
+function describeError(keyword: string, params: Record<string, unknown>, message: string | undefined): string {
+  switch (keyword) {
+    case "required":
+      return "is required";
+    case "additionalProperties":
+      return "is not a known field";
+    case "enum":
+      return `must be one of ${JSON.stringify(params.allowedValues)}`;
+    default:
+      return message ?? `fails "${keyword}"`;
+  }
+}
+
+interface CopyOptions {
+  isRunnable(pattern: string): boolean;
+  warn(message: string): void;
+}
+
+/** A bounded copy without `$schema` and without patterns RE2 cannot run; those stay for the tool itself to check. */
+function copySchema(schema: JsonObject, { isRunnable, warn }: CopyOptions): JsonObject {
+  let subschemas = 0;
+  function copy(value: unknown, depth: number): unknown {
+    if (depth > depthMax) throw new HallError("EXECUTION", `the tool's schema is nested deeper than ${depthMax} levels`);
+    if (Array.isArray(value)) return value.map((item) => copy(item, depth + 1));
+    if (!isObject(value)) return value;
+    if (++subschemas > subschemasMax) throw new HallError("EXECUTION", `the tool's schema has more than ${subschemasMax} parts`);
+    const fields = Object.entries(value).filter(([key, field]) => !isUnsafe(key, field));
+    const isOpened = fields.length < Object.keys(value).length && "patternProperties" in value && !fields.some(([key]) => key === "patternProperties");
+    return Object.fromEntries(fields.filter(([key]) => !(isOpened && closers.has(key))).map(([key, field]) => [key, copy(field, depth + 1)]));
+  }
+  function isUnsafe(key: string, field: unknown): boolean {
+    const patterns = key === "pattern" && typeof field === "string" ? [field] : key === "patternProperties" && isObject(field) ? Object.keys(field) : [];
+    const refused = patterns.find((pattern) => !isRunnable(pattern));
+    if (refused !== undefined) warn(`the pattern ${JSON.stringify(refused.slice(0, 200))} needs more than RE2 offers and is left to the tool to check`);
+    return refused !== undefined;
+  }
+  const { $schema: _dialect, ...rest } = copy(schema, 0) as Record<string, unknown>;
+  return rest;
+}
+
+/** Where a pattern for property names had to go, these would refuse what it allowed. */
+const closers = new Set(["additionalProperties", "unevaluatedProperties"]);

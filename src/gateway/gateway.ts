@@ -1,0 +1,45 @@
+import type { Registry } from "../registry/registry.ts";
+import { checkResult } from "./check-result.ts";
+import { withDeadline } from "./deadline.ts";
+import { type CallRecords, recordCalls } from "./record.ts";
+import { createValidators } from "./schema.ts";
+import { getTarget, type Next, type Stage } from "./stage.ts";
+import { validateArguments } from "./validate.ts";
+
+export interface Gateway {
+  /** The one way to run a tool. Throws HallError. */
+  call: Next;
+}
+
+export interface GatewayOptions {
+  readonly registry: Registry;
+  readonly records: CallRecords;
+  /** Deadline of tools that set none. Default 30,000. */
+  readonly timeoutMs?: number;
+  /** Hears of schemas we cannot check in full. */
+  warn(message: string): void;
+}
+
+export function createGateway({ registry, records, timeoutMs = 30_000, warn }: GatewayOptions): Gateway {
+  const validators = createValidators({ warn });
+  // The order every call takes, outermost first.
+  const stages: readonly Stage[] = [
+    recordCalls(records),
+    resolveName(registry),
+    validateArguments(validators),
+    withDeadline(timeoutMs),
+    checkResult(validators),
+  ];
+  return { call: stages.reduceRight<Next>((next, stage) => stage(next), runTool) };
+}
+
+const resolveName =
+  (registry: Registry): Stage =>
+  (next) =>
+  async (call, context) =>
+    next({ ...call, target: registry.getTool(call.name) }, context);
+
+const runTool: Next = (call, context) => {
+  const { toolkit, tool } = getTarget(call);
+  return toolkit.call(tool, call.arguments, context);
+};

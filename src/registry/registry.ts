@@ -1,0 +1,151 @@
+import { HallError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { Log } from "../base/log.ts";
+import { findNear } from "../base/near.ts";
+import type { ListKind, Prompt, Resource, Target, Toolkit } from "../tool.ts";
+import { createNameIndex, joinName, type NameIndex } from "./names.ts";
+
+/** All toolkits, what they offer right now, and how names resolve. Lists are kept, sorted and answered at once. */
+export interface Registry {
+  /** Lists the toolkit and adds it. A list that fails is logged and kept as its problem; the toolkit stays. */
+  add(toolkit: Toolkit): Promise<void>;
+  tools(): readonly Target[];
+  findTool(name: string): Target | undefined;
+  /** Throws NOT_FOUND. */
+  getTool(name: string): Target;
+  resources(): readonly Resource[];
+  resourceTemplates(): readonly JsonObject[];
+  /** The toolkit that serves a uri. Throws NOT_FOUND. */
+  getResourceOwner(uri: string): Toolkit;
+  findTemplateOwner(uriTemplate: string): Toolkit | undefined;
+  prompts(): readonly PromptTarget[];
+  /** Throws NOT_FOUND. */
+  getPrompt(name: string): PromptTarget;
+  toolkits(): readonly Toolkit[];
+  onChange(listener: (kind: ListKind) => void): () => void;
+  close(): Promise<void>;
+}
+
+export interface PromptTarget {
+  readonly toolkit: Toolkit;
+  readonly prompt: Prompt;
+  readonly fullName: string;
+}
+
+/** One toolkit and the last lists it gave. */
+interface Shelf {
+  readonly toolkit: Toolkit;
+  readonly leave: (() => void) | undefined;
+  tools: readonly Target[];
+  resources: readonly Resource[];
+  templates: readonly JsonObject[];
+  prompts: readonly PromptTarget[];
+}
+
+export function createRegistry({ log }: { readonly log: Log }): Registry {
+  const shelves = new Map<string, Shelf>();
+  const listeners = new Set<(kind: ListKind) => void>();
+  let tools: readonly Target[] = [];
+  let names: NameIndex = createNameIndex([]);
+
+  async function refresh(shelf: Shelf, kind: ListKind): Promise<void> {
+    try {
+      await readers[kind](shelf);
+    } catch (error) {
+      log.warn({ toolkit: shelf.toolkit.id, kind, err: error }, "listing failed; what was known stays");
+    }
+    if (kind === "tools") {
+      tools = [...shelves.values()].flatMap((each) => each.tools).sort(byName);
+      names = createNameIndex(tools);
+    }
+    for (const listener of listeners) listener(kind);
+  }
+
+  function all<K extends "resources" | "templates" | "prompts">(kind: K): Shelf[K][number][] {
+    return [...shelves.values()].flatMap((shelf) => [...shelf[kind]] as Shelf[K][number][]);
+  }
+
+  return {
+    async add(toolkit) {
+      if (shelves.has(toolkit.id)) throw new HallError("CONFLICT", `there is already a toolkit "${toolkit.id}"`);
+      const leave = toolkit.onChange?.((kind) => void refresh(shelf, kind));
+      const shelf: Shelf = { toolkit, leave, tools: [], resources: [], templates: [], prompts: [] };
+      shelves.set(toolkit.id, shelf);
+      await Promise.all([
+        refresh(shelf, "tools"),
+        ...(toolkit.resources ? [refresh(shelf, "resources")] : []),
+        ...(toolkit.prompts ? [refresh(shelf, "prompts")] : []),
+      ]);
+    },
+    tools: () => tools,
+    findTool: (name) => names.find(name),
+    getTool: (name) => names.get(name),
+    resources: () => all("resources").sort((a, b) => compare(a.uri, b.uri)),
+    resourceTemplates: () => all("templates").sort((a, b) => compare(String(a.uriTemplate), String(b.uriTemplate))),
+    getResourceOwner(uri) {
+      for (const { toolkit, resources } of shelves.values()) {
+        if (resources.some((resource) => resource.uri === uri) || toolkit.resources?.covers?.(uri)) return toolkit;
+      }
+      const near = findNear(
+        uri,
+        all("resources").map((resource) => resource.uri),
+      );
+      throw new HallError("NOT_FOUND", `Resource not found: ${uri.slice(0, 200)}`, { details: { uri: uri.slice(0, 2_000), near } });
+    },
+    findTemplateOwner: (uriTemplate) =>
+      [...shelves.values()].find((shelf) => shelf.templates.some((template) => template.uriTemplate === uriTemplate))?.toolkit,
+    prompts: () => all("prompts").sort(byName),
+    getPrompt(name) {
+      const known = all("prompts");
+      const found = known.find((target) => target.fullName === name) ?? onlyOne(known.filter(({ prompt }) => prompt.name === name));
+      if (found) return found;
+      const near = findNear(
+        name,
+        known.map(({ fullName }) => fullName),
+      );
+      throw new HallError("NOT_FOUND", `Unknown prompt: ${name.slice(0, 100)}`, { details: { near } });
+    },
+    toolkits: () => [...shelves.values()].map(({ toolkit }) => toolkit),
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async close() {
+      listeners.clear();
+      for (const { toolkit, leave } of [...shelves.values()].reverse()) {
+        leave?.();
+        await toolkit.close();
+      }
+    },
+  };
+}
+
+const readers: Record<ListKind, (shelf: Shelf) => Promise<void>> = {
+  async tools(shelf) {
+    const { toolkit } = shelf;
+    const prefix = toolkit.prefix ?? toolkit.id;
+    shelf.tools = (await toolkit.list()).map((tool) => ({ toolkit, tool, fullName: joinName(prefix, tool.name) }));
+  },
+  async resources(shelf) {
+    const source = shelf.toolkit.resources;
+    if (source) [shelf.resources, shelf.templates] = await Promise.all([source.list(), source.templates()]);
+  },
+  async prompts(shelf) {
+    const { toolkit } = shelf;
+    const prefix = toolkit.prefix ?? toolkit.id;
+    shelf.prompts = ((await toolkit.prompts?.list()) ?? []).map((prompt) => ({ toolkit, prompt, fullName: joinName(prefix, prompt.name) }));
+  },
+};
+
+// By code unit, not by locale: the same order on every machine.
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function byName(a: { readonly fullName: string }, b: { readonly fullName: string }): number {
+  return compare(a.fullName, b.fullName);
+}
+
+function onlyOne<T>(found: readonly T[]): T | undefined {
+  return found.length === 1 ? found[0] : undefined;
+}

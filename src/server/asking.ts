@@ -1,0 +1,166 @@
+import { createHash, randomUUID } from "node:crypto";
+import { HallError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import { Scope } from "../base/scope.ts";
+import type { Question, Questions } from "../tool.ts";
+import type { Seal } from "./seal.ts";
+import type { Visit } from "./visit.ts";
+
+/**
+ * Questions to the client while a request runs: its user (elicitation), its model (sampling), its roots.
+ *
+ * Legacy: a request of ours, answered on the same line. Modern: the client's request is answered with
+ * `input_required`, and the client sends it again with the answers. The work is not run again for that: it waits,
+ * and the second request resumes it, so nothing a tool did before it asked happens twice.
+ */
+export type Answers = Readonly<Record<string, JsonObject>>;
+export type Ask = (questions: Questions) => Promise<Answers>;
+/** Work that may ask. Its scope outlives the request that started it. */
+export type Work = (ask: Ask, scope: Scope) => Promise<unknown>;
+
+/** How long an answer may take, and how long a waiting run is kept for it. */
+const answerMsMax = 300_000;
+const waitingRunsMax = 1_000;
+
+export async function askLegacy(questions: Questions, visit: Visit): Promise<Answers> {
+  requireCapabilities(questions, visit);
+  const answers = Object.entries(questions).map(async ([key, { method, params }]) => {
+    const answer = await visit.exchange.ask(method, params, { scope: visit.exchange.scope, timeoutMs: answerMsMax });
+    if (!isObject(answer)) throw new HallError("BAD_ANSWER", `the client's answer to ${method} is not an object`);
+    return [key, answer] as const;
+  });
+  return Object.fromEntries(await Promise.all(answers));
+}
+
+export interface Asking {
+  /** Runs work for a modern request, or resumes the run that its `requestState` names. */
+  run(params: JsonObject, visit: Visit, work: Work): Promise<unknown>;
+}
+
+export function createAsking(seal: Seal): Asking {
+  const waiting = new Map<string, Run>();
+
+  async function step(run: Run, params: JsonObject, visit: Visit): Promise<unknown> {
+    const leave = visit.exchange.scope.onCancel((reason) => run.scope.cancel(reason));
+    try {
+      const turn = await run.turn;
+      if (turn.kind === "done") return turn.result;
+      return suspend(run, turn.questions, bindingOf(params, visit));
+    } finally {
+      leave();
+    }
+  }
+
+  function suspend(run: Run, questions: Questions, binding: string): JsonObject {
+    if (waiting.size >= waitingRunsMax) throw new HallError("OVERLOADED", `${waitingRunsMax} runs already wait for an answer`);
+    const handle = randomUUID();
+    waiting.set(handle, run);
+    const expiry = setTimeout(() => run.scope.cancel(new HallError("TIMEOUT", "nobody answered the question")), answerMsMax);
+    expiry.unref();
+    run.scope.onCancel(() => waiting.delete(handle));
+    run.forget = () => {
+      clearTimeout(expiry);
+      waiting.delete(handle);
+    };
+    return { resultType: "input_required", inputRequests: questions, requestState: seal.close(handle, binding) };
+  }
+
+  return {
+    async run(params, visit, work) {
+      const responses = readResponses(params.inputResponses);
+      if (params.requestState === undefined) return step(new Run(work, responses, visit), params, visit);
+      const handle = seal.open(params.requestState, bindingOf(params, visit));
+      const run = handle === undefined ? undefined : waiting.get(handle);
+      if (!run) throw new HallError("INVALID_PARAMS", "requestState is unknown, used or expired", { hint: "Send the request again without it." });
+      run.forget();
+      run.resume(responses, visit);
+      return step(run, params, visit);
+    },
+  };
+}
+
+type Turn = { readonly kind: "done"; readonly result: unknown } | { readonly kind: "asks"; readonly questions: Questions };
+
+/** One run of work that may be waiting for answers. A turn ends with the result, or with questions. */
+class Run {
+  readonly scope = new Scope();
+  turn: Promise<Turn>;
+  forget: () => void = () => {};
+  #endTurn: (turn: Turn) => void = () => {};
+  #failTurn: (error: unknown) => void = () => {};
+  #visit: Visit;
+  readonly #responses: Record<string, JsonObject>;
+  readonly #open = new Map<string, { readonly question: Question; resolve(): void }>();
+
+  constructor(work: Work, responses: Answers, visit: Visit) {
+    this.#responses = { ...responses };
+    this.#visit = visit;
+    this.turn = this.#newTurn();
+    work((questions) => this.#ask(questions), this.scope).then(
+      (result) => this.#endTurn({ kind: "done", result }),
+      (error: unknown) => this.#failTurn(error),
+    );
+  }
+
+  resume(responses: Answers, visit: Visit): void {
+    this.#visit = visit;
+    this.turn = this.#newTurn();
+    Object.assign(this.#responses, responses);
+    for (const [key, { resolve }] of this.#open) {
+      if (!(key in this.#responses)) continue;
+      this.#open.delete(key);
+      resolve();
+    }
+    // Some answers are still missing: ask for those again.
+    if (this.#open.size > 0) this.#endTurn({ kind: "asks", questions: this.#openQuestions() });
+  }
+
+  async #ask(questions: Questions): Promise<Answers> {
+    requireCapabilities(questions, this.#visit);
+    const missing = Object.entries(questions).filter(([key]) => !(key in this.#responses));
+    const answered = missing.map(([key, question]) => new Promise<void>((resolve) => this.#open.set(key, { question, resolve })));
+    if (missing.length > 0) this.#endTurn({ kind: "asks", questions: this.#openQuestions() });
+    await this.scope.race(Promise.all(answered));
+    const answers = Object.keys(questions).map((key) => [key, this.#responses[key] ?? {}] as const);
+    // The same key may be asked again later, about something else.
+    for (const key of Object.keys(questions)) delete this.#responses[key];
+    return Object.fromEntries(answers);
+  }
+
+  #openQuestions(): Questions {
+    return Object.fromEntries([...this.#open].map(([key, { question }]) => [key, { method: question.method, params: question.params ?? {} }]));
+  }
+
+  #newTurn(): Promise<Turn> {
+    return new Promise((resolve, reject) => {
+      this.#endTurn = resolve;
+      this.#failTurn = reject;
+    });
+  }
+}
+
+/** A state handed out for one request cannot be used for another: method, name, arguments and caller are part of it. */
+function bindingOf(params: JsonObject, visit: Visit): string {
+  const { name, uri, arguments: args } = params;
+  const subject = JSON.stringify([visit.exchange.request.method, name, uri, args ?? null]);
+  return createHash("sha256").update(subject).digest("base64url");
+}
+
+function readResponses(responses: unknown): Answers {
+  if (responses === undefined) return {};
+  if (!isObject(responses) || !Object.values(responses).every(isObject)) throw new HallError("INVALID_PARAMS", "inputResponses must map keys to results");
+  return responses as Answers;
+}
+
+const capabilityFor = { "elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots" } as const satisfies Record<
+  Question["method"],
+  string
+>;
+
+function requireCapabilities(questions: Questions, visit: Visit): void {
+  const missing = [...new Set(Object.values(questions).map(({ method }) => capabilityFor[method]))].filter((name) => !isObject(visit.capabilities[name]));
+  if (missing.length === 0) return;
+  throw new HallError("MISSING_CAPABILITY", `this needs a client that can be asked (${missing.join(", ")})`, {
+    details: { requiredCapabilities: Object.fromEntries(missing.map((name) => [name, {}])) },
+  });
+}

@@ -1,0 +1,224 @@
+import { HallError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { ListKind, LogLevel } from "../tool.ts";
+import type { Channel } from "../wire/channel.ts";
+import { isId, type Notification, type Request } from "../wire/message.ts";
+import { type Exchange, Peer, type Reply } from "../wire/peer.ts";
+import { explainFailure } from "./edge.ts";
+import { cachedMs, discover, type Handler, methods, readString } from "./methods.ts";
+import type { ServerParts } from "./server.ts";
+import { listen, watchResource } from "./subscriptions.ts";
+import { isLegacyVersion, metaKeys, newestLegacy, type Version } from "./versions.ts";
+import { type Envelope, nameOf, readEnvelope, readLogLevel, type Visit } from "./visit.ts";
+
+/** Where a legacy client is in its handshake. Modern requests do not look at it. */
+type State =
+  | { readonly kind: "new" }
+  | { readonly kind: "greeted" | "ready"; readonly version: Version; readonly capabilities: JsonObject; readonly client: string }
+  | { readonly kind: "leaving" };
+
+/** One client's line. Both eras are served side by side, judged request by request. */
+export class Connection {
+  readonly id: string;
+  readonly #parts: ServerParts;
+  readonly #peer: Peer;
+  readonly #progressTokens = new Set<string | number>();
+  readonly #watched = new Map<string, () => void>();
+  readonly #leave: () => void;
+  #state: State = { kind: "new" };
+  #logLevel: LogLevel = "info";
+  #ended: (() => void) | undefined;
+
+  /** Resolves when the line is closed, by either side. */
+  readonly closed: Promise<void>;
+
+  constructor(channel: Channel, parts: ServerParts, gone: () => void) {
+    this.id = parts.connectionId();
+    this.#parts = parts;
+    this.#leave = parts.onChange((kind) => this.#listChanged(kind));
+    let resolveClosed = (): void => {};
+    this.closed = new Promise((resolve) => {
+      resolveClosed = resolve;
+    });
+    this.#peer = new Peer(channel, {
+      limits: parts.limits,
+      isNotification: (method) => method.startsWith("notifications/") || method.startsWith("$/") || method === "exit",
+      handle: (request, exchange) => this.#handle(request, exchange),
+      notified: (notification) => this.#notified(notification),
+      explain: (failure, request) => this.#explain(failure, request),
+      withdrawal: (requestId, reason) => ({ method: "notifications/cancelled", params: { requestId, reason } }),
+      ended: () => void this.#finish(),
+      closed: () => {
+        this.#leave();
+        for (const stop of this.#watched.values()) stop();
+        this.#ended?.();
+        gone();
+        resolveClosed();
+      },
+    });
+  }
+
+  /** Lets running requests end for up to `drainMs`, answers the rest with an error, and closes. */
+  async close(drainMs: number): Promise<void> {
+    const reason = new HallError("UNAVAILABLE", "the hall is shutting down");
+    let timer: NodeJS.Timeout | undefined;
+    const timeUp = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, drainMs);
+      this.#ended = resolve;
+    });
+    await Promise.race([this.#peer.drain(reason), timeUp]);
+    clearTimeout(timer);
+    await this.#peer.close(reason);
+  }
+
+  /** No more input: what runs is finished and answered, then the line closes. Each request has its own deadline. */
+  async #finish(): Promise<void> {
+    await this.#peer.drain(new HallError("UNAVAILABLE", "the client closed its end"));
+    await this.#peer.close();
+  }
+
+  #handle(request: Request, exchange: Exchange): unknown {
+    const params = request.params ?? {};
+    const envelope = readEnvelope(params);
+    if (envelope) return this.#handleModern(request.method, params, envelope, exchange);
+    return this.#handleLegacy(request.method, params, exchange);
+  }
+
+  #handleModern(method: string, params: JsonObject, envelope: Envelope, exchange: Exchange): unknown {
+    if (this.#state.kind === "new") this.#peer.unreadableId = "omit";
+    const handler = Object.hasOwn(modernMethods, method) ? modernMethods[method] : undefined;
+    if (!handler) throw unknownMethod(method);
+    const visit: Visit = { era: "modern", ...envelope, exchange, ...this.#own() };
+    const result = handler(params, visit, this.#parts);
+    return result instanceof Promise ? result.then((value) => this.#dressModern(method, value)) : this.#dressModern(method, result);
+  }
+
+  /** What the modern era puts on every result. */
+  #dressModern(method: string, result: unknown): JsonObject {
+    const body = isObject(result) ? result : {};
+    const ttlMs = cachedMs[method];
+    return {
+      resultType: "complete",
+      ...(ttlMs === undefined || body.resultType === "input_required" ? {} : { ttlMs, cacheScope: "private" }),
+      ...body,
+      _meta: { ...(isObject(body._meta) ? body._meta : {}), [metaKeys.serverInfo]: this.#parts.info },
+    };
+  }
+
+  #handleLegacy(method: string, params: JsonObject, exchange: Exchange): unknown {
+    const state = this.#state;
+    if (method === "ping") return {};
+    if (method === "initialize") return this.#initialize(params);
+    switch (state.kind) {
+      case "new":
+        throw new HallError("INVALID_REQUEST", "not initialized", { hint: "Send initialize first, or a request with a modern _meta." });
+      case "leaving":
+        throw new HallError("INVALID_REQUEST", "shutting down");
+      case "greeted":
+        if (method.startsWith("tools/")) throw new HallError("INVALID_REQUEST", "not initialized: notifications/initialized has not arrived");
+    }
+    const own = this.#legacyMethods[method];
+    if (own) return own(params);
+    const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
+    if (!handler) throw unknownMethod(method);
+    const { version, capabilities, client } = state as Exclude<State, { kind: "new" | "leaving" }>;
+    return handler(params, { era: "legacy", version, capabilities, client, logLevel: this.#logLevel, exchange, ...this.#own() }, this.#parts);
+  }
+
+  #own(): Pick<Visit, "connection" | "progressTokens"> {
+    return { connection: this.id, progressTokens: this.#progressTokens };
+  }
+
+  readonly #legacyMethods: Readonly<Record<string, (params: JsonObject) => unknown>> = {
+    "logging/setLevel": (params) => {
+      this.#logLevel = readLogLevel(params.level ?? null) ?? "info";
+      return {};
+    },
+    "resources/subscribe": (params) => {
+      const uri = readString(params, "uri");
+      if (!this.#watched.has(uri))
+        this.#watched.set(
+          uri,
+          watchResource(uri, this.#parts, () => this.#peer.notify("notifications/resources/updated", { uri })),
+        );
+      return {};
+    },
+    "resources/unsubscribe": (params) => {
+      const uri = readString(params, "uri");
+      this.#watched.get(uri)?.();
+      this.#watched.delete(uri);
+      return {};
+    },
+    shutdown: () => {
+      this.#state = { kind: "leaving" };
+      return null;
+    },
+  };
+
+  #initialize(params: JsonObject): JsonObject {
+    if (this.#state.kind !== "new") throw new HallError("INVALID_REQUEST", "already initialized");
+    const { protocolVersion, capabilities, clientInfo } = params;
+    if (typeof protocolVersion !== "string" || !isObject(capabilities) || !isObject(clientInfo)) {
+      throw new HallError("INVALID_REQUEST", "initialize needs protocolVersion, capabilities and clientInfo");
+    }
+    const version = isLegacyVersion(protocolVersion) ? protocolVersion : newestLegacy;
+    this.#state = { kind: "greeted", version, capabilities, client: nameOf(clientInfo) };
+    this.#peer.unreadableId = "null";
+    this.#peer.acceptsBatches = version === "2025-03-26";
+    const { info, instructions, counts } = this.#parts;
+    return { protocolVersion: version, capabilities: this.#parts.capabilities(), serverInfo: info, instructions, _meta: counts() };
+  }
+
+  #notified({ method, params = {} }: Notification): void {
+    switch (method) {
+      case "notifications/initialized":
+        if (this.#state.kind === "greeted") this.#state = { ...this.#state, kind: "ready" };
+        return;
+      case "notifications/cancelled":
+        if (isId(params.requestId)) this.#peer.cancel(params.requestId, new HallError("CANCELLED", "the client withdrew the request"));
+        return;
+      case "$/cancelRequest":
+        if (isId(params.id)) this.#peer.cancel(params.id, new HallError("CANCELLED", "the client withdrew the request"), requestCancelled);
+        return;
+      case "exit":
+        void this.close(0);
+        return;
+      default:
+        // A notification we do not know is not an error.
+        return;
+    }
+  }
+
+  #listChanged(kind: ListKind): void {
+    if (this.#state.kind === "ready" && !this.#parts.isStatic) this.#peer.notify(`notifications/${kind}/list_changed`, undefined);
+  }
+
+  #explain(failure: unknown, request: Request | undefined): Reply {
+    const { registry, reference } = this.#parts;
+    const name = request?.params?.name;
+    return explainFailure(failure, {
+      version: this.#versionOf(request),
+      request,
+      hasOutputSchema: typeof name === "string" && registry.findTool(name)?.tool.outputSchema !== undefined,
+      reference,
+    });
+  }
+
+  #versionOf(request: Request | undefined): Version | undefined {
+    const meta = request?.params?._meta;
+    if (isObject(meta) && metaKeys.version in meta) return "2026-07-28";
+    return "version" in this.#state ? this.#state.version : undefined;
+  }
+}
+
+const modernMethods: Readonly<Record<string, Handler>> = {
+  ...methods,
+  "server/discover": (_params, _visit, parts) => discover(parts),
+  "subscriptions/listen": listen,
+};
+
+const requestCancelled = { code: -32002, message: "Request cancelled" };
+
+function unknownMethod(method: string): HallError {
+  return new HallError("METHOD_NOT_FOUND", `Method not found: ${method.slice(0, 100)}`);
+}

@@ -1,0 +1,53 @@
+import { HallError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { Scope } from "../base/scope.ts";
+import { type CallContext, type LogLevel, logLevels, type Progress } from "../tool.ts";
+import type { Ask } from "./asking.ts";
+import type { Visit } from "./visit.ts";
+
+/** What a toolkit gets to work with: the client's side of a call, whatever its era. */
+export function createContext(params: JsonObject, visit: Visit, { ask, scope }: { readonly ask: Ask; readonly scope: Scope }): CallContext {
+  return { scope, ask, progress: createProgress(params, visit), log: (level, data, logger) => sendLog(visit, level, data, logger) };
+}
+
+/** Checks the token a client wants progress under, and holds it for as long as the request runs. */
+export function claimProgressToken(params: JsonObject, { progressTokens }: Visit): () => void {
+  const token = tokenOf(params);
+  if (token === undefined) return () => {};
+  if (progressTokens.has(token)) throw new HallError("INVALID_PARAMS", `the progress token ${JSON.stringify(token)} is already in use`);
+  progressTokens.add(token);
+  return () => progressTokens.delete(token);
+}
+
+function tokenOf(params: JsonObject): string | number | undefined {
+  const token = isObject(params._meta) ? params._meta.progressToken : undefined;
+  if (token === undefined || typeof token === "string" || Number.isSafeInteger(token)) return token as string | number | undefined;
+  throw new HallError("INVALID_PARAMS", "a progress token is a string or a whole number");
+}
+
+const progressMsMin = 50;
+
+/** Forwards progress that grows, at most twenty times a second; the last step is never left out. */
+function createProgress(params: JsonObject, { exchange }: Visit): CallContext["progress"] {
+  const progressToken = tokenOf(params);
+  if (progressToken === undefined) return () => {};
+  let last = Number.NEGATIVE_INFINITY;
+  let sentAt = Number.NEGATIVE_INFINITY;
+  return ({ progress, total, message }: Progress) => {
+    const now = performance.now();
+    if (!(progress > last) || (now - sentAt < progressMsMin && progress !== total)) return;
+    last = progress;
+    sentAt = now;
+    exchange.notify("notifications/progress", {
+      progressToken,
+      progress,
+      ...(total === undefined ? {} : { total }),
+      ...(message === undefined ? {} : { message }),
+    });
+  };
+}
+
+function sendLog({ exchange, logLevel }: Visit, level: LogLevel, data: unknown, logger?: string): void {
+  if (logLevel === undefined || logLevels.indexOf(level) < logLevels.indexOf(logLevel)) return;
+  exchange.notify("notifications/message", { level, ...(logger === undefined ? {} : { logger }), data });
+}

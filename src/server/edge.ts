@@ -1,0 +1,70 @@
+import { type ErrorCode, errorTable, errorType, HallError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { Request } from "../wire/message.ts";
+import type { Reply } from "../wire/peer.ts";
+import type { Version } from "./versions.ts";
+
+/** Failures on their way out: the one place where a HallError becomes what this version of MCP expects. */
+export interface EdgeOptions {
+  /** The version in use; undefined before any is known. */
+  readonly version: Version | undefined;
+  readonly request: Request | undefined;
+  /** Structured content must fit a tool's output schema even in an error, for some clients: then it goes to `_meta` only. */
+  readonly hasOutputSchema: boolean;
+  /** Keeps what nobody expected and gives it a name the caller can quote. */
+  reference(failure: unknown): string;
+}
+
+export function explainFailure(failure: unknown, { version, request, hasOutputSchema, reference }: EdgeOptions): Reply {
+  const error = failure instanceof HallError ? failure : new HallError("INTERNAL", "something went wrong inside the hall", { cause: failure });
+  const described = { error, ...(hasReference.has(error.code) ? { reference: reference(failure) } : {}) };
+  if (request?.method !== "tools/call") {
+    const code =
+      request?.method === "resources/read" && error.code === "NOT_FOUND" && version !== "2026-07-28" ? legacyResourceNotFound : errorTable[error.code].request;
+    return { error: { code, message: error.message, data: protocolData(described) } };
+  }
+  const row = errorTable[error.code];
+  const edge = version === "2025-11-25" || version === "2026-07-28" ? row.current : row.old;
+  if (edge === "isError") return { result: errorResult(described, request, { version, hasOutputSchema }) };
+  return { error: { code: edge, message: error.message, data: { ...protocolData(described), toolName: toolName(request) } } };
+}
+
+/** Its own number until 2025-11-25. */
+const legacyResourceNotFound = -32002;
+const hasReference: ReadonlySet<ErrorCode> = new Set(["INTERNAL", "SERIALIZATION"]);
+
+interface Described {
+  readonly error: HallError;
+  readonly reference?: string;
+}
+
+function protocolData({ error, reference }: Described): JsonObject {
+  return { ...error.details, error_type: errorType(error.code), suggestion: error.hint, ...(reference === undefined ? {} : { reference }) };
+}
+
+function errorResult(
+  { error, reference }: Described,
+  request: Request,
+  { version, hasOutputSchema }: Pick<EdgeOptions, "version" | "hasOutputSchema">,
+): JsonObject {
+  const body = {
+    error_type: errorType(error.code),
+    message: error.message,
+    suggestion: error.hint,
+    toolName: toolName(request),
+    ...(error.details === undefined ? {} : { details: error.details }),
+    ...(reference === undefined ? {} : { reference }),
+  };
+  return {
+    content: [{ type: "text", text: `${error.message}\n${error.hint}` }],
+    ...(hasOutputSchema ? {} : { structuredContent: body }),
+    isError: true,
+    ...(version === "2026-07-28" ? { resultType: "complete" } : {}),
+    _meta: { "guildhall/error": body },
+  };
+}
+
+function toolName(request: Request): unknown {
+  const name = isObject(request.params) ? request.params.name : undefined;
+  return typeof name === "string" ? name.slice(0, 100) : undefined;
+}

@@ -1,0 +1,37 @@
+import { HallError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { Registry } from "../registry/registry.ts";
+import type { Target } from "../tool.ts";
+
+/** What a client is shown. Each face turns the registry into the tools of `tools/list`. */
+export const faces = {
+  tools: { summary: "every tool as it is", show: (registry: Registry) => registry.tools().map(describeTool) },
+} as const satisfies Record<string, { summary: string; show(registry: Registry): readonly ShownTool[] }>;
+
+export type Face = keyof typeof faces;
+export type ShownTool = JsonObject & { readonly name: string };
+
+/** Reads a comma-separated choice. Throws INVALID_PARAMS naming the faces there are. */
+export function parseFaces(text: string): readonly Face[] {
+  const names = text.split(",").map((name) => name.trim());
+  const unknown = names.find((name) => !Object.hasOwn(faces, name));
+  if (unknown !== undefined) throw new HallError("INVALID_PARAMS", `there is no face "${unknown}"; there is: ${Object.keys(faces).join(", ")}`);
+  return [...new Set(names)] as Face[];
+}
+
+export function showTools(chosen: readonly Face[], registry: Registry): readonly ShownTool[] {
+  const shown = chosen.flatMap((face) => faces[face].show(registry));
+  return [...new Map(shown.map((tool) => [tool.name, tool])).values()];
+}
+
+const described = new WeakMap<Target, ShownTool>();
+
+function describeTool(target: Target): ShownTool {
+  let shown = described.get(target);
+  if (!shown) {
+    const { facts: _ours, ...definition } = target.tool;
+    shown = { ...definition, name: target.fullName };
+    described.set(target, shown);
+  }
+  return shown;
+}

@@ -1,0 +1,132 @@
+import { HallError } from "../base/errors.ts";
+import { createIds } from "../base/ids.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { CallContext, Toolkit } from "../tool.ts";
+import { type Asking, askLegacy, type Work } from "./asking.ts";
+import { claimProgressToken, createContext } from "./context.ts";
+import { fitOutcome, fitPrompt } from "./fit.ts";
+import { type Page, takePage } from "./paging.ts";
+import type { ServerParts } from "./server.ts";
+import { modernVersions } from "./versions.ts";
+import type { Visit } from "./visit.ts";
+
+/** The methods both eras share. What belongs to one era only is in `connection.ts` and `subscriptions.ts`. */
+export type Handler = (params: JsonObject, visit: Visit, parts: ServerParts) => unknown;
+
+export const methods: Readonly<Record<string, Handler>> = {
+  "tools/list": (params, _visit, parts) => {
+    const { items, ...rest } = page("tools", parts.shownTools(), params, parts, (tool) => tool.name);
+    return { tools: items, ...rest };
+  },
+
+  "tools/call": (params, visit, parts) => {
+    const name = readString(params, "name");
+    const args = params.arguments ?? {};
+    if (!isObject(args)) throw new HallError("INVALID_PARAMS", "arguments must be an object");
+    const call = { id: callIds(), name, arguments: args, caller: { connection: visit.connection, client: visit.client } };
+    return runAsking(params, visit, parts, async (context) => fitOutcome(await parts.gateway.call(call, context), visit.version));
+  },
+
+  "resources/list": (params, _visit, parts) => {
+    const { items, ...rest } = page("resources", parts.registry.resources(), params, parts, ({ uri }) => uri);
+    return { resources: items, ...rest };
+  },
+
+  "resources/templates/list": (params, _visit, parts) => {
+    const { items, ...rest } = page("templates", parts.registry.resourceTemplates(), params, parts, ({ uriTemplate }) => String(uriTemplate));
+    return { resourceTemplates: items, ...rest };
+  },
+
+  "resources/read": (params, visit, parts) => {
+    const uri = readString(params, "uri");
+    const source = parts.registry.getResourceOwner(uri).resources;
+    if (!source) throw new HallError("NOT_FOUND", `Resource not found: ${uri}`);
+    return runAsking(params, visit, parts, (context) => source.read(uri, context));
+  },
+
+  "prompts/list": (params, _visit, parts) => {
+    const { items, ...rest } = page("prompts", parts.registry.prompts(), params, parts, ({ fullName }) => fullName);
+    return { prompts: items.map(({ prompt, fullName }) => ({ ...prompt, name: fullName })), ...rest };
+  },
+
+  "prompts/get": (params, visit, parts) => {
+    const { toolkit, prompt, fullName } = parts.registry.getPrompt(readString(params, "name"));
+    const args = readPromptArguments(params.arguments);
+    const missing = (prompt.arguments ?? []).find(({ name, required }) => required && !Object.hasOwn(args, name));
+    if (missing) throw new HallError("INVALID_PARAMS", `the prompt ${fullName} needs the argument "${missing.name}"`);
+    return runAsking(params, visit, parts, async (context) =>
+      fitPrompt((await toolkit.prompts?.get(prompt.name, args, context)) ?? { messages: [] }, visit.version),
+    );
+  },
+
+  "completion/complete": async (params, visit, parts) => {
+    const { ref, argument } = params;
+    if (!isObject(ref) || !isObject(argument) || typeof argument.name !== "string" || typeof argument.value !== "string") {
+      throw new HallError("INVALID_PARAMS", "completion needs a ref and an argument with name and value");
+    }
+    const { toolkit, reference } = findCompleter(ref, parts);
+    const context = createContext(params, visit, { ask: (questions) => askLegacy(questions, visit), scope: visit.exchange.scope });
+    return (await toolkit.complete?.(reference, argument, context, params)) ?? { completion: { values: [] } };
+  },
+};
+
+const callIds = createIds("call");
+
+function page<T>(kind: string, sorted: readonly T[], params: JsonObject, parts: ServerParts, key: (item: T) => string): Page<T> {
+  return takePage(sorted, { kind, cursor: params.cursor, size: parts.pageSize, seal: parts.seal, key });
+}
+
+/** Runs what may ask the client, in the way its era asks. */
+async function runAsking(
+  params: JsonObject,
+  visit: Visit,
+  { asking }: { readonly asking: Asking },
+  work: (context: CallContext) => Promise<unknown>,
+): Promise<unknown> {
+  const releaseToken = claimProgressToken(params, visit);
+  const run: Work = (ask, scope) => work(createContext(params, visit, { ask, scope }));
+  try {
+    if (visit.era === "modern") return await asking.run(params, visit, run);
+    return await run((questions) => askLegacy(questions, visit), visit.exchange.scope);
+  } finally {
+    releaseToken();
+  }
+}
+
+function findCompleter(ref: JsonObject, { registry }: ServerParts): { readonly toolkit: Toolkit; readonly reference: JsonObject } {
+  if (ref.type === "ref/prompt" && typeof ref.name === "string") {
+    const { toolkit, prompt } = registry.getPrompt(ref.name);
+    return { toolkit, reference: { ...ref, name: prompt.name } };
+  }
+  if (ref.type === "ref/resource" && typeof ref.uri === "string") {
+    return { toolkit: registry.findTemplateOwner(ref.uri) ?? registry.getResourceOwner(ref.uri), reference: ref };
+  }
+  throw new HallError("INVALID_PARAMS", "ref must name a prompt (ref/prompt) or a resource (ref/resource)");
+}
+
+export function readString(params: JsonObject, field: string): string {
+  const value = params[field];
+  if (typeof value !== "string" || value === "") throw new HallError("INVALID_PARAMS", `${field} must be a non-empty string`);
+  return value;
+}
+
+function readPromptArguments(args: unknown): Readonly<Record<string, string>> {
+  if (args === undefined) return {};
+  if (!isObject(args) || !Object.values(args).every((value) => typeof value === "string"))
+    throw new HallError("INVALID_PARAMS", "the arguments of a prompt are strings");
+  return args as Record<string, string>;
+}
+
+/** What a modern client may keep, and for how long. Nothing is shared between callers. */
+export const cachedMs: Readonly<Record<string, number>> = {
+  "server/discover": 60_000,
+  "tools/list": 60_000,
+  "resources/list": 60_000,
+  "resources/templates/list": 60_000,
+  "prompts/list": 60_000,
+  "resources/read": 0,
+};
+
+export function discover(parts: ServerParts): JsonObject {
+  return { supportedVersions: modernVersions, capabilities: parts.capabilities(), instructions: parts.instructions };
+}

@@ -1,0 +1,132 @@
+import { randomUUID } from "node:crypto";
+import { createIds } from "../base/ids.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { Log } from "../base/log.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import type { Registry } from "../registry/registry.ts";
+import type { ListKind } from "../tool.ts";
+import type { Channel } from "../wire/channel.ts";
+import type { Limits } from "../wire/limits.ts";
+import { type Asking, createAsking } from "./asking.ts";
+import { Connection } from "./connection.ts";
+import { type Face, type ShownTool, showTools } from "./faces.ts";
+import { createSeal, type Seal } from "./seal.ts";
+
+/** The MCP server side: takes channels, gives each client its line to the gateway. */
+export interface Server {
+  /** Starts serving a client. */
+  accept(channel: Channel): Connection;
+  /** Stops accepting, lets what runs end for up to `drainMs`, answers the rest, closes all lines. */
+  close(drainMs: number): Promise<void>;
+}
+
+export interface ServerOptions {
+  readonly registry: Registry;
+  readonly gateway: Gateway;
+  readonly log: Log;
+  readonly limits: Limits;
+  readonly version: string;
+  readonly faces: readonly Face[];
+  /** The lists never change for as long as the hall runs. */
+  readonly isStatic: boolean;
+  /** Items in one page of a list. */
+  readonly pageSize: number;
+}
+
+/** What all connections share. */
+export interface ServerParts extends ServerOptions {
+  readonly seal: Seal;
+  readonly asking: Asking;
+  readonly info: JsonObject;
+  readonly instructions: string;
+  shownTools(): readonly ShownTool[];
+  capabilities(): JsonObject;
+  counts(): JsonObject;
+  /** List changes, at most four a second for each list. */
+  onChange(listener: (kind: ListKind) => void): () => void;
+  connectionId(): string;
+  /** Logs what nobody expected under a reference that the caller also sees. */
+  reference(failure: unknown): string;
+}
+
+export function createServer(options: ServerOptions): Server {
+  const { registry, log } = options;
+  const connections = new Set<Connection>();
+  const listeners = new Set<(kind: ListKind) => void>();
+  const leave = registry.onChange(coalesce((kind) => listeners.forEach((listener) => void listener(kind))));
+  const seal = createSeal();
+  let frozen: readonly ShownTool[] | undefined;
+
+  const parts: ServerParts = {
+    ...options,
+    seal,
+    asking: createAsking(seal),
+    info: { name: "guildhall", title: "Guildhall", version: options.version },
+    instructions,
+    connectionId: createIds("connection"),
+    shownTools() {
+      if (!options.isStatic) return showTools(options.faces, registry);
+      frozen ??= showTools(options.faces, registry);
+      return frozen;
+    },
+    capabilities: () => describeCapabilities(registry, options.isStatic),
+    counts: () => ({ tools_count: parts.shownTools().length, resources_count: registry.resources().length, prompts_count: registry.prompts().length }),
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    reference(failure) {
+      const reference = randomUUID();
+      log.error({ reference, err: failure }, "unexpected failure");
+      return reference;
+    },
+  };
+
+  return {
+    accept(channel) {
+      const connection = new Connection(channel, parts, () => connections.delete(connection));
+      connections.add(connection);
+      return connection;
+    },
+    async close(drainMs) {
+      leave();
+      await Promise.all([...connections].map((connection) => connection.close(drainMs)));
+    },
+  };
+}
+
+const instructions = "Tools are named toolkit.tool. When a call fails, the error says what to do next.";
+
+function describeCapabilities(registry: Registry, isStatic: boolean): JsonObject {
+  const listChanged = !isStatic;
+  const hasResources = !isStatic || registry.resources().length + registry.resourceTemplates().length > 0;
+  const hasPrompts = !isStatic || registry.prompts().length > 0;
+  return {
+    tools: { listChanged },
+    ...(hasResources ? { resources: { subscribe: true, listChanged } } : {}),
+    ...(hasPrompts ? { prompts: { listChanged } } : {}),
+    ...(hasResources || hasPrompts ? { completions: {} } : {}),
+    logging: {},
+  };
+}
+
+const changeMsMin = 250;
+
+/** Tells the first change at once and gathers those that follow within a quarter of a second into one. */
+function coalesce(tell: (kind: ListKind) => void): (kind: ListKind) => void {
+  const resting = new Map<ListKind, { again: boolean }>();
+  return function changed(kind) {
+    const rest = resting.get(kind);
+    if (rest) {
+      rest.again = true;
+      return;
+    }
+    const state = { again: false };
+    resting.set(kind, state);
+    tell(kind);
+    setTimeout(() => {
+      resting.delete(kind);
+      if (state.again) changed(kind);
+    }, changeMsMin).unref();
+  };
+}

@@ -1,0 +1,51 @@
+import { HallError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { ListKind } from "../tool.ts";
+import type { ServerParts } from "./server.ts";
+import { metaKeys } from "./versions.ts";
+import type { Visit } from "./visit.ts";
+
+/** `subscriptions/listen`: one standing request; what it asked for arrives under its id until somebody ends it. */
+export function listen(params: JsonObject, visit: Visit, parts: ServerParts): Promise<JsonObject> {
+  const { exchange } = visit;
+  const wanted = params.notifications;
+  if (!isObject(wanted)) throw new HallError("INVALID_PARAMS", "notifications must say what to listen for");
+  const uris = readUris(wanted.resourceSubscriptions);
+  const kinds = listKinds.filter((kind) => wanted[filterOf[kind]] === true && !parts.isStatic);
+  const _meta = { [metaKeys.subscription]: exchange.request.id };
+
+  exchange.keepOpen();
+  exchange.notify("notifications/subscriptions/acknowledged", {
+    notifications: { ...Object.fromEntries(kinds.map((kind) => [filterOf[kind], true])), ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}) },
+    _meta,
+  });
+  const leave = [
+    parts.onChange((kind) => {
+      if (kinds.includes(kind)) exchange.notify(`notifications/${kind}/list_changed`, { _meta });
+    }),
+    ...uris.map((uri) => watchResource(uri, parts, () => exchange.notify("notifications/resources/updated", { uri, _meta }))),
+  ];
+  return new Promise((resolve) => {
+    exchange.scope.onCancel(() => {
+      for (const stop of leave) stop();
+      resolve({ _meta });
+    });
+  });
+}
+
+const listKinds: readonly ListKind[] = ["tools", "resources", "prompts"];
+const filterOf = { tools: "toolsListChanged", resources: "resourcesListChanged", prompts: "promptsListChanged" } as const satisfies Record<ListKind, string>;
+const urisMax = 1_000;
+
+function readUris(uris: unknown): readonly string[] {
+  if (uris === undefined) return [];
+  if (!Array.isArray(uris) || uris.length > urisMax || !uris.every((uri) => typeof uri === "string")) {
+    throw new HallError("INVALID_PARAMS", `resourceSubscriptions is a list of at most ${urisMax} uris`);
+  }
+  return uris;
+}
+
+/** Throws NOT_FOUND for a uri nobody serves. */
+export function watchResource(uri: string, { registry }: ServerParts, changed: () => void): () => void {
+  return registry.getResourceOwner(uri).resources?.watch?.(uri, changed) ?? (() => {});
+}
