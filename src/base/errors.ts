@@ -247,6 +247,16 @@ export const errorTable = {
     retry: "with the capability",
     hint: "Declare the capabilities in `requiredCapabilities`, or call a tool that needs no input.",
   },
+  HEADER_MISMATCH: {
+    name: null,
+    old: -32602,
+    current: -32020,
+    request: -32020,
+    registry: -32000,
+    exit: 1,
+    retry: "after a fix",
+    hint: "Send headers that say the same as the body; list the tools again if one may have changed.",
+  },
   INTERNAL: {
     name: null,
     old: -32603,

@@ -9,7 +9,7 @@ export function createProgram(): Command {
     .helpOption("-h, --help", "show help")
     .showHelpAfterError("(run with --help for usage and examples)")
     .exitOverride()
-    .addHelpText("after", examples(["guildhall mcp", "guildhall mcp --static", "guildhall mcp --help"]));
+    .addHelpText("after", examples(["guildhall serve", "guildhall mcp", "guildhall mcp --help"]));
 
   program
     .command("mcp")
@@ -19,6 +19,22 @@ export function createProgram(): Command {
     .option("--log-level <level>", "what is written to stderr: trace, debug, info, warn, error, silent", "warn")
     .addHelpText("after", examples(["guildhall mcp", "guildhall mcp --expose tools --static", "claude mcp add guildhall -- guildhall mcp"]))
     .action(async (options) => (await import("./mcp.ts")).runMcp(options));
+
+  program
+    .command("serve")
+    .description("serve MCP over HTTP, WebSocket and SSE, and print how to connect to it")
+    .option("--host <address>", "the address to listen on; any but loopback needs --token-file", "127.0.0.1")
+    .option("--port <number>", "the port to listen on; 0 for any free one", "8080")
+    .option("--token-file <file>", "a file with the token every caller must send")
+    .option("--expose <faces>", "what clients are shown, comma-separated (default: the config's, else tools)")
+    .option("--static", "freeze the lists and say so")
+    .option("--log-level <level>", "what is written to stderr: trace, debug, info, warn, error, silent", "info")
+    .option("--json", "print the address as JSON instead of text")
+    .addHelpText(
+      "after",
+      examples(["guildhall serve", "guildhall serve --port 9000 --json", "guildhall serve --host 0.0.0.0 --token-file /etc/guildhall/token"]),
+    )
+    .action(async (options) => (await import("./serve.ts")).runServe(options));
 
   return program;
 }

@@ -142,7 +142,7 @@ class Run {
 /** A state handed out for one request cannot be used for another: method, name, arguments and caller are part of it. */
 function bindingOf(params: JsonObject, visit: Visit): string {
   const { name, uri, arguments: args } = params;
-  const subject = JSON.stringify([visit.exchange.request.method, name, uri, args ?? null]);
+  const subject = JSON.stringify([visit.principal, visit.exchange.request.method, name, uri, args ?? null]);
   return createHash("sha256").update(subject).digest("base64url");
 }
 

@@ -2,7 +2,7 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { ListKind, LogLevel } from "../tool.ts";
 import type { Channel } from "../wire/channel.ts";
-import { isId, type Notification, type Request } from "../wire/message.ts";
+import { isId, type Message, type Notification, type Request } from "../wire/message.ts";
 import { type Exchange, Peer, type Reply } from "../wire/peer.ts";
 import { explainFailure } from "./edge.ts";
 import { cachedMs, discover, type Handler, methods, readString } from "./methods.ts";
@@ -17,45 +17,58 @@ type State =
   | { readonly kind: "greeted" | "ready"; readonly version: Version; readonly capabilities: JsonObject; readonly client: string }
   | { readonly kind: "leaving" };
 
+interface ConnectionOptions {
+  readonly principal: string;
+  readonly isOrdered: boolean;
+  gone(): void;
+}
+
 /** One client's line. Both eras are served side by side, judged request by request. */
 export class Connection {
   readonly id: string;
   readonly #parts: ServerParts;
+  readonly #options: ConnectionOptions;
   readonly #peer: Peer;
   readonly #progressTokens = new Set<string | number>();
   readonly #watched = new Map<string, () => void>();
-  readonly #leave: () => void;
   #state: State = { kind: "new" };
   #logLevel: LogLevel = "info";
-  #ended: (() => void) | undefined;
+  #leave: (() => void) | undefined;
+  #isClosed = false;
+  #onClosed: (() => void)[] = [];
 
-  /** Resolves when the line is closed, by either side. */
-  readonly closed: Promise<void>;
-
-  constructor(channel: Channel, parts: ServerParts, gone: () => void) {
+  constructor(channel: Channel, parts: ServerParts, options: ConnectionOptions) {
     this.id = parts.connectionId();
     this.#parts = parts;
-    this.#leave = parts.onChange((kind) => this.#listChanged(kind));
-    let resolveClosed = (): void => {};
-    this.closed = new Promise((resolve) => {
-      resolveClosed = resolve;
-    });
+    this.#options = options;
     this.#peer = new Peer(channel, {
       limits: parts.limits,
-      isNotification: (method) => method.startsWith("notifications/") || method.startsWith("$/") || method === "exit",
+      isNotification,
       handle: (request, exchange) => this.#handle(request, exchange),
       notified: (notification) => this.#notified(notification),
       explain: (failure, request) => this.#explain(failure, request),
       withdrawal: (requestId, reason) => ({ method: "notifications/cancelled", params: { requestId, reason } }),
       ended: () => void this.#finish(),
-      closed: () => {
-        this.#leave();
-        for (const stop of this.#watched.values()) stop();
-        this.#ended?.();
-        gone();
-        resolveClosed();
-      },
+      closed: () => this.#lost(),
     });
+  }
+
+  /** The version a legacy client agreed to; undefined before its handshake. */
+  get version(): Version | undefined {
+    return "version" in this.#state ? this.#state.version : undefined;
+  }
+
+  /** Resolves when the line is closed, by either side. */
+  get closed(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#isClosed) resolve();
+      else this.#onClosed.push(resolve);
+    });
+  }
+
+  /** Takes what a transport has parsed itself. */
+  receive(parsed: Message | readonly Message[]): void {
+    this.#peer.receive(parsed);
   }
 
   /** Lets running requests end for up to `drainMs`, answers the rest with an error, and closes. */
@@ -64,9 +77,8 @@ export class Connection {
     let timer: NodeJS.Timeout | undefined;
     const timeUp = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, drainMs);
-      this.#ended = resolve;
     });
-    await Promise.race([this.#peer.drain(reason), timeUp]);
+    await Promise.race([this.#peer.drain(reason), timeUp, this.closed]);
     clearTimeout(timer);
     await this.#peer.close(reason);
   }
@@ -75,6 +87,14 @@ export class Connection {
   async #finish(): Promise<void> {
     await this.#peer.drain(new HallError("UNAVAILABLE", "the client closed its end"));
     await this.#peer.close();
+  }
+
+  #lost(): void {
+    this.#isClosed = true;
+    this.#leave?.();
+    for (const stop of this.#watched.values()) stop();
+    this.#options.gone();
+    for (const resolve of this.#onClosed.splice(0)) resolve();
   }
 
   #handle(request: Request, exchange: Exchange): unknown {
@@ -115,7 +135,8 @@ export class Connection {
       case "leaving":
         throw new HallError("INVALID_REQUEST", "shutting down");
       case "greeted":
-        if (method.startsWith("tools/")) throw new HallError("INVALID_REQUEST", "not initialized: notifications/initialized has not arrived");
+        if (this.#options.isOrdered && method.startsWith("tools/"))
+          throw new HallError("INVALID_REQUEST", "not initialized: notifications/initialized has not arrived");
     }
     const own = this.#legacyMethods[method];
     if (own) return own(params);
@@ -125,8 +146,8 @@ export class Connection {
     return handler(params, { era: "legacy", version, capabilities, client, logLevel: this.#logLevel, exchange, ...this.#own() }, this.#parts);
   }
 
-  #own(): Pick<Visit, "connection" | "progressTokens"> {
-    return { connection: this.id, progressTokens: this.#progressTokens };
+  #own(): Pick<Visit, "connection" | "principal" | "progressTokens"> {
+    return { connection: this.id, principal: this.#options.principal, progressTokens: this.#progressTokens };
   }
 
   readonly #legacyMethods: Readonly<Record<string, (params: JsonObject) => unknown>> = {
@@ -163,6 +184,7 @@ export class Connection {
     }
     const version = isLegacyVersion(protocolVersion) ? protocolVersion : newestLegacy;
     this.#state = { kind: "greeted", version, capabilities, client: nameOf(clientInfo) };
+    this.#leave = this.#parts.onChange((kind) => this.#listChanged(kind));
     this.#peer.unreadableId = "null";
     this.#peer.acceptsBatches = version === "2025-03-26";
     const { info, instructions, counts } = this.#parts;
@@ -190,7 +212,8 @@ export class Connection {
   }
 
   #listChanged(kind: ListKind): void {
-    if (this.#state.kind === "ready" && !this.#parts.isStatic) this.#peer.notify(`notifications/${kind}/list_changed`, undefined);
+    const isReady = this.#state.kind === "ready" || (this.#state.kind === "greeted" && !this.#options.isOrdered);
+    if (isReady && !this.#parts.isStatic) this.#peer.notify(`notifications/${kind}/list_changed`, undefined);
   }
 
   #explain(failure: unknown, request: Request | undefined): Reply {
@@ -207,7 +230,7 @@ export class Connection {
   #versionOf(request: Request | undefined): Version | undefined {
     const meta = request?.params?._meta;
     if (isObject(meta) && metaKeys.version in meta) return "2026-07-28";
-    return "version" in this.#state ? this.#state.version : undefined;
+    return this.version;
   }
 }
 
@@ -216,6 +239,11 @@ const modernMethods: Readonly<Record<string, Handler>> = {
   "server/discover": (_params, _visit, parts) => discover(parts),
   "subscriptions/listen": listen,
 };
+
+/** Methods that are notifications even with `"id": null`: some clients write it on them. */
+export function isNotification(method: string): boolean {
+  return method.startsWith("notifications/") || method.startsWith("$/") || method === "exit";
+}
 
 const requestCancelled = { code: -32002, message: "Request cancelled" };
 

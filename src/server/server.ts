@@ -14,10 +14,22 @@ import { createSeal, type Seal } from "./seal.ts";
 
 /** The MCP server side: takes channels, gives each client its line to the gateway. */
 export interface Server {
+  readonly registry: Registry;
+  readonly limits: Limits;
+  /** From now on nobody new is served. */
+  readonly isClosing: boolean;
+  counts(): JsonObject;
   /** Starts serving a client. */
-  accept(channel: Channel): Connection;
+  accept(channel: Channel, options?: AcceptOptions): Connection;
   /** Stops accepting, lets what runs end for up to `drainMs`, answers the rest, closes all lines. */
   close(drainMs: number): Promise<void>;
+}
+
+export interface AcceptOptions {
+  /** Who is on the line, as far as the listener can tell. What one caller opened another cannot use. */
+  readonly principal?: string;
+  /** False where messages may overtake each other. */
+  readonly isOrdered?: boolean;
 }
 
 export interface ServerOptions {
@@ -56,6 +68,7 @@ export function createServer(options: ServerOptions): Server {
   const leave = registry.onChange(coalesce((kind) => listeners.forEach((listener) => void listener(kind))));
   const seal = createSeal();
   let frozen: readonly ShownTool[] | undefined;
+  let isClosing = false;
 
   const parts: ServerParts = {
     ...options,
@@ -83,12 +96,19 @@ export function createServer(options: ServerOptions): Server {
   };
 
   return {
-    accept(channel) {
-      const connection = new Connection(channel, parts, () => connections.delete(connection));
+    registry,
+    limits: options.limits,
+    counts: parts.counts,
+    get isClosing() {
+      return isClosing;
+    },
+    accept(channel, { principal = "local", isOrdered = true } = {}) {
+      const connection = new Connection(channel, parts, { principal, isOrdered, gone: () => connections.delete(connection) });
       connections.add(connection);
       return connection;
     },
     async close(drainMs) {
+      isClosing = true;
       leave();
       await Promise.all([...connections].map((connection) => connection.close(drainMs)));
     },

@@ -12,6 +12,8 @@ export interface Visit {
   /** What the client says of itself: for logs, never for decisions. */
   readonly client: string;
   readonly connection: string;
+  /** Who is on the line, as far as the listener can tell. */
+  readonly principal: string;
   readonly exchange: Exchange;
   /** The least level the client wants to hear of; undefined for nothing. */
   readonly logLevel: LogLevel | undefined;
@@ -25,7 +27,7 @@ export type Envelope = Pick<Visit, "capabilities" | "client" | "logLevel"> & { r
 /** The envelope of a modern request, or undefined for a legacy one. Throws when it is there and wrong. */
 export function readEnvelope(params: JsonObject | undefined): Envelope | undefined {
   const meta = params?._meta;
-  if (!isObject(meta) || !envelopeKeys.some((key) => key in meta)) return undefined;
+  if (!isObject(meta) || !hasEnvelope(params)) return undefined;
   const version = meta[metaKeys.version];
   const capabilities = meta[metaKeys.capabilities];
   if (typeof version !== "string") throw new HallError("INVALID_PARAMS", `params._meta needs "${metaKeys.version}"`);
@@ -38,7 +40,11 @@ export function readEnvelope(params: JsonObject | undefined): Envelope | undefin
   return { version, capabilities, client: nameOf(meta[metaKeys.clientInfo]), logLevel: readLogLevel(meta[metaKeys.logLevel]) };
 }
 
-const envelopeKeys = [metaKeys.version, metaKeys.capabilities, metaKeys.clientInfo];
+/** True when a request speaks the modern way, well or badly. */
+export function hasEnvelope(params: JsonObject | undefined): boolean {
+  const meta = params?._meta;
+  return isObject(meta) && (metaKeys.version in meta || metaKeys.capabilities in meta || metaKeys.clientInfo in meta);
+}
 
 export function nameOf(clientInfo: unknown): string {
   if (!isObject(clientInfo) || typeof clientInfo.name !== "string") return "unnamed client";

@@ -8,7 +8,7 @@ export interface Channel {
   /** Called once; frames that arrived earlier are delivered then. */
   start(receiver: Receiver): void;
   /** Queues a frame and returns. `about` is the request it belongs to, for transports with a stream per request. */
-  send(frame: string, about?: Id): void;
+  send(frame: string, about?: Id, kind?: FrameKind): void;
   /** Bytes accepted by `send` and not yet taken by the peer. */
   readonly queuedBytes: number;
   /** Stops and restarts reading. */
@@ -17,6 +17,9 @@ export interface Channel {
   /** Writes what is queued, then lets go. Idempotent. `now` drops the queue. */
   close(options?: { readonly now?: boolean }): Promise<void>;
 }
+
+/** What a frame is, for transports that treat kinds differently; a number is the code of an error answer. */
+export type FrameKind = "notification" | "request" | "result" | number;
 
 export interface Receiver {
   frame(bytes: Buffer): void;

@@ -1,6 +1,6 @@
 import { HallError } from "../base/errors.ts";
 import { Scope } from "../base/scope.ts";
-import type { Channel } from "./channel.ts";
+import type { Channel, FrameKind } from "./channel.ts";
 import type { Limits } from "./limits.ts";
 import {
   type Answer,
@@ -44,6 +44,11 @@ export interface PeerOptions {
 
 export type Reply = { readonly result: unknown } | { readonly error: RpcError };
 
+interface AnswerFrame {
+  readonly frame: string;
+  readonly kind: FrameKind;
+}
+
 export interface AskOptions {
   readonly scope?: Scope;
   readonly timeoutMs?: number;
@@ -56,6 +61,8 @@ export interface PeerCounts {
   /** Answers nobody waits for: unknown, late or repeated ids. */
   strayAnswers: number;
   withdrawn: number;
+  /** Notifications left out because the peer did not read. */
+  dropped: number;
 }
 
 export class Peer {
@@ -71,7 +78,7 @@ export class Peer {
   #refusal: HallError | undefined;
   #isClosed = false;
 
-  readonly counts: PeerCounts = { invalid: 0, strayAnswers: 0, withdrawn: 0 };
+  readonly counts: PeerCounts = { invalid: 0, strayAnswers: 0, withdrawn: 0, dropped: 0 };
   /** How to address an answer to something unreadable; the server sets it once it knows the peer's era. */
   unreadableId: UnreadableId = "null";
   acceptsBatches = false;
@@ -81,7 +88,7 @@ export class Peer {
     this.#options = options;
     this.#limits = options.limits;
     channel.start({
-      frame: (bytes) => this.#receive(bytes),
+      frame: (bytes) => this.#receiveFrame(bytes),
       oversize: () => this.#refuse(undefined, new HallError("INVALID_REQUEST", this.#tooLong())),
       drained: () => this.#drained(),
       ended: () => options.ended?.(),
@@ -93,13 +100,15 @@ export class Peer {
     return this.#inFlight.size;
   }
 
-  /** True while the peer does not take what we send: what may be left out should be. */
+  /** True while the peer does not take what we send. */
   get isFull(): boolean {
     return this.#channel.queuedBytes > this.#limits.writeQueueBytesMax;
   }
 
+  /** A notification is a hint: it is left out when the peer does not take what it already has. */
   notify(method: string, params: unknown, about?: Id): void {
-    this.#send(notificationFrame(method, params), about);
+    if (this.isFull) this.counts.dropped++;
+    else this.#send(notificationFrame(method, params), about, "notification");
   }
 
   /** Sends a request of ours. Rejects with HallError; with the peer's own error as `cause` when it refused. */
@@ -113,7 +122,7 @@ export class Peer {
         else if ("error" in outcome) reject(new HallError("EXECUTION", outcome.error.message, { cause: outcome.error }));
         else reject(new HallError("BAD_ANSWER", `the answer to ${method} is malformed: ${outcome.bad}`));
       });
-      this.#send(requestFrame(id, method, params), about);
+      this.#send(requestFrame(id, method, params), about, "request");
     });
     return scope.race(answered).finally(() => {
       scope.close();
@@ -131,7 +140,7 @@ export class Peer {
     const exchange = this.#inFlight.get(id);
     if (!exchange || !this.#settle(exchange)) return;
     this.counts.withdrawn++;
-    exchange.reply(answer ? errorFrame(id, answer, this.unreadableId) : undefined);
+    exchange.reply(answer && this.#errorAnswer(id, answer));
     exchange.scope.cancel(reason);
   }
 
@@ -153,14 +162,18 @@ export class Peer {
     await this.#channel.close();
   }
 
-  #receive(bytes: Buffer): void {
+  #receiveFrame(bytes: Buffer): void {
     if (bytes.length > this.#limits.messageBytesMax) {
       this.#refuse(undefined, new HallError("INVALID_REQUEST", this.#tooLong()));
       return;
     }
-    const message = parseFrame(bytes, this.#limits, this.#options.isNotification ?? never);
-    if (Array.isArray(message)) this.#receiveBatch(message);
-    else this.#take(message as Message, undefined);
+    this.receive(parseFrame(bytes, this.#limits, this.#options.isNotification ?? never));
+  }
+
+  /** Takes what a transport has parsed itself. */
+  receive(parsed: Message | readonly Message[]): void {
+    if (Array.isArray(parsed)) this.#receiveBatch(parsed);
+    else this.#take(parsed as Message, undefined);
   }
 
   #receiveBatch(messages: readonly Message[]): void {
@@ -170,7 +183,8 @@ export class Peer {
       return;
     }
     const expected = messages.filter((message) => message.kind === "request" || message.kind === "invalid").length;
-    const batch = new Batch(expected, (frame) => this.#send(frame));
+    const about = messages.find((message) => message.kind === "request")?.id;
+    const batch = new Batch(expected, (frame) => this.#send(frame, about, "result"));
     for (const message of messages) this.#take(message, batch);
   }
 
@@ -223,7 +237,7 @@ export class Peer {
 
   #complete(exchange: Exchange, result: unknown): void {
     if (!this.#settle(exchange)) return;
-    exchange.reply(this.#resultFrame(exchange.request, result));
+    exchange.reply(this.#resultAnswer(exchange.request, result));
     exchange.scope.close();
   }
 
@@ -242,27 +256,32 @@ export class Peer {
     return true;
   }
 
-  #resultFrame(request: Request, result: unknown): string {
+  #resultAnswer(request: Request, result: unknown): AnswerFrame {
     let frame: string;
     try {
       frame = resultFrame(request.id, result);
     } catch (cause) {
       return this.#explained(request, new HallError("SERIALIZATION", `the answer to ${request.method} cannot be written as JSON`, { cause }));
     }
-    if (!isLonger(frame, this.#limits.messageBytesMax)) return frame;
+    if (!isLonger(frame, this.#limits.messageBytesMax)) return { frame, kind: "result" };
     return this.#explained(request, new HallError("TOO_LARGE", `the answer to ${request.method} is over ${this.#limits.messageBytesMax} bytes`));
   }
 
   /** A failure as a frame. Falls back to a plain error when the explanation itself cannot be sent. */
-  #explained(request: Request, failure: unknown): string {
+  #explained(request: Request, failure: unknown): AnswerFrame {
     const reply = this.#options.explain(failure, request);
     try {
-      const frame = "result" in reply ? resultFrame(request.id, reply.result) : errorFrame(request.id, reply.error, this.unreadableId);
-      if (!isLonger(frame, this.#limits.messageBytesMax)) return frame;
+      const answer: AnswerFrame =
+        "result" in reply ? { frame: resultFrame(request.id, reply.result), kind: "result" } : this.#errorAnswer(request.id, reply.error);
+      if (!isLonger(answer.frame, this.#limits.messageBytesMax)) return answer;
     } catch {
       // Said below: the failure's own details are what cannot be serialised.
     }
-    return errorFrame(request.id, { code: -32603, message: "the error could not be written as JSON" }, this.unreadableId);
+    return this.#errorAnswer(request.id, { code: -32603, message: "the error could not be written as JSON" });
+  }
+
+  #errorAnswer(id: Id | undefined, error: RpcError): AnswerFrame {
+    return { frame: errorFrame(id, error, this.unreadableId), kind: error.code };
   }
 
   #refuseInvalid(message: Invalid, batch: Batch | undefined): void {
@@ -271,18 +290,18 @@ export class Peer {
 
   #refuse(id: Id | undefined, failure: HallError, batch?: Batch): void {
     const reply = this.#options.explain(failure, undefined);
-    if ("error" in reply) this.#reply(batch, errorFrame(id, reply.error, this.unreadableId), id);
+    if ("error" in reply) this.#reply(batch, this.#errorAnswer(id, reply.error), id);
   }
 
-  #reply(batch: Batch | undefined, frame: string, about: Id | undefined): void {
-    if (batch) batch.add(frame);
-    else this.#send(frame, about);
+  #reply(batch: Batch | undefined, answer: AnswerFrame, about: Id | undefined): void {
+    if (batch) batch.add(answer.frame);
+    else this.#send(answer.frame, about, answer.kind);
   }
 
   /** Called by an exchange when its request is answered or withdrawn (`undefined`). */
-  deliver(exchange: Exchange, frame: string | undefined): void {
-    if (exchange.batch) exchange.batch.add(frame);
-    else if (frame !== undefined) this.#send(frame, exchange.request.id);
+  deliver(exchange: Exchange, answer: AnswerFrame | undefined): void {
+    if (answer) this.#reply(exchange.batch, answer, exchange.request.id);
+    else exchange.batch?.add(undefined);
   }
 
   #answered(answer: Answer): void {
@@ -295,9 +314,9 @@ export class Peer {
     settle(answer.outcome);
   }
 
-  #send(frame: string, about?: Id): void {
+  #send(frame: string, about: Id | undefined, kind: FrameKind): void {
     if (this.#isClosed) return;
-    this.#channel.send(frame, about);
+    this.#channel.send(frame, about, kind);
     if (this.#stalled || !this.isFull) return;
     // A slow reader is no longer read from; one that stays slow is cut, so that it cannot hold our memory.
     this.#channel.pause();
@@ -379,8 +398,8 @@ export class Exchange {
     return this.#peer.request(method, params, { ...options, about: this.request.id });
   }
 
-  reply(frame: string | undefined): void {
-    this.#peer.deliver(this, frame);
+  reply(answer: AnswerFrame | undefined): void {
+    this.#peer.deliver(this, answer);
   }
 }
 

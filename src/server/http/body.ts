@@ -1,0 +1,64 @@
+import type { IncomingMessage } from "node:http";
+import { type Duplex, pipeline, type Readable } from "node:stream";
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import type { Refusal } from "./refusal.ts";
+
+/** Reads a JSON body, counting bytes as they arrive and again as they are inflated. Rejects when the client goes away. */
+export function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer | Refusal> {
+  const refusal = checkHeaders(request, bytesMax);
+  if (refusal) return Promise.resolve(refusal);
+  const encoding = request.headers["content-encoding"]?.toLowerCase() ?? "identity";
+  const inflate = inflaters[encoding]?.();
+  if (!inflate) return collect(request, bytesMax);
+  pipeline(request, inflate, () => {});
+  return collect(inflate, bytesMax, () => ({ status: 400, code: "PARSE", message: `the body is not valid ${encoding}`, closes: true }));
+}
+
+const inflaters: Readonly<Record<string, () => Duplex | undefined>> = {
+  identity: () => undefined,
+  gzip: createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+};
+
+function checkHeaders({ headers }: IncomingMessage, bytesMax: number): Refusal | undefined {
+  const [type = "", ...parameters] = (headers["content-type"] ?? "")
+    .toLowerCase()
+    .split(";")
+    .map((part) => part.trim());
+  const charset = parameters
+    .find((parameter) => parameter.startsWith("charset="))
+    ?.slice("charset=".length)
+    .replaceAll('"', "");
+  if (type !== "application/json") return unsupported("Content-Type must be application/json");
+  if (charset !== undefined && charset !== "utf-8" && charset !== "utf8") return unsupported("the charset must be utf-8");
+  const encoding = headers["content-encoding"]?.toLowerCase() ?? "identity";
+  if (!Object.hasOwn(inflaters, encoding)) return unsupported("Content-Encoding must be gzip, deflate, br or identity");
+  if (Number(headers["content-length"] ?? 0) > bytesMax) return tooLarge(bytesMax);
+  return undefined;
+}
+
+function collect(source: Readable, bytesMax: number, broken?: () => Refusal): Promise<Buffer | Refusal> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    source.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > bytesMax) {
+        source.removeAllListeners("data").pause();
+        resolve(tooLarge(bytesMax));
+      } else chunks.push(chunk);
+    });
+    source.on("end", () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
+    source.on("error", (error) => (broken ? resolve(broken()) : reject(error)));
+    source.on("close", () => reject(new Error("the client went away")));
+  });
+}
+
+function unsupported(message: string): Refusal {
+  return { status: 415, code: "INVALID_REQUEST", message, closes: true };
+}
+
+function tooLarge(bytesMax: number): Refusal {
+  return { status: 413, code: "INVALID_REQUEST", message: `a message may have ${bytesMax} bytes`, closes: true };
+}

@@ -1,0 +1,68 @@
+import type { IncomingMessage } from "node:http";
+import { HallError } from "../../base/errors.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import type { Registry } from "../../registry/registry.ts";
+import { metaKeys } from "../versions.ts";
+import { headerValues } from "./guard.ts";
+
+/**
+ * A modern POST repeats parts of its body in headers, so that proxies can route without parsing. They must say the
+ * same: a request that is judged by one and run by the other would be a way around every rule.
+ */
+export interface StandardHeaders {
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+}
+
+/** Throws HEADER_MISMATCH. */
+export function checkStandardHeaders(request: IncomingMessage, { method, params }: StandardHeaders, registry: Registry): void {
+  const meta = isObject(params?._meta) ? params._meta : {};
+  const version = meta[metaKeys.version];
+  // A body without a version is refused for that, not for its header.
+  if (version !== undefined) requireEqual(request, "mcp-protocol-version", version);
+  requireEqual(request, "mcp-method", method);
+  const named = namedBy[method];
+  if (named) requireEqual(request, "mcp-name", params?.[named]);
+  if (method === "tools/call") checkParameters(request, params, registry);
+}
+
+const namedBy: Readonly<Record<string, string>> = { "tools/call": "name", "prompts/get": "name", "resources/read": "uri" };
+
+/** Arguments a tool wants mirrored (`x-mcp-header` in its schema) against their `Mcp-Param-…` headers. */
+function checkParameters(request: IncomingMessage, params: JsonObject | undefined, registry: Registry): void {
+  const target = typeof params?.name === "string" ? registry.findTool(params.name) : undefined;
+  const properties = target?.tool.inputSchema.properties;
+  if (!isObject(properties)) return;
+  const args = isObject(params?.arguments) ? params.arguments : {};
+  for (const [field, schema] of Object.entries(properties)) {
+    const suffix = isObject(schema) ? schema["x-mcp-header"] : undefined;
+    if (typeof suffix === "string") requireEqual(request, `mcp-param-${suffix.toLowerCase()}`, Object.hasOwn(args, field) ? args[field] : undefined);
+  }
+}
+
+/** A value that is absent from the body must be absent from the header, and the reverse. */
+function requireEqual(request: IncomingMessage, header: string, value: unknown): void {
+  const given = oneHeader(request, header);
+  const expected = value === undefined || value === null ? undefined : String(value);
+  if (given === expected) return;
+  const decoded = given === undefined ? undefined : decode(given);
+  if (decoded !== undefined && decoded === expected) return;
+  const problem = given === undefined ? "is missing" : "differs from the body";
+  throw new HallError("HEADER_MISMATCH", `the header ${header} ${problem}`, { details: { header } });
+}
+
+function oneHeader(request: IncomingMessage, name: string): string | undefined {
+  const values = headerValues(request, name);
+  if (values.length > 1) throw new HallError("HEADER_MISMATCH", `the header ${name} is there twice`, { details: { header: name } });
+  return values[0]?.trim();
+}
+
+const encoded = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
+
+/** Values that are not safe in a header travel as base64; padding must be right. */
+function decode(value: string): string | undefined {
+  const body = encoded.exec(value)?.[1];
+  if (body === undefined) return undefined;
+  const bytes = Buffer.from(body, "base64");
+  return bytes.toString("base64") === body ? bytes.toString("utf8") : undefined;
+}

@@ -1,0 +1,243 @@
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { HallError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { type Message, parseFrame, type Request } from "../../wire/message.ts";
+import type { EventStreamOptions } from "../../wire/sse.ts";
+import { isNotification } from "../connection.ts";
+import type { Server } from "../server.ts";
+import { isLegacyVersion, isModernVersion, legacyVersions } from "../versions.ts";
+import { hasEnvelope, readEnvelope } from "../visit.ts";
+import { readBody } from "./body.ts";
+import { createGuard } from "./guard.ts";
+import { checkStandardHeaders } from "./headers.ts";
+import { accepts, createPostChannel, sendJson } from "./post.ts";
+import { type Refusal, sendRefusal } from "./refusal.ts";
+import { createSessions } from "./sessions.ts";
+import { createSsePair } from "./sse-pair.ts";
+import type { Upgrader } from "./upgrade.ts";
+
+/** The door: Streamable HTTP at `/mcp`, WebSocket at `/ws`, the old pair `/sse` and `/messages`, `/health`; one port. */
+export interface HttpListener {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export interface HttpOptions extends Partial<EventStreamOptions> {
+  readonly server: Server;
+  readonly log: Log;
+  readonly version: string;
+  readonly host: string;
+  /** 0 for any free one. */
+  readonly port: number;
+  readonly token: string;
+  /** A legacy POST without an answer becomes an event stream after this long. Default 1,000. */
+  readonly streamAfterMs?: number;
+  /** A legacy POST stream is ended after this long, and the client comes back for the rest. Default 300,000. */
+  readonly pollAfterMs?: number;
+  /** Legacy connections that may exist at once. Default 2,000. */
+  readonly sessionsMax?: number;
+  readonly sessionIdleMsMax?: number;
+  /** Sockets from one address. Default 2,000. */
+  readonly socketsPerAddressMax?: number;
+}
+
+const headerBytesMax = 16 * 1024;
+const headersMsMax = 10_000;
+const bodyMsMax = 30_000;
+const socketsMax = 8_000;
+
+export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
+  const { server, host, port, token } = options;
+  const events: EventStreamOptions = {
+    keepAliveMs: options.keepAliveMs ?? 15_000,
+    bufferBytesMax: options.bufferBytesMax ?? 64 * 1024,
+    stalledMsMax: options.stalledMsMax ?? 10_000,
+  };
+  const guard = createGuard({ host, token });
+  const sessionsMax = options.sessionsMax ?? 2_000;
+  const sessions = createSessions({
+    ...events,
+    server,
+    streamAfterMs: options.streamAfterMs ?? 1_000,
+    pollAfterMs: options.pollAfterMs ?? 300_000,
+    idleMsMax: options.sessionIdleMsMax ?? 30 * 60_000,
+    countMax: sessionsMax,
+  });
+  const ssePair = createSsePair({ ...events, server, countMax: sessionsMax });
+  let upgrader: Promise<Upgrader> | undefined;
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const caller = admit(request);
+    if ("refusal" in caller) {
+      sendRefusal(response, caller.refusal);
+      return;
+    }
+    const url = new URL(request.url ?? "/", "http://hall");
+    const refusal = await route(request, response, url, caller.principal);
+    if (refusal) sendRefusal(response, refusal, isModernVersion(request.headers["mcp-protocol-version"]) ? "omit" : "null");
+  }
+
+  function admit(request: IncomingMessage): ReturnType<typeof guard.identify> {
+    const refusal = guard.checkSite(request);
+    if (refusal) return { refusal };
+    if (server.isClosing) return { refusal: { status: 503, code: "UNAVAILABLE", message: "the hall is shutting down", closes: true } };
+    return guard.identify(request, false);
+  }
+
+  function route(request: IncomingMessage, response: ServerResponse, url: URL, principal: string): Refusal | undefined | Promise<Refusal | undefined> {
+    const { method } = request;
+    switch (url.pathname) {
+      case "/":
+        return method === "POST" ? postMcp(request, response, principal) : notAllowed("POST");
+      case "/mcp":
+        if (method === "POST") return postMcp(request, response, principal);
+        if (isModernVersion(request.headers["mcp-protocol-version"])) return notAllowed("POST");
+        if (method === "GET") return request.headers["mcp-session-id"] === undefined ? notAllowed("POST") : sessions.get(request, response, principal);
+        if (method === "DELETE") return deleteMcp(request, response, principal);
+        return notAllowed("GET, POST, DELETE");
+      case "/sse":
+        return method === "GET" ? ssePair.open(request, response, principal) : notAllowed("GET");
+      case "/messages":
+        return method === "POST" ? postMessages(request, response, url, principal) : notAllowed("POST");
+      case "/health":
+        if (method !== "GET" && method !== "HEAD") return notAllowed("GET, HEAD");
+        sendJson(response, 200, JSON.stringify({ status: "ok", version: options.version, ...server.counts() }));
+        return undefined;
+      default:
+        return { status: 404, code: "NOT_FOUND", message: "there is /mcp, /ws, /sse, /messages and /health" };
+    }
+  }
+
+  function deleteMcp(request: IncomingMessage, response: ServerResponse, principal: string): Refusal | undefined {
+    const refusal = sessions.end(one(request.headers["mcp-session-id"]), principal);
+    if (!refusal) response.writeHead(204).end();
+    return refusal;
+  }
+
+  async function postMessages(request: IncomingMessage, response: ServerResponse, url: URL, principal: string): Promise<Refusal | undefined> {
+    const body = await readBody(request, server.limits.messageBytesMax);
+    if (!Buffer.isBuffer(body)) return body;
+    const refusal = ssePair.post(url, parseFrame(body, server.limits, isNotification), principal);
+    if (!refusal) response.writeHead(202).end();
+    return refusal;
+  }
+
+  async function postMcp(request: IncomingMessage, response: ServerResponse, principal: string): Promise<Refusal | undefined> {
+    const body = await readBody(request, server.limits.messageBytesMax);
+    if (!Buffer.isBuffer(body)) return body;
+    const parsed = parseFrame(body, server.limits, isNotification);
+    const message = Array.isArray(parsed) ? undefined : (parsed as Message);
+    if (message?.kind === "invalid") return { status: 400, code: message.code, message: message.reason, id: message.id };
+    if (message && isModern(request, message)) return serveModern(request, response, message, principal);
+    if (!accepts(request, "application/json") || !accepts(request, "text/event-stream")) {
+      return { status: 406, code: "INVALID_REQUEST", message: "Accept must include application/json and text/event-stream" };
+    }
+    const version = request.headers["mcp-protocol-version"];
+    if (version !== undefined && !isLegacyVersion(version))
+      return { status: 400, code: "INVALID_REQUEST", message: `MCP-Protocol-Version must be one of ${legacyVersions.join(", ")}` };
+    const sessionId = one(request.headers["mcp-session-id"]);
+    if (sessionId !== undefined) return sessions.post(sessionId, parsed, response, principal);
+    if (message?.kind === "request" && message.method === "initialize") return sessions.open(message, response, principal);
+    return {
+      status: 400,
+      code: "INVALID_REQUEST",
+      message: "not initialized: send initialize, or a request with a modern _meta",
+      id: message?.kind === "request" ? message.id : undefined,
+    };
+  }
+
+  function serveModern(request: IncomingMessage, response: ServerResponse, message: Message, principal: string): Refusal | undefined {
+    if (message.kind === "answer" || message.kind === "invalid")
+      return { status: 400, code: "INVALID_REQUEST", message: "a client sends requests and notifications only" };
+    if (!accepts(request, "application/json") && !accepts(request, "text/event-stream")) {
+      return { status: 406, code: "INVALID_REQUEST", message: "Accept must include application/json or text/event-stream" };
+    }
+    if (message.kind === "notification") {
+      response.writeHead(202).end();
+      return undefined;
+    }
+    const refusal = checkModern(request, message);
+    if (refusal) return refusal;
+    server.accept(createPostChannel(request, response, events), { principal, isOrdered: false }).receive(message);
+    return undefined;
+  }
+
+  /** What is wrong with the frame of a modern request, as opposed to what it asks for. */
+  function checkModern(request: IncomingMessage, message: Request): Refusal | undefined {
+    try {
+      checkStandardHeaders(request, message, server.registry);
+      if (!readEnvelope(message.params)) throw new HallError("INVALID_PARAMS", "params._meta is missing: the header says a modern version");
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof HallError)) throw error;
+      return { status: 400, code: error.code, message: error.message, id: message.id, ...(error.details ? { details: error.details } : {}) };
+    }
+  }
+
+  const perAddress = new Map<string, number>();
+  const http = createHttpServer(
+    { maxHeaderSize: headerBytesMax, headersTimeout: headersMsMax, requestTimeout: bodyMsMax, connectionsCheckingInterval: 1_000, keepAliveTimeout: 60_000 },
+    (request, response) => {
+      serve(request, response).catch((error: unknown) => {
+        // Mostly a client that went away while it was sending; nobody is left to be told.
+        options.log.debug({ err: error }, "request failed");
+        if (!response.headersSent && !response.destroyed)
+          sendRefusal(response, { status: 500, code: "INTERNAL", message: "something went wrong inside the hall", closes: true });
+      });
+    },
+  );
+  http.maxConnections = socketsMax;
+  http.on("connection", (socket: Socket) => countAddress(socket, perAddress, options.socketsPerAddressMax ?? 2_000));
+  http.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on("error", () => socket.destroy());
+    upgrader ??= import("./upgrade.ts").then(({ createUpgrader }) => createUpgrader({ server, guard, countMax: sessionsMax }));
+    void upgrader.then((ready) => ready.upgrade(request, socket, head));
+  });
+  await new Promise<void>((resolve, reject) => {
+    http.once("error", reject);
+    http.listen(port, host, resolve);
+  });
+  const { port: actualPort } = http.address() as AddressInfo;
+
+  return {
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${actualPort}`,
+    async close() {
+      sessions.close();
+      (await upgrader)?.close();
+      const closed = new Promise<void>((resolve) => http.close(() => resolve()));
+      http.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** A header or a body that speaks the modern way. */
+function isModern(request: IncomingMessage, message: Message): boolean {
+  if (isModernVersion(request.headers["mcp-protocol-version"])) return true;
+  return (message.kind === "request" || message.kind === "notification") && hasEnvelope(message.params);
+}
+
+function one(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}
+
+function notAllowed(allow: string): Refusal {
+  return { status: 405, code: "INVALID_REQUEST", message: `use ${allow}`, headers: { allow } };
+}
+
+function countAddress(socket: Socket, counts: Map<string, number>, countMax: number): void {
+  const address = socket.remoteAddress ?? "";
+  const count = (counts.get(address) ?? 0) + 1;
+  if (count > countMax) {
+    socket.destroy();
+    return;
+  }
+  counts.set(address, count);
+  socket.on("close", () => {
+    const left = (counts.get(address) ?? 1) - 1;
+    if (left <= 0) counts.delete(address);
+    else counts.set(address, left);
+  });
+}

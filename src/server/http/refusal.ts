@@ -1,0 +1,32 @@
+import type { ServerResponse } from "node:http";
+import { type ErrorCode, errorTable, errorType } from "../../base/errors.ts";
+import { errorFrame, type Id, type UnreadableId } from "../../wire/message.ts";
+
+/** An HTTP request that never becomes a message: what is said to it, as HTTP and as JSON-RPC. */
+export interface Refusal {
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly details?: { readonly [key: string]: unknown };
+  readonly id?: Id | undefined;
+  /** The rest of the request is not worth reading. */
+  readonly closes?: boolean;
+}
+
+export function sendRefusal(response: ServerResponse, refusal: Refusal, unreadableId: UnreadableId = "null"): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const { status, code, message, details, headers, id, closes } = refusal;
+  const data = { ...details, error_type: errorType(code), suggestion: errorTable[code].hint };
+  const body = errorFrame(id, { code: errorTable[code].request, message, data }, unreadableId);
+  response.writeHead(status, {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(body),
+    ...(closes ? { connection: "close" } : {}),
+    ...headers,
+  });
+  response.end(body);
+}

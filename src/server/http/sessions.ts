@@ -1,0 +1,218 @@
+import { randomBytes } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Channel, Receiver } from "../../wire/channel.ts";
+import type { Id, Message } from "../../wire/message.ts";
+import type { EventStreamOptions } from "../../wire/sse.ts";
+import type { Connection } from "../connection.ts";
+import type { Server } from "../server.ts";
+import { accepts } from "./post.ts";
+import type { Refusal } from "./refusal.ts";
+import { SessionStream } from "./session-stream.ts";
+
+/** Legacy connections over HTTP, each behind its `Mcp-Session-Id`: one client, many streams. */
+export interface Sessions {
+  /** `initialize` without an id: a new connection. */
+  open(message: Message, response: ServerResponse, principal: string): Refusal | undefined;
+  /** A message, or a batch, on an existing connection. */
+  post(id: string, parsed: Message | readonly Message[], response: ServerResponse, principal: string): Refusal | undefined;
+  /** The stream for what belongs to no request, or the rest of one that was lost. */
+  get(request: IncomingMessage, response: ServerResponse, principal: string): Refusal | undefined;
+  end(id: string | undefined, principal: string): Refusal | undefined;
+  readonly count: number;
+  close(): void;
+}
+
+export interface SessionsOptions extends EventStreamOptions {
+  readonly server: Server;
+  readonly streamAfterMs: number;
+  readonly pollAfterMs: number;
+  /** A connection nobody has used for this long is forgotten. */
+  readonly idleMsMax: number;
+  /** Past this many, those that idle longest go first. */
+  readonly countMax: number;
+}
+
+interface Session {
+  readonly id: string;
+  readonly principal: string;
+  readonly connection: Connection;
+  readonly streams: SessionStreams;
+  usedAt: number;
+}
+
+export function createSessions(options: SessionsOptions): Sessions {
+  // In order of last use: the first is the one that idles longest.
+  const sessions = new Map<string, Session>();
+
+  const sweep = setInterval(
+    () => {
+      const oldest = performance.now() - options.idleMsMax;
+      for (const session of sessions.values()) if (session.usedAt < oldest && !session.streams.isBusy) forget(session);
+    },
+    Math.min(60_000, options.idleMsMax),
+  );
+  sweep.unref();
+
+  function forget(session: Session): void {
+    sessions.delete(session.id);
+    void session.connection.close(0);
+  }
+
+  function find(id: string | undefined, principal: string): Session | Refusal {
+    if (id === undefined) return { status: 400, code: "INVALID_REQUEST", message: "Mcp-Session-Id is missing: send initialize first" };
+    if (!/^[\x21-\x7e]{1,256}$/.test(id)) return { status: 400, code: "INVALID_REQUEST", message: "Mcp-Session-Id may hold visible ASCII only" };
+    const session = sessions.get(id);
+    // Somebody else's connection looks exactly like one that does not exist.
+    if (!session || session.principal !== principal) return { status: 404, code: "INVALID_REQUEST", message: "no such connection: send initialize again" };
+    session.usedAt = performance.now();
+    sessions.delete(id);
+    sessions.set(id, session);
+    return session;
+  }
+
+  function makeRoom(): boolean {
+    if (sessions.size < options.countMax) return true;
+    for (const session of sessions.values()) {
+      if (session.streams.isBusy) continue;
+      forget(session);
+      return true;
+    }
+    return false;
+  }
+
+  return {
+    open(message, response, principal) {
+      if (!makeRoom()) return { status: 503, code: "OVERLOADED", message: `${options.countMax} connections are in use`, headers: { "retry-after": "5" } };
+      const id = randomBytes(24).toString("base64url");
+      const streams = new SessionStreams(options);
+      const connection = options.server.accept(streams, { principal, isOrdered: false });
+      streams.canPoll = () => connection.version === "2025-11-25";
+      const session: Session = { id, principal, connection, streams, usedAt: performance.now() };
+      sessions.set(id, session);
+      response.setHeader("mcp-session-id", id);
+      streams.post(message, response);
+      connection.receive(message);
+      // A handshake that failed leaves nothing behind.
+      if (!connection.version) forget(session);
+      return undefined;
+    },
+    post(id, parsed, response, principal) {
+      const session = find(id, principal);
+      if ("status" in session) return session;
+      const isRequest = session.streams.post(parsed, response);
+      if (typeof isRequest === "object") return isRequest;
+      session.connection.receive(parsed);
+      if (!isRequest) response.writeHead(202).end();
+      return undefined;
+    },
+    get(request, response, principal) {
+      const session = find(header(request, "mcp-session-id"), principal);
+      if ("status" in session) return session;
+      if (!accepts(request, "text/event-stream")) return { status: 406, code: "INVALID_REQUEST", message: "Accept must include text/event-stream" };
+      return session.streams.get(header(request, "last-event-id"), response);
+    },
+    end(id, principal) {
+      const session = find(id, principal);
+      if ("status" in session) return session;
+      forget(session);
+      return undefined;
+    },
+    get count() {
+      return sessions.size;
+    },
+    close() {
+      clearInterval(sweep);
+      for (const session of sessions.values()) session.streams.closeAll();
+    },
+  };
+}
+
+function header({ headers }: IncomingMessage, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+const endedStreamsMax = 16;
+
+/** The channel of one connection: what belongs to a request goes to the stream of its POST, the rest to the GET's. */
+class SessionStreams implements Channel {
+  readonly #options: SessionsOptions;
+  readonly #general: SessionStream;
+  readonly #byRequest = new Map<Id, SessionStream>();
+  readonly #byNumber = new Map<number, SessionStream>();
+  #nextNumber = 0;
+  #receiver: Receiver | undefined;
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+    this.#general = this.#create([]);
+  }
+
+  readonly queuedBytes = 0;
+  canPoll = (): boolean => false;
+
+  get isBusy(): boolean {
+    return this.#byRequest.size > 0 || this.#general.isOpen;
+  }
+
+  start(receiver: Receiver): void {
+    this.#receiver = receiver;
+  }
+
+  send(frame: string, about: Id | undefined, kind: "notification" | "request" | "result" | number = "notification"): void {
+    const stream = (about === undefined ? undefined : this.#byRequest.get(about)) ?? this.#general;
+    stream.send(frame, kind, about);
+    if (about !== undefined && (kind === "result" || typeof kind === "number")) this.#byRequest.delete(about);
+  }
+
+  /** Opens the stream that a POST's answers go to; false when it holds no request. */
+  post(parsed: Message | readonly Message[], response: ServerResponse): boolean | Refusal {
+    const messages = Array.isArray(parsed) ? (parsed as readonly Message[]) : [parsed as Message];
+    const first = messages.find((message) => message.kind === "request");
+    if (!first) return false;
+    // Refused here, because the answer of the first needs its stream.
+    if (this.#byRequest.has(first.id))
+      return { status: 400, code: "INVALID_REQUEST", message: `a request with id ${JSON.stringify(first.id)} is still running`, id: first.id };
+    const stream = this.#create([first.id]);
+    this.#byRequest.set(first.id, stream);
+    stream.answerOn(response);
+    return true;
+  }
+
+  get(lastEventId: string | undefined, response: ServerResponse): Refusal | undefined {
+    if (lastEventId === undefined) {
+      this.#general.streamTo(response);
+      return undefined;
+    }
+    const [, number, sequence] = /^(\d{1,15})-(\d{1,15})$/.exec(lastEventId) ?? [];
+    const stream = this.#byNumber.get(Number(number));
+    if (!stream) return { status: 400, code: "INVALID_REQUEST", message: "Last-Event-ID is unknown or too old" };
+    stream.streamTo(response, Number(sequence));
+    return undefined;
+  }
+
+  pause(): void {}
+  resume(): void {}
+
+  closeAll(): void {
+    for (const stream of this.#byNumber.values()) stream.close();
+  }
+
+  async close(): Promise<void> {
+    this.closeAll();
+    this.#receiver?.closed();
+  }
+
+  #create(pending: readonly Id[]): SessionStream {
+    const number = this.#nextNumber++;
+    const stream: SessionStream = new SessionStream({ ...this.#options, number, pending, canPoll: () => this.canPoll(), ended: () => this.#prune() });
+    this.#byNumber.set(number, stream);
+    return stream;
+  }
+
+  /** Keeps the last few finished streams for clients that lost the end. */
+  #prune(): void {
+    const done = [...this.#byNumber].filter(([, stream]) => stream.isDone);
+    for (const [number] of done.slice(0, Math.max(0, done.length - endedStreamsMax))) this.#byNumber.delete(number);
+  }
+}

@@ -1,0 +1,70 @@
+import type { WebSocket } from "ws";
+import type { Channel, Receiver } from "./channel.ts";
+
+/** One message one text frame. Payload limit and protocol checks are ws's; a peer that stops answering pings is cut. */
+export function createWebSocketChannel(socket: WebSocket, { pingMs = 15_000 }: { readonly pingMs?: number } = {}): Channel {
+  let receiver: Receiver | undefined;
+  let isAlive = true;
+  let isClosed = false;
+  const early: Buffer[] = [];
+
+  const ping = setInterval(() => {
+    if (!isAlive) {
+      socket.terminate();
+      return;
+    }
+    isAlive = false;
+    socket.ping();
+  }, pingMs);
+  ping.unref();
+
+  socket.on("pong", () => {
+    isAlive = true;
+  });
+  socket.on("message", (data: Buffer, isBinary) => {
+    isAlive = true;
+    if (isBinary) socket.close(unsupportedData, "text frames only");
+    else if (receiver) receiver.frame(data);
+    else early.push(data);
+  });
+  // ws closes the socket itself after an error; the close event says the rest.
+  socket.on("error", () => {});
+  socket.on("close", () => {
+    if (isClosed) return;
+    isClosed = true;
+    clearInterval(ping);
+    receiver?.ended();
+    receiver?.closed();
+  });
+
+  return {
+    start(started) {
+      receiver = started;
+      for (const frame of early.splice(0)) started.frame(frame);
+      if (isClosed) {
+        started.ended();
+        started.closed();
+      }
+    },
+    send(frame) {
+      if (socket.readyState !== socket.OPEN) return;
+      // The callback runs when the frame has left; only then can the queue have become shorter.
+      socket.send(frame, () => receiver?.drained());
+    },
+    get queuedBytes() {
+      return socket.bufferedAmount;
+    },
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
+    async close({ now = false } = {}) {
+      if (isClosed) return;
+      const gone = new Promise<void>((resolve) => socket.once("close", resolve));
+      if (now) socket.terminate();
+      else socket.close(goingAway);
+      await gone;
+    },
+  };
+}
+
+const goingAway = 1001;
+const unsupportedData = 1003;
