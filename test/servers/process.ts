@@ -1,0 +1,120 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { createLineReader } from "../../src/wire/lines.ts";
+import { RawClient } from "./client.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+export interface SpawnOptions {
+  readonly cwd?: string;
+  /** The command line to run; the built one unless told otherwise. */
+  readonly cli?: string;
+  /** False leaves stdout unread. */
+  readonly isReading?: boolean;
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A client of a hall in a process of its own. */
+export interface ProcessClient extends RawClient {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly exited: Promise<Exit>;
+  /** Everything on stdout and stderr so far, as text. */
+  readonly output: { stdout: string; stderr: string };
+  kill(signal: NodeJS.Signals): void;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Starts `guildhall mcp …` in a process of its own. */
+export function spawnHall(args: readonly string[] = [], options: SpawnOptions = {}): ProcessClient {
+  return spawnCli(["mcp", ...args], options);
+}
+
+/** Runs a command to its end. */
+export async function runCli(args: readonly string[], options: SpawnOptions & { readonly input?: string } = {}): Promise<Exit & ProcessClient["output"]> {
+  await using client = spawnCli(args, options, false);
+  client.child.stdin.end(options.input ?? "");
+  return { ...(await client.exited), ...client.output };
+}
+
+function spawnCli(args: readonly string[], { cwd = tmpdir(), cli = builtCli(), isReading = true }: SpawnOptions, isProtocol = true): ProcessClient {
+  const child = spawn(process.execPath, [cli, ...args], { cwd, stdio: "pipe" });
+  const output = { stdout: "", stderr: "" };
+  const client = new RawClient((bytes) => {
+    child.stdin.write(bytes);
+    child.stdin.write("\n");
+  });
+  const exited = new Promise<Exit>((resolve) => child.on("close", (code, signal) => resolve({ code, signal })));
+  // A hall that has gone is seen by its exit.
+  child.stdin.on("error", () => {});
+  child.stderr.on("data", (bytes: Buffer) => {
+    output.stderr += bytes;
+  });
+  if (isReading) {
+    child.stdout.on("data", (bytes: Buffer) => {
+      output.stdout += bytes;
+    });
+    if (isProtocol) child.stdout.on("data", createLineReader(Number.POSITIVE_INFINITY, { line: (bytes) => client.deliver(bytes.toString()), oversize() {} }));
+  }
+  return Object.assign(client, {
+    child,
+    exited: Promise.race([exited, timeUp()]),
+    output,
+    kill: (signal: NodeJS.Signals) => void child.kill(signal),
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
+      child.stdout.resume();
+      await exited;
+    },
+  });
+}
+
+async function timeUp(): Promise<never> {
+  await new Promise((resolve) => setTimeout(resolve, 15_000).unref());
+  throw new Error("the process did not end within 15 s");
+}
+
+function builtCli(): string {
+  const cli = join(root, "dist/cli.js");
+  if (!existsSync(cli)) throw new Error("dist/cli.js is missing: run `node scripts/build.mjs` before these tests");
+  return cli;
+}
+
+/** The real command line with the test toolkits in place of the built-in ones. The caller removes the folder. */
+export async function buildTestCli(): Promise<{ readonly cli: string; remove(): void }> {
+  const folder = mkdtempSync(join(tmpdir(), "guildhall-cli-"));
+  await build({
+    absWorkingDir: root,
+    entryPoints: { cli: "src/cli/main.ts" },
+    outdir: folder,
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    target: "node20.19",
+    banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
+    logLevel: "error",
+    plugins: [
+      {
+        name: "test toolkits",
+        setup({ onResolve }) {
+          onResolve({ filter: /\/toolkits\/builtin\.ts$/ }, () => ({ path: join(root, "test/servers/builtin.ts") }));
+        },
+      },
+    ],
+  });
+  return { cli: join(folder, "cli.mjs"), remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** Resident memory of a process in MB. */
+export function residentMegabytes(pid: number): number {
+  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return Number(kilobytes) / 1024;
+}
