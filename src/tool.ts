@@ -139,6 +139,6 @@ export interface PromptSource {
 
 export interface Prompt {
   readonly name: string;
-  readonly arguments?: readonly { readonly name: string; readonly required?: boolean }[];
+  readonly arguments?: readonly { readonly name: string; readonly required?: boolean; readonly [field: string]: unknown }[];
   readonly [field: string]: unknown;
 }

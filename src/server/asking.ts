@@ -3,6 +3,7 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import type { Question, Questions } from "../tool.ts";
+import type { Current } from "./context.ts";
 import type { Seal } from "./seal.ts";
 import type { Visit } from "./visit.ts";
 
@@ -15,8 +16,8 @@ import type { Visit } from "./visit.ts";
  */
 export type Answers = Readonly<Record<string, JsonObject>>;
 export type Ask = (questions: Questions) => Promise<Answers>;
-/** Work that may ask. Its scope outlives the request that started it. */
-export type Work = (ask: Ask, scope: Scope) => Promise<unknown>;
+/** Work that may ask. Its scope outlives the request that started it; `current` is the request it answers now. */
+export type Work = (ask: Ask, scope: Scope, current: () => Current) => Promise<unknown>;
 
 /** How long an answer may take, and how long a waiting run is kept for it. */
 const answerMsMax = 300_000;
@@ -68,12 +69,12 @@ export function createAsking(seal: Seal): Asking {
   return {
     async run(params, visit, work) {
       const responses = readResponses(params.inputResponses);
-      if (params.requestState === undefined) return step(new Run(work, responses, visit), params, visit);
+      if (params.requestState === undefined) return step(new Run(work, responses, { params, visit }), params, visit);
       const handle = seal.open(params.requestState, bindingOf(params, visit));
       const run = handle === undefined ? undefined : waiting.get(handle);
       if (!run) throw new HallError("INVALID_PARAMS", "requestState is unknown, used or expired", { hint: "Send the request again without it." });
       run.forget();
-      run.resume(responses, visit);
+      run.resume(responses, { params, visit });
       return step(run, params, visit);
     },
   };
@@ -88,22 +89,26 @@ class Run {
   forget: () => void = () => {};
   #endTurn: (turn: Turn) => void = () => {};
   #failTurn: (error: unknown) => void = () => {};
-  #visit: Visit;
+  #current: Current;
   readonly #responses: Record<string, JsonObject>;
   readonly #open = new Map<string, { readonly question: Question; resolve(): void }>();
 
-  constructor(work: Work, responses: Answers, visit: Visit) {
+  constructor(work: Work, responses: Answers, current: Current) {
     this.#responses = { ...responses };
-    this.#visit = visit;
+    this.#current = current;
     this.turn = this.#newTurn();
-    work((questions) => this.#ask(questions), this.scope).then(
+    work(
+      (questions) => this.#ask(questions),
+      this.scope,
+      () => this.#current,
+    ).then(
       (result) => this.#endTurn({ kind: "done", result }),
       (error: unknown) => this.#failTurn(error),
     );
   }
 
-  resume(responses: Answers, visit: Visit): void {
-    this.#visit = visit;
+  resume(responses: Answers, current: Current): void {
+    this.#current = current;
     this.turn = this.#newTurn();
     Object.assign(this.#responses, responses);
     for (const [key, { resolve }] of this.#open) {
@@ -116,7 +121,7 @@ class Run {
   }
 
   async #ask(questions: Questions): Promise<Answers> {
-    requireCapabilities(questions, this.#visit);
+    requireCapabilities(questions, this.#current.visit);
     const missing = Object.entries(questions).filter(([key]) => !(key in this.#responses));
     const answered = missing.map(([key, question]) => new Promise<void>((resolve) => this.#open.set(key, { question, resolve })));
     if (missing.length > 0) this.#endTurn({ kind: "asks", questions: this.#openQuestions() });

@@ -5,9 +5,15 @@ import { type CallContext, type LogLevel, logLevels, type Progress } from "../to
 import type { Ask } from "./asking.ts";
 import type { Visit } from "./visit.ts";
 
+/** The request a piece of work is answering right now: a modern one that asked goes on under the next request. */
+export interface Current {
+  readonly params: JsonObject;
+  readonly visit: Visit;
+}
+
 /** What a toolkit gets to work with: the client's side of a call, whatever its era. */
-export function createContext(params: JsonObject, visit: Visit, { ask, scope }: { readonly ask: Ask; readonly scope: Scope }): CallContext {
-  return { scope, ask, progress: createProgress(params, visit), log: (level, data, logger) => sendLog(visit, level, data, logger) };
+export function createContext(current: () => Current, { ask, scope }: { readonly ask: Ask; readonly scope: Scope }): CallContext {
+  return { scope, ask, progress: createProgress(current), log: (level, data, logger) => sendLog(current().visit, level, data, logger) };
 }
 
 /** Checks the token a client wants progress under, and holds it for as long as the request runs. */
@@ -28,17 +34,17 @@ function tokenOf(params: JsonObject): string | number | undefined {
 const progressMsMin = 50;
 
 /** Forwards progress that grows, at most twenty times a second; the last step is never left out. */
-function createProgress(params: JsonObject, { exchange }: Visit): CallContext["progress"] {
-  const progressToken = tokenOf(params);
-  if (progressToken === undefined) return () => {};
+function createProgress(current: () => Current): CallContext["progress"] {
   let last = Number.NEGATIVE_INFINITY;
   let sentAt = Number.NEGATIVE_INFINITY;
   return ({ progress, total, message }: Progress) => {
+    const { params, visit } = current();
+    const progressToken = tokenOf(params);
     const now = performance.now();
-    if (!(progress > last) || (now - sentAt < progressMsMin && progress !== total)) return;
+    if (progressToken === undefined || !(progress > last) || (now - sentAt < progressMsMin && progress !== total)) return;
     last = progress;
     sentAt = now;
-    exchange.notify("notifications/progress", {
+    visit.exchange.notify("notifications/progress", {
       progressToken,
       progress,
       ...(total === undefined ? {} : { total }),

@@ -65,7 +65,7 @@ export const methods: Readonly<Record<string, Handler>> = {
       throw new HallError("INVALID_PARAMS", "completion needs a ref and an argument with name and value");
     }
     const { toolkit, reference } = findCompleter(ref, parts);
-    const context = createContext(params, visit, { ask: (questions) => askLegacy(questions, visit), scope: visit.exchange.scope });
+    const context = createContext(() => ({ params, visit }), { ask: (questions) => askLegacy(questions, visit), scope: visit.exchange.scope });
     return (await toolkit.complete?.(reference, argument, context, params)) ?? { completion: { values: [] } };
   },
 };
@@ -84,10 +84,15 @@ async function runAsking(
   work: (context: CallContext) => Promise<unknown>,
 ): Promise<unknown> {
   const releaseToken = claimProgressToken(params, visit);
-  const run: Work = (ask, scope) => work(createContext(params, visit, { ask, scope }));
+  const run: Work = (ask, scope, current) => work(createContext(current, { ask, scope }));
   try {
     if (visit.era === "modern") return await asking.run(params, visit, run);
-    return await run((questions) => askLegacy(questions, visit), visit.exchange.scope);
+    const current = { params, visit };
+    return await run(
+      (questions) => askLegacy(questions, visit),
+      visit.exchange.scope,
+      () => current,
+    );
   } finally {
     releaseToken();
   }

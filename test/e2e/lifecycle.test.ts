@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { errorTable } from "../../src/base/errors.ts";
+import { errorTable, HallError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { version } from "../../src/base/version.ts";
 import { keys, modern, modernVersion, type RawClient } from "../servers/client.ts";
@@ -701,6 +701,7 @@ describe("subscriptions/listen", () => {
     const id = listen(client, { toolsListChanged: true, resourceSubscriptions: ["book://alice"] });
     await client.heard("notifications/subscriptions/acknowledged");
     client.notify("notifications/cancelled", { requestId: id });
+    await client.result("server/discover", modern());
     changing.setTools(["two"]);
     library.touch("book://alice");
     await wait(20);
@@ -740,7 +741,7 @@ describe("the end", () => {
       invalid: {
         async run() {
           await wait(30);
-          throw Object.assign(new (await import("../../src/base/errors.ts")).HallError("VALIDATION", "does not fit after all"));
+          throw new HallError("VALIDATION", "does not fit after all");
         },
       },
     });

@@ -77,7 +77,7 @@ export function createShowcase(): Showcase {
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /** Text first. Beyond 2024-11-05: audio from 2025-03-26, resource_link from 2025-06-18. */
-export const everyContent: readonly Readonly<Record<string, unknown>>[] = [
+const everyContent: readonly Readonly<Record<string, unknown>>[] = [
   { type: "text", text: "hello", annotations: { audience: ["user"], priority: 0.5 } },
   { type: "image", data: pixel, mimeType: "image/png" },
   { type: "audio", data: "UklGRgAAAABXQVZF", mimeType: "audio/wav" },
@@ -100,7 +100,7 @@ const resources = [
   { uri: "showcase://asks", name: "asks" },
 ];
 
-export const askUser: Question = {
+const askUser: Question = {
   method: "elicitation/create",
   params: {
     message: "What is your name?",

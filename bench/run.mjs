@@ -1,0 +1,37 @@
+// npm run bench [-- --only stdio|cold|slo] [--rounds N] [--json]
+import { mkdirSync, writeFileSync } from "node:fs";
+import { cpus, loadavg } from "node:os";
+import { parseArgs } from "node:util";
+import coldStart from "./cold-start.mjs";
+import { short } from "./figures.mjs";
+import slo from "./slo.mjs";
+import stdio from "./stdio.mjs";
+
+const scenarios = [stdio, coldStart, slo];
+
+const { values: options } = parseArgs({ options: { only: { type: "string" }, rounds: { type: "string" }, json: { type: "boolean" } } });
+const chosen = scenarios.filter(({ name }) => options.only === undefined || options.only === name);
+if (chosen.length === 0) throw new Error(`there is no scenario "${options.only}"; there is: ${scenarios.map(({ name }) => name).join(", ")}`);
+
+const report = { at: new Date().toISOString(), node: process.version, cores: cpus().length, load: loadavg()[0], scenarios: {} };
+for (const { name, run } of chosen) {
+  report.scenarios[name] = await run({ rounds: options.rounds && Number(options.rounds) });
+  if (!options.json) print(name, report.scenarios[name]);
+}
+const results = new URL("results/", import.meta.url);
+mkdirSync(results, { recursive: true });
+writeFileSync(new URL("latest.json", results), `${JSON.stringify(report, undefined, 2)}\n`);
+if (options.json) console.log(JSON.stringify(report, undefined, 2));
+
+function print(name, rows) {
+  console.log(`\n${name}`);
+  const cells = rows.map(({ figure, measured, goal, unit, ok, note }) => [
+    ok === null ? " " : ok ? "✓" : "✗",
+    figure,
+    measured === null ? "—" : `${short(measured)} ${unit}`,
+    goal ?? "",
+    note,
+  ]);
+  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...cells.map((line) => line[column].length)));
+  for (const line of cells) console.log(`  ${line.map((cell, column) => cell.padEnd(widths[column])).join("  ")}`.trimEnd());
+}
