@@ -275,6 +275,8 @@ export interface HallErrorOptions {
   readonly cause?: unknown;
   /** Facts for the caller, sent as they are: never a secret, never a stack. */
   readonly details?: { readonly [key: string]: unknown };
+  /** A JSON-RPC error that the other side of a line gave us: passed on as it is. */
+  readonly relayed?: { readonly code: number; readonly message: string; readonly data?: unknown };
   /** Replaces the table's hint where the thrower knows better. */
   readonly hint?: string;
 }
@@ -282,6 +284,7 @@ export interface HallErrorOptions {
 export class HallError extends Error {
   readonly code: ErrorCode;
   readonly details: HallErrorOptions["details"];
+  readonly relayed: HallErrorOptions["relayed"];
   readonly hint: string;
 
   constructor(code: ErrorCode, message: string, options: HallErrorOptions = {}) {
@@ -289,6 +292,7 @@ export class HallError extends Error {
     this.name = "HallError";
     this.code = code;
     this.details = options.details;
+    this.relayed = options.relayed;
     this.hint = options.hint ?? errorTable[code].hint;
   }
 }

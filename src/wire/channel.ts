@@ -23,8 +23,10 @@ export type FrameKind = "notification" | "request" | "result" | number;
 
 export interface Receiver {
   frame(bytes: Buffer): void;
-  /** A message over the size limit was skipped. */
+  /** A message over the size limit is being skipped. */
   oversize(): void;
+  /** It has been skipped: the first and last few hundred characters of it, joined. */
+  skipped?(edges: string): void;
   /** The queue is empty again. */
   drained(): void;
   /** The peer will send nothing more, but may still read. */

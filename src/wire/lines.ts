@@ -5,23 +5,34 @@
 export interface LineSink {
   line(bytes: Buffer): void;
   oversize(): void;
+  /** The long line is over: its first and last few hundred characters, joined. */
+  skipped?(edges: string): void;
 }
 
 export function createLineReader(lineBytesMax: number, sink: LineSink): (chunk: Buffer) => void {
   let held: Buffer[] = [];
   let heldBytes = 0;
+  let joined = 0;
   let isSkipping = false;
+  let head: Buffer = empty;
+  let tail: Buffer = empty;
 
   function take(part: Buffer): void {
-    if (isSkipping) return;
     heldBytes += part.length;
     if (heldBytes <= lineBytesMax) {
       held.push(part);
+      // A line that comes byte by byte must not cost hundreds of bytes for each: the newest parts become one.
+      if (held.length - joined === partsMax) held.splice(joined, partsMax, Buffer.concat(held.slice(joined++)));
       return;
     }
-    isSkipping = true;
-    held = [];
-    sink.oversize();
+    if (!isSkipping) {
+      isSkipping = true;
+      head = Buffer.from((held[0] ?? part).subarray(0, edgeBytes));
+      tail = Buffer.concat(held.slice(-1).map((last) => last.subarray(-edgeBytes)));
+      held = [];
+      sink.oversize();
+    }
+    tail = part.length >= edgeBytes ? Buffer.from(part.subarray(-edgeBytes)) : Buffer.concat([tail, part]).subarray(-edgeBytes);
   }
 
   function endLine(part: Buffer): void {
@@ -30,8 +41,10 @@ export function createLineReader(lineBytesMax: number, sink: LineSink): (chunk: 
     const isWhole = !isSkipping;
     held = [];
     heldBytes = 0;
+    joined = 0;
     isSkipping = false;
-    if (isWhole && !isBlank(line)) sink.line(line);
+    if (!isWhole) sink.skipped?.(`${head.toString("latin1")} ${tail.toString("latin1")}`);
+    else if (!isBlank(line)) sink.line(line);
   }
 
   return (chunk) => {
@@ -47,6 +60,9 @@ export function createLineReader(lineBytesMax: number, sink: LineSink): (chunk: 
 }
 
 const newline = 0x0a;
+const edgeBytes = 512;
+const partsMax = 1_024;
+const empty = Buffer.alloc(0);
 
 function isBlank(line: Buffer): boolean {
   for (let i = 0; i < line.length; i++) {

@@ -13,7 +13,9 @@ interface End {
   readonly channel: Channel;
   connect(other: End): void;
   deliver(frame: Buffer): void;
-  /** The other end is gone. */
+  /** The other end has read this much of what we sent. */
+  taken(bytes: number): void;
+  /** The other end is gone: what it sent is still read. */
   lose(): void;
 }
 
@@ -21,20 +23,31 @@ function createEnd(): End {
   let other: End | undefined;
   let receiver: Receiver | undefined;
   let isPaused = false;
-  let isClosed = false;
+  let state: "open" | "losing" | "closed" = "open";
   const inbox: Buffer[] = [];
   let queuedBytes = 0;
 
   function pump(): void {
-    while (receiver && !isPaused && inbox.length > 0) {
+    while (receiver && !isPaused && state !== "closed") {
       const frame = inbox.shift();
-      if (frame) receiver.frame(frame);
+      if (!frame) break;
+      other?.taken(frame.length);
+      receiver.frame(frame);
     }
+    if (state === "losing" && receiver && inbox.length === 0) finish();
   }
 
   function lose(): void {
-    if (isClosed) return;
-    isClosed = true;
+    if (state !== "open") return;
+    state = "losing";
+    pump();
+  }
+
+  function finish(): void {
+    if (state === "closed") return;
+    state = "closed";
+    inbox.length = 0;
+    queuedBytes = 0;
     receiver?.ended();
     receiver?.closed();
   }
@@ -43,19 +56,17 @@ function createEnd(): End {
     start(started) {
       receiver = started;
       queueMicrotask(pump);
-      if (isClosed) {
+      if (state === "closed") {
         started.ended();
         started.closed();
       }
     },
     send(frame) {
-      if (isClosed) return;
+      if (state !== "open") return;
       const bytes = Buffer.from(frame);
       queuedBytes += bytes.length;
       queueMicrotask(() => {
-        queuedBytes -= bytes.length;
-        other?.deliver(bytes);
-        if (queuedBytes === 0 && !isClosed) receiver?.drained();
+        if (state === "open") other?.deliver(bytes);
       });
     },
     get queuedBytes() {
@@ -69,9 +80,9 @@ function createEnd(): End {
       queueMicrotask(pump);
     },
     async close({ now = false } = {}) {
-      if (isClosed) return;
+      if (state === "closed") return;
       if (!now) await new Promise<void>((resolve) => setImmediate(resolve));
-      lose();
+      finish();
       queueMicrotask(() => other?.lose());
     },
   };
@@ -82,8 +93,14 @@ function createEnd(): End {
       other = end;
     },
     deliver(frame) {
+      if (state !== "open") return;
       inbox.push(frame);
       pump();
+    },
+    taken(bytes) {
+      if (state !== "open") return;
+      queuedBytes -= bytes;
+      if (queuedBytes === 0) receiver?.drained();
     },
     lose,
   };

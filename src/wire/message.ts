@@ -20,13 +20,16 @@ export interface Notification {
 /** What a peer says to a request of ours. `bad` when it cannot be read as either outcome. */
 export interface Answer {
   readonly kind: "answer";
-  readonly id: Id;
+  /** Undefined when unreadable: nobody waits for such an answer, and an answer is never answered. */
+  readonly id: Id | undefined;
   readonly outcome: { readonly result: unknown } | { readonly error: RpcError } | { readonly bad: string };
 }
 /** Not a message. `id` is there when it could be read, so that the sender learns which one it was. */
 export interface Invalid {
   readonly kind: "invalid";
   readonly id: Id | undefined;
+  /** Set when it may have been an answer to a request of ours with this id. */
+  readonly answerId?: Id | undefined;
   readonly code: "PARSE" | "INVALID_REQUEST";
   readonly reason: string;
 }
@@ -43,15 +46,15 @@ export type IsNotification = (method: string) => boolean;
 
 /** Bytes to one message, or to the messages of a batch. Never throws. */
 export function parseFrame(bytes: Buffer, limits: Limits, isNotification: IsNotification): Message | readonly Message[] {
-  if (!isUtf8(bytes)) return invalid("PARSE", "not valid UTF-8");
+  if (!isUtf8(bytes)) return unreadable("PARSE", "not valid UTF-8", bytes.toString("latin1"));
   const text = bytes.toString("utf8");
   const fault = findFault(text, limits);
-  if (fault) return invalid("INVALID_REQUEST", fault);
+  if (fault) return unreadable("INVALID_REQUEST", fault, text);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return invalid("PARSE", "not valid JSON");
+    return unreadable("PARSE", "not valid JSON", text);
   }
   if (Array.isArray(value)) return value.map((item) => classify(item, isNotification));
   return classify(value, isNotification);
@@ -62,8 +65,8 @@ function classify(value: unknown, isNotification: IsNotification): Message {
   const { id, method, params } = value;
   const hasId = id !== undefined;
   const readableId = isId(id) ? id : undefined;
-  if (value.jsonrpc !== "2.0") return invalid("INVALID_REQUEST", 'jsonrpc must be "2.0"', readableId);
   if (method === undefined && ("result" in value || "error" in value)) return classifyAnswer(value, readableId);
+  if (value.jsonrpc !== "2.0") return invalid("INVALID_REQUEST", 'jsonrpc must be "2.0"', readableId);
   if (typeof method !== "string" || method === "") return invalid("INVALID_REQUEST", "method must be a non-empty string", readableId);
   if (params !== undefined && !isObject(params)) return invalid("INVALID_REQUEST", "params must be an object", readableId);
   if (!hasId || (id === null && isNotification(method))) return { kind: "notification", method, params };
@@ -72,7 +75,7 @@ function classify(value: unknown, isNotification: IsNotification): Message {
 }
 
 function classifyAnswer(value: JsonObject, id: Id | undefined): Message {
-  if (id === undefined) return invalid("INVALID_REQUEST", "an answer needs the id of its request");
+  if (value.jsonrpc !== "2.0") return { kind: "answer", id, outcome: { bad: 'jsonrpc must be "2.0"' } };
   const hasResult = "result" in value;
   if (hasResult === "error" in value) return { kind: "answer", id, outcome: { bad: "both result and error" } };
   if (hasResult) return { kind: "answer", id, outcome: { result: value.result } };
@@ -85,6 +88,19 @@ function classifyAnswer(value: JsonObject, id: Id | undefined): Message {
 
 function invalid(code: Invalid["code"], reason: string, id?: Id): Invalid {
   return { kind: "invalid", id, code, reason };
+}
+
+function unreadable(code: Invalid["code"], reason: string, text: string): Invalid {
+  return { kind: "invalid", id: undefined, answerId: findIdAtEdge(`${text.slice(0, 512)} ${text.slice(-512)}`), code, reason };
+}
+
+const idAtEdge = /^\s*\{(?:"jsonrpc":"2\.0",)?"id":(\d+),|,"id":(\d+)(?:,"jsonrpc":"2\.0")?\}\s*$/;
+
+/** The id of an answer that cannot be read: ours are numbers, and stand first in some implementations' answers, last in others'. */
+export function findIdAtEdge(edges: string): number | undefined {
+  const [, first, last] = idAtEdge.exec(edges) ?? [];
+  const digits = first ?? last;
+  return digits === undefined ? undefined : Number(digits);
 }
 
 const idBytesMax = 256;

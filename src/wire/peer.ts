@@ -1,10 +1,11 @@
-import { HallError } from "../base/errors.ts";
+import { errorTable, HallError } from "../base/errors.ts";
 import { Scope } from "../base/scope.ts";
 import type { Channel, FrameKind } from "./channel.ts";
 import type { Limits } from "./limits.ts";
 import {
   type Answer,
   errorFrame,
+  findIdAtEdge,
   type Id,
   type Invalid,
   type IsNotification,
@@ -34,6 +35,8 @@ export interface PeerOptions {
   explain(failure: unknown, request: Request | undefined): Reply;
   /** Methods that are notifications even with `"id": null`. */
   readonly isNotification?: IsNotification;
+  /** What cannot be read is counted and left unanswered: a program that prints a banner is not to be argued with. */
+  readonly ignoresJunk?: boolean;
   /** Tells the peer that we no longer wait for a request of ours. */
   withdrawal?(id: Id, reason: string): { readonly method: string; readonly params: unknown };
   /** No more input: the peer may still read answers. */
@@ -43,6 +46,8 @@ export interface PeerOptions {
 }
 
 export type Reply = { readonly result: unknown } | { readonly error: RpcError };
+
+type WaitOutcome = Answer["outcome"] | { readonly tooLarge: number } | { readonly lost: HallError };
 
 interface AnswerFrame {
   readonly frame: string;
@@ -70,7 +75,7 @@ export class Peer {
   readonly #options: PeerOptions;
   readonly #limits: Limits;
   readonly #inFlight = new Map<Id, Exchange>();
-  readonly #waiting = new Map<Id, (outcome: Answer["outcome"]) => void>();
+  readonly #waiting = new Map<Id, (outcome: WaitOutcome) => void>();
   readonly #idle: (() => void)[] = [];
   #nextId = 0;
   #sweep: NodeJS.Timeout | undefined;
@@ -89,7 +94,8 @@ export class Peer {
     this.#limits = options.limits;
     channel.start({
       frame: (bytes) => this.#receiveFrame(bytes),
-      oversize: () => this.#refuse(undefined, new HallError("INVALID_REQUEST", this.#tooLong())),
+      oversize: () => this.#refuseOversize(),
+      skipped: (edges) => this.#skipped(edges),
       drained: () => this.#drained(),
       ended: () => options.ended?.(),
       closed: () => this.#lost(),
@@ -111,7 +117,7 @@ export class Peer {
     else this.#send(notificationFrame(method, params), about, "notification");
   }
 
-  /** Sends a request of ours. Rejects with HallError; with the peer's own error as `cause` when it refused. */
+  /** Sends a request of ours. Rejects with HallError; with the peer's own error as `relayed` when it refused. */
   request(method: string, params: unknown, { scope: parent, timeoutMs, about }: AskOptions = {}): Promise<unknown> {
     if (this.#isClosed) return Promise.reject(connectionClosed());
     const id = ++this.#nextId;
@@ -119,16 +125,18 @@ export class Peer {
     const answered = new Promise<unknown>((resolve, reject) => {
       this.#waiting.set(id, (outcome) => {
         if ("result" in outcome) resolve(outcome.result);
-        else if ("error" in outcome) reject(new HallError("EXECUTION", outcome.error.message, { cause: outcome.error }));
+        else if ("error" in outcome) reject(new HallError("EXECUTION", outcome.error.message, { relayed: outcome.error }));
+        else if ("lost" in outcome) reject(outcome.lost);
+        else if ("tooLarge" in outcome) reject(new HallError("TOO_LARGE", `the answer to ${method} is over ${outcome.tooLarge} bytes`));
         else reject(new HallError("BAD_ANSWER", `the answer to ${method} is malformed: ${outcome.bad}`));
       });
-      this.#send(requestFrame(id, method, params), about, "request");
+      this.#send(this.#requestFrame(id, method, params), about, "request");
     });
     return scope.race(answered).finally(() => {
       scope.close();
       if (!this.#waiting.delete(id) || !scope.cancelled) return;
       const notice = this.#options.withdrawal?.(id, scope.cancelled.message);
-      if (notice) this.notify(notice.method, notice.params, about);
+      if (notice) this.#send(notificationFrame(notice.method, notice.params), about, "notification");
     });
   }
 
@@ -164,7 +172,7 @@ export class Peer {
 
   #receiveFrame(bytes: Buffer): void {
     if (bytes.length > this.#limits.messageBytesMax) {
-      this.#refuse(undefined, new HallError("INVALID_REQUEST", this.#tooLong()));
+      this.#refuseOversize();
       return;
     }
     this.receive(parseFrame(bytes, this.#limits, this.#options.isNotification ?? never));
@@ -172,20 +180,29 @@ export class Peer {
 
   /** Takes what a transport has parsed itself. */
   receive(parsed: Message | readonly Message[]): void {
+    if (this.#isClosed) return;
     if (Array.isArray(parsed)) this.#receiveBatch(parsed);
     else this.#take(parsed as Message, undefined);
   }
 
   #receiveBatch(messages: readonly Message[]): void {
-    if (!this.acceptsBatches || messages.length === 0) {
-      const reason = messages.length === 0 ? "an empty batch" : "batches are part of protocol version 2025-03-26 only";
-      this.#refuse(undefined, new HallError("INVALID_REQUEST", reason));
+    const fault = this.#batchFault(messages.length);
+    if (fault) {
+      this.#refuse(undefined, new HallError("INVALID_REQUEST", fault));
       return;
     }
     const expected = messages.filter((message) => message.kind === "request" || message.kind === "invalid").length;
     const about = messages.find((message) => message.kind === "request")?.id;
     const batch = new Batch(expected, (frame) => this.#send(frame, about, "result"));
     for (const message of messages) this.#take(message, batch);
+  }
+
+  #batchFault(messageCount: number): string | undefined {
+    if (messageCount === 0) return "an empty batch";
+    if (!this.acceptsBatches) return "batches are part of protocol version 2025-03-26 only";
+    // Junk costs two bytes to send and a hundred to refuse.
+    if (messageCount > this.#limits.inFlightMax) return `a batch may have ${this.#limits.inFlightMax} messages`;
+    return undefined;
   }
 
   #take(message: Message, batch: Batch | undefined): void {
@@ -201,7 +218,7 @@ export class Peer {
         return;
       case "invalid":
         this.counts.invalid++;
-        this.#refuseInvalid(message, batch);
+        if (!this.#rejectUnreadable(message) && !this.#options.ignoresJunk) this.#refuseInvalid(message, batch);
     }
   }
 
@@ -269,13 +286,13 @@ export class Peer {
 
   /** A failure as a frame. Falls back to a plain error when the explanation itself cannot be sent. */
   #explained(request: Request, failure: unknown): AnswerFrame {
-    const reply = this.#options.explain(failure, request);
     try {
+      const reply = this.#options.explain(failure, request);
       const answer: AnswerFrame =
         "result" in reply ? { frame: resultFrame(request.id, reply.result), kind: "result" } : this.#errorAnswer(request.id, reply.error);
       if (!isLonger(answer.frame, this.#limits.messageBytesMax)) return answer;
     } catch {
-      // Said below: the failure's own details are what cannot be serialised.
+      // Said below: the failure cannot be explained, or its own details cannot be serialised.
     }
     return this.#errorAnswer(request.id, { code: -32603, message: "the error could not be written as JSON" });
   }
@@ -289,8 +306,17 @@ export class Peer {
   }
 
   #refuse(id: Id | undefined, failure: HallError, batch?: Batch): void {
-    const reply = this.#options.explain(failure, undefined);
-    if ("error" in reply) this.#reply(batch, this.#errorAnswer(id, reply.error), id);
+    this.#reply(batch, this.#errorAnswer(id, this.#explainRefusal(failure)), id);
+  }
+
+  #explainRefusal(failure: HallError): RpcError {
+    try {
+      const reply = this.#options.explain(failure, undefined);
+      if ("error" in reply) return reply.error;
+    } catch {
+      // Said plainly below: whoever explains is broken, the sender still learns what was wrong.
+    }
+    return { code: errorTable[failure.code].request, message: failure.message };
   }
 
   #reply(batch: Batch | undefined, answer: AnswerFrame, about: Id | undefined): void {
@@ -300,13 +326,26 @@ export class Peer {
 
   /** Called by an exchange when its request is answered or withdrawn (`undefined`). */
   deliver(exchange: Exchange, answer: AnswerFrame | undefined): void {
-    if (answer) this.#reply(exchange.batch, answer, exchange.request.id);
-    else exchange.batch?.add(undefined);
+    if (!answer) exchange.batch?.add(undefined);
+    else if (exchange.batch?.hasRoom(answer.frame, this.#limits.messageBytesMax) ?? true) this.#reply(exchange.batch, answer, exchange.request.id);
+    else {
+      const reason = new HallError("TOO_LARGE", `the answers of one batch are over ${this.#limits.messageBytesMax} bytes`);
+      this.#reply(exchange.batch, this.#explained(exchange.request, reason), exchange.request.id);
+    }
+  }
+
+  /** An unreadable message that ends or begins with an id we wait for is a bad answer: better now than at the deadline. */
+  #rejectUnreadable({ answerId, reason }: Invalid): boolean {
+    const settle = answerId === undefined ? undefined : this.#waiting.get(answerId);
+    if (!settle || answerId === undefined) return false;
+    this.#waiting.delete(answerId);
+    settle({ bad: reason });
+    return true;
   }
 
   #answered(answer: Answer): void {
-    const settle = this.#waiting.get(answer.id);
-    if (!settle) {
+    const settle = answer.id === undefined ? undefined : this.#waiting.get(answer.id);
+    if (!settle || answer.id === undefined) {
       this.counts.strayAnswers++;
       return;
     }
@@ -320,7 +359,11 @@ export class Peer {
     if (this.#stalled || !this.isFull) return;
     // A slow reader is no longer read from; one that stays slow is cut, so that it cannot hold our memory.
     this.#channel.pause();
-    this.#stalled = setTimeout(() => void this.#channel.close({ now: true }), this.#limits.stalledMsMax);
+    this.#stalled = setTimeout(() => {
+      // Slow is not stalled: one that has read its queue below the limit goes on.
+      if (this.isFull) void this.#channel.close({ now: true });
+      else this.#drained();
+    }, this.#limits.stalledMsMax);
   }
 
   #drained(): void {
@@ -356,13 +399,34 @@ export class Peer {
       this.#settle(exchange);
       exchange.scope.cancel(reason);
     }
-    for (const settle of [...this.#waiting.values()]) settle({ error: { code: -32603, message: reason.message } });
+    for (const settle of [...this.#waiting.values()]) settle({ lost: reason });
     this.#waiting.clear();
     this.#options.closed?.();
   }
 
-  #tooLong(): string {
-    return `a message may have ${this.#limits.messageBytesMax} bytes`;
+  #requestFrame(id: Id, method: string, params: unknown): string {
+    let frame: string;
+    try {
+      frame = requestFrame(id, method, params);
+    } catch (cause) {
+      throw new HallError("SERIALIZATION", `the params of ${method} cannot be written as JSON`, { cause });
+    }
+    if (isLonger(frame, this.#limits.messageBytesMax)) throw new HallError("TOO_LARGE", `the request ${method} is over ${this.#limits.messageBytesMax} bytes`);
+    return frame;
+  }
+
+  #refuseOversize(): void {
+    this.counts.invalid++;
+    if (!this.#options.ignoresJunk) this.#refuse(undefined, new HallError("INVALID_REQUEST", `a message may have ${this.#limits.messageBytesMax} bytes`));
+  }
+
+  /** An answer too long to be read: whoever waits for it learns at once. */
+  #skipped(edges: string): void {
+    const id = findIdAtEdge(edges);
+    const settle = id === undefined ? undefined : this.#waiting.get(id);
+    if (id === undefined || !settle) return;
+    this.#waiting.delete(id);
+    settle({ tooLarge: this.#limits.messageBytesMax });
   }
 }
 
@@ -407,6 +471,7 @@ export class Exchange {
 class Batch {
   #missing: number;
   readonly #frames: string[] = [];
+  #bytes = 0;
   readonly #send: (frame: string) => void;
 
   constructor(expected: number, send: (frame: string) => void) {
@@ -414,13 +479,22 @@ class Batch {
     this.#send = send;
   }
 
+  /** Whether the list stays within a message, with room for a short refusal of each that is still missing. */
+  hasRoom(frame: string, bytesMax: number): boolean {
+    return this.#bytes + Buffer.byteLength(frame) + this.#missing * refusalBytes <= bytesMax;
+  }
+
   add(frame: string | undefined): void {
-    if (frame !== undefined) this.#frames.push(frame);
+    if (frame !== undefined) {
+      this.#frames.push(frame);
+      this.#bytes += Buffer.byteLength(frame) + 1;
+    }
     if (--this.#missing === 0 && this.#frames.length > 0) this.#send(`[${this.#frames.join(",")}]`);
   }
 }
 
 const sweepMs = 1_000;
+const refusalBytes = 512;
 const never = (): boolean => false;
 
 function connectionClosed(): HallError {

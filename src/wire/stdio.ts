@@ -8,15 +8,30 @@ export function createStdioChannel(input: Readable, output: Writable, limits: Pi
   let receiver: Receiver | undefined;
   let waiting: string[] = [];
   let waitingBytes = 0;
+  let writingBytes = 0;
+  let hasEnded = false;
   let state: "open" | "closing" | "closed" = "open";
   let closing: Promise<void> | undefined;
 
   function flush(): void {
     if (waiting.length === 0) return;
     const text = waiting.length === 1 ? `${waiting[0]}\n` : `${waiting.join("\n")}\n`;
+    const bytes = waitingBytes;
     waiting = [];
     waitingBytes = 0;
-    if (state !== "closed") output.write(text);
+    if (state === "closed") return;
+    writingBytes += bytes;
+    // Not "drain": a stream that took everything at once does not say it.
+    output.write(text, () => {
+      writingBytes -= bytes;
+      if (state !== "closed" && waitingBytes + writingBytes === 0) receiver?.drained();
+    });
+  }
+
+  function end(): void {
+    if (hasEnded || state === "closed") return;
+    hasEnded = true;
+    receiver?.ended();
   }
 
   function finish(): void {
@@ -33,10 +48,13 @@ export function createStdioChannel(input: Readable, output: Writable, limits: Pi
     if (now) output.destroy();
     else {
       flush();
+      // A reader that does not read must not hold us up.
+      const giveUp = setTimeout(() => output.destroy(), closeMsMax);
       await new Promise<void>((resolve) => {
         output.once("close", resolve);
         output.end(resolve);
       });
+      clearTimeout(giveUp);
     }
     finish();
   }
@@ -44,12 +62,22 @@ export function createStdioChannel(input: Readable, output: Writable, limits: Pi
   return {
     start(started) {
       receiver = started;
-      const read = createLineReader(limits.messageBytesMax, { line: started.frame, oversize: started.oversize });
+      // Lines may be left over when we close: the rest of a chunk, or what Node reads out of a child that exits.
+      const whileOpen =
+        <T extends unknown[]>(tell: (...heard: T) => void) =>
+        (...heard: T): void => {
+          if (state !== "closed") tell(...heard);
+        };
+      const read = createLineReader(limits.messageBytesMax, {
+        line: whileOpen(started.frame),
+        oversize: whileOpen(started.oversize),
+        skipped: whileOpen((edges) => started.skipped?.(edges)),
+      });
       input.on("data", read);
-      input.on("end", started.ended);
-      // A read error means no more input; what runs may still be answered.
-      input.on("error", started.ended);
-      output.on("drain", started.drained);
+      input.on("end", end);
+      // A read error, or a stream that is gone, means no more input; what runs may still be answered.
+      input.on("error", end);
+      input.on("close", end);
       output.on("error", finish);
       output.on("close", finish);
     },
@@ -58,10 +86,10 @@ export function createStdioChannel(input: Readable, output: Writable, limits: Pi
       // All answers of one turn of the event loop leave in one write.
       if (waiting.length === 0) process.nextTick(flush);
       waiting.push(frame);
-      waitingBytes += frame.length;
+      waitingBytes += Buffer.byteLength(frame) + 1;
     },
     get queuedBytes() {
-      return waitingBytes + output.writableLength;
+      return state === "closed" ? 0 : waitingBytes + writingBytes;
     },
     pause: () => void input.pause(),
     resume: () => void input.resume(),
@@ -72,3 +100,5 @@ export function createStdioChannel(input: Readable, output: Writable, limits: Pi
     },
   };
 }
+
+const closeMsMax = 5_000;

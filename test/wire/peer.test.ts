@@ -514,11 +514,11 @@ describe("a request of ours", () => {
     expect(await first).toBeNull();
   });
 
-  test("rejects with the peer's error as cause", async () => {
+  test("rejects with the peer's error, kept as it is", async () => {
     const { channel, peer } = connect({});
     const asked = peer.request("m", {});
     channel.deliver('{"jsonrpc":"2.0","id":1,"error":{"code":-32042,"message":"no","data":{"x":1}}}');
-    await expect(asked).rejects.toMatchObject({ name: "HallError", code: "EXECUTION", message: "no", cause: { code: -32042, data: { x: 1 } } });
+    await expect(asked).rejects.toMatchObject({ name: "HallError", code: "EXECUTION", message: "no", relayed: { code: -32042, data: { x: 1 } } });
   });
 
   test.each([

@@ -29,8 +29,7 @@ test("in every interleaving each request gets exactly one answer, or none when i
   const totals = { answers: 0, silent: 0 };
   for (const seed of seeds) {
     const schedule = new Schedule(seed);
-    await schedule.run();
-    const faults = schedule.findFaults();
+    const faults = await faultsOf(schedule);
     if (faults.length > 0) expect.fail(`${faults.join("\n")}\n\nseed ${seed}; replay with SEED=${seed}. Steps:\n${schedule.steps.join("\n")}`);
     totals.answers += schedule.answerCount;
     totals.silent += schedule.silentCount;
@@ -40,6 +39,15 @@ test("in every interleaving each request gets exactly one answer, or none when i
   expect(totals.answers).toBeGreaterThan(seeds.length);
   if (replaySeed === undefined) expect(totals.silent).toBeGreaterThan(seeds.length / 4);
 }, 120_000);
+
+async function faultsOf(schedule: Schedule): Promise<string[]> {
+  try {
+    await schedule.run();
+    return schedule.findFaults();
+  } catch (error) {
+    return [`something threw: ${error}`];
+  }
+}
 
 /** What a request says its handler should do. `wait` waits for a step that resolves or rejects it; many are never reached. */
 const behaviours = ["wait", "wait", "wait", "return", "throw", "resolve", "reject", "twice", "unserialisable"] as const;
@@ -86,7 +94,7 @@ const inFlightMax = 3;
 const answerMsMax = 1_000;
 
 class Schedule {
-  readonly steps: string[] = [];
+  readonly #steps: (() => string)[] = [];
   readonly #random: () => number;
   readonly #sides: Side[] = [];
   /** By token. */
@@ -110,7 +118,7 @@ class Schedule {
     }
     if (this.#below(2) === 0) await this.#wait();
     const closing = this.#sides.map((side) => {
-      this.#note(`${side.name} closes`);
+      this.#note(() => `${side.name} closes`);
       this.#endAll(side, "shutdown");
       side.isLost = true;
       return side.peer.close();
@@ -132,7 +140,7 @@ class Schedule {
   }
 
   #deliver(side: Side, sent: Sent): void {
-    this.#note(`${side.name} gets request ${label(sent)}`);
+    this.#note(() => `${side.name} gets request ${label(sent)}`);
     this.#foresee(sent);
     if (!side.isLost) side.channel.deliver(frameOf(sent));
   }
@@ -140,7 +148,7 @@ class Schedule {
   #deliverBatch(side: Side): void {
     const batch = this.#batchCount++;
     const items = Array.from({ length: 1 + this.#below(inFlightMax) }, () => this.#compose(side, batch));
-    this.#note(`${side.name} gets batch ${batch}: ${items.map(label).join(", ")}`);
+    this.#note(() => `${side.name} gets batch ${batch}: ${items.map(label).join(", ")}`);
     for (const item of items) this.#foresee(item);
     const frames = items.map(frameOf);
     if (frames.length < inFlightMax && this.#below(3) === 0) frames.splice(this.#below(frames.length + 1), 0, '{"jsonrpc":"2.0","method":"note"}');
@@ -187,7 +195,7 @@ class Schedule {
     const sent = waiting[this.#below(Math.max(1, waiting.length))];
     if (!sent) return;
     const isResolved = this.#below(3) > 0;
-    this.#note(`handler of ${label(sent)} ${isResolved ? "resolves" : "rejects"}`);
+    this.#note(() => `handler of ${label(sent)} ${isResolved ? "resolves" : "rejects"}`);
     if (sent.ending === undefined) sent.pending ??= isResolved ? "result" : "failed";
     if (isResolved) sent.resolve?.(this.#echo(sent));
     else sent.reject?.(failure());
@@ -201,20 +209,20 @@ class Schedule {
     const id = this.#pick(ids);
     const isAnswered = this.#below(2) === 0;
     const sent = side.running.get(keyOf(id));
-    this.#note(`${side.name} cancels ${JSON.stringify(id)}${isAnswered ? " with an answer" : ""}`);
+    this.#note(() => `${side.name} cancels ${JSON.stringify(id)}${isAnswered ? " with an answer" : ""}`);
     const answer = { code: codeOf.withdrawn, message: "withdrawn", data: { token: sent?.token ?? "nobody", peer: side.name } };
     if (sent) this.#end(sent, isAnswered ? "withdrawn" : "silenced");
     side.peer.cancel(id, new HallError("CANCELLED", "withdrawn"), isAnswered ? answer : undefined);
   }
 
   #passDeadline(): void {
-    this.#note("the deadline of everything that runs passes");
+    this.#note(() => "the deadline of everything that runs passes");
     for (const side of this.#sides) this.#endAll(side, "timeout");
     vi.advanceTimersByTime(2 * answerMsMax);
   }
 
   #lose(side: Side): void {
-    this.#note(`${side.name} is lost`);
+    this.#note(() => `${side.name} is lost`);
     this.#endAll(side, "lost");
     side.isLost = true;
     side.channel.lose();
@@ -334,8 +342,13 @@ class Schedule {
     return unheard;
   }
 
-  #note(step: string): void {
-    this.steps.push(step);
+  get steps(): string[] {
+    return this.#steps.map((step) => step());
+  }
+
+  /** Put into words only when somebody asks. */
+  #note(step: () => string): void {
+    this.#steps.push(step);
   }
 
   #below(limit: number): number {
@@ -380,11 +393,11 @@ function failure(): HallError {
 /** Every answer says which request it believes to answer, and through which peer. */
 function explain(error: unknown, request: Request | undefined, peer: string): Reply {
   const code = error instanceof HallError ? error.code : "INTERNAL";
-  return { error: { code: errorTable[code].request, message: String(error), data: { token: request?.params?.token, peer, code } } };
+  return { error: { code: errorTable[code].request, message: "explained", data: { token: request?.params?.token, peer, code } } };
 }
 
 function frameOf({ id, token }: Sent): string {
-  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":"m","params":{"token":${token}}}`;
+  return `{"jsonrpc":"2.0","id":${keyOf(id)},"method":"m","params":{"token":${token}}}`;
 }
 
 function label({ token, id, behaviour }: Sent): string {
@@ -392,7 +405,7 @@ function label({ token, id, behaviour }: Sent): string {
 }
 
 function keyOf(id: Id): string {
-  return JSON.stringify(id);
+  return typeof id === "string" ? `"${id}"` : `${id}`;
 }
 
 /** mulberry32: small, quick, and the same on every machine. */

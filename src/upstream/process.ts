@@ -1,0 +1,121 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Channel } from "../wire/channel.ts";
+import type { Limits } from "../wire/limits.ts";
+import { createStdioChannel } from "../wire/stdio.ts";
+import type { Guard } from "./guard.ts";
+
+/** A child process that speaks MCP on its stdin and stdout, in a process group of its own. */
+export interface UpstreamProcess {
+  readonly pid: number;
+  readonly channel: Channel;
+  /** The last lines it wrote to stderr. */
+  stderr(): readonly string[];
+  /** Resolves with how it ended, in words. */
+  readonly exited: Promise<string>;
+  /** Closes its stdin, waits, asks the whole group to end, waits, and insists. */
+  stop(): Promise<void>;
+}
+
+export interface ProcessSpec {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** What the config names; everything else comes from the allow-list. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+export interface ProcessOptions {
+  readonly limits: Limits;
+  readonly guard: Guard;
+}
+
+/** What a server may know of our environment without being told: enough to find programs, home and language. */
+const inherited = [
+  "HOME",
+  "LANG",
+  "LC_ALL",
+  "LC_CTYPE",
+  "LOGNAME",
+  "PATH",
+  "SHELL",
+  "TERM",
+  "TMPDIR",
+  "TZ",
+  "USER",
+  "XDG_CACHE_HOME",
+  "XDG_CONFIG_HOME",
+  "XDG_DATA_HOME",
+];
+
+const politeMs = 2_000;
+
+export function startProcess(spec: ProcessSpec, { limits, guard }: ProcessOptions): Promise<UpstreamProcess> {
+  const child = spawn(spec.command, [...spec.args], {
+    stdio: ["pipe", "pipe", "pipe"],
+    env: { ...allowedEnvironment(), ...spec.env },
+    ...(spec.cwd === undefined ? {} : { cwd: spec.cwd }),
+    // Never a shell, and a group of its own: wrappers such as npx leave grandchildren.
+    shell: false,
+    detached: true,
+  });
+  const stderr = keepLines(child);
+  const exited = new Promise<string>((resolve) => {
+    child.once("exit", (code, signal) => resolve(signal ? `ended by ${signal}` : `exited with code ${code}`));
+    child.once("error", (error: NodeJS.ErrnoException) =>
+      resolve(error.code === "ENOENT" ? `"${spec.command}" was not found` : `could not be started (${error.message})`),
+    );
+  });
+  return new Promise((resolve, reject) => {
+    child.once("error", () => void exited.then((reason) => reject(new Error(reason))));
+    child.once("spawn", () => {
+      const pid = child.pid ?? 0;
+      guard.watch(pid);
+      void exited.then(() => {
+        // Whatever it left behind goes with it.
+        signalGroup(pid, "SIGKILL");
+        guard.release(pid);
+      });
+      resolve({ pid, channel: createStdioChannel(child.stdout, child.stdin, limits), stderr, exited, stop: () => stop(child, pid, exited) });
+    });
+  });
+}
+
+function allowedEnvironment(): Record<string, string> {
+  const entries = inherited.map((name) => [name, process.env[name]] as const);
+  return Object.fromEntries(entries.filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+async function stop(child: ChildProcess, pid: number, exited: Promise<string>): Promise<void> {
+  child.stdin?.end();
+  for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+    const isGone = await Promise.race([exited.then(() => true), sleep(politeMs, false)]);
+    if (isGone) return;
+    signalGroup(pid, signal);
+  }
+  await exited;
+}
+
+function signalGroup(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // The group is gone already: that is what was wanted.
+  }
+}
+
+const linesMax = 200;
+const lineCharactersMax = 2_000;
+
+/** Drains stderr for ever, so that it never blocks the child, and keeps the end of it. */
+function keepLines(child: ChildProcess): () => readonly string[] {
+  let lines: string[] = [];
+  let rest = "";
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    // A flood is cut before it is split: only its end can matter.
+    const parts = (rest + text.slice(-linesMax * lineCharactersMax)).split(/\r?\n/);
+    rest = (parts.pop() ?? "").slice(-lineCharactersMax);
+    lines = [...lines, ...parts.slice(-linesMax).map((line) => line.slice(0, lineCharactersMax))].slice(-linesMax);
+  });
+  return () => (rest === "" ? lines : [...lines, rest]);
+}
