@@ -14,12 +14,16 @@ async function run() {
 
 async function measureRegistry() {
   const nameOf = (i) => `added_${i}`;
-  const add = (hall, i) => timeAsync(() => hall.registry.add(createEchoToolkit({ id: nameOf(i), tools: [{ ...echoTool, name: nameOf(i) }] })));
+  // With the first lookup, so that work put off until then counts too.
+  const add = (hall, i) =>
+    timeAsync(async () => {
+      await hall.registry.add(createEchoToolkit({ id: nameOf(i), tools: [{ ...echoTool, name: nameOf(i) }] }));
+      hall.registry.getTool(nameOf(i));
+    });
 
   const alone = await repeat(500, async (i) => {
     const hall = await createHall({ toolkits: [] });
     const ms = await add(hall, i);
-    hall.registry.getTool(nameOf(i));
     await hall.close();
     return ms;
   });
@@ -32,8 +36,8 @@ async function measureRegistry() {
   await hall.close();
 
   return [
-    p99Row("registration, one tool, empty hall", alone, { below: 1 }),
-    p99Row(`registration, one tool beside ${short(manyTools)}`, crowded, { below: 1 }),
+    p99Row("registration until found, one tool, empty hall", alone, { below: 1 }),
+    p99Row(`registration until found, one tool beside ${short(manyTools)}`, crowded, { below: 1 }),
     p99Row(`list of ${short(manyTools)} tools, in process`, listed, { below: 5 }),
     p99Row(`schema lookup among ${short(manyTools)} tools`, found, { below: 1 }),
   ];
@@ -93,7 +97,7 @@ async function measureValidation() {
   return p99Row("validation", times, { below: 1 }, "the whole call in process, so an upper bound");
 }
 
-const notYet = ["HTTP dispatch", "HTTP throughput"].map((figure) => row(figure, undefined, "", {}, "not yet: there is no HTTP"));
+const notYet = ["HTTP dispatch", "HTTP throughput"].map((figure) => row(figure, undefined, "", {}, "not yet measured"));
 
 const warmUps = 100;
 

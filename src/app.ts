@@ -1,12 +1,15 @@
 import { createLog, type Log } from "./base/log.ts";
 import { version } from "./base/version.ts";
+import type { ServerConfig } from "./config/schema.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
 import { type CallRecords, createCallRecords } from "./gateway/record.ts";
 import { createRegistry, type Registry } from "./registry/registry.ts";
-import type { Face } from "./server/faces.ts";
+import type { Face, NameStyle } from "./server/faces.ts";
 import { createServer, type Server } from "./server/server.ts";
 import type { Toolkit } from "./tool.ts";
 import { createBuiltinToolkits } from "./toolkits/builtin.ts";
+import { createFleet, type Fleet } from "./upstream/fleet.ts";
+import { emptyLock, type Lock } from "./upstream/lock.ts";
 import { defaultLimits, type Limits } from "./wire/limits.ts";
 
 /** A running hall: the line of a call, built right to left. `close` undoes it in reverse. */
@@ -15,13 +18,20 @@ export interface Hall {
   readonly gateway: Gateway;
   readonly records: CallRecords;
   readonly server: Server;
+  readonly fleet: Fleet;
   readonly log: Log;
   close(drainMs?: number): Promise<void>;
 }
 
 export interface HallOptions {
   readonly faces?: readonly Face[];
+  readonly names?: NameStyle;
+  /** What the hall has of its own. Default: the built-in toolkits. */
   readonly toolkits?: readonly Toolkit[];
+  /** The upstreams, by name. */
+  readonly servers?: Readonly<Record<string, ServerConfig>>;
+  /** What is known of the upstreams from an earlier look. */
+  readonly lock?: Lock;
   readonly isStatic?: boolean;
   readonly pageSize?: number;
   readonly limits?: Partial<Limits>;
@@ -30,9 +40,11 @@ export interface HallOptions {
 }
 
 export async function createHall(options: HallOptions = {}): Promise<Hall> {
-  const { faces = ["tools"], toolkits = createBuiltinToolkits(), isStatic = false, pageSize = 1_000, log = createLog() } = options;
+  const { toolkits = createBuiltinToolkits(), servers = {}, lock = emptyLock, log = createLog() } = options;
+  const limits = { ...defaultLimits, ...options.limits };
   const registry = createRegistry({ log });
-  await Promise.all(toolkits.map((toolkit) => registry.add(toolkit)));
+  const fleet = createFleet({ limits, log, lock, add: registry.add, remove: registry.remove });
+  await Promise.all([...toolkits.map((toolkit) => registry.add(toolkit)), fleet.apply({ servers, added: Object.keys(servers), removed: [], changed: [] })]);
   const records = createCallRecords();
   const gateway = createGateway({
     registry,
@@ -40,15 +52,18 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
     warn: (message) => log.warn(message),
   });
-  const server = createServer({ registry, gateway, log, limits: { ...defaultLimits, ...options.limits }, version, faces, isStatic, pageSize });
+  const { faces = ["tools"], names = "dot", isStatic = false, pageSize = 1_000 } = options;
+  const server = createServer({ registry, gateway, log, limits, version, faces, names, isStatic, pageSize });
   return {
     registry,
     gateway,
     records,
     server,
+    fleet,
     log,
     async close(drainMs = 0) {
       await server.close(drainMs);
+      await fleet.close();
       await registry.close();
     },
   };

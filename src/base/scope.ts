@@ -14,6 +14,7 @@ export class Scope {
   #timer: NodeJS.Timeout | undefined;
   #leaveParent: (() => void) | undefined;
   #heldAt: number | undefined;
+  #holds = 0;
 
   constructor(parent?: Scope, timeoutMs: number = Number.POSITIVE_INFINITY) {
     const ownDeadline = performance.now() + timeoutMs;
@@ -81,16 +82,21 @@ export class Scope {
 
   /** Stops the clock while `work` runs: used while a person is being asked. */
   async hold<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#heldAt !== undefined) return work();
-    this.#heldAt = performance.now();
+    this.#holds++;
+    this.#heldAt ??= performance.now();
     clearTimeout(this.#timer);
     try {
       return await work();
     } finally {
-      this.#deadlineAt += performance.now() - this.#heldAt;
-      this.#heldAt = undefined;
-      if (!this.#reason) this.#arm();
+      // The last of several questions starts the clock again.
+      if (--this.#holds === 0) this.#release(this.#heldAt);
     }
+  }
+
+  #release(heldAt: number): void {
+    this.#deadlineAt += performance.now() - heldAt;
+    this.#heldAt = undefined;
+    if (!this.#reason) this.#arm();
   }
 
   /** Lets go of timer and parent. Idempotent; the scope can no longer be cancelled from above. */

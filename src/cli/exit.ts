@@ -1,6 +1,6 @@
 import { CommanderError } from "commander";
 import { errorTable, HallError } from "../base/errors.ts";
-import { ConfigError } from "../config/config.ts";
+import { ConfigError } from "../config/error.ts";
 
 /** 0 ok, 1 failure, 2 usage, 66 not found, 69 unavailable, 75 timeout, 77 denied, 78 config. */
 export function exitCodeOf(error: unknown): number {

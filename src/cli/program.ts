@@ -16,19 +16,20 @@ export function createProgram(): Command {
     .description("serve MCP over stdin and stdout; this is what an MCP client starts")
     .option("--expose <faces>", "what clients are shown, comma-separated (default: the config's, else tools)")
     .option("--static", "freeze the lists and say so")
-    .option("--log-level <level>", "what is written to stderr: trace, debug, info, warn, error, silent", "warn")
+    .option("--alone", "run a hall of its own, even when one of this project is running")
+    .option("--log-level <level>", "what is written to stderr: trace, debug, info, warn, error, silent (default: the config's, else warn)")
     .addHelpText("after", examples(["guildhall mcp", "guildhall mcp --expose tools --static", "claude mcp add guildhall -- guildhall mcp"]))
     .action(async (options) => (await import("./mcp.ts")).runMcp(options));
 
   program
     .command("serve")
     .description("serve MCP over HTTP, WebSocket and SSE, and print how to connect to it")
-    .option("--host <address>", "the address to listen on; any but loopback needs --token-file", "127.0.0.1")
-    .option("--port <number>", "the port to listen on; 0 for any free one", "8080")
-    .option("--token-file <file>", "a file with the token every caller must send")
+    .option("--host <address>", "the address to listen on; any but loopback needs --token-file (default: the config's, else 127.0.0.1)")
+    .option("--port <number>", "the port to listen on; 0 for any free one (default: the config's, else 8080)")
+    .option("--token-file <file>", "a file with the token every caller must send (default: the config's)")
     .option("--expose <faces>", "what clients are shown, comma-separated (default: the config's, else tools)")
     .option("--static", "freeze the lists and say so")
-    .option("--log-level <level>", "what is written to stderr: trace, debug, info, warn, error, silent", "info")
+    .option("--log-level <level>", "what is written to stderr: trace, debug, info, warn, error, silent (default: the config's, else info)")
     .option("--json", "print the address as JSON instead of text")
     .addHelpText(
       "after",
@@ -36,7 +37,88 @@ export function createProgram(): Command {
     )
     .action(async (options) => (await import("./serve.ts")).runServe(options));
 
+  addServerCommands(program);
+  addToolCommands(program);
   return program;
+}
+
+const asJson = ["--json", "print JSON instead of text"] as const;
+
+function addServerCommands(program: Command): void {
+  program
+    .command("build")
+    .description("start every configured server once, and write what they offer to .guildhall/tools.lock.json")
+    .option("-y, --yes", "ask nothing")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall build", "guildhall build --yes --json"]))
+    .action(async (options) => (await import("./build.ts")).runBuild(options));
+
+  program
+    .command("status")
+    .description("show the running hall and the state of each server")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall status", "guildhall status --json"]))
+    .action(async (options) => (await import("./status.ts")).runStatus(options));
+
+  program
+    .command("logs <server>")
+    .description("show the last lines a server wrote to stderr")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall logs github"]))
+    .action(async (server, options) => (await import("./status.ts")).runLogs(server, options));
+
+  program
+    .command("restart <server>")
+    .description("stop a server; it starts again at its next call")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall restart github"]))
+    .action(async (server, options) => (await import("./status.ts")).runRestart(server, options));
+
+  program
+    .command("doctor")
+    .description("check each configured server, and say what to do")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall doctor", "guildhall doctor --json"]))
+    .action(async (options) => (await import("./doctor.ts")).runDoctor(options));
+}
+
+function addToolCommands(program: Command): void {
+  const tools = program
+    .command("tools [words...]")
+    .description("list the tools, or those that match every word")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall tools", "guildhall tools create issue", "guildhall tools show github.create_issue"]))
+    .action(async (words, options) => (await import("./tools.ts")).runTools(words, options));
+  tools
+    .command("show <name>")
+    .description("show one tool with its schema")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall tools show time_tool.current_time"]))
+    .action(async (name, _options, command) => (await import("./tools.ts")).runToolShow(name, command.optsWithGlobals()));
+
+  program
+    .command("call <name> [arguments...]")
+    .description("call a tool with key=value pairs or one JSON object")
+    .option(...asJson)
+    .addHelpText(
+      "after",
+      examples(["guildhall call time_tool.current_time timezone=Europe/Berlin", 'guildhall call github.create_issue \'{"title":"It works"}\'']),
+    )
+    .action(async (name, words, options) => (await import("./call.ts")).runCall(name, words, options));
+
+  program
+    .command("resources")
+    .description("list the resources")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall resources --json"]))
+    .action(async (options) => (await import("./tools.ts")).runResources(options));
+
+  program
+    .command("prompts")
+    .description("list the prompts")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall prompts --json"]))
+    .action(async (options) => (await import("./tools.ts")).runPrompts(options));
 }
 
 function examples(lines: readonly string[]): string {

@@ -1,47 +1,54 @@
-import { createHall } from "../app.ts";
+import { socketPath } from "../admin/socket.ts";
 import { HallError } from "../base/errors.ts";
-import { createLog, Secrets } from "../base/log.ts";
 import { version } from "../base/version.ts";
-import { ConfigError, loadConfig } from "../config/config.ts";
-import { parseFaces } from "../server/faces.ts";
+import { ConfigError } from "../config/error.ts";
+import type { PartialConfig } from "../config/schema.ts";
 import { isLoopback } from "../server/http/guard.ts";
 import { type HttpListener, type HttpOptions, listenHttp } from "../server/http/listener.ts";
 import { loadOwnToken, readTokenFile } from "../server/http/token.ts";
 import { connectLines } from "./connect.ts";
-import { drainMs, onStopSignals, parseLogLevel, surviveSurprises } from "./process.ts";
+import { drainMs, onStopSignals } from "./process.ts";
+import { openAlone, openShared, type Project, type ProjectOptions } from "./project.ts";
+import { loadSettings, type SettingsOptions } from "./settings.ts";
 
-export interface ServeOptions {
-  readonly host: string;
-  readonly port: string;
+export interface ServeOptions extends SettingsOptions {
+  readonly host?: string;
+  readonly port?: string;
   readonly tokenFile?: string;
-  readonly expose?: string;
   readonly static?: boolean;
-  readonly logLevel: string;
   readonly json?: boolean;
 }
 
 /** Serves every client that comes, until the process is told to stop. */
 export async function runServe(options: ServeOptions): Promise<void> {
-  const { host } = options;
-  const port = parsePort(options.port);
-  if (!isLoopback(host) && options.tokenFile === undefined) {
-    throw new ConfigError(`${host} can be reached from other machines: give a token with --token-file, or listen on 127.0.0.1`);
+  const settings = await loadSettings(options, "info", { listen: listenFlags(options) });
+  const { config, log, secrets } = settings;
+  const { host, port, tokenFile } = config.listen;
+  if (!isLoopback(host) && tokenFile === undefined) {
+    throw new ConfigError(`${host} can be reached from other machines: give a token with --token-file or listen.tokenFile, or listen on 127.0.0.1`);
   }
-  const secrets = new Secrets();
-  const log = createLog({ level: parseLogLevel(options.logLevel), secrets });
-  surviveSurprises(log);
-  const config = await loadConfig(process.cwd());
-  const token = options.tokenFile === undefined ? await loadOwnToken() : await readTokenFile(options.tokenFile);
+  const token = tokenFile === undefined ? await loadOwnToken() : await readTokenFile(tokenFile);
   secrets.add(token);
-  const hall = await createHall({ faces: parseFaces(options.expose ?? config.expose), isStatic: options.static ?? false, log });
-  const listener = await open({ server: hall.server, log, version, host, port, token });
+  const project = await openProject({ folder: process.cwd(), settings, isStatic: options.static ?? false });
+  const listener = await open({ server: project.hall.server, log, version, host, port, token });
   process.stdout.write(options.json ? `${JSON.stringify({ url: listener.url, mcp: `${listener.url}/mcp` })}\n` : greeting(listener.url));
 
   await new Promise<void>((resolve) => {
-    onStopSignals(resolve, () => void hall.close(0));
+    onStopSignals(resolve, () => void project.close(0));
   });
-  await hall.close(drainMs);
+  await project.close(drainMs);
   await listener.close();
+}
+
+/** The project's hall where nobody else is it; next to a running one, a hall of its own. */
+async function openProject(options: ProjectOptions): Promise<Project> {
+  const shared = await openShared(await socketPath(options.folder), options);
+  if (!shared) options.settings.log.warn("another hall of this project is running: this one starts its servers again for itself");
+  return shared ?? openAlone(options);
+}
+
+function listenFlags({ host, port, tokenFile }: ServeOptions): NonNullable<PartialConfig["listen"]> {
+  return { host, port: port === undefined ? undefined : parsePort(port), tokenFile };
 }
 
 function greeting(url: string): string {

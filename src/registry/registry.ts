@@ -9,6 +9,8 @@ import { createNameIndex, joinName, type NameIndex } from "./names.ts";
 export interface Registry {
   /** Lists the toolkit and adds it. A list that fails is logged and kept as its problem; the toolkit stays. */
   add(toolkit: Toolkit): Promise<void>;
+  /** Hides the toolkit and closes it. */
+  remove(id: string): Promise<void>;
   tools(): readonly Target[];
   findTool(name: string): Target | undefined;
   /** Throws NOT_FOUND. */
@@ -40,6 +42,8 @@ interface Shelf {
   resources: readonly Resource[];
   templates: readonly JsonObject[];
   prompts: readonly PromptTarget[];
+  /** Listings that run now, and whether the list has changed again since they began. */
+  readonly refreshing: Map<ListKind, { isStale: boolean; readonly done: Promise<void> }>;
 }
 
 export function createRegistry({ log }: { readonly log: Log }): Registry {
@@ -47,13 +51,38 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
   const listeners = new Set<(kind: ListKind) => void>();
   let tools: readonly Target[] = [];
   let names: NameIndex = createNameIndex([]);
+  let closing: Promise<void> | undefined;
 
-  async function refresh(shelf: Shelf, kind: ListKind): Promise<void> {
+  /** One listing of a kind at a time: an older one cannot overtake a newer, and a storm of changes costs one more. */
+  function refresh(shelf: Shelf, kind: ListKind): Promise<void> {
+    const running = shelf.refreshing.get(kind);
+    if (running) {
+      running.isStale = true;
+      return running.done;
+    }
+    const state = { isStale: false, done: Promise.resolve() };
+    const run = async (): Promise<void> => {
+      do {
+        state.isStale = false;
+        await relist(shelf, kind);
+      } while (state.isStale);
+      shelf.refreshing.delete(kind);
+    };
+    shelf.refreshing.set(kind, state);
+    state.done = run();
+    return state.done;
+  }
+
+  async function relist(shelf: Shelf, kind: ListKind): Promise<void> {
     try {
       await readers[kind](shelf);
     } catch (error) {
       log.warn({ toolkit: shelf.toolkit.id, kind, err: error }, "listing failed; what was known stays");
     }
+    publish(kind);
+  }
+
+  function publish(kind: ListKind): void {
     if (kind === "tools") {
       tools = [...shelves.values()].flatMap((each) => each.tools).sort(byName);
       names = createNameIndex(tools);
@@ -65,17 +94,38 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
     return [...shelves.values()].flatMap((shelf) => [...shelf[kind]] as Shelf[K][number][]);
   }
 
+  async function closeAll(): Promise<void> {
+    listeners.clear();
+    for (const { toolkit, leave } of [...shelves.values()].reverse()) {
+      leave?.();
+      await toolkit.close();
+    }
+  }
+
   return {
     async add(toolkit) {
       if (shelves.has(toolkit.id)) throw new HallError("CONFLICT", `there is already a toolkit "${toolkit.id}"`);
-      const leave = toolkit.onChange?.((kind) => void refresh(shelf, kind));
-      const shelf: Shelf = { toolkit, leave, tools: [], resources: [], templates: [], prompts: [] };
+      const leave = toolkit.onChange?.((kind) => {
+        // It may have been removed while its news was on the way.
+        if (shelves.get(toolkit.id) === shelf) void refresh(shelf, kind);
+      });
+      const shelf: Shelf = { toolkit, leave, tools: [], resources: [], templates: [], prompts: [], refreshing: new Map() };
       shelves.set(toolkit.id, shelf);
       await Promise.all([
         refresh(shelf, "tools"),
         ...(toolkit.resources ? [refresh(shelf, "resources")] : []),
         ...(toolkit.prompts ? [refresh(shelf, "prompts")] : []),
       ]);
+    },
+    async remove(id) {
+      const shelf = shelves.get(id);
+      if (!shelf) return;
+      shelves.delete(id);
+      shelf.leave?.();
+      if (shelf.tools.length > 0) publish("tools");
+      if (shelf.resources.length + shelf.templates.length > 0) publish("resources");
+      if (shelf.prompts.length > 0) publish("prompts");
+      await shelf.toolkit.close();
     },
     tools: () => tools,
     findTool: (name) => names.find(name),
@@ -110,12 +160,9 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    async close() {
-      listeners.clear();
-      for (const { toolkit, leave } of [...shelves.values()].reverse()) {
-        leave?.();
-        await toolkit.close();
-      }
+    close() {
+      closing ??= closeAll();
+      return closing;
     },
   };
 }

@@ -26,11 +26,16 @@ const waitingRunsMax = 1_000;
 export async function askLegacy(questions: Questions, visit: Visit): Promise<Answers> {
   requireCapabilities(questions, visit);
   const answers = Object.entries(questions).map(async ([key, { method, params }]) => {
-    const answer = await visit.exchange.ask(method, params, { scope: visit.exchange.scope, timeoutMs: answerMsMax });
+    const answer = await visit.exchange.ask(method, params, { scope: visit.exchange.scope, timeoutMs: answerMsMax }).catch(keepOwnRefusal);
     if (!isObject(answer)) throw new HallError("BAD_ANSWER", `the client's answer to ${method} is not an object`);
     return [key, answer] as const;
   });
   return Object.fromEntries(await Promise.all(answers));
+}
+
+/** A client's refusal to answer is why its call failed; only an upstream's error is passed on as the call's own. */
+function keepOwnRefusal(error: unknown): never {
+  throw error instanceof HallError && error.relayed ? new HallError("EXECUTION", error.message, { cause: error }) : error;
 }
 
 export interface Asking {
@@ -41,12 +46,12 @@ export interface Asking {
 export function createAsking(seal: Seal): Asking {
   const waiting = new Map<string, Run>();
 
-  async function step(run: Run, params: JsonObject, visit: Visit): Promise<unknown> {
+  async function step(run: Run, binding: string, visit: Visit): Promise<unknown> {
     const leave = visit.exchange.scope.onCancel((reason) => run.scope.cancel(reason));
     try {
       const turn = await run.turn;
       if (turn.kind === "done") return turn.result;
-      return suspend(run, turn.questions, bindingOf(params, visit));
+      return suspend(run, turn.questions, binding);
     } finally {
       leave();
     }
@@ -69,13 +74,15 @@ export function createAsking(seal: Seal): Asking {
   return {
     async run(params, visit, work) {
       const responses = readResponses(params.inputResponses);
-      if (params.requestState === undefined) return step(new Run(work, responses, { params, visit }), params, visit);
-      const handle = seal.open(params.requestState, bindingOf(params, visit));
+      // Taken before anything runs: checking the arguments writes defaults into them.
+      const binding = bindingOf(params, visit);
+      if (params.requestState === undefined) return step(new Run(work, responses, { params, visit }), binding, visit);
+      const handle = seal.open(params.requestState, binding);
       const run = handle === undefined ? undefined : waiting.get(handle);
       if (!run) throw new HallError("INVALID_PARAMS", "requestState is unknown, used or expired", { hint: "Send the request again without it." });
       run.forget();
       run.resume(responses, { params, visit });
-      return step(run, params, visit);
+      return step(run, binding, visit);
     },
   };
 }
@@ -90,11 +97,11 @@ class Run {
   #endTurn: (turn: Turn) => void = () => {};
   #failTurn: (error: unknown) => void = () => {};
   #current: Current;
-  readonly #responses: Record<string, JsonObject>;
+  readonly #responses: Map<string, JsonObject>;
   readonly #open = new Map<string, { readonly question: Question; resolve(): void }>();
 
   constructor(work: Work, responses: Answers, current: Current) {
-    this.#responses = { ...responses };
+    this.#responses = new Map(Object.entries(responses));
     this.#current = current;
     this.turn = this.#newTurn();
     work(
@@ -110,9 +117,9 @@ class Run {
   resume(responses: Answers, current: Current): void {
     this.#current = current;
     this.turn = this.#newTurn();
-    Object.assign(this.#responses, responses);
+    for (const [key, response] of Object.entries(responses)) this.#responses.set(key, response);
     for (const [key, { resolve }] of this.#open) {
-      if (!(key in this.#responses)) continue;
+      if (!this.#responses.has(key)) continue;
       this.#open.delete(key);
       resolve();
     }
@@ -122,13 +129,13 @@ class Run {
 
   async #ask(questions: Questions): Promise<Answers> {
     requireCapabilities(questions, this.#current.visit);
-    const missing = Object.entries(questions).filter(([key]) => !(key in this.#responses));
+    const missing = Object.entries(questions).filter(([key]) => !this.#responses.has(key));
     const answered = missing.map(([key, question]) => new Promise<void>((resolve) => this.#open.set(key, { question, resolve })));
     if (missing.length > 0) this.#endTurn({ kind: "asks", questions: this.#openQuestions() });
     await this.scope.race(Promise.all(answered));
-    const answers = Object.keys(questions).map((key) => [key, this.#responses[key] ?? {}] as const);
+    const answers = Object.keys(questions).map((key) => [key, this.#responses.get(key) ?? {}] as const);
     // The same key may be asked again later, about something else.
-    for (const key of Object.keys(questions)) delete this.#responses[key];
+    for (const key of Object.keys(questions)) this.#responses.delete(key);
     return Object.fromEntries(answers);
   }
 
@@ -157,15 +164,37 @@ function readResponses(responses: unknown): Answers {
   return responses as Answers;
 }
 
-const capabilityFor = { "elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots" } as const satisfies Record<
-  Question["method"],
-  string
->;
-
-function requireCapabilities(questions: Questions, visit: Visit): void {
-  const missing = [...new Set(Object.values(questions).map(({ method }) => capabilityFor[method]))].filter((name) => !isObject(visit.capabilities[name]));
+function requireCapabilities(questions: Questions, { capabilities }: Visit): void {
+  const missing = Object.values(questions).flatMap((question) => findMissing(question, capabilities) ?? []);
   if (missing.length === 0) return;
-  throw new HallError("MISSING_CAPABILITY", `this needs a client that can be asked (${missing.join(", ")})`, {
-    details: { requiredCapabilities: Object.fromEntries(missing.map((name) => [name, {}])) },
+  const required: Record<string, JsonObject> = {};
+  for (const { capability, part } of missing) required[capability] = { ...required[capability], ...(part === undefined ? {} : { [part]: {} }) };
+  throw new HallError("MISSING_CAPABILITY", `this needs a client that can be asked (${Object.keys(required).join(", ")})`, {
+    details: { requiredCapabilities: required },
   });
+}
+
+interface Capability {
+  readonly capability: "elicitation" | "sampling" | "roots";
+  readonly part?: string;
+}
+
+/** What the client would have to declare before it may be asked this. */
+function findMissing({ method, params }: Question, capabilities: JsonObject): Capability | undefined {
+  switch (method) {
+    case "roots/list":
+      return isObject(capabilities.roots) ? undefined : { capability: "roots" };
+    case "sampling/createMessage": {
+      const { sampling } = capabilities;
+      if (params?.tools === undefined && params?.toolChoice === undefined) return isObject(sampling) ? undefined : { capability: "sampling" };
+      return isObject(sampling) && isObject(sampling.tools) ? undefined : { capability: "sampling", part: "tools" };
+    }
+    case "elicitation/create": {
+      const { elicitation } = capabilities;
+      const mode = params?.mode === "url" ? "url" : "form";
+      // A client that names no mode means forms.
+      const isForm = isObject(elicitation) && mode === "form" && (isObject(elicitation.form) || !isObject(elicitation.url));
+      return isForm || (isObject(elicitation) && isObject(elicitation[mode])) ? undefined : { capability: "elicitation", part: mode };
+    }
+  }
 }

@@ -15,7 +15,7 @@ import { type Envelope, nameOf, readEnvelope, readLogLevel, type Visit } from ".
 type State =
   | { readonly kind: "new" }
   | { readonly kind: "greeted" | "ready"; readonly version: Version; readonly capabilities: JsonObject; readonly client: string }
-  | { readonly kind: "leaving" };
+  | { readonly kind: "leaving"; readonly version: Version };
 
 interface ConnectionOptions {
   readonly principal: string;
@@ -80,7 +80,7 @@ export class Connection {
     });
     await Promise.race([this.#peer.drain(reason), timeUp, this.closed]);
     clearTimeout(timer);
-    await this.#peer.close(reason);
+    await this.#peer.close(reason, drainMs === 0 ? hurriedFlushMs : undefined);
   }
 
   /** No more input: what runs is finished and answered, then the line closes. Each request has its own deadline. */
@@ -138,7 +138,7 @@ export class Connection {
         if (this.#options.isOrdered && method.startsWith("tools/"))
           throw new HallError("INVALID_REQUEST", "not initialized: notifications/initialized has not arrived");
     }
-    const own = this.#legacyMethods[method];
+    const own = Object.hasOwn(this.#legacyMethods, method) ? this.#legacyMethods[method] : undefined;
     if (own) return own(params);
     const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
     if (!handler) throw unknownMethod(method);
@@ -171,7 +171,7 @@ export class Connection {
       return {};
     },
     shutdown: () => {
-      this.#state = { kind: "leaving" };
+      this.#state = { kind: "leaving", version: this.version ?? newestLegacy };
       return null;
     },
   };
@@ -219,12 +219,14 @@ export class Connection {
   #explain(failure: unknown, request: Request | undefined): Reply {
     const { registry, reference } = this.#parts;
     const name = request?.params?.name;
-    return explainFailure(failure, {
-      version: this.#versionOf(request),
+    const version = this.#versionOf(request);
+    const reply = explainFailure(failure, {
+      version,
       request,
       hasOutputSchema: typeof name === "string" && registry.findTool(name)?.tool.outputSchema !== undefined,
       reference,
     });
+    return "result" in reply && version === "2026-07-28" ? { result: this.#dressModern("tools/call", reply.result) } : reply;
   }
 
   #versionOf(request: Request | undefined): Version | undefined {
@@ -245,6 +247,8 @@ export function isNotification(method: string): boolean {
   return method.startsWith("notifications/") || method.startsWith("$/") || method === "exit";
 }
 
+/** How long a client gets to take its last answers when the hall is in a hurry. */
+const hurriedFlushMs = 500;
 const requestCancelled = { code: -32002, message: "Request cancelled" };
 
 function unknownMethod(method: string): HallError {

@@ -17,6 +17,7 @@ export interface EdgeOptions {
 
 export function explainFailure(failure: unknown, { version, request, hasOutputSchema, reference }: EdgeOptions): Reply {
   const error = failure instanceof HallError ? failure : new HallError("INTERNAL", "something went wrong inside the hall", { cause: failure });
+  if (error.relayed) return { error: relay(error.relayed, version) };
   const described = { error, ...(hasReference.has(error.code) ? { reference: reference(failure) } : {}) };
   if (request?.method !== "tools/call") {
     const code =
@@ -25,8 +26,13 @@ export function explainFailure(failure: unknown, { version, request, hasOutputSc
   }
   const row = errorTable[error.code];
   const edge = version === "2025-11-25" || version === "2026-07-28" ? row.current : row.old;
-  if (edge === "isError") return { result: errorResult(described, request, { version, hasOutputSchema }) };
+  if (edge === "isError") return { result: errorResult(described, request, hasOutputSchema) };
   return { error: { code: edge, message: error.message, data: { ...protocolData(described), toolName: toolName(request) } } };
+}
+
+/** An upstream's own error keeps its code, message and data; the number a modern peer must not see is said in its words. */
+function relay(error: NonNullable<HallError["relayed"]>, version: Version | undefined): NonNullable<HallError["relayed"]> {
+  return error.code === legacyResourceNotFound && version === "2026-07-28" ? { ...error, code: errorTable.NOT_FOUND.request } : error;
 }
 
 /** Its own number until 2025-11-25. */
@@ -42,11 +48,7 @@ function protocolData({ error, reference }: Described): JsonObject {
   return { ...error.details, error_type: errorType(error.code), suggestion: error.hint, ...(reference === undefined ? {} : { reference }) };
 }
 
-function errorResult(
-  { error, reference }: Described,
-  request: Request,
-  { version, hasOutputSchema }: Pick<EdgeOptions, "version" | "hasOutputSchema">,
-): JsonObject {
+function errorResult({ error, reference }: Described, request: Request, hasOutputSchema: boolean): JsonObject {
   const body = {
     error_type: errorType(error.code),
     message: error.message,
@@ -59,7 +61,6 @@ function errorResult(
     content: [{ type: "text", text: `${error.message}\n${error.hint}` }],
     ...(hasOutputSchema ? {} : { structuredContent: body }),
     isError: true,
-    ...(version === "2026-07-28" ? { resultType: "complete" } : {}),
     _meta: { "guildhall/error": body },
   };
 }

@@ -19,9 +19,13 @@ export function parseFaces(text: string): readonly Face[] {
   return [...new Set(names)] as Face[];
 }
 
-export function showTools(chosen: readonly Face[], registry: Registry): readonly ShownTool[] {
+/** How full names are written: some model APIs refuse dots. Calls are understood either way. */
+export type NameStyle = "dot" | "underscore";
+
+export function showTools(chosen: readonly Face[], names: NameStyle, registry: Registry): readonly ShownTool[] {
   const shown = chosen.flatMap((face) => faces[face].show(registry));
-  return [...new Map(shown.map((tool) => [tool.name, tool])).values()];
+  const unique = [...new Map(shown.map((tool) => [tool.name, tool])).values()];
+  return names === "dot" ? unique : unique.map((tool) => ({ ...tool, name: tool.name.replace(".", "__") }));
 }
 
 const described = new WeakMap<Target, ShownTool>();

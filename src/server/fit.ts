@@ -1,11 +1,38 @@
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Outcome } from "../tool.ts";
-import type { Version } from "./versions.ts";
+import type { ShownTool } from "./faces.ts";
+import { isModernVersion, type Version } from "./versions.ts";
 
-/** Content kinds newer than a client's version, said as text, so that an old client still gets something it can read. */
+/** What is newer than a client's version, said in a way it can read: content kinds as text, structured content that is no object as text only. */
 export function fitOutcome(outcome: Outcome, version: Version): Outcome {
   const content = fitContent(outcome.content, version);
-  return content === outcome.content ? outcome : { ...outcome, content };
+  const { structuredContent, ...rest } = outcome;
+  if (structuredContent === undefined || isObject(structuredContent) || isModernVersion(version)) {
+    return content === outcome.content ? outcome : { ...outcome, content };
+  }
+  const hasText = content.some(({ type }) => type === "text");
+  return { ...rest, content: hasText ? content : [...content, { type: "text", text: JSON.stringify(structuredContent) }] };
+}
+
+/** Before 2026 a tool's schemas are of objects, and so is every property's: a client may drop the whole list over one that is not. */
+export function fitTool(tool: ShownTool, version: Version): ShownTool {
+  if (isModernVersion(version)) return tool;
+  let fitted = fittedTools.get(tool);
+  if (!fitted) {
+    const { inputSchema, outputSchema, ...rest } = tool;
+    const isOfObjects = isObject(outputSchema) && outputSchema.type === "object";
+    fitted = { ...rest, inputSchema: fitSchema(inputSchema), ...(isOfObjects ? { outputSchema: fitSchema(outputSchema) } : {}) };
+    fittedTools.set(tool, fitted);
+  }
+  return fitted;
+}
+
+const fittedTools = new WeakMap<ShownTool, ShownTool>();
+
+function fitSchema(schema: unknown): unknown {
+  if (!isObject(schema) || !isObject(schema.properties)) return schema;
+  const properties = Object.entries(schema.properties).map(([name, property]) => [name, property === true ? {} : property === false ? { not: {} } : property]);
+  return { ...schema, properties: Object.fromEntries(properties) };
 }
 
 export function fitPrompt(result: JsonObject, version: Version): JsonObject {

@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import type { CallContext, Toolkit } from "../tool.ts";
 import { type Asking, askLegacy, type Work } from "./asking.ts";
 import { claimProgressToken, createContext } from "./context.ts";
-import { fitOutcome, fitPrompt } from "./fit.ts";
+import { fitOutcome, fitPrompt, fitTool } from "./fit.ts";
 import { type Page, takePage } from "./paging.ts";
 import type { ServerParts } from "./server.ts";
 import { modernVersions } from "./versions.ts";
@@ -14,9 +14,9 @@ import type { Visit } from "./visit.ts";
 export type Handler = (params: JsonObject, visit: Visit, parts: ServerParts) => unknown;
 
 export const methods: Readonly<Record<string, Handler>> = {
-  "tools/list": (params, _visit, parts) => {
+  "tools/list": (params, { version }, parts) => {
     const { items, ...rest } = page("tools", parts.shownTools(), params, parts, (tool) => tool.name);
-    return { tools: items, ...rest };
+    return { tools: items.map((tool) => fitTool(tool, version)), ...rest };
   },
 
   "tools/call": (params, visit, parts) => {
@@ -65,10 +65,16 @@ export const methods: Readonly<Record<string, Handler>> = {
       throw new HallError("INVALID_PARAMS", "completion needs a ref and an argument with name and value");
     }
     const { toolkit, reference } = findCompleter(ref, parts);
-    const context = createContext(() => ({ params, visit }), { ask: (questions) => askLegacy(questions, visit), scope: visit.exchange.scope });
+    const context = createContext(() => ({ params, visit }), {
+      ask: visit.era === "modern" ? refuseToAsk : (questions) => askLegacy(questions, visit),
+      scope: visit.exchange.scope,
+    });
     return (await toolkit.complete?.(reference, argument, context, params)) ?? { completion: { values: [] } };
   },
 };
+
+/** Modern clients take questions in the answer to a call, a read or a prompt; a completion has no such answer. */
+const refuseToAsk = (): Promise<never> => Promise.reject(new HallError("EXECUTION", "a completion cannot ask the client"));
 
 const callIds = createIds("call");
 

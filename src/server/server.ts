@@ -9,7 +9,7 @@ import type { Channel } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";
 import { type Asking, createAsking } from "./asking.ts";
 import { Connection } from "./connection.ts";
-import { type Face, type ShownTool, showTools } from "./faces.ts";
+import { type Face, type NameStyle, type ShownTool, showTools } from "./faces.ts";
 import { createSeal, type Seal } from "./seal.ts";
 
 /** The MCP server side: takes channels, gives each client its line to the gateway. */
@@ -19,6 +19,7 @@ export interface Server {
   /** From now on nobody new is served. */
   readonly isClosing: boolean;
   counts(): JsonObject;
+  readonly clientCount: number;
   /** Starts serving a client. */
   accept(channel: Channel, options?: AcceptOptions): Connection;
   /** Stops accepting, lets what runs end for up to `drainMs`, answers the rest, closes all lines. */
@@ -39,6 +40,7 @@ export interface ServerOptions {
   readonly limits: Limits;
   readonly version: string;
   readonly faces: readonly Face[];
+  readonly names: NameStyle;
   /** The lists never change for as long as the hall runs. */
   readonly isStatic: boolean;
   /** Items in one page of a list. */
@@ -62,26 +64,23 @@ export interface ServerParts extends ServerOptions {
 }
 
 export function createServer(options: ServerOptions): Server {
-  const { registry, log } = options;
+  const { log } = options;
+  const registry = options.isStatic ? freezeLists(options.registry) : options.registry;
   const connections = new Set<Connection>();
   const listeners = new Set<(kind: ListKind) => void>();
   const leave = registry.onChange(coalesce((kind) => listeners.forEach((listener) => void listener(kind))));
   const seal = createSeal();
-  let frozen: readonly ShownTool[] | undefined;
   let isClosing = false;
 
   const parts: ServerParts = {
     ...options,
+    registry,
     seal,
     asking: createAsking(seal),
     info: { name: "guildhall", title: "Guildhall", version: options.version },
     instructions,
     connectionId: createIds("connection"),
-    shownTools() {
-      if (!options.isStatic) return showTools(options.faces, registry);
-      frozen ??= showTools(options.faces, registry);
-      return frozen;
-    },
+    shownTools: () => showTools(options.faces, options.names, registry),
     capabilities: () => describeCapabilities(registry, options.isStatic),
     counts: () => ({ tools_count: parts.shownTools().length, resources_count: registry.resources().length, prompts_count: registry.prompts().length }),
     onChange(listener) {
@@ -99,6 +98,9 @@ export function createServer(options: ServerOptions): Server {
     registry,
     limits: options.limits,
     counts: parts.counts,
+    get clientCount() {
+      return connections.size;
+    },
     get isClosing() {
       return isClosing;
     },
@@ -113,6 +115,15 @@ export function createServer(options: ServerOptions): Server {
       await Promise.all([...connections].map((connection) => connection.close(drainMs)));
     },
   };
+}
+
+/** The same registry with its lists as they are now. Calls still reach whatever the toolkits offer. */
+function freezeLists(registry: Registry): Registry {
+  const tools = registry.tools();
+  const resources = registry.resources();
+  const templates = registry.resourceTemplates();
+  const prompts = registry.prompts();
+  return { ...registry, tools: () => tools, resources: () => resources, resourceTemplates: () => templates, prompts: () => prompts };
 }
 
 const instructions = "Tools are named toolkit.tool. When a call fails, the error says what to do next.";

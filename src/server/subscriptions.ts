@@ -10,7 +10,7 @@ export function listen(params: JsonObject, visit: Visit, parts: ServerParts): Pr
   const { exchange } = visit;
   const wanted = params.notifications;
   if (!isObject(wanted)) throw new HallError("INVALID_PARAMS", "notifications must say what to listen for");
-  const uris = readUris(wanted.resourceSubscriptions);
+  const uris = readUris(wanted.resourceSubscriptions).filter((uri) => isServed(uri, parts));
   const kinds = listKinds.filter((kind) => wanted[filterOf[kind]] === true && !parts.isStatic);
   const _meta = { [metaKeys.subscription]: exchange.request.id };
 
@@ -43,6 +43,16 @@ function readUris(uris: unknown): readonly string[] {
     throw new HallError("INVALID_PARAMS", `resourceSubscriptions is a list of at most ${urisMax} uris`);
   }
   return uris;
+}
+
+function isServed(uri: string, { registry }: ServerParts): boolean {
+  try {
+    registry.getResourceOwner(uri);
+    return true;
+  } catch {
+    // Left out of what is acknowledged.
+    return false;
+  }
 }
 
 /** Throws NOT_FOUND for a uri nobody serves. */

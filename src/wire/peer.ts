@@ -82,6 +82,7 @@ export class Peer {
   #stalled: NodeJS.Timeout | undefined;
   #refusal: HallError | undefined;
   #isClosed = false;
+  #hasEnded = false;
 
   readonly counts: PeerCounts = { invalid: 0, strayAnswers: 0, withdrawn: 0, dropped: 0 };
   /** How to address an answer to something unreadable; the server sets it once it knows the peer's era. */
@@ -97,7 +98,10 @@ export class Peer {
       oversize: () => this.#refuseOversize(),
       skipped: (edges) => this.#skipped(edges),
       drained: () => this.#drained(),
-      ended: () => options.ended?.(),
+      ended: () => {
+        this.#giveUpWaiting(new HallError("UNAVAILABLE", "the other side closed its end"));
+        options.ended?.();
+      },
       closed: () => this.#lost(),
     });
   }
@@ -119,7 +123,7 @@ export class Peer {
 
   /** Sends a request of ours. Rejects with HallError; with the peer's own error as `relayed` when it refused. */
   request(method: string, params: unknown, { scope: parent, timeoutMs, about }: AskOptions = {}): Promise<unknown> {
-    if (this.#isClosed) return Promise.reject(connectionClosed());
+    if (this.#isClosed || this.#hasEnded) return Promise.reject(connectionClosed());
     const id = ++this.#nextId;
     const scope = new Scope(parent, timeoutMs);
     const answered = new Promise<unknown>((resolve, reject) => {
@@ -160,14 +164,16 @@ export class Peer {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** Answers what still runs with an error, writes everything out, and closes. Idempotent. */
-  async close(reason: HallError = new HallError("UNAVAILABLE", "the hall is shutting down")): Promise<void> {
+  /** Answers what still runs with an error, writes everything out, for `flushMs` at most, and closes. Idempotent. */
+  async close(reason: HallError = new HallError("UNAVAILABLE", "the hall is shutting down"), flushMs?: number): Promise<void> {
     this.#refusal ??= reason;
     for (const exchange of [...this.#inFlight.values()]) {
       this.#fail(exchange, reason);
       exchange.scope.cancel(reason);
     }
+    const cut = flushMs === undefined ? undefined : setTimeout(() => void this.#channel.close({ now: true }), flushMs);
     await this.#channel.close();
+    clearTimeout(cut);
   }
 
   #receiveFrame(bytes: Buffer): void {
@@ -399,9 +405,15 @@ export class Peer {
       this.#settle(exchange);
       exchange.scope.cancel(reason);
     }
+    this.#giveUpWaiting(reason);
+    this.#options.closed?.();
+  }
+
+  /** No more input: nothing we asked can be answered any more. */
+  #giveUpWaiting(reason: HallError): void {
+    this.#hasEnded = true;
     for (const settle of [...this.#waiting.values()]) settle({ lost: reason });
     this.#waiting.clear();
-    this.#options.closed?.();
   }
 
   #requestFrame(id: Id, method: string, params: unknown): string {
@@ -437,6 +449,7 @@ export class Exchange {
   readonly batch: Batch | undefined;
   expiresAt: number;
   readonly #peer: Peer;
+  #isOver = false;
 
   constructor(peer: Peer, request: Request, batch: Batch | undefined, expiresAt: number) {
     this.#peer = peer;
@@ -454,8 +467,9 @@ export class Exchange {
     this.expiresAt = Number.POSITIVE_INFINITY;
   }
 
+  /** Does nothing once the request is answered or withdrawn: what comes later belongs to nobody. */
   notify(method: string, params: unknown): void {
-    this.#peer.notify(method, params, this.request.id);
+    if (!this.#isOver) this.#peer.notify(method, params, this.request.id);
   }
 
   ask(method: string, params: unknown, options: Omit<AskOptions, "about">): Promise<unknown> {
@@ -463,6 +477,7 @@ export class Exchange {
   }
 
   reply(answer: AnswerFrame | undefined): void {
+    this.#isOver = true;
     this.#peer.deliver(this, answer);
   }
 }

@@ -47,7 +47,9 @@ describe("a modern client", () => {
     const client = hall.connect();
     for (const action of ["decline", "cancel"]) {
       const state = stateOf(await call(client, { name: "asking.one" }));
-      expect(await call(client, { name: "asking.one", ...state, inputResponses: { name: { action } } })).toMatchObject({ structuredContent: { name: { action } } });
+      expect(await call(client, { name: "asking.one", ...state, inputResponses: { name: { action } } })).toMatchObject({
+        structuredContent: { name: { action } },
+      });
     }
   });
 
@@ -110,7 +112,9 @@ describe("a modern client", () => {
     const client = hall.connect();
     const params = { name: "asking.defaults", arguments: {} };
     const state = stateOf(await call(client, params));
-    expect(await call(client, { ...params, ...state, inputResponses: { name: ada } })).toMatchObject({ structuredContent: { name: ada, args: { colour: "red" } } });
+    expect(await call(client, { ...params, ...state, inputResponses: { name: ada } })).toMatchObject({
+      structuredContent: { name: ada, args: { colour: "red" } },
+    });
   });
 
   test("hears of progress under the token of the request it waits for", async () => {
@@ -119,7 +123,10 @@ describe("a modern client", () => {
     const heard = (): unknown[] => client.received.filter(({ method }) => method === "notifications/progress").map(({ params }) => params);
     const asked = await client.result("tools/call", modern({ name: "asking.progress" }, everything, { progressToken: "first" }));
     expect(heard()).toEqual([{ progressToken: "first", progress: 1, total: 2 }]);
-    await client.result("tools/call", modern({ name: "asking.progress", ...stateOf(asked), inputResponses: { name: ada } }, everything, { progressToken: "second" }));
+    await client.result(
+      "tools/call",
+      modern({ name: "asking.progress", ...stateOf(asked), inputResponses: { name: ada } }, everything, { progressToken: "second" }),
+    );
     expect(heard().slice(1)).toEqual([{ progressToken: "second", progress: 2, total: 2 }]);
   });
 
@@ -146,7 +153,9 @@ describe("a modern client", () => {
     await using hall = await startHall({ toolkits: [createAskingToolkit()] });
     const client = hall.connect();
     const state = stateOf(await call(client, { name: "asking.twice" }));
-    expect(await client.request("tools/call", modern({ name: "asking.twice", ...state, inputResponses: { name: ada } }))).toMatchObject({ error: { code: -32021 } });
+    expect(await client.request("tools/call", modern({ name: "asking.twice", ...state, inputResponses: { name: ada } }))).toMatchObject({
+      error: { code: -32021 },
+    });
   });
 
   test.each([
@@ -236,7 +245,9 @@ describe("a modern client", () => {
         },
         prompts: {
           list: async () => [{ name: "greet" }],
-          get: async (_name, _args, { ask }) => ({ messages: [{ role: "user", content: { type: "text", text: JSON.stringify(await ask({ name: questions.name })) } }] }),
+          get: async (_name, _args, { ask }) => ({
+            messages: [{ role: "user", content: { type: "text", text: JSON.stringify(await ask({ name: questions.name })) } }],
+          }),
         },
       },
     );
@@ -302,7 +313,10 @@ describe("a legacy client", () => {
   });
 
   test.each([
-    ["2025-06-18", { result: { isError: true, structuredContent: { error_type: "missing_capability", details: { requiredCapabilities: { elicitation: {} } } } } }],
+    [
+      "2025-06-18",
+      { result: { isError: true, structuredContent: { error_type: "missing_capability", details: { requiredCapabilities: { elicitation: {} } } } } },
+    ],
     ["2025-11-25", { error: { code: -32021, data: { error_type: "missing_capability", requiredCapabilities: { elicitation: {} } } } }],
   ])("on %s that cannot be asked is told so", async (version, answer) => {
     await using hall = await startHall({ toolkits: [createAskingToolkit()] });
@@ -388,6 +402,6 @@ describe("while a person is asked, the tool's clock stands still:", () => {
     const result = await call(client, { name: "sleepy.ask", ...state, inputResponses: { name: ada } });
     expect(result).toMatchObject({ isError: true, structuredContent: { error_type: "timeout", toolName: "sleepy.ask" } });
     expect(performance.now() - startedAt).toBeGreaterThan(deadlineMs / 2);
-    expect(performance.now() - startedAt).toBeLessThan(deadlineMs + 200);
+    expect(performance.now() - startedAt).toBeLessThan(deadlineMs + 1_000);
   });
 });

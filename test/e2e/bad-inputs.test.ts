@@ -4,7 +4,7 @@ import { type ErrorCode, errorTable } from "../../src/base/errors.ts";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { keys, modern, modernVersion, type RawClient } from "../servers/client.ts";
 import { startHall, until } from "../servers/hall.ts";
-import { createAskingToolkit, createEchoToolkit, createLibraryToolkit, createSlowToolkit } from "../servers/toolkits.ts";
+import { createAskingToolkit, createEchoToolkit, createLibraryToolkit, createSlowToolkit, createToolkit, text } from "../servers/toolkits.ts";
 
 /** Every bad input is answered in exactly one way, or not at all, and the next good request is served as if nothing had been. */
 const eras = ["legacy", "modern"] as const;
@@ -60,7 +60,29 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     },
   ],
   "B2: what only looks like JSON": [
-    ...["[1,]", "[,1]", "[1 2]", "[1", "[1}", "NaN", "Infinity", "-", "01", "1.", ".5", "1e", "+1", "0x10", "tru", "True", "nul", "'a'", '"a', '"\\x00"', '"\\u12"'],
+    ...[
+      "[1,]",
+      "[,1]",
+      "[1 2]",
+      "[1",
+      "[1}",
+      "NaN",
+      "Infinity",
+      "-",
+      "01",
+      "1.",
+      ".5",
+      "1e",
+      "+1",
+      "0x10",
+      "tru",
+      "True",
+      "nul",
+      "'a'",
+      '"a',
+      '"\\x00"',
+      '"\\u12"',
+    ],
     ...['"a\tb"', '{"a"}', '{"a":}', "{a:1}", '{"a":1 "b":2}', '{"a":1,,"b":2}', '{"a":1}#', "/**/{}", "{}//", "[1]]", "\u00a0{}", "\u2028", "\0", '{"a":1}\0'],
   ].map((input) => ({ what: JSON.stringify(input), input, answer: parseError("not valid JSON") })),
   "B3: values that are no message": ["null", "42", '"x"', "true", "-0", "1e2"].map((input) => ({
@@ -73,13 +95,30 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     { what: "one request", input: `[${withId("1")}]`, answer: invalidRequest("batches are part of protocol version 2025-03-26 only") },
     { what: "numbers", input: "[1,2]", answer: invalidRequest("batches are part of protocol version 2025-03-26 only") },
   ],
-  "B6: another JSON-RPC": ['"id":"bad"', '"id":"bad","jsonrpc":"1.0"', '"id":"bad","jsonrpc":2', '"id":"bad","jsonrpc":null', '"id":"bad","jsonrpc":"2.0 "'].map(
-    (fields) => ({ what: fields, input: `{${fields},"method":"tools/list"}`, answer: invalidRequest('jsonrpc must be "2.0"', "bad") }),
-  ),
+  "B6: another JSON-RPC": [
+    '"id":"bad"',
+    '"id":"bad","jsonrpc":"1.0"',
+    '"id":"bad","jsonrpc":2',
+    '"id":"bad","jsonrpc":null',
+    '"id":"bad","jsonrpc":"2.0 "',
+  ].map((fields) => ({ what: fields, input: `{${fields},"method":"tools/list"}`, answer: invalidRequest('jsonrpc must be "2.0"', "bad") })),
   "B7, B8, B9: ids that cannot be answered to": [
-    ...["null", "{}", "[]", "true", "[1]", "1.5", "1e400", "-1e400", "9007199254740993", "-9007199254740993", "1e21", '"a\\u0000b"', '"a\\nb"', '"\\u007f"'].map(
-      (id) => ({ what: id, input: withId(id), answer: badId }),
-    ),
+    ...[
+      "null",
+      "{}",
+      "[]",
+      "true",
+      "[1]",
+      "1.5",
+      "1e400",
+      "-1e400",
+      "9007199254740993",
+      "-9007199254740993",
+      "1e21",
+      '"a\\u0000b"',
+      '"a\\nb"',
+      '"\\u007f"',
+    ].map((id) => ({ what: id, input: withId(id), answer: badId })),
     { what: "257 bytes", input: withId(`"${"x".repeat(257)}"`), answer: badId },
     { what: "129 letters of two bytes", input: withId(`"${"é".repeat(129)}"`), answer: badId },
     { what: "a megabyte", input: withId(`"${"x".repeat(1_000_000)}"`), answer: badId },
@@ -308,7 +347,11 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     answer: invalidParams("a progress token is a string or a whole number", { data: { toolName: "echo.echo" } }),
   })),
   "B52: lines": [
-    { what: "11 MiB", input: `{"jsonrpc":"2.0","id":1,"method":"${"x".repeat(11 * 1024 * 1024)}"}`, answer: invalidRequest("a message may have 10485760 bytes") },
+    {
+      what: "11 MiB",
+      input: `{"jsonrpc":"2.0","id":1,"method":"${"x".repeat(11 * 1024 * 1024)}"}`,
+      answer: invalidRequest("a message may have 10485760 bytes"),
+    },
     { what: "two messages on one", input: withId("1") + withId("2"), answer: parseError("not valid JSON") },
     { what: "two messages with a carriage return between them", input: `${withId("1")}\r${withId("2")}`, answer: parseError("not valid JSON") },
     { what: "carriage returns only", input: "\r\r\r" },
@@ -345,7 +388,11 @@ function goodRequest(era: Era): JsonObject {
 
 function good(era: Era): JsonObject {
   const echo = { content: [{ type: "text", text: '{"still":"here"}' }], structuredContent: { still: "here" } };
-  return { jsonrpc: "2.0", id: "good", result: era === "legacy" ? echo : { ...echo, resultType: "complete", _meta: { [keys.serverInfo]: expect.any(Object) } } };
+  return {
+    jsonrpc: "2.0",
+    id: "good",
+    result: era === "legacy" ? echo : { ...echo, resultType: "complete", _meta: { [keys.serverInfo]: expect.any(Object) } },
+  };
 }
 
 function dress(message: JsonObject, era: Era): JsonObject {
@@ -519,14 +566,28 @@ describe("B5: batches on 2025-03-26", () => {
     ]);
   });
 
-  test("never make the hall write a message longer than it would read", async () => {
-    await using hall = await startHall({ toolkits: [], limits: { messageBytesMax: 4_096 } });
+  test("never make the hall write a message longer than it would read, and each request still gets its answer", async () => {
+    const wordy = createToolkit("wordy", { speak: { run: () => text("x".repeat(30_000)) } });
+    await using hall = await startHall({ toolkits: [wordy], limits: { messageBytesMax: 100_000 } });
     const client = hall.connect();
     await client.greet("2025-03-26");
-    client.send(Array.from({ length: 100 }, () => 1));
-    await client.next();
-    expect(await client.request("ping")).toMatchObject({ result: {} });
-    expect(Math.max(...client.received.map((message) => JSON.stringify(message).length))).toBeLessThanOrEqual(4_096);
+    client.send(Array.from({ length: 10 }, (_, id) => ({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "wordy.speak" } })));
+    const answers = (await client.next()) as unknown as JsonObject[];
+    expect(JSON.stringify(answers).length).toBeLessThanOrEqual(100_000);
+    expect(answers.map(({ id }) => id)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    const tooLarge = answers.filter(({ result }) => isObject(result) && result.isError);
+    expect(tooLarge.length).toBeGreaterThanOrEqual(7);
+    expect(tooLarge[0]).toMatchObject({ result: { structuredContent: { error_type: "too_large" } } });
+  });
+
+  test("may have a thousand messages", async () => {
+    await using hall = await startHall({ toolkits: [] });
+    const client = hall.connect();
+    await client.greet("2025-03-26");
+    client.send(Array.from({ length: 1_000 }, () => 1));
+    expect(await client.next()).toHaveLength(1_000);
+    client.send(Array.from({ length: 1_001 }, () => 1));
+    expect(await client.next()).toEqual(written(invalidRequest("a batch may have 1000 messages"), "legacy"));
   });
 });
 
@@ -565,7 +626,11 @@ describe("B27: arguments that do not fit", () => {
     const client = hall.connect();
     await client.greet(version);
     const { error } = await client.request("tools/call", params);
-    expect(error).toEqual({ code: -32602, message: sameFields(message, error), data: { error_type: "validation", suggestion, errors: sameItems(errors), toolName: "echo.typed" } });
+    expect(error).toEqual({
+      code: -32602,
+      message: sameFields(message, error),
+      data: { error_type: "validation", suggestion, errors: sameItems(errors), toolName: "echo.typed" },
+    });
     expect(await client.result("tools/call", { name: "echo.typed", arguments: { text: "a" } })).toMatchObject({ structuredContent: { text: "a", times: 1 } });
   });
 
@@ -587,11 +652,18 @@ describe("B27: arguments that do not fit", () => {
 
   /** ajv does not promise an order among fields. */
   function sameItems(items: readonly unknown[]): unknown {
-    return expect.toSatisfy((found: unknown[]) => found.length === items.length && items.every((item) => found.some((one) => JSON.stringify(one) === JSON.stringify(item))));
+    return expect.toSatisfy(
+      (found: unknown[]) => found.length === items.length && items.every((item) => found.some((one) => JSON.stringify(one) === JSON.stringify(item))),
+    );
   }
 
   function sameFields(wanted: string, error: unknown): unknown {
-    const parts = (words: string): string => words.replace(/^[^:]*: /, "").split("; ").sort().join();
+    const parts = (words: string): string =>
+      words
+        .replace(/^[^:]*: /, "")
+        .split("; ")
+        .sort()
+        .join();
     return expect.toSatisfy((found: string) => parts(found) === parts(wanted), `to name the same fields as ${wanted}, got ${JSON.stringify(error)}`);
   }
 });
@@ -614,7 +686,9 @@ test.each(eras)("B29: keys the tool itself defines may repeat inside the argumen
   const client = hall.connect();
   await speak(client, era);
   const meta = era === "modern" ? `,"_meta":${JSON.stringify(modern()._meta)}` : "";
-  client.send(`{"jsonrpc":"2.0","id":"d","method":"tools/call","params":{"name":"echo.echo","arguments":{"id":1,"method":2,"name":3,"params":{"name":4}}${meta}}}`);
+  client.send(
+    `{"jsonrpc":"2.0","id":"d","method":"tools/call","params":{"name":"echo.echo","arguments":{"id":1,"method":2,"name":3,"params":{"name":4}}${meta}}}`,
+  );
   expect(await client.answer("d")).toMatchObject({ result: { structuredContent: { id: 1, method: 2, name: 3, params: { name: 4 } } } });
 });
 

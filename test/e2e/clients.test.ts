@@ -59,6 +59,7 @@ function expectNow(result: unknown): void {
   expect(Math.abs(Date.parse(text) - Date.now())).toBeLessThan(60_000);
 }
 
+const patient = { timeout: 10_000 };
 const timeTools = ["time_tool.current_time", "time_tool.time_difference"];
 
 describe("SDK 1.32", () => {
@@ -239,7 +240,7 @@ describe("SDK 2.4", () => {
       const before = Number(await call("stopped"));
       const stop = new AbortController();
       await expect(call("wait", { signal: stop.signal, onprogress: () => stop.abort("enough") })).rejects.toThrow("enough");
-      await expect.poll(async () => Number(await call("stopped"))).toBe(before + 1);
+      await expect.poll(async () => Number(await call("stopped")), patient).toBe(before + 1);
     });
 
     it("hears of changes", async () => {
@@ -253,7 +254,7 @@ describe("SDK 2.4", () => {
         const subscription = keep(await client.listen(filter));
         expect(subscription.honoredFilter).toEqual(filter);
       }
-      await expect.poll(() => [...heard].sort(), { timeout: 5_000 }).toEqual([...methods, "showcase://text"].sort());
+      await expect.poll(() => [...heard].sort(), patient).toEqual([...methods, "showcase://text"].sort());
     });
   });
 });

@@ -167,7 +167,9 @@ describe("the list of tools", () => {
     });
     const client = hall.connect();
     await client.greet();
-    expect((await client.result("tools/list")).tools).toEqual([{ name: "odd.tool", inputSchema: { type: "object" }, "x-future": { a: 1 }, _meta: { "v/k": 1 } }]);
+    expect((await client.result("tools/list")).tools).toEqual([
+      { name: "odd.tool", inputSchema: { type: "object" }, "x-future": { a: 1 }, _meta: { "v/k": 1 } },
+    ]);
   });
 
   test("is whole although one toolkit cannot be listed", async () => {
@@ -196,7 +198,11 @@ describe("tools are called", () => {
     const client = hall.connect();
     await client.greet();
     expect(await client.request("tools/call", { name: "echo" })).toMatchObject({
-      error: { code: -32602, message: '"echo" is the name of 2 tools: a.echo, b.echo', data: { choices: ["a.echo", "b.echo"], suggestion: "Use one of the full names." } },
+      error: {
+        code: -32602,
+        message: '"echo" is the name of 2 tools: a.echo, b.echo',
+        data: { choices: ["a.echo", "b.echo"], suggestion: "Use one of the full names." },
+      },
     });
   });
 
@@ -228,7 +234,8 @@ describe("tools are called", () => {
     await using hall = await startHall({ toolkits: [createSlowToolkit()] });
     const client = hall.connect();
     await client.greet();
-    const ids = [40, 20, 1].map((ms) => client.ask("tools/call", { name: "slow.wait", arguments: { ms } }));
+    await client.result("tools/call", { name: "slow.wait", arguments: { ms: 1 } });
+    const ids = [300, 150, 1].map((ms) => client.ask("tools/call", { name: "slow.wait", arguments: { ms } }));
     expect([(await client.next()).id, (await client.next()).id, (await client.next()).id]).toEqual(ids.reverse());
   });
 
@@ -279,7 +286,9 @@ describe("a tool that fails", () => {
     const client = hall.connect();
     await client.greet();
     const answer = await client.request("tools/call", { name: "failing.plain" });
-    expect(answer).toMatchObject({ error: { code: -32603, message: "something went wrong inside the hall", data: { error_type: "internal", toolName: "failing.plain" } } });
+    expect(answer).toMatchObject({
+      error: { code: -32603, message: "something went wrong inside the hall", data: { error_type: "internal", toolName: "failing.plain" } },
+    });
     expect(JSON.stringify(answer)).not.toContain("hunter2");
     const { reference } = (answer.error as JsonObject).data as JsonObject;
     expect(hall.logged.join()).toContain(reference);
@@ -335,7 +344,12 @@ describe("a tool that fails", () => {
     await using hall = await startHall({ toolkits: [createHeavyToolkit()] });
     const client = hall.connect();
     await client.greet();
-    const body = { error_type: "too_large", message: "the answer to tools/call is over 10485760 bytes", suggestion: errorTable.TOO_LARGE.hint, toolName: "heavy.large" };
+    const body = {
+      error_type: "too_large",
+      message: "the answer to tools/call is over 10485760 bytes",
+      suggestion: errorTable.TOO_LARGE.hint,
+      toolName: "heavy.large",
+    };
     expect(await client.result("tools/call", { name: "heavy.large" })).toMatchObject(inMeta(body));
     expect(await client.result("tools/call", modern({ name: "heavy.large" }))).toMatchObject({ resultType: "complete", ...inMeta(body) });
   });
@@ -351,14 +365,17 @@ describe("a tool that fails", () => {
       const ms = performance.now() - startedAt;
       expect(result).toMatchObject({ isError: true, structuredContent: { error_type: "timeout", message: `${name}: no answer within 0.1 s`, toolName: name } });
       expect(ms).toBeGreaterThan(95);
-      expect(ms).toBeLessThan(400);
+      expect(ms).toBeLessThan(1_000);
     }
     expect(slow.aborted.map(({ code }) => code)).toEqual(name === "slow.wait" ? ["TIMEOUT", "TIMEOUT"] : []);
   });
 
   test("has the hall's deadline when it sets none", async () => {
     await using hall = await startHall({ toolkits: [createSlowToolkit()], timeoutMs: 50 });
-    expect(await hall.connect().result("tools/call", modern({ name: "slow.deaf" }))).toMatchObject({ isError: true, structuredContent: { error_type: "timeout" } });
+    expect(await hall.connect().result("tools/call", modern({ name: "slow.deaf" }))).toMatchObject({
+      isError: true,
+      structuredContent: { error_type: "timeout" },
+    });
   });
 });
 
@@ -501,7 +518,10 @@ describe("log messages", () => {
 });
 
 describe("progress", () => {
-  const steps = (progress: readonly (readonly number[])[], more: JsonObject = {}): JsonObject => ({ name: "reporting.steps", arguments: { progress, ...more } });
+  const steps = (progress: readonly (readonly number[])[], more: JsonObject = {}): JsonObject => ({
+    name: "reporting.steps",
+    arguments: { progress, ...more },
+  });
   const heardSteps = (client: RawClient): JsonObject[] =>
     client.received.filter(({ method }) => method === "notifications/progress").map(({ params }) => params as JsonObject);
 
@@ -509,7 +529,19 @@ describe("progress", () => {
     await using hall = await startHall({ toolkits: [createReportingToolkit()] });
     const client = hall.connect();
     await client.greet();
-    await client.result("tools/call", { ...steps([[1, 9], [1, 9], [0.5, 9], [2, 9], [9, 9]], { pauseMs: 60 }), _meta: { progressToken } });
+    await client.result("tools/call", {
+      ...steps(
+        [
+          [1, 9],
+          [1, 9],
+          [0.5, 9],
+          [2, 9],
+          [9, 9],
+        ],
+        { pauseMs: 60 },
+      ),
+      _meta: { progressToken },
+    });
     expect(heardSteps(client)).toEqual([1, 2, 9].map((progress) => ({ progressToken, progress, total: 9, message: `at ${progress}` })));
     expect(client.received.at(-1)).toHaveProperty("result");
   });
@@ -563,7 +595,10 @@ describe("resources", () => {
       ...cached(60_000),
     });
     for (const uri of ["book://bob", "page://7"]) {
-      expect(await client.result("resources/read", dress({ uri }))).toEqual({ contents: [{ uri, mimeType: "text/plain", text: `contents of ${uri}` }], ...cached(0) });
+      expect(await client.result("resources/read", dress({ uri }))).toEqual({
+        contents: [{ uri, mimeType: "text/plain", text: `contents of ${uri}` }],
+        ...cached(0),
+      });
     }
   });
 
@@ -618,7 +653,9 @@ describe("prompts", () => {
     await client.greet();
     const complete = (ref: JsonObject): Promise<JsonObject> => client.result("completion/complete", { ref, argument: { name: "x", value: "em" } });
     expect(await complete({ type: "ref/prompt", name: "library.review" })).toEqual({ completion: { values: ["review:em"], total: 1, hasMore: false } });
-    expect(await complete({ type: "ref/resource", uri: "page://{number}" })).toEqual({ completion: { values: ["page://{number}:em"], total: 1, hasMore: false } });
+    expect(await complete({ type: "ref/resource", uri: "page://{number}" })).toEqual({
+      completion: { values: ["page://{number}:em"], total: 1, hasMore: false },
+    });
   });
 });
 
@@ -715,7 +752,11 @@ describe("subscriptions/listen", () => {
     const id = listen(client, { toolsListChanged: true });
     await client.heard("notifications/subscriptions/acknowledged");
     await hall.hall.close(1_000);
-    expect(await client.answer(id)).toEqual({ jsonrpc: "2.0", id, result: { resultType: "complete", _meta: { ...under(id), [keys.serverInfo]: expect.any(Object) } } });
+    expect(await client.answer(id)).toEqual({
+      jsonrpc: "2.0",
+      id,
+      result: { resultType: "complete", _meta: { ...under(id), [keys.serverInfo]: expect.any(Object) } },
+    });
   });
 });
 
@@ -763,7 +804,9 @@ describe("the end", () => {
     const id = client.ask("tools/call", { name: "slow.wait" });
     await until(() => slow.running === 1);
     client.notify("exit");
-    expect(await client.answer(id)).toMatchObject({ result: { isError: true, structuredContent: { error_type: "unavailable", message: "the hall is shutting down" } } });
+    expect(await client.answer(id)).toMatchObject({
+      result: { isError: true, structuredContent: { error_type: "unavailable", message: "the hall is shutting down" } },
+    });
     await client.closed;
     expect(slow.aborted).toMatchObject([{ code: "UNAVAILABLE" }]);
   });

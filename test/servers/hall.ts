@@ -1,9 +1,9 @@
-import { setTimeout as wait } from "node:timers/promises";
 import { PassThrough } from "node:stream";
+import { setTimeout as wait } from "node:timers/promises";
 import { createHall, type Hall, type HallOptions } from "../../src/app.ts";
 import { createLog } from "../../src/base/log.ts";
-import { createLineReader } from "../../src/wire/lines.ts";
 import { defaultLimits } from "../../src/wire/limits.ts";
+import { createLineReader } from "../../src/wire/lines.ts";
 import { createMemoryPair } from "../../src/wire/memory.ts";
 import { createStdioChannel } from "../../src/wire/stdio.ts";
 import { RawClient } from "./client.ts";

@@ -13,8 +13,6 @@ export interface SpawnOptions {
   readonly cwd?: string;
   /** The command line to run; the built one unless told otherwise. */
   readonly cli?: string;
-  /** False leaves stdout unread. */
-  readonly isReading?: boolean;
 }
 
 export interface Exit {
@@ -44,7 +42,7 @@ export async function runCli(args: readonly string[], options: SpawnOptions & { 
   return { ...(await client.exited), ...client.output };
 }
 
-function spawnCli(args: readonly string[], { cwd = tmpdir(), cli = builtCli(), isReading = true }: SpawnOptions, isProtocol = true): ProcessClient {
+function spawnCli(args: readonly string[], { cwd = tmpdir(), cli = builtCli() }: SpawnOptions, isProtocol = true): ProcessClient {
   const child = spawn(process.execPath, [cli, ...args], { cwd, stdio: "pipe" });
   const output = { stdout: "", stderr: "" };
   const client = new RawClient((bytes) => {
@@ -57,12 +55,10 @@ function spawnCli(args: readonly string[], { cwd = tmpdir(), cli = builtCli(), i
   child.stderr.on("data", (bytes: Buffer) => {
     output.stderr += bytes;
   });
-  if (isReading) {
-    child.stdout.on("data", (bytes: Buffer) => {
-      output.stdout += bytes;
-    });
-    if (isProtocol) child.stdout.on("data", createLineReader(Number.POSITIVE_INFINITY, { line: (bytes) => client.deliver(bytes.toString()), oversize() {} }));
-  }
+  child.stdout.on("data", (bytes: Buffer) => {
+    output.stdout += bytes;
+  });
+  if (isProtocol) child.stdout.on("data", createLineReader(Number.POSITIVE_INFINITY, { line: (bytes) => client.deliver(bytes.toString()), oversize() {} }));
   return Object.assign(client, {
     child,
     exited: Promise.race([exited, timeUp()]),

@@ -261,7 +261,7 @@ export function createHeavyToolkit(): Toolkit {
   cycle.self = cycle;
   return createToolkit("heavy", {
     cycle: { run: () => ({ content: [], structuredContent: cycle }) },
-    bigint: { run: () => ({ content: [], structuredContent: 10n }) },
+    bigint: { run: () => ({ content: [], structuredContent: { count: 10n } }) },
     throwing: {
       run: () => ({
         content: [],

@@ -100,7 +100,7 @@ export class Witness {
 
   /** The first message, past or to come, that fits. */
   async waitFor(what: string, fits: (message: Message) => boolean): Promise<Message> {
-    for (const deadline = Date.now() + 5_000; Date.now() < deadline; ) {
+    for (const deadline = Date.now() + 10_000; Date.now() < deadline; ) {
       const found = this.received.find(fits);
       if (found) return found;
       await new Promise<void>((resolve) => {

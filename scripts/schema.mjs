@@ -1,0 +1,65 @@
+// What is written from src/config/schema.ts: guildhall.schema.json for editors, and the tables of docs/config.md.
+// `--check` fails when one of them is out of date.
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const { createEditorSchema } = await loadSource("src/config/editor-schema.ts");
+const schema = createEditorSchema();
+const docs = `${root}docs/config.md`;
+
+const isCheck = process.argv.includes("--check");
+put(`${root}guildhall.schema.json`, () => `${JSON.stringify(schema, null, 2)}\n`);
+put(docs, (text) => text.replace(/(<!-- fields of (\S+) -->\n).*?(?=<!-- end -->)/gs, (_, start, name) => `${start}\n${table(name)}\n`));
+
+function put(file, write) {
+  const before = read(file);
+  const after = write(before);
+  if (after === before) return;
+  if (!isCheck) return writeFileSync(file, after);
+  console.error(`${file.slice(root.length)} is out of date: run \`npm run format\`.`);
+  process.exitCode = 1;
+}
+
+function read(file) {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+/** `config` is the whole without its sections; `stdio` and `remote` are the kinds of server; anything else is a section. */
+function table(name) {
+  const [stdio, remote] = schema.properties.mcpServers.additionalProperties.anyOf;
+  const part = { config: schema, stdio, remote }[name] ?? schema.properties[name];
+  const rows = Object.entries(part.properties).filter(([, field]) => !isForeign(field));
+  const lines = rows.flatMap(([key, field]) => row(key, field, part.required?.includes(key)));
+  return ["| field | type | default | meaning |", "|---|---|---|---|", ...lines, ""].join("\n");
+}
+
+function row(key, field, isRequired) {
+  const inner = Object.entries(field.properties ?? {}).flatMap(([name, value]) => row(`${key}.${name}`, value));
+  const fallback = isRequired ? "needed" : field.default === undefined ? "–" : `\`${JSON.stringify(field.default)}\``;
+  return [`| \`${key}\` | ${typeOf(field)} | ${field.properties ? "" : fallback} | ${field.description} |`, ...inner];
+}
+
+function typeOf({ type, enum: choices, const: only, minimum, maximum, items }) {
+  if (choices) return choices.map((choice) => `\`${choice}\``).join(", ");
+  if (only) return `\`${only}\``;
+  if (minimum !== undefined) return `${minimum}–${maximum}`;
+  if (items) return "list of texts";
+  return { string: "text", boolean: "true, false", object: "object" }[type];
+}
+
+function isForeign({ deprecated }) {
+  return deprecated === true;
+}
+
+/** TypeScript for any Node: bundled on the fly. */
+async function loadSource(file) {
+  const options = { absWorkingDir: root, entryPoints: [file], bundle: true, format: "esm", platform: "node", write: false, logLevel: "warning" };
+  const { outputFiles } = await build(options);
+  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`);
+}

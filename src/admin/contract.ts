@@ -1,0 +1,36 @@
+import type { SupervisorState } from "../upstream/supervisor.ts";
+
+/** What the views may ask of a running hall, over its local socket. Requests and answers, as JSON-RPC carries them. */
+export interface AdminMethods {
+  status: { params: Record<string, never>; result: HallStatus };
+  /** The last lines a server wrote to stderr. */
+  logs: { params: { server: string }; result: { lines: readonly string[] } };
+  restart: { params: { server: string }; result: { state: SupervisorState } };
+}
+
+export interface HallStatus {
+  readonly version: string;
+  readonly pid: number;
+  readonly project: string;
+  readonly startedAt: number;
+  readonly clients: number;
+  readonly upstreams: readonly UpstreamStatus[];
+}
+
+export interface UpstreamStatus {
+  readonly name: string;
+  readonly state: SupervisorState;
+  readonly era: string | undefined;
+  readonly protocol: string | undefined;
+  readonly tools: number;
+  readonly calls: number;
+  readonly errors: number;
+  readonly lastError: string | undefined;
+}
+
+/** The first line on the socket: who comes, and for what. The answer is one line too. */
+export interface Hello {
+  readonly hello: "mcp" | "admin";
+  readonly version: string;
+}
+export type HelloAnswer = { readonly ok: true; readonly pid: number } | { readonly ok: false; readonly reason: string };

@@ -1,0 +1,92 @@
+import { createHash } from "node:crypto";
+import { mkdir, realpath, rm, stat, writeFile } from "node:fs/promises";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { HallError } from "../base/errors.ts";
+
+/** The local socket of a project's hall: where it is, who may have it, and how to reach it. */
+export async function socketPath(project: string): Promise<string> {
+  const folder = runtimeFolder();
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const { uid, mode } = await stat(folder);
+  // In a shared temporary folder somebody else may have made it first.
+  if (uid !== userInfo().uid || (mode & 0o077) !== 0)
+    throw new HallError("DENIED", `${folder} must belong to you and be closed to others`, { hint: `Remove it, or set XDG_RUNTIME_DIR.` });
+  const name = createHash("sha256")
+    .update(await realpath(project))
+    .digest("hex")
+    .slice(0, 20);
+  return join(folder, `${name}.sock`);
+}
+
+function runtimeFolder(): string {
+  return process.env.XDG_RUNTIME_DIR ? join(process.env.XDG_RUNTIME_DIR, "guildhall") : join(tmpdir(), `guildhall-${userInfo().uid}`);
+}
+
+/** Connects to the hall of a project, or gives undefined when none is running. */
+export function connectSocket(path: string): Promise<Socket | undefined> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(path);
+    socket.once("connect", () => {
+      socket.off("error", refused);
+      resolve(socket);
+    });
+    const refused = (error: NodeJS.ErrnoException): void => {
+      if (error.code === "ENOENT" || error.code === "ECONNREFUSED") resolve(undefined);
+      else reject(error);
+    };
+    socket.once("error", refused);
+  });
+}
+
+/** Takes the socket for this process, or gives undefined when another hall has it. */
+export async function claimSocket(path: string, accept: (socket: Socket) => void): Promise<Server | undefined> {
+  return withLock(`${path}.lock`, async () => {
+    const other = await connectSocket(path);
+    if (other) {
+      other.destroy();
+      return undefined;
+    }
+    // Nobody answers: what is left is a dead hall's.
+    await rm(path, { force: true });
+    const server = createServer(accept);
+    const before = process.umask(0o177);
+    try {
+      await new Promise<void>((resolve, reject) => {
+        server.once("error", reject);
+        server.listen(path, resolve);
+      });
+    } finally {
+      process.umask(before);
+    }
+    return server;
+  });
+}
+
+const lockMsMax = 5_000;
+
+/** One process at a time; a lock whose owner is gone, or that is too old, does not count. */
+async function withLock<T>(file: string, work: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + lockMsMax;
+  for (;;) {
+    try {
+      await writeFile(file, String(process.pid), { flag: "wx", mode: 0o600 });
+      break;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      const age = await stat(file).then(
+        ({ mtimeMs }) => Date.now() - mtimeMs,
+        () => 0,
+      );
+      if (age > lockMsMax || performance.now() > deadline) await rm(file, { force: true });
+      else await sleep(10 + Math.random() * 20);
+    }
+  }
+  try {
+    return await work();
+  } finally {
+    await rm(file, { force: true });
+  }
+}

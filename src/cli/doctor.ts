@@ -1,0 +1,91 @@
+import { accessSync, constants } from "node:fs";
+import { delimiter, isAbsolute, join, resolve } from "node:path";
+import { HallError } from "../base/errors.ts";
+import type { ServerConfig } from "../config/schema.ts";
+import { type Look, lookAtAll } from "./build.ts";
+import { paint, print } from "./print.ts";
+import { loadSettings } from "./settings.ts";
+
+export interface DoctorOptions {
+  readonly json?: boolean;
+}
+
+interface Finding {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly checks: readonly { readonly what: string; readonly ok: boolean; readonly advice?: string }[];
+}
+
+/** Each configured server: is its program there, does it start, does it list; and what to do where it does not. */
+export async function runDoctor(options: DoctorOptions): Promise<void> {
+  const settings = await loadSettings({}, "error");
+  const servers = Object.entries(settings.config.mcpServers);
+  if (servers.length === 0) throw new HallError("NOT_FOUND", "no servers are configured", { hint: "Add some under mcpServers in guildhall.json." });
+  if (process.stderr.isTTY) process.stderr.write(`looking at ${servers.length} servers …\n`);
+  const looks = await lookAtAll(settings, () => {});
+  const findings = servers.map(([name, config]) =>
+    examine(
+      name,
+      config,
+      looks.find((look) => look.name === name),
+    ),
+  );
+  print(findings, { json: options.json, text: () => findings.map(describe).join("\n\n") });
+  if (findings.some(({ ok }) => !ok))
+    throw new HallError("UNAVAILABLE", `${findings.filter(({ ok }) => !ok).length} of ${findings.length} servers need attention`, {
+      hint: "The advice stands above.",
+    });
+}
+
+function examine(name: string, config: ServerConfig, look: Look | undefined): Finding {
+  if (config.disabled) return { name, ok: true, checks: [{ what: "disabled in the config", ok: true }] };
+  if (config.type !== "stdio")
+    return { name, ok: false, checks: [{ what: `${config.type} servers are not connected yet`, ok: false, advice: "Use a program on this machine for now." }] };
+  const program = findProgram(config.command);
+  const checks: Finding["checks"][number][] = [
+    program === undefined
+      ? {
+          what: `the program "${config.command}" was not found`,
+          ok: false,
+          advice: `Install it, or write its full path into command. PATH is ${process.env.PATH}`,
+        }
+      : { what: `the program is ${program}`, ok: true },
+    { what: `its variables are set (${Object.keys(config.env).join(", ") || "none needed"})`, ok: true },
+  ];
+  if (look && "found" in look) {
+    checks.push(
+      { what: `it starts and speaks ${look.found.protocol} (${(look.ms / 1000).toFixed(1)} s)`, ok: true },
+      {
+        what: `it lists ${look.found.offer.tools.length} tools`,
+        ok: look.found.offer.tools.length > 0,
+        advice: "A server without tools is of no use here: check its arguments.",
+      },
+    );
+  } else if (look) {
+    const said = look.stderr.length > 0 ? ` It said: ${look.stderr.join(" | ")}` : "";
+    checks.push({ what: `it does not work: ${look.reason}`, ok: false, advice: `Run it by hand: ${[config.command, ...config.args].join(" ")}.${said}` });
+  }
+  return { name, ok: checks.every(({ ok }) => ok), checks };
+}
+
+function findProgram(command: string): string | undefined {
+  const places = command.includes("/")
+    ? [isAbsolute(command) ? command : resolve(command)]
+    : (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, command));
+  return places.find((place) => {
+    try {
+      accessSync(place, constants.X_OK);
+      return true;
+    } catch {
+      // Not there, or not ours to run: the next place may have it.
+      return false;
+    }
+  });
+}
+
+function describe({ name, ok, checks }: Finding): string {
+  const lines = checks.map(
+    (check) => `  ${check.ok ? paint("green", "✔") : paint("red", "✘")} ${check.what}${check.ok || !check.advice ? "" : `\n      ${check.advice}`}`,
+  );
+  return [`${ok ? paint("green", "✔") : paint("red", "✘")} ${paint("bold", name)}`, ...lines].join("\n");
+}

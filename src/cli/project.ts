@@ -1,0 +1,148 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { greetHall } from "../admin/client.ts";
+import type { HallStatus } from "../admin/contract.ts";
+import { type AdminHandlers, type Control, type ControlOptions, openControl } from "../admin/control.ts";
+import { socketPath } from "../admin/socket.ts";
+import { createHall, type Hall } from "../app.ts";
+import { version } from "../base/version.ts";
+import { diffServers } from "../config/diff.ts";
+import { watchConfig } from "../config/watch.ts";
+import { readLock } from "../upstream/lock.ts";
+import type { Channel } from "../wire/channel.ts";
+import { defaultLimits } from "../wire/limits.ts";
+import { createMemoryPair } from "../wire/memory.ts";
+import { createStdioChannel } from "../wire/stdio.ts";
+import type { Settings } from "./settings.ts";
+
+/** The hall of a project folder, as the config says, with the lock, hot reload, and the local socket unless it stands alone. */
+export interface Project {
+  readonly hall: Hall;
+  close(drainMs?: number): Promise<void>;
+}
+
+export interface ProjectOptions {
+  readonly folder: string;
+  readonly settings: Settings;
+  readonly isStatic?: boolean;
+}
+
+/** A hall nobody else can attach to. */
+export async function openAlone({ folder, settings, isStatic = false }: ProjectOptions): Promise<Project> {
+  const { loaded, faces, log } = settings;
+  const { config } = loaded;
+  const hall = await createHall({
+    faces,
+    names: config.names,
+    isStatic,
+    timeoutMs: config.timeoutSeconds * 1000,
+    servers: config.mcpServers,
+    lock: await readLock(folder, (message) => log.warn(message)),
+    log,
+  });
+  const watching = watchConfig(settings.load, createReload(hall, config.mcpServers), { current: loaded });
+  return {
+    hall,
+    async close(drainMs = 0) {
+      watching.close();
+      await hall.close(drainMs);
+    },
+  };
+}
+
+/** The project's hall with its local socket. Undefined when another process has it. */
+export async function openShared(path: string, options: ProjectOptions): Promise<Project | undefined> {
+  let resolveReady = (_ready: ControlOptions): void => {};
+  const ready = new Promise<ControlOptions>((resolve) => {
+    resolveReady = resolve;
+  });
+  const control: Control | undefined = await openControl(path, ready);
+  if (!control) return undefined;
+  const project = await openAlone(options);
+  resolveReady({ server: project.hall.server, limits: defaultLimits, handlers: createHandlers(project.hall, options.folder) });
+  return {
+    hall: project.hall,
+    async close(drainMs = 0) {
+      await project.close(drainMs);
+      await control.close();
+    },
+  };
+}
+
+const triesMax = 20;
+
+/** A line to the project's hall for one client, and the project if this process became the hall for it. */
+export interface Reached {
+  readonly channel: Channel;
+  readonly project: Project | undefined;
+}
+
+/** Reaches the running hall, or becomes it. */
+export async function reachHall(options: ProjectOptions): Promise<Reached> {
+  const path = await socketPath(options.folder);
+  for (let attempt = 0; attempt < triesMax; attempt++) {
+    const socket = await greetHall(path, "mcp");
+    if (socket) return { channel: createStdioChannel(socket, socket, defaultLimits), project: undefined };
+    const project = await openShared(path, options);
+    if (project) return { channel: acceptInside(project), project };
+    // Somebody was faster; their hall opens in a moment.
+    await sleep(20 + Math.random() * 50);
+  }
+  // The socket is held by a hall of another version: this client gets one of its own.
+  const project = await openAlone(options);
+  return { channel: acceptInside(project), project };
+}
+
+function acceptInside({ hall }: Project): Channel {
+  const [near, far] = createMemoryPair();
+  hall.server.accept(far);
+  return near;
+}
+
+/** A good edit changes what it says, and nothing else; a bad one keeps the last good config. */
+function createReload(hall: Hall, initial: Settings["loaded"]["config"]["mcpServers"]): Parameters<typeof watchConfig>[1] {
+  let servers = initial;
+  return {
+    changed({ config, warnings }) {
+      for (const warning of warnings) hall.log.warn(warning);
+      const diff = diffServers(servers, config.mcpServers);
+      servers = config.mcpServers;
+      hall.log.info(diff, "config reloaded");
+      void hall.fleet.apply({ servers, ...diff });
+    },
+    refused: (error) => hall.log.error(`config not reloaded, the last good one stays: ${error.message}`),
+  };
+}
+
+function createHandlers(hall: Hall, project: string): AdminHandlers {
+  const startedAt = Date.now();
+  return {
+    status: async (): Promise<HallStatus> => ({
+      version,
+      pid: process.pid,
+      project,
+      startedAt,
+      clients: hall.server.clientCount,
+      upstreams: describeUpstreams(hall),
+    }),
+    logs: async ({ server }) => ({ lines: hall.fleet.get(server).stderr() }),
+    async restart({ server }) {
+      const upstream = hall.fleet.get(server);
+      await upstream.restart();
+      return { state: upstream.state() };
+    },
+  };
+}
+
+export function describeUpstreams(hall: Hall): HallStatus["upstreams"] {
+  return hall.fleet.all().map((upstream) => {
+    const greeting = upstream.greeting();
+    return {
+      name: upstream.id,
+      state: upstream.state(),
+      era: greeting?.era,
+      protocol: greeting?.version,
+      tools: upstream.offer().tools.length,
+      ...upstream.counts,
+    };
+  });
+}

@@ -1,0 +1,50 @@
+import { HallError } from "../base/errors.ts";
+import { createLog, type Log, type LogLevel, Secrets } from "../base/log.ts";
+import { ConfigError } from "../config/error.ts";
+import { type LoadedConfig, loadConfig } from "../config/load.ts";
+import type { Config, PartialConfig } from "../config/schema.ts";
+import { type Face, parseFaces } from "../server/faces.ts";
+import { parseLogLevel, surviveSurprises } from "./process.ts";
+
+/** The flags that the long-running commands share. A flag that is not given leaves the config's value. */
+export interface SettingsOptions {
+  readonly expose?: string;
+  readonly logLevel?: string;
+}
+
+/** What a long-running command starts with: the config of the folder it runs in, and the log that goes with it. */
+export interface Settings {
+  readonly config: Config;
+  readonly loaded: LoadedConfig;
+  /** Loads the same layers again, for hot reload. */
+  load(): Promise<LoadedConfig>;
+  readonly faces: readonly Face[];
+  readonly log: Log;
+  readonly secrets: Secrets;
+}
+
+/** `quiet` is the log level where neither flag nor config says one. */
+export async function loadSettings(options: SettingsOptions, quiet: LogLevel, flags: PartialConfig = {}): Promise<Settings> {
+  const level = options.logLevel === undefined ? undefined : parseLogLevel(options.logLevel);
+  const given = options.expose === undefined ? undefined : parseFaces(options.expose);
+  const secrets = new Secrets();
+  const load = async (): Promise<LoadedConfig> => {
+    const next = await loadConfig({ folder: process.cwd(), flags });
+    for (const value of next.secrets) secrets.add(value);
+    return next;
+  };
+  const loaded = await load();
+  const { config, warnings } = loaded;
+  const log = createLog({ level: level ?? config.log.level ?? quiet, secrets });
+  surviveSurprises(log);
+  for (const warning of warnings) log.warn(warning);
+  return { config, loaded, load, faces: given ?? facesOf(config), log, secrets };
+}
+
+function facesOf({ expose }: Config): readonly Face[] {
+  try {
+    return parseFaces(expose);
+  } catch (error) {
+    throw error instanceof HallError ? new ConfigError(`config: expose: ${error.message}; change it`) : error;
+  }
+}

@@ -1,0 +1,82 @@
+import { connectAdmin } from "../admin/client.ts";
+import type { HallStatus, UpstreamStatus } from "../admin/contract.ts";
+import { socketPath } from "../admin/socket.ts";
+import { HallError } from "../base/errors.ts";
+import { readLock } from "../upstream/lock.ts";
+import type { SupervisorState } from "../upstream/supervisor.ts";
+import { paint, print, table, visibleLines } from "./print.ts";
+import { loadSettings } from "./settings.ts";
+
+export interface StatusOptions {
+  readonly json?: boolean;
+}
+
+/** The running hall and its servers; without one, what the config and the lock say. */
+export async function runStatus(options: StatusOptions): Promise<void> {
+  const admin = await connectAdmin(await socketPath(process.cwd()));
+  if (!admin) {
+    const upstreams = await knownUpstreams();
+    print({ running: false, upstreams }, { json: options.json, text: () => `no hall is running in this project\n${describe(upstreams)}` });
+    return;
+  }
+  const status = await admin.ask("status", {});
+  await admin.close();
+  print({ running: true, ...status }, { json: options.json, text: () => describeHall(status) });
+}
+
+export async function runLogs(server: string, options: StatusOptions): Promise<void> {
+  const { lines } = await askRunning((admin) => admin.ask("logs", { server }));
+  print({ server, lines }, { json: options.json, text: () => (lines.length > 0 ? visibleLines(lines.join("\n")) : `${server} has written nothing to stderr`) });
+}
+
+export async function runRestart(server: string, options: StatusOptions): Promise<void> {
+  const { state } = await askRunning((admin) => admin.ask("restart", { server }));
+  print({ server, state }, { json: options.json, text: () => `${server} was stopped; it starts again at its next call` });
+}
+
+type Admin = NonNullable<Awaited<ReturnType<typeof connectAdmin>>>;
+
+async function askRunning<T>(ask: (admin: Admin) => Promise<T>): Promise<T> {
+  const admin = await connectAdmin(await socketPath(process.cwd()));
+  if (!admin)
+    throw new HallError("UNAVAILABLE", "no hall is running in this project", { hint: "Start one with `guildhall serve`, or by connecting a client." });
+  try {
+    return await ask(admin);
+  } finally {
+    await admin.close();
+  }
+}
+
+async function knownUpstreams(): Promise<readonly UpstreamStatus[]> {
+  const { config } = await loadSettings({}, "error");
+  const lock = await readLock(process.cwd(), () => {});
+  return Object.keys(config.mcpServers).map((name) => {
+    const locked = lock.servers[name];
+    const state: SupervisorState = { kind: "stopped" };
+    return { name, state, era: locked?.era, protocol: locked?.protocol, tools: locked?.offer.tools.length ?? 0, calls: 0, errors: 0, lastError: undefined };
+  });
+}
+
+function describeHall(status: HallStatus): string {
+  const minutes = Math.round((Date.now() - status.startedAt) / 60_000);
+  return `hall ${status.version}, process ${status.pid}, ${minutes} min, ${status.clients} clients\n${describe(status.upstreams)}`;
+}
+
+function describe(upstreams: readonly UpstreamStatus[]): string {
+  if (upstreams.length === 0) return "no servers are configured";
+  const rows = upstreams.map((upstream) => [
+    upstream.name,
+    describeState(upstream.state),
+    upstream.era === undefined ? "unknown" : `${upstream.era} ${upstream.protocol}`,
+    String(upstream.tools),
+    String(upstream.calls),
+    upstream.calls === 0 ? "" : `${((100 * upstream.errors) / upstream.calls).toFixed(1)} %`,
+    upstream.lastError ?? "",
+  ]);
+  return table(["server", "state", "speaks", "tools", "calls", "errors", "last error"], rows);
+}
+
+function describeState(state: SupervisorState): string {
+  if (state.kind !== "down") return state.kind;
+  return paint("red", `down, again in ${Math.max(0, (state.retryAt - Date.now()) / 1000).toFixed(0)} s`);
+}

@@ -1,0 +1,11 @@
+import type { Config } from "./schema.ts";
+
+/** What the schema gives for an empty file, written out so that a hall without a config starts without loading zod. A test compares the two. */
+export const defaultConfig: Config = {
+  expose: "tools",
+  names: "dot",
+  timeoutSeconds: 30,
+  listen: { host: "127.0.0.1", port: 8080 },
+  log: {},
+  mcpServers: {},
+};

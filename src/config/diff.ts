@@ -1,0 +1,18 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Config } from "./schema.ts";
+
+/** Names of servers, so that a reload touches only what changed. */
+export interface ServersDiff {
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  readonly changed: readonly string[];
+}
+
+export function diffServers(before: Config["mcpServers"], after: Config["mcpServers"]): ServersDiff {
+  const [old, now] = [Object.keys(before), Object.keys(after)];
+  return {
+    added: now.filter((name) => !Object.hasOwn(before, name)),
+    removed: old.filter((name) => !Object.hasOwn(after, name)),
+    changed: now.filter((name) => Object.hasOwn(before, name) && !isDeepStrictEqual(before[name], after[name])),
+  };
+}

@@ -1,0 +1,44 @@
+const problemsMax = 10;
+
+/** A config that cannot be used. Each problem names place, field, what was expected and the next move; commands exit with 78. */
+export class ConfigError extends Error {
+  constructor(problems: string | readonly string[]) {
+    super(typeof problems === "string" ? problems : listed(problems));
+    this.name = "ConfigError";
+  }
+}
+
+/** A field's way from the root: keys, and indexes in lists. */
+export type Path = readonly PropertyKey[];
+
+/** What is wrong with one field: "is text; expected a whole number; write for example 30". */
+export interface Problem {
+  readonly path: Path;
+  readonly text: string;
+}
+
+/** As many as are told, and one more to say that there are more: finding the place of each costs a walk through the file. */
+export function tellable<T>(problems: readonly T[]): readonly T[] {
+  return problems.slice(0, problemsMax + 1);
+}
+
+/** A field the way people write it: `mcpServers.github.args[1]`. */
+export function fieldOf(path: Path): string {
+  return path.reduce<string>((field, key) => (typeof key === "number" ? `${field}[${key}]` : `${field}${field && "."}${keyText(String(key))}`), "");
+}
+
+/** Foreign text for a message: quoted, short, and without anything a terminal would obey. */
+export function quote(text: string): string {
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text).replace(/[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, "?");
+}
+
+function keyText(key: string): string {
+  return /^[\w$-]{1,60}$/.test(key) ? key : quote(key);
+}
+
+function listed(problems: readonly string[]): string {
+  if (problems.length === 1) return problems[0] ?? "";
+  const shown = problems.slice(0, problemsMax);
+  const rest = problems.length > problemsMax ? ["and more; fix these first"] : [];
+  return [`${problems.length > problemsMax ? `more than ${problemsMax}` : problems.length} problems in the config:`, ...shown, ...rest].join("\n  ");
+}

@@ -1,0 +1,58 @@
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { Path } from "./error.ts";
+
+/** One source of config: a file, the environment, the flags. Later layers win. */
+export interface Layer {
+  readonly tree: JsonObject;
+  readonly kind: "file" | "override";
+  /** Where a field is written: "file:line:column", a variable's name. For a field that is not there, where its parent is. */
+  locate(path: Path): string;
+}
+
+/**
+ * Objects merge, everything else is replaced. One file's server replaces another file's server of the same name whole:
+ * merged, a project's `url` would receive the headers a user wrote for another one.
+ */
+export function mergeLayers(layers: readonly Layer[]): JsonObject {
+  return layers.reduce<JsonObject>((below, { tree, kind }) => {
+    const merged = mergeTrees(below, tree);
+    if (kind !== "file" || !isObject(tree.mcpServers) || !isObject(below.mcpServers)) return merged;
+    return { ...merged, mcpServers: entriesOf(below.mcpServers, tree.mcpServers, (_, above) => above) };
+  }, {});
+}
+
+export function mergeTrees(below: JsonObject, above: JsonObject): JsonObject {
+  return entriesOf(below, above, (left, right) => (isObject(left) && isObject(right) ? mergeTrees(left, right) : right));
+}
+
+/** Where a field of the merged tree came from: the last layer that has it, or the nearest thing above it. */
+export function locateField(layers: readonly Layer[], path: Path): string {
+  for (let length = path.length; length >= 0; length--) {
+    const part = path.slice(0, length);
+    const layer = layers.findLast(({ tree }) => hasField(tree, part));
+    if (layer) return layer.locate(part);
+  }
+  return "config";
+}
+
+export function fieldAt(tree: unknown, path: Path): unknown {
+  return path.reduce<unknown>((value, key) => (hasOwn(value, key) ? value[key] : undefined), tree);
+}
+
+function hasField(tree: unknown, path: Path): boolean {
+  const last = path.at(-1);
+  return last === undefined || hasOwn(fieldAt(tree, path.slice(0, -1)), last);
+}
+
+function hasOwn(value: unknown, key: PropertyKey): value is Record<PropertyKey, unknown> {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, key);
+}
+
+/** Built with fromEntries: assigning a key named `__proto__` would change the object instead. */
+function entriesOf(below: JsonObject, above: JsonObject, join: (left: unknown, right: unknown) => unknown): JsonObject {
+  const merged = new Map(Object.entries(below));
+  for (const [key, value] of Object.entries(above)) {
+    if (value !== undefined) merged.set(key, merged.has(key) ? join(merged.get(key), value) : value);
+  }
+  return Object.fromEntries(merged);
+}

@@ -1,0 +1,60 @@
+import type { JsonObject } from "../base/json.ts";
+import { defaultConfig } from "./defaults.ts";
+import { configVariables } from "./environment.ts";
+import { projectFilesOf, readConfigFiles, userFileOf } from "./files.ts";
+import { mergeTrees } from "./layer.ts";
+import type { Config, PartialConfig } from "./schema.ts";
+
+export interface LoadOptions {
+  /** Where the project file is looked for. */
+  readonly folder: string;
+  readonly env?: NodeJS.ProcessEnv;
+  /** What the command line says; its command has checked it. */
+  readonly flags?: PartialConfig;
+  /** Default: `guildhall/config.json` under XDG_CONFIG_HOME or ~/.config. */
+  readonly userFile?: string;
+}
+
+export interface LoadedConfig {
+  /** Frozen to the bottom. */
+  readonly config: Config;
+  /** The files that were read, in the order of layers. */
+  readonly files: readonly string[];
+  /** Every file that would have been read, had it been there. */
+  readonly places: readonly string[];
+  /** What was accepted without having an effect. */
+  readonly warnings: readonly string[];
+  /** Values for the log to leave out. */
+  readonly secrets: readonly string[];
+}
+
+/**
+ * The config of a hall. Later layers win: defaults, user file, project file (guildhall.json or guildhall.toml), `GUILDHALL__`
+ * variables, flags. Throws ConfigError with every problem there is.
+ */
+export async function loadConfig({ folder, env = process.env, flags = {}, userFile = userFileOf(env) }: LoadOptions): Promise<LoadedConfig> {
+  const projectFiles = projectFilesOf(folder);
+  const files = await readConfigFiles(userFile, projectFiles);
+  const hasVariables = configVariables(env).length > 0;
+  const isUntouched = files.length === 0 && !hasVariables;
+  const found = isUntouched ? untouched(flags) : await (await import("./assemble.ts")).assembleConfig({ folder, files, env, flags, hasVariables });
+  return {
+    config: freeze(found.config),
+    files: files.map(({ file }) => file),
+    places: [userFile, ...projectFiles],
+    warnings: found.warnings,
+    secrets: found.secrets,
+  };
+}
+
+/** Nothing to check: the start of most halls, and of every hall's tests. */
+function untouched(flags: PartialConfig): Pick<LoadedConfig, "config" | "warnings" | "secrets"> {
+  const config = mergeTrees(defaultConfig as unknown as JsonObject, flags as JsonObject) as unknown as Config;
+  return { config, warnings: [], secrets: [] };
+}
+
+function freeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const inner of Object.values(value)) freeze(inner);
+  return Object.freeze(value);
+}

@@ -1,0 +1,57 @@
+import * as z from "zod";
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { Path } from "./error.ts";
+import { configSchema } from "./schema.ts";
+
+/** The schema as JSON Schema: what editors read, what messages say was expected, how variables find their fields. */
+export interface Outline {
+  readonly type?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly deprecated?: boolean;
+  readonly properties?: Readonly<Record<string, Outline>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: Outline | false;
+  readonly items?: Outline;
+  readonly anyOf?: readonly Outline[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+export function createOutline(): Outline {
+  return z.toJSONSchema(configSchema, { io: "input", target: "draft-7" }) as Outline;
+}
+
+/** Which of the two kinds an entry of mcpServers is meant to be: its place in the schema's union. */
+export function kindIndexOf(entry: unknown): 0 | 1 {
+  if (!isObject(entry)) return 0;
+  if (entry.type === "stdio") return 0;
+  return "url" in entry || isRemoteType(entry) ? 1 : 0;
+}
+
+/** The outline of one field. A union is entered by what the tree holds there. */
+export function outlineAt(root: Outline, path: Path, tree: unknown): Outline | undefined {
+  let node: Outline | undefined = root;
+  let value = tree;
+  for (const key of path) {
+    node = typeof key === "number" ? node?.items : childOf(node, String(key), value);
+    value = isObject(value) || Array.isArray(value) ? (value as JsonObject)[String(key)] : undefined;
+  }
+  return node && unwrap(node, value);
+}
+
+function childOf(parent: Outline | undefined, key: string, value: unknown): Outline | undefined {
+  const node = parent && unwrap(parent, value);
+  if (node?.properties && Object.hasOwn(node.properties, key)) return node.properties[key];
+  return node?.additionalProperties || undefined;
+}
+
+function unwrap(node: Outline, value: unknown): Outline {
+  return node.anyOf?.[kindIndexOf(value)] ?? node;
+}
+
+function isRemoteType({ type, command }: JsonObject): boolean {
+  return typeof type === "string" && command === undefined;
+}

@@ -1,0 +1,127 @@
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { Path, Problem } from "./error.ts";
+import { quote } from "./error.ts";
+import { kindOfHost } from "./host.ts";
+import { serverNamePattern } from "./schema.ts";
+
+/**
+ * What a schema cannot say about programs and addresses. A file that names programs is code: it must say plainly what runs,
+ * so that whoever reviews it sees all of it. Values are never repeated in a message: they may be secrets.
+ */
+export function findServerProblems(tree: JsonObject, folder: string): Problem[] {
+  const servers = isObject(tree.mcpServers) ? tree.mcpServers : {};
+  const problems = findNameProblems(Object.keys(servers));
+  for (const [name, server] of Object.entries(servers)) if (isObject(server)) problems.push(...findEntryProblems(server, ["mcpServers", name], folder));
+  if (isObject(tree.mcp)) problems.push(...findClientProblems(tree.mcp, folder));
+  return problems;
+}
+
+function findNameProblems(names: readonly string[]): Problem[] {
+  const seen = new Map<string, string>();
+  const problems: Problem[] = [];
+  for (const name of names) {
+    const path = ["mcpServers", name];
+    const twin = seen.get(name.toLowerCase());
+    if (twin !== undefined) problems.push({ path, text: `differs from ${quote(twin)} only in case; expected names that can be told apart; rename one` });
+    if (!serverNamePattern.test(name) || name === "__proto__") {
+      problems.push({ path, text: "is not a server name; expected 1 to 40 letters, digits, _ and -; rename it" });
+    }
+    seen.set(name.toLowerCase(), name);
+  }
+  return problems;
+}
+
+function findEntryProblems(server: JsonObject, path: Path, folder: string): Problem[] {
+  const { command, cwd, url, args, env, headers } = server;
+  const problems: Problem[] = [];
+  const note = (text: string | undefined, ...keys: string[]): void => void (text && problems.push({ path: [...path, ...keys], text }));
+
+  if (typeof command === "string") note(findCommandFault(command, resolve(folder, typeof cwd === "string" ? cwd : "")), "command");
+  if (typeof url === "string") note(findUrlFault(url, server.type === "ws" || server.type === "websocket", server.allowPrivate === true), "url");
+  for (const [key, value] of textsOf(env)) note(findEnvFault(key, value), "env", key);
+  for (const [key, value] of textsOf(headers)) note(findHeaderFault(key, value), "headers", key);
+  if ([cwd, ...(Array.isArray(args) ? args : [])].some((text) => typeof text === "string" && text.includes("\0"))) {
+    note("has a zero character; expected text; remove it", "args");
+  }
+  return problems;
+}
+
+/** Our own client's section: a person's own server, so a private address is as good as any. */
+function findClientProblems({ command, endpoint, transport }: JsonObject, folder: string): Problem[] {
+  const faults = {
+    command: typeof command === "string" ? findCommandFault(command, folder) : undefined,
+    endpoint: typeof endpoint === "string" ? findUrlFault(endpoint, transport === "websocket", true) : undefined,
+  };
+  return Object.entries(faults).flatMap(([key, text]) => (text ? [{ path: ["mcp", key], text }] : []));
+}
+
+function findCommandFault(command: string, cwd: string): string | undefined {
+  if (command.trim() === "") return 'is empty; expected a program; write for example "npx"';
+  if (shellCharacters.test(command) || hasControls(command)) {
+    return "is a whole command line; expected one program, as no shell is involved; put the arguments into args, or start a script of yours";
+  }
+  if (!/\s/.test(command) || isFile(resolve(cwd, command))) return undefined;
+  const [program = ""] = command.trim().split(/\s/, 1);
+  return `is a whole command line; expected one program; put the arguments into args: "command": ${quote(program)}, "args": [ … ]`;
+}
+
+const shellCharacters = /[|&;<>`$]/;
+
+function isFile(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
+}
+
+/**
+ * Variables that make a program run code nobody asked for: preloads, start-up files, options, and search paths from which
+ * something is always loaded (LD_LIBRARY_PATH: every program's libc; PYTHONPATH: sitecustomize). PATH only chooses among
+ * programs by name, and servers need it.
+ */
+const injectingNames = new Set(
+  `ENV BASH_ENV SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND ZDOTDIR NODE_OPTIONS NODE_REPL_EXTERNAL_MODULE
+  PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONINSPECT PYTHONBREAKPOINT PYTHONWARNINGS PYTHONUSERBASE PYTHONEXECUTABLE PYTHONPLATLIBDIR
+  PERL5OPT PERL5LIB PERL5DB PERLLIB RUBYOPT RUBYLIB LUA_INIT PHPRC PHP_INI_SCAN_DIR R_PROFILE R_PROFILE_USER
+  JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS _JAVA_OPTIONS CLASSPATH DOTNET_STARTUP_HOOKS DOTNET_ADDITIONAL_DEPS CORECLR_PROFILER CORECLR_PROFILER_PATH COR_PROFILER
+  GCONV_PATH LOCPATH NLSPATH HOSTALIASES GLIBC_TUNABLES OPENSSL_CONF OPENSSL_ENGINES OPENSSL_MODULES
+  GIT_SSH_COMMAND GIT_SSH GIT_EXTERNAL_DIFF GIT_EXEC_PATH GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_PROXY_COMMAND`.split(/\s+/),
+);
+
+function findEnvFault(name: string, value: string): string | undefined {
+  const upper = name.toUpperCase();
+  if (/[=\0]/.test(name) || value.includes("\0"))
+    return "is not an environment variable; expected a name without = and a value without zero characters; fix it";
+  if (!injectingNames.has(upper) && !/^(LD_|DYLD_|BASH_FUNC_|GIT_CONFIG_(COUNT|KEY|VALUE))/.test(upper)) return undefined;
+  return "makes the program run code that command and args do not show; expected a variable the server reads; give it as an option in args, or start a script of yours that sets it";
+}
+
+function findHeaderFault(name: string, value: string): string | undefined {
+  if (/^[!#$%&'*+.^_`|~\w-]+$/.test(name) && !hasControls(value)) return undefined;
+  return "is not an HTTP header; expected a name of letters, digits and -, and a value on one line; fix it";
+}
+
+function findUrlFault(url: string, isSocket: boolean, allowPrivate: boolean): string | undefined {
+  const [safe, plain] = isSocket ? ["wss:", "ws:"] : ["https:", "http:"];
+  if (!URL.canParse(url)) return `is not a URL; expected ${safe}//host/path; write it whole`;
+  const { protocol, username, password, hostname, hash } = new URL(url);
+  if (protocol !== safe && protocol !== plain) {
+    const isOther = /^(https?|wss?):$/.test(protocol);
+    return `has the scheme ${quote(protocol)}; expected ${safe}//; ${isOther ? `change it, or set "type" to "${isSocket ? "http" : "ws"}"` : "nothing else can be called"}`;
+  }
+  if (username || password) return "has a user name or password in it; expected none; send them with headers";
+  if (hash || url.includes("#")) return "has a fragment (#); expected none, as it is never sent; remove it";
+  const kind = kindOfHost(hostname);
+  if (kind === "private" && !allowPrivate)
+    return `points into a private network (${quote(hostname)}); expected a public host or this machine; set "allowPrivate": true if you mean it`;
+  if (kind === "public" && protocol === plain) return `is not encrypted (${quote(hostname)} is not this machine); expected ${safe}//; change the scheme`;
+  return undefined;
+}
+
+/** Line ends, zero and their like; a tab is no worse than a space. */
+function hasControls(text: string): boolean {
+  return /(?!\t)\p{Cc}/u.test(text);
+}
+
+function textsOf(value: unknown): [string, string][] {
+  return isObject(value) ? Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === "string") : [];
+}

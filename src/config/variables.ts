@@ -1,0 +1,89 @@
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { Path, Problem } from "./error.ts";
+import { quote } from "./error.ts";
+
+/**
+ * `${NAME}`, `${env:NAME}` and `${NAME:-otherwise}` in every string of mcpServers and in listen.tokenFile; `$${` is a plain `${`.
+ * One pass: what a variable holds is never expanded again.
+ */
+export interface Expanded {
+  readonly tree: JsonObject;
+  readonly problems: readonly Problem[];
+  /** What variables put where a secret may stand, for the log to leave out. */
+  readonly secrets: readonly string[];
+}
+
+const charactersMax = 1024 * 1024;
+const referencesMax = 10_000;
+/** Deeper than any field: what lies below is refused by the schema. */
+const depthMax = 8;
+/** Where a value that came from a variable may be a secret. A command or a folder never is one. */
+const secretSections: ReadonlySet<unknown> = new Set(["env", "headers", "url", "args"]);
+/** Often used in paths: hiding them would make a log unreadable. */
+const openNames = new Set(["HOME", "USER", "LOGNAME", "PATH", "PWD", "SHELL", "LANG", "TMPDIR", "HOSTNAME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"]);
+
+export function expandVariables(tree: JsonObject, env: NodeJS.ProcessEnv): Expanded {
+  const problems: Problem[] = [];
+  const secrets = new Set<string>();
+  let characters = 0;
+  let references = 0;
+
+  function expandText(text: string, path: Path): string {
+    return text.replace(/\$\$\{|\$\{([^{}]*)\}|\$\{/g, (written, inner: string | undefined) => {
+      if (written === "$${") return "${";
+      const value = read(written, inner, path);
+      characters += value.length;
+      if (characters > charactersMax || ++references > referencesMax) throw new TooMuch(path);
+      return value;
+    });
+  }
+
+  function read(written: string, inner: string | undefined, path: Path): string {
+    const [, name, otherwise] = /^(?:env:)?([A-Za-z_]\w*)(?::-(.*))?$/s.exec(inner ?? "") ?? [];
+    if (name === undefined) {
+      problems.push({ path, text: `has ${quote(written)}; expected \${NAME}, \${env:NAME} or \${NAME:-otherwise}; write $\${ for a plain \${` });
+      return written;
+    }
+    const value = Object.hasOwn(env, name) ? env[name] : undefined;
+    if (otherwise !== undefined && !value) return otherwise;
+    if (value === undefined) {
+      problems.push({ path, text: `the variable ${name} is not set; expected a value; set it, or write \${${name}:-otherwise}` });
+      return written;
+    }
+    if (path[0] === "mcpServers" && secretSections.has(path[2]) && !openNames.has(name)) secrets.add(value);
+    return value;
+  }
+
+  function expand(value: unknown, path: Path): unknown {
+    if (typeof value === "string") return value.includes("${") ? expandText(value, path) : value;
+    if (path.length > depthMax) return value;
+    if (Array.isArray(value)) return value.map((item, index) => expand(item, [...path, index]));
+    return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, expand(inner, [...path, key])])) : value;
+  }
+
+  try {
+    return { tree: Object.fromEntries(Object.entries(tree).map(([key, value]) => [key, expandSection(key, value)])), problems, secrets: [...secrets] };
+  } catch (error) {
+    if (!(error instanceof TooMuch)) throw error;
+    return {
+      tree,
+      problems: [{ path: error.path, text: `too many variables; expected at most ${referencesMax}, with ${charactersMax} characters in all; use fewer` }],
+      secrets: [],
+    };
+  }
+
+  function expandSection(key: string, value: unknown): unknown {
+    if (key === "mcpServers") return expand(value, [key]);
+    if (key !== "listen" || !isObject(value) || !("tokenFile" in value)) return value;
+    return { ...value, tokenFile: expand(value.tokenFile, [key, "tokenFile"]) };
+  }
+}
+
+class TooMuch extends Error {
+  readonly path: Path;
+
+  constructor(path: Path) {
+    super("too much");
+    this.path = path;
+  }
+}

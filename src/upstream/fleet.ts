@@ -1,0 +1,78 @@
+import { HallError } from "../base/errors.ts";
+import type { Log } from "../base/log.ts";
+import { findNear } from "../base/near.ts";
+import type { ServerConfig } from "../config/schema.ts";
+import type { Toolkit } from "../tool.ts";
+import type { Limits } from "../wire/limits.ts";
+import { createGuard } from "./guard.ts";
+import type { Lock } from "./lock.ts";
+import { createUpstream, type Upstream } from "./upstream.ts";
+
+/** All upstreams of a hall, kept as the config says. Each stands alone: no shared lock, no shared queue. */
+export interface Fleet {
+  all(): readonly Upstream[];
+  /** Throws NOT_FOUND with near names. */
+  get(name: string): Upstream;
+  /** Brings the upstreams in line with a new config; those it does not change are not touched. */
+  apply(change: FleetChange): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface FleetChange {
+  readonly servers: Readonly<Record<string, ServerConfig>>;
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  readonly changed: readonly string[];
+}
+
+export interface FleetOptions {
+  readonly limits: Limits;
+  readonly log: Log;
+  readonly lock: Lock;
+  /** Where upstreams are shown and hidden: the registry's two verbs. */
+  add(toolkit: Toolkit): Promise<void>;
+  remove(id: string): Promise<void>;
+}
+
+export function createFleet(options: FleetOptions): Fleet {
+  const upstreams = new Map<string, Upstream>();
+  const guard = createGuard();
+
+  async function start(name: string, config: ServerConfig | undefined): Promise<void> {
+    if (!config || config.disabled) return;
+    if (config.type !== "stdio") {
+      options.log.warn({ upstream: name }, "servers elsewhere are not connected yet; only programs on this machine are");
+      return;
+    }
+    const upstream = createUpstream(name, config, { limits: options.limits, log: options.log, guard, locked: options.lock.servers[name] });
+    upstreams.set(name, upstream);
+    await options.add(upstream);
+  }
+
+  async function stop(name: string): Promise<void> {
+    const upstream = upstreams.get(name);
+    upstreams.delete(name);
+    await options.remove(name);
+    await upstream?.close();
+  }
+
+  return {
+    all: () => [...upstreams.values()],
+    get(name) {
+      const found = upstreams.get(name);
+      if (found) return found;
+      const near = findNear(name, upstreams.keys());
+      throw new HallError("NOT_FOUND", `there is no server "${name}"${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`, {
+        hint: upstreams.size > 0 ? `There is: ${[...upstreams.keys()].join(", ")}.` : "Add servers under mcpServers in guildhall.json.",
+      });
+    },
+    async apply({ servers, added, removed, changed }) {
+      await Promise.all([...removed, ...changed].map(stop));
+      await Promise.all([...added, ...changed].map((name) => start(name, servers[name])));
+    },
+    async close() {
+      await Promise.all([...upstreams.keys()].map(stop));
+      guard.close();
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import { HallError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { Scope } from "../base/scope.ts";
+import { version as ownVersion } from "../base/version.ts";
+import type { Peer } from "../wire/peer.ts";
+
+/** Which era an upstream speaks, and what it says of itself. */
+export interface Greeting {
+  readonly era: "legacy" | "modern";
+  readonly version: string;
+  readonly capabilities: JsonObject;
+  /** Self-reported: for display only, names are the config's. */
+  readonly info: JsonObject;
+  readonly instructions: string | undefined;
+}
+
+export interface GreetOptions {
+  readonly scope: Scope;
+  /** The verdict of an earlier start: a known legacy server is not probed again. */
+  readonly knownEra?: "legacy" | "modern" | undefined;
+  /** How long silence may last before it means "legacy". */
+  readonly probeMs?: number;
+}
+
+export const clientInfo = { name: "guildhall", title: "Guildhall", version: ownVersion } as const;
+/** What an upstream may ask: each question goes to the client whose call caused it, and is refused where that client cannot be asked. */
+export const clientCapabilities = { roots: {}, sampling: {}, elicitation: { form: {}, url: {} } } as const;
+
+const modernVersion = "2026-07-28";
+const legacyVersion = "2025-11-25";
+const legacyVersions: readonly unknown[] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+
+/** The envelope a modern server wants on every request. */
+export function envelope(capabilities: JsonObject = clientCapabilities): JsonObject {
+  return {
+    "io.modelcontextprotocol/protocolVersion": modernVersion,
+    "io.modelcontextprotocol/clientInfo": clientInfo,
+    "io.modelcontextprotocol/clientCapabilities": capabilities,
+  };
+}
+
+/** Finds out in place: a modern server answers `server/discover`; an error or silence means a handshake. */
+export async function greet(peer: Peer, options: GreetOptions): Promise<Greeting> {
+  if (options.knownEra !== "legacy") {
+    const modern = await discover(peer, options);
+    if (modern) return modern;
+  }
+  return initialize(peer, options.scope);
+}
+
+async function discover(peer: Peer, { scope, probeMs = 3_000 }: GreetOptions): Promise<Greeting | undefined> {
+  let found: unknown;
+  try {
+    found = await peer.request("server/discover", { _meta: envelope() }, { scope, timeoutMs: probeMs });
+  } catch (error) {
+    // Any refusal, and silence, mean legacy; a line that is gone or a start that was called off means neither.
+    if (scope.cancelled || !(error instanceof HallError) || error.code === "UNAVAILABLE") throw error;
+    return undefined;
+  }
+  if (!isObject(found) || !Array.isArray(found.supportedVersions) || !found.supportedVersions.includes(modernVersion)) return undefined;
+  const meta = isObject(found._meta) ? found._meta : {};
+  return {
+    era: "modern",
+    version: modernVersion,
+    capabilities: isObject(found.capabilities) ? found.capabilities : {},
+    info: readInfo(meta["io.modelcontextprotocol/serverInfo"]),
+    instructions: typeof found.instructions === "string" ? found.instructions : undefined,
+  };
+}
+
+async function initialize(peer: Peer, scope: Scope): Promise<Greeting> {
+  const result = await peer.request("initialize", { protocolVersion: legacyVersion, capabilities: clientCapabilities, clientInfo }, { scope });
+  if (!isObject(result) || !legacyVersions.includes(result.protocolVersion)) {
+    throw new HallError("BAD_ANSWER", `initialize was answered with protocol version ${JSON.stringify(isObject(result) ? result.protocolVersion : result)}`);
+  }
+  peer.notify("notifications/initialized", undefined);
+  return {
+    era: "legacy",
+    version: String(result.protocolVersion),
+    capabilities: isObject(result.capabilities) ? result.capabilities : {},
+    info: readInfo(result.serverInfo),
+    instructions: typeof result.instructions === "string" ? result.instructions : undefined,
+  };
+}
+
+function readInfo(info: unknown): JsonObject {
+  return isObject(info) && typeof info.name === "string" ? info : { name: "unnamed" };
+}

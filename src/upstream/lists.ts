@@ -1,0 +1,94 @@
+import { HallError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { Scope } from "../base/scope.ts";
+import type { Prompt, Resource, Tool } from "../tool.ts";
+import type { Line } from "./line.ts";
+
+/** Everything an upstream offers, read page by page. */
+export interface Offer {
+  readonly tools: readonly Tool[];
+  readonly resources: readonly Resource[];
+  readonly templates: readonly JsonObject[];
+  readonly prompts: readonly Prompt[];
+}
+
+export const emptyOffer: Offer = { tools: [], resources: [], templates: [], prompts: [] };
+
+const pagesMax = 1_000;
+const itemsMax = 10_000;
+
+export interface ReadOptions {
+  readonly scope: Scope;
+  /** Hears of definitions that are left out, and of lists that fail although the server promised them. */
+  warn(message: string): void;
+}
+
+export async function readOffer(line: Line, options: ReadOptions): Promise<Offer> {
+  const { capabilities } = line.greeting;
+  const [tools, resources, templates, prompts] = await Promise.all([
+    capabilities.tools ? readTools(line, options) : [],
+    capabilities.resources ? optional(readResources(line, options), options) : [],
+    capabilities.resources ? optional(readTemplates(line, options), options) : [],
+    capabilities.prompts ? optional(readPrompts(line, options), options) : [],
+  ]);
+  return { tools, resources, templates, prompts };
+}
+
+export async function readTools(line: Line, options: ReadOptions): Promise<readonly Tool[]> {
+  const items = await readPages(line, "tools/list", "tools", options);
+  return keep(items, (item) => (typeof item.name === "string" && isObject(item.inputSchema) ? (item as unknown as Tool) : undefined), options);
+}
+
+export async function readResources(line: Line, options: ReadOptions): Promise<readonly Resource[]> {
+  const items = await readPages(line, "resources/list", "resources", options);
+  return keep(items, (item) => (typeof item.uri === "string" && typeof item.name === "string" ? (item as unknown as Resource) : undefined), options);
+}
+
+async function readTemplates(line: Line, options: ReadOptions): Promise<readonly JsonObject[]> {
+  const items = await readPages(line, "resources/templates/list", "resourceTemplates", options);
+  return keep(items, (item) => (typeof item.uriTemplate === "string" ? item : undefined), options);
+}
+
+export async function readPrompts(line: Line, options: ReadOptions): Promise<readonly Prompt[]> {
+  const items = await readPages(line, "prompts/list", "prompts", options);
+  return keep(items, (item) => (typeof item.name === "string" ? (item as unknown as Prompt) : undefined), options);
+}
+
+/** Follows cursors to the end, or to the point where a server goes round in circles. */
+async function readPages(line: Line, method: string, field: string, { scope, warn }: ReadOptions): Promise<readonly unknown[]> {
+  const items: unknown[] = [];
+  const seen = new Set<unknown>();
+  let cursor: unknown;
+  for (let page = 0; page < pagesMax && items.length < itemsMax; page++) {
+    const result = await line.request(method, cursor === undefined ? {} : { cursor }, scope);
+    const list = result[field];
+    if (!Array.isArray(list)) throw new HallError("BAD_ANSWER", `${method} was answered without ${field}`);
+    items.push(...list);
+    cursor = result.nextCursor;
+    if (typeof cursor !== "string") return items;
+    if (seen.has(cursor)) break;
+    seen.add(cursor);
+  }
+  warn(`${method} does not end: the first ${items.length} are used`);
+  return items.slice(0, itemsMax);
+}
+
+/** One bad definition costs itself only. */
+function keep<T>(items: readonly unknown[], read: (item: JsonObject) => T | undefined, { warn }: ReadOptions): readonly T[] {
+  return items.flatMap((item) => {
+    const read_ = isObject(item) ? read(item) : undefined;
+    if (read_ === undefined) warn(`a definition is not usable and left out: ${JSON.stringify(item)?.slice(0, 200)}`);
+    return read_ === undefined ? [] : [read_];
+  });
+}
+
+/** Servers promise lists they cannot give without their backend; the tools still work. */
+async function optional<T>(reading: Promise<readonly T[]>, { scope, warn }: ReadOptions): Promise<readonly T[]> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (scope.cancelled) throw error;
+    warn(error instanceof Error ? error.message : String(error));
+    return [];
+  }
+}

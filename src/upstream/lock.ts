@@ -1,0 +1,101 @@
+import { createHash } from "node:crypto";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { Tool } from "../tool.ts";
+import type { Greeting } from "./greeting.ts";
+import type { Offer } from "./lists.ts";
+
+/**
+ * `.guildhall/tools.lock.json`: what every upstream offered when it was last looked at, with a hash of each tool (its
+ * pin). With it the hall answers the first list at once, with no server running. Sorted, so that it is stable under git.
+ */
+export interface Lock {
+  readonly lockVersion: 1;
+  readonly servers: Readonly<Record<string, LockedServer>>;
+}
+
+export interface LockedServer {
+  /** Hash of how the server is reached; when the config changes, the entry no longer counts. */
+  readonly source: string;
+  readonly era: Greeting["era"];
+  readonly protocol: string;
+  readonly info: JsonObject;
+  readonly instructions?: string;
+  readonly capabilities: JsonObject;
+  readonly pins: Readonly<Record<string, string>>;
+  readonly offer: Offer;
+}
+
+export const emptyLock: Lock = { lockVersion: 1, servers: {} };
+
+export function lockPath(folder: string): string {
+  return join(folder, ".guildhall", "tools.lock.json");
+}
+
+/** The lock of a project, empty where there is none. An unreadable one is reported and treated as none. */
+export async function readLock(folder: string, warn: (message: string) => void): Promise<Lock> {
+  const file = lockPath(folder);
+  try {
+    const value: unknown = JSON.parse(await readFile(file, "utf8"));
+    if (isObject(value) && value.lockVersion === 1 && isObject(value.servers)) return value as unknown as Lock;
+    warn(`${file} is of another version: run \`guildhall build\``);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT")
+      warn(`${file} cannot be used (${error instanceof Error ? error.message : error}): run \`guildhall build\``);
+  }
+  return emptyLock;
+}
+
+/** Replaces the file in one step: a reader sees the old lock or the new one. */
+export async function writeLock(folder: string, lock: Lock): Promise<string> {
+  const file = lockPath(folder);
+  await mkdir(dirname(file), { recursive: true });
+  const draft = `${file}.${process.pid}.new`;
+  await writeFile(draft, `${JSON.stringify(sortKeys(lock), null, 2)}\n`);
+  await rename(draft, file);
+  return file;
+}
+
+export function lockServer(source: string, greeting: Greeting, offer: Offer): LockedServer {
+  return {
+    source,
+    era: greeting.era,
+    protocol: greeting.version,
+    info: greeting.info,
+    ...(greeting.instructions === undefined ? {} : { instructions: greeting.instructions }),
+    capabilities: greeting.capabilities,
+    pins: Object.fromEntries(offer.tools.map((tool) => [tool.name, pinOf(tool)])),
+    offer: {
+      tools: sorted(offer.tools, ({ name }) => name),
+      resources: sorted(offer.resources, ({ uri }) => uri),
+      templates: sorted(offer.templates, ({ uriTemplate }) => String(uriTemplate)),
+      prompts: sorted(offer.prompts, ({ name }) => name),
+    },
+  };
+}
+
+/** The hash of what a model reads and what a call does: any change of it is a change of the tool. */
+export function pinOf({ name, title, description, inputSchema, outputSchema, annotations }: Tool): string {
+  return hashOf({ name, title, description, inputSchema, outputSchema, annotations });
+}
+
+export function hashOf(value: unknown): string {
+  return createHash("sha256")
+    .update(JSON.stringify(sortKeys(value)) ?? "")
+    .digest("base64url");
+}
+
+function sorted<T>(items: readonly T[], key: (item: T) => string): readonly T[] {
+  return [...items].sort((a, b) => (key(a) < key(b) ? -1 : 1));
+}
+
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((key) => [key, sortKeys(value[key])]),
+  );
+}

@@ -1,0 +1,302 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { HallError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { Log } from "../base/log.ts";
+import { Scope } from "../base/scope.ts";
+import type { Health, ListKind, Outcome, Prompt, Resource, Tool, Toolkit } from "../tool.ts";
+import type { Limits } from "../wire/limits.ts";
+import type { Greeting } from "./greeting.ts";
+import type { Guard } from "./guard.ts";
+import { type Line, type LineOptions, openLine } from "./line.ts";
+import { emptyOffer, type Offer, readOffer, readPrompts, readResources, readTools } from "./lists.ts";
+import { hashOf, type LockedServer, lockServer } from "./lock.ts";
+import { startProcess, type UpstreamProcess } from "./process.ts";
+import { createSupervisor, type SupervisorState } from "./supervisor.ts";
+
+/** An MCP server we connect to, as a toolkit: its tools, resources and prompts, passed on as they are. */
+export interface Upstream extends Toolkit {
+  state(): SupervisorState;
+  greeting(): Greeting | undefined;
+  offer(): Offer;
+  /** What `build` writes to the lock: starts the server and reads everything it offers. */
+  discover(): Promise<LockedServer>;
+  stderr(): readonly string[];
+  restart(): Promise<void>;
+  readonly counts: UpstreamCounts;
+}
+
+export interface UpstreamCounts {
+  calls: number;
+  errors: number;
+  lastError: string | undefined;
+}
+
+export interface UpstreamConfig {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string | undefined;
+  readonly start: "lazy" | "eager";
+  readonly idleTimeoutSeconds: number;
+  readonly timeoutSeconds?: number | undefined;
+  readonly prefix?: string | undefined;
+  readonly tools?: { readonly include?: readonly string[] | undefined; readonly exclude?: readonly string[] | undefined } | undefined;
+}
+
+export interface UpstreamOptions {
+  readonly limits: Limits;
+  readonly log: Log;
+  readonly guard: Guard;
+  /** What is known from an earlier look; ignored when the config has changed since. */
+  readonly locked?: LockedServer | undefined;
+  /** How long a start may take, handshake and first list included. Default 20,000. */
+  readonly startMs?: number;
+}
+
+const relistMsMin = 1_000;
+const exitMsMax = 250;
+
+export function createUpstream(name: string, config: UpstreamConfig, options: UpstreamOptions): Upstream {
+  const log = options.log.child({ upstream: name });
+  const source = hashOf([config.command, config.args, Object.keys(config.env).sort(), config.cwd ?? null]);
+  const locked = options.locked?.source === source ? options.locked : undefined;
+  const listeners = new Set<(kind: ListKind) => void>();
+  const watchers = new Map<string, Set<() => void>>();
+  const counts: UpstreamCounts = { calls: 0, errors: 0, lastError: undefined };
+  const isShown = createFilter(config.tools);
+  let offer: Offer = locked?.offer ?? emptyOffer;
+  let greeting: Greeting | undefined = locked && greetingOf(locked);
+  let child: UpstreamProcess | undefined;
+  let isKnown = locked !== undefined;
+
+  const supervisor = createSupervisor({
+    name,
+    startMs: options.startMs ?? 20_000,
+    idleMs: config.idleTimeoutSeconds * 1000,
+    isEager: config.start === "eager",
+    evidence: () => child?.stderr() ?? [],
+    changed: (state) => log.info({ state }, "upstream state"),
+    open,
+  });
+
+  async function open(scope: Scope, lost: (reason: string) => void): Promise<Line> {
+    const started = await startProcess({ ...config, ...(config.cwd === undefined ? {} : { cwd: config.cwd }) } as Parameters<typeof startProcess>[0], options);
+    child = started;
+    let isOver = false;
+    const end = (): Promise<void> => {
+      isOver = true;
+      return started.stop();
+    };
+    scope.onCancel(() => void end());
+    void started.exited.then((reason) => {
+      if (!isOver) lost(reason);
+    });
+    const relist = createRelist((kind) => void refresh(kind));
+    const lineOptions: LineOptions = {
+      limits: options.limits,
+      log,
+      scope,
+      knownEra: greeting?.era,
+      listChanged: relist,
+      resourceUpdated: (uri) => {
+        for (const changed of watchers.get(uri) ?? []) changed();
+      },
+      // A server that closes its output but lives is as good as dead.
+      closed: () => void started.stop(),
+    };
+    const line = await openLine(started.channel, lineOptions).catch(async (error: unknown) => {
+      // How it ended says more than that the line is gone.
+      const reason = await Promise.race([started.exited, sleep(exitMsMax, undefined)]);
+      throw reason === undefined ? error : new HallError("UNAVAILABLE", reason);
+    });
+    greeting = line.greeting;
+    if (!isKnown) adopt(await readOffer(line, { scope, warn }), ["tools", "resources", "prompts"]);
+    return {
+      ...line,
+      get runningCount() {
+        return line.runningCount;
+      },
+      get junkCount() {
+        return line.junkCount;
+      },
+      close: end,
+    };
+  }
+
+  function warn(message: string): void {
+    log.warn(message);
+  }
+
+  function adopt(next: Offer, kinds: readonly ListKind[]): void {
+    offer = next;
+    isKnown = true;
+    for (const kind of kinds) for (const listener of listeners) listener(kind);
+  }
+
+  /** Reads one list again from the running server. */
+  async function refresh(kind: ListKind): Promise<void> {
+    const line = supervisor.line();
+    if (!line) return;
+    const scope = new Scope(undefined, options.startMs ?? 20_000);
+    try {
+      const reading = { scope, warn };
+      if (kind === "tools") adopt({ ...offer, tools: await readTools(line, reading) }, [kind]);
+      else if (kind === "resources") adopt({ ...offer, resources: await readResources(line, reading) }, [kind]);
+      else adopt({ ...offer, prompts: await readPrompts(line, reading) }, [kind]);
+    } catch (error) {
+      log.warn({ kind, err: error }, "listing again failed; what was known stays");
+    } finally {
+      scope.close();
+    }
+  }
+
+  /** Starts the server and reads everything, each time anew. */
+  async function look(): Promise<Offer> {
+    const scope = new Scope();
+    const read = await supervisor.use(scope, (line) => readOffer(line, { scope, warn }));
+    adopt(read, ["tools", "resources", "prompts"]);
+    return read;
+  }
+
+  async function counted<T>(work: Promise<T>): Promise<T> {
+    counts.calls++;
+    try {
+      return await work;
+    } catch (error) {
+      if (!(error instanceof HallError && error.code === "CANCELLED")) {
+        counts.errors++;
+        counts.lastError = error instanceof Error ? error.message : String(error);
+      }
+      throw error;
+    }
+  }
+
+  const relay = (method: string, params: JsonObject, context: Parameters<Toolkit["call"]>[2]): Promise<JsonObject> =>
+    counted(supervisor.use(context.scope, (line) => line.relay(method, params, context)));
+
+  return {
+    id: name,
+    ...(config.prefix === undefined ? {} : { prefix: config.prefix }),
+    counts,
+    state: supervisor.state,
+    greeting: () => greeting,
+    offer: () => offer,
+    stderr: () => child?.stderr() ?? [],
+    restart: supervisor.restart,
+    async discover() {
+      const read = await look();
+      if (!greeting) throw new HallError("INTERNAL", `${name} was read without a greeting`);
+      return lockServer(source, greeting, read);
+    },
+    async list() {
+      if (!isKnown || config.start === "eager") void look().catch((error: unknown) => log.warn({ err: error }, "discovery failed"));
+      return offer.tools.filter((tool) => isShown(tool.name)).map(withFacts);
+    },
+    async call(tool, args, context) {
+      const result = await relay("tools/call", { name: tool.name, arguments: args }, context);
+      return result as unknown as Outcome;
+    },
+    async health(): Promise<Health> {
+      const state = supervisor.state();
+      if (state.kind === "down") return { state: "unavailable", reason: state.reason };
+      if (state.kind === "closed") return { state: "unavailable", reason: "closed" };
+      return { state: "available" };
+    },
+    close: supervisor.close,
+    resources: {
+      list: async () => offer.resources as readonly Resource[],
+      templates: async () => offer.templates,
+      read: (uri, context) => relay("resources/read", { uri }, context),
+      covers: (uri) => offer.templates.some(({ uriTemplate }) => matchesTemplate(uri, String(uriTemplate))),
+      watch(uri, changed) {
+        const set = watchers.get(uri) ?? new Set();
+        watchers.set(uri, set);
+        if (set.size === 0) void tell("resources/subscribe", uri);
+        set.add(changed);
+        return () => {
+          set.delete(changed);
+          if (set.size > 0) return;
+          watchers.delete(uri);
+          void tell("resources/unsubscribe", uri);
+        };
+      },
+    },
+    prompts: {
+      list: async () => offer.prompts as readonly Prompt[],
+      get: (prompt, args, context) => relay("prompts/get", { name: prompt, arguments: args }, context),
+    },
+    complete: (_reference, _argument, context, params) => relay("completion/complete", params, context),
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+
+  function withFacts(tool: Tool): Tool {
+    return config.timeoutSeconds === undefined ? tool : { ...tool, facts: { timeoutMs: config.timeoutSeconds * 1000 } };
+  }
+
+  async function tell(method: string, uri: string): Promise<void> {
+    const scope = new Scope(undefined, 10_000);
+    try {
+      await supervisor.use(scope, (line) => line.request(method, { uri }, scope));
+    } catch (error) {
+      log.warn({ err: error, uri }, `${method} failed`);
+    } finally {
+      scope.close();
+    }
+  }
+}
+
+function greetingOf({ era, protocol, info, capabilities, instructions }: LockedServer): Greeting {
+  return { era, version: protocol, info, capabilities, instructions };
+}
+
+/** Storms of changes become one reading a second for each list. */
+function createRelist(read: (kind: ListKind) => void): (kind: ListKind) => void {
+  const waiting = new Map<ListKind, NodeJS.Timeout>();
+  const readAt = new Map<ListKind, number>();
+  return (kind) => {
+    if (waiting.has(kind)) return;
+    const delayMs = Math.max(0, (readAt.get(kind) ?? Number.NEGATIVE_INFINITY) + relistMsMin - performance.now());
+    const timer = setTimeout(() => {
+      waiting.delete(kind);
+      readAt.set(kind, performance.now());
+      read(kind);
+    }, delayMs);
+    timer.unref();
+    waiting.set(kind, timer);
+  };
+}
+
+/** `include` and `exclude` are names with `*` for any run of characters. */
+function createFilter(filter: UpstreamConfig["tools"]): (name: string) => boolean {
+  const include = filter?.include?.map(globToExpression);
+  const exclude = filter?.exclude?.map(globToExpression) ?? [];
+  return (name) => (include?.some((glob) => glob.test(name)) ?? true) && !exclude.some((glob) => glob.test(name));
+}
+
+function globToExpression(glob: string): RegExp {
+  return new RegExp(
+    `^${glob
+      .split("*")
+      .map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"))
+      .join("[^]*")}$`,
+  );
+}
+
+/** Whether a uri can come from a template, without expressions that a stranger wrote: the fixed parts must appear in order. */
+function matchesTemplate(uri: string, template: string): boolean {
+  const parts = template.split(/\{[^}]*\}/);
+  const first = parts[0] ?? "";
+  const last = parts.at(-1) ?? "";
+  if (parts.length === 1) return uri === template;
+  if (!uri.startsWith(first) || !uri.endsWith(last) || uri.length < first.length + last.length) return false;
+  let at = first.length;
+  for (const part of parts.slice(1, -1)) {
+    const found = uri.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return at <= uri.length - last.length;
+}

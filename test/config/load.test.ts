@@ -1,0 +1,194 @@
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { defaultConfig } from "../../src/config/defaults.ts";
+import { ConfigError } from "../../src/config/error.ts";
+import { userFileOf } from "../../src/config/files.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { configSchema } from "../../src/config/schema.ts";
+import { makeConfigFolder } from "./folder.ts";
+
+describe("loadConfig", () => {
+  test("gives the defaults where nothing is written, and says where it looked", async () => {
+    using folder = makeConfigFolder();
+    const { config, files, places, warnings, secrets } = await folder.load();
+    expect(config).toEqual(defaultConfig);
+    expect({ files, warnings, secrets }).toEqual({ files: [], warnings: [], secrets: [] });
+    expect(places).toEqual([folder.userFile, join(folder.path, "guildhall.json"), join(folder.path, "guildhall.toml")]);
+  });
+
+  test("has the same defaults with and without the schema", () => {
+    expect(configSchema.parse({})).toEqual(defaultConfig);
+  });
+
+  test("puts flags over everything, and only those that are given", async () => {
+    using folder = makeConfigFolder({ "guildhall.json": { timeoutSeconds: 20, listen: { port: 2, host: "localhost" } } });
+    const flags = { listen: { port: 4, host: undefined }, log: { level: undefined } };
+    const { config, files } = await folder.load({ env: { GUILDHALL__LISTEN__PORT: "3", GUILDHALL__TIMEOUTSECONDS: "25" }, flags });
+    expect(config).toMatchObject({ timeoutSeconds: 25, listen: { port: 4, host: "localhost" }, log: {} });
+    expect(files).toEqual([join(folder.path, "guildhall.json")]);
+  });
+
+  test("takes flags without any file", async () => {
+    using folder = makeConfigFolder();
+    expect((await folder.load({ flags: { listen: { port: 0 } } })).config.listen).toEqual({ host: "127.0.0.1", port: 0 });
+  });
+
+  test("freezes the config to the bottom", async () => {
+    using folder = makeConfigFolder({ "guildhall.json": { mcpServers: { a: { command: "a", args: ["b"], tools: { exclude: ["c"] } } } } });
+    const { config } = await folder.load();
+    const parts = [config, config.listen, config.mcpServers, config.mcpServers.a, config.mcpServers.a?.tools, config.mcpServers.a?.tools.exclude];
+    expect(parts.map((part) => Object.isFrozen(part))).toEqual(parts.map(() => true));
+  });
+
+  test("replaces arrays", async () => {
+    using folder = makeConfigFolder({ "guildhall.json": { mcpServers: { a: { command: "a", args: ["1", "2"] } } } });
+    const { config } = await folder.load({ env: { GUILDHALL__MCPSERVERS__A__ARGS: '["3"]' } });
+    expect(config.mcpServers.a).toMatchObject({ args: ["3"] });
+  });
+
+  test("finds the user's file by XDG_CONFIG_HOME, else in the home folder", () => {
+    expect(userFileOf({ XDG_CONFIG_HOME: "/xdg", HOME: "/home/a" })).toBe("/xdg/guildhall/config.json");
+    expect(userFileOf({ XDG_CONFIG_HOME: "relative", HOME: "/home/a" })).toBe("/home/a/.config/guildhall/config.json");
+    expect(userFileOf({ HOME: "/home/a" })).toBe("/home/a/.config/guildhall/config.json");
+  });
+
+  test("reads the user's file where the environment says", async () => {
+    using folder = makeConfigFolder({ "xdg/guildhall/config.json": { names: "underscore" } });
+    const { config } = await loadConfig({ folder: folder.path, env: { XDG_CONFIG_HOME: join(folder.path, "xdg") } });
+    expect(config.names).toBe("underscore");
+  });
+
+  test("takes a file saved with a byte order mark, and one behind a link", async () => {
+    using folder = makeConfigFolder({ "elsewhere.json": '\uFEFF{"timeoutSeconds": 5}' });
+    symlinkSync(join(folder.path, "elsewhere.json"), join(folder.path, "guildhall.json"));
+    expect((await folder.load()).config.timeoutSeconds).toBe(5);
+  });
+
+  test("accepts a command with spaces when it is a file", async () => {
+    using folder = makeConfigFolder({ "guildhall.json": { mcpServers: { a: { command: "./my server" }, b: { command: "my server", cwd: "in" } } } });
+    expect(await folder.refusal()).toContain("mcpServers.a.command: is a whole command line");
+    folder.write("my server", "");
+    folder.write("in/my server", "");
+    expect(Object.keys((await folder.load()).config.mcpServers)).toEqual(["a", "b"]);
+  });
+
+  test("lists secrets from variables and from names that say so, without scheme words", async () => {
+    const headers = { Authorization: "Bearer literal-token", Accept: "text/plain", "X-Note": `see \${NOTE}` };
+    const servers = {
+      a: { url: `https://a.example.com/\${PART}`, headers },
+      b: { command: `\${BIN}`, env: { API_KEY: "literal-key", HOME: `\${HOME}`, MODE: "fast" } },
+    };
+    using folder = makeConfigFolder({ "guildhall.json": { mcpServers: servers } });
+    const env = { NOTE: "noted-secret", PART: "part-secret", BIN: "/bin/b", HOME: "/home/a", GUILDHALL__MCPSERVERS__B__ENV__MORE: "more-secret" };
+    const { secrets } = await folder.load({ env });
+    expect([...secrets].sort()).toEqual(["literal-key", "literal-token", "more-secret", "noted-secret", "part-secret"]);
+  });
+
+  test("never repeats a value that may be a secret", async () => {
+    const servers = {
+      a: { url: `https://user:\${SECRET}@example.com` },
+      b: { command: "b", env: { "A=B": `\${SECRET}` } },
+      c: { url: `not \${SECRET} a url` },
+    };
+    using folder = makeConfigFolder({ "guildhall.json": { mcpServers: servers } });
+    const refusal = await folder.refusal({ env: { SECRET: "hunter2hunter2" } });
+    expect(refusal).toContain("3 problems");
+    expect(refusal).not.toContain("hunter2");
+  });
+
+  test("cleans what it repeats for a terminal", async () => {
+    using folder = makeConfigFolder({ "guildhall.json": { "\u001b[31mred\u009b": 1, [`long${"g".repeat(500)}`]: 1 } });
+    const refusal = await folder.refusal();
+    expect(refusal).not.toMatch(/(?!\n)\p{Cc}/u);
+    expect(refusal.length).toBeLessThan(600);
+  });
+});
+
+describe("a file that is refused unread (B61, B63)", () => {
+  test.skipIf(process.platform === "win32")("can be written by everybody", async () => {
+    using folder = makeConfigFolder({ "guildhall.json": "{}" });
+    chmodSync(join(folder.path, "guildhall.json"), 0o646);
+    expect(await folder.refusal()).toBe("guildhall.json: can be written by other users; expected a file only you may write; run: chmod go-w guildhall.json");
+    chmodSync(join(folder.path, "guildhall.json"), 0o664);
+    expect(await folder.refusal()).toBe("");
+  });
+
+  test.skipIf(process.platform === "win32")("is owned by somebody else and can be written by a group", async ({ skip }) => {
+    using folder = makeConfigFolder({ "guildhall.json": "{}" });
+    if (process.geteuid?.() !== 0) skip("only root can give a file away");
+    const { chownSync } = await import("node:fs");
+    chownSync(join(folder.path, "guildhall.json"), 12_345, 12_345);
+    expect(await folder.refusal()).toBe("");
+    chmodSync(join(folder.path, "guildhall.json"), 0o664);
+    expect(await folder.refusal()).toContain("can be written by other users");
+  });
+
+  test("has more than a mebibyte", async () => {
+    using folder = makeConfigFolder();
+    folder.write("guildhall.json", Buffer.alloc(100 * 1024 * 1024, " "));
+    const started = performance.now();
+    expect(await folder.refusal()).toBe("guildhall.json: has 104857600 bytes; expected at most 1048576; remove what is not config");
+    expect(performance.now() - started).toBeLessThan(1000);
+  });
+
+  test("is a folder, a pipe or not text", async () => {
+    using folder = makeConfigFolder();
+    mkdirSync(join(folder.path, "guildhall.json"));
+    expect(await folder.refusal()).toContain("guildhall.json: is not a file");
+    using piped = makeConfigFolder();
+    const { execFileSync } = await import("node:child_process");
+    execFileSync("mkfifo", [join(piped.path, "guildhall.json")]);
+    expect(await piped.refusal()).toContain("guildhall.json: is not a file");
+    using binary = makeConfigFolder();
+    writeFileSync(join(binary.path, "guildhall.toml"), Buffer.from([0xff, 0xfe, 0x00]));
+    expect(await binary.refusal()).toContain("guildhall.toml: is not UTF-8 text");
+  });
+});
+
+describe("hostile input is refused within a second (B63)", () => {
+  const bytes = 1_000_000;
+  const repeated = (text: string): string => text.repeat(Math.floor(bytes / text.length));
+  const numbered = (make: (n: number) => string): string => {
+    let all = "";
+    for (let n = 0; all.length < bytes; n++) all += make(n);
+    return all;
+  };
+  const server = '"command": "x y"';
+
+  test.each([
+    ["brackets", "guildhall.json", repeated("[")],
+    ["braces", "guildhall.json", repeated('{"a":')],
+    ["an unfinished string", "guildhall.json", `{"expose": "${repeated("a")}`],
+    ["an unfinished comment", "guildhall.json", `/*${repeated("* /")}`],
+    ["one key again and again", "guildhall.json", `{${repeated('"expose":"tools",')}}`],
+    ["unknown keys", "guildhall.json", `{${numbered((n) => `"expose${n}":1,`)}}`],
+    ["long unknown keys", "guildhall.json", `{${numbered((n) => `"${"mcpservers".repeat(200)}${n}":1,`)}}`],
+    ["bad servers", "guildhall.json", `{"mcpServers":{${numbered((n) => `"s${n}":{${server}},`)}}}`],
+    ["empty servers", "guildhall.json", `{"mcpServers":{${numbered((n) => `"s${n}":{},`)}}}`],
+    ["servers with unknown keys", "guildhall.json", `{"mcpServers":{"a":{"command":"a",${numbered((n) => `"k${n}":1,`)}}}}`],
+    ["unset variables", "guildhall.json", `{"mcpServers":{"a":{"command":"a","args":["${repeated(`\${X}`)}"]}}}`],
+    ["a bomb of variables", "guildhall.json", `{"mcpServers":{"a":{"command":"a","args":["${repeated(`\${BIG}`)}"]}}}`],
+    ["wrong arguments", "guildhall.json", `{"mcpServers":{"a":{"command":"a","args":[${repeated("1,")}]}}}`],
+    ["a long address", "guildhall.json", `{"mcpServers":{"a":{"url":"http://${repeated("a.")}"}}}`],
+    ["brackets in TOML", "guildhall.toml", `a = ${repeated("[")}`],
+    ["braces in TOML", "guildhall.toml", `a = ${repeated("{a=")}`],
+    ["a key of many parts in TOML", "guildhall.toml", `${repeated("a.")}a = 1`],
+    ["a header of many parts in TOML", "guildhall.toml", `[${repeated("a.")}a]\nb = 1`],
+    ["tables in TOML", "guildhall.toml", numbered((n) => `[t${n}]\n`)],
+    ["arrays of tables in TOML", "guildhall.toml", repeated("[[a]]\n")],
+    ["servers of many parts in TOML", "guildhall.toml", `[mcpServers.a.${repeated("a.")}a]\nb = "x"`],
+    ["an unfinished string in TOML", "guildhall.toml", `a = """${repeated('""\\"')}`],
+    ["blanks in TOML", "guildhall.toml", `a${repeated(" ")}`],
+    ["dots and blanks in TOML", "guildhall.toml", `${repeated("a . ")}`],
+  ])("%s", async (_, name, content) => {
+    using folder = makeConfigFolder({ [name]: content });
+    await folder.refusal(); // The first load in a process also compiles the parsers.
+    const started = performance.now();
+    const error = await folder.load({ env: { BIG: "x".repeat(100_000) } }).catch((cause: unknown) => cause);
+    const tookMs = performance.now() - started;
+    expect(error).toBeInstanceOf(ConfigError);
+    expect((error as Error).message.length).toBeLessThan(10_000);
+    expect(tookMs).toBeLessThan(1000);
+  });
+});

@@ -1,0 +1,152 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import type { LoadedConfig } from "../../src/config/load.ts";
+import { watchConfig } from "../../src/config/watch.ts";
+import { type ConfigFolder, makeConfigFolder } from "./folder.ts";
+
+const debounceMs = 30;
+/** Long enough for an event, the pause after it and the load, on a busy machine. */
+const quietMs = 400;
+
+interface Watched extends AsyncDisposable {
+  readonly seen: string[];
+  /** Waits until as many things were seen, and a little longer for one too many. */
+  settle(count: number): Promise<string[]>;
+  close(): void;
+}
+
+/** What a listener hears, as words: the timeout of a new config, or the refusal. */
+async function watched(folder: ConfigFolder): Promise<Watched> {
+  const seen: string[] = [];
+  const listener = {
+    changed: ({ config }: LoadedConfig) => void seen.push(`changed to ${config.timeoutSeconds}`),
+    refused: (error: Error) => void seen.push(`refused: ${error.message.replaceAll(`${folder.path}/`, "").slice(0, 40)}`),
+  };
+  const { close } = watchConfig(() => folder.load(), listener, { current: await folder.load(), debounceMs });
+  return {
+    seen,
+    close,
+    async settle(count) {
+      const until = performance.now() + 5000;
+      while (seen.length < count && performance.now() < until) await wait(10);
+      await wait(quietMs);
+      return seen;
+    },
+    async [Symbol.asyncDispose]() {
+      close();
+    },
+  };
+}
+
+const timeout = (seconds: number): string => JSON.stringify({ timeoutSeconds: seconds });
+
+describe("watchConfig", () => {
+  test("tells about a file that is written in place", async () => {
+    using folder = makeConfigFolder({ "guildhall.json": timeout(1) });
+    await using watching = await watched(folder);
+    folder.write("guildhall.json", timeout(2));
+    expect(await watching.settle(1)).toEqual(["changed to 2"]);
+    folder.write("guildhall.json", timeout(3));
+    expect(await watching.settle(2)).toEqual(["changed to 2", "changed to 3"]);
+  });
+
+  test("tells about a file that is replaced, again and again", async () => {
+    using folder = makeConfigFolder({ "guildhall.json": timeout(1) });
+    await using watching = await watched(folder);
+    for (const seconds of [2, 3, 4]) {
+      renameSync(folder.write(".guildhall.json.tmp", timeout(seconds)), join(folder.path, "guildhall.json"));
+      expect((await watching.settle(seconds - 1)).at(-1)).toBe(`changed to ${seconds}`);
+    }
+    expect(watching.seen).toHaveLength(3);
+  });
+
+  test("keeps the last good config through a broken edit, and says each refusal once", async () => {
+    using folder = makeConfigFolder({ "guildhall.json": timeout(1) });
+    await using watching = await watched(folder);
+    folder.write("guildhall.json", "{");
+    expect(await watching.settle(1)).toEqual(["refused: guildhall.json:1:2: not valid JSON; clos"]);
+    folder.write("guildhall.json", "{");
+    expect(await watching.settle(1)).toHaveLength(1);
+    folder.write("guildhall.json", timeout(-1));
+    expect((await watching.settle(2))[1]).toBe("refused: guildhall.json:1:2: timeoutSeconds: is -");
+    folder.write("guildhall.json", timeout(2));
+    expect((await watching.settle(3))[2]).toBe("changed to 2");
+    folder.write("guildhall.json", "{");
+    expect(await watching.settle(4)).toHaveLength(4);
+    folder.write("guildhall.json", timeout(2));
+    expect(await watching.settle(4)).toHaveLength(4);
+  });
+
+  test("says nothing when what is saved means the same", async () => {
+    using folder = makeConfigFolder({ "guildhall.json": timeout(1) });
+    await using watching = await watched(folder);
+    folder.write("guildhall.json", timeout(1));
+    folder.write("guildhall.json", `// a comment\n${timeout(1)}`);
+    folder.write("another.json", timeout(5));
+    expect(await watching.settle(0)).toEqual([]);
+  });
+
+  test("takes many writes in a row as one", async () => {
+    using folder = makeConfigFolder({ "guildhall.json": timeout(1) });
+    await using watching = await watched(folder);
+    for (let seconds = 2; seconds <= 50; seconds++) folder.write("guildhall.json", timeout(seconds));
+    expect(await watching.settle(1)).toEqual(["changed to 50"]);
+  });
+
+  test("notices files that appear and disappear, even with their folder", async () => {
+    using folder = makeConfigFolder();
+    await using watching = await watched(folder);
+    folder.write("guildhall.toml", "timeoutSeconds = 2");
+    expect(await watching.settle(1)).toEqual(["changed to 2"]);
+    rmSync(join(folder.path, "guildhall.toml"));
+    expect((await watching.settle(2))[1]).toBe("changed to 30");
+    folder.write("user", timeout(3));
+    expect((await watching.settle(3))[2]).toBe("changed to 3");
+    rmSync(join(folder.path, "home"), { recursive: true });
+    expect((await watching.settle(4))[3]).toBe("changed to 30");
+    mkdirSync(join(folder.path, "home"));
+    folder.write("user", timeout(4));
+    expect((await watching.settle(5))[4]).toBe("changed to 4");
+  });
+
+  test("follows a link to where the file is written", async () => {
+    using folder = makeConfigFolder({ "elsewhere/real.json": timeout(1) });
+    symlinkSync(join(folder.path, "elsewhere/real.json"), join(folder.path, "guildhall.json"));
+    await using watching = await watched(folder);
+    folder.write("elsewhere/real.json", timeout(2));
+    expect(await watching.settle(1)).toEqual(["changed to 2"]);
+  });
+
+  test.skipIf(process.platform !== "linux")("leaves no watcher and no call behind when closed", async () => {
+    const before = openWatchers();
+    using folder = makeConfigFolder({ "guildhall.json": timeout(1) });
+    const watching = await watched(folder);
+    const open = openWatchers();
+    expect(open).toBeGreaterThan(before);
+    for (const seconds of [2, 3, 4, 5]) {
+      folder.write("guildhall.json", timeout(seconds));
+      await watching.settle(seconds - 1);
+    }
+    expect(watching.seen).toHaveLength(4);
+    expect(openWatchers()).toBe(open);
+    writeFileSync(join(folder.path, "guildhall.json"), timeout(6));
+    watching.close();
+    watching.close();
+    expect(await watching.settle(0)).toHaveLength(4);
+    expect(openWatchers()).toBe(before);
+  });
+});
+
+/** Counted by the kernel: Node does not list watchers that do not keep the process alive. */
+function openWatchers(): number {
+  const descriptors = readdirSync("/proc/self/fdinfo").map((name) => {
+    try {
+      return readFileSync(`/proc/self/fdinfo/${name}`, "utf8");
+    } catch {
+      return ""; // The descriptor that listed them is gone.
+    }
+  });
+  return descriptors.join("\n").match(/^inotify wd:/gm)?.length ?? 0;
+}
