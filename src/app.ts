@@ -35,6 +35,7 @@ export interface HallOptions {
   readonly isStatic?: boolean;
   readonly pageSize?: number;
   readonly limits?: Partial<Limits>;
+  /** Deadline of tools that set none. Default 30,000. */
   readonly timeoutMs?: number;
   readonly log?: Log;
 }
@@ -46,14 +47,10 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
   const fleet = createFleet({ limits, log, lock, add: registry.add, remove: registry.remove });
   await Promise.all([...toolkits.map((toolkit) => registry.add(toolkit)), fleet.apply({ servers, added: Object.keys(servers), removed: [], changed: [] })]);
   const records = createCallRecords();
-  const gateway = createGateway({
-    registry,
-    records,
-    ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
-    warn: (message) => log.warn(message),
-  });
+  const { timeoutMs = 30_000 } = options;
+  const gateway = createGateway({ registry, records, timeoutMs, warn: (message) => log.warn(message) });
   const { faces = ["tools"], names = "dot", isStatic = false, pageSize = 1_000 } = options;
-  const server = createServer({ registry, gateway, log, limits, version, faces, names, isStatic, pageSize });
+  const server = createServer({ registry, gateway, log, limits, version, faces, names, isStatic, timeoutMs, pageSize });
   return {
     registry,
     gateway,

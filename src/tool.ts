@@ -34,8 +34,8 @@ export interface Call {
   readonly caller: Caller;
   /** The call that made this one, for nested calls. */
   readonly parent?: string;
-  /** Set by the resolve stage. */
-  readonly target?: Target;
+  /** Set by the resolve stage, in place: a copy of the call would be its most expensive part. */
+  target?: Target | undefined;
 }
 
 export interface Target {

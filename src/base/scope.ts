@@ -1,3 +1,4 @@
+import { arm, type Deadline, disarm } from "./deadlines.ts";
 import { HallError } from "./errors.ts";
 
 /**
@@ -6,21 +7,35 @@ import { HallError } from "./errors.ts";
  * so it is made only when somebody asks for `signal`; and a person who is being asked must not use up the
  * time of the tool, so the clock can be held.
  */
-export class Scope {
+export class Scope implements Deadline {
   #deadlineAt: number;
+  readonly #allowedMs: number;
   #reason: HallError | undefined;
   #controller: AbortController | undefined;
-  #listeners: Set<(reason: HallError) => void> | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #leaveParent: (() => void) | undefined;
+  #parent: Scope | undefined;
+  /** Who hears of a cancel. Nearly always one or none: the set is for the second. */
+  #listener: Listener | undefined;
+  #listeners: Set<Listener> | undefined;
   #heldAt: number | undefined;
   #holds = 0;
 
   constructor(parent?: Scope, timeoutMs: number = Number.POSITIVE_INFINITY) {
-    const ownDeadline = performance.now() + timeoutMs;
-    this.#deadlineAt = parent ? Math.min(parent.#deadlineAt, ownDeadline) : ownDeadline;
-    if (parent) this.#leaveParent = parent.onCancel((reason) => this.cancel(reason));
-    this.#arm();
+    const hasDeadline = timeoutMs !== Number.POSITIVE_INFINITY || (parent !== undefined && parent.#deadlineAt !== Number.POSITIVE_INFINITY);
+    const now = hasDeadline ? performance.now() : 0;
+    this.#deadlineAt = parent ? Math.min(parent.#deadlineAt, now + timeoutMs) : now + timeoutMs;
+    this.#allowedMs = this.#deadlineAt - now;
+    if (hasDeadline) arm(this, now);
+    if (!parent) return;
+    if (parent.#reason) {
+      this.cancel(parent.#reason);
+      return;
+    }
+    this.#parent = parent;
+    parent.#join(this);
+  }
+
+  get deadlineAt(): number {
+    return this.#deadlineAt;
   }
 
   /** Why the work was called off, or undefined while it may go on. */
@@ -48,25 +63,37 @@ export class Scope {
       listener(this.#reason);
       return () => {};
     }
-    this.#listeners ??= new Set();
-    this.#listeners.add(listener);
-    return () => this.#listeners?.delete(listener);
+    this.#join(listener);
+    return () => this.#leave(listener);
   }
 
   cancel(reason: HallError): void {
     if (this.#reason) return;
     this.#reason = reason;
     this.close();
-    const listeners = this.#listeners;
+    const first = this.#listener;
+    const others = this.#listeners;
+    this.#listener = undefined;
     this.#listeners = undefined;
     this.#controller?.abort(reason);
-    for (const listener of listeners ?? []) listener(reason);
+    if (first) tell(first, reason);
+    for (const listener of others ?? []) tell(listener, reason);
+  }
+
+  /** Called by the clock when the time is up. */
+  expire(): void {
+    this.cancel(new HallError("TIMEOUT", `no answer within ${(this.#allowedMs / 1000).toFixed(1)} s`));
   }
 
   /** Settles as the work does, or rejects as soon as the scope is cancelled. */
   race<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const leave = this.onCancel(reject);
+      if (this.#reason) {
+        reject(this.#reason);
+        return;
+      }
+      this.#join(reject);
+      const leave = (): void => this.#leave(reject);
       work.then(
         (value) => {
           leave();
@@ -84,7 +111,7 @@ export class Scope {
   async hold<T>(work: () => Promise<T>): Promise<T> {
     this.#holds++;
     this.#heldAt ??= performance.now();
-    clearTimeout(this.#timer);
+    disarm(this);
     try {
       return await work();
     } finally {
@@ -93,24 +120,37 @@ export class Scope {
     }
   }
 
-  #release(heldAt: number): void {
-    this.#deadlineAt += performance.now() - heldAt;
-    this.#heldAt = undefined;
-    if (!this.#reason) this.#arm();
-  }
-
-  /** Lets go of timer and parent. Idempotent; the scope can no longer be cancelled from above. */
+  /** Lets go of the clock and of the parent. Idempotent; the scope can no longer be cancelled from above. */
   close(): void {
-    clearTimeout(this.#timer);
-    this.#leaveParent?.();
-    this.#leaveParent = undefined;
+    if (this.#deadlineAt !== Number.POSITIVE_INFINITY) disarm(this);
+    if (this.#parent) this.#parent.#leave(this);
+    this.#parent = undefined;
   }
 
-  #arm(): void {
-    if (this.#deadlineAt === Number.POSITIVE_INFINITY) return;
-    const startedWith = this.remainingMs;
-    this.#timer = setTimeout(() => {
-      this.cancel(new HallError("TIMEOUT", `no answer within ${(startedWith / 1000).toFixed(1)} s`));
-    }, startedWith);
+  #release(heldAt: number): void {
+    const now = performance.now();
+    this.#deadlineAt += now - heldAt;
+    this.#heldAt = undefined;
+    if (!this.#reason && this.#deadlineAt !== Number.POSITIVE_INFINITY) arm(this, now);
   }
+
+  #join(listener: Listener): void {
+    if (this.#listener === undefined) this.#listener = listener;
+    else {
+      this.#listeners ??= new Set();
+      this.#listeners.add(listener);
+    }
+  }
+
+  #leave(listener: Listener): void {
+    if (this.#listener === listener) this.#listener = undefined;
+    else this.#listeners?.delete(listener);
+  }
+}
+
+type Listener = Scope | ((reason: HallError) => void);
+
+function tell(listener: Listener, reason: HallError): void {
+  if (listener instanceof Scope) listener.cancel(reason);
+  else listener(reason);
 }

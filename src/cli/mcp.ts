@@ -17,10 +17,12 @@ export interface McpOptions extends SettingsOptions {
 
 /** Serves one client on stdin and stdout: as the project's hall, or through the one that already runs. */
 export async function runMcp(options: McpOptions): Promise<void> {
-  // stdout belongs to the protocol, whatever a library prints.
+  const { stdin, stdout } = process;
+  // stdout belongs to the protocol, whatever a library or a tool prints.
+  Object.defineProperty(process, "stdout", { value: process.stderr });
   globalThis.console = new Console(process.stderr);
   const settings = await loadSettings(options, "warn");
-  const near = createStdioChannel(process.stdin, process.stdout, defaultLimits);
+  const near = createStdioChannel(stdin, stdout, defaultLimits);
   const projectOptions: ProjectOptions = { folder: process.cwd(), settings, isStatic: options.static ?? false };
   // Faces and static lists belong to a hall, so a client that wants its own gets a hall of its own.
   if (options.alone || options.static || options.expose !== undefined) {

@@ -3,7 +3,6 @@ import { createVariablesLayer } from "./environment.ts";
 import { ConfigError, fieldOf, type Problem, tellable } from "./error.ts";
 import type { ConfigFile } from "./files.ts";
 import { type Layer, locateField, mergeLayers } from "./layer.ts";
-import { createOutline } from "./outline.ts";
 import { type Config, foreignKeys, type PartialConfig } from "./schema.ts";
 import { findSecrets } from "./secrets.ts";
 import { findServerProblems } from "./servers.ts";
@@ -29,13 +28,13 @@ export interface Assembled {
 export async function assembleConfig({ folder, files, env, flags, hasVariables }: Sources): Promise<Assembled> {
   const layers: Layer[] = [];
   for (const file of files) layers.push(await parseLayer(file));
-  const variables = hasVariables ? createVariablesLayer(env, createOutline(), mergeLayers(layers)) : undefined;
+  const variables = hasVariables ? createVariablesLayer(env, (await import("./outline.ts")).createOutline(), mergeLayers(layers)) : undefined;
   if (variables) layers.push(variables);
   layers.push({ tree: flags as JsonObject, kind: "override", locate: () => "command line" });
 
   const { tree, foreign } = setForeignAside(mergeLayers(layers));
   const expanded = expandVariables(tree, env);
-  const result = validateTree(expanded.tree);
+  const result = await validateTree(expanded.tree);
   const problems = [...expanded.problems, ...findServerProblems(expanded.tree, folder), ...("problems" in result ? result.problems : [])];
   if (problems.length > 0 || !("config" in result)) throw new ConfigError(tell(problems, layers));
   return {

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import { toJSONSchema } from "zod/mini";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Path } from "./error.ts";
 import { configSchema } from "./schema.ts";
@@ -18,10 +18,12 @@ export interface Outline {
   readonly const?: unknown;
   readonly minimum?: number;
   readonly maximum?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
 }
 
 export function createOutline(): Outline {
-  return z.toJSONSchema(configSchema, { io: "input", target: "draft-7" }) as Outline;
+  return toJSONSchema(configSchema, { io: "input", target: "draft-7" }) as Outline;
 }
 
 /** Which of the two kinds an entry of mcpServers is meant to be: its place in the schema's union. */

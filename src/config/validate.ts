@@ -1,87 +1,11 @@
-import type { z } from "zod";
-import { isObject, type JsonObject } from "../base/json.ts";
-import { findNear } from "../base/near.ts";
-import type { Path, Problem } from "./error.ts";
-import { quote, tellable } from "./error.ts";
-import { fieldAt } from "./layer.ts";
-import { createOutline, kindIndexOf, type Outline, outlineAt } from "./outline.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { Problem } from "./error.ts";
 import { type Config, configSchema } from "./schema.ts";
 
 /** Holds a merged tree against the schema. Gives the config with its defaults, or every field that does not fit. */
-export function validateTree(tree: JsonObject): { readonly config: Config } | { readonly problems: readonly Problem[] } {
+export async function validateTree(tree: JsonObject): Promise<{ readonly config: Config } | { readonly problems: readonly Problem[] }> {
   // The fast path compiles a parser first: not worth it for one file.
   const { data, error } = configSchema.safeParse(tree, { jitless: true });
   if (!error) return { config: data };
-  const outline = createOutline();
-  return { problems: tellable(error.issues).flatMap((issue) => explain(issue, [], tree, outline)) };
-}
-
-type Issue = z.core.$ZodIssue;
-
-function explain(issue: Issue, above: Path, tree: JsonObject, outline: Outline): Problem[] {
-  const path = [...above, ...issue.path];
-  if (issue.code === "unrecognized_keys") return tellable(issue.keys).map((key) => explainUnknown(key, path, tree, outline));
-  if (issue.code === "invalid_union") return explainServer(issue.errors, path, tree, outline);
-  // Names of servers: findServerProblems says more.
-  if (issue.code === "invalid_key") return [];
-  const value = fieldAt(tree, path);
-  const field = outlineAt(outline, path, tree);
-  const example = field?.default === undefined ? "" : `; write for example ${JSON.stringify(field.default)}`;
-  return [{ path, text: `${found(value, field)}; expected ${expectation(field)}${example || "; change it"}` }];
-}
-
-function explainUnknown(key: string, parent: Path, tree: JsonObject, outline: Outline): Problem {
-  const path = [...parent, key];
-  const server = fieldAt(tree, parent);
-  if (parent[0] === "mcpServers" && parent.length === 2 && isObject(server) && "command" in server && "url" in server) {
-    return { path: parent, text: 'has both command and url; expected one of them; remove "command" for a server elsewhere, "url" for a program here' };
-  }
-  const known = Object.keys(outlineAt(outline, parent, tree)?.properties ?? {});
-  const [near] = findNear(key, known);
-  return { path, text: `unknown key; expected one of ${known.join(", ")}; ${near ? `did you mean "${near}"?` : "remove it"}` };
-}
-
-/** Both kinds were tried; only the complaints of the one that was meant help. */
-function explainServer(errors: readonly (readonly Issue[])[], path: Path, tree: JsonObject, outline: Outline): Problem[] {
-  const server = fieldAt(tree, path);
-  if (isObject(server) && !("command" in server) && !("url" in server)) {
-    return [{ path, text: `has neither command nor url; expected one of them; ${adviceFor(Object.keys(server))}` }];
-  }
-  return tellable(errors[kindIndexOf(server)] ?? []).flatMap((issue) => explain(issue, path, tree, outline));
-}
-
-function adviceFor(keys: readonly string[]): string {
-  for (const key of tellable(keys)) {
-    const [near] = findNear(key, ["command", "url"]);
-    if (near) return `did you mean "${near}" by ${quote(key)}?`;
-  }
-  return 'add "command" for a program here, or "url" for a server elsewhere';
-}
-
-function found(value: unknown, field: Outline | undefined): string {
-  if (value === undefined) return "is missing";
-  if (field?.type === "string" && value === "") return "is empty";
-  if (field?.enum && typeof value === "string") return `is ${quote(value)}`;
-  if (typeof value === "number") return `is ${value}`;
-  return `is ${kindName(value)}`;
-}
-
-function kindName(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "a list";
-  if (value instanceof Date) return "a date";
-  const names: Partial<Record<string, string>> = { string: "text", boolean: "true or false", object: "an object", bigint: "a number" };
-  return names[typeof value] ?? typeof value;
-}
-
-function expectation(field: Outline | undefined): string {
-  const { type, enum: choices, const: only, minimum, maximum, items, additionalProperties } = field ?? {};
-  if (choices) return choices.map((choice) => JSON.stringify(choice)).join(" or ");
-  if (only !== undefined) return JSON.stringify(only);
-  if (type === "integer") return `a whole number from ${minimum} to ${maximum}`;
-  if (type === "string") return "text";
-  if (type === "boolean") return "true or false";
-  if (type === "array") return `a list of ${items?.type === "string" ? "texts" : "values"}`;
-  if (type === "object" && additionalProperties && additionalProperties.type === "string") return "an object of texts";
-  return "an object";
+  return { problems: (await import("./explain.ts")).explainIssues(error.issues, tree) };
 }

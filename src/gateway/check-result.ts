@@ -1,5 +1,5 @@
 import { HallError } from "../base/errors.ts";
-import type { Outcome } from "../tool.ts";
+import type { Outcome, Target } from "../tool.ts";
 import type { Validators } from "./schema.ts";
 import { getTarget, type Stage } from "./stage.ts";
 
@@ -8,13 +8,17 @@ export const checkResult =
   (validators: Validators): Stage =>
   (next) =>
   async (call, context) => {
-    const { tool, fullName } = getTarget(call);
+    const target = getTarget(call);
     const outcome: Outcome = await next(call, context);
-    if (!Array.isArray(outcome?.content)) throw new HallError("BAD_ANSWER", `${fullName} answered without content`);
-    if (!tool.outputSchema || outcome.isError) return outcome;
-    if (outcome.structuredContent === undefined) throw new HallError("BAD_ANSWER", `${fullName} promises structured content and sent none`);
-    const validator = validators.ready(tool.outputSchema) ?? (await validators.load(tool.outputSchema));
-    const errors = validator(outcome.structuredContent);
-    if (errors.length === 0) return outcome;
-    throw new HallError("BAD_ANSWER", `the answer of ${fullName} does not fit its own schema`, { details: { errors } });
+    if (!Array.isArray(outcome?.content)) throw new HallError("BAD_ANSWER", `${target.fullName} answered without content`);
+    if (target.tool.outputSchema && !outcome.isError) await checkStructure(outcome, target, validators);
+    return outcome;
   };
+
+async function checkStructure({ structuredContent }: Outcome, { tool, fullName }: Target, validators: Validators): Promise<void> {
+  if (!tool.outputSchema) return;
+  if (structuredContent === undefined) throw new HallError("BAD_ANSWER", `${fullName} promises structured content and sent none`);
+  const validator = validators.ready(tool.outputSchema) ?? (await validators.load(tool.outputSchema));
+  const errors = validator(structuredContent);
+  if (errors.length > 0) throw new HallError("BAD_ANSWER", `the answer of ${fullName} does not fit its own schema`, { details: { errors } });
+}

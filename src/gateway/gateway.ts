@@ -14,13 +14,13 @@ export interface Gateway {
 export interface GatewayOptions {
   readonly registry: Registry;
   readonly records: CallRecords;
-  /** Deadline of tools that set none. Default 30,000. */
-  readonly timeoutMs?: number;
+  /** Deadline of tools that set none. */
+  readonly timeoutMs: number;
   /** Hears of schemas we cannot check in full. */
   warn(message: string): void;
 }
 
-export function createGateway({ registry, records, timeoutMs = 30_000, warn }: GatewayOptions): Gateway {
+export function createGateway({ registry, records, timeoutMs, warn }: GatewayOptions): Gateway {
   const validators = createValidators({ warn });
   // The order every call takes, outermost first.
   const stages: readonly Stage[] = [
@@ -36,8 +36,10 @@ export function createGateway({ registry, records, timeoutMs = 30_000, warn }: G
 const resolveName =
   (registry: Registry): Stage =>
   (next) =>
-  async (call, context) =>
-    next({ ...call, target: registry.getTool(call.name) }, context);
+  (call, context) => {
+    call.target = registry.getTool(call.name);
+    return next(call, context);
+  };
 
 const runTool: Next = (call, context) => {
   const { toolkit, tool } = getTarget(call);

@@ -5,7 +5,7 @@ import type { Stage } from "./stage.ts";
 /** What is kept of a call. Never its arguments or its result. */
 export interface CallRecord {
   readonly id: string;
-  readonly parent?: string;
+  readonly parent: string | undefined;
   readonly name: string;
   readonly client: string;
   readonly connection: string;
@@ -37,20 +37,18 @@ export const recordCalls =
   (records: CallRecords): Stage =>
   (next) =>
   async (call, context) => {
-    const startedAt = Date.now();
     const started = performance.now();
-    const record = (outcome: CallRecord["outcome"]): void => records.add(describe(call, outcome, startedAt, performance.now() - started));
     try {
       const result = await next(call, context);
-      record(result.isError ? "tool error" : "ok");
+      records.add(describe(call, result.isError ? "tool error" : "ok", started));
       return result;
     } catch (error) {
-      record(error instanceof HallError ? error.code : "INTERNAL");
+      records.add(describe(call, error instanceof HallError ? error.code : "INTERNAL", started));
       throw error;
     }
   };
 
-function describe(call: Call, outcome: CallRecord["outcome"], startedAt: number, ms: number): CallRecord {
-  const { id, parent, name, caller } = call;
-  return { id, ...(parent === undefined ? {} : { parent }), name, client: caller.client, connection: caller.connection, startedAt, ms, outcome };
+function describe({ id, parent, name, caller }: Call, outcome: CallRecord["outcome"], started: number): CallRecord {
+  const ms = performance.now() - started;
+  return { id, parent, name, client: caller.client, connection: caller.connection, startedAt: performance.timeOrigin + started, ms, outcome };
 }

@@ -41,6 +41,8 @@ function keepOwnRefusal(error: unknown): never {
 export interface Asking {
   /** Runs work for a modern request, or resumes the run that its `requestState` names. */
   run(params: JsonObject, visit: Visit, work: Work): Promise<unknown>;
+  /** Calls off every run that waits for an answer. */
+  close(): void;
 }
 
 export function createAsking(seal: Seal): Asking {
@@ -83,6 +85,9 @@ export function createAsking(seal: Seal): Asking {
       run.forget();
       run.resume(responses, { params, visit });
       return step(run, binding, visit);
+    },
+    close() {
+      for (const run of [...waiting.values()]) run.scope.cancel(new HallError("UNAVAILABLE", "the hall is shutting down"));
     },
   };
 }

@@ -108,7 +108,18 @@ export class Connection {
     if (this.#state.kind === "new") this.#peer.unreadableId = "omit";
     const handler = Object.hasOwn(modernMethods, method) ? modernMethods[method] : undefined;
     if (!handler) throw unknownMethod(method);
-    const visit: Visit = { era: "modern", ...envelope, exchange, ...this.#own() };
+    const { version, capabilities, client, logLevel } = envelope;
+    const visit: Visit = {
+      era: "modern",
+      version,
+      capabilities,
+      client,
+      logLevel,
+      exchange,
+      connection: this.id,
+      principal: this.#options.principal,
+      progressTokens: this.#progressTokens,
+    };
     const result = handler(params, visit, this.#parts);
     return result instanceof Promise ? result.then((value) => this.#dressModern(method, value)) : this.#dressModern(method, result);
   }
@@ -138,43 +149,53 @@ export class Connection {
         if (this.#options.isOrdered && method.startsWith("tools/"))
           throw new HallError("INVALID_REQUEST", "not initialized: notifications/initialized has not arrived");
     }
-    const own = Object.hasOwn(this.#legacyMethods, method) ? this.#legacyMethods[method] : undefined;
-    if (own) return own(params);
     const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
-    if (!handler) throw unknownMethod(method);
+    if (!handler) return this.#handleLegacyOnly(method, params);
     const { version, capabilities, client } = state as Exclude<State, { kind: "new" | "leaving" }>;
-    return handler(params, { era: "legacy", version, capabilities, client, logLevel: this.#logLevel, exchange, ...this.#own() }, this.#parts);
+    const visit: Visit = {
+      era: "legacy",
+      version,
+      capabilities,
+      client,
+      logLevel: this.#logLevel,
+      exchange,
+      connection: this.id,
+      principal: this.#options.principal,
+      progressTokens: this.#progressTokens,
+    };
+    return handler(params, visit, this.#parts);
   }
 
-  #own(): Pick<Visit, "connection" | "principal" | "progressTokens"> {
-    return { connection: this.id, principal: this.#options.principal, progressTokens: this.#progressTokens };
+  /** Methods that keep something for the connection; the modern era has none of them. */
+  #handleLegacyOnly(method: string, params: JsonObject): unknown {
+    switch (method) {
+      case "logging/setLevel":
+        this.#logLevel = readLogLevel(params.level ?? null) ?? "info";
+        return {};
+      case "resources/subscribe":
+        this.#watch(readString(params, "uri"));
+        return {};
+      case "resources/unsubscribe":
+        this.#unwatch(readString(params, "uri"));
+        return {};
+      case "shutdown":
+        this.#state = { kind: "leaving", version: this.version ?? newestLegacy };
+        return null;
+      default:
+        throw unknownMethod(method);
+    }
   }
 
-  readonly #legacyMethods: Readonly<Record<string, (params: JsonObject) => unknown>> = {
-    "logging/setLevel": (params) => {
-      this.#logLevel = readLogLevel(params.level ?? null) ?? "info";
-      return {};
-    },
-    "resources/subscribe": (params) => {
-      const uri = readString(params, "uri");
-      if (!this.#watched.has(uri))
-        this.#watched.set(
-          uri,
-          watchResource(uri, this.#parts, () => this.#peer.notify("notifications/resources/updated", { uri })),
-        );
-      return {};
-    },
-    "resources/unsubscribe": (params) => {
-      const uri = readString(params, "uri");
-      this.#watched.get(uri)?.();
-      this.#watched.delete(uri);
-      return {};
-    },
-    shutdown: () => {
-      this.#state = { kind: "leaving", version: this.version ?? newestLegacy };
-      return null;
-    },
-  };
+  #watch(uri: string): void {
+    if (this.#watched.has(uri)) return;
+    const stop = watchResource(uri, this.#parts, () => this.#peer.notify("notifications/resources/updated", { uri }));
+    this.#watched.set(uri, stop);
+  }
+
+  #unwatch(uri: string): void {
+    this.#watched.get(uri)?.();
+    this.#watched.delete(uri);
+  }
 
   #initialize(params: JsonObject): JsonObject {
     if (this.#state.kind !== "new") throw new HallError("INVALID_REQUEST", "already initialized");

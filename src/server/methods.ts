@@ -1,6 +1,7 @@
 import { HallError } from "../base/errors.ts";
 import { createIds } from "../base/ids.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import { Scope } from "../base/scope.ts";
 import type { CallContext, Toolkit } from "../tool.ts";
 import { type Asking, askLegacy, type Work } from "./asking.ts";
 import { claimProgressToken, createContext } from "./context.ts";
@@ -41,7 +42,12 @@ export const methods: Readonly<Record<string, Handler>> = {
     const uri = readString(params, "uri");
     const source = parts.registry.getResourceOwner(uri).resources;
     if (!source) throw new HallError("NOT_FOUND", `Resource not found: ${uri}`);
-    return runAsking(params, visit, parts, (context) => source.read(uri, context));
+    return runAsking(
+      params,
+      visit,
+      parts,
+      within(parts.timeoutMs, (context) => source.read(uri, context)),
+    );
   },
 
   "prompts/list": (params, _visit, parts) => {
@@ -54,9 +60,9 @@ export const methods: Readonly<Record<string, Handler>> = {
     const args = readPromptArguments(params.arguments);
     const missing = (prompt.arguments ?? []).find(({ name, required }) => required && !Object.hasOwn(args, name));
     if (missing) throw new HallError("INVALID_PARAMS", `the prompt ${fullName} needs the argument "${missing.name}"`);
-    return runAsking(params, visit, parts, async (context) =>
-      fitPrompt((await toolkit.prompts?.get(prompt.name, args, context)) ?? { messages: [] }, visit.version),
-    );
+    const work = async (context: CallContext): Promise<JsonObject> =>
+      fitPrompt((await toolkit.prompts?.get(prompt.name, args, context)) ?? { messages: [] }, visit.version);
+    return runAsking(params, visit, parts, within(parts.timeoutMs, work));
   },
 
   "completion/complete": async (params, visit, parts) => {
@@ -69,7 +75,9 @@ export const methods: Readonly<Record<string, Handler>> = {
       ask: visit.era === "modern" ? refuseToAsk : (questions) => askLegacy(questions, visit),
       scope: visit.exchange.scope,
     });
-    return (await toolkit.complete?.(reference, argument, context, params)) ?? { completion: { values: [] } };
+    const work = async (narrowed: CallContext): Promise<unknown> =>
+      (await toolkit.complete?.(reference, argument, narrowed, params)) ?? { completion: { values: [] } };
+    return within(parts.timeoutMs, work)(context);
   },
 };
 
@@ -102,6 +110,14 @@ async function runAsking(
   } finally {
     releaseToken();
   }
+}
+
+/** The deadline that tools get from the gateway, for what does not pass it. A person who thinks does not use it up. */
+function within(timeoutMs: number, work: (context: CallContext) => Promise<unknown>): (context: CallContext) => Promise<unknown> {
+  return (context) => {
+    const scope = new Scope(context.scope, timeoutMs);
+    return scope.race(work({ ...context, scope, ask: (questions) => scope.hold(() => context.ask(questions)) })).finally(() => scope.close());
+  };
 }
 
 function findCompleter(ref: JsonObject, { registry }: ServerParts): { readonly toolkit: Toolkit; readonly reference: JsonObject } {

@@ -43,6 +43,8 @@ export interface ServerOptions {
   readonly names: NameStyle;
   /** The lists never change for as long as the hall runs. */
   readonly isStatic: boolean;
+  /** Deadline of requests that do not pass the gateway. */
+  readonly timeoutMs: number;
   /** Items in one page of a list. */
   readonly pageSize: number;
 }
@@ -112,6 +114,7 @@ export function createServer(options: ServerOptions): Server {
     async close(drainMs) {
       isClosing = true;
       leave();
+      parts.asking.close();
       await Promise.all([...connections].map((connection) => connection.close(drainMs)));
     },
   };

@@ -74,7 +74,11 @@ export function createStdioChannel(input: Readable, output: Writable, limits: Pi
         skipped: whileOpen((edges) => started.skipped?.(edges)),
       });
       input.on("data", read);
-      input.on("end", end);
+      input.on("end", () => {
+        // A last line need not have a newline.
+        read(newline);
+        end();
+      });
       // A read error, or a stream that is gone, means no more input; what runs may still be answered.
       input.on("error", end);
       input.on("close", end);
@@ -102,3 +106,4 @@ export function createStdioChannel(input: Readable, output: Writable, limits: Pi
 }
 
 const closeMsMax = 5_000;
+const newline = Buffer.from("\n");

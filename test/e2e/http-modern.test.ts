@@ -264,6 +264,14 @@ describe("subscriptions/listen", () => {
   });
 });
 
+test("a subscription that is refused for one resource does not watch the others", async () => {
+  const library = createLibraryToolkit();
+  await using door = await openDoor({ toolkits: [library] });
+  const reply = await askModern(door, "subscriptions/listen", { notifications: { resourceSubscriptions: ["book://alice", "book://nobody"] } });
+  expect(reply.text).toContain("-32602");
+  expect(library.watchers("book://alice")).toBe(0);
+});
+
 describe("questions of the hall", () => {
   const capabilities = { elicitation: {}, sampling: {}, roots: {} };
   const asks = (more: JsonObject = {}, name = "asking.one"): JsonObject => modern({ name, arguments: { a: 1 }, ...more }, capabilities);
