@@ -10,6 +10,7 @@ import { HallError } from "./errors.ts";
 export class Scope implements Deadline {
   #deadlineAt: number;
   readonly #allowedMs: number;
+  readonly #subject: string | undefined;
   #reason: HallError | undefined;
   #controller: AbortController | undefined;
   #parent: Scope | undefined;
@@ -19,7 +20,9 @@ export class Scope implements Deadline {
   #heldAt: number | undefined;
   #holds = 0;
 
-  constructor(parent?: Scope, timeoutMs: number = Number.POSITIVE_INFINITY) {
+  /** `subject` is named when the time is up. */
+  constructor(parent?: Scope, timeoutMs: number = Number.POSITIVE_INFINITY, subject?: string) {
+    this.#subject = subject;
     const hasDeadline = timeoutMs !== Number.POSITIVE_INFINITY || (parent !== undefined && parent.#deadlineAt !== Number.POSITIVE_INFINITY);
     const now = hasDeadline ? performance.now() : 0;
     this.#deadlineAt = parent ? Math.min(parent.#deadlineAt, now + timeoutMs) : now + timeoutMs;
@@ -82,25 +85,31 @@ export class Scope implements Deadline {
 
   /** Called by the clock when the time is up. */
   expire(): void {
-    this.cancel(new HallError("TIMEOUT", `no answer within ${(this.#allowedMs / 1000).toFixed(1)} s`));
+    const subject = this.#subject === undefined ? "" : `${this.#subject}: `;
+    this.cancel(new HallError("TIMEOUT", `${subject}no answer within ${(this.#allowedMs / 1000).toFixed(1)} s`));
   }
 
   /** Settles as the work does, or rejects as soon as the scope is cancelled. */
   race<T>(work: Promise<T>): Promise<T> {
+    return this.#watch(work, (reject) => this.#leave(reject));
+  }
+
+  /** The same for the work the scope was made for: it closes with it. */
+  finish<T>(work: Promise<T>): Promise<T> {
+    return this.#watch(work, () => this.close());
+  }
+
+  #watch<T>(work: Promise<T>, settled: (reject: Listener) => void): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (this.#reason) {
-        reject(this.#reason);
-        return;
-      }
-      this.#join(reject);
-      const leave = (): void => this.#leave(reject);
+      if (this.#reason) reject(this.#reason);
+      else this.#join(reject);
       work.then(
         (value) => {
-          leave();
+          settled(reject);
           resolve(value);
         },
         (error: unknown) => {
-          leave();
+          settled(reject);
           reject(error);
         },
       );

@@ -1,4 +1,3 @@
-import { HallError } from "../base/errors.ts";
 import { Scope } from "../base/scope.ts";
 import type { CallContext } from "../tool.ts";
 import { getTarget, type Stage } from "./stage.ts";
@@ -7,17 +6,14 @@ import { getTarget, type Stage } from "./stage.ts";
 export const withDeadline =
   (defaultMs: number): Stage =>
   (next) =>
-  async (call, context) => {
+  (call, context) => {
     const { tool, fullName } = getTarget(call);
-    const scope = new Scope(context.scope, tool.facts?.timeoutMs ?? defaultMs);
+    const scope = new Scope(context.scope, tool.facts?.timeoutMs ?? defaultMs, fullName);
     try {
-      return await scope.race(next(call, narrow(context, scope)));
+      return scope.finish(next(call, narrow(context, scope)));
     } catch (error) {
-      // The scope knows the time, this stage knows the tool.
-      if (error === scope.cancelled && scope.cancelled?.code === "TIMEOUT") throw new HallError("TIMEOUT", `${fullName}: ${scope.cancelled.message}`);
-      throw error;
-    } finally {
       scope.close();
+      throw error;
     }
   };
 

@@ -36,15 +36,19 @@ export function createCallRecords(countMax = 1_000): CallRecords {
 export const recordCalls =
   (records: CallRecords): Stage =>
   (next) =>
-  async (call, context) => {
+  (call, context) => {
     const started = performance.now();
-    try {
-      const result = await next(call, context);
-      records.add(describe(call, result.isError ? "tool error" : "ok", started));
-      return result;
-    } catch (error) {
+    const fail = (error: unknown): never => {
       records.add(describe(call, error instanceof HallError ? error.code : "INTERNAL", started));
       throw error;
+    };
+    try {
+      return next(call, context).then((result) => {
+        records.add(describe(call, result.isError ? "tool error" : "ok", started));
+        return result;
+      }, fail);
+    } catch (error) {
+      return fail(error);
     }
   };
 

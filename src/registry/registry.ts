@@ -49,8 +49,9 @@ interface Shelf {
 export function createRegistry({ log }: { readonly log: Log }): Registry {
   const shelves = new Map<string, Shelf>();
   const listeners = new Set<(kind: ListKind) => void>();
-  let tools: readonly Target[] = [];
-  let names: NameIndex = createNameIndex([]);
+  const names: NameIndex = createNameIndex();
+  /** Sorted when somebody asks: a burst of registrations is sorted once. */
+  let sortedTools: readonly Target[] | undefined;
   let closing: Promise<void> | undefined;
 
   /** One listing of a kind at a time: an older one cannot overtake a newer, and a storm of changes costs one more. */
@@ -74,8 +75,13 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
   }
 
   async function relist(shelf: Shelf, kind: ListKind): Promise<void> {
+    const before = shelf.tools;
     try {
       await readers[kind](shelf);
+      if (kind === "tools") {
+        names.remove(before);
+        names.add(shelf.tools);
+      }
     } catch (error) {
       log.warn({ toolkit: shelf.toolkit.id, kind, err: error }, "listing failed; what was known stays");
     }
@@ -83,10 +89,7 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
   }
 
   function publish(kind: ListKind): void {
-    if (kind === "tools") {
-      tools = [...shelves.values()].flatMap((each) => each.tools).sort(byName);
-      names = createNameIndex(tools);
-    }
+    if (kind === "tools") sortedTools = undefined;
     for (const listener of listeners) listener(kind);
   }
 
@@ -121,13 +124,17 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
       const shelf = shelves.get(id);
       if (!shelf) return;
       shelves.delete(id);
+      names.remove(shelf.tools);
       shelf.leave?.();
       if (shelf.tools.length > 0) publish("tools");
       if (shelf.resources.length + shelf.templates.length > 0) publish("resources");
       if (shelf.prompts.length > 0) publish("prompts");
       await shelf.toolkit.close();
     },
-    tools: () => tools,
+    tools() {
+      sortedTools ??= [...shelves.values()].flatMap((shelf) => shelf.tools).sort(byName);
+      return sortedTools;
+    },
     findTool: (name) => names.find(name),
     getTool: (name) => names.get(name),
     resources: () => all("resources").sort((a, b) => compare(a.uri, b.uri)),

@@ -2,7 +2,7 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { ListKind, LogLevel } from "../tool.ts";
 import type { Channel } from "../wire/channel.ts";
-import { isId, type Message, type Notification, type Request } from "../wire/message.ts";
+import { isId, type Message, type Notification, Prepared, type Request } from "../wire/message.ts";
 import { type Exchange, Peer, type Reply } from "../wire/peer.ts";
 import { explainFailure } from "./edge.ts";
 import { cachedMs, discover, type Handler, methods, readString } from "./methods.ts";
@@ -125,15 +125,16 @@ export class Connection {
   }
 
   /** What the modern era puts on every result. */
-  #dressModern(method: string, result: unknown): JsonObject {
+  #dressModern(method: string, result: unknown): JsonObject | Prepared {
     const body = isObject(result) ? result : {};
     const ttlMs = cachedMs[method];
-    return {
-      resultType: "complete",
-      ...(ttlMs === undefined || body.resultType === "input_required" ? {} : { ttlMs, cacheScope: "private" }),
-      ...body,
-      _meta: { ...(isObject(body._meta) ? body._meta : {}), [metaKeys.serverInfo]: this.#parts.info },
-    };
+    const hints = ttlMs === undefined || body.resultType === "input_required" ? {} : { ttlMs, cacheScope: "private" };
+    const serverInfo = { [metaKeys.serverInfo]: this.#parts.info };
+    if (result instanceof Prepared) {
+      const dress = JSON.stringify({ resultType: "complete", ...hints, _meta: serverInfo });
+      return new Prepared(`${dress.slice(0, -1)},${result.text.slice(1)}`);
+    }
+    return { resultType: "complete", ...hints, ...body, _meta: { ...(isObject(body._meta) ? body._meta : {}), ...serverInfo } };
   }
 
   #handleLegacy(method: string, params: JsonObject, exchange: Exchange): unknown {

@@ -17,12 +17,12 @@ export function createContext(current: () => Current, { ask, scope }: { readonly
 }
 
 /** Checks the token a client wants progress under, and holds it for as long as the request runs. */
-export function claimProgressToken(params: JsonObject, { progressTokens }: Visit): () => void {
+export function claimProgressToken(params: JsonObject, { progressTokens }: Visit): (() => void) | undefined {
   const token = tokenOf(params);
-  if (token === undefined) return () => {};
+  if (token === undefined) return undefined;
   if (progressTokens.has(token)) throw new HallError("INVALID_PARAMS", `the progress token ${JSON.stringify(token)} is already in use`);
   progressTokens.add(token);
-  return () => progressTokens.delete(token);
+  return () => void progressTokens.delete(token);
 }
 
 function tokenOf(params: JsonObject): string | number | undefined {

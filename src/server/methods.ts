@@ -3,8 +3,10 @@ import { createIds } from "../base/ids.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import type { CallContext, Toolkit } from "../tool.ts";
+import { Prepared } from "../wire/message.ts";
 import { type Asking, askLegacy, type Work } from "./asking.ts";
 import { claimProgressToken, createContext } from "./context.ts";
+import type { ShownTool } from "./faces.ts";
 import { fitOutcome, fitPrompt, fitTool } from "./fit.ts";
 import { type Page, takePage } from "./paging.ts";
 import type { ServerParts } from "./server.ts";
@@ -16,16 +18,17 @@ export type Handler = (params: JsonObject, visit: Visit, parts: ServerParts) => 
 
 export const methods: Readonly<Record<string, Handler>> = {
   "tools/list": (params, { version }, parts) => {
-    const { items, ...rest } = page("tools", parts.shownTools(), params, parts, (tool) => tool.name);
-    return { tools: items.map((tool) => fitTool(tool, version)), ...rest };
+    const { items, nextCursor } = page("tools", parts.shownTools(), params, parts, (tool) => tool.name);
+    const tools = items.map((tool) => writeTool(fitTool(tool, version))).join(",");
+    return new Prepared(`{"tools":[${tools}]${nextCursor === undefined ? "" : `,"nextCursor":${JSON.stringify(nextCursor)}`}}`);
   },
 
   "tools/call": (params, visit, parts) => {
     const name = readString(params, "name");
     const args = params.arguments ?? {};
     if (!isObject(args)) throw new HallError("INVALID_PARAMS", "arguments must be an object");
-    const call = { id: callIds(), name, arguments: args, caller: { connection: visit.connection, client: visit.client } };
-    return runAsking(params, visit, parts, async (context) => fitOutcome(await parts.gateway.call(call, context), visit.version));
+    const call = { id: callIds(), name, arguments: args, caller: { connection: visit.connection, client: visit.client }, target: undefined };
+    return runAsking(params, visit, parts, (context) => parts.gateway.call(call, context).then((outcome) => fitOutcome(outcome, visit.version)));
   },
 
   "resources/list": (params, _visit, parts) => {
@@ -84,6 +87,18 @@ export const methods: Readonly<Record<string, Handler>> = {
 /** Modern clients take questions in the answer to a call, a read or a prompt; a completion has no such answer. */
 const refuseToAsk = (): Promise<never> => Promise.reject(new HallError("EXECUTION", "a completion cannot ask the client"));
 
+const written = new WeakMap<ShownTool, string>();
+
+/** A tool's definition as JSON, kept: lists of thousands are asked for again and again. */
+function writeTool(tool: ShownTool): string {
+  let text = written.get(tool);
+  if (text === undefined) {
+    text = JSON.stringify(tool);
+    written.set(tool, text);
+  }
+  return text;
+}
+
 const callIds = createIds("call");
 
 function page<T>(kind: string, sorted: readonly T[], params: JsonObject, parts: ServerParts, key: (item: T) => string): Page<T> {
@@ -91,7 +106,7 @@ function page<T>(kind: string, sorted: readonly T[], params: JsonObject, parts: 
 }
 
 /** Runs what may ask the client, in the way its era asks. */
-async function runAsking(
+function runAsking(
   params: JsonObject,
   visit: Visit,
   { asking }: { readonly asking: Asking },
@@ -99,17 +114,17 @@ async function runAsking(
 ): Promise<unknown> {
   const releaseToken = claimProgressToken(params, visit);
   const run: Work = (ask, scope, current) => work(createContext(current, { ask, scope }));
-  try {
-    if (visit.era === "modern") return await asking.run(params, visit, run);
-    const current = { params, visit };
-    return await run(
-      (questions) => askLegacy(questions, visit),
-      visit.exchange.scope,
-      () => current,
-    );
-  } finally {
-    releaseToken();
-  }
+  const running = visit.era === "modern" ? asking.run(params, visit, run) : runLegacy(params, visit, run);
+  return releaseToken ? running.finally(releaseToken) : running;
+}
+
+function runLegacy(params: JsonObject, visit: Visit, run: Work): Promise<unknown> {
+  const current = { params, visit };
+  return run(
+    (questions) => askLegacy(questions, visit),
+    visit.exchange.scope,
+    () => current,
+  );
 }
 
 /** The deadline that tools get from the gateway, for what does not pass it. A person who thinks does not use it up. */

@@ -70,7 +70,12 @@ export function createServer(options: ServerOptions): Server {
   const registry = options.isStatic ? freezeLists(options.registry) : options.registry;
   const connections = new Set<Connection>();
   const listeners = new Set<(kind: ListKind) => void>();
-  const leave = registry.onChange(coalesce((kind) => listeners.forEach((listener) => void listener(kind))));
+  let shown: readonly ShownTool[] | undefined;
+  const tell = coalesce((kind) => listeners.forEach((listener) => void listener(kind)));
+  const leave = registry.onChange((kind) => {
+    if (kind === "tools" && !options.isStatic) shown = undefined;
+    tell(kind);
+  });
   const seal = createSeal();
   let isClosing = false;
 
@@ -82,7 +87,10 @@ export function createServer(options: ServerOptions): Server {
     info: { name: "guildhall", title: "Guildhall", version: options.version },
     instructions,
     connectionId: createIds("connection"),
-    shownTools: () => showTools(options.faces, options.names, registry),
+    shownTools() {
+      shown ??= showTools(options.faces, options.names, registry);
+      return shown;
+    },
     capabilities: () => describeCapabilities(registry, options.isStatic),
     counts: () => ({ tools_count: parts.shownTools().length, resources_count: registry.resources().length, prompts_count: registry.prompts().length }),
     onChange(listener) {

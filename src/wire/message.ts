@@ -46,8 +46,9 @@ export type IsNotification = (method: string) => boolean;
 
 /** Bytes to one message, or to the messages of a batch. Never throws. */
 export function parseFrame(bytes: Buffer, limits: Limits, isNotification: IsNotification): Message | readonly Message[] {
-  if (!isUtf8(bytes)) return unreadable("PARSE", "not valid UTF-8", bytes.toString("latin1"));
   const text = bytes.toString("utf8");
+  // Decoding puts U+FFFD where bytes were invalid, so only a text that has one needs the exact check.
+  if (text.includes("\ufffd") && !isUtf8(bytes)) return unreadable("PARSE", "not valid UTF-8", text);
   const fault = findFault(text, limits);
   if (fault) return unreadable("INVALID_REQUEST", fault, text);
   let value: unknown;
@@ -115,9 +116,18 @@ export function isId(id: unknown): id is Id {
 /** How an answer without a readable id is written: older peers expect null, newer schemas forbid it. */
 export type UnreadableId = "null" | "omit";
 
+/** A result that is JSON text already: a long list is written once and sent many times. */
+export class Prepared {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
 /** Throws where JSON.stringify does: cycles, bigints, a `toJSON` that throws. */
 export function resultFrame(id: Id, result: unknown): string {
-  const body = JSON.stringify(result);
+  const body = result instanceof Prepared ? result.text : JSON.stringify(result);
   if (body === undefined) throw new TypeError(`${typeof result} is not JSON`);
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${body}}`;
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { createHall } from "../../src/app.ts";
 import { createLog } from "../../src/base/log.ts";
 import { listenHttp } from "../../src/server/http/listener.ts";
@@ -16,8 +17,11 @@ export async function runLoadHall(): Promise<void> {
   const [library, changing] = [createLibraryToolkit(), createChangingToolkit()];
   const load = createToolkit("load", {
     touch: {
-      run({ times, uri }) {
-        for (let n = 0; n < Number(times); n++) library.touch(String(uri));
+      async run({ times, uri }) {
+        for (let n = 0; n < Number(times); n++) {
+          library.touch(String(uri));
+          await setImmediate();
+        }
         return text("touched");
       },
     },

@@ -694,6 +694,8 @@ describe("with the clock in hand", () => {
     const asked = peer.request("quick", {}, { timeoutMs: 500 });
     channel.deliver('{"jsonrpc":"2.0","id":1,"result":"here"}');
     expect(await asked).toBe("here");
+    // The clock of all deadlines stops at its next tick.
+    vi.advanceTimersByTime(100);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -774,6 +776,7 @@ describe("with the clock in hand", () => {
     const rejected = expect(asked).rejects.toBeInstanceOf(HallError);
     channel.lose();
     await rejected;
+    vi.advanceTimersByTime(100);
     expect(vi.getTimerCount()).toBe(0);
   });
 

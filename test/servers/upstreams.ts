@@ -1,0 +1,123 @@
+import { existsSync, readFileSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import type { HallOptions } from "../../src/app.ts";
+import { isObject, type JsonObject } from "../../src/base/json.ts";
+import type { ServerConfig } from "../../src/config/schema.ts";
+import { hashOf, type LockedServer } from "../../src/upstream/lock.ts";
+import type { SupervisorState } from "../../src/upstream/supervisor.ts";
+import type { Upstream } from "../../src/upstream/upstream.ts";
+import type { RawClient } from "./client.ts";
+import { startHall, type TestHall } from "./hall.ts";
+
+/** Halls with real servers behind them, started from `faulty.mjs`. */
+export const faultyFile = fileURLToPath(new URL("faulty.mjs", import.meta.url));
+
+/** A server that does what the words say; see `faulty.mjs`. */
+export function faulty(words = "", more: Partial<StdioServerConfig> = {}): StdioServerConfig {
+  return {
+    type: "stdio",
+    command: process.execPath,
+    args: [faultyFile, ...words.split(" ").filter((word) => word !== "")],
+    env: {},
+    start: "lazy",
+    idleTimeoutSeconds: 600,
+    tools: { include: ["*"], exclude: [] },
+    disabled: false,
+    allowPrivate: false,
+    ...more,
+  };
+}
+
+/** What the lock says of a server with these tools, whether it would offer them or not. */
+export function locked(config: StdioServerConfig, tools: readonly string[], more: Partial<LockedServer> = {}): LockedServer {
+  return {
+    source: hashOf([config.command, config.args, Object.keys(config.env).sort(), config.cwd ?? null]),
+    era: "legacy",
+    protocol: "2025-11-25",
+    info: { name: "locked" },
+    capabilities: { tools: {} },
+    pins: {},
+    offer: { tools: tools.map((name) => ({ name, inputSchema: { type: "object" } })), resources: [], templates: [], prompts: [] },
+    ...more,
+  };
+}
+
+export interface UpstreamHall extends TestHall {
+  /** A legacy client, greeted. */
+  readonly client: RawClient;
+  upstream(name: string): Upstream;
+  /** Waits until the hall lists a tool of this full name, or no longer does. */
+  untilListed(name: string, isListed?: boolean): Promise<void>;
+  untilState(name: string, kind: SupervisorState["kind"], ms?: number): Promise<SupervisorState>;
+}
+
+/** A hall with these servers behind it and nothing of its own; what it does not know from a lock it has looked up. */
+export async function startUpstreams(servers: Readonly<Record<string, StdioServerConfig>>, options: HallOptions = {}): Promise<UpstreamHall> {
+  const hall = await startHall({ toolkits: [], servers, ...options });
+  const client = hall.connect();
+  await client.greet();
+  const { registry, fleet } = hall.hall;
+  return Object.assign(hall, {
+    client,
+    upstream: (name: string) => fleet.get(name),
+    untilListed: (name: string, isListed = true) =>
+      eventually(() => (registry.findTool(name) !== undefined) === isListed, `${name} ${isListed ? "listed" : "no longer listed"}`),
+    async untilState(name: string, kind: SupervisorState["kind"], ms?: number) {
+      const upstream = fleet.get(name);
+      await eventually(() => upstream.state().kind === kind, `${name} ${kind}`, ms);
+      return upstream.state();
+    },
+  });
+}
+
+/** Waits until something is so. */
+export async function eventually(isSo: () => boolean | Promise<boolean>, what: string, ms = 10_000): Promise<void> {
+  const giveUpAt = performance.now() + ms;
+  while (!(await isSo())) {
+    if (performance.now() > giveUpAt) throw new Error(`not within ${ms} ms: ${what}`);
+    await wait(5);
+  }
+}
+
+/** The answer to a call, with time enough for a server to start on a busy machine. */
+export function callTool(client: RawClient, name: string, args: JsonObject = {}, meta?: JsonObject): Promise<JsonObject> {
+  return client.answer(client.ask("tools/call", { name, arguments: args, ...(meta === undefined ? {} : { _meta: meta }) }), 20_000);
+}
+
+/** What a tool of `faulty.mjs` said, read as JSON. */
+export function saidJson(answer: JsonObject): unknown {
+  const content = isObject(answer.result) && Array.isArray(answer.result.content) ? answer.result.content : [];
+  const [first] = content as readonly JsonObject[];
+  if (typeof first?.text !== "string") throw new Error(`no text in ${JSON.stringify(answer).slice(0, 500)}`);
+  return JSON.parse(first.text);
+}
+
+/** Calls until the tool answers; resolves with how long that took. */
+export async function untilAnswers(client: RawClient, name: string, ms: number): Promise<number> {
+  const startedAt = performance.now();
+  await eventually(
+    async () => {
+      const { result } = await callTool(client, name);
+      return isObject(result) && result.isError !== true;
+    },
+    `${name} answers`,
+    ms,
+  );
+  return performance.now() - startedAt;
+}
+
+/** A process that has ended but nobody has asked after is not alive. */
+export function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    // No such file: no such process.
+    return false;
+  }
+}
+
+/** The processes that a server with `starts=FILE` has been, in order. */
+export function readStarts(file: string): readonly number[] {
+  return existsSync(file) ? readFileSync(file, "utf8").trim().split("\n").map(Number) : [];
+}
