@@ -107,6 +107,8 @@ export interface Toolkit {
   /** Throws HallError; never returns a half result. */
   call(tool: Tool, args: JsonObject, context: CallContext): Promise<Outcome>;
   health(): Promise<Health>;
+  /** Why it offers nothing, or less than it should, right now; clients are told, so that no list is silently short. */
+  problem?(): string | undefined;
   close(): Promise<void>;
   readonly resources?: ResourceSource;
   readonly prompts?: PromptSource;

@@ -210,7 +210,7 @@ export class Connection {
     this.#peer.unreadableId = "null";
     this.#peer.acceptsBatches = version === "2025-03-26";
     const { info, instructions, counts } = this.#parts;
-    return { protocolVersion: version, capabilities: this.#parts.capabilities(), serverInfo: info, instructions, _meta: counts() };
+    return { protocolVersion: version, capabilities: this.#parts.capabilities(), serverInfo: info, instructions: instructions(), _meta: counts() };
   }
 
   #notified({ method, params = {} }: Notification): void {

@@ -170,5 +170,5 @@ export const cachedMs: Readonly<Record<string, number>> = {
 };
 
 export function discover(parts: ServerParts): JsonObject {
-  return { supportedVersions: modernVersions, capabilities: parts.capabilities(), instructions: parts.instructions };
+  return { supportedVersions: modernVersions, capabilities: parts.capabilities(), instructions: parts.instructions() };
 }

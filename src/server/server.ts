@@ -54,7 +54,7 @@ export interface ServerParts extends ServerOptions {
   readonly seal: Seal;
   readonly asking: Asking;
   readonly info: JsonObject;
-  readonly instructions: string;
+  instructions(): string;
   shownTools(): readonly ShownTool[];
   capabilities(): JsonObject;
   counts(): JsonObject;
@@ -85,7 +85,7 @@ export function createServer(options: ServerOptions): Server {
     seal,
     asking: createAsking(seal),
     info: { name: "guildhall", title: "Guildhall", version: options.version },
-    instructions,
+    instructions: () => describeInstructions(registry),
     connectionId: createIds("connection"),
     shownTools() {
       shown ??= showTools(options.faces, options.names, registry);
@@ -137,7 +137,14 @@ function freezeLists(registry: Registry): Registry {
   return { ...registry, tools: () => tools, resources: () => resources, resourceTemplates: () => templates, prompts: () => prompts };
 }
 
-const instructions = "Tools are named toolkit.tool. When a call fails, the error says what to do next.";
+function describeInstructions(registry: Registry): string {
+  const problems = registry.toolkits().flatMap((toolkit) => {
+    const problem = toolkit.problem?.();
+    return problem === undefined ? [] : [`${toolkit.id} (${problem.slice(0, 200)})`];
+  });
+  const known = "Tools are named toolkit.tool. When a call fails, the error says what to do next.";
+  return problems.length === 0 ? known : `${known} Not available right now: ${problems.join(", ")}.`;
+}
 
 function describeCapabilities(registry: Registry, isStatic: boolean): JsonObject {
   const listChanged = !isStatic;

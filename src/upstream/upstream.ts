@@ -202,6 +202,10 @@ export function createUpstream(name: string, config: UpstreamConfig, options: Up
       if (state.kind === "closed") return { state: "unavailable", reason: "closed" };
       return { state: "available" };
     },
+    problem() {
+      const state = supervisor.state();
+      return state.kind === "down" ? state.reason : undefined;
+    },
     close: supervisor.close,
     resources: {
       list: async () => offer.resources as readonly Resource[],

@@ -43,13 +43,20 @@ export async function runCli(args: readonly string[], options: SpawnOptions & { 
 }
 
 function spawnCli(args: readonly string[], { cwd = tmpdir(), cli = builtCli() }: SpawnOptions, isProtocol = true): ProcessClient {
-  const child = spawn(process.execPath, [cli, ...args], { cwd, stdio: "pipe" });
+  // A runtime folder of its own: halls of other tests in the same folder are not to be attached to.
+  const runtime = mkdtempSync(join(tmpdir(), "guildhall-run-"));
+  const child = spawn(process.execPath, [cli, ...args], { cwd, stdio: "pipe", env: { ...process.env, XDG_RUNTIME_DIR: runtime } });
   const output = { stdout: "", stderr: "" };
   const client = new RawClient((bytes) => {
     child.stdin.write(bytes);
     child.stdin.write("\n");
   });
-  const exited = new Promise<Exit>((resolve) => child.on("close", (code, signal) => resolve({ code, signal })));
+  const exited = new Promise<Exit>((resolve) =>
+    child.on("close", (code, signal) => {
+      rmSync(runtime, { recursive: true, force: true });
+      resolve({ code, signal });
+    }),
+  );
   // A hall that has gone is seen by its exit.
   child.stdin.on("error", () => {});
   child.stderr.on("data", (bytes: Buffer) => {

@@ -11,10 +11,12 @@ import type { RawClient } from "./client.ts";
 import { startHall, type TestHall } from "./hall.ts";
 
 /** Halls with real servers behind them, started from `faulty.mjs`. */
+export type StdioConfig = Extract<ServerConfig, { readonly type: "stdio" }>;
+
 export const faultyFile = fileURLToPath(new URL("faulty.mjs", import.meta.url));
 
 /** A server that does what the words say; see `faulty.mjs`. */
-export function faulty(words = "", more: Partial<StdioServerConfig> = {}): StdioServerConfig {
+export function faulty(words = "", more: Partial<StdioConfig> = {}): StdioConfig {
   return {
     type: "stdio",
     command: process.execPath,
@@ -30,7 +32,7 @@ export function faulty(words = "", more: Partial<StdioServerConfig> = {}): Stdio
 }
 
 /** What the lock says of a server with these tools, whether it would offer them or not. */
-export function locked(config: StdioServerConfig, tools: readonly string[], more: Partial<LockedServer> = {}): LockedServer {
+export function locked(config: StdioConfig, tools: readonly string[], more: Partial<LockedServer> = {}): LockedServer {
   return {
     source: hashOf([config.command, config.args, Object.keys(config.env).sort(), config.cwd ?? null]),
     era: "legacy",
@@ -53,7 +55,7 @@ export interface UpstreamHall extends TestHall {
 }
 
 /** A hall with these servers behind it and nothing of its own; what it does not know from a lock it has looked up. */
-export async function startUpstreams(servers: Readonly<Record<string, StdioServerConfig>>, options: HallOptions = {}): Promise<UpstreamHall> {
+export async function startUpstreams(servers: Readonly<Record<string, StdioConfig>>, options: HallOptions = {}): Promise<UpstreamHall> {
   const hall = await startHall({ toolkits: [], servers, ...options });
   const client = hall.connect();
   await client.greet();
