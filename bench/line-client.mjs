@@ -8,13 +8,14 @@ const newline = 0x0a;
  * before and counts lines that come back, so that it is not what limits a fast server. When the clock has stopped,
  * every answer is parsed and checked: each id once, nothing else, and the content right.
  */
-export function startClient(command, args, { cwd } = {}) {
+export function startClient(command, args, { cwd, env } = {}) {
   const startedAt = performance.now();
-  const child = spawn(command, args, { cwd, stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(command, args, { cwd, env, stdio: ["pipe", "pipe", "inherit"] });
   let chunks = [];
   let nextId = 0;
   let failure;
   let isExpected = false;
+  let isInitialized = false;
   /** Called with the number of lines that ended. */
   let onLines = () => {};
   let wake = () => {};
@@ -80,12 +81,23 @@ export function startClient(command, args, { cwd } = {}) {
 
   return {
     startedAt,
+    pid: child.pid,
+    get isInitialized() {
+      return isInitialized;
+    },
 
     async initialize() {
       const accept = ({ protocolVersion }) => protocolVersion === initializeParams.protocolVersion;
       const answer = await exchange([{ method: "initialize", params: initializeParams, accept }], 1);
       child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" })}\n`);
+      isInitialized = true;
       return answer;
+    },
+
+    /** One request. Resolves with its result, and when it arrived. */
+    async ask(call) {
+      const { answers, ms, arrivedAt } = await exchange([call], 1);
+      return { result: answers[0].result, ms, arrivedAt };
     },
 
     /** `count` requests, one after the other. Resolves with the ms of each. */
@@ -115,4 +127,4 @@ export function startClient(command, args, { cwd } = {}) {
   };
 }
 
-const initializeParams = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "bench", version: "1.0.0" } };
+export const initializeParams = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "bench", version: "1.0.0" } };

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { startClient } from "./line-client.mjs";
 import { echoArguments } from "./servers/echo-tool.mjs";
 
-const pathOf = (file) => fileURLToPath(new URL(file, import.meta.url));
+export const pathOf = (file) => fileURLToPath(new URL(file, import.meta.url));
 
 /** What can be started: each gives the arguments of `node`. */
 export const processes = {

@@ -40,10 +40,6 @@ export function createFleet(options: FleetOptions): Fleet {
 
   async function start(name: string, config: ServerConfig | undefined): Promise<void> {
     if (!config || config.disabled) return;
-    if (config.type !== "stdio") {
-      options.log.warn({ upstream: name }, "servers elsewhere are not connected yet; only programs on this machine are");
-      return;
-    }
     const upstream = createUpstream(name, config, { limits: options.limits, log: options.log, guard, locked: options.lock.servers[name] });
     upstreams.set(name, upstream);
     await options.add(upstream);

@@ -3,14 +3,16 @@ import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
+import type { ServerConfig } from "../config/schema.ts";
 import type { Health, ListKind, Outcome, Prompt, Resource, Tool, Toolkit } from "../tool.ts";
 import type { Limits } from "../wire/limits.ts";
+import type { Authorizer } from "./authorizer.ts";
+import { type Carrier, openCarrier } from "./carrier.ts";
 import type { Greeting } from "./greeting.ts";
 import type { Guard } from "./guard.ts";
 import { type Line, type LineOptions, openLine } from "./line.ts";
 import { emptyOffer, type Offer, readOffer, readPrompts, readResources, readTools } from "./lists.ts";
 import { hashOf, type LockedServer, lockServer } from "./lock.ts";
-import { startProcess, type UpstreamProcess } from "./process.ts";
 import { createSupervisor, type SupervisorState } from "./supervisor.ts";
 
 /** An MCP server we connect to, as a toolkit: its tools, resources and prompts, passed on as they are. */
@@ -31,22 +33,12 @@ export interface UpstreamCounts {
   lastError: string | undefined;
 }
 
-export interface UpstreamConfig {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd?: string | undefined;
-  readonly start: "lazy" | "eager";
-  readonly idleTimeoutSeconds: number;
-  readonly timeoutSeconds?: number | undefined;
-  readonly prefix?: string | undefined;
-  readonly tools?: { readonly include?: readonly string[] | undefined; readonly exclude?: readonly string[] | undefined } | undefined;
-}
-
 export interface UpstreamOptions {
   readonly limits: Limits;
   readonly log: Log;
   readonly guard: Guard;
+  /** Tokens for a server elsewhere; programs here get theirs from the config. */
+  readonly authorizer?: Authorizer | undefined;
   /** What is known from an earlier look; ignored when the config has changed since. */
   readonly locked?: LockedServer | undefined;
   /** How long a start may take, handshake and first list included. Default 20,000. */
@@ -55,10 +47,11 @@ export interface UpstreamOptions {
 
 const relistMsMin = 1_000;
 const exitMsMax = 250;
+const relookMsMin = 1_000;
 
-export function createUpstream(name: string, config: UpstreamConfig, options: UpstreamOptions): Upstream {
+export function createUpstream(name: string, config: ServerConfig, options: UpstreamOptions): Upstream {
   const log = options.log.child({ upstream: name });
-  const source = hashOf([config.command, config.args, Object.keys(config.env).sort(), config.cwd ?? null]);
+  const source = sourceOf(config);
   const locked = options.locked?.source === source ? options.locked : undefined;
   const listeners = new Set<(kind: ListKind) => void>();
   const watchers = new Map<string, Set<() => void>>();
@@ -66,29 +59,30 @@ export function createUpstream(name: string, config: UpstreamConfig, options: Up
   const isShown = createFilter(config.tools);
   let offer: Offer = locked?.offer ?? emptyOffer;
   let greeting: Greeting | undefined = locked && greetingOf(locked);
-  let child: UpstreamProcess | undefined;
+  let carrier: Carrier | undefined;
   let isKnown = locked !== undefined;
+  let isLooking = false;
 
   const supervisor = createSupervisor({
     name,
     startMs: options.startMs ?? 20_000,
     idleMs: config.idleTimeoutSeconds * 1000,
     isEager: config.start === "eager",
-    evidence: () => child?.stderr() ?? [],
+    evidence: () => carrier?.evidence() ?? [],
     changed: (state) => log.info({ state }, "upstream state"),
     open,
   });
 
   async function open(scope: Scope, lost: (reason: string) => void): Promise<Line> {
-    const started = await startProcess({ ...config, ...(config.cwd === undefined ? {} : { cwd: config.cwd }) } as Parameters<typeof startProcess>[0], options);
-    child = started;
+    const opened = await openCarrier(config, { ...options, log, authorizer: options.authorizer, inputSchema }, scope);
+    carrier = opened;
     let isOver = false;
     const end = (): Promise<void> => {
       isOver = true;
-      return started.stop();
+      return opened.stop();
     };
     scope.onCancel(() => void end());
-    void started.exited.then((reason) => {
+    void opened.ended.then((reason) => {
       if (!isOver) lost(reason);
     });
     const relist = createRelist((kind) => void refresh(kind));
@@ -102,12 +96,13 @@ export function createUpstream(name: string, config: UpstreamConfig, options: Up
         for (const changed of watchers.get(uri) ?? []) changed();
       },
       // A server that closes its output but lives is as good as dead.
-      closed: () => void started.stop(),
+      closed: () => void opened.stop(),
     };
-    const line = await openLine(started.channel, lineOptions).catch(async (error: unknown) => {
+    const line = await openLine(opened.channel, lineOptions).catch(async (error: unknown) => {
       // How it ended says more than that the line is gone.
-      const reason = await Promise.race([started.exited, sleep(exitMsMax, undefined)]);
-      throw reason === undefined ? error : new HallError("UNAVAILABLE", reason);
+      const reason = await Promise.race([opened.ended, sleep(exitMsMax, undefined)]);
+      const isLost = error instanceof HallError && error.code === "UNAVAILABLE";
+      throw reason === undefined || !isLost ? error : new HallError("UNAVAILABLE", reason);
     });
     greeting = line.greeting;
     if (!isKnown) adopt(await readOffer(line, { scope, warn }), ["tools", "resources", "prompts"]);
@@ -121,6 +116,10 @@ export function createUpstream(name: string, config: UpstreamConfig, options: Up
       },
       close: end,
     };
+  }
+
+  function inputSchema(name: string): JsonObject | undefined {
+    return offer.tools.find((tool) => tool.name === name)?.inputSchema;
   }
 
   function warn(message: string): void {
@@ -158,6 +157,23 @@ export function createUpstream(name: string, config: UpstreamConfig, options: Up
     return read;
   }
 
+  /** In the background: a server that nothing is known of is tried again until it answers, since nobody can call it before. */
+  async function lookUntilKnown(): Promise<void> {
+    if (isLooking) return;
+    isLooking = true;
+    do {
+      try {
+        await look();
+      } catch (error) {
+        log.warn(`not reached yet: ${error instanceof Error ? error.message : error}`);
+        const state = supervisor.state();
+        const waitMs = state.kind === "down" ? Math.max(relookMsMin, state.retryAt - Date.now()) : relookMsMin;
+        await sleep(waitMs, undefined, { ref: false });
+      }
+    } while (!isKnown && supervisor.state().kind !== "closed");
+    isLooking = false;
+  }
+
   async function counted<T>(work: Promise<T>): Promise<T> {
     counts.calls++;
     try {
@@ -181,7 +197,7 @@ export function createUpstream(name: string, config: UpstreamConfig, options: Up
     state: supervisor.state,
     greeting: () => greeting,
     offer: () => offer,
-    stderr: () => child?.stderr() ?? [],
+    stderr: () => carrier?.evidence() ?? [],
     restart: supervisor.restart,
     async discover() {
       const read = await look();
@@ -189,7 +205,7 @@ export function createUpstream(name: string, config: UpstreamConfig, options: Up
       return lockServer(source, greeting, read);
     },
     async list() {
-      if (!isKnown || config.start === "eager") void look().catch((error: unknown) => log.warn({ err: error }, "discovery failed"));
+      if (!isKnown || config.start === "eager") void lookUntilKnown();
       return offer.tools.filter((tool) => isShown(tool.name)).map(withFacts);
     },
     async call(tool, args, context) {
@@ -252,6 +268,12 @@ export function createUpstream(name: string, config: UpstreamConfig, options: Up
   }
 }
 
+/** How the server is reached, without the values of variables: a change of it makes the lock's entry void. */
+function sourceOf(config: ServerConfig): string {
+  if (config.type === "stdio") return hashOf([config.command, config.args, Object.keys(config.env).sort(), config.cwd ?? null]);
+  return hashOf([config.type, config.url, Object.keys(config.headers).sort()]);
+}
+
 function greetingOf({ era, protocol, info, capabilities, instructions }: LockedServer): Greeting {
   return { era, version: protocol, info, capabilities, instructions };
 }
@@ -274,7 +296,7 @@ function createRelist(read: (kind: ListKind) => void): (kind: ListKind) => void 
 }
 
 /** `include` and `exclude` are names with `*` for any run of characters. */
-function createFilter(filter: UpstreamConfig["tools"]): (name: string) => boolean {
+function createFilter(filter: ServerConfig["tools"]): (name: string) => boolean {
   const include = filter?.include?.map(globToExpression);
   const exclude = filter?.exclude?.map(globToExpression) ?? [];
   return (name) => (include?.some((glob) => glob.test(name)) ?? true) && !exclude.some((glob) => glob.test(name));

@@ -1,3 +1,4 @@
+import type { HallError } from "../base/errors.ts";
 import type { Id } from "./message.ts";
 
 /**
@@ -27,6 +28,8 @@ export interface Receiver {
   oversize(): void;
   /** It has been skipped: the first and last few hundred characters of it, joined. */
   skipped?(edges: string): void;
+  /** A request of ours could not be delivered, or its answer is lost; nothing happens if it was answered. */
+  failed?(request: Id, reason: HallError): void;
   /** The queue is empty again. */
   drained(): void;
   /** The peer will send nothing more, but may still read. */

@@ -97,6 +97,7 @@ export class Peer {
       frame: (bytes) => this.#receiveFrame(bytes),
       oversize: () => this.#refuseOversize(),
       skipped: (edges) => this.#skipped(edges),
+      failed: (id, reason) => this.#undelivered(id, reason),
       drained: () => this.#drained(),
       ended: () => {
         this.#giveUpWaiting(new HallError("UNAVAILABLE", "the other side closed its end"));
@@ -347,6 +348,12 @@ export class Peer {
     this.#waiting.delete(answerId);
     settle({ bad: reason });
     return true;
+  }
+
+  #undelivered(id: Id, reason: HallError): void {
+    const settle = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    settle?.({ lost: reason });
   }
 
   #answered(answer: Answer): void {

@@ -175,7 +175,20 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
 
   test("hears of progress before the answer", async () => {
     const { client, start, answer } = await open();
-    const id = start("tools/call", { name: "reporting.steps", arguments: { progress: [[1, 2], [2, 2]], pauseMs: 60 } }, { progressToken: "p" });
+    const id = start(
+      "tools/call",
+      {
+        name: "reporting.steps",
+        arguments: {
+          progress: [
+            [1, 2],
+            [2, 2],
+          ],
+          pauseMs: 60,
+        },
+      },
+      { progressToken: "p" },
+    );
     for (const progress of [1, 2]) {
       expect(await client.heard("notifications/progress")).toEqual({
         jsonrpc: "2.0",
@@ -184,7 +197,9 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
       });
     }
     expect(await answer(id)).toEqual({ result: { content: [{ type: "text", text: "reported" }] } });
-    expect(client.received.findIndex(({ method }) => method === "notifications/progress")).toBeLessThan(client.received.findIndex((message) => message.id === id));
+    expect(client.received.findIndex(({ method }) => method === "notifications/progress")).toBeLessThan(
+      client.received.findIndex((message) => message.id === id),
+    );
     expect(client.unread).toEqual([]);
   });
 
@@ -212,7 +227,10 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
       return;
     }
     const { result } = await client.answer(start("tools/call", { name: "asking.one", arguments: {} }));
-    expect(result).toMatchObject({ resultType: "input_required", inputRequests: { name: { method: "elicitation/create", params: { message: "Your name?" } } } });
+    expect(result).toMatchObject({
+      resultType: "input_required",
+      inputRequests: { name: { method: "elicitation/create", params: { message: "Your name?" } } },
+    });
     const { requestState } = result as JsonObject;
     expect(await request("tools/call", { name: "asking.one", arguments: {}, inputResponses: { name: ada }, requestState })).toEqual(done);
   });

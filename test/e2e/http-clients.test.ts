@@ -58,6 +58,8 @@ afterEach(async () => {
 const user = { action: "accept" as const, content: { name: "Ada" } };
 const poem = { role: "assistant" as const, content: { type: "text" as const, text: "4" }, model: "small" };
 const roots = { roots: [{ uri: "file:///here" }] };
+/** What a result says, whichever SDK read it. */
+const textOf = (result: unknown): string => (result as { content: [{ text: string }] }).content[0].text;
 const mcp = (): URL => new URL(`${door.url}/mcp`);
 
 describe("SDK 1.32", () => {
@@ -84,7 +86,6 @@ describe("SDK 1.32", () => {
 
   describe.each(ways)("over %s", (name, transport) => {
     test("lists, reads and calls all there is", async () => {
-      // Its WebSocket offers a sub-protocol.
       const client = await connect(transport());
       expect(client.getServerVersion()?.name).toBe("guildhall");
       expect((await client.listTools()).tools.length).toBeGreaterThan(10);
@@ -98,8 +99,7 @@ describe("SDK 1.32", () => {
 
     test("answers what it is asked", async () => {
       const client = await connect(transport());
-      const { content } = (await client.callTool({ name: "showcase.ask_all" })) as { content: [{ text: string }] };
-      expect(JSON.parse(content[0].text)).toMatchObject({ user, model: { content: { text: "4" } }, roots });
+      expect(JSON.parse(textOf(await client.callTool({ name: "showcase.ask_all" })))).toMatchObject({ user, model: { content: { text: "4" } }, roots });
     });
 
     test("sees progress, withdraws, hears of changes", async () => {
@@ -107,7 +107,7 @@ describe("SDK 1.32", () => {
       const steps: number[] = [];
       await client.callTool({ name: "showcase.progress" }, undefined, { onprogress: ({ progress }) => steps.push(progress) });
       expect(steps).toEqual([1, 2, 3]);
-      const stopped = async (): Promise<number> => Number(((await client.callTool({ name: "showcase.stopped" })) as { content: [{ text: string }] }).content[0].text);
+      const stopped = async (): Promise<number> => Number(textOf(await client.callTool({ name: "showcase.stopped" })));
       const before = await stopped();
       const stop = new AbortController();
       const waiting = client.callTool({ name: "showcase.wait" }, undefined, { signal: stop.signal, onprogress: () => stop.abort("enough") });
@@ -180,8 +180,7 @@ describe("SDK 2.4", () => {
 
     test("answers what it is asked", async () => {
       const client = await connect(new NewHttp(mcp()), mode);
-      const { content } = await client.callTool({ name: "showcase.ask_all" });
-      expect(JSON.parse(content[0]?.type === "text" ? content[0].text : "")).toMatchObject({ user, model: { content: { text: "4" } }, roots });
+      expect(JSON.parse(textOf(await client.callTool({ name: "showcase.ask_all" })))).toMatchObject({ user, model: { content: { text: "4" } }, roots });
       expect((await client.getPrompt({ name: "showcase.asks" })).messages).toHaveLength(6);
     });
 
@@ -190,10 +189,7 @@ describe("SDK 2.4", () => {
       const steps: number[] = [];
       await client.callTool({ name: "showcase.progress" }, { onprogress: ({ progress }) => void steps.push(progress) });
       expect(steps).toEqual([1, 2, 3]);
-      const stopped = async (): Promise<number> => {
-        const { content } = await client.callTool({ name: "showcase.stopped" });
-        return Number(content[0]?.type === "text" ? content[0].text : "");
-      };
+      const stopped = async (): Promise<number> => Number(textOf(await client.callTool({ name: "showcase.stopped" })));
       const before = await stopped();
       const stop = new AbortController();
       await expect(client.callTool({ name: "showcase.wait" }, { signal: stop.signal, onprogress: () => stop.abort("enough") })).rejects.toThrow("enough");

@@ -42,7 +42,10 @@ describe("the handshake", () => {
     const headers = { "mcp-session-id": id, ...(version >= "2025-06-18" ? { "mcp-protocol-version": version } : {}) };
     expect(await door.send({ body: { jsonrpc: "2.0", method: "notifications/initialized" }, headers })).toMatchObject({ status: 202, text: "" });
     expect((await door.send({ body: list(2), headers })).json).toMatchObject({ id: 2, result: { tools: [{ name: "echo.echo" }, { name: "echo.typed" }] } });
-    expect((await door.send({ body: call("three", "echo.echo", { a: 1 }), headers })).json).toMatchObject({ id: "three", result: { structuredContent: { a: 1 } } });
+    expect((await door.send({ body: call("three", "echo.echo", { a: 1 }), headers })).json).toMatchObject({
+      id: "three",
+      result: { structuredContent: { a: 1 } },
+    });
     expect(await door.send({ method: "DELETE", headers })).toMatchObject({ status: 204, text: "" });
     expect((await door.send({ body: list(4), headers })).status).toBe(404);
     expect((await door.send({ method: "GET", headers })).status).toBe(404);
@@ -227,7 +230,19 @@ describe("the stream of a POST", () => {
     await using door = await openDoor({ toolkits: [createReportingToolkit(), createSlowToolkit()], streamAfterMs: 100 });
     const session = await greet(door, { version: "2025-06-18" });
     expect((await session.open(list(1))).headers["content-type"]).toBe("application/json");
-    const steps = await session.open(call(2, "reporting.steps", { progress: [[1, 2], [2, 2]] }, { _meta: { progressToken: "p" } }));
+    const steps = await session.open(
+      call(
+        2,
+        "reporting.steps",
+        {
+          progress: [
+            [1, 2],
+            [2, 2],
+          ],
+        },
+        { _meta: { progressToken: "p" } },
+      ),
+    );
     expect(steps.headers["content-type"]).toBe("text/event-stream");
     await steps.events.ended;
     expect(steps.events.messages).toMatchObject([
@@ -257,7 +272,11 @@ describe("the stream of a POST", () => {
     await using door = await openDoor({ toolkits: [createSlowToolkit(), createReportingToolkit()], streamAfterMs: 10 });
     const session = await greet(door);
     const streams = await Promise.all(
-      Array.from({ length: 20 }, (_, n) => session.open(n % 2 ? call(n, "slow.wait", { ms: 100 - n }) : call(n, "reporting.steps", { progress: [[n + 1]], pauseMs: 50 }, { _meta: { progressToken: n } }))),
+      Array.from({ length: 20 }, (_, n) =>
+        session.open(
+          n % 2 ? call(n, "slow.wait", { ms: 100 - n }) : call(n, "reporting.steps", { progress: [[n + 1]], pauseMs: 50 }, { _meta: { progressToken: n } }),
+        ),
+      ),
     );
     await Promise.all(streams.map(({ events }) => events.ended));
     streams.forEach(({ events }, n) => {
@@ -307,7 +326,12 @@ describe("the stream of a POST", () => {
       const running = session.open(call(id, "slow.wait"));
       await until(() => slow.running === 1);
       await session.send(cancel(id));
-      expect(await happens(running.then(({ events }) => events.ended), 500)).toBe(true);
+      expect(
+        await happens(
+          running.then(({ events }) => events.ended),
+          500,
+        ),
+      ).toBe(true);
     }
     expect((await session.send(call(0, "slow.wait", { ms: 1 }))).json).toMatchObject({ id: 0, result: {} });
   });
@@ -364,7 +388,9 @@ describe("questions of the hall", () => {
     expect(new Set(asked.map(({ id }) => id)).size).toBe(4);
     for (const index of [2, 0, 3, 1]) await session.send(answerTo(asked[index]?.id, { action: "accept", content: { index } }));
     const answers = await Promise.all(streams.map(({ events }) => events.message()));
-    expect(answers).toMatchObject([0, 1, 2, 3].map((index) => ({ id: index + 1, result: { structuredContent: { name: { content: { index } }, args: { n: index + 1 } } } })));
+    expect(answers).toMatchObject(
+      [0, 1, 2, 3].map((index) => ({ id: index + 1, result: { structuredContent: { name: { content: { index } }, args: { n: index + 1 } } } })),
+    );
   });
 
   test("can be refused, by an error", async () => {
@@ -389,7 +415,10 @@ describe("questions of the hall", () => {
   test("nobody is asked what it cannot answer", async () => {
     await using door = await openDoor({ toolkits: [createAskingToolkit()] });
     const session = await greet(door, { capabilities: { roots: {} } });
-    expect((await session.send(call(1, "asking.one"))).json).toMatchObject({ id: 1, error: { code: -32021, data: { requiredCapabilities: { elicitation: {} } } } });
+    expect((await session.send(call(1, "asking.one"))).json).toMatchObject({
+      id: 1,
+      error: { code: -32021, data: { requiredCapabilities: { elicitation: {} } } },
+    });
   });
 });
 
@@ -546,6 +575,7 @@ describe("batches, in 2025-03-26", () => {
   test.each([
     ["an empty one", "[]"],
     ["one with nothing readable in it", "[1,2]"],
+    ["one with too many messages", JSON.stringify(Array.from({ length: 1_001 }, (_, id) => ({ jsonrpc: "2.0", id, method: "ping" })))],
   ])("%s is refused on its own POST", async (_what, body) => {
     await using door = await openDoor({ toolkits: [] });
     const session = await greet(door, { version });
@@ -597,7 +627,12 @@ describe("batches, in 2025-03-26", () => {
     const running = session.open([call(1, "slow.wait"), call(2, "slow.wait")]);
     await until(() => slow.running === 2);
     await session.send([cancel(1), cancel(2)]);
-    expect(await happens(running.then(({ events }) => events.ended), 1_000)).toBe(true);
+    expect(
+      await happens(
+        running.then(({ events }) => events.ended),
+        1_000,
+      ),
+    ).toBe(true);
   });
 });
 

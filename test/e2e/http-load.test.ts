@@ -111,9 +111,9 @@ test("a thousand streams that nobody reads cost less than 64 MB, while everythin
   await openStalled(hall, 1_000, uri);
   const opened = await hall.restingMegabytes();
   let most = 0;
-  for (let n = 0; n < 6; n++) {
+  for (let n = 0; n < 5; n++) {
     await hall.call("load.change");
-    await hall.call("load.touch", { times: 50, uri });
+    await hall.call("load.touch", { times: 60, uri });
     most = Math.max(most, residentMegabytes(hall.process.pid));
   }
   const after = await hall.restingMegabytes();

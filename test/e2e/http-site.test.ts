@@ -1,5 +1,5 @@
-import type { IncomingMessage } from "node:http";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
 import { request as httpRequest } from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -68,7 +68,7 @@ async function knock({ line, headers, body }: Route, site: readonly string[]): P
   dialled.write(`${line} HTTP/1.1\r\n${[...site, ...headers, ...size].join("\r\n")}\r\n\r\n${body}`);
   const [head, status] = await dialled.until(/^HTTP\/1\.1 (\d+) [\s\S]*?\r\n\r\n/, 2_000);
   const [, length] = /\r\ncontent-length: (\d+)\r\n/i.exec(head) ?? [];
-  if (length !== undefined) await dialled.until(new RegExp(`\\r\\n\\r\\n[^]{${length}}`));
+  if (length !== undefined) await dialled.until(new RegExp(`\\r\\n\\r\\n[\\s\\S]{${length}}`));
   const answer = dialled.received;
   dialled.socket.destroy();
   return { status: Number(status), answer };
@@ -126,7 +126,12 @@ async function holes(sites: readonly (readonly string[])[], status: number): Pro
 describe("Host and Origin, on every route", () => {
   test("a Host that is not ours is 403", async () => {
     const before = calls;
-    expect(await holes(badHosts().map((name) => [host(name)]), 403)).toEqual([]);
+    expect(
+      await holes(
+        badHosts().map((name) => [host(name)]),
+        403,
+      ),
+    ).toEqual([]);
     expect(calls).toBe(before);
   });
 
@@ -141,18 +146,48 @@ describe("Host and Origin, on every route", () => {
   });
 
   test("a bad Host is 403 although the Origin is ours", async () => {
-    expect(await holes(ourOrigins.map((name) => [host("evil.example"), origin(name)]), 403)).toEqual([]);
+    expect(
+      await holes(
+        ourOrigins.map((name) => [host("evil.example"), origin(name)]),
+        403,
+      ),
+    ).toEqual([]);
   });
 
   test("two Hosts are 400, two Origins 403, even when all are ours", async () => {
     const ours = host(`127.0.0.1:${door.port}`);
-    expect(await holes([[ours, ours], [ours, host("evil.example")], [host("evil.example"), ours]], 400)).toEqual([]);
-    expect(await holes([[ours, origin("http://localhost"), origin("http://localhost")], [ours, origin("http://localhost"), origin("http://evil.example")]], 403)).toEqual([]);
+    expect(
+      await holes(
+        [
+          [ours, ours],
+          [ours, host("evil.example")],
+          [host("evil.example"), ours],
+        ],
+        400,
+      ),
+    ).toEqual([]);
+    expect(
+      await holes(
+        [
+          [ours, origin("http://localhost"), origin("http://localhost")],
+          [ours, origin("http://localhost"), origin("http://evil.example")],
+        ],
+        403,
+      ),
+    ).toEqual([]);
   });
 
   test("a token opens none of these", async () => {
     const shown = `Authorization: Bearer ${doorToken}`;
-    expect(await holes([[host("evil.example"), shown], [host(`127.0.0.1:${door.port}`), origin("http://evil.example"), shown]], 403)).toEqual([]);
+    expect(
+      await holes(
+        [
+          [host("evil.example"), shown],
+          [host(`127.0.0.1:${door.port}`), origin("http://evil.example"), shown],
+        ],
+        403,
+      ),
+    ).toEqual([]);
   });
 
   test("our own names are welcome, from no page or from one of this machine", async () => {
@@ -239,11 +274,7 @@ describe("tokens", () => {
       { ...local.headers, authorization: `Bearer ${doorToken}` },
       { ...holder.headers, authorization: undefined },
     ]) {
-      const replies = [
-        await door.send({ body: list, headers }),
-        await door.send({ method: "GET", headers }),
-        await door.send({ method: "DELETE", headers }),
-      ];
+      const replies = [await door.send({ body: list, headers }), await door.send({ method: "GET", headers }), await door.send({ method: "DELETE", headers })];
       for (const reply of replies) expect([reply.status, reply.text]).toEqual([404, nobody]);
     }
     expect((await local.send(list)).status).toBe(200);
@@ -342,13 +373,13 @@ describe("a guard for other machines", () => {
 
 describe("guildhall serve", () => {
   const folder = mkdtempSync(join(tmpdir(), "guildhall-site-"));
-  const dataFolder = join(folder, "data");
-  const tokenFile = join(dataFolder, "guildhall", "token");
+  /** A project of its own for each: two halls of one project know of each other. */
+  const ownFolder = (): string => mkdtempSync(join(folder, "project-"));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   const addressOf = (line: string): { readonly url: string; readonly mcp: string } => JSON.parse(line) as { url: string; mcp: string };
 
   test.each(["0.0.0.0", "::", "192.168.7.7", "hall.example"])("--host %s without a token: 78, and the way out is said", async (address) => {
-    await using hall = spawnServe(["--host", address, "--port", "0"], { dataFolder });
+    await using hall = spawnServe(["--host", address, "--port", "0"], { folder: ownFolder() });
     expect((await hall.exited).code).toBe(78);
     expect(hall.output.stderr).toContain("--token-file");
     expect(hall.output.stdout).toBe("");
@@ -362,7 +393,7 @@ describe("guildhall serve", () => {
   ])("a token file that is %s is refused without showing what is in it", async (what, content, code) => {
     const file = join(folder, `token-${what.replace(" ", "-")}`);
     if (content !== undefined) writeFileSync(file, content);
-    await using hall = spawnServe(["--port", "0", "--token-file", file], { dataFolder });
+    await using hall = spawnServe(["--port", "0", "--token-file", file], { folder: ownFolder() });
     expect((await hall.exited).code).toBe(code);
     expect(hall.output.stderr).toContain(file);
     if (content?.trim()) expect(hall.output.stderr).not.toContain(content.trim());
@@ -371,13 +402,15 @@ describe("guildhall serve", () => {
   test("makes itself a token only this user can read, keeps it, and shows it to nobody", async () => {
     const texts: string[] = [];
     const tokens: string[] = [];
+    const project = ownFolder();
+    const tokenFile = join(project, "data", "guildhall", "token");
     for (let start = 0; start < 2; start++) {
-      await using hall = spawnServe(["--port", "0", "--json", "--log-level", "trace"], { dataFolder });
+      await using hall = spawnServe(["--port", "0", "--json", "--log-level", "trace"], { folder: project });
       const { url, mcp } = addressOf(await hall.firstLine);
       expect(mcp).toBe(`${url}/mcp`);
       expect(new URL(url).hostname).toBe("127.0.0.1");
       expect(statSync(tokenFile).mode & 0o777).toBe(0o600);
-      expect(statSync(join(dataFolder, "guildhall")).mode & 0o077).toBe(0);
+      expect(statSync(join(tokenFile, "..")).mode & 0o077).toBe(0);
       const token = readFileSync(tokenFile, "utf8").trim();
       tokens.push(token);
       const message = { jsonrpc: "2.0", id: 1, method: "tools/list", params: modern() };
@@ -404,7 +437,7 @@ describe("guildhall serve", () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const { port } = other.address() as { port: number };
-    await using hall = spawnServe(["--port", String(port)], { dataFolder });
+    await using hall = spawnServe(["--port", String(port)], { folder: ownFolder() });
     expect((await hall.exited).code).toBe(69);
     expect(hall.output.stderr).toContain(`port ${port} is in use`);
     expect(/--port (\d+)/.exec(hall.output.stderr)?.[1]).not.toBe(String(port));
@@ -412,13 +445,13 @@ describe("guildhall serve", () => {
   });
 
   test.each(["-1", "65536", "http", "80.5", ""])("--port %s is refused", async (port) => {
-    await using hall = spawnServe([`--port=${port}`], { dataFolder });
+    await using hall = spawnServe([`--port=${port}`], { folder: ownFolder() });
     expect(await happens(hall.exited, 3_000)).toBe(true);
     expect((await hall.exited).code).toBe(2);
   });
 
   test("without --json it says how to connect", async () => {
-    await using hall = spawnServe(["--port", "0"], { dataFolder });
+    await using hall = spawnServe(["--port", "0"], { folder: ownFolder() });
     const line = await hall.firstLine;
     expect(line).toMatch(/^Guildhall \d+\.\d+\.\d+ is open at http:\/\/127\.0\.0\.1:\d+ /);
     const url = /http:\S+\d/.exec(line)?.[0] ?? "";
@@ -442,7 +475,7 @@ describe("guildhall serve", () => {
       });
 
     test("what runs is answered, who comes is sent away, streams and sockets end, and it exits with 0", async () => {
-      await using hall = spawnServe(["--port", "0", "--json"], { dataFolder, cli: testCli.cli });
+      await using hall = spawnServe(["--port", "0", "--json"], { folder: ownFolder(), cli: testCli.cli });
       const { url, mcp } = addressOf(await hall.firstLine);
       const socket = new WebSocket(`${url.replace("http", "ws")}/ws`);
       await new Promise((resolve) => socket.on("open", resolve));
@@ -453,7 +486,10 @@ describe("guildhall serve", () => {
       hall.child.kill("SIGTERM");
       await wait(200);
       const [late, lateSocket] = await Promise.all([
-        send(mcp, slow(1)).then(({ status }) => status, () => "refused"),
+        send(mcp, slow(1)).then(
+          ({ status }) => status,
+          () => "refused",
+        ),
         new Promise<number | string>((resolve) => {
           const knocking = httpRequest(`${url}/ws`, {
             headers: { connection: "Upgrade", upgrade: "websocket", "sec-websocket-version": "13", "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==" },
@@ -473,7 +509,7 @@ describe("guildhall serve", () => {
     });
 
     test("what never ends is answered with an error when it is told twice", async () => {
-      await using hall = spawnServe(["--port", "0", "--json"], { dataFolder, cli: testCli.cli });
+      await using hall = spawnServe(["--port", "0", "--json"], { folder: ownFolder(), cli: testCli.cli });
       const { mcp } = addressOf(await hall.firstLine);
       const running = send(mcp, slow(60_000));
       await wait(200);
@@ -485,7 +521,7 @@ describe("guildhall serve", () => {
     });
 
     test("a socket that does not say goodbye does not keep it", async () => {
-      await using hall = spawnServe(["--port", "0", "--json"], { dataFolder, cli: testCli.cli });
+      await using hall = spawnServe(["--port", "0", "--json"], { folder: ownFolder(), cli: testCli.cli });
       const { url } = addressOf(await hall.firstLine);
       const knocking = httpRequest(`${url}/ws`, {
         headers: { connection: "Upgrade", upgrade: "websocket", "sec-websocket-version": "13", "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==" },

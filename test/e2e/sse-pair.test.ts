@@ -8,7 +8,15 @@ import { modern } from "../servers/client.ts";
 import { happens, openDoor } from "../servers/door.ts";
 import { connectPair } from "../servers/door-clients.ts";
 import { until } from "../servers/hall.ts";
-import { createAskingToolkit, createChangingToolkit, createEchoToolkit, createLibraryToolkit, createReportingToolkit, createSlowToolkit, said } from "../servers/toolkits.ts";
+import {
+  createAskingToolkit,
+  createChangingToolkit,
+  createEchoToolkit,
+  createLibraryToolkit,
+  createReportingToolkit,
+  createSlowToolkit,
+  said,
+} from "../servers/toolkits.ts";
 
 /** The transport of 2024-11-05: a stream that says where to post, and posts that are answered on the stream. */
 const ping = (id: unknown): JsonObject => ({ jsonrpc: "2.0", id, method: "ping" });
@@ -60,11 +68,14 @@ test("a modern request is served as well", async () => {
 });
 
 describe("posts that go nowhere", () => {
-  test.each(["/messages", "/messages?sessionId=", "/messages?sessionId=nobody", "/messages?sessionid=x", "/messages?sessionId=__proto__"])("%s is 404", async (path) => {
-    await using door = await openDoor({ toolkits: [] });
-    const reply = await door.send({ path, body: ping(1) });
-    expect([reply.status, reply.json]).toMatchObject([404, { error: { code: -32600 } }]);
-  });
+  test.each(["/messages", "/messages?sessionId=", "/messages?sessionId=nobody", "/messages?sessionid=x", "/messages?sessionId=__proto__"])(
+    "%s is 404",
+    async (path) => {
+      await using door = await openDoor({ toolkits: [] });
+      const reply = await door.send({ path, body: ping(1) });
+      expect([reply.status, reply.json]).toMatchObject([404, { error: { code: -32600 } }]);
+    },
+  );
 
   test("the id of one transport does not work on the other", async () => {
     await using door = await openDoor({ toolkits: [] });
@@ -79,7 +90,11 @@ describe("posts that go nowhere", () => {
     const client = await connectPair(door);
     await client.greet("2024-11-05");
     expect((await door.send({ path: client.endpoint, body: ping(1), headers: { "content-type": "text/plain" } })).status).toBe(415);
-    for (const [body, code] of [["{", -32700], ["[]", -32600], ["42", -32600]] as const) {
+    for (const [body, code] of [
+      ["{", -32700],
+      ["[]", -32600],
+      ["42", -32600],
+    ] as const) {
       expect([202, 400]).toContain((await door.send({ path: client.endpoint, body })).status);
       expect(await client.next()).toMatchObject({ id: null, error: { code } });
     }
@@ -124,7 +139,14 @@ test("past the limit the next one is told to come later", async () => {
   const reply = await door.send({ method: "GET", path: "/sse" });
   expect([reply.status, reply.headers["retry-after"]]).toEqual([503, "5"]);
   clients[0]?.close();
-  await expect.poll(async () => connectPair(door).then((client) => client.close(), () => "full")).toBeUndefined();
+  await expect
+    .poll(async () =>
+      connectPair(door).then(
+        (client) => client.close(),
+        () => "full",
+      ),
+    )
+    .toBeUndefined();
 });
 
 test("SDK 1 over its SSE transport: calls, is asked, hears, withdraws, leaves", async () => {

@@ -11,7 +11,15 @@ import { keys, modern } from "../servers/client.ts";
 import { type Dialled, type Door, happens, openDoor } from "../servers/door.ts";
 import { connectWebSocket } from "../servers/door-clients.ts";
 import { until } from "../servers/hall.ts";
-import { createAskingToolkit, createChangingToolkit, createEchoToolkit, createReportingToolkit, createSlowToolkit, type SlowToolkit, said } from "../servers/toolkits.ts";
+import {
+  createAskingToolkit,
+  createChangingToolkit,
+  createEchoToolkit,
+  createReportingToolkit,
+  createSlowToolkit,
+  type SlowToolkit,
+  said,
+} from "../servers/toolkits.ts";
 
 /** WebSocket: the same messages as on stdio, one in each text frame. */
 let door: Door;
@@ -46,7 +54,14 @@ describe("messages", () => {
   test("what is not a message is answered, and the connection stays (B56)", async () => {
     const client = await connectWebSocket(door);
     await client.greet();
-    for (const [sent, code] of [["{", -32700], ["", -32700], ["hello", -32700], ["42", -32600], ["[]", -32600], [`[${JSON.stringify(request(1, "ping"))}]`, -32600]] as const) {
+    for (const [sent, code] of [
+      ["{", -32700],
+      ["", -32700],
+      ["hello", -32700],
+      ["42", -32600],
+      ["[]", -32600],
+      [`[${JSON.stringify(request(1, "ping"))}]`, -32600],
+    ] as const) {
       client.send(sent);
       expect.soft(await client.next(), sent).toMatchObject({ id: null, error: { code } });
     }
@@ -152,12 +167,13 @@ async function upgrade(): Promise<Dialled & { frame(frame: Frame): void; closeCo
   dialled.write(
     "GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
   );
-  await dialled.until(/^HTTP\/1\.1 101 [^]*?\r\n\r\n/);
+  await dialled.until(/^HTTP\/1\.1 101 [\s\S]*?\r\n\r\n/);
   return Object.assign(Object.create(dialled) as Dialled, {
     frame: (frame: Frame) => dialled.write(encode(frame)),
     async closeCode(timeoutMs = 5_000): Promise<number> {
       // Two bytes of head, two of code.
-      const [, code = ""] = await dialled.until(/\x88[\x02-\x7d]([^]{2})/, timeoutMs);
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: a frame is made of them
+      const [, code = ""] = await dialled.until(/\x88[\x02-\x7d]([\s\S]{2})/, timeoutMs);
       return code.charCodeAt(0) * 256 + code.charCodeAt(1);
     },
   });
@@ -197,7 +213,14 @@ describe("frames", () => {
     ["a goodbye of one byte", [{ opcode: close, payload: "x" }], 1002],
     ["a goodbye with a code nobody may send", [{ opcode: close, payload: Buffer.from([0x03, 0xed]) }], 1002],
     ["a middle without a beginning", [{ opcode: 0, payload: "x" }], 1002],
-    ["a beginning in the middle", [{ opcode: text, payload: "x", isFinal: false }, { opcode: text, payload: "y" }], 1002],
+    [
+      "a beginning in the middle",
+      [
+        { opcode: text, payload: "x", isFinal: false },
+        { opcode: text, payload: "y" },
+      ],
+      1002,
+    ],
     ["bytes that are no UTF-8", [{ opcode: text, payload: Buffer.from([0xff, 0xfe]) }], 1007],
     ["half a letter", [{ opcode: text, payload: Buffer.from([0xe2, 0x82]) }], 1007],
     ["binary", [{ opcode: binary, payload: "{}" }], 1003],
@@ -231,6 +254,7 @@ describe("frames", () => {
     socket.frame({ opcode: text, payload: message.slice(0, 20), isFinal: false });
     socket.frame({ opcode: ping, payload: "between" });
     socket.frame({ opcode: 0, payload: message.slice(20) });
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: a frame is made of them
     await socket.until(/\x8a\x07between/);
     await socket.until(/"id":1,"result"/);
   });
@@ -244,6 +268,7 @@ describe("frames", () => {
   test("forty pings a second are not", async () => {
     const socket = await upgrade();
     for (let n = 0; n < 40; n++) socket.frame({ opcode: ping });
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: a frame is made of them
     await socket.until(/(\x8a\x00){40}/);
     socket.frame({ opcode: text, payload: JSON.stringify(request(1, "server/discover", modern())) });
     await socket.until(/"id":1,"result"/);
@@ -282,7 +307,14 @@ describe("how many, and for how long", () => {
     const clients = [await connectWebSocket(small), await connectWebSocket(small)];
     await expect(connectWebSocket(small)).rejects.toMatchObject({ status: 503 });
     clients[0]?.close();
-    await expect.poll(async () => connectWebSocket(small).then((client) => client.close(), () => "full")).toBeUndefined();
+    await expect
+      .poll(async () =>
+        connectWebSocket(small).then(
+          (client) => client.close(),
+          () => "full",
+        ),
+      )
+      .toBeUndefined();
   });
 
   test("all are told goodbye when the hall closes: 1001", async () => {

@@ -23,7 +23,7 @@ export function modernHeaders({ method, params = {} }: Message): Record<string, 
 }
 
 /** A value as it is written in a header: in base64 where it is not plain. */
-export function headerValue(value: string): string {
+function headerValue(value: string): string {
   const isPlain = /^[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?$/.test(value) && !/^=\?base64\?.*\?=$/.test(value);
   return isPlain ? value : `=?base64?${Buffer.from(value).toString("base64")}?=`;
 }
@@ -160,4 +160,3 @@ export async function connectWebSocket(door: Door, { headers = {}, protocols = [
     close: () => socket.terminate(),
   });
 }
-

@@ -89,7 +89,12 @@ export class EventReader {
     const valuesOf = (name: string): string[] =>
       fields.filter((line) => line.startsWith(`${name}:`)).map((line) => line.slice(name.length + 1).replace(/^ /, ""));
     const data = valuesOf("data");
-    const event = { id: valuesOf("id").at(-1), event: valuesOf("event").at(-1), retry: valuesOf("retry").at(-1), data: data.length > 0 ? data.join("\n") : undefined };
+    const event = {
+      id: valuesOf("id").at(-1),
+      event: valuesOf("event").at(-1),
+      retry: valuesOf("retry").at(-1),
+      data: data.length > 0 ? data.join("\n") : undefined,
+    };
     this.events.push(event);
     this.#unread.push(event);
   }

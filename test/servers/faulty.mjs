@@ -223,13 +223,6 @@ const acts = {
     const answers = await question(message, requests);
     return answers.asks ?? say(answers, { structuredContent: answers });
   },
-  ask_then_cancel: async ({ request }) => {
-    const answer = ask(request.method, request.params);
-    await pause(50);
-    await notify("notifications/cancelled", { requestId: lastAsked, reason: "too slow" });
-    void answer;
-    return say("went on without");
-  },
   // Lists.
   storm: async ({ count = 2_000 }) => {
     for (let n = 0; n < count; n++) {

@@ -143,5 +143,9 @@ export async function greetMany(hall: LoadHall, count: number): Promise<string[]
 /** Figures for who wants to see them; the assertions are what counts. */
 export function report(what: string, figures: Readonly<Record<string, number>>): void {
   if (!process.env.GUILDHALL_FIGURES) return;
-  process.stderr.write(`${what}: ${Object.entries(figures).map(([name, value]) => `${name} ${Math.round(value * 100) / 100}`).join(", ")}\n`);
+  process.stderr.write(
+    `${what}: ${Object.entries(figures)
+      .map(([name, value]) => `${name} ${Math.round(value * 100) / 100}`)
+      .join(", ")}\n`,
+  );
 }

@@ -16,21 +16,24 @@ export interface ServeProcess {
 }
 
 export interface ServeOptions {
-  /** Where its token is kept. */
-  readonly dataFolder: string;
+  /** Where it runs. Its token is kept below, in `data`. */
+  readonly folder: string;
   /** The command line to run; the built one unless told otherwise. */
   readonly cli?: string;
 }
 
 export function spawnServe(args: readonly string[], options: ServeOptions): ServeProcess {
-  return watchProcess([options.cli ?? builtCli(), "serve", ...args], { ...process.env, XDG_DATA_HOME: options.dataFolder });
+  const { folder, cli = builtCli() } = options;
+  return watchProcess([cli, "serve", ...args], { cwd: folder, env: { ...process.env, XDG_DATA_HOME: join(folder, "data") } });
 }
 
 /** Any script of ours that says where it listens in its first line. */
-export function watchProcess(args: readonly string[], env: NodeJS.ProcessEnv = process.env): ServeProcess {
-  const child = spawn(process.execPath, args, { cwd: tmpdir(), env, stdio: ["ignore", "pipe", "pipe"] });
+export function watchProcess(args: readonly string[], options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {}): ServeProcess {
+  const child = spawn(process.execPath, args, { cwd: tmpdir(), ...options, stdio: ["ignore", "pipe", "pipe"] });
   const output = { stdout: "", stderr: "" };
-  const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => child.on("close", (code, signal) => resolve({ code, signal })));
+  const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) =>
+    child.on("close", (code, signal) => resolve({ code, signal })),
+  );
   const firstLine = new Promise<string>((resolve, reject) => {
     child.stdout.on("data", (bytes: Buffer) => {
       output.stdout += bytes;

@@ -1,4 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { HallOptions } from "../../src/app.ts";
@@ -7,7 +10,8 @@ import type { ServerConfig } from "../../src/config/schema.ts";
 import { hashOf, type LockedServer } from "../../src/upstream/lock.ts";
 import type { SupervisorState } from "../../src/upstream/supervisor.ts";
 import type { Upstream } from "../../src/upstream/upstream.ts";
-import type { RawClient } from "./client.ts";
+import { createLineReader } from "../../src/wire/lines.ts";
+import { RawClient } from "./client.ts";
 import { startHall, type TestHall } from "./hall.ts";
 
 /** Halls with real servers behind them, started from `faulty.mjs`. */
@@ -122,4 +126,72 @@ export function isAlive(pid: number): boolean {
 /** The processes that a server with `starts=FILE` has been, in order. */
 export function readStarts(file: string): readonly number[] {
   return existsSync(file) ? readFileSync(file, "utf8").trim().split("\n").map(Number) : [];
+}
+
+/** A command line in a process of its own, as a client of its stdin and stdout. */
+export interface CliProcess extends RawClient, AsyncDisposable {
+  readonly pid: number;
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly output: { stdout: string; stderr: string };
+  /** Resolves with the exit code, or the signal. */
+  readonly exited: Promise<number | NodeJS.Signals | null>;
+}
+
+/** Folders of one test file: projects, and all the places a hall writes to. */
+export interface Places {
+  readonly runtime: string;
+  /** A new project with this config; the servers of `faulty` are written the short way. */
+  newProject(mcpServers: Readonly<Record<string, StdioConfig>>, more?: JsonObject): string;
+  /** Starts the command line in a project. */
+  spawn(cli: string, args: readonly string[], project: string): CliProcess;
+  remove(): void;
+}
+
+export function usePlaces(): Places {
+  const root = mkdtempSync(join(tmpdir(), "guildhall-"));
+  const runtime = join(root, "run");
+  mkdirSync(runtime, { mode: 0o700 });
+  const env = { ...process.env, XDG_RUNTIME_DIR: runtime, XDG_DATA_HOME: join(root, "data"), XDG_CONFIG_HOME: join(root, "config") };
+  let projects = 0;
+  return {
+    runtime,
+    newProject(mcpServers, more = {}) {
+      const folder = join(root, `project-${++projects}`);
+      mkdirSync(folder);
+      const entries = Object.entries(mcpServers).map(([name, { command, args, start, idleTimeoutSeconds }]) => [
+        name,
+        { command, args, start, idleTimeoutSeconds },
+      ]);
+      writeFileSync(join(folder, "guildhall.json"), JSON.stringify({ mcpServers: Object.fromEntries(entries), ...more }));
+      return folder;
+    },
+    spawn(cli, args, project) {
+      const child = spawn(process.execPath, [cli, ...args], { cwd: project, stdio: "pipe", env });
+      const output = { stdout: "", stderr: "" };
+      const client = new RawClient((bytes) => void child.stdin.write(`${bytes}\n`));
+      const exited = new Promise<number | NodeJS.Signals | null>((resolve) => child.on("close", (code, signal) => resolve(signal ?? code)));
+      // A process that has gone is seen by its exit.
+      child.stdin.on("error", () => {});
+      child.stderr.on("data", (bytes: Buffer) => {
+        output.stderr += bytes;
+      });
+      child.stdout.on("data", (bytes: Buffer) => {
+        output.stdout += bytes;
+      });
+      if (args[0] === "mcp") {
+        child.stdout.on("data", createLineReader(Number.POSITIVE_INFINITY, { line: (bytes) => client.deliver(bytes.toString()), oversize() {} }));
+      }
+      return Object.assign(client, {
+        pid: child.pid ?? 0,
+        child,
+        output,
+        exited,
+        async [Symbol.asyncDispose]() {
+          if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
+          await exited;
+        },
+      });
+    },
+    remove: () => rmSync(root, { recursive: true, force: true }),
+  };
 }

@@ -1,0 +1,35 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { bundle } from "./bundle.mjs";
+
+/** The hall's listener and the bare one, each in a process of its own. */
+export async function startListener(name, { args = [] } = {}) {
+  const file = name === "hall" ? await bundle("http-hall") : fileURLToPath(new URL("servers/bare-http.mjs", import.meta.url));
+  const child = spawn(process.execPath, ["--expose-gc", ...args, file, JSON.stringify(hallInfo)], { stdio: ["pipe", "pipe", "inherit"] });
+  const [line] = await once(child.stdout, "data");
+  return {
+    port: JSON.parse(line.toString()).port,
+    /** MB of memory, after a garbage collection if one is wanted. */
+    async memory({ collect = false } = {}) {
+      if (collect) {
+        const collected = once(child.stdout, "data");
+        child.stdin.write("\n");
+        await collected;
+      }
+      return memoryOf(child.pid);
+    },
+    async stop() {
+      const ended = once(child, "exit");
+      child.stdin.end();
+      await ended;
+    },
+  };
+}
+
+const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+const hallInfo = { name: "guildhall", title: "Guildhall", version };
+
+/** Resident MB of a process, shared pages included. */
+export const memoryOf = (pid) => Number(/VmRSS:\s*(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]) / 1024;

@@ -1,0 +1,10 @@
+/** Access tokens for one server elsewhere. */
+export interface Authorizer {
+  /** The Authorization header, when there is a token. */
+  headers(): Promise<Readonly<Record<string, string>>>;
+  /**
+   * After a 401 or 403: true when there is a better token now, false when it would not help to try again.
+   * Throws DENIED naming the command when a person must log in. One flight for all callers.
+   */
+  authorize(response: Response): Promise<boolean>;
+}

@@ -1,0 +1,84 @@
+import type { Log } from "../base/log.ts";
+import type { Scope } from "../base/scope.ts";
+import type { ServerConfig } from "../config/schema.ts";
+import type { Channel } from "../wire/channel.ts";
+import type { Limits } from "../wire/limits.ts";
+import type { Authorizer } from "./authorizer.ts";
+import type { Guard } from "./guard.ts";
+import { createHttpChannel, type HttpOptions } from "./http.ts";
+import { startProcess } from "./process.ts";
+import { openSsePair, openWebSocket } from "./remote.ts";
+
+type StdioServerConfig = Extract<ServerConfig, { readonly type: "stdio" }>;
+type RemoteServerConfig = Exclude<ServerConfig, { readonly type: "stdio" }>;
+
+/** What a line runs over: a process, or a connection to a server elsewhere. */
+export interface Carrier {
+  readonly channel: Channel;
+  /** Resolves with the reason when it ends by itself. */
+  readonly ended: Promise<string>;
+  /** What it said on the side, newest last. */
+  evidence(): readonly string[];
+  stop(): Promise<void>;
+}
+
+export interface CarrierOptions {
+  readonly limits: Limits;
+  readonly log: Log;
+  readonly guard: Guard;
+  readonly authorizer: Authorizer | undefined;
+  inputSchema: HttpOptions["inputSchema"];
+}
+
+export function openCarrier(config: ServerConfig, options: CarrierOptions, scope: Scope): Promise<Carrier> {
+  return config.type === "stdio" ? openProcess(config, options) : openRemote(config, options, scope);
+}
+
+async function openProcess({ command, args, env, cwd }: StdioServerConfig, { limits, guard }: CarrierOptions): Promise<Carrier> {
+  const child = await startProcess({ command, args, env, ...(cwd === undefined ? {} : { cwd }) }, { limits, guard });
+  return { channel: child.channel, ended: child.exited, evidence: child.stderr, stop: child.stop };
+}
+
+async function openRemote(config: RemoteServerConfig, { limits, authorizer, inputSchema }: CarrierOptions, scope: Scope): Promise<Carrier> {
+  const options: HttpOptions = {
+    url: new URL(config.url),
+    limits,
+    inputSchema,
+    headers: async () => ({ ...config.headers, ...(await authorizer?.headers()) }),
+    ...(authorizer ? { authorize: authorizer.authorize } : {}),
+  };
+  const channel = await openers[config.type](options, scope);
+  return watch(channel);
+}
+
+const openers: Readonly<Record<RemoteServerConfig["type"], (options: HttpOptions, scope: Scope) => Promise<Channel> | Channel>> = {
+  http: createHttpChannel,
+  sse: openSsePair,
+  ws: openWebSocket,
+};
+
+/** Hears of the channel's end on behalf of whoever supervises it. */
+function watch(channel: Channel): Carrier {
+  let tellEnd = (_reason: string): void => {};
+  const ended = new Promise<string>((resolve) => {
+    tellEnd = resolve;
+  });
+  const watched: Channel = {
+    start: (receiver) =>
+      channel.start({
+        ...receiver,
+        closed: () => {
+          receiver.closed();
+          tellEnd("the connection closed");
+        },
+      }),
+    send: (frame, about, kind) => channel.send(frame, about, kind),
+    get queuedBytes() {
+      return channel.queuedBytes;
+    },
+    pause: () => channel.pause(),
+    resume: () => channel.resume(),
+    close: (options) => channel.close(options),
+  };
+  return { channel: watched, ended, evidence: () => [], stop: () => channel.close() };
+}

@@ -1,0 +1,295 @@
+import { spawn } from "node:child_process";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import type { JsonObject } from "../../src/base/json.ts";
+import { createLog } from "../../src/base/log.ts";
+import { Scope } from "../../src/base/scope.ts";
+import { createGuard } from "../../src/upstream/guard.ts";
+import { type Line, openLine } from "../../src/upstream/line.ts";
+import { type ProcessSpec, startProcess, type UpstreamProcess } from "../../src/upstream/process.ts";
+import { defaultLimits } from "../../src/wire/limits.ts";
+import { buildTestCli, residentMegabytes } from "../servers/process.ts";
+import { eventually, faulty, faultyFile, isAlive, readStarts, saidJson, usePlaces } from "../servers/upstreams.ts";
+
+/** One child process: what it gets, how it is heard, how it ends. */
+const folder = mkdtempSync(join(tmpdir(), "guildhall-process-"));
+const guard = createGuard();
+afterAll(() => {
+  guard.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Opened extends AsyncDisposable {
+  readonly child: UpstreamProcess;
+  readonly line: Line;
+  call(tool: string, args?: JsonObject): Promise<JsonObject>;
+}
+
+async function open(words: string, spec: Partial<ProcessSpec> = {}): Promise<Opened> {
+  const { command, args, env } = faulty(words);
+  const child = await startProcess({ command, args, env, ...spec }, { limits: defaultLimits, guard });
+  const scope = new Scope(undefined, 10_000);
+  const line = await openLine(child.channel, {
+    limits: defaultLimits,
+    log: createLog({ level: "silent" }),
+    scope,
+    listChanged() {},
+    resourceUpdated() {},
+    closed() {},
+  });
+  return {
+    child,
+    line,
+    call: async (name, sent = {}) => ({ result: await line.request("tools/call", { name, arguments: sent }, scope) }),
+    async [Symbol.asyncDispose]() {
+      scope.close();
+      await child.stop();
+    },
+  };
+}
+
+describe("what a server gets", () => {
+  afterEach(() => {
+    vi.unstubAllEnvs();
+  });
+
+  test("of our environment is what the list allows and the config names, and nothing else", async () => {
+    vi.stubEnv("GITHUB_TOKEN", "secret");
+    vi.stubEnv("NODE_OPTIONS", "--no-warnings");
+    vi.stubEnv("LD_PRELOAD", "");
+    vi.stubEnv("LANG", "C.UTF-8");
+    await using server = await open("whoami", { env: { API_KEY: "given", TZ: "Asia/Tokyo" } });
+    const { env } = saidJson(await server.call("whoami")) as { env: Record<string, string> };
+    expect(env).toMatchObject({ PATH: process.env.PATH, LANG: "C.UTF-8", API_KEY: "given", TZ: "Asia/Tokyo" });
+    const allowed = ["HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"];
+    const others = Object.keys(env).filter((name) => !allowed.includes(name) && !/^XDG_(CACHE|CONFIG|DATA)_HOME$/.test(name));
+    expect(others).toEqual(["API_KEY"]);
+  });
+
+  test("as arguments is what the config says, to the letter: no shell reads it", async () => {
+    const odd = ["$(touch made-by-shell)", "; touch made-by-shell", "`id`", "*", "a b", "", '"quoted"', "$HOME", "ünï\ncode"];
+    await using server = await open("", { args: [faultyFile, "whoami", ...odd], cwd: folder });
+    const { argv, cwd } = saidJson(await server.call("whoami")) as { argv: string[]; cwd: string };
+    expect(argv).toEqual(["whoami", ...odd]);
+    expect(cwd).toBe(realpathSync(folder));
+    expect(existsSync(join(folder, "made-by-shell"))).toBe(false);
+  });
+
+  test("is a process group of its own", async () => {
+    await using server = await open("");
+    const { pid } = server.child;
+    expect(groupOf(pid)).toBe(pid);
+    expect(groupOf(pid)).not.toBe(groupOf(process.pid));
+  });
+});
+
+describe.concurrent("a program that cannot be started", () => {
+  const start = (spec: Partial<ProcessSpec>): Promise<UpstreamProcess> =>
+    startProcess({ command: "node", args: [], env: {}, ...spec }, { limits: defaultLimits, guard });
+
+  test("is named when it is not there", async () => {
+    await expect(start({ command: "no-such-program-anywhere" })).rejects.toThrow('"no-such-program-anywhere" was not found');
+  });
+
+  test("is not looked for in a shell", async () => {
+    await expect(start({ command: "echo hello; true" })).rejects.toThrow("was not found");
+  });
+
+  test("says why when it may not be run", async () => {
+    const file = join(folder, "not-executable");
+    writeFileSync(file, "#!/bin/sh\n");
+    chmodSync(file, 0o600);
+    await expect(start({ command: file })).rejects.toThrow(/could not be started .*EACCES/);
+  });
+
+  test("is not blamed when its folder is what is missing", async () => {
+    const missing = join(folder, "no-such-folder");
+    await expect(start({ command: process.execPath, cwd: missing })).rejects.toThrow(missing);
+  });
+});
+
+describe.concurrent("what a server writes", () => {
+  test("that is no message is skipped and counted", async () => {
+    await using server = await open("banner garbage invalid_lines unknown_id twice");
+    const before = server.line.junkCount;
+    expect(before).toBeGreaterThanOrEqual(3);
+    await server.call("garbage");
+    const afterGarbage = server.line.junkCount;
+    expect(afterGarbage - before).toBeGreaterThanOrEqual(6);
+    await server.call("invalid_lines");
+    expect(server.line.junkCount - afterGarbage).toBe(2);
+    await server.call("unknown_id");
+    expect(server.line.junkCount - afterGarbage).toBe(4);
+    await server.call("twice");
+    await eventually(() => server.line.junkCount - afterGarbage === 5, "the second answer is counted");
+  });
+
+  test("to stderr is kept to its last 200 lines of 2,000 characters", async () => {
+    const script = `for (let n = 0; n < 1000; n++) console.error("line", n); console.error("x".repeat(100000)); process.stderr.write("ünd half"); process.stdin.resume()`;
+    const child = await startProcess({ command: process.execPath, args: ["-e", script], env: {} }, { limits: defaultLimits, guard });
+    await eventually(() => child.stderr().at(-1) === "ünd half", "all of it");
+    expect(child.stderr()).toHaveLength(200);
+    expect(child.stderr().at(-2)).toHaveLength(2_000);
+    expect(child.stderr().at(-3)).toBe("line 999");
+    await child.stop();
+    expect(child.stderr().at(-1)).toBe("ünd half");
+  });
+});
+
+describe.concurrent("the end of a server", () => {
+  test.each([
+    ["process.exit(3)", "exited with code 3"],
+    ["process.exit(0)", "exited with code 0"],
+    ["process.kill(process.pid, 'SIGKILL')", "ended by SIGKILL"],
+  ])("by %s is said in words", async (script, words) => {
+    const child = await startProcess({ command: process.execPath, args: ["-e", script], env: {} }, { limits: defaultLimits, guard });
+    expect(await child.exited).toBe(words);
+  });
+
+  test("is asked for by the end of its input, which is enough for most", async () => {
+    const server = await open("");
+    const startedAt = performance.now();
+    await server.child.stop();
+    expect(performance.now() - startedAt).toBeLessThan(1_500);
+    expect(await server.child.exited).toBe("exited with code 0");
+  });
+
+  test("is asked for by SIGTERM when it does not heed that", async () => {
+    const child = await startProcess({ command: process.execPath, args: ["-e", "setInterval(() => {}, 1000)"], env: {} }, { limits: defaultLimits, guard });
+    const startedAt = performance.now();
+    await child.stop();
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    expect(await child.exited).toBe("ended by SIGTERM");
+  });
+
+  test("is forced upon it, and upon all it has started, within five seconds", async () => {
+    const server = await open("stubborn fork");
+    const { pid } = saidJson(await server.call("fork")) as { pid: number };
+    const startedAt = performance.now();
+    await server.child.stop();
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(await server.child.exited).toBe("ended by SIGKILL");
+    await eventually(() => !isAlive(pid), "the grandchild is gone", 500);
+  });
+
+  test("may be asked for by several at once", async () => {
+    const server = await open("");
+    await Promise.all([server.child.stop(), server.child.stop(), server.child.stop()]);
+    await server.child.stop();
+  });
+});
+
+describe.concurrent("the guard", () => {
+  const startGroup = (script: string): number => {
+    const child = spawn("/bin/sh", ["-c", script], { detached: true, stdio: "ignore" });
+    child.unref();
+    return child.pid ?? 0;
+  };
+
+  test("ends the groups it was told of when nobody tells it more, and leaves those it was told to leave", async () => {
+    const own = createGuard();
+    const [polite, stubborn, released] = [startGroup("exec sleep 600"), startGroup("trap '' TERM; sleep 600; sleep 600"), startGroup("exec sleep 600")];
+    for (const pid of [polite, released, stubborn]) own.watch(pid);
+    own.release(released);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect([polite, stubborn, released].map(isAlive)).toEqual([true, true, true]);
+    own.close();
+    await eventually(() => ![polite, stubborn].some(isAlive), "both are gone", 1_000);
+    expect(isAlive(released)).toBe(true);
+    process.kill(-released, "SIGKILL");
+  });
+
+  test("does not ask for the same group twice when it was watched, released and watched again", async () => {
+    const own = createGuard();
+    const pids = Array.from({ length: 5 }, () => startGroup("exec sleep 600"));
+    for (let round = 0; round < 3; round++) {
+      for (const pid of pids) own.watch(pid);
+      for (const pid of pids) own.release(pid);
+    }
+    own.close();
+    await new Promise((resolve) => setTimeout(resolve, 900));
+    expect(pids.map(isAlive)).toEqual(pids.map(() => true));
+    for (const pid of pids) process.kill(-pid, "SIGKILL");
+  });
+});
+
+describe("a hall in a process of its own", () => {
+  const places = usePlaces();
+  let cli: string;
+  let removeCli: () => void;
+  beforeAll(async () => {
+    ({ cli, remove: removeCli } = await buildTestCli());
+  });
+  afterAll(() => {
+    removeCli();
+    places.remove();
+  });
+
+  test("that is killed with -9 takes everything it has started with it within a second, the stubborn and their children too", async () => {
+    const files = ["polite", "stubborn", "hanging"].map((name) => join(folder, `${name}.starts`));
+    const project = places.newProject({
+      polite: faulty(`starts=${files[0]}`),
+      stubborn: faulty(`stubborn fork starts=${files[1]}`),
+      hanging: faulty(`hang-start starts=${files[2]}`),
+    });
+    await using hall = places.spawn(cli, ["mcp", "--alone"], project);
+    await hall.greet();
+    await eventually(async () => {
+      const { tools } = await hall.result("tools/list");
+      return (tools as JsonObject[]).some(({ name }) => name === "stubborn.fork");
+    }, "the stubborn one is listed");
+    const { pid: grandchild } = saidJson(await hall.request("tools/call", { name: "stubborn.fork" })) as { pid: number };
+    await eventually(() => files.every((file) => readStarts(file).length === 1), "all have started");
+    const pids = [...files.flatMap((file) => readStarts(file)), grandchild];
+    expect(pids.map(isAlive)).toEqual([true, true, true, true]);
+    const guards = childrenOf(hall.pid).filter((pid) => !pids.includes(pid));
+    hall.child.kill("SIGKILL");
+    await hall.exited;
+    const startedAt = performance.now();
+    await eventually(() => !pids.some(isAlive), "no survivors", 2_000);
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(guards).toHaveLength(1);
+    await eventually(() => !guards.some(isAlive), "the guard is gone as well", 2_000);
+  });
+
+  test("stays small while a server sends lines of 50 MB and bytes without end", async () => {
+    const project = places.newProject({ box: faulty("huge endless") }, { timeoutSeconds: 1 });
+    await using hall = places.spawn(cli, ["mcp", "--alone"], project);
+    await hall.greet();
+    await eventually(async () => {
+      const { tools } = await hall.result("tools/list");
+      return (tools as JsonObject[]).some(({ name }) => name === "box.huge");
+    }, "it is listed");
+    const { pid } = hall;
+    await hall.request("tools/call", { name: "box.echo" });
+    const before = residentMegabytes(pid);
+    let most = before;
+    const watching = setInterval(() => {
+      most = Math.max(most, residentMegabytes(pid));
+    }, 5);
+    const huge = await hall.request("tools/call", { name: "box.huge" });
+    expect(huge).toMatchObject({ result: { isError: true, structuredContent: { error_type: "too_large" } } });
+    const endless = await hall.request("tools/call", { name: "box.endless" });
+    expect(endless).toMatchObject({ result: { isError: true, structuredContent: { error_type: "timeout" } } });
+    clearInterval(watching);
+    expect(most - before).toBeLessThan(64);
+  });
+});
+
+function groupOf(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ")[2]);
+}
+
+function childrenOf(parent: number): readonly number[] {
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return pids.map(Number).filter((pid) => {
+    try {
+      return Number(readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ")[1]) === parent;
+    } catch {
+      // It has ended meanwhile.
+      return false;
+    }
+  });
+}
