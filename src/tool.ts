@@ -58,6 +58,10 @@ export interface CallContext {
   /** Tells the caller how far the work is; must grow. */
   progress(progress: Progress): void;
   log(level: LogLevel, data: unknown, logger?: string): void;
+  /** The least level the client wants to hear of, for sources that must be told; undefined for nothing. */
+  readonly logLevel?: LogLevel | undefined;
+  /** What the client can be asked, as it declared it, for sources that must be told before they ask. */
+  readonly capabilities?: JsonObject | undefined;
   /**
    * Asks the client: its user, its model, its roots; all questions at once, answered under the same keys.
    * Throws MISSING_CAPABILITY when the client cannot be asked. Time spent waiting does not count.

@@ -24,6 +24,8 @@ function narrow(context: CallContext, scope: Scope): CallContext {
       if (!scope.cancelled) context.progress(progress);
     },
     log: context.log,
+    logLevel: context.logLevel,
+    capabilities: context.capabilities,
     // A person who thinks does not use up the tool's time.
     ask: (questions) => scope.hold(() => context.ask(questions)),
   };

@@ -13,7 +13,8 @@ export interface Current {
 
 /** What a toolkit gets to work with: the client's side of a call, whatever its era. */
 export function createContext(current: () => Current, { ask, scope }: { readonly ask: Ask; readonly scope: Scope }): CallContext {
-  return { scope, ask, progress: createProgress(current), log: (level, data, logger) => sendLog(current().visit, level, data, logger) };
+  const log: CallContext["log"] = (level, data, logger) => sendLog(current().visit, level, data, logger);
+  return { scope, ask, progress: createProgress(current), log, logLevel: current().visit.logLevel, capabilities: current().visit.capabilities };
 }
 
 /** Checks the token a client wants progress under, and holds it for as long as the request runs. */

@@ -52,11 +52,21 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
   const greeting = await greet(peer, options);
   const isModern = greeting.era === "modern";
 
-  async function send(method: string, params: JsonObject, scope: Scope, meta: JsonObject): Promise<JsonObject> {
-    const _meta = { ...(isObject(params._meta) ? params._meta : {}), ...(isModern ? envelope() : {}), ...meta };
+  async function send(method: string, params: JsonObject, scope: Scope, meta: JsonObject, capabilities?: JsonObject): Promise<JsonObject> {
+    const _meta = { ...(isObject(params._meta) ? params._meta : {}), ...(isModern ? envelope(capabilities) : {}), ...meta };
     const result = await peer.request(method, { ...params, ...(Object.keys(_meta).length > 0 ? { _meta } : {}) }, { scope });
     if (!isObject(result)) throw new HallError("BAD_ANSWER", `${method} was answered with something that is not an object`);
     return result;
+  }
+
+  let level: LogLevel | undefined;
+
+  /** A legacy server has one level for all: the most talkative that any client wants. Each client's own is kept in the hall. */
+  function raiseLevel(wanted: LogLevel | undefined): void {
+    if (wanted === undefined || !greeting.capabilities.logging) return;
+    if (level !== undefined && logLevels.indexOf(level) <= logLevels.indexOf(wanted)) return;
+    level = wanted;
+    peer.request("logging/setLevel", { level }, { timeoutMs: 10_000 }).catch((error: unknown) => options.log.debug({ err: error }, "logging/setLevel refused"));
   }
 
   return {
@@ -65,13 +75,16 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
     async relay(method, params, context) {
       const progressToken = ++nextToken;
       running.set(progressToken, context);
+      const meta = { progressToken, ...(isModern && context.logLevel ? { "io.modelcontextprotocol/logLevel": context.logLevel } : {}) };
+      if (!isModern) raiseLevel(context.logLevel);
       try {
-        let result = await send(method, params, context.scope, { progressToken });
+        const capabilities = askable(context.capabilities);
+        let result = await send(method, params, context.scope, meta, capabilities);
         for (let round = 0; result.resultType === "input_required"; round++) {
           if (round === roundsMax) throw new HallError("BAD_ANSWER", `${method} asked for input ${roundsMax} times in a row`);
           const inputResponses = isObject(result.inputRequests) ? await context.ask(result.inputRequests as Questions) : {};
           const requestState = result.requestState === undefined ? {} : { requestState: result.requestState };
-          result = await send(method, { ...params, inputResponses, ...requestState }, context.scope, { progressToken });
+          result = await send(method, { ...params, inputResponses, ...requestState }, context.scope, meta, capabilities);
         }
         return withoutEnvelope(result);
       } finally {
@@ -86,6 +99,12 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
     },
     close: () => channel.close(),
   };
+}
+
+/** What the client behind a call can be asked: a modern upstream must not ask for more. */
+function askable(capabilities: JsonObject = {}): JsonObject {
+  const { elicitation, sampling, roots } = capabilities;
+  return { ...(isObject(elicitation) ? { elicitation } : {}), ...(isObject(sampling) ? { sampling } : {}), ...(isObject(roots) ? { roots: {} } : {}) };
 }
 
 /** What a modern result says only to us; the client's era puts its own on. */
