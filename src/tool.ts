@@ -60,6 +60,8 @@ export interface CallContext {
   log(level: LogLevel, data: unknown, logger?: string): void;
   /** The least level the client wants to hear of, for sources that must be told; undefined for nothing. */
   readonly logLevel?: LogLevel | undefined;
+  /** What the client put into `_meta` besides what the protocol puts there: passed on to upstreams as it is. */
+  readonly meta?: JsonObject | undefined;
   /** What the client can be asked, as it declared it, for sources that must be told before they ask. */
   readonly capabilities?: JsonObject | undefined;
   /**

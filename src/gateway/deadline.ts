@@ -26,6 +26,7 @@ function narrow(context: CallContext, scope: Scope): CallContext {
     log: context.log,
     logLevel: context.logLevel,
     capabilities: context.capabilities,
+    meta: context.meta,
     // A person who thinks does not use up the tool's time.
     ask: (questions) => scope.hold(() => context.ask(questions)),
   };

@@ -13,8 +13,16 @@ export interface Current {
 
 /** What a toolkit gets to work with: the client's side of a call, whatever its era. */
 export function createContext(current: () => Current, { ask, scope }: { readonly ask: Ask; readonly scope: Scope }): CallContext {
+  const { params, visit } = current();
   const log: CallContext["log"] = (level, data, logger) => sendLog(current().visit, level, data, logger);
-  return { scope, ask, progress: createProgress(current), log, logLevel: current().visit.logLevel, capabilities: current().visit.capabilities };
+  return { scope, ask, progress: createProgress(current), log, logLevel: visit.logLevel, capabilities: visit.capabilities, meta: foreignMeta(params._meta) };
+}
+
+/** Everything in `_meta` that is not about this one line between the client and us. */
+function foreignMeta(meta: unknown): JsonObject | undefined {
+  if (!isObject(meta)) return undefined;
+  const entries = Object.entries(meta).filter(([key]) => key !== "progressToken" && !key.startsWith("io.modelcontextprotocol/"));
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
 /** Checks the token a client wants progress under, and holds it for as long as the request runs. */

@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { errorTable, HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
-import type { Scope } from "../base/scope.ts";
+import { Scope } from "../base/scope.ts";
 import { type CallContext, type ListKind, type LogLevel, logLevels, type Questions } from "../tool.ts";
 import type { Channel } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";
@@ -19,6 +20,8 @@ export interface Line {
   relay(method: string, params: JsonObject, context: CallContext): Promise<JsonObject>;
   /** Sends a request of our own: lists, subscriptions. */
   request(method: string, params: JsonObject, scope: Scope): Promise<JsonObject>;
+  /** Asks a modern server to tell of changes: of its lists, and of these resources. Again for another set of resources. */
+  listen(uris: readonly string[]): void;
   readonly runningCount: number;
   /** Lines it wrote that were no messages. */
   readonly junkCount: number;
@@ -34,6 +37,9 @@ export interface LineOptions extends GreetOptions {
 }
 
 const roundsMax = 16;
+const listenFailuresMax = 5;
+const listenHealthyMs = 10_000;
+const listenAgainMs = 1_000;
 
 export async function openLine(channel: Channel, options: LineOptions): Promise<Line> {
   const running = new Map<number, CallContext>();
@@ -69,13 +75,50 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
     peer.request("logging/setLevel", { level }, { timeoutMs: 10_000 }).catch((error: unknown) => options.log.debug({ err: error }, "logging/setLevel refused"));
   }
 
+  let listening: Scope | undefined;
+
+  /** One standing request; opened again when it ends by itself, for as long as the line is there. */
+  async function keepListening(uris: readonly string[], scope: Scope): Promise<void> {
+    const notifications = {
+      toolsListChanged: true,
+      resourcesListChanged: true,
+      promptsListChanged: true,
+      ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}),
+    };
+    for (let failures = 0; !scope.cancelled && failures < listenFailuresMax; failures++) {
+      const started = performance.now();
+      try {
+        await send("subscriptions/listen", { notifications }, scope, {});
+      } catch (error) {
+        options.log.debug({ err: error }, "subscriptions/listen ended");
+      }
+      if (performance.now() - started > listenHealthyMs) failures = 0;
+      await sleep(listenAgainMs, undefined, { ref: false });
+    }
+  }
+
   return {
     greeting,
+    listen(uris) {
+      if (!isModern) return;
+      listening?.cancel(new HallError("CANCELLED", "listening for something else"));
+      listening = new Scope();
+      void keepListening(uris, listening);
+    },
     request: (method, params, scope) => send(method, params, scope, {}),
-    async relay(method, params, context) {
+    async relay(method, params, caller) {
       const progressToken = ++nextToken;
+      let unaskable: HallError | undefined;
+      const context: CallContext = {
+        ...caller,
+        ask: (questions) =>
+          caller.ask(questions).catch((error: unknown) => {
+            if (error instanceof HallError && error.code === "MISSING_CAPABILITY") unaskable = error;
+            throw error;
+          }),
+      };
       running.set(progressToken, context);
-      const meta = { progressToken, ...(isModern && context.logLevel ? { "io.modelcontextprotocol/logLevel": context.logLevel } : {}) };
+      const meta = { ...context.meta, progressToken, ...(isModern && context.logLevel ? { "io.modelcontextprotocol/logLevel": context.logLevel } : {}) };
       if (!isModern) raiseLevel(context.logLevel);
       try {
         const capabilities = askable(context.capabilities);
@@ -86,6 +129,8 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
           const requestState = result.requestState === undefined ? {} : { requestState: result.requestState };
           result = await send(method, { ...params, inputResponses, ...requestState }, context.scope, meta, capabilities);
         }
+        // The upstream could not go on without an answer: the client is told what it would need, not how the upstream put it.
+        if (unaskable && result.isError) throw unaskable;
         return withoutEnvelope(result);
       } finally {
         running.delete(progressToken);
@@ -97,7 +142,10 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
     get junkCount() {
       return peer.counts.invalid + peer.counts.strayAnswers;
     },
-    close: () => channel.close(),
+    close() {
+      listening?.cancel(new HallError("CANCELLED", "the line is closed"));
+      return channel.close();
+    },
   };
 }
 

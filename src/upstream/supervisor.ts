@@ -35,6 +35,8 @@ export interface SupervisorOptions {
   readonly idleMs: number;
   /** Open again by itself after a failure, without waiting for a call. */
   readonly isEager: boolean;
+  /** True while somebody waits for news, although nothing is called. */
+  isNeeded?(): boolean;
   changed(state: SupervisorState): void;
   readonly random?: () => number;
 }
@@ -135,7 +137,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   function rest(): void {
     clearTimeout(idle);
     if (users > 0 || options.idleMs === 0 || state.kind !== "ready" || options.isEager) return;
-    idle = setTimeout(() => void stop({ kind: "stopped" }), options.idleMs);
+    idle = setTimeout(() => (options.isNeeded?.() ? rest() : void stop({ kind: "stopped" })), options.idleMs);
     idle.unref();
   }
 

@@ -69,6 +69,7 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
     idleMs: config.idleTimeoutSeconds * 1000,
     isEager: config.start === "eager",
     evidence: () => carrier?.evidence() ?? [],
+    isNeeded: () => watchers.size > 0,
     changed: (state) => log.info({ state }, "upstream state"),
     open,
   });
@@ -105,6 +106,7 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
       throw reason === undefined || !isLost ? error : new HallError("UNAVAILABLE", reason);
     });
     greeting = line.greeting;
+    line.listen([...watchers.keys()]);
     if (!isKnown) adopt(await readOffer(line, { scope, warn }), ["tools", "resources", "prompts"]);
     return {
       ...line,
@@ -114,7 +116,11 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
       get junkCount() {
         return line.junkCount;
       },
-      close: end,
+      async close() {
+        isOver = true;
+        await line.close();
+        await end();
+      },
     };
   }
 
@@ -245,7 +251,8 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
       list: async () => offer.prompts as readonly Prompt[],
       get: (prompt, args, context) => relay("prompts/get", { name: prompt, arguments: args }, context),
     },
-    complete: (_reference, _argument, context, params) => relay("completion/complete", params, context),
+    complete: (ref, argument, context, params) =>
+      relay("completion/complete", { ref, argument, ...(params.context === undefined ? {} : { context: params.context }) }, context),
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -257,6 +264,10 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
   }
 
   async function tell(method: string, uri: string): Promise<void> {
+    if (greeting?.era === "modern") {
+      supervisor.line()?.listen([...watchers.keys()]);
+      return;
+    }
     const scope = new Scope(undefined, 10_000);
     try {
       await supervisor.use(scope, (line) => line.request(method, { uri }, scope));
