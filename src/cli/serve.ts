@@ -69,6 +69,6 @@ async function open(options: HttpOptions): Promise<HttpListener> {
 
 function parsePort(text: string): number {
   const port = Number(text);
-  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port;
   throw new HallError("INVALID_PARAMS", `--port must be a number from 0 to 65535, not "${text}"`);
 }

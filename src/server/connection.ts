@@ -200,10 +200,7 @@ export class Connection {
 
   #initialize(params: JsonObject): JsonObject {
     if (this.#state.kind !== "new") throw new HallError("INVALID_REQUEST", "already initialized");
-    const { protocolVersion, capabilities, clientInfo } = params;
-    if (typeof protocolVersion !== "string" || !isObject(capabilities) || !isObject(clientInfo)) {
-      throw new HallError("INVALID_REQUEST", "initialize needs protocolVersion, capabilities and clientInfo");
-    }
+    const { protocolVersion, capabilities, clientInfo } = readGreeting(params);
     const version = isLegacyVersion(protocolVersion) ? protocolVersion : newestLegacy;
     this.#state = { kind: "greeted", version, capabilities, client: nameOf(clientInfo) };
     this.#leave = this.#parts.onChange((kind) => this.#listChanged(kind));
@@ -263,6 +260,16 @@ const modernMethods: Readonly<Record<string, Handler>> = {
   "server/discover": (_params, _visit, parts) => discover(parts),
   "subscriptions/listen": listen,
 };
+
+/** What `initialize` must say. Throws INVALID_REQUEST. */
+export function readGreeting({ protocolVersion, capabilities, clientInfo }: JsonObject): {
+  readonly protocolVersion: string;
+  readonly capabilities: JsonObject;
+  readonly clientInfo: JsonObject;
+} {
+  if (typeof protocolVersion === "string" && isObject(capabilities) && isObject(clientInfo)) return { protocolVersion, capabilities, clientInfo };
+  throw new HallError("INVALID_REQUEST", "initialize needs protocolVersion, capabilities and clientInfo");
+}
 
 /** Methods that are notifications even with `"id": null`: some clients write it on them. */
 export function isNotification(method: string): boolean {

@@ -10,6 +10,8 @@ export interface Channel {
   start(receiver: Receiver): void;
   /** Queues a frame and returns. `about` is the request it belongs to, for transports with a stream per request. */
   send(frame: string, about?: Id, kind?: FrameKind): void;
+  /** A request that will never be answered, because the peer withdrew it: what is held for its answer can go. */
+  withdrawn?(about: Id): void;
   /** Bytes accepted by `send` and not yet taken by the peer. */
   readonly queuedBytes: number;
   /** Stops and restarts reading. */

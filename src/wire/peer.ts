@@ -200,7 +200,10 @@ export class Peer {
     }
     const expected = messages.filter((message) => message.kind === "request" || message.kind === "invalid").length;
     const about = messages.find((message) => message.kind === "request")?.id;
-    const batch = new Batch(expected, (frame) => this.#send(frame, about, "result"));
+    const batch = new Batch(expected, (frame) => {
+      if (frame !== undefined) this.#send(frame, about, "result");
+      else if (about !== undefined) this.#channel.withdrawn?.(about);
+    });
     for (const message of messages) this.#take(message, batch);
   }
 
@@ -333,7 +336,8 @@ export class Peer {
 
   /** Called by an exchange when its request is answered or withdrawn (`undefined`). */
   deliver(exchange: Exchange, answer: AnswerFrame | undefined): void {
-    if (!answer) exchange.batch?.add(undefined);
+    if (!answer && !exchange.batch) this.#channel.withdrawn?.(exchange.request.id);
+    else if (!answer) exchange.batch?.add(undefined);
     else if (exchange.batch?.hasRoom(answer.frame, this.#limits.messageBytesMax) ?? true) this.#reply(exchange.batch, answer, exchange.request.id);
     else {
       const reason = new HallError("TOO_LARGE", `the answers of one batch are over ${this.#limits.messageBytesMax} bytes`);
@@ -489,14 +493,14 @@ export class Exchange {
   }
 }
 
-/** Collects the answers of a batch and sends them as one array; nothing at all when there are none. */
+/** Collects the answers of a batch and sends them as one array; undefined when there are none. */
 class Batch {
   #missing: number;
   readonly #frames: string[] = [];
   #bytes = 0;
-  readonly #send: (frame: string) => void;
+  readonly #send: (frame: string | undefined) => void;
 
-  constructor(expected: number, send: (frame: string) => void) {
+  constructor(expected: number, send: (frame: string | undefined) => void) {
     this.#missing = expected;
     this.#send = send;
   }
@@ -511,7 +515,7 @@ class Batch {
       this.#frames.push(frame);
       this.#bytes += Buffer.byteLength(frame) + 1;
     }
-    if (--this.#missing === 0 && this.#frames.length > 0) this.#send(`[${this.#frames.join(",")}]`);
+    if (--this.#missing === 0) this.#send(this.#frames.length > 0 ? `[${this.#frames.join(",")}]` : undefined);
   }
 }
 

@@ -48,8 +48,10 @@ export function createWebSocketChannel(socket: WebSocket, { pingMs = 15_000 }: {
     },
     send(frame) {
       if (socket.readyState !== socket.OPEN) return;
-      // The callback runs when the frame has left; only then can the queue have become shorter.
-      socket.send(frame, () => receiver?.drained());
+      // The callback runs when the frame has left; others may still wait.
+      socket.send(frame, () => {
+        if (socket.bufferedAmount === 0) receiver?.drained();
+      });
     },
     get queuedBytes() {
       return socket.bufferedAmount;
@@ -61,10 +63,14 @@ export function createWebSocketChannel(socket: WebSocket, { pingMs = 15_000 }: {
       const gone = new Promise<void>((resolve) => socket.once("close", resolve));
       if (now) socket.terminate();
       else socket.close(goingAway);
+      const cut = setTimeout(() => socket.terminate(), goodbyeMsMax);
       await gone;
+      clearTimeout(cut);
     },
   };
 }
 
+/** How long a peer may take to say goodbye too. */
+const goodbyeMsMax = 2_000;
 const goingAway = 1001;
 const unsupportedData = 1003;

@@ -36,8 +36,9 @@ export function createGuard({ host, token }: GuardOptions): Guard {
     const origins = headerValues(request, "origin");
     if (hosts.length !== 1) return { status: 400, code: "INVALID_REQUEST", message: "one Host header is needed", closes: true };
     if (!isOurName(hostName(hosts[0] ?? ""))) return forbidden("this Host is not served here");
-    const target = absoluteTarget(request.url);
-    if (target !== undefined && !isOurName(target)) return forbidden("this Host is not served here");
+    const target = targetOf(request);
+    if (!target) return { status: 400, code: "INVALID_REQUEST", message: "the address cannot be read", closes: true };
+    if (target.host !== anyHost && !isOurName(target.hostname)) return forbidden("this Host is not served here");
     if (origins.length > 1) return forbidden("more than one Origin");
     const [origin] = origins;
     if (origin !== undefined && !isAllowedOrigin(origin)) return forbidden("this Origin may not use the hall");
@@ -94,11 +95,16 @@ export function headerValues({ rawHeaders }: IncomingMessage, name: string): str
   return values;
 }
 
+/** The name in a Host header; "" when it is not written as one. */
 function hostName(host: string): string {
-  return host.startsWith("[") ? host.slice(0, host.indexOf("]") + 1) : (host.split(":")[0] ?? "").toLowerCase();
+  return /^(\[[\da-f:.]+\]|[^:@[\]]+)(:\d*)?$/i.exec(host)?.[1]?.toLowerCase() ?? "";
 }
 
-function absoluteTarget(url: string | undefined): string | undefined {
-  if (url === undefined || url.startsWith("/") || url === "*") return undefined;
-  return URL.canParse(url) ? new URL(url).hostname : "";
+/** Stands for the Host of a request that names only a path. */
+const anyHost = "path-only.invalid";
+
+/** Where a request wants to go: a path, or a whole address as to a proxy. A path that begins with two slashes is still a path. */
+export function targetOf({ url = "/" }: IncomingMessage): URL | undefined {
+  const whole = url.startsWith("/") ? `http://${anyHost}${url}` : url === "*" ? `http://${anyHost}/*` : url;
+  return URL.canParse(whole) ? new URL(whole) : undefined;
 }

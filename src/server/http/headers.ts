@@ -21,8 +21,8 @@ export function checkStandardHeaders(request: IncomingMessage, { method, params 
   // A body without a version is refused for that, not for its header.
   if (version !== undefined) requireEqual(request, "mcp-protocol-version", version);
   requireEqual(request, "mcp-method", method);
-  const named = namedBy[method];
-  if (named) requireEqual(request, "mcp-name", params?.[named]);
+  const named = Object.hasOwn(namedBy, method) ? namedBy[method] : undefined;
+  if (named) requireEqual(request, "mcp-name", params?.[named], decode);
   if (method === "tools/call") checkParameters(request, params, registry);
 }
 
@@ -31,20 +31,26 @@ const namedBy: Readonly<Record<string, string>> = { "tools/call": "name", "promp
 /** Arguments a tool wants mirrored (`x-mcp-header` in its schema) against their `Mcp-Param-…` headers. */
 function checkParameters(request: IncomingMessage, params: JsonObject | undefined, registry: Registry): void {
   const target = typeof params?.name === "string" ? registry.findTool(params.name) : undefined;
-  const properties = target?.tool.inputSchema.properties;
+  if (target) checkProperties(request, target.tool.inputSchema, params?.arguments);
+}
+
+/** An annotation counts on any property that is reached by names alone. */
+function checkProperties(request: IncomingMessage, { properties }: JsonObject, value: unknown): void {
   if (!isObject(properties)) return;
-  const args = isObject(params?.arguments) ? params.arguments : {};
   for (const [field, schema] of Object.entries(properties)) {
-    const suffix = isObject(schema) ? schema["x-mcp-header"] : undefined;
-    if (typeof suffix === "string") requireEqual(request, `mcp-param-${suffix.toLowerCase()}`, Object.hasOwn(args, field) ? args[field] : undefined);
+    if (!isObject(schema)) continue;
+    const part = isObject(value) && Object.hasOwn(value, field) ? value[field] : undefined;
+    const suffix = schema["x-mcp-header"];
+    if (typeof suffix === "string") requireEqual(request, `mcp-param-${suffix.toLowerCase()}`, part, typeof part === "number" ? decodeNumber : decode);
+    checkProperties(request, schema, part);
   }
 }
 
 /** A value that is absent from the body must be absent from the header, and the reverse. */
-function requireEqual(request: IncomingMessage, header: string, value: unknown): void {
+function requireEqual(request: IncomingMessage, header: string, value: unknown, read: (given: string) => string | null = (given) => given): void {
   const given = oneHeader(request, header);
   const expected = value === undefined || value === null ? undefined : String(value);
-  if ((given === undefined ? undefined : decode(given)) === expected) return;
+  if ((given === undefined ? undefined : read(given)) === expected) return;
   const problem = given === undefined ? "is missing" : "differs from the body";
   throw new HallError("HEADER_MISMATCH", `the header ${header} ${problem}`, { details: { header } });
 }
@@ -56,6 +62,12 @@ function oneHeader(request: IncomingMessage, name: string): string | undefined {
 }
 
 const encoded = /^=\?base64\?(.*)\?=$/;
+
+/** Whole numbers are compared as numbers: `42.0` is 42. */
+function decodeNumber(value: string): string | null {
+  const text = decode(value);
+  return text !== null && /^-?\d+(\.0+)?$/.test(text) ? String(Number(text)) : text;
+}
 
 /** Values that are not safe in a header travel as base64, written exactly one way; anything else is itself. */
 function decode(value: string): string | null {

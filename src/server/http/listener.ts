@@ -3,14 +3,14 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { HallError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { type Message, parseFrame, type Request } from "../../wire/message.ts";
+import { type Id, type Message, parseFrame, type Request } from "../../wire/message.ts";
 import type { EventStreamOptions } from "../../wire/sse.ts";
-import { isNotification } from "../connection.ts";
+import { isNotification, readGreeting } from "../connection.ts";
 import type { Server } from "../server.ts";
 import { isLegacyVersion, isModernVersion, legacyVersions } from "../versions.ts";
 import { hasEnvelope, readEnvelope } from "../visit.ts";
 import { readBody } from "./body.ts";
-import { createGuard } from "./guard.ts";
+import { createGuard, targetOf } from "./guard.ts";
 import { checkStandardHeaders } from "./headers.ts";
 import { accepts, createPostChannel, sendJson } from "./post.ts";
 import { type Refusal, sendRefusal } from "./refusal.ts";
@@ -70,12 +70,7 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const caller = admit(request);
-    if ("refusal" in caller) {
-      sendRefusal(response, caller.refusal);
-      return;
-    }
-    const url = new URL(request.url ?? "/", "http://hall");
-    const refusal = await route(request, response, url, caller.principal);
+    const refusal = "refusal" in caller ? caller.refusal : await route(request, response, caller.principal);
     if (refusal) sendRefusal(response, refusal, isModernVersion(request.headers["mcp-protocol-version"]) ? "omit" : "null");
   }
 
@@ -86,9 +81,10 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     return guard.identify(request, false);
   }
 
-  function route(request: IncomingMessage, response: ServerResponse, url: URL, principal: string): Refusal | undefined | Promise<Refusal | undefined> {
+  function route(request: IncomingMessage, response: ServerResponse, principal: string): Refusal | undefined | Promise<Refusal | undefined> {
     const { method } = request;
-    switch (url.pathname) {
+    const url = targetOf(request);
+    switch (url?.pathname) {
       case "/":
         return method === "POST" ? postMcp(request, response, principal) : notAllowed("POST");
       case "/mcp":
@@ -100,7 +96,7 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
       case "/sse":
         return method === "GET" ? ssePair.open(request, response, principal) : notAllowed("GET");
       case "/messages":
-        return method === "POST" ? postMessages(request, response, url, principal) : notAllowed("POST");
+        return method === "POST" ? postMessages(request, response, url?.searchParams.get("sessionId"), principal) : notAllowed("POST");
       case "/health":
         if (method !== "GET" && method !== "HEAD") return notAllowed("GET, HEAD");
         sendJson(response, 200, JSON.stringify({ status: "ok", version: options.version, ...server.counts() }));
@@ -116,10 +112,15 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     return refusal;
   }
 
-  async function postMessages(request: IncomingMessage, response: ServerResponse, url: URL, principal: string): Promise<Refusal | undefined> {
+  async function postMessages(
+    request: IncomingMessage,
+    response: ServerResponse,
+    sessionId: string | null | undefined,
+    principal: string,
+  ): Promise<Refusal | undefined> {
     const body = await readBody(request, server.limits.messageBytesMax);
     if (!Buffer.isBuffer(body)) return body;
-    const refusal = ssePair.post(url, parseFrame(body, server.limits, isNotification), principal);
+    const refusal = ssePair.post(sessionId ?? "", parseFrame(body, server.limits, isNotification), principal);
     if (!refusal) response.writeHead(202).end();
     return refusal;
   }
@@ -139,7 +140,7 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
       return { status: 400, code: "INVALID_REQUEST", message: `MCP-Protocol-Version must be one of ${legacyVersions.join(", ")}` };
     const sessionId = one(request.headers["mcp-session-id"]);
     if (sessionId !== undefined) return sessions.post(sessionId, parsed, response, principal);
-    if (message?.kind === "request" && message.method === "initialize") return sessions.open(message, response, principal);
+    if (message?.kind === "request" && message.method === "initialize") return openSession(message, response, principal);
     return {
       status: 400,
       code: "INVALID_REQUEST",
@@ -148,11 +149,24 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     };
   }
 
+  function openSession(message: Request, response: ServerResponse, principal: string): Refusal | undefined {
+    try {
+      readGreeting(message.params ?? {});
+    } catch (error) {
+      // Nobody has to make room for a handshake that fails.
+      return refusalOf(error, message.id);
+    }
+    return sessions.open(message, response, principal);
+  }
+
   function serveModern(request: IncomingMessage, response: ServerResponse, message: Message, principal: string): Refusal | undefined {
     if (message.kind === "answer" || message.kind === "invalid")
       return { status: 400, code: "INVALID_REQUEST", message: "a client sends requests and notifications only" };
     if (!accepts(request, "application/json") && !accepts(request, "text/event-stream")) {
       return { status: 406, code: "INVALID_REQUEST", message: "Accept must include application/json or text/event-stream" };
+    }
+    if (message.kind === "request" && message.method === "subscriptions/listen" && !accepts(request, "text/event-stream")) {
+      return { status: 406, code: "INVALID_REQUEST", message: "what is listened for comes as text/event-stream" };
     }
     if (message.kind === "notification") {
       response.writeHead(202).end();
@@ -171,8 +185,7 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
       if (!readEnvelope(message.params)) throw new HallError("INVALID_PARAMS", "params._meta is missing: the header says a modern version");
       return undefined;
     } catch (error) {
-      if (!(error instanceof HallError)) throw error;
-      return { status: 400, code: error.code, message: error.message, id: message.id, ...(error.details ? { details: error.details } : {}) };
+      return refusalOf(error, message.id);
     }
   }
 
@@ -180,6 +193,7 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   const http = createHttpServer(
     { maxHeaderSize: headerBytesMax, headersTimeout: headersMsMax, requestTimeout: bodyMsMax, connectionsCheckingInterval: 1_000, keepAliveTimeout: 60_000 },
     (request, response) => {
+      cutWhenUnread(response, events.stalledMsMax);
       serve(request, response).catch((error: unknown) => {
         // Mostly a client that went away while it was sending; nobody is left to be told.
         options.log.debug({ err: error }, "request failed");
@@ -189,12 +203,32 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     },
   );
   http.maxConnections = socketsMax;
-  http.on("connection", (socket: Socket) => countAddress(socket, perAddress, options.socketsPerAddressMax ?? 2_000));
+  const counted = new WeakSet<Socket>();
+  http.on("connection", (socket: Socket) => {
+    // A socket that is read again is still one.
+    if (!counted.has(socket)) countAddress(socket, perAddress, options.socketsPerAddressMax ?? 2_000);
+    counted.add(socket);
+  });
   http.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (request.headers.upgrade?.toLowerCase() !== "websocket") {
+      serveAsItIs(request, socket, head);
+      return;
+    }
     socket.on("error", () => socket.destroy());
     upgrader ??= import("./upgrade.ts").then(({ createUpgrader }) => createUpgrader({ server, guard, countMax: sessionsMax }));
     void upgrader.then((ready) => ready.upgrade(request, socket, head));
   });
+
+  /** A wish for a protocol we do not speak, such as h2c from Java's client: the request is read again without it. */
+  function serveAsItIs({ method, url, rawHeaders }: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const lines = [`${method} ${url} HTTP/1.1`];
+    for (let i = 0; i < rawHeaders.length; i += 2) {
+      if (!/^(connection|upgrade|http2-settings)$/i.test(rawHeaders[i] ?? "")) lines.push(`${rawHeaders[i]}: ${rawHeaders[i + 1]}`);
+    }
+    socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]));
+    http.emit("connection", socket);
+  }
+
   await new Promise<void>((resolve, reject) => {
     http.once("error", reject);
     http.listen(port, host, resolve);
@@ -219,12 +253,27 @@ function isModern(request: IncomingMessage, message: Message): boolean {
   return (message.kind === "request" || message.kind === "notification") && hasEnvelope(message.params);
 }
 
+function refusalOf(error: unknown, id: Id): Refusal {
+  if (!(error instanceof HallError)) throw error;
+  return { status: 400, code: error.code, message: error.message, id, ...(error.details ? { details: error.details } : {}) };
+}
+
 function one(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
 function notAllowed(allow: string): Refusal {
   return { status: 405, code: "INVALID_REQUEST", message: `use ${allow}`, headers: { allow } };
+}
+
+/** An answer that nobody reads must not stay in memory. The time counts from the last progress, until all is out. */
+function cutWhenUnread(response: ServerResponse, stalledMsMax: number): void {
+  const { socket } = response.req;
+  response.on("prefinish", () => socket.setTimeout(stalledMsMax));
+  response.on("finish", () => {
+    // Node has set the one between requests, unless the next request is already there.
+    if (socket.timeout === stalledMsMax) socket.setTimeout(0);
+  });
 }
 
 function countAddress(socket: Socket, counts: Map<string, number>, countMax: number): void {

@@ -28,5 +28,21 @@ export function sendRefusal(response: ServerResponse, refusal: Refusal, unreadab
     ...(closes ? { connection: "close" } : {}),
     ...headers,
   });
-  response.end(body);
+  if (closes && !response.req.complete) endLater(response, body);
+  else response.end(body);
+}
+
+const lingerMsMax = 1_000;
+
+/** A socket that is closed with unread bytes is reset, and the answer may be lost with it: first the rest is read and thrown away. */
+function endLater(response: ServerResponse, body: string): void {
+  const { req: request } = response;
+  const end = (): void => {
+    clearTimeout(timer);
+    response.end();
+  };
+  const timer = setTimeout(end, lingerMsMax);
+  response.write(body);
+  request.unpipe();
+  request.on("end", end).on("close", end).resume();
 }

@@ -27,7 +27,10 @@ interface Logged {
   readonly frame: string;
 }
 
-const eventsMax = 256;
+/** What is kept for a client that comes back: so much at most, but always the last event. */
+const logBytesMax = 32 * 1024;
+/** An event costs this much beside its text. */
+const eventBytes = 128;
 const retryMs = 1_000;
 
 export class SessionStream {
@@ -38,6 +41,7 @@ export class SessionStream {
   #sink: EventStream | undefined;
   #timer: NodeJS.Timeout | undefined;
   #log: Logged[] = [];
+  #logBytes = 0;
   #sequence = 0;
   /** The last event that reached a socket. */
   #written = 0;
@@ -50,6 +54,11 @@ export class SessionStream {
 
   get isOpen(): boolean {
     return this.#sink !== undefined || this.#response !== undefined;
+  }
+
+  /** What it keeps for a client that comes back. */
+  get keptBytes(): number {
+    return this.#logBytes;
   }
 
   get isDone(): boolean {
@@ -85,6 +94,17 @@ export class SessionStream {
     if (isAnswer && this.isDone) this.#end();
   }
 
+  answersOn(response: ServerResponse): boolean {
+    return this.#response === response;
+  }
+
+  /** No answer will come. */
+  abandon(): void {
+    this.#pending.clear();
+    if (!this.#sink && this.#response && !this.#response.headersSent) this.#open(this.#response, this.#written);
+    this.#end();
+  }
+
   close(): void {
     this.#release();
     this.#sink?.end();
@@ -94,7 +114,8 @@ export class SessionStream {
   #record(frame: string, isHint: boolean): void {
     const logged = { sequence: ++this.#sequence, frame };
     this.#log.push(logged);
-    if (this.#log.length > eventsMax) this.#log.shift();
+    this.#logBytes += frame.length + eventBytes;
+    while (this.#logBytes > logBytesMax && this.#log.length > 1) this.#logBytes -= (this.#log.shift()?.frame.length ?? 0) + eventBytes;
     this.#write(logged, isHint);
   }
 

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Channel, Receiver } from "../../wire/channel.ts";
+import type { Channel, FrameKind, Receiver } from "../../wire/channel.ts";
 import type { Id, Message } from "../../wire/message.ts";
 import type { EventStreamOptions } from "../../wire/sse.ts";
 import type { Connection } from "../connection.ts";
 import type { Server } from "../server.ts";
-import { accepts } from "./post.ts";
+import { accepts, sendJson } from "./post.ts";
 import type { Refusal } from "./refusal.ts";
 import { SessionStream } from "./session-stream.ts";
 
@@ -92,8 +92,6 @@ export function createSessions(options: SessionsOptions): Sessions {
       response.setHeader("mcp-session-id", id);
       streams.post(message, response);
       connection.receive(message);
-      // A handshake that failed leaves nothing behind.
-      if (!connection.version) forget(session);
       return undefined;
     },
     post(id, parsed, response, principal) {
@@ -101,8 +99,8 @@ export function createSessions(options: SessionsOptions): Sessions {
       if ("status" in session) return session;
       const isRequest = session.streams.post(parsed, response);
       if (typeof isRequest === "object") return isRequest;
-      session.connection.receive(parsed);
-      if (!isRequest) response.writeHead(202).end();
+      session.streams.receive(response, () => session.connection.receive(parsed));
+      if (!isRequest && !response.headersSent) response.writeHead(202).end();
       return undefined;
     },
     get(request, response, principal) {
@@ -133,6 +131,7 @@ function header({ headers }: IncomingMessage, name: string): string | undefined 
 }
 
 const endedStreamsMax = 16;
+const endedBytesMax = 1024 * 1024;
 
 /** The channel of one connection: what belongs to a request goes to the stream of its POST, the rest to the GET's. */
 class SessionStreams implements Channel {
@@ -141,6 +140,7 @@ class SessionStreams implements Channel {
   readonly #byRequest = new Map<Id, SessionStream>();
   readonly #byNumber = new Map<number, SessionStream>();
   #nextNumber = 0;
+  #incoming: ServerResponse | undefined;
   #receiver: Receiver | undefined;
 
   constructor(options: SessionsOptions) {
@@ -159,22 +159,55 @@ class SessionStreams implements Channel {
     this.#receiver = receiver;
   }
 
-  send(frame: string, about: Id | undefined, kind: "notification" | "request" | "result" | number = "notification"): void {
+  /** What is answered at once and names no request, such as a batch that is none, belongs to the POST it came with. */
+  receive(response: ServerResponse, take: () => void): void {
+    this.#incoming = response;
+    take();
+    this.#incoming = undefined;
+  }
+
+  send(frame: string, about: Id | undefined, kind: FrameKind = "notification"): void {
+    if (about === undefined && this.#incoming && (kind === "result" || typeof kind === "number")) {
+      this.#refuse(this.#incoming, frame);
+      return;
+    }
     const stream = (about === undefined ? undefined : this.#byRequest.get(about)) ?? this.#general;
     stream.send(frame, kind, about);
-    if (about !== undefined && (kind === "result" || typeof kind === "number")) this.#byRequest.delete(about);
+    if (about !== undefined && (kind === "result" || typeof kind === "number")) this.#release(stream);
+  }
+
+  #refuse(response: ServerResponse, frame: string): void {
+    const stream = [...this.#byRequest.values()].find((running) => running.answersOn(response));
+    sendJson(response, 400, frame);
+    stream?.abandon();
+    if (stream) this.#release(stream);
+  }
+
+  /** A withdrawn request is never answered: its POST is let go of. */
+  withdrawn(about: Id): void {
+    const stream = this.#byRequest.get(about);
+    if (!stream) return;
+    stream.abandon();
+    this.#release(stream);
+  }
+
+  #release(stream: SessionStream): void {
+    for (const [id, owner] of this.#byRequest) if (owner === stream) this.#byRequest.delete(id);
   }
 
   /** Opens the stream that a POST's answers go to; false when it holds no request. */
   post(parsed: Message | readonly Message[], response: ServerResponse): boolean | Refusal {
     const messages = Array.isArray(parsed) ? (parsed as readonly Message[]) : [parsed as Message];
-    const first = messages.find((message) => message.kind === "request");
-    if (!first) return false;
+    const ids = messages.flatMap((message) => (message.kind === "request" ? [message.id] : []));
+    const [first] = ids;
+    if (first === undefined) return false;
     // Refused here, because the answer of the first needs its stream.
-    if (this.#byRequest.has(first.id))
-      return { status: 400, code: "INVALID_REQUEST", message: `a request with id ${JSON.stringify(first.id)} is still running`, id: first.id };
-    const stream = this.#create([first.id]);
-    this.#byRequest.set(first.id, stream);
+    const running = ids.find((id) => this.#byRequest.has(id));
+    if (running !== undefined)
+      return { status: 400, code: "INVALID_REQUEST", message: `a request with id ${JSON.stringify(running)} is still running`, id: running };
+    // A batch is answered once, in the name of its first request; what is said on the way belongs to each.
+    const stream = this.#create([first]);
+    for (const id of ids) this.#byRequest.set(id, stream);
     stream.answerOn(response);
     return true;
   }
@@ -213,6 +246,13 @@ class SessionStreams implements Channel {
   /** Keeps the last few finished streams for clients that lost the end. */
   #prune(): void {
     const done = [...this.#byNumber].filter(([, stream]) => stream.isDone);
-    for (const [number] of done.slice(0, Math.max(0, done.length - endedStreamsMax))) this.#byNumber.delete(number);
+    let bytes = done.reduce((sum, [, stream]) => sum + stream.keptBytes, 0);
+    let left = done.length;
+    for (const [number, stream] of done) {
+      if (left === 1 || (left <= endedStreamsMax && bytes <= endedBytesMax)) return;
+      this.#byNumber.delete(number);
+      bytes -= stream.keptBytes;
+      left--;
+    }
   }
 }

@@ -11,7 +11,7 @@ import type { Refusal } from "./refusal.ts";
 /** The transport of 2024-11-05: one event stream out, a POST for each message in. Everything ends with the stream. */
 export interface SsePair {
   open(request: IncomingMessage, response: ServerResponse, principal: string): Refusal | undefined;
-  post(url: URL, parsed: Message | readonly Message[], principal: string): Refusal | undefined;
+  post(sessionId: string, parsed: Message | readonly Message[], principal: string): Refusal | undefined;
 }
 
 export interface SsePairOptions extends EventStreamOptions {
@@ -33,8 +33,8 @@ export function createSsePair({ server, countMax, ...options }: SsePairOptions):
       response.on("close", () => connections.delete(id));
       return undefined;
     },
-    post(url, parsed, principal) {
-      const found = connections.get(url.searchParams.get("sessionId") ?? "");
+    post(sessionId, parsed, principal) {
+      const found = connections.get(sessionId);
       if (!found || found.principal !== principal) return { status: 404, code: "INVALID_REQUEST", message: "no such connection: open /sse first" };
       found.connection.receive(parsed);
       return undefined;

@@ -3,8 +3,7 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { createWebSocketChannel } from "../../wire/websocket.ts";
 import type { Server } from "../server.ts";
-import type { Guard } from "./guard.ts";
-import { bearerProtocol } from "./guard.ts";
+import { bearerProtocol, type Guard, targetOf } from "./guard.ts";
 import type { Refusal } from "./refusal.ts";
 
 /** WebSocket at `/ws`: the same messages as stdio. A page that opens one (it sends an Origin) needs the token. */
@@ -45,8 +44,8 @@ export function createUpgrader({ server, guard, countMax }: { readonly server: S
   function check(request: IncomingMessage): ReturnType<Guard["identify"]> {
     const refusal = guard.checkSite(request);
     if (refusal) return { refusal };
-    if (new URL(request.url ?? "/", "http://hall").pathname !== "/ws")
-      return { refusal: { status: 404, code: "NOT_FOUND", message: "WebSocket is served at /ws" } };
+    if (server.isClosing) return { refusal: { status: 503, code: "UNAVAILABLE", message: "the hall is shutting down" } };
+    if (targetOf(request)?.pathname !== "/ws") return { refusal: { status: 404, code: "NOT_FOUND", message: "WebSocket is served at /ws" } };
     if (sockets.clients.size >= countMax) return { refusal: { status: 503, code: "OVERLOADED", message: `${countMax} connections are in use` } };
     return guard.identify(request, request.headers.origin !== undefined);
   }
@@ -59,7 +58,7 @@ function refuse(socket: Duplex, { status, message, headers }: Refusal): void {
     "Content-Length: 0",
     ...Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`),
   ];
-  socket.end(`${lines.join("\r\n")}\r\n\r\n`);
+  socket.end(`${lines.join("\r\n")}\r\n\r\n`, () => socket.destroy());
 }
 
 function limitPings(socket: WebSocket): void {
