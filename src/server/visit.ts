@@ -1,7 +1,7 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { type LogLevel, logLevels } from "../tool.ts";
-import type { Exchange } from "../wire/peer.ts";
+import type { Exchange } from "../wire/exchange.ts";
 import { type Era, isModernVersion, metaKeys, modernVersions, type Version } from "./versions.ts";
 
 /** One request of a client as its handler sees it: what the client speaks and can do, and the way back to it. */

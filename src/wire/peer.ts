@@ -1,9 +1,11 @@
 import { errorTable, HallError } from "../base/errors.ts";
 import { Scope } from "../base/scope.ts";
+import { Asked } from "./asked.ts";
+import { Batch } from "./batch.ts";
 import type { Channel, FrameKind } from "./channel.ts";
+import { type AnswerFrame, type AskOptions, Exchange } from "./exchange.ts";
 import type { Limits } from "./limits.ts";
 import {
-  type Answer,
   errorFrame,
   findIdAtEdge,
   type Id,
@@ -47,20 +49,6 @@ export interface PeerOptions {
 
 export type Reply = { readonly result: unknown } | { readonly error: RpcError };
 
-type WaitOutcome = Answer["outcome"] | { readonly tooLarge: number } | { readonly lost: HallError };
-
-interface AnswerFrame {
-  readonly frame: string;
-  readonly kind: FrameKind;
-}
-
-export interface AskOptions {
-  readonly scope?: Scope;
-  readonly timeoutMs?: number;
-  /** The peer's request that this one belongs to. */
-  readonly about?: Id;
-}
-
 export interface PeerCounts {
   invalid: number;
   /** Answers nobody waits for: unknown, late or repeated ids. */
@@ -75,7 +63,7 @@ export class Peer {
   readonly #options: PeerOptions;
   readonly #limits: Limits;
   readonly #inFlight = new Map<Id, Exchange>();
-  readonly #waiting = new Map<Id, (outcome: WaitOutcome) => void>();
+  readonly #asked = new Asked();
   readonly #idle: (() => void)[] = [];
   #nextId = 0;
   #sweep: NodeJS.Timeout | undefined;
@@ -96,8 +84,8 @@ export class Peer {
     channel.start({
       frame: (bytes) => this.#receiveFrame(bytes),
       oversize: () => this.#refuseOversize(),
-      skipped: (edges) => this.#skipped(edges),
-      failed: (id, reason) => this.#undelivered(id, reason),
+      skipped: (edges) => this.#asked.tooLarge(findIdAtEdge(edges), this.#limits.messageBytesMax),
+      failed: (id, reason) => this.#asked.fail(id, reason),
       drained: () => this.#drained(),
       ended: () => {
         this.#giveUpWaiting(new HallError("UNAVAILABLE", "the other side closed its end"));
@@ -127,19 +115,15 @@ export class Peer {
     if (this.#isClosed || this.#hasEnded) return Promise.reject(connectionClosed());
     const id = ++this.#nextId;
     const scope = new Scope(parent, timeoutMs);
-    const answered = new Promise<unknown>((resolve, reject) => {
-      this.#waiting.set(id, (outcome) => {
-        if ("result" in outcome) resolve(outcome.result);
-        else if ("error" in outcome) reject(new HallError("EXECUTION", outcome.error.message, { relayed: outcome.error }));
-        else if ("lost" in outcome) reject(outcome.lost);
-        else if ("tooLarge" in outcome) reject(new HallError("TOO_LARGE", `the answer to ${method} is over ${outcome.tooLarge} bytes`));
-        else reject(new HallError("BAD_ANSWER", `the answer to ${method} is malformed: ${outcome.bad}`));
-      });
+    const answered = this.#asked.wait(id, method);
+    try {
       this.#send(this.#requestFrame(id, method, params), about, "request");
-    });
+    } catch (error) {
+      this.#asked.fail(id, error as HallError);
+    }
     return scope.race(answered).finally(() => {
       scope.close();
-      if (!this.#waiting.delete(id) || !scope.cancelled) return;
+      if (!this.#asked.forget(id) || !scope.cancelled) return;
       const notice = this.#options.withdrawal?.(id, scope.cancelled.message);
       if (notice) this.#send(notificationFrame(notice.method, notice.params), about, "notification");
     });
@@ -224,11 +208,11 @@ export class Peer {
         this.#options.notified(message);
         return;
       case "answer":
-        this.#answered(message);
+        if (!this.#asked.answer(message)) this.counts.strayAnswers++;
         return;
       case "invalid":
         this.counts.invalid++;
-        if (!this.#rejectUnreadable(message) && !this.#options.ignoresJunk) this.#refuseInvalid(message, batch);
+        if (!this.#asked.unreadable(message) && !this.#options.ignoresJunk) this.#refuseInvalid(message, batch);
     }
   }
 
@@ -345,31 +329,6 @@ export class Peer {
     }
   }
 
-  /** An unreadable message that ends or begins with an id we wait for is a bad answer: better now than at the deadline. */
-  #rejectUnreadable({ answerId, reason }: Invalid): boolean {
-    const settle = answerId === undefined ? undefined : this.#waiting.get(answerId);
-    if (!settle || answerId === undefined) return false;
-    this.#waiting.delete(answerId);
-    settle({ bad: reason });
-    return true;
-  }
-
-  #undelivered(id: Id, reason: HallError): void {
-    const settle = this.#waiting.get(id);
-    this.#waiting.delete(id);
-    settle?.({ lost: reason });
-  }
-
-  #answered(answer: Answer): void {
-    const settle = answer.id === undefined ? undefined : this.#waiting.get(answer.id);
-    if (!settle || answer.id === undefined) {
-      this.counts.strayAnswers++;
-      return;
-    }
-    this.#waiting.delete(answer.id);
-    settle(answer.outcome);
-  }
-
   #send(frame: string, about: Id | undefined, kind: FrameKind): void {
     if (this.#isClosed) return;
     this.#channel.send(frame, about, kind);
@@ -423,8 +382,7 @@ export class Peer {
   /** No more input: nothing we asked can be answered any more. */
   #giveUpWaiting(reason: HallError): void {
     this.#hasEnded = true;
-    for (const settle of [...this.#waiting.values()]) settle({ lost: reason });
-    this.#waiting.clear();
+    this.#asked.giveUp(reason);
   }
 
   #requestFrame(id: Id, method: string, params: unknown): string {
@@ -442,85 +400,9 @@ export class Peer {
     this.counts.invalid++;
     if (!this.#options.ignoresJunk) this.#refuse(undefined, new HallError("INVALID_REQUEST", `a message may have ${this.#limits.messageBytesMax} bytes`));
   }
-
-  /** An answer too long to be read: whoever waits for it learns at once. */
-  #skipped(edges: string): void {
-    const id = findIdAtEdge(edges);
-    const settle = id === undefined ? undefined : this.#waiting.get(id);
-    if (id === undefined || !settle) return;
-    this.#waiting.delete(id);
-    settle({ tooLarge: this.#limits.messageBytesMax });
-  }
-}
-
-/** One request of the peer while it runs: how its handler learns of cancellation and talks back. */
-export class Exchange {
-  readonly request: Request;
-  readonly scope = new Scope();
-  readonly batch: Batch | undefined;
-  expiresAt: number;
-  readonly #peer: Peer;
-  #isOver = false;
-
-  constructor(peer: Peer, request: Request, batch: Batch | undefined, expiresAt: number) {
-    this.#peer = peer;
-    this.request = request;
-    this.batch = batch;
-    this.expiresAt = expiresAt;
-  }
-
-  /** A request that stays open until somebody ends it, such as a subscription. */
-  get isStanding(): boolean {
-    return this.expiresAt === Number.POSITIVE_INFINITY;
-  }
-
-  keepOpen(): void {
-    this.expiresAt = Number.POSITIVE_INFINITY;
-  }
-
-  /** Does nothing once the request is answered or withdrawn: what comes later belongs to nobody. */
-  notify(method: string, params: unknown): void {
-    if (!this.#isOver) this.#peer.notify(method, params, this.request.id);
-  }
-
-  ask(method: string, params: unknown, options: Omit<AskOptions, "about">): Promise<unknown> {
-    return this.#peer.request(method, params, { ...options, about: this.request.id });
-  }
-
-  reply(answer: AnswerFrame | undefined): void {
-    this.#isOver = true;
-    this.#peer.deliver(this, answer);
-  }
-}
-
-/** Collects the answers of a batch and sends them as one array; undefined when there are none. */
-class Batch {
-  #missing: number;
-  readonly #frames: string[] = [];
-  #bytes = 0;
-  readonly #send: (frame: string | undefined) => void;
-
-  constructor(expected: number, send: (frame: string | undefined) => void) {
-    this.#missing = expected;
-    this.#send = send;
-  }
-
-  /** Whether the list stays within a message, with room for a short refusal of each that is still missing. */
-  hasRoom(frame: string, bytesMax: number): boolean {
-    return this.#bytes + Buffer.byteLength(frame) + this.#missing * refusalBytes <= bytesMax;
-  }
-
-  add(frame: string | undefined): void {
-    if (frame !== undefined) {
-      this.#frames.push(frame);
-      this.#bytes += Buffer.byteLength(frame) + 1;
-    }
-    if (--this.#missing === 0) this.#send(this.#frames.length > 0 ? `[${this.#frames.join(",")}]` : undefined);
-  }
 }
 
 const sweepMs = 1_000;
-const refusalBytes = 512;
 const never = (): boolean => false;
 
 function connectionClosed(): HallError {
