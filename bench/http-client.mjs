@@ -99,7 +99,7 @@ async function openLine(port) {
     const length = lengthOf(bytes);
     if (length === undefined || bytes.length < length) return;
     held = undefined;
-    if (!waiting || bytes.length > length) return fail(new Error(`an answer that nobody asked for: ${bytes.latin1Slice(0, 500)}`));
+    if (!waiting || bytes.length > length) return fail(new Error(`an answer that nobody asked for: ${bytes.toString("latin1", 0, 500)}`));
     const { resolve } = waiting;
     waiting = undefined;
     resolve(bytes);
@@ -120,10 +120,12 @@ async function openLine(port) {
   };
 }
 
-/** Bytes of the whole answer, once its head is there. Chunked ones come only to notifications, and are empty. */
+/** Bytes of the whole answer, once its head is there. One without a length is empty: chunked, or without a body at all. */
 function lengthOf(bytes) {
   const end = bytes.indexOf("\r\n\r\n");
   if (end === -1) return undefined;
-  const length = /\r\ncontent-length: *(\d+)/i.exec(bytes.latin1Slice(0, end))?.[1];
-  return end + 4 + (length === undefined ? "0\r\n\r\n".length : Number(length));
+  const head = bytes.latin1Slice(0, end);
+  const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
+  if (length !== undefined) return end + 4 + Number(length);
+  return end + 4 + (/\r\ntransfer-encoding: *chunked/i.test(head) ? "0\r\n\r\n".length : 0);
 }

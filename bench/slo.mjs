@@ -1,5 +1,6 @@
 import { createHall, createMemoryPair } from "../dist/index.js";
 import { p99Row, row, short } from "./figures.mjs";
+import { openClient } from "./http.mjs";
 import { echoCall, start } from "./processes.mjs";
 import { createEchoToolkit, createEchoTools, echoArguments, echoTool } from "./servers/echo-tool.mjs";
 
@@ -9,7 +10,7 @@ export default { name: "slo", run };
 const manyTools = 1_000;
 
 async function run() {
-  return [...(await measureRegistry()), ...(await measureStdio()), await measureValidation(), ...notYet];
+  return [...(await measureRegistry()), ...(await measureStdio()), ...(await measureHttp()), await measureValidation()];
 }
 
 async function measureRegistry() {
@@ -67,6 +68,20 @@ async function measureStdio() {
   ];
 }
 
+async function measureHttp() {
+  const client = await openClient("hall");
+  const { http, calls } = client;
+  await http.flood(calls("modern", 5_000));
+  const times = await http.sequence(calls("modern", 5_000));
+  const count = 10_000;
+  const perSecond = (count / (await http.flood(calls("modern", count)))) * 1_000;
+  await client.stop();
+  return [
+    p99Row("HTTP dispatch", times, { below: 100 }, "modern POST of 1 KB"),
+    row("HTTP throughput", perSecond, "calls/s", { atLeast: 100 }, `${short(count)} calls on 20 connections`),
+  ];
+}
+
 /** A whole warm call through the gateway, validation included: an upper bound. Made from inside a tool, which has the context a call needs. */
 async function measureValidation() {
   let measure;
@@ -96,8 +111,6 @@ async function measureValidation() {
   await hall.close();
   return p99Row("validation", times, { below: 1 }, "the whole call in process, so an upper bound");
 }
-
-const notYet = ["HTTP dispatch", "HTTP throughput"].map((figure) => row(figure, undefined, "", {}, "not yet measured"));
 
 const warmUps = 100;
 

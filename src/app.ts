@@ -1,4 +1,4 @@
-import { createLog, type Log } from "./base/log.ts";
+import { createLog, type Log, type Secrets } from "./base/log.ts";
 import { version } from "./base/version.ts";
 import type { ServerConfig } from "./config/schema.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
@@ -38,13 +38,25 @@ export interface HallOptions {
   /** Deadline of tools that set none. Default 30,000. */
   readonly timeoutMs?: number;
   readonly log?: Log;
+  /** What the log leaves out; tokens of upstreams are added to it. */
+  readonly secrets?: Secrets;
+  /** Where logins to upstreams are kept. Default: the user's data folder. */
+  readonly tokenFolder?: string;
 }
 
 export async function createHall(options: HallOptions = {}): Promise<Hall> {
   const { toolkits = createBuiltinToolkits(), servers = {}, lock = emptyLock, log = createLog() } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const registry = createRegistry({ log });
-  const fleet = createFleet({ limits, log, lock, add: registry.add, remove: registry.remove });
+  const fleet = createFleet({
+    limits,
+    log,
+    lock,
+    secrets: options.secrets,
+    tokenFolder: options.tokenFolder,
+    add: registry.add,
+    remove: registry.remove,
+  });
   await Promise.all([...toolkits.map((toolkit) => registry.add(toolkit)), fleet.apply({ servers, added: Object.keys(servers), removed: [], changed: [] })]);
   const records = createCallRecords();
   const { timeoutMs = 30_000 } = options;

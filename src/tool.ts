@@ -119,6 +119,8 @@ export interface Toolkit {
   readonly resources?: ResourceSource;
   readonly prompts?: PromptSource;
   complete?(reference: JsonObject, argument: JsonObject, context: CallContext, params: JsonObject): Promise<JsonObject>;
+  /** While it is still being found out what it offers: resolves when that is over, well or not. */
+  looking?(): Promise<void> | undefined;
   /** Calls back when one of its lists has changed. Returns the way to stop listening. */
   onChange?(listener: (kind: ListKind) => void): () => void;
 }

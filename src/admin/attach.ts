@@ -3,11 +3,13 @@ import { isObject } from "../base/json.ts";
 import type { Channel } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";
 import { errorFrame, type Id, isId } from "../wire/message.ts";
+import { leaving, left } from "./contract.ts";
 
 /**
  * A client's line through this process to a hall that may end under it. Frames are passed on as they are; what is
- * remembered is just enough to go on with the next hall: the handshake, and which requests are unanswered. Those are
- * sent again, except calls of tools: they may have done their work, so the client is told instead.
+ * remembered is just enough to go on with the next hall: the handshake, what the client subscribed to, and which
+ * requests are unanswered. Those are sent again, except calls of tools: they may have done their work, so the client is
+ * told instead.
  */
 export interface AttachOptions {
   readonly limits: Limits;
@@ -27,6 +29,11 @@ interface Waiting {
 }
 
 const replayId = "guildhall/replay";
+
+function asReplay(frame: string): string {
+  return JSON.stringify({ ...(JSON.parse(frame) as object), id: replayId });
+}
+
 /** Our own frames name the id first. */
 const answerHead = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|-?\d+),"(?:result|error)":/;
 
@@ -34,10 +41,13 @@ class Relay {
   readonly #near: Channel;
   readonly #options: AttachOptions;
   readonly #waiting = new Map<Id, Waiting>();
+  /** What the client has set for as long as its connection lives, by what it is about. */
+  readonly #standing = new Map<string, string>();
   #far: Channel | undefined;
   #held: string[] = [];
   #initialize: string | undefined;
   #isInitialized = false;
+  #isLeaving = false;
   #hasEnded = false;
   #finish: () => void = () => {};
 
@@ -78,6 +88,7 @@ class Relay {
       closed: () => {
         if (this.#far !== far) return;
         this.#far = undefined;
+        this.#isLeaving = false;
         this.#leaveWhenDone();
         if (!this.#hasEnded || this.#waiting.size > 0) void this.#reach().catch(() => this.#giveUp());
       },
@@ -90,11 +101,13 @@ class Relay {
   #replay(far: Channel): void {
     const unanswered = [...this.#waiting];
     const isFirst = this.#initialize === undefined || unanswered.some(([, { method }]) => method === "initialize");
-    if (!isFirst && this.#initialize !== undefined) {
-      far.send(JSON.stringify({ ...(JSON.parse(this.#initialize) as object), id: replayId }));
-      if (this.#isInitialized) far.send('{"jsonrpc":"2.0","method":"notifications/initialized"}');
-    }
     const held = new Set(this.#held);
+    if (!isFirst && this.#initialize !== undefined) {
+      far.send(asReplay(this.#initialize));
+      if (this.#isInitialized) far.send('{"jsonrpc":"2.0","method":"notifications/initialized"}');
+      const unsent = new Set([...held, ...unanswered.map(([, { frame }]) => frame)]);
+      for (const frame of this.#standing.values()) if (!unsent.has(frame)) far.send(asReplay(frame));
+    }
     for (const [id, { method, frame }] of unanswered) {
       if (held.has(frame)) continue;
       if (method === "tools/call") this.#refuse(id);
@@ -118,7 +131,7 @@ class Relay {
   #fromClient(bytes: Buffer): void {
     const frame = bytes.toString("utf8");
     this.#remember(frame);
-    if (!this.#far) {
+    if (!this.#far || this.#isLeaving) {
       this.#held.push(frame);
       return;
     }
@@ -139,15 +152,26 @@ class Relay {
     if (method === "initialize") this.#initialize ??= frame;
     if (method === "notifications/initialized") this.#isInitialized = true;
     if (method === "notifications/cancelled" && isObject(params) && isId(params.requestId)) this.#waiting.delete(params.requestId);
+    if (method === "logging/setLevel") this.#standing.set("level", frame);
+    if (method === "resources/subscribe" && isObject(params)) this.#standing.set(`uri ${params.uri}`, frame);
+    if (method === "resources/unsubscribe" && isObject(params)) this.#standing.delete(`uri ${params.uri}`);
     if (isId(id) && !this.#waiting.has(id)) this.#waiting.set(id, { method, frame });
   }
 
   #fromHall(bytes: Buffer): void {
     const frame = bytes.toString("utf8");
+    if (frame === leaving) {
+      // What was sent before is still answered; what comes now is for the next hall.
+      this.#far?.send(left);
+      this.#isLeaving = true;
+      return;
+    }
     const id = answerHead.exec(frame.slice(0, 600))?.[1];
     if (id !== undefined) {
       const answered = JSON.parse(id) as Id;
       if (answered === replayId) return;
+      // It goes on with the next hall.
+      if (this.#isLeaving && this.#waiting.get(answered)?.method === "subscriptions/listen") return;
       this.#waiting.delete(answered);
     }
     this.#near.send(frame);

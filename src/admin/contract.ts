@@ -28,6 +28,10 @@ export interface UpstreamStatus {
   readonly lastError: string | undefined;
 }
 
+/** A hall that ends says so on every line of a client that is attached to it; the client's side says that nothing more will come. */
+export const leaving = '{"jsonrpc":"2.0","method":"guildhall/leaving"}';
+export const left = '{"jsonrpc":"2.0","method":"guildhall/left"}';
+
 /** The first line on the socket: who comes, and for what. The answer is one line too. */
 export interface Hello {
   readonly hello: "mcp" | "admin";

@@ -7,12 +7,14 @@ import type { Channel } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";
 import { Peer } from "../wire/peer.ts";
 import { createStdioChannel } from "../wire/stdio.ts";
-import type { AdminMethods, Hello, HelloAnswer } from "./contract.ts";
+import { type AdminMethods, type Hello, type HelloAnswer, leaving, left } from "./contract.ts";
 import { claimSocket } from "./socket.ts";
 
 export type AdminHandlers = { readonly [M in keyof AdminMethods]: (params: AdminMethods[M]["params"]) => Promise<AdminMethods[M]["result"]> };
 
 export interface Control {
+  /** Nobody new gets in. Those who are attached are told, and have this long to take their last answers. */
+  leave(ms: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -28,16 +30,35 @@ export interface ControlOptions {
  */
 export async function openControl(path: string, ready: Promise<ControlOptions>): Promise<Control | undefined> {
   const sockets = new Set<Socket>();
+  const lines = new Map<Channel, Promise<void>>();
   const listening: SocketServer | undefined = await claimSocket(path, (socket) => {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
     socket.on("error", () => socket.destroy());
-    void welcome(socket, ready).catch(() => socket.destroy());
+    void welcome(socket, ready, (channel, closed) => {
+      lines.set(channel, closed);
+      void closed.then(() => lines.delete(channel));
+    }).catch(() => socket.destroy());
   });
   if (!listening) return undefined;
+  let closing: Promise<void> | undefined;
+  const stopListening = (): Promise<void> => {
+    closing ??= new Promise((resolve) => listening.close(() => resolve()));
+    return closing;
+  };
   return {
+    async leave(ms) {
+      void stopListening();
+      for (const channel of lines.keys()) channel.send(leaving);
+      let timer: NodeJS.Timeout | undefined;
+      const timeUp = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, ms);
+      });
+      await Promise.race([Promise.all(lines.values()), timeUp]);
+      clearTimeout(timer);
+    },
     async close() {
-      const closed = new Promise<void>((resolve) => listening.close(() => resolve()));
+      const closed = stopListening();
       for (const socket of sockets) socket.destroy();
       await closed;
     },
@@ -45,7 +66,7 @@ export async function openControl(path: string, ready: Promise<ControlOptions>):
 }
 
 /** Reads the first line and hands the rest of the socket to whoever it is for. */
-async function welcome(socket: Socket, ready: Promise<ControlOptions>): Promise<void> {
+async function welcome(socket: Socket, ready: Promise<ControlOptions>, attached: (channel: Channel, closed: Promise<void>) => void): Promise<void> {
   const hello = await readHello(socket);
   const { server, limits, handlers } = await ready;
   const answer: HelloAnswer = hello?.version === version ? { ok: true, pid: process.pid } : { ok: false, reason: `this hall is version ${version}` };
@@ -54,10 +75,26 @@ async function welcome(socket: Socket, ready: Promise<ControlOptions>): Promise<
     socket.end();
     return;
   }
-  const channel = createStdioChannel(socket, socket, limits);
-  if (hello.hello === "mcp") server.accept(channel);
+  const channel = createStdioChannel(socket, socket, limits, { needsNewline: true });
+  if (hello.hello === "mcp") attached(channel, server.accept(hearLeft(channel)).closed);
   else serveAdmin(channel, handlers, limits);
 }
+
+/** Takes the word of the other side that nothing more will come for the end of its input: the socket stays open for the answers. */
+function hearLeft(channel: Channel): Channel {
+  return {
+    start: (receiver) => channel.start({ ...receiver, frame: (bytes) => (bytes.equals(leftBytes) ? receiver.ended() : receiver.frame(bytes)) }),
+    send: (frame, about, kind) => channel.send(frame, about, kind),
+    get queuedBytes() {
+      return channel.queuedBytes;
+    },
+    pause: () => channel.pause(),
+    resume: () => channel.resume(),
+    close: (options) => channel.close(options),
+  };
+}
+
+const leftBytes = Buffer.from(left);
 
 const helloBytesMax = 4_096;
 

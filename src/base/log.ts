@@ -45,9 +45,12 @@ export class Secrets {
   /** Values too short to be secrets are refused: hiding "1" would garble every line. */
   add(value: string): void {
     if (value.length < shortestSecret) return;
-    this.#forms.add(value);
-    this.#forms.add(JSON.stringify(value).slice(1, -1));
-    this.#forms.add(encodeURIComponent(value));
+    for (const form of formsOf(value)) this.#forms.add(form);
+  }
+
+  /** For values that no longer open anything. */
+  remove(value: string): void {
+    for (const form of formsOf(value)) this.#forms.delete(form);
   }
 
   scrub(text: string): string {
@@ -55,4 +58,8 @@ export class Secrets {
     for (const form of this.#forms) if (clean.includes(form)) clean = clean.replaceAll(form, "***");
     return clean;
   }
+}
+
+function formsOf(value: string): readonly string[] {
+  return [value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value)];
 }

@@ -42,8 +42,8 @@ export async function runBuild(options: BuildOptions): Promise<void> {
 }
 
 /** Starts each server on its own and reads what it offers; tells of each as it is done. */
-export async function lookAtAll({ config, log }: Settings, done: (look: Look) => void): Promise<readonly Look[]> {
-  const fleet: Fleet = createFleet({ limits: defaultLimits, log, lock: emptyLock, add: async () => {}, remove: async () => {} });
+export async function lookAtAll({ config, log, secrets }: Settings, done: (look: Look) => void): Promise<readonly Look[]> {
+  const fleet: Fleet = createFleet({ limits: defaultLimits, log, secrets, lock: emptyLock, add: async () => {}, remove: async () => {} });
   await fleet.apply({ servers: config.mcpServers, added: Object.keys(config.mcpServers), removed: [], changed: [] });
   try {
     return await Promise.all(

@@ -37,12 +37,17 @@ export async function runDoctor(options: DoctorOptions): Promise<void> {
     });
 }
 
+type Check = Finding["checks"][number];
+
 function examine(name: string, config: ServerConfig, look: Look | undefined): Finding {
-  if (config.disabled) return { name, ok: true, checks: [{ what: "disabled in the config", ok: true }] };
-  if (config.type !== "stdio")
-    return { name, ok: false, checks: [{ what: `${config.type} servers are not connected yet`, ok: false, advice: "Use a program on this machine for now." }] };
+  const checks = config.disabled ? [{ what: "disabled in the config", ok: true }] : [...examineEntry(config), ...(look ? examineLook(config, look) : [])];
+  return { name, ok: checks.every(({ ok }) => ok), checks };
+}
+
+function examineEntry(config: ServerConfig): readonly Check[] {
+  if (config.type !== "stdio") return [{ what: `it is elsewhere, reached over ${config.type}`, ok: true }];
   const program = findProgram(config.command);
-  const checks: Finding["checks"][number][] = [
+  return [
     program === undefined
       ? {
           what: `the program "${config.command}" was not found`,
@@ -52,20 +57,23 @@ function examine(name: string, config: ServerConfig, look: Look | undefined): Fi
       : { what: `the program is ${program}`, ok: true },
     { what: `its variables are set (${Object.keys(config.env).join(", ") || "none needed"})`, ok: true },
   ];
-  if (look && "found" in look) {
-    checks.push(
+}
+
+function examineLook(config: ServerConfig, look: Look): readonly Check[] {
+  if ("found" in look) {
+    return [
       { what: `it starts and speaks ${look.found.protocol} (${(look.ms / 1000).toFixed(1)} s)`, ok: true },
       {
         what: `it lists ${look.found.offer.tools.length} tools`,
         ok: look.found.offer.tools.length > 0,
         advice: "A server without tools is of no use here: check its arguments.",
       },
-    );
-  } else if (look) {
-    const said = look.stderr.length > 0 ? ` It said: ${look.stderr.join(" | ")}` : "";
-    checks.push({ what: `it does not work: ${look.reason}`, ok: false, advice: `Run it by hand: ${[config.command, ...config.args].join(" ")}.${said}` });
+    ];
   }
-  return { name, ok: checks.every(({ ok }) => ok), checks };
+  const said = look.stderr.length > 0 ? ` It said: ${look.stderr.join(" | ")}` : "";
+  const advice =
+    config.type === "stdio" ? `Run it by hand: ${[config.command, ...config.args].join(" ")}.${said}` : "Do what the message says, or check url in its entry.";
+  return [{ what: `it does not work: ${look.reason}`, ok: false, advice }];
 }
 
 function findProgram(command: string): string | undefined {

@@ -4,7 +4,7 @@ import { version } from "../base/version.ts";
 import type { Progress } from "../tool.ts";
 import { defaultLimits } from "../wire/limits.ts";
 import { Peer } from "../wire/peer.ts";
-import { type ProjectOptions, type Reached, reachHall } from "./project.ts";
+import { type ProjectOptions, type Reached, visitHall } from "./project.ts";
 
 /** Our own commands as an MCP client of the project's hall: the running one, or one that lives as long as the command. */
 export interface HallClient {
@@ -23,7 +23,7 @@ const envelope = {
 const requestMsMax = 600_000;
 
 export async function connectHall(options: ProjectOptions): Promise<HallClient> {
-  const { channel, project }: Reached = await reachHall(options);
+  const { channel, project }: Reached = await visitHall(options);
   const listeners = new Map<number, (progress: Progress) => void>();
   let nextToken = 0;
   const peer = new Peer(channel, {

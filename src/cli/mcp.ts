@@ -7,7 +7,7 @@ import type { Channel } from "../wire/channel.ts";
 import { defaultLimits } from "../wire/limits.ts";
 import { createStdioChannel } from "../wire/stdio.ts";
 import { drainMs, onStopSignals } from "./process.ts";
-import { openAlone, openShared, type Project, type ProjectOptions, reachHall } from "./project.ts";
+import { createHallChannel, openAlone, openShared, type Project, type ProjectOptions, reachHall } from "./project.ts";
 import { loadSettings, type SettingsOptions } from "./settings.ts";
 
 export interface McpOptions extends SettingsOptions {
@@ -33,21 +33,25 @@ export async function runMcp(options: McpOptions): Promise<void> {
   const socket = await greetHall(path, "mcp");
   const project = socket ? undefined : await openShared(path, projectOptions);
   if (project) await serveHere(near, project);
-  else await serveThrough(near, socket && createStdioChannel(socket, socket, defaultLimits), projectOptions);
+  else await serveThrough(near, socket && createHallChannel(socket), projectOptions);
 }
 
 /** This process is the hall: nothing stands between it and its client. */
 async function serveHere(near: Channel, project: Project): Promise<void> {
   const connection = project.hall.server.accept(near);
+  let closing: Promise<void> | undefined;
   const stop = onStopSignals(
-    () => void project.close(drainMs),
+    () => {
+      closing = project.close(drainMs);
+    },
     () => void project.close(0),
   );
   // Off the first call's path, on nobody's: while the client reads the answer to its handshake.
   setTimeout(() => void loadCompiler(), 50).unref();
   await connection.closed;
+  // Others may be attached, with calls that run.
+  await (closing ?? project.close(drainMs));
   stop();
-  await project.close();
 }
 
 /** Another process is the hall; when it ends, this one reaches the next, or becomes it. */

@@ -75,6 +75,20 @@ function addServerCommands(program: Command): void {
     .action(async (server, options) => (await import("./status.ts")).runRestart(server, options));
 
   program
+    .command("login <server>")
+    .description("log in to a server elsewhere: prints the page to open, and waits for the answer")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall login github", "guildhall login github --json"]))
+    .action(async (server, options) => (await import("./login.ts")).runLogin(server, options));
+
+  program
+    .command("logout <server>")
+    .description("forget the tokens of a server")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall logout github"]))
+    .action(async (server, options) => (await import("./login.ts")).runLogout(server, options));
+
+  program
     .command("doctor")
     .description("check each configured server, and say what to do")
     .option(...asJson)

@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { greetHall } from "../admin/client.ts";
 import type { HallStatus } from "../admin/contract.ts";
@@ -28,7 +29,7 @@ export interface ProjectOptions {
 
 /** A hall nobody else can attach to. */
 export async function openAlone({ folder, settings, isStatic = false }: ProjectOptions): Promise<Project> {
-  const { loaded, faces, log } = settings;
+  const { loaded, faces, log, secrets } = settings;
   const { config } = loaded;
   const hall = await createHall({
     faces,
@@ -38,6 +39,7 @@ export async function openAlone({ folder, settings, isStatic = false }: ProjectO
     servers: config.mcpServers,
     lock: await readLock(folder, (message) => log.warn(message)),
     log,
+    secrets,
   });
   const watching = watchConfig(settings.load, createReload(hall, config.mcpServers), { current: loaded });
   return {
@@ -62,6 +64,7 @@ export async function openShared(path: string, options: ProjectOptions): Promise
   return {
     hall: project.hall,
     async close(drainMs = 0) {
+      await control.leave(drainMs);
       await project.close(drainMs);
       await control.close();
     },
@@ -81,7 +84,7 @@ export async function reachHall(options: ProjectOptions): Promise<Reached> {
   const path = await socketPath(options.folder);
   for (let attempt = 0; attempt < triesMax; attempt++) {
     const socket = await greetHall(path, "mcp");
-    if (socket) return { channel: createStdioChannel(socket, socket, defaultLimits), project: undefined };
+    if (socket) return { channel: createHallChannel(socket), project: undefined };
     const project = await openShared(path, options);
     if (project) return { channel: acceptInside(project), project };
     // Somebody was faster; their hall opens in a moment.
@@ -89,6 +92,20 @@ export async function reachHall(options: ProjectOptions): Promise<Reached> {
   }
   // The socket is held by a hall of another version: this client gets one of its own.
   const project = await openAlone(options);
+  return { channel: acceptInside(project), project };
+}
+
+/** A line of this client to a hall in another process, which may end in the middle of a message. */
+export function createHallChannel(socket: Socket): Channel {
+  return createStdioChannel(socket, socket, defaultLimits, { needsNewline: true });
+}
+
+/** Reaches the running hall; where there is none, one for this process alone, which takes nobody with it when it ends. */
+export async function visitHall(options: ProjectOptions): Promise<Reached> {
+  const socket = await greetHall(await socketPath(options.folder), "mcp");
+  if (socket) return { channel: createHallChannel(socket), project: undefined };
+  const project = await openAlone(options);
+  await project.hall.registry.looking();
   return { channel: acceptInside(project), project };
 }
 
@@ -133,7 +150,7 @@ function createHandlers(hall: Hall, project: string): AdminHandlers {
   };
 }
 
-export function describeUpstreams(hall: Hall): HallStatus["upstreams"] {
+function describeUpstreams(hall: Hall): HallStatus["upstreams"] {
   return hall.fleet.all().map((upstream) => {
     const greeting = upstream.greeting();
     return {

@@ -71,12 +71,13 @@ function describe(upstreams: readonly UpstreamStatus[]): string {
     String(upstream.tools),
     String(upstream.calls),
     upstream.calls === 0 ? "" : `${((100 * upstream.errors) / upstream.calls).toFixed(1)} %`,
-    upstream.lastError ?? "",
+    upstream.state.kind === "down" ? upstream.state.reason : (upstream.lastError ?? ""),
   ]);
   return table(["server", "state", "speaks", "tools", "calls", "errors", "last error"], rows);
 }
 
 function describeState(state: SupervisorState): string {
   if (state.kind !== "down") return state.kind;
+  if (state.code === "DENIED") return paint("red", state.reason);
   return paint("red", `down, again in ${Math.max(0, (state.retryAt - Date.now()) / 1000).toFixed(0)} s`);
 }

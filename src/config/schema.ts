@@ -50,6 +50,23 @@ const remoteServer = field(
     type: field('How the server is reached; "streamable-http" is "http", "websocket" is "ws".', z.prefault(remoteType, "http")),
     url: field("Its address: https (wss for ws), or http to this machine.", text()),
     headers: field("HTTP headers sent with every request.", z._default(z.record(text(), z.string()), {})),
+    oauth: field(
+      "For servers that want a login, where `guildhall login` needs to be told something.",
+      z.optional(
+        z.strictObject({
+          grant: field(
+            "Who logs in: a person, or the hall itself with clientId and clientSecret.",
+            z._default(z.enum(["authorization_code", "client_credentials"]), "authorization_code"),
+          ),
+          clientId: field("The client registered with the issuer by hand. Without it, one is registered at the first login.", z.optional(text())),
+          clientSecret: field("Its secret; best a variable.", z.optional(text())),
+          clientMetadataUrl: field("The address of a client metadata document, for issuers that read one instead of registering.", z.optional(text())),
+          issuer: field("The only issuer these may be shown to. Without it, the one the server names at the first login.", z.optional(text())),
+          scope: field("What to ask for, separated by spaces. Without it, what the server asks for.", z.optional(text())),
+          callbackPort: field("The port of 127.0.0.1 a browser comes back to after a login; 0 for any free one.", z._default(whole(0, 65_535), 0)),
+        }),
+      ),
+    ),
     ...ours,
   }),
 );
@@ -112,7 +129,6 @@ export const foreignKeys: Readonly<Record<string, string>> = {
   disabledTools: "use tools.exclude",
   timeout: "use timeoutSeconds",
   envFile: "set its variables before the hall starts, and name them in env",
-  oauth: "use headers",
   authProviderType: "use headers",
   description: "remove it if you like",
   gallery: "remove it if you like",

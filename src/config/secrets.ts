@@ -9,8 +9,8 @@ export function findSecrets(tree: JsonObject, variables: JsonObject, expanded: r
   for (const { env, headers, url } of serversOf(variables)) {
     for (const text of [url, ...valuesOf(env), ...valuesOf(headers)]) if (typeof text === "string") secrets.add(bare(text));
   }
-  for (const { env, headers } of serversOf(tree)) {
-    for (const map of [env, headers]) {
+  for (const { env, headers, oauth } of serversOf(tree)) {
+    for (const map of [env, headers, oauth]) {
       for (const [key, text] of Object.entries(isObject(map) ? map : {})) if (secretName.test(key) && typeof text === "string") secrets.add(bare(text));
     }
   }

@@ -18,7 +18,7 @@ const referencesMax = 10_000;
 /** Deeper than any field: what lies below is refused by the schema. */
 const depthMax = 8;
 /** Where a value that came from a variable may be a secret. A command or a folder never is one. */
-const secretSections: ReadonlySet<unknown> = new Set(["env", "headers", "url", "args"]);
+const secretSections: ReadonlySet<unknown> = new Set(["env", "headers", "url", "args", "oauth"]);
 /** Often used in paths: hiding them would make a log unreadable. */
 const openNames = new Set(["HOME", "USER", "LOGNAME", "PATH", "PWD", "SHELL", "LANG", "TMPDIR", "HOSTNAME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"]);
 

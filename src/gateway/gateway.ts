@@ -37,8 +37,15 @@ const resolveName =
   (registry: Registry): Stage =>
   (next) =>
   (call, context) => {
-    call.target = registry.getTool(call.name);
-    return next(call, context);
+    call.target = registry.findTool(call.name);
+    if (call.target) return next(call, context);
+    // A client may know the name from a hall before this one; its server is being looked at.
+    const looking = registry.looking(call.name);
+    const run = (): ReturnType<Next> => {
+      call.target = registry.getTool(call.name);
+      return next(call, context);
+    };
+    return looking ? context.scope.race(looking).then(run) : run();
   };
 
 const runTool: Next = (call, context) => {

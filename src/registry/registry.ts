@@ -24,6 +24,8 @@ export interface Registry {
   /** Throws NOT_FOUND. */
   getPrompt(name: string): PromptTarget;
   toolkits(): readonly Toolkit[];
+  /** Resolves when no toolkit that may have a tool of this name (any, without one) is still being looked at; undefined when none is. */
+  looking(name?: string): Promise<void> | undefined;
   onChange(listener: (kind: ListKind) => void): () => void;
   close(): Promise<void>;
 }
@@ -163,6 +165,13 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
       throw new HallError("NOT_FOUND", `Unknown prompt: ${name.slice(0, 100)}`, { details: { near } });
     },
     toolkits: () => [...shelves.values()].map(({ toolkit }) => toolkit),
+    looking(name) {
+      const waits = [...shelves.values()].flatMap((shelf) => {
+        const looked = mayHave(shelf.toolkit, name) ? shelf.toolkit.looking?.() : undefined;
+        return looked ? [looked.then(() => Promise.all([...shelf.refreshing.values()].map(({ done }) => done)))] : [];
+      });
+      return waits.length > 0 ? Promise.all(waits).then(() => {}) : undefined;
+    },
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -190,6 +199,11 @@ const readers: Record<ListKind, (shelf: Shelf) => Promise<void>> = {
     shelf.prompts = ((await toolkit.prompts?.list()) ?? []).map((prompt) => ({ toolkit, prompt, fullName: joinName(prefix, prompt.name) }));
   },
 };
+
+function mayHave({ id, prefix = id }: Toolkit, name: string | undefined): boolean {
+  if (name === undefined || prefix === "" || !/\.|__/.test(name)) return true;
+  return name.startsWith(`${prefix}.`) || name.startsWith(`${prefix}__`);
+}
 
 // By code unit, not by locale: the same order on every machine.
 function compare(a: string, b: string): number {

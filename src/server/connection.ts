@@ -99,6 +99,19 @@ export class Connection {
   }
 
   #handle(request: Request, exchange: Exchange): unknown {
+    try {
+      return this.#dispatch(request, exchange);
+    } catch (error) {
+      // It may belong to a server that is still being looked at.
+      const isMissing = error instanceof HallError && error.code === "NOT_FOUND";
+      const name = request.params?.name;
+      const looking = isMissing ? this.#parts.registry.looking(typeof name === "string" ? name : undefined) : undefined;
+      if (!looking) throw error;
+      return exchange.scope.race(looking).then(() => this.#dispatch(request, exchange));
+    }
+  }
+
+  #dispatch(request: Request, exchange: Exchange): unknown {
     const params = request.params ?? {};
     const envelope = readEnvelope(params);
     if (envelope) return this.#handleModern(request.method, params, envelope, exchange);

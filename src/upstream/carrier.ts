@@ -4,13 +4,15 @@ import type { ServerConfig } from "../config/schema.ts";
 import type { Channel } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";
 import type { Authorizer } from "./authorizer.ts";
+import { createDialler, lookupOutside } from "./dial.ts";
+import { createFallback } from "./fallback.ts";
 import type { Guard } from "./guard.ts";
 import { createHttpChannel, type HttpOptions } from "./http.ts";
+import type { RemoteServerConfig } from "./issuer.ts";
 import { startProcess } from "./process.ts";
 import { openSsePair, openWebSocket } from "./remote.ts";
 
 type StdioServerConfig = Extract<ServerConfig, { readonly type: "stdio" }>;
-type RemoteServerConfig = Exclude<ServerConfig, { readonly type: "stdio" }>;
 
 /** What a line runs over: a process, or a connection to a server elsewhere. */
 export interface Carrier {
@@ -40,25 +42,32 @@ async function openProcess({ command, args, env, cwd }: StdioServerConfig, { lim
 }
 
 async function openRemote(config: RemoteServerConfig, { limits, authorizer, inputSchema }: CarrierOptions, scope: Scope): Promise<Carrier> {
+  const url = new URL(config.url);
+  const lookup = lookupOutside(url, config.allowPrivate);
   const options: HttpOptions = {
-    url: new URL(config.url),
+    url,
+    dialler: createDialler(lookup),
+    lookup,
     limits,
     inputSchema,
     headers: async () => ({ ...config.headers, ...(await authorizer?.headers()) }),
     ...(authorizer ? { authorize: authorizer.authorize } : {}),
   };
   const channel = await openers[config.type](options, scope);
-  return watch(channel);
+  return watch(channel, limits);
 }
 
 const openers: Readonly<Record<RemoteServerConfig["type"], (options: HttpOptions, scope: Scope) => Promise<Channel> | Channel>> = {
-  http: createHttpChannel,
+  http: (options, scope) => createFallback(createHttpChannel(options), () => openSsePair(options, scope)),
   sse: openSsePair,
   ws: openWebSocket,
 };
 
-/** Hears of the channel's end on behalf of whoever supervises it. */
-function watch(channel: Channel): Carrier {
+/**
+ * Hears of the channel's end on behalf of whoever supervises it. Frames over the limit are told of, as on stdio, instead of
+ * ending the line for everybody on it.
+ */
+function watch(channel: Channel, { messageBytesMax }: Limits): Carrier {
   let tellEnd = (_reason: string): void => {};
   const ended = new Promise<string>((resolve) => {
     tellEnd = resolve;
@@ -67,6 +76,13 @@ function watch(channel: Channel): Carrier {
     start: (receiver) =>
       channel.start({
         ...receiver,
+        frame(bytes) {
+          if (bytes.length <= messageBytesMax) receiver.frame(bytes);
+          else {
+            receiver.oversize();
+            receiver.skipped?.(`${bytes.toString("latin1", 0, edgeBytes)} ${bytes.toString("latin1", bytes.length - edgeBytes)}`);
+          }
+        },
         closed: () => {
           receiver.closed();
           tellEnd("the connection closed");
@@ -82,3 +98,5 @@ function watch(channel: Channel): Carrier {
   };
   return { channel: watched, ended, evidence: () => [], stop: () => channel.close() };
 }
+
+const edgeBytes = 512;

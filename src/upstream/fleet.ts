@@ -1,11 +1,14 @@
 import { HallError } from "../base/errors.ts";
-import type { Log } from "../base/log.ts";
+import type { Log, Secrets } from "../base/log.ts";
 import { findNear } from "../base/near.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import type { Toolkit } from "../tool.ts";
 import type { Limits } from "../wire/limits.ts";
+import type { Authorizer } from "./authorizer.ts";
 import { createGuard } from "./guard.ts";
 import type { Lock } from "./lock.ts";
+import { createOAuth } from "./oauth.ts";
+import { createTokenStore } from "./token-store.ts";
 import { createUpstream, type Upstream } from "./upstream.ts";
 
 /** All upstreams of a hall, kept as the config says. Each stands alone: no shared lock, no shared queue. */
@@ -29,6 +32,10 @@ export interface FleetOptions {
   readonly limits: Limits;
   readonly log: Log;
   readonly lock: Lock;
+  /** Hears of tokens, so that no log shows one. */
+  readonly secrets?: Secrets | undefined;
+  /** Where logins are kept. Default: the user's data folder. */
+  readonly tokenFolder?: string | undefined;
   /** Where upstreams are shown and hidden: the registry's two verbs. */
   add(toolkit: Toolkit): Promise<void>;
   remove(id: string): Promise<void>;
@@ -40,9 +47,21 @@ export function createFleet(options: FleetOptions): Fleet {
 
   async function start(name: string, config: ServerConfig | undefined): Promise<void> {
     if (!config || config.disabled) return;
-    const upstream = createUpstream(name, config, { limits: options.limits, log: options.log, guard, locked: options.lock.servers[name] });
+    const upstream = createUpstream(name, config, {
+      limits: options.limits,
+      log: options.log,
+      guard,
+      locked: options.lock.servers[name],
+      authorizer: createAuthorizer(name, config),
+    });
     upstreams.set(name, upstream);
     await options.add(upstream);
+  }
+
+  /** Whoever writes a token into the config has no use for others. */
+  function createAuthorizer(name: string, config: ServerConfig): Authorizer | undefined {
+    if (config.type === "stdio" || Object.keys(config.headers).some((key) => key.toLowerCase() === "authorization")) return undefined;
+    return createOAuth({ name, config, store: createTokenStore(config.url, options.tokenFolder), secrets: options.secrets });
   }
 
   async function stop(name: string): Promise<void> {

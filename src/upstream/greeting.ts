@@ -45,17 +45,26 @@ export async function greet(peer: Peer, options: GreetOptions): Promise<Greeting
     const modern = await discover(peer, options);
     if (modern) return modern;
   }
-  return initialize(peer, options.scope);
+  try {
+    return await initialize(peer, options.scope);
+  } catch (error) {
+    // A modern server that was slower than the probe, or was legacy the last time, refuses the handshake.
+    const isRefused = error instanceof HallError && error.relayed !== undefined;
+    const modern = isRefused ? await discover(peer, { ...options, probeMs: Number.POSITIVE_INFINITY }) : undefined;
+    if (modern) return modern;
+    throw error;
+  }
 }
 
-async function discover(peer: Peer, { scope, probeMs = 3_000 }: GreetOptions): Promise<Greeting | undefined> {
+async function discover(peer: Peer, options: GreetOptions, isRetry = false): Promise<Greeting | undefined> {
+  const { scope, probeMs = 3_000 } = options;
   let found: unknown;
   try {
     found = await peer.request("server/discover", { _meta: envelope() }, { scope, timeoutMs: probeMs });
   } catch (error) {
-    // Any refusal, and silence, mean legacy; a line that is gone or a start that was called off means neither.
-    if (scope.cancelled || !(error instanceof HallError) || error.code === "UNAVAILABLE") throw error;
-    return undefined;
+    // Any refusal, and silence, mean legacy; a line that is gone, a missing login or a start that was called off means neither.
+    if (scope.cancelled || !(error instanceof HallError) || error.code === "UNAVAILABLE" || wantsToken(error)) throw error;
+    return !isRetry && wantsOurVersion(error) ? discover(peer, options, true) : undefined;
   }
   if (!isObject(found) || !Array.isArray(found.supportedVersions) || !found.supportedVersions.includes(modernVersion)) return undefined;
   const meta = isObject(found._meta) ? found._meta : {};
@@ -66,6 +75,17 @@ async function discover(peer: Peer, { scope, probeMs = 3_000 }: GreetOptions): P
     info: readInfo(meta["io.modelcontextprotocol/serverInfo"]),
     instructions: typeof found.instructions === "string" ? found.instructions : undefined,
   };
+}
+
+/** Without a token it would refuse a handshake as well; a 403 may be its way to say that it does not know the method. */
+function wantsToken({ code, details }: HallError): boolean {
+  return code === "DENIED" && details?.status !== 403;
+}
+
+/** UnsupportedProtocolVersion, with a list that names the version we asked for: it is modern after all. */
+function wantsOurVersion({ relayed }: HallError): boolean {
+  const { supported } = relayed?.code === -32022 && isObject(relayed.data) ? relayed.data : {};
+  return Array.isArray(supported) && supported.includes(modernVersion);
 }
 
 async function initialize(peer: Peer, scope: Scope): Promise<Greeting> {

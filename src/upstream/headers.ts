@@ -18,16 +18,19 @@ const namedBy: Readonly<Record<string, string>> = { "tools/call": "name", "promp
 
 function parameterHeaders(params: JsonObject, inputSchema: (tool: string) => JsonObject | undefined): Record<string, string> {
   const schema = typeof params.name === "string" ? inputSchema(params.name) : undefined;
-  const properties = isObject(schema?.properties) ? schema.properties : {};
-  const args = isObject(params.arguments) ? params.arguments : {};
-  return Object.fromEntries(
-    Object.entries(properties).flatMap(([field, property]) => {
-      const suffix = isObject(property) ? property["x-mcp-header"] : undefined;
-      const value = Object.hasOwn(args, field) ? args[field] : undefined;
-      if (typeof suffix !== "string" || value === undefined || value === null || typeof value === "object") return [];
-      return [[`mcp-param-${suffix.toLowerCase()}`, encode(String(value))]];
-    }),
-  );
+  return schema ? Object.fromEntries(mirror(schema, params.arguments, 0)) : {};
+}
+
+/** A mark counts on any property that is reached by names alone; what is not there is not mirrored. */
+function mirror({ properties }: JsonObject, value: unknown, depth: number): [string, string][] {
+  if (!isObject(properties) || !isObject(value) || depth > depthMax) return [];
+  return Object.entries(properties).flatMap(([field, property]) => {
+    const part = Object.hasOwn(value, field) ? value[field] : undefined;
+    if (!isObject(property) || part === undefined || part === null) return [];
+    const suffix = property["x-mcp-header"];
+    const own: [string, string][] = typeof suffix === "string" && typeof part !== "object" ? [[`mcp-param-${suffix.toLowerCase()}`, encode(String(part))]] : [];
+    return [...own, ...mirror(property, part, depth + 1)];
+  });
 }
 
 /** A value that could not stand in a header, or could be taken for an encoded one, travels as base64. */
@@ -37,20 +40,33 @@ function encode(value: string): string {
 }
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+// Not numbers: they can be written in more than one way. The conformance suite wants them refused (http-invalid-tool-headers).
 const mirrored = new Set(["string", "integer", "boolean"]);
+const values = new Set(["const", "default", "enum", "examples"]);
+const depthMax = 32;
 
 /** Whether a tool's `x-mcp-header` marks can be honoured; a tool with one that cannot be is not offered over HTTP. */
 export function hasValidHeaders(inputSchema: JsonObject): boolean {
   const seen = new Set<string>();
-  const check = (schema: unknown, depth: number): boolean => {
-    if (!isObject(schema) || depth > 32) return true;
-    const mark = schema["x-mcp-header"];
-    if (mark !== undefined) {
-      if (depth !== 1 || typeof mark !== "string" || !token.test(mark) || seen.has(mark.toLowerCase()) || !mirrored.has(String(schema.type))) return false;
-      seen.add(mark.toLowerCase());
-    }
-    const inner = isObject(schema.properties) ? Object.values(schema.properties) : [];
-    return inner.every((property) => check(property, depth + 1)) && (schema.items === undefined || check(schema.items, depth + 2));
-  };
-  return check(inputSchema, 0);
+
+  function isValid({ "x-mcp-header": mark, type }: JsonObject): boolean {
+    if (mark === undefined) return true;
+    if (typeof mark !== "string" || !token.test(mark) || seen.has(mark.toLowerCase()) || !mirrored.has(String(type))) return false;
+    seen.add(mark.toLowerCase());
+    return true;
+  }
+
+  /** `isNamed`: every step so far was the name of a property. */
+  function check(schema: unknown, isNamed: boolean, depth: number): boolean {
+    if (Array.isArray(schema)) return schema.every((part) => check(part, false, depth + 1));
+    if (!isObject(schema) || depth > depthMax) return true;
+    if ("x-mcp-header" in schema && !(isNamed && depth > 0 && isValid(schema))) return false;
+    return Object.entries(schema).every(([key, part]) => {
+      if (values.has(key)) return true;
+      if (key !== "properties" || !isObject(part)) return check(part, false, depth + 1);
+      return Object.values(part).every((property) => check(property, isNamed, depth + 1));
+    });
+  }
+
+  return check(inputSchema, true, 0);
 }

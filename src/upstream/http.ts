@@ -1,3 +1,4 @@
+import type { LookupFunction } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
@@ -5,6 +6,8 @@ import type { Channel, Receiver } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";
 import { type Id, isId } from "../wire/message.ts";
 import { readEvents } from "../wire/sse-reader.ts";
+import { answersTo, cutShort, explain, isAnswer, isEventStream, isRefused, readAll, refusal, whileAlive, withOwner } from "./answer.ts";
+import type { Dialler } from "./dial.ts";
 import { standardHeaders } from "./headers.ts";
 
 /**
@@ -13,24 +16,46 @@ import { standardHeaders } from "./headers.ts";
  */
 export interface HttpOptions {
   readonly url: URL;
+  readonly dialler: Dialler;
+  /** For what does not use the dialler. */
+  readonly lookup?: LookupFunction | undefined;
   readonly limits: Limits;
   /** Headers of the config, and the access token where there is one. */
   headers(): Promise<Readonly<Record<string, string>>>;
+  /** How long an event stream may be silent before it is given up. Default 300,000. */
+  readonly silentMsMax?: number;
   /** The schema of a tool, for arguments that are mirrored in headers. */
   inputSchema(tool: string): JsonObject | undefined;
-  /** A refusal for want of a token: true when there is a better one now. Throws when a person must log in. */
-  authorize?(response: Response): Promise<boolean>;
+  /** A refusal of the token that was sent: true when there is a better one now. Throws when a person must log in. */
+  authorize?(response: Response, sent: string | undefined): Promise<boolean>;
 }
 
-const retriesMax = 3;
-const retryAfterMsMax = 30_000;
+const tokensMax = 3;
 const redirectsMax = 3;
 const reconnectMs = 1_000;
+const reconnectMsMax = 30_000;
+/** Some servers name a time to come back that is no time at all. */
+const reconnectMsMin = 50;
+
+const silentMsMax = 300_000;
+/** How long a stream may stay open after its answer. */
+const endMsMax = 5_000;
+/** A stream that lasted this long was a good one. */
+const healthyMs = 5_000;
+export const handshakeEnd = "notifications/initialized";
+
+/** Where a stream is: what to ask for when it is lost, and when. */
+interface StreamState {
+  last: string | undefined;
+  retryMs: number;
+}
 
 export function createHttpChannel(options: HttpOptions): Channel {
-  const { limits } = options;
+  const { dialler, limits } = options;
   const running = new Map<Id, AbortController>();
+  const open = new Set<AbortController>();
   const closing = new AbortController();
+  const gate = createGate();
   let receiver: Receiver | undefined;
   let sessionId: string | undefined;
   let legacyVersion: string | undefined;
@@ -45,7 +70,7 @@ export function createHttpChannel(options: HttpOptions): Channel {
     };
   }
 
-  /** Sends one HTTP request, with a new token, later, or to another place where the server says so. */
+  /** Sends one HTTP request, with a new token or to another place where the server says so. */
   async function request(
     init: { readonly method: string; readonly body?: string; readonly message?: JsonObject; readonly extra?: Record<string, string> },
     signal: AbortSignal,
@@ -53,55 +78,52 @@ export function createHttpChannel(options: HttpOptions): Channel {
     let url = options.url;
     let redirects = 0;
     for (let attempt = 0; ; attempt++) {
-      const response = await fetch(url, {
+      const headers = await headersFor(init.message);
+      const response = await dialler.send(url, {
         method: init.method,
-        headers: { ...(await headersFor(init.message)), ...(init.body === undefined ? {} : { "content-type": "application/json" }), ...init.extra },
+        headers: { ...headers, ...(init.body === undefined ? {} : { "content-type": "application/json" }), ...init.extra },
         ...(init.body === undefined ? {} : { body: init.body }),
-        redirect: "manual",
         signal,
       });
-      const isRefused = response.status === 401 || response.status === 403;
-      if (isRefused && options.authorize && attempt < retriesMax && (await options.authorize(response))) continue;
+      if (isRefused(response) && attempt < tokensMax && (await options.authorize?.(response, headers.authorization))) continue;
       const target = redirectOf(response, url);
-      if (target && redirects++ < redirectsMax) {
-        url = target;
-        continue;
-      }
-      const waitMs = retryAfterMs(response);
-      if (waitMs === undefined || waitMs > retryAfterMsMax || attempt >= retriesMax) return response;
+      if (!target || redirects++ >= redirectsMax) return response;
       await response.body?.cancel();
-      await sleep(waitMs, undefined, { signal });
+      url = target;
     }
   }
 
   async function post(frame: string, message: JsonObject): Promise<void> {
     const id = isId(message.id) && typeof message.method === "string" ? message.id : undefined;
     const controller = new AbortController();
+    open.add(controller);
     if (id !== undefined) running.set(id, controller);
     try {
-      const response = await request({ method: "POST", body: frame, message }, AbortSignal.any([controller.signal, closing.signal]));
+      if (message.method !== handshakeEnd) await gate.passed;
+      const response = await request({ method: "POST", body: frame, message }, controller.signal);
       if (message.method === "initialize") sessionId = response.headers.get("mcp-session-id") ?? undefined;
-      await take(response, id, message.method === "initialize", controller.signal);
+      await take(response, message, id, controller);
       if (id !== undefined) receiver?.failed?.(id, new HallError("BAD_ANSWER", `HTTP ${response.status} without an answer`));
     } catch (error) {
       if (id !== undefined) receiver?.failed?.(id, explain(error));
     } finally {
+      open.delete(controller);
       if (id !== undefined) running.delete(id);
     }
-    if (message.method === "notifications/initialized") void listen();
+    if (message.method === handshakeEnd) void listen();
   }
 
   /** Hands on what a response carries. Throws what is wrong with it. */
-  async function take(response: Response, id: Id | undefined, isInitialize: boolean, signal: AbortSignal): Promise<void> {
+  async function take(response: Response, message: JsonObject, id: Id | undefined, controller: AbortController): Promise<void> {
     const type = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
     if (type === "text/event-stream" && response.ok) {
-      await stream(response, id, isInitialize, signal);
+      await stream(response, message, id, controller);
       return;
     }
     if (type === "application/json" && response.status !== 202) {
       const bytes = await readAll(response, limits.messageBytesMax);
-      if (isInitialize) learnVersion(bytes.toString("utf8"));
-      if (response.ok || isAnswer(bytes)) {
+      if (message.method === "initialize") learnVersion(bytes.toString("utf8"));
+      if (response.ok || (isAnswer(bytes) && !hasExpired(response, bytes))) {
         receiver?.frame(bytes);
         return;
       }
@@ -110,57 +132,77 @@ export function createHttpChannel(options: HttpOptions): Channel {
     throw await refusal(response, sessionId !== undefined);
   }
 
+  /** 404 means that the connection is gone, unless it says that it is the method. */
+  function hasExpired({ status }: Response, bytes: Buffer): boolean {
+    return status === 404 && sessionId !== undefined && !/"code"\s*:\s*-32601\b/.test(bytes.toString("latin1"));
+  }
+
   /** Reads an event stream; a legacy one that is cut is taken up again where it ended. */
-  async function stream(first: Response, id: Id | undefined, isInitialize: boolean, signal: AbortSignal): Promise<void> {
+  async function stream(first: Response, message: JsonObject, id: Id | undefined, controller: AbortController): Promise<void> {
+    const { signal } = controller;
+    const state: StreamState = { last: undefined, retryMs: reconnectMs };
+    const owner = isObject(message.params) && isObject(message.params._meta) ? message.params._meta.progressToken : undefined;
     let response = first;
-    let last: string | undefined;
-    let retryMs = reconnectMs;
+    let isAnswered = false;
     for (;;) {
-      let isAnswered = false;
       try {
-        for await (const event of readEvents(response.body as unknown as AsyncIterable<Uint8Array>, limits.messageBytesMax)) {
-          last = event.id ?? last;
-          retryMs = event.retryMs ?? retryMs;
-          if (event.event !== "message" || event.data === undefined || event.data === "") continue;
-          if (isInitialize) learnVersion(event.data);
-          isAnswered ||= id !== undefined && answersTo(event.data, id);
-          receiver?.frame(Buffer.from(event.data));
+        for await (const data of readMessages(response, state, () => controller.abort())) {
+          if (message.method === "initialize") learnVersion(data);
+          receiver?.frame(Buffer.from(withOwner(data, owner)));
+          if (id === undefined || isAnswered || !answersTo(data, id)) continue;
+          isAnswered = true;
+          // The answer ends the stream; a server that forgets to is not waited for.
+          setTimeout(() => controller.abort(), endMsMax).unref();
         }
       } catch (error) {
-        if (signal.aborted || closing.signal.aborted || error instanceof HallError || last === undefined) throw error;
+        if (isAnswered) return;
+        const isOver = signal.aborted || error instanceof HallError || state.last === undefined || sessionId === undefined;
+        if (isOver) throw error instanceof HallError ? error : cutShort(error);
       }
-      if (isAnswered || id === undefined || last === undefined || sessionId === undefined) return;
-      await sleep(retryMs, undefined, { signal: AbortSignal.any([signal, closing.signal]) });
-      response = await request({ method: "GET", extra: { accept: "text/event-stream", "last-event-id": last } }, AbortSignal.any([signal, closing.signal]));
-      if (!response.ok) throw await refusal(response, true);
+      if (isAnswered || id === undefined || state.last === undefined || sessionId === undefined) return;
+      await sleep(Math.max(reconnectMsMin, state.retryMs), undefined, { signal });
+      response = await request({ method: "GET", extra: { accept: "text/event-stream", "last-event-id": state.last } }, signal);
+      if (!isEventStream(response)) {
+        await response.body?.cancel();
+        // Whatever the status: the call has begun, so it must not look as if it had not.
+        throw new HallError("BAD_ANSWER", `the answer was lost: HTTP ${response.status} when asked for the rest of it`);
+      }
     }
   }
 
   /** The stream for what belongs to no request; servers may not have one. */
   async function listen(): Promise<void> {
-    let last: string | undefined;
-    let retryMs = reconnectMs;
+    const state: StreamState = { last: undefined, retryMs: reconnectMs };
+    let failures = 0;
     while (!closing.signal.aborted) {
+      const startedAt = performance.now();
+      const controller = new AbortController();
+      open.add(controller);
       try {
-        const response = await request(
-          { method: "GET", extra: { accept: "text/event-stream", ...(last === undefined ? {} : { "last-event-id": last }) } },
-          closing.signal,
-        );
-        if (!response.ok || !response.headers.get("content-type")?.startsWith("text/event-stream")) {
+        const extra = { accept: "text/event-stream", ...(state.last === undefined ? {} : { "last-event-id": state.last }) };
+        const response = await request({ method: "GET", extra }, controller.signal);
+        if (isEventStream(response)) for await (const data of readMessages(response, state, () => controller.abort())) receiver?.frame(Buffer.from(data));
+        else {
           await response.body?.cancel();
-          return;
+          if (response.status < 500 && response.status !== 429) return;
         }
-        for await (const event of readEvents(response.body as unknown as AsyncIterable<Uint8Array>, limits.messageBytesMax)) {
-          last = event.id ?? last;
-          retryMs = event.retryMs ?? retryMs;
-          if (event.data !== undefined && event.data !== "") receiver?.frame(Buffer.from(event.data));
-        }
-        await sleep(retryMs, undefined, { signal: closing.signal });
       } catch {
         // Lost or closed: it is opened again a little later, or the loop ends.
-        retryMs = Math.min(retryMs * 2, 30_000);
-        await sleep(retryMs, undefined, { signal: closing.signal }).catch(() => {});
+      } finally {
+        open.delete(controller);
       }
+      failures = performance.now() - startedAt > healthyMs ? 0 : failures + 1;
+      const waitMs = Math.min(reconnectMsMax, Math.max(reconnectMsMin, state.retryMs) * 2 ** Math.min(10, Math.max(0, failures - 1)));
+      await sleep(waitMs, undefined, { signal: closing.signal, ref: false }).catch(() => {});
+    }
+  }
+
+  /** The messages of an event stream. One on which not even comments arrive is given up: half of it may be gone. */
+  async function* readMessages(response: Response, state: StreamState, cut: () => void): AsyncGenerator<string> {
+    for await (const event of readEvents(whileAlive(response, options.silentMsMax ?? silentMsMax, cut), limits.messageBytesMax)) {
+      state.last = event.id ?? state.last;
+      state.retryMs = event.retryMs ?? state.retryMs;
+      if (event.event === "message" && event.data !== undefined && event.data !== "") yield event.data;
     }
   }
 
@@ -185,7 +227,10 @@ export function createHttpChannel(options: HttpOptions): Channel {
         running.get(message.params.requestId)?.abort();
         if (legacyVersion === undefined) return;
       }
-      void post(frame, message);
+      // A modern server takes requests and notifications only.
+      if (message.method === undefined && legacyVersion === undefined) return;
+      const posted = post(frame, message);
+      if (message.method === handshakeEnd) gate.close(posted);
       if (isModern) legacyVersion = undefined;
     },
     queuedBytes: 0,
@@ -201,7 +246,8 @@ export function createHttpChannel(options: HttpOptions): Channel {
         );
       }
       closing.abort();
-      for (const controller of running.values()) controller.abort();
+      for (const controller of open) controller.abort();
+      dialler.close();
       receiver?.closed();
     },
   };
@@ -215,64 +261,17 @@ function redirectOf(response: Response, from: URL): URL | undefined {
   return target.origin === from.origin ? target : undefined;
 }
 
-function retryAfterMs(response: Response): number | undefined {
-  if (response.status !== 429 && response.status !== 503) return undefined;
-  const header = response.headers.get("retry-after");
-  if (header === null) return undefined;
-  const seconds = Number(header);
-  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
-  const date = Date.parse(header);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+/** Requests must not overtake the end of the handshake, each on its own socket as they are. */
+export function createGate(): { readonly passed: Promise<unknown>; close(until: Promise<unknown>): void } {
+  let passed: Promise<unknown> = Promise.resolve();
+  return {
+    get passed() {
+      return passed;
+    },
+    close(until) {
+      passed = Promise.race([until, sleep(gateMsMax, undefined, { ref: false })]);
+    },
+  };
 }
 
-/** What an HTTP refusal means for the request it answers. */
-async function refusal(response: Response, hasSession: boolean): Promise<HallError> {
-  const { status } = response;
-  await response.body?.cancel().catch(() => {});
-  if (status === 404 && hasSession) return new HallError("UNAVAILABLE", "the connection has expired", { details: { expired: true } });
-  if (status === 401 || status === 403) return new HallError("DENIED", `HTTP ${status}: the server wants another token`, { details: { status } });
-  if (status >= 300 && status < 400) return new HallError("BAD_ANSWER", `HTTP ${status}: redirects to another place are not followed`);
-  if (status === 429)
-    return new HallError("RATE_LIMITED", "HTTP 429: the server wants fewer calls", { details: { retryAfterSeconds: (retryAfterMs(response) ?? 0) / 1000 } });
-  if (status >= 500) return new HallError("UNAVAILABLE", `HTTP ${status}`, { details: { status } });
-  if (status >= 400) return new HallError("EXECUTION", `HTTP ${status}`, { details: { status } });
-  return new HallError("BAD_ANSWER", `HTTP ${status} with ${response.headers.get("content-type") ?? "no content type"}`);
-}
-
-function explain(error: unknown): HallError {
-  if (error instanceof HallError) return error;
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return new HallError("UNAVAILABLE", `could not be reached: ${cause instanceof Error ? cause.message : String(cause)}`, { cause: error });
-}
-
-async function readAll(response: Response, bytesMax: number): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    bytes += chunk.length;
-    if (bytes > bytesMax) throw new HallError("TOO_LARGE", `the answer is over ${bytesMax} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
-/** An error status whose body is a JSON-RPC answer says what is wrong better than the status does. */
-function isAnswer(bytes: Buffer): boolean {
-  try {
-    const value: unknown = JSON.parse(bytes.toString("utf8"));
-    return isObject(value) && value.jsonrpc === "2.0" && isId(value.id) && ("error" in value || "result" in value);
-  } catch {
-    // Not JSON: then the status is all there is.
-    return false;
-  }
-}
-
-function answersTo(data: string, id: Id): boolean {
-  try {
-    const value: unknown = JSON.parse(data);
-    return isObject(value) && value.id === id && value.method === undefined;
-  } catch {
-    // Not a message; the peer counts it.
-    return false;
-  }
-}
+const gateMsMax = 1_000;

@@ -6,9 +6,11 @@ import { Scope } from "../base/scope.ts";
 import { type CallContext, type ListKind, type LogLevel, logLevels, type Questions } from "../tool.ts";
 import type { Channel } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";
-import type { Notification, Request } from "../wire/message.ts";
+import { isId, type Notification, type Request } from "../wire/message.ts";
 import { Peer, type Reply } from "../wire/peer.ts";
+import { ownerKey } from "./answer.ts";
 import { envelope, type Greeting, type GreetOptions, greet } from "./greeting.ts";
+import { createPace } from "./pace.ts";
 
 /**
  * Our end of an open line to an upstream, whatever its era and transport. Requests go out with what its era wants on
@@ -22,6 +24,8 @@ export interface Line {
   request(method: string, params: JsonObject, scope: Scope): Promise<JsonObject>;
   /** Asks a modern server to tell of changes: of its lists, and of these resources. Again for another set of resources. */
   listen(uris: readonly string[]): void;
+  /** True once the other side is gone, which is heard of before the reason. */
+  readonly isLost: boolean;
   readonly runningCount: number;
   /** Lines it wrote that were no messages. */
   readonly junkCount: number;
@@ -44,23 +48,39 @@ const listenAgainMs = 1_000;
 export async function openLine(channel: Channel, options: LineOptions): Promise<Line> {
   const running = new Map<number, CallContext>();
   let nextToken = 0;
+  let isLost = false;
 
+  let isModern = false;
   const peer = new Peer(channel, {
     limits: options.limits,
     ignoresJunk: true,
-    handle: (request, exchange) => answerUpstream(request, newest(running), exchange.scope),
-    notified: (notification) => hear(notification, running, options),
+    handle: (request, exchange) => {
+      if (isModern) throw new HallError("METHOD_NOT_FOUND", "a modern server asks in its answers");
+      return answerUpstream(request, ownerOf(request, running), exchange.scope);
+    },
+    notified: (notification) => {
+      const { method, params = {} } = notification;
+      if (method !== "notifications/cancelled") hear(notification, running, options);
+      else if (isId(params.requestId)) peer.cancel(params.requestId, new HallError("CANCELLED", "the server withdrew its question"));
+    },
     explain: explainToUpstream,
     withdrawal: (requestId, reason) => ({ method: "notifications/cancelled", params: { requestId, reason } }),
-    ended: () => void channel.close(),
-    closed: options.closed,
+    ended: () => {
+      isLost = true;
+      void channel.close();
+    },
+    closed: () => {
+      isLost = true;
+      options.closed();
+    },
   });
   const greeting = await greet(peer, options);
-  const isModern = greeting.era === "modern";
+  isModern = greeting.era === "modern";
+  const pace = createPace();
 
   async function send(method: string, params: JsonObject, scope: Scope, meta: JsonObject, capabilities?: JsonObject): Promise<JsonObject> {
     const _meta = { ...(isObject(params._meta) ? params._meta : {}), ...(isModern ? envelope(capabilities) : {}), ...meta };
-    const result = await peer.request(method, { ...params, ...(Object.keys(_meta).length > 0 ? { _meta } : {}) }, { scope });
+    const result = await pace(scope, () => peer.request(method, { ...params, ...(Object.keys(_meta).length > 0 ? { _meta } : {}) }, { scope }));
     if (!isObject(result)) throw new HallError("BAD_ANSWER", `${method} was answered with something that is not an object`);
     return result;
   }
@@ -136,6 +156,9 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
         running.delete(progressToken);
       }
     },
+    get isLost() {
+      return isLost;
+    },
     get runningCount() {
       return running.size;
     },
@@ -164,12 +187,21 @@ function withoutEnvelope(result: JsonObject): JsonObject {
   return Object.keys(meta).length > 0 ? { ...body, _meta: meta } : body;
 }
 
-/** stdio does not say which call a question belongs to; with several running it is most likely the last one. */
-function newest(running: ReadonlyMap<number, CallContext>): CallContext | undefined {
-  return [...running.values()].at(-1);
+/** The call that something from the server belongs to. stdio does not say it; with several running it is most likely the last one. */
+function ownerOf({ params }: { readonly params: JsonObject | undefined }, running: ReadonlyMap<number, CallContext>): CallContext | undefined {
+  const owner = isObject(params?._meta) ? params._meta[ownerKey] : undefined;
+  return typeof owner === "number" ? running.get(owner) : [...running.values()].at(-1);
 }
 
-async function answerUpstream({ method, params }: Request, context: CallContext | undefined, scope: Scope): Promise<unknown> {
+/** What the transport has noted for us is not the client's business. */
+function withoutOwner(params: JsonObject): JsonObject {
+  if (!isObject(params._meta) || !(ownerKey in params._meta)) return params;
+  const { _meta, ...rest } = params;
+  const { [ownerKey]: _owner, ...meta } = _meta as JsonObject;
+  return Object.keys(meta).length > 0 ? { ...rest, _meta: meta } : rest;
+}
+
+async function answerUpstream({ id, method, params }: Request, context: CallContext | undefined, scope: Scope): Promise<unknown> {
   switch (method) {
     case "ping":
       return {};
@@ -177,15 +209,18 @@ async function answerUpstream({ method, params }: Request, context: CallContext 
     case "sampling/createMessage":
     case "roots/list": {
       if (!context) throw new HallError("METHOD_NOT_FOUND", `${method} belongs to no running call`);
-      const { answer } = await scope.race(context.ask({ answer: { method, ...(params ? { params } : {}) } }));
-      return answer;
+      // A key of its own: a server may ask several things at once.
+      const key = `question ${id}`;
+      const answers = await scope.race(context.ask({ [key]: { method, ...(params ? { params: withoutOwner(params) } : {}) } }));
+      return answers[key];
     }
     default:
       throw new HallError("METHOD_NOT_FOUND", `Method not found: ${method}`);
   }
 }
 
-function hear({ method, params = {} }: Notification, running: ReadonlyMap<number, CallContext>, options: LineOptions): void {
+function hear(notification: Notification, running: ReadonlyMap<number, CallContext>, options: LineOptions): void {
+  const { method, params = {} } = notification;
   switch (method) {
     case "notifications/progress": {
       const { progressToken, progress, total, message } = params;
@@ -197,7 +232,7 @@ function hear({ method, params = {} }: Notification, running: ReadonlyMap<number
     }
     case "notifications/message": {
       const level: LogLevel = logLevels.find((known) => known === params.level) ?? "info";
-      newest(running)?.log(level, params.data, typeof params.logger === "string" ? params.logger : undefined);
+      ownerOf(notification, running)?.log(level, params.data, typeof params.logger === "string" ? params.logger : undefined);
       return;
     }
     case "notifications/tools/list_changed":

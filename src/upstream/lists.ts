@@ -2,6 +2,7 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
 import type { Prompt, Resource, Tool } from "../tool.ts";
+import { withoutOldDialect } from "./dialect.ts";
 import type { Line } from "./line.ts";
 
 /** Everything an upstream offers, read page by page. */
@@ -19,6 +20,8 @@ const itemsMax = 10_000;
 
 export interface ReadOptions {
   readonly scope: Scope;
+  /** Whether a tool can be called as it is defined; default yes. */
+  isUsable?(tool: Tool): boolean;
   /** Hears of definitions that are left out, and of lists that fail although the server promised them. */
   warn(message: string): void;
 }
@@ -36,10 +39,22 @@ export async function readOffer(line: Line, options: ReadOptions): Promise<Offer
 
 export async function readTools(line: Line, options: ReadOptions): Promise<readonly Tool[]> {
   const items = await readPages(line, "tools/list", "tools", options);
-  return keep(items, (item) => (typeof item.name === "string" && isObject(item.inputSchema) ? (item as unknown as Tool) : undefined), options);
+  return keep(items, (item) => readTool(item, options), options);
 }
 
-export async function readResources(line: Line, options: ReadOptions): Promise<readonly Resource[]> {
+function readTool(item: JsonObject, { isUsable = () => true }: ReadOptions): Tool | undefined {
+  const tool = typeof item.name === "string" && isObject(item.inputSchema) ? (item as unknown as Tool) : undefined;
+  if (!tool || !isUsable(tool)) return undefined;
+  return isObject(tool.outputSchema) ? { ...tool, outputSchema: withoutOldDialect(tool.outputSchema) } : tool;
+}
+
+/** Resources and their templates change together: there is one notice for both. */
+export async function readAllResources(line: Line, options: ReadOptions): Promise<Pick<Offer, "resources" | "templates">> {
+  const [resources, templates] = await Promise.all([readResources(line, options), optional(readTemplates(line, options), options)]);
+  return { resources, templates };
+}
+
+async function readResources(line: Line, options: ReadOptions): Promise<readonly Resource[]> {
   const items = await readPages(line, "resources/list", "resources", options);
   return keep(items, (item) => (typeof item.uri === "string" && typeof item.name === "string" ? (item as unknown as Resource) : undefined), options);
 }

@@ -47,6 +47,17 @@ export async function readLock(folder: string, warn: (message: string) => void):
   return emptyLock;
 }
 
+/** Whether an entry can be used as it is: a file that people merge by hand may hold anything. */
+export function isLockedServer(value: unknown): value is LockedServer {
+  if (!isObject(value) || !isObject(value.offer) || !isObject(value.info) || !isObject(value.capabilities)) return false;
+  const { tools, resources, templates, prompts } = value.offer;
+  const hasEra = value.era === "legacy" || value.era === "modern";
+  const hasTools = Array.isArray(tools) && tools.every((tool) => isObject(tool) && typeof tool.name === "string" && isObject(tool.inputSchema));
+  return (
+    hasEra && typeof value.protocol === "string" && hasTools && [resources, templates, prompts].every((list) => Array.isArray(list) && list.every(isObject))
+  );
+}
+
 /** Replaces the file in one step: a reader sees the old lock or the new one. */
 export async function writeLock(folder: string, lock: Lock): Promise<string> {
   const file = lockPath(folder);

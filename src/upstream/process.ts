@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Channel } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";
@@ -48,7 +49,8 @@ const inherited = [
   "XDG_DATA_HOME",
 ];
 
-const politeMs = 2_000;
+const politeMs = 1_500;
+const lastWordsMsMax = 100;
 
 export function startProcess(spec: ProcessSpec, { limits, guard }: ProcessOptions): Promise<UpstreamProcess> {
   const child = spawn(spec.command, [...spec.args], {
@@ -61,10 +63,16 @@ export function startProcess(spec: ProcessSpec, { limits, guard }: ProcessOption
   });
   const stderr = keepLines(child);
   const exited = new Promise<string>((resolve) => {
-    child.once("exit", (code, signal) => resolve(signal ? `ended by ${signal}` : `exited with code ${code}`));
-    child.once("error", (error: NodeJS.ErrnoException) =>
-      resolve(error.code === "ENOENT" ? `"${spec.command}" was not found` : `could not be started (${error.message})`),
-    );
+    child.once("exit", (code, signal) => {
+      const words = signal ? `ended by ${signal}` : `exited with code ${code}`;
+      // Its last words may still be on the way; a child of its own may keep the pipes open for ever.
+      const timer = setTimeout(() => resolve(words), lastWordsMsMax);
+      child.once("close", () => {
+        clearTimeout(timer);
+        resolve(words);
+      });
+    });
+    child.once("error", (error: NodeJS.ErrnoException) => resolve(explainStart(error, spec)));
   });
   return new Promise((resolve, reject) => {
     child.once("error", () => void exited.then((reason) => reject(new Error(reason))));
@@ -76,9 +84,21 @@ export function startProcess(spec: ProcessSpec, { limits, guard }: ProcessOption
         signalGroup(pid, "SIGKILL");
         guard.release(pid);
       });
-      resolve({ pid, channel: createStdioChannel(child.stdout, child.stdin, limits), stderr, exited, stop: () => stop(child, pid, exited) });
+      resolve({
+        pid,
+        channel: createStdioChannel(child.stdout, child.stdin, limits, { needsNewline: true }),
+        stderr,
+        exited,
+        stop: () => stop(child, pid, exited),
+      });
     });
   });
+}
+
+function explainStart(error: NodeJS.ErrnoException, { command, cwd }: ProcessSpec): string {
+  if (error.code !== "ENOENT") return `could not be started (${error.message})`;
+  // Node names the program whichever of the two is missing.
+  return cwd !== undefined && !existsSync(cwd) ? `its folder ${cwd} was not found` : `"${command}" was not found`;
 }
 
 function allowedEnvironment(): Record<string, string> {
@@ -117,5 +137,5 @@ function keepLines(child: ChildProcess): () => readonly string[] {
     rest = (parts.pop() ?? "").slice(-lineCharactersMax);
     lines = [...lines, ...parts.slice(-linesMax).map((line) => line.slice(0, lineCharactersMax))].slice(-linesMax);
   });
-  return () => (rest === "" ? lines : [...lines, rest]);
+  return () => (rest === "" ? lines : [...lines, rest].slice(-linesMax));
 }

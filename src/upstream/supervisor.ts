@@ -21,7 +21,7 @@ export type SupervisorState =
   | { readonly kind: "stopped" }
   | { readonly kind: "starting"; readonly since: number }
   | { readonly kind: "ready"; readonly since: number }
-  | { readonly kind: "down"; readonly reason: string; readonly retryAt: number; readonly failures: number }
+  | { readonly kind: "down"; readonly code: "UNAVAILABLE" | "DENIED"; readonly reason: string; readonly retryAt: number; readonly failures: number }
   | { readonly kind: "closed" };
 
 export interface SupervisorOptions {
@@ -45,6 +45,11 @@ export interface SupervisorOptions {
 const failuresToRest = 5;
 const backoffMsMin = 500;
 const backoffMsMax = 30_000;
+/** How long after the loss of a line its reason may be heard of. */
+const reasonMsMax = 500;
+/** A line that is open but fails this many calls in a row is as good as down: it rests, and one call then tries again. */
+const refusalsToTrip = 5;
+const tripMs = 5_000;
 
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { name, random = Math.random } = options;
@@ -53,24 +58,46 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   let opening: Promise<Line> | undefined;
   let openingScope: Scope | undefined;
   let failures = 0;
+  let refusals = 0;
   let users = 0;
+  /** Calls on each line: one that is given up is closed when the last of them has its answer. */
+  const calls = new Map<Line, number>();
   let idle: NodeJS.Timeout | undefined;
   let retry: NodeJS.Timeout | undefined;
+  const waiting = new Set<() => void>();
 
   function become(next: SupervisorState): void {
     state = next;
+    for (const go of waiting) go();
     options.changed(next);
   }
 
-  function fail(reason: string): void {
-    if (state.kind === "closed") return;
-    line = undefined;
-    clearTimeout(idle);
+  /** Resolves at the next change of state, or when the reason takes too long. */
+  function untilExplained(): Promise<void> {
+    return new Promise((resolve) => {
+      const go = (): void => {
+        clearTimeout(timer);
+        waiting.delete(go);
+        resolve();
+      };
+      const timer = setTimeout(go, reasonMsMax);
+      waiting.add(go);
+    });
+  }
+
+  function fail(reason: string, code: "UNAVAILABLE" | "DENIED" = "UNAVAILABLE"): void {
     failures++;
     // Full jitter: servers that died together must not come back together.
     const delayMs = failures >= failuresToRest ? backoffMsMax : random() * Math.min(backoffMsMax, backoffMsMin * 2 ** (failures - 1));
-    become({ kind: "down", reason, retryAt: Date.now() + delayMs, failures });
-    if (!options.isEager) return;
+    rest(reason, code, delayMs);
+  }
+
+  function rest(reason: string, code: "UNAVAILABLE" | "DENIED", delayMs: number): void {
+    if (state.kind === "closed") return;
+    line = undefined;
+    clearTimeout(idle);
+    become({ kind: "down", code, reason, retryAt: Date.now() + delayMs, failures });
+    if (!options.isEager && !options.isNeeded?.()) return;
     retry = setTimeout(() => void start().catch(() => {}), delayMs);
     retry.unref();
   }
@@ -86,14 +113,14 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
         if (state.kind === "closed") throw new HallError("UNAVAILABLE", `${name} was closed`);
         line = opened;
         become({ kind: "ready", since: Date.now() });
-        rest();
+        watchIdle();
         return opened;
       })
       .catch((error: unknown) => {
         const reason = error instanceof HallError && error.code === "TIMEOUT" ? `did not start within ${options.startMs / 1000} s` : messageOf(error);
         // `open` gives up what it holds when its scope is cancelled.
         scope.cancel(new HallError("UNAVAILABLE", reason));
-        if (state.kind === "starting") fail(reason);
+        if (state.kind === "starting") fail(reason, error instanceof HallError && error.code === "DENIED" ? "DENIED" : "UNAVAILABLE");
         throw unavailable();
       })
       .finally(() => {
@@ -126,6 +153,8 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   function unavailable(): HallError {
     if (state.kind !== "down") return new HallError("UNAVAILABLE", `${name} is not running`);
     const seconds = Math.max(0, (state.retryAt - Date.now()) / 1000);
+    if (state.code === "DENIED")
+      return new HallError("DENIED", `${name} ${state.reason}`, { hint: "Call again after that.", details: { upstream: name, reason: state.reason } });
     const evidence = options.evidence().slice(-5);
     return new HallError("UNAVAILABLE", `${name} is down: ${state.reason}`, {
       hint: `It is tried again in ${seconds.toFixed(1)} s; see \`guildhall logs ${name}\`.`,
@@ -134,25 +163,67 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   }
 
   /** Starts the clock towards an idle stop, when nobody uses the line. */
-  function rest(): void {
+  function watchIdle(): void {
     clearTimeout(idle);
     if (users > 0 || options.idleMs === 0 || state.kind !== "ready" || options.isEager) return;
-    idle = setTimeout(() => (options.isNeeded?.() ? rest() : void stop({ kind: "stopped" })), options.idleMs);
+    idle = setTimeout(() => (options.isNeeded?.() ? watchIdle() : void stop({ kind: "stopped" })), options.idleMs);
     idle.unref();
+  }
+
+  async function attempt<T>(scope: Scope, work: (line: Line) => Promise<T>): Promise<T> {
+    const open = await scope.race(connect());
+    calls.set(open, (calls.get(open) ?? 0) + 1);
+    try {
+      const result = await work(open);
+      failures = 0;
+      refusals = 0;
+      return result;
+    } catch (error) {
+      // The line went away under the call; why is known in a moment.
+      const isLost = error instanceof HallError && error.code === "UNAVAILABLE" && open.isLost;
+      if (isLost && line === open) await untilExplained();
+      if (line === open) judge(error);
+      throw error;
+    } finally {
+      release(open);
+    }
+  }
+
+  /** What a failed call says about the line it was made on. */
+  function judge(error: unknown): void {
+    if (error instanceof HallError && error.relayed) {
+      // An error of its own is an answer too: it is alive.
+      failures = 0;
+      refusals = 0;
+    } else if (hasExpired(error)) {
+      line = undefined;
+      become({ kind: "stopped" });
+    } else if (error instanceof HallError && isRefusal(error) && ++refusals >= refusalsToTrip) {
+      // The next call is the probe: it decides alone.
+      refusals = refusalsToTrip - 1;
+      rest(error.message, "UNAVAILABLE", tripMs);
+    }
+  }
+
+  function release(open: Line): void {
+    const left = (calls.get(open) ?? 1) - 1;
+    if (left > 0) calls.set(open, left);
+    else calls.delete(open);
+    if (left === 0 && open !== line) void open.close();
   }
 
   async function stop(next: SupervisorState): Promise<void> {
     if (state.kind === "closed") return;
     clearTimeout(idle);
     clearTimeout(retry);
-    const open = line;
+    const open = new Set([...calls.keys(), ...(line ? [line] : [])]);
     const starting = opening;
     line = undefined;
     become(next);
     openingScope?.cancel(new HallError("UNAVAILABLE", `${name} was stopped`));
     // What the start says when it is called off was said by whoever waits for it.
     await starting?.catch(() => {});
-    await open?.close();
+    await Promise.all([...open].map((used) => used.close()));
   }
 
   return {
@@ -160,17 +231,18 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       users++;
       clearTimeout(idle);
       try {
-        const open = await scope.race(connect());
-        const result = await work(open);
-        failures = 0;
-        return result;
+        return await attempt(scope, work).catch((error: unknown) => {
+          // It has forgotten us, and has said so instead of beginning: the same again on a new connection, once.
+          if (!hasExpired(error)) throw error;
+          return attempt(scope, work);
+        });
       } catch (error) {
         // The line went away under the call: say why, which the line itself does not know.
         if (error instanceof HallError && error.code === "UNAVAILABLE" && state.kind === "down") throw unavailable();
         throw error;
       } finally {
         users--;
-        rest();
+        watchIdle();
       }
     },
     state: () => state,
@@ -185,4 +257,13 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+function hasExpired(error: unknown): boolean {
+  return error instanceof HallError && error.details?.expired === true;
+}
+
+/** The line is there, and nothing comes of it: a server in trouble, or out of reach. A line that is gone says so itself. */
+function isRefusal({ code, details }: HallError): boolean {
+  return code === "UNAVAILABLE" && (details?.status !== undefined || details?.unreachable === true);
 }

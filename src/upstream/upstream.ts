@@ -10,9 +10,10 @@ import type { Authorizer } from "./authorizer.ts";
 import { type Carrier, openCarrier } from "./carrier.ts";
 import type { Greeting } from "./greeting.ts";
 import type { Guard } from "./guard.ts";
+import { hasValidHeaders } from "./headers.ts";
 import { type Line, type LineOptions, openLine } from "./line.ts";
-import { emptyOffer, type Offer, readOffer, readPrompts, readResources, readTools } from "./lists.ts";
-import { hashOf, type LockedServer, lockServer } from "./lock.ts";
+import { emptyOffer, type Offer, readAllResources, readOffer, readPrompts, readTools } from "./lists.ts";
+import { hashOf, isLockedServer, type LockedServer, lockServer } from "./lock.ts";
 import { createSupervisor, type SupervisorState } from "./supervisor.ts";
 
 /** An MCP server we connect to, as a toolkit: its tools, resources and prompts, passed on as they are. */
@@ -52,9 +53,11 @@ const relookMsMin = 1_000;
 export function createUpstream(name: string, config: ServerConfig, options: UpstreamOptions): Upstream {
   const log = options.log.child({ upstream: name });
   const source = sourceOf(config);
-  const locked = options.locked?.source === source ? options.locked : undefined;
+  const locked = options.locked?.source === source && isLockedServer(options.locked) ? options.locked : undefined;
   const listeners = new Set<(kind: ListKind) => void>();
   const watchers = new Map<string, Set<() => void>>();
+  /** What the server was told of, for the next line to it. */
+  const subscribed = new Set<string>();
   const counts: UpstreamCounts = { calls: 0, errors: 0, lastError: undefined };
   const isShown = createFilter(config.tools);
   let offer: Offer = locked?.offer ?? emptyOffer;
@@ -62,6 +65,7 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
   let carrier: Carrier | undefined;
   let isKnown = locked !== undefined;
   let isLooking = false;
+  let looked: Promise<void> | undefined;
 
   const supervisor = createSupervisor({
     name,
@@ -75,41 +79,64 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
   });
 
   async function open(scope: Scope, lost: (reason: string) => void): Promise<Line> {
+    const line = await connect(scope, lost, greeting?.era).catch((error: unknown) => {
+      // Some legacy programs end over the question which era they speak: they are started again and not asked.
+      const mayHaveEnded = config.type === "stdio" && greeting?.era !== "legacy" && error instanceof EndedEarly && !scope.cancelled;
+      if (mayHaveEnded) return connect(scope, lost, "legacy");
+      throw error;
+    });
+    greeting = line.greeting;
+    line.listen([...watchers.keys()]);
+    watchAgain(line, scope);
+    if (!isKnown) adopt(await readOffer(line, { scope, warn, isUsable }), ["tools", "resources", "prompts"]);
+    return line;
+  }
+
+  async function connect(scope: Scope, lost: (reason: string) => void, knownEra: Greeting["era"] | undefined): Promise<Line> {
     const opened = await openCarrier(config, { ...options, log, authorizer: options.authorizer, inputSchema }, scope);
     carrier = opened;
     let isOver = false;
+    let isOpen = false;
     const end = (): Promise<void> => {
       isOver = true;
       return opened.stop();
     };
+    const tellLost = (reason: string): void => {
+      if (isOpen && !isOver) lost(reason);
+    };
     scope.onCancel(() => void end());
-    void opened.ended.then((reason) => {
-      if (!isOver) lost(reason);
-    });
+    void opened.ended.then(tellLost);
     const relist = createRelist((kind) => void refresh(kind));
     const lineOptions: LineOptions = {
       limits: options.limits,
       log,
       scope,
-      knownEra: greeting?.era,
+      knownEra,
+      // Over HTTP every request is answered: silence is a busy server, not an old one.
+      ...(config.type === "http" ? { probeMs: (options.startMs ?? 20_000) / 2 } : {}),
       listChanged: relist,
       resourceUpdated: (uri) => {
         for (const changed of watchers.get(uri) ?? []) changed();
       },
-      // A server that closes its output but lives is as good as dead.
-      closed: () => void opened.stop(),
+      // A server that closes its output but lives is as good as dead; most have ended, and say in a moment how.
+      closed: () => {
+        void Promise.race([opened.ended, sleep(exitMsMax, "closed its output")]).then(tellLost);
+        void opened.stop();
+      },
     };
     const line = await openLine(opened.channel, lineOptions).catch(async (error: unknown) => {
       // How it ended says more than that the line is gone.
       const reason = await Promise.race([opened.ended, sleep(exitMsMax, undefined)]);
       const isLost = error instanceof HallError && error.code === "UNAVAILABLE";
-      throw reason === undefined || !isLost ? error : new HallError("UNAVAILABLE", reason);
+      void end();
+      throw reason === undefined || !isLost ? error : new EndedEarly("UNAVAILABLE", reason);
     });
-    greeting = line.greeting;
-    line.listen([...watchers.keys()]);
-    if (!isKnown) adopt(await readOffer(line, { scope, warn }), ["tools", "resources", "prompts"]);
+    isOpen = true;
     return {
       ...line,
+      get isLost() {
+        return line.isLost;
+      },
       get runningCount() {
         return line.runningCount;
       },
@@ -128,6 +155,11 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
     return offer.tools.find((tool) => tool.name === name)?.inputSchema;
   }
 
+  /** Over HTTP some arguments are repeated in headers, where the schema says so; it must be possible. */
+  function isUsable({ inputSchema }: Tool): boolean {
+    return config.type !== "http" || hasValidHeaders(inputSchema);
+  }
+
   function warn(message: string): void {
     log.warn(message);
   }
@@ -144,9 +176,9 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
     if (!line) return;
     const scope = new Scope(undefined, options.startMs ?? 20_000);
     try {
-      const reading = { scope, warn };
+      const reading = { scope, warn, isUsable };
       if (kind === "tools") adopt({ ...offer, tools: await readTools(line, reading) }, [kind]);
-      else if (kind === "resources") adopt({ ...offer, resources: await readResources(line, reading) }, [kind]);
+      else if (kind === "resources") adopt({ ...offer, ...(await readAllResources(line, reading)) }, [kind]);
       else adopt({ ...offer, prompts: await readPrompts(line, reading) }, [kind]);
     } catch (error) {
       log.warn({ kind, err: error }, "listing again failed; what was known stays");
@@ -158,7 +190,7 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
   /** Starts the server and reads everything, each time anew. */
   async function look(): Promise<Offer> {
     const scope = new Scope();
-    const read = await supervisor.use(scope, (line) => readOffer(line, { scope, warn }));
+    const read = await supervisor.use(scope, (line) => readOffer(line, { scope, warn, isUsable }));
     adopt(read, ["tools", "resources", "prompts"]);
     return read;
   }
@@ -168,8 +200,13 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
     if (isLooking) return;
     isLooking = true;
     do {
+      const looking = look();
+      const over = (): void => {
+        looked = undefined;
+      };
+      looked = looking.then(over, over);
       try {
-        await look();
+        await looking;
       } catch (error) {
         log.warn(`not reached yet: ${error instanceof Error ? error.message : error}`);
         const state = supervisor.state();
@@ -204,7 +241,11 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
     greeting: () => greeting,
     offer: () => offer,
     stderr: () => carrier?.evidence() ?? [],
-    restart: supervisor.restart,
+    async restart() {
+      await supervisor.restart();
+      // Somebody has mended it: what it offers need not wait for the next try.
+      if (!isKnown) void look().catch(() => {});
+    },
     async discover() {
       const read = await look();
       if (!greeting) throw new HallError("INTERNAL", `${name} was read without a greeting`);
@@ -215,7 +256,13 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
       return offer.tools.filter((tool) => isShown(tool.name)).map(withFacts);
     },
     async call(tool, args, context) {
-      const result = await relay("tools/call", { name: tool.name, arguments: args }, context);
+      const params = { name: tool.name, arguments: args };
+      const result = await relay("tools/call", params, context).catch(async (error: unknown) => {
+        // HeaderMismatch: what is known of the tool is out of date.
+        if (!(error instanceof HallError) || error.relayed?.code !== -32020) throw error;
+        await refresh("tools");
+        return relay("tools/call", params, context);
+      });
       return result as unknown as Outcome;
     },
     async health(): Promise<Health> {
@@ -224,6 +271,7 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
       if (state.kind === "closed") return { state: "unavailable", reason: "closed" };
       return { state: "available" };
     },
+    looking: () => (isKnown ? undefined : looked),
     problem() {
       const state = supervisor.state();
       return state.kind === "down" ? state.reason : undefined;
@@ -263,21 +311,36 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
     return config.timeoutSeconds === undefined ? tool : { ...tool, facts: { timeoutMs: config.timeoutSeconds * 1000 } };
   }
 
-  async function tell(method: string, uri: string): Promise<void> {
-    if (greeting?.era === "modern") {
-      supervisor.line()?.listen([...watchers.keys()]);
-      return;
-    }
+  async function tell(method: "resources/subscribe" | "resources/unsubscribe", uri: string): Promise<void> {
+    const isWanted = method === "resources/subscribe";
+    if (!isWanted) subscribed.delete(uri);
+    // Nothing needs to be taken back from a server that is not running.
+    if (!isWanted && !supervisor.line()) return;
     const scope = new Scope(undefined, 10_000);
     try {
-      await supervisor.use(scope, (line) => line.request(method, { uri }, scope));
+      await supervisor.use(scope, async (line) => {
+        if (line.greeting.era === "modern") line.listen([...watchers.keys()]);
+        else await line.request(method, { uri }, scope);
+      });
+      if (isWanted && watchers.has(uri)) subscribed.add(uri);
     } catch (error) {
       log.warn({ err: error, uri }, `${method} failed`);
     } finally {
       scope.close();
     }
   }
+
+  /** A legacy server forgets with the line who watches what. */
+  function watchAgain(line: Line, scope: Scope): void {
+    if (line.greeting.era === "modern") return;
+    for (const uri of subscribed) {
+      line.request("resources/subscribe", { uri }, scope).catch((error: unknown) => log.warn({ err: error, uri }, "resources/subscribe failed"));
+    }
+  }
 }
+
+/** A server that ended before it had said who it is. */
+class EndedEarly extends HallError {}
 
 /** How the server is reached, without the values of variables: a change of it makes the lock's entry void. */
 function sourceOf(config: ServerConfig): string {

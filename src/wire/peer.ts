@@ -113,6 +113,8 @@ export class Peer {
   /** Sends a request of ours. Rejects with HallError; with the peer's own error as `relayed` when it refused. */
   request(method: string, params: unknown, { scope: parent, timeoutMs, about }: AskOptions = {}): Promise<unknown> {
     if (this.#isClosed || this.#hasEnded) return Promise.reject(connectionClosed());
+    // It does not read what it has: more of it would only cost memory.
+    if (this.isFull) return Promise.reject(new HallError("OVERLOADED", `${method} cannot be sent: the other side does not read`));
     const id = ++this.#nextId;
     const scope = new Scope(parent, timeoutMs);
     const answered = this.#asked.wait(id, method);

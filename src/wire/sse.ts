@@ -9,7 +9,7 @@ export interface StreamEvent {
   readonly retry?: number;
 }
 
-export function formatEvent({ data, event, id, retry }: StreamEvent): string {
+function formatEvent({ data, event, id, retry }: StreamEvent): string {
   const head = `${event === undefined ? "" : `event: ${event}\n`}${id === undefined ? "" : `id: ${id}\n`}${retry === undefined ? "" : `retry: ${retry}\n`}`;
   const body = data.includes("\n") ? data.replaceAll("\n", "\ndata: ") : data;
   return `${head}data: ${body}\n\n`;

@@ -3,8 +3,18 @@ import type { Channel, Receiver } from "./channel.ts";
 import type { Limits } from "./limits.ts";
 import { createLineReader } from "./lines.ts";
 
+export interface StdioOptions {
+  /** A last line without a newline is half a message of somebody who died, not a message. */
+  readonly needsNewline?: boolean;
+}
+
 /** Newline-delimited messages over a pair of byte streams: our own stdin and stdout, or a child's. */
-export function createStdioChannel(input: Readable, output: Writable, limits: Pick<Limits, "messageBytesMax">): Channel {
+export function createStdioChannel(
+  input: Readable,
+  output: Writable,
+  limits: Pick<Limits, "messageBytesMax">,
+  { needsNewline = false }: StdioOptions = {},
+): Channel {
   let receiver: Receiver | undefined;
   let waiting: string[] = [];
   let waitingBytes = 0;
@@ -76,7 +86,7 @@ export function createStdioChannel(input: Readable, output: Writable, limits: Pi
       input.on("data", read);
       input.on("end", () => {
         // A last line need not have a newline.
-        read(newline);
+        if (!needsNewline) read(newline);
         end();
       });
       // A read error, or a stream that is gone, means no more input; what runs may still be answered.

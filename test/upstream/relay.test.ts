@@ -157,9 +157,10 @@ describe.concurrent.each(pairs)("from a %s server to a %s client", (serverEra, c
     const person = await connect(hall, clientEra);
     await person.result("tools/call", { name: "box.progress", arguments: { steps: 3 } }, { progressToken: "mine" });
     const steps = person.client.received.filter(({ method }) => method === "notifications/progress");
-    expect(steps.map(({ params }) => params)).toEqual(
-      [1, 2, 3].map((progress) => ({ progressToken: "mine", progress, total: 3, message: `step ${progress}` })),
-    );
+    const all = [1, 2, 3].map((progress) => ({ progressToken: "mine", progress, total: 3, message: `step ${progress}` }));
+    // A step that comes too soon after the one before it is left out; the last one never is.
+    expect(all).toEqual(expect.arrayContaining(steps.map(({ params }) => params)));
+    expect(steps.at(-1)?.params).toEqual(all.at(-1));
   });
 
   test("logs pass to the client whose call they belong to, at the level it asked for", async () => {

@@ -46,16 +46,19 @@ function createBench(options: Partial<SupervisorOptions> & { readonly opens?: Op
 }
 
 function createLine(bench: Bench): Line {
-  return {
-    greeting: { era: "legacy", version: "2025-11-25", capabilities: {}, info: {}, instructions: undefined },
+  const line = {
+    greeting: { era: "legacy" as const, version: "2025-11-25", capabilities: {}, info: {}, instructions: undefined },
     relay: async () => ({}),
     request: async () => ({}),
+    listen() {},
+    isLost: true,
     runningCount: 0,
     junkCount: 0,
     async close() {
       bench.closed++;
     },
   };
+  return line;
 }
 
 const broken = async (): Promise<void> => {

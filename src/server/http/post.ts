@@ -57,7 +57,7 @@ export function sendJson(response: ServerResponse, status: number, body: string,
 }
 
 /** The HTTP status that goes with an error: the protocol fixes it for these; a failure inside a handler is a 200. */
-export function statusOf(code: number): number {
+function statusOf(code: number): number {
   switch (code) {
     case -32601:
       return 404;

@@ -1,0 +1,123 @@
+import { HallError } from "../base/errors.ts";
+import { isObject } from "../base/json.ts";
+import { type Id, isId } from "../wire/message.ts";
+
+/** What HTTP answers say, whether they carry a message or not. */
+
+/** For want of a token, or of a better one. */
+export function isRefused({ status }: Response): boolean {
+  return status === 401 || status === 403;
+}
+
+function retryAfterMs(response: Response): number | undefined {
+  if (response.status !== 429 && response.status !== 503) return undefined;
+  const header = response.headers.get("retry-after");
+  if (header === null) return undefined;
+  const seconds = Number(header);
+  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
+  const date = Date.parse(header);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+}
+
+/** What an HTTP refusal means for the request it answers. */
+export async function refusal(response: Response, hasSession: boolean): Promise<HallError> {
+  const { status } = response;
+  await response.body?.cancel().catch(() => {});
+  if (status === 404 && hasSession) return new HallError("UNAVAILABLE", "the connection has expired", { details: { expired: true } });
+  if (isRefused(response)) return new HallError("DENIED", `HTTP ${status}: the server wants another token`, { details: { status } });
+  if (status >= 300 && status < 400) return new HallError("BAD_ANSWER", `HTTP ${status}: redirects to another place are not followed`);
+  const waitMs = retryAfterMs(response);
+  const details = { status, ...(waitMs === undefined ? {} : { retryAfterSeconds: Math.ceil(waitMs) / 1000 }) };
+  if (status === 429) return new HallError("RATE_LIMITED", "HTTP 429: the server wants fewer calls", { details });
+  if (status >= 500) return new HallError("UNAVAILABLE", `HTTP ${status}`, { details });
+  if (status >= 400) return new HallError("EXECUTION", `HTTP ${status}`, { details });
+  return new HallError("BAD_ANSWER", `HTTP ${status} with ${response.headers.get("content-type") ?? "no content type"}`);
+}
+
+export function explain(error: unknown): HallError {
+  if (error instanceof HallError) return error;
+  return new HallError("UNAVAILABLE", `could not be reached: ${reasonOf(error)}`, { cause: error, details: { unreachable: true } });
+}
+
+export function cutShort(error: unknown): HallError {
+  return new HallError("BAD_ANSWER", `the answer was cut short: ${reasonOf(error)}`, {
+    cause: error,
+    hint: "Whether the tool has done its work is not known.",
+  });
+}
+
+/** Several addresses that all fail are told as the first of them. */
+function reasonOf(error: unknown): string {
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
+  return first instanceof Error ? first.message : String(first);
+}
+
+export function isEventStream(response: Response): boolean {
+  return response.ok && (response.headers.get("content-type")?.toLowerCase().startsWith("text/event-stream") ?? false);
+}
+
+/** The bytes of a body for as long as some arrive. */
+export async function* whileAlive(response: Response, silentMsMax: number, cut: () => void): AsyncGenerator<Uint8Array> {
+  const timer = setTimeout(cut, silentMsMax);
+  timer.unref();
+  try {
+    for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+      timer.refresh();
+      yield chunk;
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export async function readAll(response: Response, bytesMax: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+      bytes += chunk.length;
+      if (bytes > bytesMax) throw new HallError("TOO_LARGE", `the answer is over ${bytesMax} bytes`);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw error instanceof HallError ? error : cutShort(error);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** An error status whose body is a JSON-RPC answer says what is wrong better than the status does. */
+export function isAnswer(bytes: Buffer): boolean {
+  try {
+    const value: unknown = JSON.parse(bytes.toString("utf8"));
+    return isObject(value) && value.jsonrpc === "2.0" && isId(value.id) && ("error" in value || "result" in value);
+  } catch {
+    // Not JSON: then the status is all there is.
+    return false;
+  }
+}
+
+export function answersTo(data: string, id: Id): boolean {
+  try {
+    const value: unknown = JSON.parse(data);
+    return isObject(value) && value.id === id && value.method === undefined;
+  } catch {
+    // Not a message; the peer counts it.
+    return false;
+  }
+}
+
+/** Marks what a server asks or says on the stream of a request: it belongs to that one, and to the client behind it. */
+export const ownerKey = "guildhall/call";
+
+export function withOwner(data: string, owner: unknown): string {
+  if (owner === undefined || !data.includes('"method"')) return data;
+  try {
+    const message: unknown = JSON.parse(data);
+    if (!isObject(message) || message.method === undefined || (message.params !== undefined && !isObject(message.params))) return data;
+    const meta = isObject(message.params?._meta) ? message.params._meta : {};
+    return JSON.stringify({ ...message, params: { ...message.params, _meta: { ...meta, [ownerKey]: owner } } });
+  } catch {
+    // Not a message; the peer counts it.
+    return data;
+  }
+}

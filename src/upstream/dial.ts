@@ -1,0 +1,99 @@
+import { lookup } from "node:dns";
+import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
+import { Agent as HttpsAgent, request as requestHttps } from "node:https";
+import type { LookupFunction, Socket } from "node:net";
+import { HallError } from "../base/errors.ts";
+import { kindOfHost } from "../config/host.ts";
+
+/**
+ * HTTP to one server, as fetch does it but for what fetch cannot be told: a connection is made within five seconds or
+ * not at all, silence is nobody's business but the deadline's, redirects are the caller's, and the sockets end with us.
+ */
+export interface Dialler {
+  /** Rejects when there is no answer; any status is one. */
+  send(url: URL, init: DialInit): Promise<Response>;
+  close(): void;
+}
+
+export interface DialInit {
+  readonly method?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal: AbortSignal;
+}
+
+export const connectMsMax = 5_000;
+/** Shorter than what servers keep: a socket they are about to close is not used again. */
+const idleMsMax = 4_000;
+
+export function createDialler(lookup: LookupFunction | undefined): Dialler {
+  const options = { keepAlive: true, timeout: idleMsMax, ...(lookup ? { lookup } : {}) };
+  const agents = { "http:": new HttpAgent(options), "https:": new HttpsAgent(options) };
+  return {
+    send(url, { method = "GET", headers, body, signal }) {
+      const isEncrypted = url.protocol === "https:";
+      const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
+      return new Promise((resolve, reject) => {
+        const sent = (isEncrypted ? requestHttps : requestHttp)(
+          url,
+          { method, headers: { ...headers, ...length }, signal, agent: agents[isEncrypted ? "https:" : "http:"] },
+          (incoming) => resolve(toResponse(incoming)),
+        );
+        sent.on("error", reject);
+        sent.on("socket", (socket) => hurry(socket, isEncrypted ? "secureConnect" : "connect"));
+        sent.end(body);
+      });
+    },
+    close() {
+      for (const agent of Object.values(agents)) agent.destroy();
+    },
+  };
+}
+
+function hurry(socket: Socket, event: "connect" | "secureConnect"): void {
+  if (!socket.connecting) return;
+  const timer = setTimeout(() => socket.destroy(new Error(`no connection within ${connectMsMax / 1000} s`)), connectMsMax);
+  socket.once(event, () => clearTimeout(timer));
+  socket.once("close", () => clearTimeout(timer));
+}
+
+const bodiless = new Set([204, 205, 304]);
+
+function toResponse(incoming: IncomingMessage): Response {
+  const { statusCode = 0, headersDistinct } = incoming;
+  const headers = Object.entries(headersDistinct).flatMap(([name, values = []]) => values.map((value): [string, string] => [name, value]));
+  // What has no name in HTTP is a failure of the server.
+  const status = statusCode < 200 || statusCode > 599 ? 502 : statusCode;
+  if (!bodiless.has(status)) return new Response(toStream(incoming), { status, headers });
+  incoming.resume();
+  return new Response(null, { status, headers });
+}
+
+function toStream(incoming: IncomingMessage): ReadableStream<Uint8Array> {
+  const chunks = incoming[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { value, done } = await chunks.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: () => void incoming.destroy(),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** A name that looks public must not lead inside: what DNS says is looked at before anything is sent. */
+export function lookupOutside(url: URL, allowPrivate: boolean): LookupFunction | undefined {
+  if (allowPrivate || kindOfHost(url.hostname) !== "public") return undefined;
+  return (hostname, options, callback) =>
+    lookup(hostname, options, (error, address, family) => {
+      const addresses: readonly string[] = Array.isArray(address) ? address.map((found: { address: string }) => found.address) : [address as string];
+      const inside = error ? undefined : addresses.find((found) => kindOfHost(found) !== "public");
+      const refusal = inside === undefined ? null : new HallError("DENIED", `${hostname} leads to ${inside}, inside this network`, { hint });
+      callback(error ?? refusal, address as string, family);
+    });
+}
+
+const hint = "Nothing was sent there. `allowPrivate` permits servers inside this network.";

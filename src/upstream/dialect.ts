@@ -1,0 +1,64 @@
+import { isObject, type JsonObject } from "../base/json.ts";
+
+/**
+ * Many servers stamp `$schema: draft-07` on schemas that say the same in 2020-12, and strict clients then refuse to call the
+ * tool. The stamp goes where it changes nothing; where a keyword has another meaning, the schema stays as it is.
+ */
+export function withoutOldDialect(schema: JsonObject): JsonObject {
+  const { $schema, ...rest } = schema;
+  return typeof $schema === "string" && oldDialect.test($schema) && meansTheSame(rest, 0) ? rest : schema;
+}
+
+const oldDialect = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/;
+const depthMax = 64;
+
+/** Keywords that only one of the two knows, or that they read in different ways. */
+const changed = new Set([
+  "additionalItems",
+  "dependencies",
+  "$anchor",
+  "$dynamicAnchor",
+  "$dynamicRef",
+  "$recursiveAnchor",
+  "$recursiveRef",
+  "dependentRequired",
+  "dependentSchemas",
+  "maxContains",
+  "minContains",
+  "prefixItems",
+  "unevaluatedItems",
+  "unevaluatedProperties",
+]);
+/** What may stand beside `$ref`: draft-07 takes no notice of anything there, 2020-12 does. */
+const besideReference = new Set([
+  "$ref",
+  "$comment",
+  "title",
+  "description",
+  "default",
+  "examples",
+  "deprecated",
+  "readOnly",
+  "writeOnly",
+  "definitions",
+  "$defs",
+]);
+const ofOne = ["items", "contains", "additionalProperties", "propertyNames", "not", "if", "then", "else"];
+const ofMany = ["allOf", "anyOf", "oneOf"];
+const ofNamed = ["properties", "patternProperties", "definitions", "$defs"];
+
+function meansTheSame(schema: unknown, depth: number): boolean {
+  if (!isObject(schema)) return typeof schema === "boolean";
+  const keys = Object.keys(schema);
+  if (depth > depthMax || keys.some((key) => changed.has(key)) || "$id" in schema || Array.isArray(schema.items)) return false;
+  if ("$ref" in schema && !keys.every((key) => besideReference.has(key))) return false;
+  return partsOf(schema).every((part) => meansTheSame(part, depth + 1));
+}
+
+function partsOf(schema: JsonObject): readonly unknown[] {
+  return [
+    ...ofOne.flatMap((key) => (key in schema ? [schema[key]] : [])),
+    ...ofMany.flatMap((key) => (Array.isArray(schema[key]) ? schema[key] : [])),
+    ...ofNamed.flatMap((key) => (isObject(schema[key]) ? Object.values(schema[key]) : [])),
+  ];
+}

@@ -1,0 +1,202 @@
+import { randomBytes } from "node:crypto";
+import type {
+  OAuthClientInformationMixed,
+  OAuthClientMetadata,
+  OAuthClientProvider,
+  OAuthTokens,
+  StoredOAuthClientInformation,
+} from "@modelcontextprotocol/client";
+import { HallError } from "../base/errors.ts";
+import { createDialler, lookupOutside } from "./dial.ts";
+import { envelope } from "./greeting.ts";
+import { standardHeaders } from "./headers.ts";
+import { type Challenge, explainOAuth, findIssuer, httpUrlOf, type Issuer, loadSdk, type RemoteServerConfig, readChallenge } from "./issuer.ts";
+import { clientOf, issuerOf, keep, scoped, unite, withAccount } from "./oauth.ts";
+import { createOAuthFetch, refuseUnsafe } from "./oauth-fetch.ts";
+import { openRedirectPage, type RedirectPage } from "./redirect.ts";
+import type { Logins, TokenStore } from "./token-store.ts";
+
+/** A person logs in to a server elsewhere: authorization code with PKCE, back to a page on this machine. */
+export interface LoginOptions {
+  readonly config: RemoteServerConfig;
+  readonly store: TokenStore;
+  /** Shows a person where to log in. */
+  show(url: URL): void;
+  /** How long a person may take. Default 5 min. */
+  readonly timeoutMs?: number;
+}
+
+export interface LoginResult {
+  readonly issuer: string;
+  readonly scope: string | undefined;
+}
+
+const probeMsMax = 10_000;
+
+export async function login(options: LoginOptions): Promise<LoginResult> {
+  const { config, store } = options;
+  try {
+    const logins = await store.read();
+    const challenge = await probe(config);
+    const issuer = await findIssuer(config, challenge.resourceMetadataUrl);
+    const state = randomBytes(32).toString("base64url");
+    await using page = await openPage(logins, issuer, options, state);
+    const begun = await begin({ config, logins, issuer, state, redirectUrl: page.url }, wantedScope(config, logins, challenge));
+    options.show(begun.authorizationUrl);
+    const tokens = await exchange(await page.answer, begun, issuer, { config, redirectUrl: page.url });
+    // A client of the config is named, not copied: its secret stays there.
+    const client = config.oauth?.clientId === undefined ? begun.client : { client_id: config.oauth.clientId };
+    const account = { client, tokens: keep(tokens, tokens.scope ?? begun.scope), resource: issuer.resource };
+    // A person takes minutes; what happened meanwhile is not undone.
+    await store.exclusively(async () => store.write({ ...withAccount(await store.read(), issuer.id, account), wantedScope: undefined }));
+    return { issuer: issuer.id, scope: account.tokens.scope };
+  } catch (error) {
+    throw await explainOAuth(error, "the login failed");
+  }
+}
+
+/** Asks the server without a token, since its refusal says what to ask for and where. */
+async function probe(config: RemoteServerConfig): Promise<Challenge> {
+  const url = httpUrlOf(config);
+  const dialler = createDialler(lookupOutside(url, config.allowPrivate));
+  const message = { jsonrpc: "2.0", id: 0, method: "server/discover", params: { _meta: envelope() } };
+  const isPost = config.type === "http";
+  const accept = isPost ? "application/json, text/event-stream" : "text/event-stream";
+  const standard = isPost ? { "content-type": "application/json", ...standardHeaders(message, () => undefined) } : {};
+  try {
+    const init = { headers: { ...config.headers, accept, ...standard }, signal: AbortSignal.timeout(probeMsMax) };
+    return await readChallenge(await dialler.send(url, { ...init, ...(isPost ? { method: "POST", body: JSON.stringify(message) } : {}) }));
+  } finally {
+    dialler.close();
+  }
+}
+
+/** What the server wants, or the config says; for more than before, what was granted is asked for again. */
+function wantedScope({ oauth }: RemoteServerConfig, { wantedScope, issuer, accounts }: Logins, challenge: Challenge): string | undefined {
+  const granted = issuer === undefined || wantedScope === undefined ? undefined : accounts[issuer]?.tokens?.scope;
+  return unite(granted, oauth?.scope ?? challenge.scope, wantedScope);
+}
+
+/** Where a registered client said it would be, if it can be there again; else anywhere. */
+async function openPage(logins: Logins, issuer: Issuer, { config, timeoutMs = 300_000 }: LoginOptions, state: string): Promise<RedirectPage> {
+  const { oauth } = config;
+  if (oauth?.clientId !== undefined || oauth?.clientMetadataUrl !== undefined) {
+    return openRedirectPage({ port: oauth.callbackPort, path: "/callback", state, timeoutMs });
+  }
+  const registered = redirectOf(logins.accounts[issuer.id]?.client);
+  const anywhere = { port: oauth?.callbackPort ?? 0, path: `/${randomBytes(16).toString("base64url")}`, state, timeoutMs };
+  if (!registered) return openRedirectPage(anywhere);
+  // The port may be taken by now.
+  return openRedirectPage({ ...anywhere, port: Number(registered.port), path: registered.pathname }).catch(() => openRedirectPage(anywhere));
+}
+
+function redirectOf(client: OAuthClientInformationMixed | undefined): URL | undefined {
+  const [first] = client && "redirect_uris" in client && Array.isArray(client.redirect_uris) ? client.redirect_uris : [];
+  return first !== undefined && URL.canParse(first) ? new URL(first) : undefined;
+}
+
+interface FlowOptions {
+  readonly config: RemoteServerConfig;
+  readonly logins: Logins;
+  readonly issuer: Issuer;
+  readonly state: string;
+  readonly redirectUrl: string;
+}
+
+/** A login that waits for its person. */
+interface Begun {
+  readonly authorizationUrl: URL;
+  readonly client: OAuthClientInformationMixed;
+  readonly verifier: string;
+  /** What is asked for. */
+  readonly scope: string | undefined;
+}
+
+/** The SDK chooses the scope, registers us where need be, and makes the address to open. */
+async function begin({ config, logins, issuer, state, redirectUrl }: FlowOptions, scope: string | undefined): Promise<Begun> {
+  const { clientId, clientMetadataUrl } = config.oauth ?? {};
+  let client = findClient({ config, logins, issuer, redirectUrl });
+  let verifier = "";
+  let authorizationUrl: URL | undefined;
+  const saveClientInformation = (saved: StoredOAuthClientInformation): void => {
+    client = saved;
+  };
+  const provider: OAuthClientProvider = {
+    redirectUrl,
+    clientMetadata: describeClient(issuer, redirectUrl),
+    ...(clientMetadataUrl === undefined ? {} : { clientMetadataUrl }),
+    state: () => state,
+    clientInformation: () => client,
+    // Without this nobody is registered: the config says who we are.
+    ...(clientId === undefined ? { saveClientInformation } : {}),
+    redirectToAuthorization(url) {
+      refuseUnsafe(url, config);
+      authorizationUrl = url;
+    },
+    saveCodeVerifier(saved) {
+      verifier = saved;
+    },
+    codeVerifier: () => verifier,
+    discoveryState: () => issuer.found,
+    tokens: () => undefined,
+    saveTokens() {},
+  };
+  const { auth } = await loadSdk();
+  await auth(provider, { serverUrl: httpUrlOf(config), ...scoped(scope), fetchFn: createOAuthFetch(config), forceReauthorization: true });
+  if (!authorizationUrl || !client) throw new HallError("BAD_ANSWER", "the issuer gave no address to log in at");
+  return { authorizationUrl, client, verifier, scope: authorizationUrl.searchParams.get("scope") ?? undefined };
+}
+
+/** A code for a token; nothing of the answer is believed before it is known to be the issuer's. */
+async function exchange(
+  answer: URLSearchParams,
+  { client, verifier }: Begun,
+  { url, metadata, resource }: Issuer,
+  { config, redirectUrl }: { readonly config: RemoteServerConfig; readonly redirectUrl: string },
+): Promise<OAuthTokens> {
+  const { exchangeAuthorization, validateAuthorizationResponseIssuer } = await loadSdk();
+  const iss = answer.get("iss") ?? undefined;
+  const issParameterSupported = metadata?.authorization_response_iss_parameter_supported === true;
+  validateAuthorizationResponseIssuer({ iss, expectedIssuer: metadata?.issuer, issParameterSupported });
+  const authorizationCode = answer.get("code");
+  if (authorizationCode === null) throw new HallError("DENIED", `the login was refused${reasonOf(answer)}`, { hint: "Run the same command to try again." });
+  return exchangeAuthorization(url, {
+    ...(metadata ? { metadata } : {}),
+    clientInformation: client,
+    authorizationCode,
+    ...(iss === undefined ? {} : { iss }),
+    codeVerifier: verifier,
+    redirectUri: redirectUrl,
+    ...(resource === undefined ? {} : { resource }),
+    fetchFn: createOAuthFetch(config),
+  });
+}
+
+/** The config's client, or the one an earlier login registered, if it may come back to this page. */
+function findClient({ config, logins, issuer, redirectUrl }: Omit<FlowOptions, "state">): StoredOAuthClientInformation | undefined {
+  const { oauth } = config;
+  if (oauth?.clientId !== undefined) {
+    return { ...clientOf({ client: { client_id: oauth.clientId } }, config), issuer: issuerOf(logins, oauth.clientId) ?? issuer.id };
+  }
+  const { client } = logins.accounts[issuer.id] ?? {};
+  return client && redirectOf(client)?.href === redirectUrl ? { ...client, issuer: issuer.id } : undefined;
+}
+
+function describeClient({ metadata }: Issuer, redirectUrl: string): OAuthClientMetadata {
+  const { token_endpoint_auth_methods_supported: methods = ["none"] } = metadata ?? {};
+  // A program on a person's machine keeps no secrets; but some issuers know only clients that do.
+  const method = methods.includes("none") ? "none" : methods[0];
+  return {
+    client_name: "Guildhall",
+    redirect_uris: [redirectUrl],
+    grant_types: ["authorization_code", "refresh_token"],
+    response_types: ["code"],
+    ...(method === undefined ? {} : { token_endpoint_auth_method: method }),
+  };
+}
+
+/** The code only: the text beside it is a stranger's. */
+function reasonOf(answer: URLSearchParams): string {
+  const error = answer.get("error") ?? "";
+  return /^[a-z_]{1,60}$/.test(error) ? `: ${error}` : "";
+}

@@ -1,0 +1,74 @@
+import type { FetchLike } from "@modelcontextprotocol/client";
+import { HallError } from "../base/errors.ts";
+import { kindOfHost } from "../config/host.ts";
+import { readAll } from "./answer.ts";
+import { createDialler, lookupOutside } from "./dial.ts";
+
+interface Server {
+  readonly url: string;
+  readonly allowPrivate: boolean;
+}
+
+const timeoutMs = 10_000;
+const bytesMax = 1024 * 1024;
+const redirectsMax = 3;
+
+/**
+ * Where a server says its issuer is, it may say anything: an address inside our network, one that redirects there, an answer
+ * without end. Encrypted or on this machine; inside only when the server itself is; no redirects to another place.
+ */
+export function createOAuthFetch(server: Server): FetchLike {
+  return async (input, init) => {
+    const method = init?.method ?? "GET";
+    const headers = Object.fromEntries(new Headers(init?.headers));
+    const body = init?.body === undefined || init.body === null ? {} : { body: String(init.body) };
+    let url = new URL(input);
+    for (let redirects = 0; ; redirects++) {
+      refuseUnsafe(url, server);
+      const response = await send(url, { method, headers, ...body }, mayStayInside(server));
+      const target = redirectOf(response, url);
+      if (target === undefined) return response;
+      // Elsewhere, or with a body that is not to be sent twice: there is nothing here.
+      if (target.origin !== url.origin || method !== "GET" || redirects === redirectsMax) return new Response(null, { status: 404 });
+      url = target;
+    }
+  };
+}
+
+/** Also for addresses a person is asked to open. */
+export function refuseUnsafe(url: URL, server: Server): void {
+  const kind = kindOfHost(url.hostname);
+  const isEncrypted = url.protocol === "https:" || (url.protocol === "http:" && kind === "loopback");
+  if (!isEncrypted) throw new HallError("DENIED", `the server names ${url.origin === "null" ? url.protocol : url.origin}, which is not encrypted`, { hint });
+  if (kind !== "public" && !mayStayInside(server)) throw new HallError("DENIED", `the server names ${url.origin}, which is inside this network`, { hint });
+}
+
+const hint = "Nothing was sent there. Tell whoever runs the server; `allowPrivate` permits addresses inside this network.";
+
+function mayStayInside({ url, allowPrivate }: Server): boolean {
+  return allowPrivate || kindOfHost(new URL(url).hostname) !== "public";
+}
+
+interface Init {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** One request, read to its end. */
+async function send(url: URL, init: Init, allowPrivate: boolean): Promise<Response> {
+  const dialler = createDialler(lookupOutside(url, allowPrivate));
+  try {
+    const response = await dialler.send(url, { ...init, signal: AbortSignal.timeout(timeoutMs) });
+    const bytes = await readAll(response, bytesMax);
+    return new Response(bytes.length > 0 ? bytes : null, { status: response.status, headers: response.headers });
+  } finally {
+    dialler.close();
+  }
+}
+
+function redirectOf(response: Response, from: URL): URL | undefined {
+  const location = response.headers.get("location");
+  if (response.status < 300 || response.status >= 400 || location === null) return undefined;
+  return URL.canParse(location, from.href) ? new URL(location, from) : undefined;
+}
