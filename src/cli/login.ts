@@ -7,7 +7,7 @@ import { findNear } from "../base/near.ts";
 import type { RemoteServerConfig } from "../upstream/issuer.ts";
 import { login } from "../upstream/login.ts";
 import { createTokenStore } from "../upstream/token-store.ts";
-import { print } from "./print.ts";
+import { print, visible } from "./print.ts";
 import { loadSettings } from "./settings.ts";
 
 export interface LoginCommandOptions {
@@ -20,7 +20,10 @@ export async function runLogin(server: string, options: LoginCommandOptions): Pr
   refuseNeedless(server, config);
   const { issuer, scope } = await login({ config, store: createTokenStore(config.url), show: (page) => show(server, page, options) });
   await tellHall(server);
-  print({ server, loggedIn: true, issuer, scope }, { json: options.json, text: () => `logged in to ${server}${scope === undefined ? "" : ` for ${scope}`}` });
+  print(
+    { server, loggedIn: true, issuer, scope },
+    { json: options.json, text: () => `logged in to ${server}${scope === undefined ? "" : ` for ${visible(scope)}`}` },
+  );
 }
 
 /** Forgets the tokens here; to the issuer they are good until they expire. */

@@ -34,7 +34,7 @@ function findNameProblems(names: readonly string[]): Problem[] {
 }
 
 function findEntryProblems(server: JsonObject, path: Path, folder: string): Problem[] {
-  const { command, cwd, url, args, env, headers } = server;
+  const { command, cwd, url, args, env, headers, oauth } = server;
   const problems: Problem[] = [];
   const note = (text: string | undefined, ...keys: string[]): void => void (text && problems.push({ path: [...path, ...keys], text }));
 
@@ -42,6 +42,7 @@ function findEntryProblems(server: JsonObject, path: Path, folder: string): Prob
   if (typeof url === "string") note(findUrlFault(url, server.type === "ws" || server.type === "websocket", server.allowPrivate === true), "url");
   for (const [key, value] of textsOf(env)) note(findEnvFault(key, value), "env", key);
   for (const [key, value] of textsOf(headers)) note(findHeaderFault(key, value), "headers", key);
+  for (const [key, text] of isObject(oauth) ? findOAuthFaults(oauth) : []) note(text, "oauth", key);
   if ([cwd, ...(Array.isArray(args) ? args : [])].some((text) => typeof text === "string" && text.includes("\0"))) {
     note("has a zero character; expected text; remove it", "args");
   }
@@ -115,6 +116,15 @@ function findUrlFault(url: string, isSocket: boolean, allowPrivate: boolean): st
     return `points into a private network (${quote(hostname)}); expected a public host or this machine; set "allowPrivate": true if you mean it`;
   if (kind === "public" && protocol === plain) return `is not encrypted (${quote(hostname)} is not this machine); expected ${safe}//; change the scheme`;
   return undefined;
+}
+
+function findOAuthFaults({ issuer, clientMetadataUrl, grant, clientId, clientSecret }: JsonObject): [string, string | undefined][] {
+  const isAlone = grant === "client_credentials" && (clientId === undefined || clientSecret === undefined);
+  return [
+    ["issuer", typeof issuer === "string" ? findUrlFault(issuer, false, true) : undefined],
+    ["clientMetadataUrl", typeof clientMetadataUrl === "string" ? findUrlFault(clientMetadataUrl, false, true) : undefined],
+    ["grant", isAlone ? "needs a client; expected clientId and clientSecret beside it; add them" : undefined],
+  ];
 }
 
 /** Line ends, zero and their like; a tab is no worse than a space. */

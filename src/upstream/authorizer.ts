@@ -8,4 +8,6 @@ export interface Authorizer {
    * Throws DENIED naming the command when a person must log in. One flight for all callers.
    */
   authorize(response: Response, sent: string | undefined): Promise<boolean>;
+  /** With each new line: somebody may have logged in or out. */
+  forget(): void;
 }

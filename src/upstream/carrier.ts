@@ -42,6 +42,7 @@ async function openProcess({ command, args, env, cwd }: StdioServerConfig, { lim
 }
 
 async function openRemote(config: RemoteServerConfig, { limits, authorizer, inputSchema }: CarrierOptions, scope: Scope): Promise<Carrier> {
+  authorizer?.forget();
   const url = new URL(config.url);
   const lookup = lookupOutside(url, config.allowPrivate);
   const options: HttpOptions = {

@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import type { Scope } from "../base/scope.ts";
+import { Scope } from "../base/scope.ts";
 import { version as ownVersion } from "../base/version.ts";
 import type { Peer } from "../wire/peer.ts";
 
@@ -22,9 +23,9 @@ export interface GreetOptions {
   readonly probeMs?: number;
 }
 
-export const clientInfo = { name: "guildhall", title: "Guildhall", version: ownVersion } as const;
+const clientInfo = { name: "guildhall", title: "Guildhall", version: ownVersion } as const;
 /** What an upstream may ask: each question goes to the client whose call caused it, and is refused where that client cannot be asked. */
-export const clientCapabilities = { roots: {}, sampling: {}, elicitation: { form: {}, url: {} } } as const;
+const clientCapabilities = { roots: {}, sampling: {}, elicitation: { form: {}, url: {} } } as const;
 
 const modernVersion = "2026-07-28";
 const legacyVersion = "2025-11-25";
@@ -39,32 +40,55 @@ export function envelope(capabilities: JsonObject = clientCapabilities): JsonObj
   };
 }
 
-/** Finds out in place: a modern server answers `server/discover`; an error or silence means a handshake. */
+/**
+ * Finds out in place: a modern server answers `server/discover`, and a refusal means a handshake. One that is silent is
+ * old, or slow to start: it gets the handshake as well, and what it answers first says which.
+ */
 export async function greet(peer: Peer, options: GreetOptions): Promise<Greeting> {
-  if (options.knownEra !== "legacy") {
-    const modern = await discover(peer, options);
-    if (modern) return modern;
-  }
+  const { scope, knownEra, probeMs = 3_000 } = options;
+  const probe = new Scope(scope);
+  const probing = knownEra === "legacy" ? undefined : discover(peer, probe);
+  // Whoever is not waited for any more may fail in peace.
+  probing?.catch(() => {});
+  const early = await Promise.race([probing, sleep(probeMs, silence)]);
+  if (early !== undefined && early !== silence) return early;
+  const shaking = initialize(peer, scope);
+  shaking.catch(() => {});
+  const late =
+    early === silence
+      ? await Promise.race([
+          probing,
+          shaking.then(
+            () => undefined,
+            () => undefined,
+          ),
+        ])
+      : undefined;
+  if (late) return late;
   try {
-    return await initialize(peer, options.scope);
+    const greeting = await shaking;
+    probe.cancel(new HallError("CANCELLED", "answered with a handshake"));
+    peer.notify("notifications/initialized", undefined);
+    return greeting;
   } catch (error) {
-    // A modern server that was slower than the probe, or was legacy the last time, refuses the handshake.
+    // A modern server refuses the handshake, also one that was legacy the last time.
     const isRefused = error instanceof HallError && error.relayed !== undefined;
-    const modern = isRefused ? await discover(peer, { ...options, probeMs: Number.POSITIVE_INFINITY }) : undefined;
+    const modern = isRefused ? await (probing ?? discover(peer, scope)) : undefined;
     if (modern) return modern;
     throw error;
   }
 }
 
-async function discover(peer: Peer, options: GreetOptions, isRetry = false): Promise<Greeting | undefined> {
-  const { scope, probeMs = 3_000 } = options;
+const silence = Symbol("silence");
+
+async function discover(peer: Peer, scope: Scope, isRetry = false): Promise<Greeting | undefined> {
   let found: unknown;
   try {
-    found = await peer.request("server/discover", { _meta: envelope() }, { scope, timeoutMs: probeMs });
+    found = await peer.request("server/discover", { _meta: envelope() }, { scope });
   } catch (error) {
     // Any refusal, and silence, mean legacy; a line that is gone, a missing login or a start that was called off means neither.
     if (scope.cancelled || !(error instanceof HallError) || error.code === "UNAVAILABLE" || wantsToken(error)) throw error;
-    return !isRetry && wantsOurVersion(error) ? discover(peer, options, true) : undefined;
+    return !isRetry && wantsOurVersion(error) ? discover(peer, scope, true) : undefined;
   }
   if (!isObject(found) || !Array.isArray(found.supportedVersions) || !found.supportedVersions.includes(modernVersion)) return undefined;
   const meta = isObject(found._meta) ? found._meta : {};
@@ -93,7 +117,6 @@ async function initialize(peer: Peer, scope: Scope): Promise<Greeting> {
   if (!isObject(result) || !legacyVersions.includes(result.protocolVersion)) {
     throw new HallError("BAD_ANSWER", `initialize was answered with protocol version ${JSON.stringify(isObject(result) ? result.protocolVersion : result)}`);
   }
-  peer.notify("notifications/initialized", undefined);
   return {
     era: "legacy",
     version: String(result.protocolVersion),

@@ -54,7 +54,7 @@ export async function findIssuer(config: RemoteServerConfig, resourceMetadataUrl
   const id = found.authorizationServerMetadata?.issuer ?? found.authorizationServerUrl;
   const wanted = config.oauth?.issuer;
   if (wanted !== undefined && wanted !== id) {
-    throw new HallError("DENIED", `the server names the issuer ${id}, the config ${wanted}`, {
+    throw new HallError("DENIED", `the server names the issuer ${plain(id)}, the config ${wanted}`, {
       hint: "Nothing was sent there. Correct oauth.issuer if the server has moved.",
     });
   }
@@ -79,8 +79,13 @@ export async function explainOAuth(error: unknown, doing: string): Promise<HallE
     return new HallError("DENIED", `${doing}: the issuer registers nobody by itself`, { hint: register });
   }
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = plain(cause instanceof Error ? cause.message : String(cause));
   return new HallError(error instanceof TypeError ? "UNAVAILABLE" : "BAD_ANSWER", `${doing}: ${reason}`, { cause: error, hint: tellThem });
+}
+
+/** Text of strangers on one line, and not without end. */
+function plain(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}]+/gu, " ").slice(0, 300);
 }
 
 const tellThem = "Nothing was stored. Try again; if it stays so, tell whoever runs the server.";

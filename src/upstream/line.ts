@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { errorTable, HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
-import { Scope } from "../base/scope.ts";
+import type { Scope } from "../base/scope.ts";
 import { type CallContext, type ListKind, type LogLevel, logLevels, type Questions } from "../tool.ts";
 import type { Channel } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";
@@ -10,6 +9,7 @@ import { isId, type Notification, type Request } from "../wire/message.ts";
 import { Peer, type Reply } from "../wire/peer.ts";
 import { ownerKey } from "./answer.ts";
 import { envelope, type Greeting, type GreetOptions, greet } from "./greeting.ts";
+import { createListening } from "./listening.ts";
 import { createPace } from "./pace.ts";
 
 /**
@@ -41,9 +41,6 @@ export interface LineOptions extends GreetOptions {
 }
 
 const roundsMax = 16;
-const listenFailuresMax = 5;
-const listenHealthyMs = 10_000;
-const listenAgainMs = 1_000;
 
 export async function openLine(channel: Channel, options: LineOptions): Promise<Line> {
   const running = new Map<number, CallContext>();
@@ -51,6 +48,7 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
   let isLost = false;
 
   let isModern = false;
+  const listening = createListening({ log: options.log, isLost: () => isLost, send: (params, scope) => send("subscriptions/listen", params, scope, {}) });
   const peer = new Peer(channel, {
     limits: options.limits,
     ignoresJunk: true,
@@ -60,7 +58,8 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
     },
     notified: (notification) => {
       const { method, params = {} } = notification;
-      if (method !== "notifications/cancelled") hear(notification, running, options);
+      if (method === "notifications/subscriptions/acknowledged") listening.acknowledged();
+      else if (method !== "notifications/cancelled") hear(notification, running, options);
       else if (isId(params.requestId)) peer.cancel(params.requestId, new HallError("CANCELLED", "the server withdrew its question"));
     },
     explain: explainToUpstream,
@@ -95,35 +94,10 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
     peer.request("logging/setLevel", { level }, { timeoutMs: 10_000 }).catch((error: unknown) => options.log.debug({ err: error }, "logging/setLevel refused"));
   }
 
-  let listening: Scope | undefined;
-
-  /** One standing request; opened again when it ends by itself, for as long as the line is there. */
-  async function keepListening(uris: readonly string[], scope: Scope): Promise<void> {
-    const notifications = {
-      toolsListChanged: true,
-      resourcesListChanged: true,
-      promptsListChanged: true,
-      ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}),
-    };
-    for (let failures = 0; !scope.cancelled && failures < listenFailuresMax; failures++) {
-      const started = performance.now();
-      try {
-        await send("subscriptions/listen", { notifications }, scope, {});
-      } catch (error) {
-        options.log.debug({ err: error }, "subscriptions/listen ended");
-      }
-      if (performance.now() - started > listenHealthyMs) failures = 0;
-      await sleep(listenAgainMs, undefined, { ref: false });
-    }
-  }
-
   return {
     greeting,
     listen(uris) {
-      if (!isModern) return;
-      listening?.cancel(new HallError("CANCELLED", "listening for something else"));
-      listening = new Scope();
-      void keepListening(uris, listening);
+      if (isModern) listening.listen(uris);
     },
     request: (method, params, scope) => send(method, params, scope, {}),
     async relay(method, params, caller) {
@@ -166,7 +140,7 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
       return peer.counts.invalid + peer.counts.strayAnswers;
     },
     close() {
-      listening?.cancel(new HallError("CANCELLED", "the line is closed"));
+      listening.close();
       return channel.close();
     },
   };

@@ -39,6 +39,7 @@ export async function login(options: LoginOptions): Promise<LoginResult> {
     const logins = await store.read();
     const challenge = await probe(config);
     const issuer = await findIssuer(config, challenge.resourceMetadataUrl);
+    if (challenge.status < 400 && !issuer.metadata) throw new HallError("INVALID_PARAMS", "the server wants no login", { hint: "It can be used as it is." });
     const state = randomBytes(32).toString("base64url");
     await using page = await openPage(logins, issuer, options, state);
     const begun = await begin({ config, logins, issuer, state, redirectUrl: page.url }, wantedScope(config, logins, challenge));

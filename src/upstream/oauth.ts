@@ -34,8 +34,8 @@ export function createOAuth({ name, config, store, secrets }: OAuthOptions): Aut
   async function read(): Promise<Logins> {
     known = await store.read();
     readAt = performance.now();
-    const { tokens } = accountIn(known) ?? {};
-    hide([tokens?.access_token, tokens?.refresh_token]);
+    const { client, tokens } = accountIn(known) ?? {};
+    hide([tokens?.access_token, tokens?.refresh_token, client?.client_secret]);
     return known;
   }
 
@@ -156,13 +156,16 @@ export function createOAuth({ name, config, store, secrets }: OAuthOptions): Aut
       flights.set(challenge.status, flight);
       return flight;
     },
+    forget() {
+      known = undefined;
+    },
   };
 }
 
 /** The issuer may be able to later. */
 const transient: ReadonlySet<string> = new Set(["server_error", "temporarily_unavailable", "too_many_requests"]);
 
-export function needsLogin(name: string, scope?: string): HallError {
+function needsLogin(name: string, scope?: string): HallError {
   const command = `guildhall login ${name}`;
   return new HallError("DENIED", `needs login: run \`${command}\`${scope === undefined ? "" : `, it wants the scope ${scope}`}`, {
     hint: `A person must run \`${command}\`.`,

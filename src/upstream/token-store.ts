@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/client";
@@ -40,7 +40,7 @@ export interface Account {
 }
 
 const noLogins: Logins = { accounts: {} };
-const lockStaleMs = 30_000;
+const lockMsMax = 120_000;
 const lockPollMs = 25;
 
 export function createTokenStore(url: string, folder: string = join(dataFolder(), "tokens")): TokenStore {
@@ -90,18 +90,29 @@ function parse(text: string, url: string): Logins {
 }
 
 async function takeLock(lock: string): Promise<void> {
-  const giveUpAt = performance.now() + 2 * lockStaleMs;
+  const giveUpAt = performance.now() + lockMsMax;
   while (performance.now() < giveUpAt) {
     try {
-      await (await open(lock, "wx", 0o600)).close();
+      await writeFile(lock, String(process.pid), { mode: 0o600, flag: "wx" });
       return;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }
-    // Whoever died with it would hold it for ever.
-    const taken = await stat(lock).catch(() => undefined);
-    if (taken && Date.now() - taken.mtimeMs > lockStaleMs) await rm(lock, { force: true });
+    if (await isAbandoned(lock)) await rm(lock, { force: true });
     else await sleep(lockPollMs);
   }
   throw new HallError("UNAVAILABLE", "another process has been renewing the token for too long");
+}
+
+/** Whoever died with it would hold it for ever. */
+async function isAbandoned(lock: string): Promise<boolean> {
+  try {
+    const [holder, { mtimeMs }] = await Promise.all([readFile(lock, "utf8"), stat(lock)]);
+    if (Date.now() - mtimeMs > lockMsMax) return true;
+    if (holder !== "") process.kill(Number(holder), 0);
+    return false;
+  } catch (error) {
+    // No such process; any other failure means that the lock has just been given back.
+    return (error as NodeJS.ErrnoException).code === "ESRCH";
+  }
 }

@@ -48,6 +48,8 @@ export interface UpstreamOptions {
 
 const relistMsMin = 1_000;
 const exitMsMax = 250;
+/** A start that failed may take longer to say why: nobody is kept waiting who was not waiting already. */
+const startExitMsMax = 1_000;
 const relookMsMin = 1_000;
 
 export function createUpstream(name: string, config: ServerConfig, options: UpstreamOptions): Upstream {
@@ -126,7 +128,7 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
     };
     const line = await openLine(opened.channel, lineOptions).catch(async (error: unknown) => {
       // How it ended says more than that the line is gone.
-      const reason = await Promise.race([opened.ended, sleep(exitMsMax, undefined)]);
+      const reason = await Promise.race([opened.ended, sleep(startExitMsMax, undefined)]);
       const isLost = error instanceof HallError && error.code === "UNAVAILABLE";
       void end();
       throw reason === undefined || !isLost ? error : new EndedEarly("UNAVAILABLE", reason);

@@ -105,9 +105,9 @@ async function startServer(type: "http" | "sse" | "ws", era: Era): Promise<TestU
   };
 }
 
-export function remote(type: "http" | "sse" | "ws", url: string, more: Partial<Extract<ServerConfig, { readonly url: string }>> = {}): ServerConfig {
+function remote(type: "http" | "sse" | "ws", url: string): ServerConfig {
   const common = { start: "lazy", idleTimeoutSeconds: 600, tools: { include: ["*"], exclude: [] }, disabled: false, allowPrivate: false } as const;
-  return { type, url, headers: {}, ...common, ...more };
+  return { type, url, headers: {}, ...common };
 }
 
 interface Front {

@@ -88,7 +88,11 @@ export async function connectLegacy(door: Door, options: GreetOptions = {}): Pro
   const client: RawClient = new RawClient((bytes) => void post(JSON.parse(bytes.toString()) as JsonObject));
   general.events.forward((text) => client.deliver(text));
   async function post(message: JsonObject): Promise<void> {
-    deliverAll(await session.open(message), client);
+    // A request that is cut when the door closes has no answer to deliver.
+    await session.open(message).then(
+      (reply) => deliverAll(reply, client),
+      () => {},
+    );
   }
   return Object.assign(client, {
     cancel: (id: number) => client.notify("notifications/cancelled", { requestId: id }),
@@ -103,9 +107,13 @@ export async function connectModern(door: Door): Promise<DoorClient> {
     const message = JSON.parse(bytes.toString()) as Message;
     const opened = door.open({ body: message, headers: modernHeaders(message) });
     running.set(message.id, opened);
-    void opened.then((reply) => deliverAll(reply, client));
+    // A request that is cut when the door closes has no answer to deliver.
+    void opened.then(
+      (reply) => deliverAll(reply, client),
+      () => {},
+    );
   });
-  const cut = async (id: unknown): Promise<void> => (await running.get(id))?.cut();
+  const cut = async (id: unknown): Promise<void> => (await running.get(id)?.catch(() => undefined))?.cut();
   return Object.assign(client, { cancel: (id: number) => void cut(id), close: () => [...running.keys()].forEach((id) => void cut(id)) });
 }
 
@@ -120,7 +128,7 @@ export async function connectPair(door: Door): Promise<DoorClient & { readonly e
   const stream = await door.open({ method: "GET", path: "/sse", headers: { accept: "text/event-stream" } });
   const { event, data: endpoint = "" } = await stream.events.next();
   if (event !== "endpoint") throw new Error(`the first event is ${event}`);
-  const client = new RawClient((bytes) => void door.send({ path: endpoint, body: Buffer.from(bytes) }));
+  const client = new RawClient((bytes) => void door.send({ path: endpoint, body: Buffer.from(bytes) }).catch(() => {}));
   stream.events.forward((text) => client.deliver(text));
   return Object.assign(client, {
     endpoint,

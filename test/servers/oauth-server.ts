@@ -38,6 +38,8 @@ export interface Behaviour {
   callScope: string;
   /** Answers token requests with this status and no more. */
   tokenStatus?: number;
+  /** How long tokens are said to be good. */
+  expiresIn: number;
   /** How long a refresh takes. */
   refreshMs: number;
   /** Tokens are made out for somewhere else. */
@@ -63,7 +65,7 @@ interface Grant {
 export const ownClient = { clientId: "own-client", clientSecret: "own-client-secret-1234" } as const;
 
 export async function startOAuthServer(initial: Partial<Behaviour> = {}): Promise<OAuthServer> {
-  const behaviour: Behaviour = { listScope: "tools:list", callScope: "tools:list", refreshMs: 0, ...initial };
+  const behaviour: Behaviour = { listScope: "tools:list", callScope: "tools:list", expiresIn: 3600, refreshMs: 0, ...initial };
   const seen: Seen = { logins: [], registrations: [], tokenRequests: [], bearers: [], tokens: [] };
   const codes = new Map<
     string,
@@ -166,7 +168,7 @@ export async function startOAuthServer(initial: Partial<Behaviour> = {}): Promis
     json(response, 200, {
       access_token: tokens.access_token,
       token_type: "Bearer",
-      expires_in: 3600,
+      expires_in: behaviour.expiresIn,
       scope,
       ...(canRefresh ? { refresh_token: tokens.refresh_token } : {}),
     });

@@ -113,7 +113,8 @@ describe.concurrent("a server", () => {
   test("that is silent is spoken to the legacy way", async () => {
     const { greeting, sent } = await meet(({ method }) => (method === "initialize" ? { result: legacyHello } : undefined));
     expect(greeting).toMatchObject({ era: "legacy" });
-    expect(methodsOf(sent)).toEqual(["server/discover", "notifications/cancelled", "initialize", "notifications/initialized"]);
+    expect(methodsOf(sent).slice(0, 2)).toEqual(["server/discover", "initialize"]);
+    expect(methodsOf(sent).slice(2).sort()).toEqual(["notifications/cancelled", "notifications/initialized"]);
   });
 
   test.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])("may speak %s", async (protocolVersion) => {

@@ -142,6 +142,15 @@ describe("a login", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
+  test("is not there to be had where nobody wants one", async () => {
+    const server = createServer((_request, response) => response.writeHead(_request.method === "POST" ? 200 : 404).end());
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    await expect(logIn(remote(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`))).rejects.toMatchObject({
+      message: "the server wants no login",
+    });
+    server.close();
+  });
+
   test("is not wanted where the config has a token", async () => {
     await using server = await startOAuthServer();
     await logIn(remote(server.url));
@@ -190,6 +199,15 @@ describe("a token that has expired", () => {
     // Whoever hears of the refusal late takes the new one.
     expect(await halls[0]?.authorize(refusal(), sent)).toBe(true);
     expect(refreshesOf(server)).toBe(1);
+  });
+
+  test("is renewed although a process died over it", async () => {
+    await using server = await startOAuthServer();
+    await using far = await startLoggedIn(server);
+    server.expire();
+    // A pid that no process can have.
+    writeFileSync(`${readKept().file}.lock`, String(2 ** 30));
+    expect(await far.call()).toMatchObject(worked);
   });
 
   test("and is revoked needs a person; what cannot be used is not kept", async () => {
@@ -332,11 +350,14 @@ describe("a client of its own", () => {
   const oauth = { grant: "client_credentials", callbackPort: 0, ...ownClient } as const;
 
   test("needs nobody, also when its token expires", async () => {
-    await using server = await startOAuthServer();
+    await using server = await startOAuthServer({ expiresIn: 0 });
     await using far = await startFar(remote(server.url, { oauth }));
     await eventually(() => far.hall.hall.registry.findTool("far.echo") !== undefined, "far.echo listed");
     expect(await far.call()).toMatchObject(worked);
     expect(server.seen.tokenRequests).toHaveLength(1);
+    server.expire();
+    expect(await far.call()).toMatchObject(worked);
+    expect(server.seen.tokenRequests).toHaveLength(2);
     expect(Object.fromEntries(server.seen.tokenRequests[0]?.body ?? [])).toEqual({
       grant_type: "client_credentials",
       scope: "tools:list",

@@ -1,0 +1,97 @@
+import { readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { JsonObject } from "../../src/base/json.ts";
+import { type OAuthServer, startOAuthServer } from "../servers/oauth-server.ts";
+import { buildTestCli } from "../servers/process.ts";
+import { type CliProcess, eventually, usePlaces } from "../servers/upstreams.ts";
+
+/** `guildhall login` and `logout` as a person types them, without a terminal: the page is printed, and nothing is opened. */
+const places = usePlaces();
+const tokens = join(dirname(places.runtime), "data", "guildhall", "tokens");
+let cli: string;
+let removeCli: () => void;
+let server: OAuthServer;
+
+beforeAll(async () => {
+  ({ cli, remove: removeCli } = await buildTestCli());
+  server = await startOAuthServer();
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  removeCli();
+  places.remove();
+});
+
+const newProject = (): string =>
+  places.newProject(
+    {},
+    { mcpServers: { far: { url: server.url }, near: { command: "true" }, own: { url: server.url, headers: { authorization: "Bearer x" } } } },
+  );
+
+function start(folder: string, ...args: string[]): CliProcess {
+  const command = places.spawn(cli, args, folder);
+  command.child.stdin.end();
+  return command;
+}
+
+async function run(folder: string, ...args: string[]): Promise<{ readonly code: unknown; readonly stdout: string; readonly stderr: string }> {
+  await using command = start(folder, ...args);
+  return { code: await command.exited, ...command.output };
+}
+
+/** Opens the page a command has printed, and says yes. */
+async function follow({ output }: CliProcess): Promise<void> {
+  const find = (): string | undefined => /https?:\/\/\S+authorize\?[^\s"]+/.exec(output.stdout)?.[0];
+  await eventually(() => find() !== undefined, "the page is printed", 20_000);
+  await (await fetch(find() ?? "")).text();
+}
+
+test("login prints the page, waits, and tells the hall that runs; logout takes it back", async () => {
+  const folder = newProject();
+  await using hall = places.spawn(cli, ["mcp"], folder);
+  await hall.greet();
+  const toolNames = async (): Promise<unknown[]> => ((await hall.result("tools/list")).tools as JsonObject[]).map(({ name }) => name);
+  await eventually(async () => (await run(folder, "status")).stdout.includes("needs login: run `guildhall login far`"), "status says what to run", 20_000);
+  expect(await toolNames()).not.toContain("far.echo");
+
+  await using command = start(folder, "login", "far");
+  await follow(command);
+  expect(await command.exited).toBe(0);
+  expect(command.output.stdout).toMatch(/^To log in to far, open this page:\n\n {2}http:\S+\n\nlogged in to far for tools:list offline_access\n$/);
+  expect(command.output.stderr).toBe("");
+  await eventually(async () => (await toolNames()).includes("far.echo"), "far.echo listed", 20_000);
+
+  expect(await run(folder, "logout", "far")).toMatchObject({ code: 0, stdout: "logged out of far; what it was granted can be revoked with its issuer\n" });
+  expect(readdirSync(tokens)).toEqual([]);
+  const answer = await hall.answer(hall.ask("tools/call", { name: "far.echo", arguments: {} }), 20_000);
+  expect(JSON.stringify(answer)).toContain("needs login: run `guildhall login far`");
+  expect(await run(folder, "logout", "far")).toMatchObject({ code: 0, stdout: "nobody was logged in to far\n" });
+});
+
+test("login --json says where to go and what came of it, and no token", async () => {
+  const folder = newProject();
+  await using command = start(folder, "login", "far", "--json");
+  await follow(command);
+  expect(await command.exited).toBe(0);
+  const [first = "", ...rest] = command.output.stdout.split("\n");
+  expect(JSON.parse(first)).toEqual({ server: "far", open: expect.stringContaining("/authorize?") });
+  expect(JSON.parse(rest.join("\n"))).toEqual({ server: "far", loggedIn: true, issuer: server.issuer, scope: "tools:list offline_access" });
+  expect(server.seen.tokens.filter((token) => command.output.stdout.includes(token))).toEqual([]);
+  expect(JSON.parse((await run(folder, "logout", "far", "--json")).stdout)).toEqual({ server: "far", loggedIn: false, hadLogin: true });
+});
+
+test.each([
+  ["fra", 66, 'there is no server "fra"; did you mean far?'],
+  ["near", 2, "near is a program on this machine"],
+  ["own", 2, "the entry of own has an Authorization header"],
+])("login %s is refused with exit code %i", async (name, code, message) => {
+  const ran = await run(newProject(), "login", name);
+  expect(ran).toMatchObject({ code, stdout: "" });
+  expect(ran.stderr).toContain(message);
+});
+
+test("doctor says what to run", async () => {
+  const { stdout } = await run(newProject(), "doctor");
+  expect(stdout).toContain("far needs login: run `guildhall login far`");
+});
