@@ -48,12 +48,12 @@ export interface Asking {
 export function createAsking(seal: Seal): Asking {
   const waiting = new Map<string, Run>();
 
-  async function step(run: Run, binding: string, visit: Visit): Promise<unknown> {
+  async function step(run: Run, subject: string, visit: Visit): Promise<unknown> {
     const leave = visit.exchange.scope.onCancel((reason) => run.scope.cancel(reason));
     try {
       const turn = await run.turn;
       if (turn.kind === "done") return turn.result;
-      return suspend(run, turn.questions, binding);
+      return suspend(run, turn.questions, bindingOf(subject));
     } finally {
       leave();
     }
@@ -77,14 +77,14 @@ export function createAsking(seal: Seal): Asking {
     async run(params, visit, work) {
       const responses = readResponses(params.inputResponses);
       // Taken before anything runs: checking the arguments writes defaults into them.
-      const binding = bindingOf(params, visit);
-      if (params.requestState === undefined) return step(new Run(work, responses, { params, visit }), binding, visit);
-      const handle = seal.open(params.requestState, binding);
+      const subject = subjectOf(params, visit);
+      if (params.requestState === undefined) return step(new Run(work, responses, { params, visit }), subject, visit);
+      const handle = seal.open(params.requestState, bindingOf(subject));
       const run = handle === undefined ? undefined : waiting.get(handle);
       if (!run) throw new HallError("INVALID_PARAMS", "requestState is unknown, used or expired", { hint: "Send the request again without it." });
       run.forget();
       run.resume(responses, { params, visit });
-      return step(run, binding, visit);
+      return step(run, subject, visit);
     },
     close() {
       for (const run of [...waiting.values()]) run.scope.cancel(new HallError("UNAVAILABLE", "the hall is shutting down"));
@@ -157,9 +157,13 @@ class Run {
 }
 
 /** A state handed out for one request cannot be used for another: method, name, arguments and caller are part of it. */
-function bindingOf(params: JsonObject, visit: Visit): string {
+function subjectOf(params: JsonObject, visit: Visit): string {
   const { name, uri, arguments: args } = params;
-  const subject = JSON.stringify([visit.principal, visit.exchange.request.method, name, uri, args ?? null]);
+  return JSON.stringify([visit.principal, visit.exchange.request.method, name, uri, args ?? null]);
+}
+
+/** Only a call that asks needs it, and few do. */
+function bindingOf(subject: string): string {
   return createHash("sha256").update(subject).digest("base64url");
 }
 

@@ -5,6 +5,10 @@ import type { Answer, Id, Invalid } from "./message.ts";
 export class Asked {
   readonly #waiting = new Map<Id, Waiting>();
 
+  get size(): number {
+    return this.#waiting.size;
+  }
+
   wait(id: Id, method: string): Promise<unknown> {
     return new Promise((resolve, reject) => this.#waiting.set(id, { method, resolve, reject }));
   }

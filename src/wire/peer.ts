@@ -372,13 +372,18 @@ export class Peer {
     this.#isClosed = true;
     clearTimeout(this.#stalled);
     clearInterval(this.#sweep);
-    const reason = connectionClosed();
+    this.#hasEnded = true;
+    // Every modern HTTP request ends here: only where somebody is left to be told is an error made, with its stack.
+    if (this.#inFlight.size > 0 || this.#asked.size > 0) this.#callOff(connectionClosed());
+    this.#options.closed?.();
+  }
+
+  #callOff(reason: HallError): void {
     for (const exchange of [...this.#inFlight.values()]) {
       this.#settle(exchange);
       exchange.scope.cancel(reason);
     }
     this.#giveUpWaiting(reason);
-    this.#options.closed?.();
   }
 
   /** No more input: nothing we asked can be answered any more. */

@@ -42,6 +42,7 @@ function collect(source: Readable, bytesMax: number, broken?: () => Refusal): Pr
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
+    let hasEnded = false;
     source.on("data", (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes > bytesMax) {
@@ -49,9 +50,15 @@ function collect(source: Readable, bytesMax: number, broken?: () => Refusal): Pr
         resolve(tooLarge(bytesMax));
       } else chunks.push(chunk);
     });
-    source.on("end", () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
+    source.on("end", () => {
+      hasEnded = true;
+      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+    });
     source.on("error", (error) => (broken ? resolve(broken()) : reject(error)));
-    source.on("close", () => reject(new Error("the client went away")));
+    // It also closes after every request that came to its end; an error with its stack is not made for those.
+    source.on("close", () => {
+      if (!hasEnded) reject(new Error("the client went away"));
+    });
   });
 }
 

@@ -91,7 +91,10 @@ function digest(text: string): Buffer {
 /** Every value of a header as it was sent: Node joins or drops repeated ones. */
 export function headerValues({ rawHeaders }: IncomingMessage, name: string): string[] {
   const values: string[] = [];
-  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.toLowerCase() === name) values.push(rawHeaders[i + 1] ?? "");
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const raw = rawHeaders[i];
+    if (raw?.length === name.length && raw.toLowerCase() === name) values.push(rawHeaders[i + 1] ?? "");
+  }
   return values;
 }
 
@@ -103,8 +106,12 @@ function hostName(host: string): string {
 /** Stands for the Host of a request that names only a path. */
 const anyHost = "path-only.invalid";
 
+/** Nearly every request goes there: parsing an address costs as much as checking a call's arguments. */
+const mcpTarget = new URL(`http://${anyHost}/mcp`);
+
 /** Where a request wants to go: a path, or a whole address as to a proxy. A path that begins with two slashes is still a path. */
 export function targetOf({ url = "/" }: IncomingMessage): URL | undefined {
+  if (url === "/mcp") return mcpTarget;
   const whole = url.startsWith("/") ? `http://${anyHost}${url}` : url === "*" ? `http://${anyHost}/*` : url;
   return URL.canParse(whole) ? new URL(whole) : undefined;
 }

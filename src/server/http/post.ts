@@ -75,10 +75,13 @@ function statusOf(code: number): number {
 /** True when the client takes this media type; one that names none takes all. */
 export function accepts({ headers }: IncomingMessage, type: string): boolean {
   const { accept } = headers;
-  if (accept === undefined) return true;
+  if (accept === undefined || accept === everyClient) return true;
   return accept
     .toLowerCase()
     .split(",")
     .map((part) => part.split(";")[0]?.trim())
     .some((range) => range === type || range === "*/*" || range === `${type.split("/")[0]}/*`);
 }
+
+/** What the protocol tells clients to send, word for word. */
+const everyClient = "application/json, text/event-stream";

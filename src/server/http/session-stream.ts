@@ -9,13 +9,14 @@ import { sendJson } from "./post.ts";
  * It outlives the socket it is written to: a client that lost it comes back with the id of the last event it saw.
  */
 export interface SessionStreamOptions extends EventStreamOptions {
-  readonly number: number;
-  /** Requests this stream owes an answer to; none for the stream of a GET. */
-  readonly pending: Iterable<Id>;
   /** A POST that has no answer after this long becomes an event stream. */
   readonly streamAfterMs: number;
   /** After this long a client that can poll is sent away to come back for the rest, so that no socket is held for hours. */
   readonly pollAfterMs: number;
+}
+
+/** The connection a stream belongs to. */
+export interface StreamOwner {
   /** Clients of 2025-11-25 come back for what they missed; older ones stumble over the empty event that announces it. */
   canPoll(): boolean;
   /** The last answer is out. */
@@ -35,6 +36,8 @@ const retryMs = 1_000;
 
 export class SessionStream {
   readonly #options: SessionStreamOptions;
+  readonly #owner: StreamOwner;
+  readonly #number: number;
   readonly #pending: Set<Id>;
   readonly #isPost: boolean;
   #response: ServerResponse | undefined;
@@ -46,9 +49,12 @@ export class SessionStream {
   /** The last event that reached a socket. */
   #written = 0;
 
-  constructor(options: SessionStreamOptions) {
+  /** `pending` are the requests this stream owes an answer to; none for the stream of a GET. */
+  constructor(number: number, pending: readonly Id[], owner: StreamOwner, options: SessionStreamOptions) {
+    this.#number = number;
+    this.#owner = owner;
     this.#options = options;
-    this.#pending = new Set(options.pending);
+    this.#pending = new Set(pending);
     this.#isPost = this.#pending.size > 0;
   }
 
@@ -86,7 +92,7 @@ export class SessionStream {
     if (isAnswer && this.isDone && this.#response && !this.#sink && this.#sequence === 0) {
       sendJson(this.#response, kind === -32600 || kind === -32700 ? 400 : 200, frame);
       this.#release();
-      this.#options.ended();
+      this.#owner.ended();
       return;
     }
     if (!this.#sink && this.#response) this.#open(this.#response, this.#written);
@@ -127,7 +133,7 @@ export class SessionStream {
     clearTimeout(this.#timer);
     this.#response = response;
     this.#sink = new EventStream(response, this.#options);
-    const canPoll = this.#options.canPoll();
+    const canPoll = this.#owner.canPoll();
     // An event with an id and nothing in it: from now on the client can come back.
     if (canPoll) this.#sink.send({ id: this.#eventId(last), retry: retryMs, data: "" });
     for (const logged of this.#log) if (logged.sequence > last) this.#write(logged, false);
@@ -140,7 +146,7 @@ export class SessionStream {
   #end(): void {
     this.#release();
     this.#sink?.end();
-    this.#options.ended();
+    this.#owner.ended();
   }
 
   #leave(response: ServerResponse): void {
@@ -155,6 +161,6 @@ export class SessionStream {
   }
 
   #eventId(sequence: number): string {
-    return `${this.#options.number}-${sequence}`;
+    return `${this.#number}-${sequence}`;
   }
 }

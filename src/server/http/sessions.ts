@@ -238,13 +238,13 @@ class SessionStreams implements Channel {
 
   #create(pending: readonly Id[]): SessionStream {
     const number = this.#nextNumber++;
-    const stream: SessionStream = new SessionStream({ ...this.#options, number, pending, canPoll: () => this.canPoll(), ended: () => this.#prune() });
+    const stream: SessionStream = new SessionStream(number, pending, this, this.#options);
     this.#byNumber.set(number, stream);
     return stream;
   }
 
   /** Keeps the last few finished streams for clients that lost the end. */
-  #prune(): void {
+  ended(): void {
     const done = [...this.#byNumber].filter(([, stream]) => stream.isDone);
     let bytes = done.reduce((sum, [, stream]) => sum + stream.keptBytes, 0);
     let left = done.length;
