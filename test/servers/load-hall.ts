@@ -33,6 +33,8 @@ export async function runLoadHall(): Promise<void> {
     },
     collect: {
       run() {
+        // The collection of last resort also gives the memory back, which newer Nodes otherwise put off; 20 does it at once.
+        for (let i = 0; i < 3; i++) collect?.({ type: "major", execution: "sync", flavor: "last-resort" });
         globalThis.gc?.();
         globalThis.gc?.();
         return text(JSON.stringify(process.memoryUsage()));
@@ -44,3 +46,5 @@ export async function runLoadHall(): Promise<void> {
   const { url } = await listenHttp({ server: hall.server, log, version: "0.0.0-load", host: "127.0.0.1", port: 0, token: "a-token-for-load-tests" });
   console.log(JSON.stringify({ port: Number(new URL(url).port) } satisfies LoadHallAddress));
 }
+
+const collect = globalThis.gc as ((options: { type: string; execution: string; flavor: string }) => void) | undefined;
