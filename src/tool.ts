@@ -67,8 +67,9 @@ export interface CallContext {
   /**
    * Asks the client: its user, its model, its roots; all questions at once, answered under the same keys.
    * Throws MISSING_CAPABILITY when the client cannot be asked. Time spent waiting does not count.
+   * When `asked` is cancelled, nobody wants the answers any more, and the client is told.
    */
-  ask(questions: Questions): Promise<Readonly<Record<string, JsonObject>>>;
+  ask(questions: Questions, asked?: Scope): Promise<Readonly<Record<string, JsonObject>>>;
 }
 
 export interface Progress {

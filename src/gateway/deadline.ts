@@ -28,6 +28,6 @@ function narrow(context: CallContext, scope: Scope): CallContext {
     capabilities: context.capabilities,
     meta: context.meta,
     // A person who thinks does not use up the tool's time.
-    ask: (questions) => scope.hold(() => context.ask(questions)),
+    ask: (questions, asked) => scope.hold(() => context.ask(questions, asked)),
   };
 }

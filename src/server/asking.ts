@@ -15,7 +15,7 @@ import type { Visit } from "./visit.ts";
  * and the second request resumes it, so nothing a tool did before it asked happens twice.
  */
 export type Answers = Readonly<Record<string, JsonObject>>;
-export type Ask = (questions: Questions) => Promise<Answers>;
+export type Ask = (questions: Questions, asked?: Scope) => Promise<Answers>;
 /** Work that may ask. Its scope outlives the request that started it; `current` is the request it answers now. */
 export type Work = (ask: Ask, scope: Scope, current: () => Current) => Promise<unknown>;
 
@@ -23,14 +23,21 @@ export type Work = (ask: Ask, scope: Scope, current: () => Current) => Promise<u
 const answerMsMax = 300_000;
 const waitingRunsMax = 1_000;
 
-export async function askLegacy(questions: Questions, visit: Visit): Promise<Answers> {
+export async function askLegacy(questions: Questions, visit: Visit, asked?: Scope): Promise<Answers> {
   requireCapabilities(questions, visit);
+  const scope = new Scope(visit.exchange.scope);
+  const leave = asked?.onCancel((reason) => scope.cancel(reason));
   const answers = Object.entries(questions).map(async ([key, { method, params }]) => {
-    const answer = await visit.exchange.ask(method, params, { scope: visit.exchange.scope, timeoutMs: answerMsMax }).catch(keepOwnRefusal);
+    const answer = await visit.exchange.ask(method, params, { scope, timeoutMs: answerMsMax }).catch(keepOwnRefusal);
     if (!isObject(answer)) throw new HallError("BAD_ANSWER", `the client's answer to ${method} is not an object`);
     return [key, answer] as const;
   });
-  return Object.fromEntries(await Promise.all(answers));
+  return Promise.all(answers)
+    .then((given) => Object.fromEntries(given))
+    .finally(() => {
+      leave?.();
+      scope.close();
+    });
 }
 
 /** A client's refusal to answer is why its call failed; only an upstream's error is passed on as the call's own. */
@@ -101,6 +108,8 @@ class Run {
   forget: () => void = () => {};
   #endTurn: (turn: Turn) => void = () => {};
   #failTurn: (error: unknown) => void = () => {};
+  /** Set when the work has ended, which it may do while a question is open. */
+  #finish: (() => void) | undefined;
   #current: Current;
   readonly #responses: Map<string, JsonObject>;
   readonly #open = new Map<string, { readonly question: Question; resolve(): void }>();
@@ -110,13 +119,18 @@ class Run {
     this.#current = current;
     this.turn = this.#newTurn();
     work(
-      (questions) => this.#ask(questions),
+      (questions, asked) => this.#ask(questions, asked),
       this.scope,
       () => this.#current,
     ).then(
-      (result) => this.#endTurn({ kind: "done", result }),
-      (error: unknown) => this.#failTurn(error),
+      (result) => this.#end(() => this.#endTurn({ kind: "done", result })),
+      (error: unknown) => this.#end(() => this.#failTurn(error)),
     );
+  }
+
+  #end(finish: () => void): void {
+    this.#finish = finish;
+    finish();
   }
 
   resume(responses: Answers, current: Current): void {
@@ -128,16 +142,22 @@ class Run {
       this.#open.delete(key);
       resolve();
     }
+    if (this.#finish) this.#finish();
     // Some answers are still missing: ask for those again.
-    if (this.#open.size > 0) this.#endTurn({ kind: "asks", questions: this.#openQuestions() });
+    else if (this.#open.size > 0) this.#endTurn({ kind: "asks", questions: this.#openQuestions() });
   }
 
-  async #ask(questions: Questions): Promise<Answers> {
+  async #ask(questions: Questions, asked: Scope = this.scope): Promise<Answers> {
     requireCapabilities(questions, this.#current.visit);
     const missing = Object.entries(questions).filter(([key]) => !this.#responses.has(key));
     const answered = missing.map(([key, question]) => new Promise<void>((resolve) => this.#open.set(key, { question, resolve })));
     if (missing.length > 0) this.#endTurn({ kind: "asks", questions: this.#openQuestions() });
-    await this.scope.race(Promise.all(answered));
+    try {
+      await asked.race(this.scope.race(Promise.all(answered)));
+    } catch (error) {
+      for (const key of Object.keys(questions)) this.#open.delete(key);
+      throw error;
+    }
     const answers = Object.keys(questions).map((key) => [key, this.#responses.get(key) ?? {}] as const);
     // The same key may be asked again later, about something else.
     for (const key of Object.keys(questions)) this.#responses.delete(key);

@@ -75,7 +75,7 @@ export const methods: Readonly<Record<string, Handler>> = {
     }
     const { toolkit, reference } = findCompleter(ref, parts);
     const context = createContext(() => ({ params, visit }), {
-      ask: visit.era === "modern" ? refuseToAsk : (questions) => askLegacy(questions, visit),
+      ask: visit.era === "modern" ? refuseToAsk : (questions, asked) => askLegacy(questions, visit, asked),
       scope: visit.exchange.scope,
     });
     const work = async (narrowed: CallContext): Promise<unknown> =>
@@ -121,7 +121,7 @@ function runAsking(
 function runLegacy(params: JsonObject, visit: Visit, run: Work): Promise<unknown> {
   const current = { params, visit };
   return run(
-    (questions) => askLegacy(questions, visit),
+    (questions, asked) => askLegacy(questions, visit, asked),
     visit.exchange.scope,
     () => current,
   );
@@ -131,7 +131,7 @@ function runLegacy(params: JsonObject, visit: Visit, run: Work): Promise<unknown
 function within(timeoutMs: number, work: (context: CallContext) => Promise<unknown>): (context: CallContext) => Promise<unknown> {
   return (context) => {
     const scope = new Scope(context.scope, timeoutMs);
-    return scope.race(work({ ...context, scope, ask: (questions) => scope.hold(() => context.ask(questions)) })).finally(() => scope.close());
+    return scope.race(work({ ...context, scope, ask: (questions, asked) => scope.hold(() => context.ask(questions, asked)) })).finally(() => scope.close());
   };
 }
 

@@ -85,14 +85,14 @@ function toStream(incoming: IncomingMessage): ReadableStream<Uint8Array> {
 }
 
 /** A name that looks public must not lead inside: what DNS says is looked at before anything is sent. */
-export function lookupOutside(url: URL, allowPrivate: boolean): LookupFunction | undefined {
+export function lookupOutside(url: URL, allowPrivate: boolean, resolve: LookupFunction = lookup): LookupFunction | undefined {
   if (allowPrivate || kindOfHost(url.hostname) !== "public") return undefined;
   return (hostname, options, callback) =>
-    lookup(hostname, options, (error, address, family) => {
-      const addresses: readonly string[] = Array.isArray(address) ? address.map((found: { address: string }) => found.address) : [address as string];
+    resolve(hostname, options, (error, address, family) => {
+      const addresses = Array.isArray(address) ? address.map((found) => found.address) : [address];
       const inside = error ? undefined : addresses.find((found) => kindOfHost(found) !== "public");
       const refusal = inside === undefined ? null : new HallError("DENIED", `${hostname} leads to ${inside}, inside this network`, { hint });
-      callback(error ?? refusal, address as string, family);
+      callback(error ?? refusal, address, family);
     });
 }
 

@@ -1,7 +1,7 @@
 import { errorTable, HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
-import type { Scope } from "../base/scope.ts";
+import { Scope } from "../base/scope.ts";
 import { type CallContext, type ListKind, type LogLevel, logLevels, type Questions } from "../tool.ts";
 import type { Channel } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";
@@ -103,10 +103,11 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
     async relay(method, params, caller) {
       const progressToken = ++nextToken;
       let unaskable: HallError | undefined;
+      const asking = new Scope();
       const context: CallContext = {
         ...caller,
-        ask: (questions) =>
-          caller.ask(questions).catch((error: unknown) => {
+        ask: (questions, withdrawn) =>
+          askWithin(asking, withdrawn, (asked) => caller.ask(questions, asked)).catch((error: unknown) => {
             if (error instanceof HallError && error.code === "MISSING_CAPABILITY") unaskable = error;
             throw error;
           }),
@@ -128,6 +129,7 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
         return withoutEnvelope(result);
       } finally {
         running.delete(progressToken);
+        asking.cancel(new HallError("CANCELLED", "the call is over"));
       }
     },
     get isLost() {
@@ -167,6 +169,16 @@ function ownerOf({ params }: { readonly params: JsonObject | undefined }, runnin
   return typeof owner === "number" ? running.get(owner) : [...running.values()].at(-1);
 }
 
+/** A question is open for as long as its call runs and the server wants to know. */
+function askWithin<T>(call: Scope, withdrawn: Scope | undefined, ask: (asked: Scope) => Promise<T>): Promise<T> {
+  const asked = new Scope(call);
+  const leave = withdrawn?.onCancel((reason) => asked.cancel(reason));
+  return ask(asked).finally(() => {
+    leave?.();
+    asked.close();
+  });
+}
+
 /** What the transport has noted for us is not the client's business. */
 function withoutOwner(params: JsonObject): JsonObject {
   if (!isObject(params._meta) || !(ownerKey in params._meta)) return params;
@@ -185,7 +197,7 @@ async function answerUpstream({ id, method, params }: Request, context: CallCont
       if (!context) throw new HallError("METHOD_NOT_FOUND", `${method} belongs to no running call`);
       // A key of its own: a server may ask several things at once.
       const key = `question ${id}`;
-      const answers = await scope.race(context.ask({ [key]: { method, ...(params ? { params: withoutOwner(params) } : {}) } }));
+      const answers = await scope.race(context.ask({ [key]: { method, ...(params ? { params: withoutOwner(params) } : {}) } }, scope));
       return answers[key];
     }
     default:

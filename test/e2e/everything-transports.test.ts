@@ -102,7 +102,7 @@ const calls: readonly (readonly [tool: string, args: JsonObject])[] = [
   ["get-structured-content", { location: "Chicago" }],
   ["get-annotated-message", { messageType: "error", includeImage: true }],
   ["get-resource-links", { count: 3 }],
-  ["get-resource-reference", { resourceType: "Blob", resourceId: 1 }],
+  ["get-resource-reference", { resourceType: "Text", resourceId: 1 }],
   ["trigger-long-running-operation", { duration: 0.2, steps: 4 }],
   ["trigger-sampling-request", { prompt: "a poem", maxTokens: 10 }],
   ["trigger-elicitation-request", {}],
@@ -177,8 +177,10 @@ test("prompts and completions are the same over each of them", async () => {
   ]);
 });
 
-/** An answer without its id, and with the server's own name for the tool. */
-function strip(answer: JsonObject, name: string): JsonObject {
-  const { id: _id, ...rest } = answer;
-  return JSON.parse(JSON.stringify(rest).replaceAll(`${name}.`, "")) as JsonObject;
+/** An answer without its id and the time of day, and with the server's own name for the tool. */
+function strip({ id: _id, ...answer }: JsonObject, name: string): JsonObject {
+  const text = JSON.stringify(answer)
+    .replaceAll(`${name}.`, "")
+    .replaceAll(/\d{1,2}:\d\d:\d\d [AP]M/g, "now");
+  return JSON.parse(text) as JsonObject;
 }

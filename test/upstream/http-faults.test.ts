@@ -1,7 +1,5 @@
 import { spawn } from "node:child_process";
-import dns from "node:dns";
-import { syncBuiltinESMExports } from "node:module";
-import { connect } from "node:net";
+import { connect, type LookupFunction } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
@@ -9,7 +7,7 @@ import { createDialler, lookupOutside } from "../../src/upstream/dial.ts";
 import { createHttpChannel } from "../../src/upstream/http.ts";
 import type { Upstream } from "../../src/upstream/upstream.ts";
 import { defaultLimits } from "../../src/wire/limits.ts";
-import type { RawClient } from "../servers/client.ts";
+import { modern, type RawClient } from "../servers/client.ts";
 import { startHall, type TestHall } from "../servers/hall.ts";
 import { type Act, type RemoteConfig, type Scripted, type ScriptedCall, type ScriptedOptions, said, sendJson, startScripted } from "../servers/scripted.ts";
 import { questions } from "../servers/toolkits.ts";
@@ -213,6 +211,37 @@ describe.concurrent("what a server says unasked", () => {
         expect(sick.seen.find(({ message }) => message?.id === "q")?.message).toMatchObject({ error: { code: -32_601 } });
       },
     ));
+
+  /** Asks, changes its mind, and goes on without an answer. */
+  const impatient: Act = ({ stream, say, answer, response }) => {
+    stream();
+    say({ jsonrpc: "2.0", id: "q", method: "elicitation/create", params: questions.name.params });
+    setTimeout(() => say({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "q", reason: "never mind" } }), 200);
+    setTimeout(() => {
+      answer(said("went on"));
+      response.end();
+    }, 300);
+  };
+
+  test("a question that a server withdraws is withdrawn from a legacy client", () =>
+    beside({ era: "legacy", tools: { impatient } }, async ({ client, call, sick }) => {
+      const answered = call("impatient");
+      const question = await client.heard("elicitation/create");
+      expect(await client.heard("notifications/cancelled")).toMatchObject({ params: { requestId: question.id } });
+      expect(textOf(await answered)).toBe("went on");
+      expect(sick.seen.filter(({ message }) => message?.id === "q")).toEqual([]);
+    }));
+
+  test("a question that a server withdraws does not keep a modern client from its result", () =>
+    beside({ era: "legacy", tools: { impatient } }, async ({ hall }) => {
+      const client = hall.connect();
+      const params = { name: "sick.impatient", arguments: {} };
+      const { result } = await client.request("tools/call", modern(params, { elicitation: {} }));
+      const { requestState, inputRequests } = result as { requestState: string; inputRequests: JsonObject };
+      await wait(600);
+      const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, { action: "cancel" }]));
+      expect(textOf(await client.request("tools/call", modern({ ...params, requestState, inputResponses }, { elicitation: {} })))).toBe("went on");
+    }));
 
   test("a question on the stream of a call goes to the client behind that call, and to no other", () =>
     beside(
@@ -464,24 +493,17 @@ describe.concurrent("F33: a redirect", () => {
 
   test("of a name that looks public into this network is seen before anything is sent", async () => {
     const other = await elsewhere();
-    const spy = vi
-      .spyOn(dns, "lookup")
-      .mockImplementation(((_name: string, options: { all?: boolean }, callback: (...given: unknown[]) => void) =>
-        options.all ? callback(null, [{ address: "127.0.0.1", family: 4 }]) : callback(null, "127.0.0.1", 4)) as typeof dns.lookup);
-    syncBuiltinESMExports();
-    onTestFinished(() => {
-      spy.mockRestore();
-      syncBuiltinESMExports();
-    });
+    const resolve: LookupFunction = (_name, { all }, callback) =>
+      all ? callback(null, [{ address: "127.0.0.1", family: 4 }]) : callback(null, "127.0.0.1", 4);
     const url = new URL(`http://looks-public.example.com:${other.port}/mcp`);
-    const dialler = createDialler(lookupOutside(url, false));
+    const dialler = createDialler(lookupOutside(url, false, resolve));
     const init = { headers: secret, signal: AbortSignal.timeout(2_000) };
     await expect(dialler.send(url, init)).rejects.toMatchObject({
       code: "DENIED",
       message: "looks-public.example.com leads to 127.0.0.1, inside this network",
     });
     expect(await other.sockets()).toBe(0);
-    const trusting = createDialler(lookupOutside(url, true));
+    const trusting = createDialler(lookupOutside(url, true, resolve) ?? resolve);
     expect((await trusting.send(url, init)).status).toBe(405);
     for (const { close } of [dialler, trusting]) close();
   });
