@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
-import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import { dataFolder } from "../../base/data-folder.ts";
 import { HallError } from "../../base/errors.ts";
 
 const tokenCharactersMin = 16;
@@ -36,8 +36,4 @@ export async function loadOwnToken(folder: string = dataFolder()): Promise<strin
     await chmod(file, 0o600);
   }
   return token;
-}
-
-function dataFolder(): string {
-  return join(process.env.XDG_DATA_HOME ?? join(homedir(), ".local", "share"), "guildhall");
 }
