@@ -2,7 +2,7 @@ import { errorTable, HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
-import { type CallContext, type ListKind, type LogLevel, logLevels, type Questions } from "../tool.ts";
+import { type CallContext, type ListKind, type LogLevel, logLevels, type Progress, type Questions } from "../tool.ts";
 import type { Channel } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";
 import { isId, type Notification, type Request } from "../wire/message.ts";
@@ -10,7 +10,7 @@ import { Peer, type Reply } from "../wire/peer.ts";
 import { ownerKey } from "./answer.ts";
 import { envelope, type Greeting, type GreetOptions, greet } from "./greeting.ts";
 import { createListening } from "./listening.ts";
-import { createPace } from "./pace.ts";
+import type { Pace } from "./pace.ts";
 
 /**
  * Our end of an open line to an upstream, whatever its era and transport. Requests go out with what its era wants on
@@ -35,6 +35,8 @@ export interface Line {
 export interface LineOptions extends GreetOptions {
   readonly limits: Limits;
   readonly log: Log;
+  /** Only for lines on which a server can ask for a pause. */
+  readonly pace?: Pace | undefined;
   listChanged(kind: ListKind): void;
   resourceUpdated(uri: string): void;
   closed(): void;
@@ -43,12 +45,17 @@ export interface LineOptions extends GreetOptions {
 const roundsMax = 16;
 
 export async function openLine(channel: Channel, options: LineOptions): Promise<Line> {
-  const running = new Map<number, CallContext>();
+  const running = new Map<number, RelayedCall>();
+  const { pace } = options;
   let nextToken = 0;
   let isLost = false;
 
   let isModern = false;
-  const listening = createListening({ log: options.log, isLost: () => isLost, send: (params, scope) => send("subscriptions/listen", params, scope, {}) });
+  const listening = createListening({
+    log: options.log,
+    isLost: () => isLost,
+    send: (params, scope) => send("subscriptions/listen", params, scope, undefined),
+  });
   const peer = new Peer(channel, {
     limits: options.limits,
     ignoresJunk: true,
@@ -75,11 +82,10 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
   });
   const greeting = await greet(peer, options);
   isModern = greeting.era === "modern";
-  const pace = createPace();
 
-  async function send(method: string, params: JsonObject, scope: Scope, meta: JsonObject, capabilities?: JsonObject): Promise<JsonObject> {
-    const _meta = { ...(isObject(params._meta) ? params._meta : {}), ...(isModern ? envelope(capabilities) : {}), ...meta };
-    const result = await pace(scope, () => peer.request(method, { ...params, ...(Object.keys(_meta).length > 0 ? { _meta } : {}) }, { scope }));
+  async function send(method: string, params: JsonObject, scope: Scope, meta: JsonObject | undefined, capabilities?: JsonObject): Promise<JsonObject> {
+    const body = dress(params, meta, isModern ? envelope(capabilities) : undefined);
+    const result = await (pace ? pace(scope, () => peer.request(method, body, { scope })) : peer.request(method, body, { scope }));
     if (!isObject(result)) throw new HallError("BAD_ANSWER", `${method} was answered with something that is not an object`);
     return result;
   }
@@ -99,37 +105,29 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
     listen(uris) {
       if (isModern) listening.listen(uris);
     },
-    request: (method, params, scope) => send(method, params, scope, {}),
+    request: (method, params, scope) => send(method, params, scope, undefined),
     async relay(method, params, caller) {
       const progressToken = ++nextToken;
-      let unaskable: HallError | undefined;
-      const asking = new Scope();
-      const context: CallContext = {
-        ...caller,
-        ask: (questions, withdrawn) =>
-          askWithin(asking, withdrawn, (asked) => caller.ask(questions, asked)).catch((error: unknown) => {
-            if (error instanceof HallError && error.code === "MISSING_CAPABILITY") unaskable = error;
-            throw error;
-          }),
-      };
+      const context = new RelayedCall(caller);
       running.set(progressToken, context);
-      const meta = { ...context.meta, progressToken, ...(isModern && context.logLevel ? { "io.modelcontextprotocol/logLevel": context.logLevel } : {}) };
-      if (!isModern) raiseLevel(context.logLevel);
+      const { logLevel } = caller;
+      const meta = { ...caller.meta, progressToken, ...(isModern && logLevel ? { "io.modelcontextprotocol/logLevel": logLevel } : undefined) };
+      if (!isModern) raiseLevel(logLevel);
       try {
-        const capabilities = askable(context.capabilities);
-        let result = await send(method, params, context.scope, meta, capabilities);
+        const capabilities = isModern ? askable(caller.capabilities) : undefined;
+        let result = await send(method, params, caller.scope, meta, capabilities);
         for (let round = 0; result.resultType === "input_required"; round++) {
           if (round === roundsMax) throw new HallError("BAD_ANSWER", `${method} asked for input ${roundsMax} times in a row`);
           const inputResponses = isObject(result.inputRequests) ? await context.ask(result.inputRequests as Questions) : {};
           const requestState = result.requestState === undefined ? {} : { requestState: result.requestState };
-          result = await send(method, { ...params, inputResponses, ...requestState }, context.scope, meta, capabilities);
+          result = await send(method, { ...params, inputResponses, ...requestState }, caller.scope, meta, capabilities);
         }
         // The upstream could not go on without an answer: the client is told what it would need, not how the upstream put it.
-        if (unaskable && result.isError) throw unaskable;
+        if (context.unaskable && result.isError) throw context.unaskable;
         return withoutEnvelope(result);
       } finally {
         running.delete(progressToken);
-        asking.cancel(new HallError("CANCELLED", "the call is over"));
+        context.end();
       }
     },
     get isLost() {
@@ -148,6 +146,44 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
   };
 }
 
+/** A call on its way through a line: what its caller offers, with questions that end when the call does. */
+class RelayedCall implements Pick<CallContext, "progress" | "log" | "ask"> {
+  readonly #caller: CallContext;
+  /** Made for the first question: most calls ask none. */
+  #asking: Scope | undefined;
+  unaskable: HallError | undefined;
+
+  constructor(caller: CallContext) {
+    this.#caller = caller;
+  }
+
+  progress(progress: Progress): void {
+    this.#caller.progress(progress);
+  }
+
+  log(level: LogLevel, data: unknown, logger?: string): void {
+    this.#caller.log(level, data, logger);
+  }
+
+  ask(questions: Questions, withdrawn?: Scope): ReturnType<CallContext["ask"]> {
+    this.#asking ??= new Scope();
+    return askWithin(this.#asking, withdrawn, (asked) => this.#caller.ask(questions, asked)).catch((error: unknown) => {
+      if (error instanceof HallError && error.code === "MISSING_CAPABILITY") this.unaskable = error;
+      throw error;
+    });
+  }
+
+  end(): void {
+    this.#asking?.cancel(new HallError("CANCELLED", "the call is over"));
+  }
+}
+
+/** Params with everything in their `_meta` that the line and its era want there. */
+function dress(params: JsonObject, meta: JsonObject | undefined, envelope: JsonObject | undefined): JsonObject {
+  if (!meta && !envelope) return params;
+  return { ...params, _meta: { ...(isObject(params._meta) ? params._meta : undefined), ...envelope, ...meta } };
+}
+
 /** What the client behind a call can be asked: a modern upstream must not ask for more. */
 function askable(capabilities: JsonObject = {}): JsonObject {
   const { elicitation, sampling, roots } = capabilities;
@@ -164,7 +200,7 @@ function withoutEnvelope(result: JsonObject): JsonObject {
 }
 
 /** The call that something from the server belongs to. stdio does not say it; with several running it is most likely the last one. */
-function ownerOf({ params }: { readonly params: JsonObject | undefined }, running: ReadonlyMap<number, CallContext>): CallContext | undefined {
+function ownerOf({ params }: { readonly params: JsonObject | undefined }, running: ReadonlyMap<number, RelayedCall>): RelayedCall | undefined {
   const owner = isObject(params?._meta) ? params._meta[ownerKey] : undefined;
   return typeof owner === "number" ? running.get(owner) : [...running.values()].at(-1);
 }
@@ -187,17 +223,17 @@ function withoutOwner(params: JsonObject): JsonObject {
   return Object.keys(meta).length > 0 ? { ...rest, _meta: meta } : rest;
 }
 
-async function answerUpstream({ id, method, params }: Request, context: CallContext | undefined, scope: Scope): Promise<unknown> {
+async function answerUpstream({ id, method, params }: Request, call: RelayedCall | undefined, scope: Scope): Promise<unknown> {
   switch (method) {
     case "ping":
       return {};
     case "elicitation/create":
     case "sampling/createMessage":
     case "roots/list": {
-      if (!context) throw new HallError("METHOD_NOT_FOUND", `${method} belongs to no running call`);
+      if (!call) throw new HallError("METHOD_NOT_FOUND", `${method} belongs to no running call`);
       // A key of its own: a server may ask several things at once.
       const key = `question ${id}`;
-      const answers = await scope.race(context.ask({ [key]: { method, ...(params ? { params: withoutOwner(params) } : {}) } }, scope));
+      const answers = await scope.race(call.ask({ [key]: { method, ...(params ? { params: withoutOwner(params) } : {}) } }, scope));
       return answers[key];
     }
     default:
@@ -205,7 +241,7 @@ async function answerUpstream({ id, method, params }: Request, context: CallCont
   }
 }
 
-function hear(notification: Notification, running: ReadonlyMap<number, CallContext>, options: LineOptions): void {
+function hear(notification: Notification, running: ReadonlyMap<number, RelayedCall>, options: LineOptions): void {
   const { method, params = {} } = notification;
   switch (method) {
     case "notifications/progress": {

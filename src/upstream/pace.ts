@@ -13,18 +13,20 @@ const retriesMax = 3;
 export function createPace(): Pace {
   let restingUntil = 0;
 
-  async function pause(scope: Scope, reason: HallError): Promise<void> {
+  async function pause(scope: Scope, reason: HallError | undefined): Promise<void> {
     const waitMs = restingUntil - performance.now();
     if (waitMs <= 0) return;
-    if (waitMs >= scope.remainingMs)
-      throw new HallError(reason.code, reason.message, { details: { ...reason.details, retryAfterSeconds: Math.ceil(waitMs) / 1000 } });
+    if (waitMs >= scope.remainingMs) {
+      const { code, message, details } = reason ?? new HallError("RATE_LIMITED", "the server wants fewer calls");
+      throw new HallError(code, message, { details: { ...details, retryAfterSeconds: Math.ceil(waitMs) / 1000 } });
+    }
     await scope.race(sleep(waitMs, undefined, { ref: false }));
   }
 
   return async (scope, send) => {
-    let reason = new HallError("RATE_LIMITED", "the server wants fewer calls");
+    let reason: HallError | undefined;
     for (let retries = 0; ; retries++) {
-      await pause(scope, reason);
+      if (restingUntil > 0) await pause(scope, reason);
       try {
         return await send();
       } catch (error) {

@@ -60,6 +60,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   let failures = 0;
   let refusals = 0;
   let users = 0;
+  let usedAt = 0;
   /** Calls on each line: one that is given up is closed when the last of them has its answer. */
   const calls = new Map<Line, number>();
   let idle: NodeJS.Timeout | undefined;
@@ -95,7 +96,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   function rest(reason: string, code: "UNAVAILABLE" | "DENIED", delayMs: number): void {
     if (state.kind === "closed") return;
     line = undefined;
-    clearTimeout(idle);
+    stopWatching();
     become({ kind: "down", code, reason, retryAt: Date.now() + delayMs, failures });
     if (!options.isEager && !options.isNeeded?.()) return;
     retry = setTimeout(() => void start().catch(() => {}), delayMs);
@@ -113,6 +114,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
         if (state.kind === "closed") throw new HallError("UNAVAILABLE", `${name} was closed`);
         line = opened;
         become({ kind: "ready", since: Date.now() });
+        usedAt = Date.now();
         watchIdle();
         return opened;
       })
@@ -162,16 +164,26 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     });
   }
 
-  /** Starts the clock towards an idle stop, when nobody uses the line. */
-  function watchIdle(): void {
-    clearTimeout(idle);
-    if (users > 0 || options.idleMs === 0 || state.kind !== "ready" || options.isEager) return;
-    idle = setTimeout(() => (options.isNeeded?.() ? watchIdle() : void stop({ kind: "stopped" })), options.idleMs);
+  /** Towards an idle stop. One timer serves many calls: when it fires it looks how long the line has not been used, and waits for the rest. */
+  function watchIdle(waitMs: number = options.idleMs): void {
+    if (idle || options.idleMs === 0 || options.isEager) return;
+    idle = setTimeout(() => {
+      idle = undefined;
+      if (state.kind !== "ready") return;
+      const restMs = users > 0 || options.isNeeded?.() ? options.idleMs : usedAt + options.idleMs - Date.now();
+      if (restMs > 0) watchIdle(restMs);
+      else void stop({ kind: "stopped" });
+    }, waitMs);
     idle.unref();
   }
 
+  function stopWatching(): void {
+    clearTimeout(idle);
+    idle = undefined;
+  }
+
   async function attempt<T>(scope: Scope, work: (line: Line) => Promise<T>): Promise<T> {
-    const open = await scope.race(connect());
+    const open = state.kind === "ready" && line ? line : await scope.race(connect());
     calls.set(open, (calls.get(open) ?? 0) + 1);
     try {
       const result = await work(open);
@@ -186,6 +198,19 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       throw error;
     } finally {
       release(open);
+    }
+  }
+
+  /** After a failure: once more where nothing can have happened, else the failure with what is known of it. */
+  async function again<T>(error: unknown, scope: Scope, work: (line: Line) => Promise<T>): Promise<T> {
+    try {
+      // It has forgotten us, and has said so instead of beginning: the same again on a new connection.
+      if (hasExpired(error)) return await attempt(scope, work);
+      throw error;
+    } catch (failure) {
+      // The line went away under the call: say why, which the line itself does not know.
+      if (failure instanceof HallError && failure.code === "UNAVAILABLE" && state.kind === "down") throw unavailable();
+      throw failure;
     }
   }
 
@@ -214,7 +239,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
 
   async function stop(next: SupervisorState): Promise<void> {
     if (state.kind === "closed") return;
-    clearTimeout(idle);
+    stopWatching();
     clearTimeout(retry);
     const open = new Set([...calls.keys(), ...(line ? [line] : [])]);
     const starting = opening;
@@ -229,19 +254,13 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   return {
     async use(scope, work) {
       users++;
-      clearTimeout(idle);
       try {
-        return await attempt(scope, work).catch((error: unknown) => {
-          // It has forgotten us, and has said so instead of beginning: the same again on a new connection, once.
-          if (!hasExpired(error)) throw error;
-          return attempt(scope, work);
-        });
+        return await attempt(scope, work);
       } catch (error) {
-        // The line went away under the call: say why, which the line itself does not know.
-        if (error instanceof HallError && error.code === "UNAVAILABLE" && state.kind === "down") throw unavailable();
-        throw error;
+        return await again(error, scope, work);
       } finally {
         users--;
+        usedAt = Date.now();
         watchIdle();
       }
     },

@@ -4,7 +4,7 @@ import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
 import type { ServerConfig } from "../config/schema.ts";
-import type { Health, ListKind, Outcome, Prompt, Resource, Tool, Toolkit } from "../tool.ts";
+import type { CallContext, Health, ListKind, Outcome, Prompt, Resource, Tool, Toolkit } from "../tool.ts";
 import type { Limits } from "../wire/limits.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { type Carrier, openCarrier } from "./carrier.ts";
@@ -14,6 +14,7 @@ import { hasValidHeaders } from "./headers.ts";
 import { type Line, type LineOptions, openLine } from "./line.ts";
 import { emptyOffer, type Offer, readAllResources, readOffer, readPrompts, readTools } from "./lists.ts";
 import { hashOf, isLockedServer, type LockedServer, lockServer } from "./lock.ts";
+import { createPace } from "./pace.ts";
 import { createSupervisor, type SupervisorState } from "./supervisor.ts";
 
 /** An MCP server we connect to, as a toolkit: its tools, resources and prompts, passed on as they are. */
@@ -116,6 +117,7 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
       knownEra,
       // Over HTTP every request is answered: silence is a busy server, not an old one.
       ...(config.type === "http" ? { probeMs: (options.startMs ?? 20_000) / 2 } : {}),
+      pace: config.type === "stdio" ? undefined : createPace(),
       listChanged: relist,
       resourceUpdated: (uri) => {
         for (const changed of watchers.get(uri) ?? []) changed();
@@ -219,10 +221,10 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
     isLooking = false;
   }
 
-  async function counted<T>(work: Promise<T>): Promise<T> {
+  async function relay(method: string, params: JsonObject, context: CallContext): Promise<JsonObject> {
     counts.calls++;
     try {
-      return await work;
+      return await supervisor.use(context.scope, (line) => line.relay(method, params, context));
     } catch (error) {
       if (!(error instanceof HallError && error.code === "CANCELLED")) {
         counts.errors++;
@@ -231,9 +233,6 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
       throw error;
     }
   }
-
-  const relay = (method: string, params: JsonObject, context: Parameters<Toolkit["call"]>[2]): Promise<JsonObject> =>
-    counted(supervisor.use(context.scope, (line) => line.relay(method, params, context)));
 
   return {
     id: name,
@@ -259,13 +258,14 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
     },
     async call(tool, args, context) {
       const params = { name: tool.name, arguments: args };
-      const result = await relay("tools/call", params, context).catch(async (error: unknown) => {
+      try {
+        return (await relay("tools/call", params, context)) as unknown as Outcome;
+      } catch (error) {
         // HeaderMismatch: what is known of the tool is out of date.
         if (!(error instanceof HallError) || error.relayed?.code !== -32020) throw error;
         await refresh("tools");
-        return relay("tools/call", params, context);
-      });
-      return result as unknown as Outcome;
+        return (await relay("tools/call", params, context)) as unknown as Outcome;
+      }
     },
     async health(): Promise<Health> {
       const state = supervisor.state();

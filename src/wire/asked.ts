@@ -1,4 +1,5 @@
 import { HallError } from "../base/errors.ts";
+import type { Scope } from "../base/scope.ts";
 import type { Answer, Id, Invalid } from "./message.ts";
 
 /** Requests of ours that wait for an answer. Each is settled once: by its answer, by what is wrong with it, or by the end of the line. */
@@ -9,13 +10,16 @@ export class Asked {
     return this.#waiting.size;
   }
 
-  wait(id: Id, method: string): Promise<unknown> {
-    return new Promise((resolve, reject) => this.#waiting.set(id, { method, resolve, reject }));
-  }
-
-  /** True when somebody was still waiting. */
-  forget(id: Id): boolean {
-    return this.#waiting.delete(id);
+  /** Settles with the answer, or as soon as the scope is cancelled: then `withdrawn` is called. */
+  wait(id: Id, method: string, scope: Scope | undefined, withdrawn: (reason: HallError) => void): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = { method, resolve, reject, leave: undefined };
+      this.#waiting.set(id, waiting);
+      waiting.leave = scope?.onCancel((reason) => {
+        if (!this.fail(id, reason)) return;
+        withdrawn(reason);
+      });
+    });
   }
 
   /** False for an answer nobody waits for: unknown, late or repeated. */
@@ -40,18 +44,22 @@ export class Asked {
     waiting?.reject(new HallError("TOO_LARGE", `the answer to ${waiting.method} is over ${bytesMax} bytes`));
   }
 
-  fail(id: Id, reason: HallError): void {
-    this.#take(id)?.reject(reason);
+  /** True when somebody was still waiting. */
+  fail(id: Id, reason: HallError): boolean {
+    const waiting = this.#take(id);
+    waiting?.reject(reason);
+    return waiting !== undefined;
   }
 
   giveUp(reason: HallError): void {
-    for (const { reject } of [...this.#waiting.values()]) reject(reason);
-    this.#waiting.clear();
+    for (const id of [...this.#waiting.keys()]) this.fail(id, reason);
   }
 
   #take(id: Id | undefined): Waiting | undefined {
     const waiting = id === undefined ? undefined : this.#waiting.get(id);
-    if (id !== undefined) this.#waiting.delete(id);
+    if (id === undefined || !waiting) return undefined;
+    this.#waiting.delete(id);
+    waiting.leave?.();
     return waiting;
   }
 }
@@ -60,4 +68,6 @@ interface Waiting {
   readonly method: string;
   resolve(result: unknown): void;
   reject(reason: HallError): void;
+  /** Stops listening to the scope. */
+  leave: (() => void) | undefined;
 }

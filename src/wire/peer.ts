@@ -115,20 +115,22 @@ export class Peer {
     if (this.#isClosed || this.#hasEnded) return Promise.reject(connectionClosed());
     // It does not read what it has: more of it would only cost memory.
     if (this.isFull) return Promise.reject(new HallError("OVERLOADED", `${method} cannot be sent: the other side does not read`));
+    if (parent?.cancelled) return Promise.reject(parent.cancelled);
     const id = ++this.#nextId;
-    const scope = new Scope(parent, timeoutMs);
-    const answered = this.#asked.wait(id, method);
+    // The caller's own scope serves where it can: a call on the hot path needs no second clock.
+    const own = timeoutMs === undefined ? undefined : new Scope(parent, timeoutMs);
+    const answered = this.#asked.wait(id, method, own ?? parent, (reason) => this.#withdraw(id, reason, about));
     try {
       this.#send(this.#requestFrame(id, method, params), about, "request");
     } catch (error) {
       this.#asked.fail(id, error as HallError);
     }
-    return scope.race(answered).finally(() => {
-      scope.close();
-      if (!this.#asked.forget(id) || !scope.cancelled) return;
-      const notice = this.#options.withdrawal?.(id, scope.cancelled.message);
-      if (notice) this.#send(notificationFrame(notice.method, notice.params), about, "notification");
-    });
+    return own ? answered.finally(() => own.close()) : answered;
+  }
+
+  #withdraw(id: Id, reason: HallError, about: Id | undefined): void {
+    const notice = this.#options.withdrawal?.(id, reason.message);
+    if (notice) this.#send(notificationFrame(notice.method, notice.params), about, "notification");
   }
 
   /**
