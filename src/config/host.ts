@@ -12,20 +12,25 @@ for (const [address, bits] of [
   ["169.254.0.0", 16], // link-local: metadata services of clouds
   ["172.16.0.0", 12],
   ["192.0.0.0", 24],
+  ["192.0.2.0", 24], // for documents, as are two below: whatever answers there is ours
+  ["192.88.99.0", 24], // relays of 6to4
   ["192.168.0.0", 16],
   ["198.18.0.0", 15],
+  ["198.51.100.0", 24],
+  ["203.0.113.0", 24],
   ["224.0.0.0", 3], // multicast, reserved, broadcast
 ] as const) {
   privateAddresses.addSubnet(address, bits, "ipv4");
 }
 for (const [address, bits] of [
-  ["::", 96], // unspecified, and IPv4 in its oldest disguise
-  ["64:ff9b::", 32], // NAT64: an IPv4 address inside
-  ["2001::", 32], // Teredo, the same
-  ["2002::", 16], // 6to4, the same
-  ["fc00::", 7],
-  ["fe80::", 9], // link-local and the site-local of old
-  ["ff00::", 8],
+  // Only 2000::/3 is public. Below it lie the unspecified, and IPv4 in disguise: mapped, translated, NAT64.
+  ["::", 3],
+  ["2001::", 23], // Teredo: an IPv4 address inside, and other special purposes
+  ["2001:db8::", 32], // for documents
+  ["2002::", 16], // 6to4: an IPv4 address inside
+  ["3fff::", 20], // for documents
+  ["4000::", 2],
+  ["8000::", 1], // local, link-local, multicast
 ] as const) {
   privateAddresses.addSubnet(address, bits, "ipv6");
 }

@@ -85,12 +85,17 @@ function toStream(incoming: IncomingMessage): ReadableStream<Uint8Array> {
 }
 
 /** A name that looks public must not lead inside: what DNS says is looked at before anything is sent. */
-export function lookupOutside(url: URL, allowPrivate: boolean, resolve: LookupFunction = lookup): LookupFunction | undefined {
+export function lookupOutside(url: URL, allowPrivate: boolean, resolve?: LookupFunction): LookupFunction | undefined {
   if (allowPrivate || kindOfHost(url.hostname) !== "public") return undefined;
+  return lookupWhere((address) => kindOfHost(address) === "public", hint, resolve);
+}
+
+/** A lookup whose answers are dialled only when all of them are allowed: what was checked is what is dialled, so there is no second answer to fear. */
+export function lookupWhere(isAllowed: (address: string) => boolean, hint: string, resolve: LookupFunction = lookup): LookupFunction {
   return (hostname, options, callback) =>
     resolve(hostname, options, (error, address, family) => {
       const addresses = Array.isArray(address) ? address.map((found) => found.address) : [address];
-      const inside = error ? undefined : addresses.find((found) => kindOfHost(found) !== "public");
+      const inside = error ? undefined : addresses.find((found) => !isAllowed(found));
       const refusal = inside === undefined ? null : new HallError("DENIED", `${hostname} leads to ${inside}, inside this network`, { hint });
       callback(error ?? refusal, address, family);
     });
