@@ -1,14 +1,13 @@
 import { Console } from "node:console";
 import { attach } from "../admin/attach.ts";
-import { greetHall } from "../admin/client.ts";
+import { createHallChannel, greetHall } from "../admin/client.ts";
 import { socketPath } from "../admin/socket.ts";
-import { loadCompiler } from "../gateway/schema.ts";
 import type { Channel } from "../wire/channel.ts";
 import { defaultLimits } from "../wire/limits.ts";
 import { createStdioChannel } from "../wire/stdio.ts";
 import { drainMs, onStopSignals } from "./process.ts";
-import { createHallChannel, openAlone, openShared, type Project, type ProjectOptions, reachHall } from "./project.ts";
-import { loadSettings, type SettingsOptions } from "./settings.ts";
+import type { Project, ProjectOptions } from "./project.ts";
+import type { SettingsOptions } from "./settings.ts";
 
 export interface McpOptions extends SettingsOptions {
   readonly static?: boolean;
@@ -21,19 +20,28 @@ export async function runMcp(options: McpOptions): Promise<void> {
   // stdout belongs to the protocol, whatever a library or a tool prints.
   Object.defineProperty(process, "stdout", { value: process.stderr });
   globalThis.console = new Console(process.stderr);
-  const settings = await loadSettings(options, "warn");
   const near = createStdioChannel(stdin, stdout, defaultLimits);
-  const projectOptions: ProjectOptions = { folder: process.cwd(), settings, isStatic: options.static ?? false };
   // Faces and static lists belong to a hall, so a client that wants its own gets a hall of its own.
-  if (options.alone || options.static || options.expose !== undefined) {
-    await serveHere(near, await openAlone(projectOptions));
-    return;
-  }
-  const path = await socketPath(projectOptions.folder);
-  const socket = await greetHall(path, "mcp");
-  const project = socket ? undefined : await openShared(path, projectOptions);
+  const isAlone = options.alone || options.static || options.expose !== undefined;
+  const path = await socketPath(process.cwd());
+  const socket = isAlone ? undefined : await greetHall(path, "mcp").catch(() => undefined);
+  if (socket) await serveThrough(near, createHallChannel(socket), options);
+  else await serveAsHall(near, isAlone ? undefined : path, options);
+}
+
+/** Nobody is there to attach to: this process becomes the hall, unless another was faster. */
+async function serveAsHall(near: Channel, path: string | undefined, options: McpOptions): Promise<void> {
+  const { openAlone, openShared } = await import("./project.ts");
+  const projectOptions = await loadProject(options);
+  const project = path === undefined ? await openAlone(projectOptions) : await openShared(path, projectOptions);
   if (project) await serveHere(near, project);
-  else await serveThrough(near, socket && createHallChannel(socket), projectOptions);
+  else await serveThrough(near, undefined, options);
+}
+
+/** What a hall needs and a process that only passes frames does not: loaded when it comes to that. */
+async function loadProject(options: McpOptions): Promise<ProjectOptions> {
+  const { loadSettings } = await import("./settings.ts");
+  return { folder: process.cwd(), settings: await loadSettings(options, "warn"), isStatic: options.static ?? false };
 }
 
 /** This process is the hall: nothing stands between it and its client. */
@@ -47,7 +55,7 @@ async function serveHere(near: Channel, project: Project): Promise<void> {
     () => void project.close(0),
   );
   // Off the first call's path, on nobody's: while the client reads the answer to its handshake.
-  setTimeout(() => void loadCompiler(), 50).unref();
+  setTimeout(() => void import("../gateway/schema.ts").then(({ loadCompiler }) => loadCompiler()), 50).unref();
   await connection.closed;
   // Others may be attached, with calls that run.
   await (closing ?? project.close(drainMs));
@@ -55,7 +63,7 @@ async function serveHere(near: Channel, project: Project): Promise<void> {
 }
 
 /** Another process is the hall; when it ends, this one reaches the next, or becomes it. */
-async function serveThrough(near: Channel, first: Channel | undefined, options: ProjectOptions): Promise<void> {
+async function serveThrough(near: Channel, first: Channel | undefined, options: McpOptions): Promise<void> {
   let ready: Channel | undefined = first;
   let project: Project | undefined;
   const stop = onStopSignals(
@@ -68,7 +76,8 @@ async function serveThrough(near: Channel, first: Channel | undefined, options: 
       const channel = ready;
       ready = undefined;
       if (channel) return channel;
-      const reached = await reachHall(options);
+      const { reachHall } = await import("./project.ts");
+      const reached = await reachHall(await loadProject(options));
       project = reached.project;
       return reached.channel;
     },

@@ -1,6 +1,5 @@
-import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { greetHall } from "../admin/client.ts";
+import { createHallChannel, greetHall } from "../admin/client.ts";
 import type { HallStatus } from "../admin/contract.ts";
 import { type AdminHandlers, type Control, type ControlOptions, openControl } from "../admin/control.ts";
 import { socketPath } from "../admin/socket.ts";
@@ -12,7 +11,6 @@ import { readLock } from "../upstream/lock.ts";
 import type { Channel } from "../wire/channel.ts";
 import { defaultLimits } from "../wire/limits.ts";
 import { createMemoryPair } from "../wire/memory.ts";
-import { createStdioChannel } from "../wire/stdio.ts";
 import type { Settings } from "./settings.ts";
 
 /** The hall of a project folder, as the config says, with the lock, hot reload, and the local socket unless it stands alone. */
@@ -83,21 +81,17 @@ export interface Reached {
 export async function reachHall(options: ProjectOptions): Promise<Reached> {
   const path = await socketPath(options.folder);
   for (let attempt = 0; attempt < triesMax; attempt++) {
-    const socket = await greetHall(path, "mcp");
+    const socket = await greetHall(path, "mcp").catch(() => "silent" as const);
+    if (socket === "silent") break;
     if (socket) return { channel: createHallChannel(socket), project: undefined };
     const project = await openShared(path, options);
     if (project) return { channel: acceptInside(project), project };
     // Somebody was faster; their hall opens in a moment.
     await sleep(20 + Math.random() * 50);
   }
-  // The socket is held by a hall of another version: this client gets one of its own.
+  // The socket is held by a hall of another version, or by one that does not answer: this client gets one of its own.
   const project = await openAlone(options);
   return { channel: acceptInside(project), project };
-}
-
-/** A line of this client to a hall in another process, which may end in the middle of a message. */
-export function createHallChannel(socket: Socket): Channel {
-  return createStdioChannel(socket, socket, defaultLimits, { needsNewline: true });
 }
 
 /** Reaches the running hall; where there is none, one for this process alone, which takes nobody with it when it ends. */

@@ -63,9 +63,20 @@ export async function writeLock(folder: string, lock: Lock): Promise<string> {
   const file = lockPath(folder);
   await mkdir(dirname(file), { recursive: true });
   const draft = `${file}.${process.pid}.new`;
-  await writeFile(draft, `${JSON.stringify(sortKeys(lock), null, 2)}\n`);
+  // Down to the lists of what a server offers; each thing in them is one line.
+  await writeFile(draft, `${writeJson(sortKeys(lock), 5)}\n`);
   await rename(draft, file);
   return file;
+}
+
+/** Indented for so many levels, one line each below: a diff names what changed, and a large fleet is quick to read. */
+function writeJson(value: unknown, levels: number, indent = ""): string {
+  const isList = Array.isArray(value);
+  if (levels === 0 || !(isList || isObject(value)) || Object.keys(value).length === 0) return JSON.stringify(value);
+  const inner = `${indent}  `;
+  const parts = Object.entries(value).map(([key, part]) => `${isList ? "" : `${JSON.stringify(key)}: `}${writeJson(part, levels - 1, inner)}`);
+  const [open, close] = isList ? "[]" : "{}";
+  return `${open}\n${inner}${parts.join(`,\n${inner}`)}\n${indent}${close}`;
 }
 
 export function lockServer(source: string, greeting: Greeting, offer: Offer): LockedServer {

@@ -86,7 +86,7 @@ export function startProcess(spec: ProcessSpec, { limits, guard }: ProcessOption
       });
       resolve({
         pid,
-        channel: createStdioChannel(child.stdout, child.stdin, limits, { needsNewline: true }),
+        channel: createStdioChannel(child.stdout, child.stdin, limits, { needsNewline: true, cutsEndless: true }),
         stderr,
         exited,
         stop: () => stop(child, pid, exited),

@@ -77,7 +77,7 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
     isEager: config.start === "eager",
     evidence: () => carrier?.evidence() ?? [],
     isNeeded: () => watchers.size > 0,
-    changed: (state) => log.info({ state }, "upstream state"),
+    changed: createStateLog(log),
     open,
   });
 
@@ -203,6 +203,7 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
   async function lookUntilKnown(): Promise<void> {
     if (isLooking) return;
     isLooking = true;
+    let warned: string | undefined;
     do {
       const looking = look();
       const over = (): void => {
@@ -212,7 +213,9 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
       try {
         await looking;
       } catch (error) {
-        log.warn(`not reached yet: ${error instanceof Error ? error.message : error}`);
+        const reason = error instanceof Error ? error.message : String(error);
+        if (reason !== warned) log.warn(`not reached yet: ${reason}`);
+        warned = reason;
         const state = supervisor.state();
         const waitMs = state.kind === "down" ? Math.max(relookMsMin, state.retryAt - Date.now()) : relookMsMin;
         await sleep(waitMs, undefined, { ref: false });
@@ -339,6 +342,17 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
       line.request("resources/subscribe", { uri }, scope).catch((error: unknown) => log.warn({ err: error, uri }, "resources/subscribe failed"));
     }
   }
+}
+
+/** Says what changed: a server that is tried again and again and stays down for the same reason is said once. */
+function createStateLog(log: Log): (state: SupervisorState) => void {
+  let said = "";
+  return (state) => {
+    const news = state.kind === "down" ? `down: ${state.reason}` : state.kind;
+    if (news === said || (state.kind === "starting" && said.startsWith("down"))) return;
+    said = news;
+    log.info({ state }, "upstream state");
+  };
 }
 
 /** A server that ended before it had said who it is. */

@@ -7,6 +7,8 @@ export interface LineSink {
   oversize(): void;
   /** The long line is over: its first and last few hundred characters, joined. */
   skipped?(edges: string): void;
+  /** The long line goes on and on: nobody writes a message like that. Said once for a line. */
+  endless?(): void;
 }
 
 export function createLineReader(lineBytesMax: number, sink: LineSink): (chunk: Buffer) => void {
@@ -32,6 +34,7 @@ export function createLineReader(lineBytesMax: number, sink: LineSink): (chunk: 
       held = [];
       sink.oversize();
     }
+    if (heldBytes > endlessFactor * lineBytesMax && heldBytes - part.length <= endlessFactor * lineBytesMax) sink.endless?.();
     tail = part.length >= edgeBytes ? Buffer.from(part.subarray(-edgeBytes)) : Buffer.concat([tail, part]).subarray(-edgeBytes);
   }
 
@@ -59,6 +62,8 @@ export function createLineReader(lineBytesMax: number, sink: LineSink): (chunk: 
   };
 }
 
+/** A line this many times the limit has no end. */
+const endlessFactor = 10;
 const newline = 0x0a;
 const edgeBytes = 512;
 const partsMax = 1_024;

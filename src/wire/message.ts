@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Limits } from "./limits.ts";
-import { findFault } from "./scan.ts";
+import { findFault, lastKeyOfScan } from "./scan.ts";
 
 /** A string stays a string and a number a number: `"1"` and `1` are two requests. */
 export type Id = string | number;
@@ -51,6 +51,7 @@ export function parseFrame(bytes: Buffer, limits: Limits, isNotification: IsNoti
   if (text.includes("\ufffd") && !isUtf8(bytes)) return unreadable("PARSE", "not valid UTF-8", text);
   const fault = findFault(text, limits);
   if (fault) return unreadable("INVALID_REQUEST", fault, text);
+  const longResultAt = text.length >= longText ? findLastResult(text, lastKeyOfScan()) : -1;
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -58,7 +59,21 @@ export function parseFrame(bytes: Buffer, limits: Limits, isNotification: IsNoti
     return unreadable("PARSE", "not valid JSON", text);
   }
   if (Array.isArray(value)) return value.map((item) => classify(item, isNotification));
+  if (longResultAt !== -1 && isObject(value) && isObject(value.result)) writtenAs.set(value.result, text.slice(longResultAt, text.lastIndexOf("}")));
   return classify(value, isNotification);
+}
+
+/**
+ * A long result keeps the text it came as, so that passing it on does not mean writing it again: of a megabyte that is
+ * the larger part of the work. It holds as long as nobody changes a result in place; who wants another makes another.
+ */
+const writtenAs = new WeakMap<object, string>();
+const longText = 65_536;
+
+/** Where the value of `result` begins when it is the last key of the message, as nearly everybody writes it. */
+function findLastResult(text: string, keyAt: number): number {
+  const prefix = '"result":';
+  return keyAt !== -1 && text.startsWith(prefix, keyAt) ? keyAt + prefix.length : -1;
 }
 
 function classify(value: unknown, isNotification: IsNotification): Message {
@@ -127,7 +142,7 @@ export class Prepared {
 
 /** Throws where JSON.stringify does: cycles, bigints, a `toJSON` that throws. */
 export function resultFrame(id: Id, result: unknown): string {
-  const body = result instanceof Prepared ? result.text : JSON.stringify(result);
+  const body = result instanceof Prepared ? result.text : (isObject(result) && writtenAs.get(result)) || JSON.stringify(result);
   if (body === undefined) throw new TypeError(`${typeof result} is not JSON`);
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${body}}`;
 }

@@ -6,6 +6,7 @@ import type { Limits } from "./limits.ts";
  * Malformed text may pass; JSON.parse refuses it next.
  */
 export function findFault(text: string, limits: Pick<Limits, "depthMax" | "nodesMax">): string | undefined {
+  lastKeyAt = -1;
   let depth = 0;
   let nodes = 0;
   let isKey = false;
@@ -21,6 +22,7 @@ export function findFault(text: string, limits: Pick<Limits, "depthMax" | "nodes
         const end = endOfString(text, i);
         if (!isKey) nodes++;
         else if (depth === messageDepth) {
+          lastKeyAt = i;
           key = readKey(text, i, end);
           const bit = keyBit(key);
           if ((seen & bit) !== 0) return `the key "${key}" is there twice`;
@@ -71,6 +73,13 @@ export function findFault(text: string, limits: Pick<Limits, "depthMax" | "nodes
   }
   return undefined;
 }
+
+/** Where the last key of the message itself began, in the text that was looked at last: what follows it goes to the end. */
+export function lastKeyOfScan(): number {
+  return lastKeyAt;
+}
+
+let lastKeyAt = -1;
 
 const quote = 0x22;
 const backslash = 0x5c;

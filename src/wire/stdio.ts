@@ -6,6 +6,8 @@ import { createLineReader } from "./lines.ts";
 export interface StdioOptions {
   /** A last line without a newline is half a message of somebody who died, not a message. */
   readonly needsNewline?: boolean;
+  /** Closes the line on somebody who writes without end; without it everything up to the next newline is skipped. */
+  readonly cutsEndless?: boolean;
 }
 
 /** Newline-delimited messages over a pair of byte streams: our own stdin and stdout, or a child's. */
@@ -13,7 +15,7 @@ export function createStdioChannel(
   input: Readable,
   output: Writable,
   limits: Pick<Limits, "messageBytesMax">,
-  { needsNewline = false }: StdioOptions = {},
+  { needsNewline = false, cutsEndless = false }: StdioOptions = {},
 ): Channel {
   let receiver: Receiver | undefined;
   let waiting: string[] = [];
@@ -82,6 +84,9 @@ export function createStdioChannel(
         line: whileOpen(started.frame),
         oversize: whileOpen(started.oversize),
         skipped: whileOpen((edges) => started.skipped?.(edges)),
+        endless: () => {
+          if (cutsEndless) void shut(true);
+        },
       });
       input.on("data", read);
       input.on("end", () => {

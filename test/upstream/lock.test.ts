@@ -49,7 +49,7 @@ describe("the file", () => {
     expect(readFileSync(lockPath(other), "utf8")).toBe(text);
     expect(text.endsWith("}\n")).toBe(true);
     expect(text.indexOf('"a": {')).toBeLessThan(text.indexOf('"b": {'));
-    expect(text.indexOf('"name": "add"')).toBeLessThan(text.indexOf('"name": "zed"'));
+    expect(text.indexOf('"name":"add"')).toBeLessThan(text.indexOf('"name":"zed"'));
     expect(readdirSync(join(one, ".guildhall"))).toEqual(["tools.lock.json"]);
   });
 
