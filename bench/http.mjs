@@ -11,7 +11,7 @@ export default { name: "http", run };
 
 const connections = 20;
 const depth = 64;
-const warmUp = { single: 1_000, flooded: 20_000 };
+const warmUp = { single: 1_000, flooded: 20_000, relayed: 5_000, again: 500 };
 const single = { blocks: 15, calls: 150 };
 const flooded = { blocks: 12, calls: 1_500 };
 const idleConnections = 1_000;
@@ -44,18 +44,9 @@ async function runRound(figures) {
   const rates = Object.fromEntries(names.map((name) => [name, []]));
 
   for (const era of ["modern", "legacy"]) {
-    const times = Object.fromEntries(names.map((name) => [name, []]));
-    await inTurns(single.blocks, names, async (name) => {
-      times[name].push(...(await clients[name].http.sequence(clients[name].calls(era, single.calls))));
-    });
-    for (const name of names) rates[name] = [];
-    await inTurns(flooded.blocks, names, async (name) => {
-      rates[name].push(perSecond(flooded.calls, await clients[name].http.flood(clients[name].calls(era, flooded.calls))));
-    });
-    for (const name of names) {
-      figures[name][era].p50.push(percentile(times[name], 0.5) * 1_000);
-      figures[name][era].perSecond.push(percentile(rates[name], 0.5));
-    }
+    const open = Object.fromEntries(names.map((name) => [name, { http: clients[name].http, calls: (count) => clients[name].calls(era, count) }]));
+    const figuresOfEra = Object.fromEntries(names.map((name) => [name, figures[name][era]]));
+    await measureHttp(open, figuresOfEra);
   }
 
   for (const name of names) rates[name] = [];
@@ -69,6 +60,33 @@ async function runRound(figures) {
   }
 }
 
+/** Single calls, then many at once, each line in turns with the others. */
+export async function measureHttp(lines, figures) {
+  const names = Object.keys(lines);
+  const times = Object.fromEntries(names.map((name) => [name, []]));
+  const rates = Object.fromEntries(names.map((name) => [name, []]));
+  for (const { http, calls } of Object.values(lines)) await http.flood(calls(warmUp.again));
+  await inTurns(single.blocks, names, async (name) => {
+    times[name].push(...(await lines[name].http.sequence(lines[name].calls(single.calls))));
+  });
+  await inTurns(flooded.blocks, names, async (name) => {
+    rates[name].push(perSecond(flooded.calls, await lines[name].http.flood(lines[name].calls(flooded.calls))));
+  });
+  for (const name of names) {
+    figures[name].p50.push(percentile(times[name], 0.5) * 1_000);
+    figures[name].perSecond.push(percentile(rates[name], 0.5));
+  }
+}
+
+/** Makes calls of one era on an open line, after the handshake if the era has one. */
+export async function openCalls(http, era) {
+  const session = era === "legacy" ? await initialize(http) : undefined;
+  let nextId = 0;
+  const calls = (count) => Array.from({ length: count }, () => (session === undefined ? modernCall(++nextId) : legacyCall(++nextId, session)));
+  await http.flood(calls(warmUp.relayed));
+  return calls;
+}
+
 const perSecond = (count, ms) => (count / ms) * 1_000;
 
 async function warm({ http, calls }, era) {
@@ -76,9 +94,11 @@ async function warm({ http, calls }, era) {
   await http.sequence(calls(era, warmUp.single));
 }
 
+const listenerOf = (name, options) => (name === "hall" ? ["http-hall", { ...options, isBundled: true }] : ["bare-http", options]);
+
 /** A server with everything a client needs open: keep-alive connections, a legacy handshake, a WebSocket. */
 export async function openClient(name, options) {
-  const server = await startListener(name, options);
+  const server = await startListener(...listenerOf(name, options));
   const http = await openHttp(server.port, connections);
   const session = await initialize(http);
   const socket = await openSocket(server.port);
@@ -159,7 +179,7 @@ async function measureIdle() {
 
 /** A warm hall has served as many connections before, which were ended. Gives MB before and after. */
 async function openIdle({ isWarm, collect }) {
-  const server = await startListener("hall");
+  const server = await startListener(...listenerOf("hall"));
   const http = await openHttp(server.port, 1);
   for (let i = 0; i < (isWarm ? idleConnections : 10); i++) await end(http, await initialize(http));
   await sleep(timersMs);

@@ -4,10 +4,10 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { bundle } from "./bundle.mjs";
 
-/** The hall's listener and the bare one, each in a process of its own. */
-export async function startListener(name, { args = [] } = {}) {
-  const file = name === "hall" ? await bundle("http-hall") : fileURLToPath(new URL("servers/bare-http.mjs", import.meta.url));
-  const child = spawn(process.execPath, ["--expose-gc", ...args, file, JSON.stringify(hallInfo)], { stdio: ["pipe", "pipe", "inherit"] });
+/** A server of `servers/` in a process of its own. Those that import from src/ are bundled first. */
+export async function startListener(name, { args = [], words = [JSON.stringify(hallInfo)], isBundled = false } = {}) {
+  const file = isBundled ? await bundle(name) : fileURLToPath(new URL(`servers/${name}.mjs`, import.meta.url));
+  const child = spawn(process.execPath, ["--expose-gc", ...args, file, ...words], { stdio: ["pipe", "pipe", "inherit"] });
   const [line] = await once(child.stdout, "data");
   return {
     port: JSON.parse(line.toString()).port,
