@@ -11,7 +11,8 @@ rmSync(`${root}/dist`, { recursive: true, force: true });
 
 const result = await build({
   absWorkingDir: root,
-  entryPoints: { cli: "src/cli/main.ts", index: "src/index.ts" },
+  // A worker is started from a file of its own.
+  entryPoints: { cli: "src/cli/main.ts", index: "src/index.ts", "document-worker": "src/toolkits/document-worker.ts" },
   outdir: "dist",
   bundle: true,
   splitting: true,

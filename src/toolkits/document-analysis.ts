@@ -1,0 +1,37 @@
+import { type Entity, findEntities } from "./document-entities.ts";
+import { findKeywords, type Keyword } from "./document-keywords.ts";
+import { analysedCharactersMax, detectLanguage, type Language, splitSentences } from "./document-language.ts";
+import { judgeSentiment, type Sentiment } from "./document-sentiment.ts";
+import { summarize } from "./document-summary.ts";
+
+/** What can be said of a text without a language model: counted and looked up, never guessed. */
+export const analysisTypes = ["summary", "keywords", "sentiment", "entities"] as const;
+export type AnalysisType = (typeof analysisTypes)[number];
+
+export interface Analysis {
+  readonly language: Language;
+  readonly words: number;
+  readonly sentences: number;
+  readonly summary?: string;
+  readonly keywords?: readonly Keyword[];
+  readonly sentiment?: Sentiment;
+  readonly entities?: readonly Entity[];
+  readonly cut?: string;
+}
+
+export function analyze(text: string, type: AnalysisType): Analysis {
+  const sentences = splitSentences(text);
+  const words = sentences.flatMap((sentence) => sentence.words);
+  const cut = text.length > analysedCharactersMax ? { cut: `only the first ${analysedCharactersMax} of ${text.length} characters were analysed` } : {};
+  const facts = { language: detectLanguage(words), words: words.length, sentences: sentences.length, ...cut };
+  switch (type) {
+    case "summary":
+      return { ...facts, summary: summarize(sentences).join(" ") };
+    case "keywords":
+      return { ...facts, keywords: findKeywords(sentences) };
+    case "sentiment":
+      return { ...facts, sentiment: judgeSentiment(sentences) };
+    case "entities":
+      return { ...facts, entities: findEntities(sentences, facts.language) };
+  }
+}
