@@ -20,6 +20,7 @@ const layers = [
   "server",
   "admin",
   "app.ts",
+  "library",
   "index.ts",
   "tui",
   "cli",

@@ -1,8 +1,15 @@
 import { createLog, type Log, type Secrets } from "./base/log.ts";
 import { version } from "./base/version.ts";
 import type { ServerConfig } from "./config/schema.ts";
+import type { Capacities } from "./gateway/concurrency.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
+import type { RateLimits } from "./gateway/rate-limit.ts";
 import { type CallRecords, createCallRecords } from "./gateway/record.ts";
+import { createValidators } from "./gateway/schema.ts";
+import { createHealthBook, type HealthBook } from "./registry/health.ts";
+import { createModules, type Modules } from "./registry/modules.ts";
+import { createMonitor, type Monitor } from "./registry/monitor.ts";
+import { createRegistrations, type Registrations } from "./registry/registrations.ts";
 import { createRegistry, type Registry } from "./registry/registry.ts";
 import type { Face, NameStyle } from "./server/faces.ts";
 import { createServer, type Server } from "./server/server.ts";
@@ -16,6 +23,10 @@ import { defaultLimits, type Limits } from "./wire/limits.ts";
 export interface Hall {
   readonly registry: Registry;
   readonly gateway: Gateway;
+  readonly registrations: Registrations;
+  readonly modules: Modules;
+  readonly health: HealthBook;
+  readonly monitor: Monitor;
   readonly records: CallRecords;
   readonly server: Server;
   readonly fleet: Fleet;
@@ -32,6 +43,15 @@ export interface HallOptions {
   readonly servers?: Readonly<Record<string, ServerConfig>>;
   /** What is known of the upstreams from an earlier look. */
   readonly lock?: Lock;
+  /** Globs of modules that export toolkits, and the folder they are looked for in. */
+  readonly modules?: { readonly patterns: readonly string[]; readonly folder: string };
+  /** Who may call how often, and how many calls a toolkit takes at once. Default: no limits. */
+  readonly rates?: RateLimits;
+  readonly capacities?: Capacities;
+  /** Default: every 60 s, an answer within 5,000 ms. */
+  readonly healthCheck?: { readonly intervalSeconds?: number; readonly timeoutMs?: number };
+  /** Registered endpoints may be inside a private network. */
+  readonly allowPrivateEndpoints?: boolean;
   readonly isStatic?: boolean;
   readonly pageSize?: number;
   readonly limits?: Partial<Limits>;
@@ -60,18 +80,52 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
   await Promise.all([...toolkits.map((toolkit) => registry.add(toolkit)), fleet.apply({ servers, added: Object.keys(servers), removed: [], changed: [] })]);
   const records = createCallRecords();
   const { timeoutMs = 30_000 } = options;
-  const gateway = createGateway({ registry, records, timeoutMs, warn: (message) => log.warn(message) });
+  const validators = createValidators({ warn: (message) => log.warn(message) });
+  const health = createHealthBook();
+  const monitor = createMonitor({ registry, health, log, ...options.healthCheck });
+  const registrations = createRegistrations({
+    registry,
+    health,
+    log,
+    allowPrivate: options.allowPrivateEndpoints ?? false,
+    checkSchema: validators.load,
+  });
+  const modules = createModules({ patterns: [], folder: ".", ...options.modules, registry, log });
+  if (options.modules) await modules.scan();
+  const gateway = createGateway({ registry, records, timeoutMs, validators, health, rates: options.rates, capacities: options.capacities });
   const { faces = ["tools"], names = "dot", isStatic = false, pageSize = 1_000 } = options;
-  const server = createServer({ registry, gateway, log, limits, version, faces, names, isStatic, timeoutMs, pageSize });
+  const server = createServer({
+    registry,
+    gateway,
+    registrations,
+    health,
+    monitor,
+    modules,
+    log,
+    limits,
+    version,
+    faces,
+    names,
+    isStatic,
+    timeoutMs,
+    pageSize,
+  });
   return {
     registry,
     gateway,
+    registrations,
+    modules,
+    health,
+    monitor,
     records,
     server,
     fleet,
     log,
     async close(drainMs = 0) {
       await server.close(drainMs);
+      monitor.close();
+      modules.close();
+      await registrations.close();
       await fleet.close();
       await registry.close();
     },

@@ -23,6 +23,10 @@ export interface Tool {
 export interface ToolFacts {
   /** Deadline of one call. Default 30,000. */
   readonly timeoutMs?: number;
+  /** Where the tool comes from, as its author says: a file, a package. */
+  readonly module?: string;
+  /** The version since which it should no longer be used. */
+  readonly deprecatedIn?: string;
 }
 
 /** One passage through the gateway. */
@@ -34,6 +38,8 @@ export interface Call {
   readonly caller: Caller;
   /** The call that made this one, for nested calls. */
   readonly parent?: string;
+  /** The time the caller gives it, where the caller may say. */
+  readonly timeoutMs?: number | undefined;
   /** Set by the resolve stage, in place: a copy of the call would be its most expensive part. */
   target?: Target | undefined;
 }
@@ -47,8 +53,10 @@ export interface Target {
 export interface Caller {
   /** Which line the call came in on. */
   readonly connection: string;
-  /** What the client says of itself: for logs, never for decisions. */
+  /** What the client says of itself: for logs, never for decisions about what it may do. */
   readonly client: string;
+  /** Whose allowance the call is counted against; undefined for callers without one, such as a client on stdio. */
+  readonly quota?: string | undefined;
 }
 
 /** What a toolkit may use while it works. */
@@ -104,16 +112,26 @@ export type Health =
 
 export type ListKind = "tools" | "resources" | "prompts";
 
+export type ToolkitSource = "built-in" | "module" | "upstream" | "registered";
+
 /** Anything that offers tools: an upstream, a built-in pack, a registration, the workflow. */
 export interface Toolkit {
   readonly id: string;
   /** What stands before the dot in full names; default the id, "" for none. */
   readonly prefix?: string;
+  /** Where it comes from. Default `built-in`: its own answers are believed, and it is neither limited nor rested. */
+  readonly source?: ToolkitSource;
+  readonly description?: string;
+  /** What kind of work it does, such as SEARCH: toolkits of one category may stand in for each other. */
+  readonly category?: string;
+  readonly version?: string;
   /** A failing list is reported and the toolkit skipped. */
   list(): Promise<readonly Tool[]>;
   /** Throws HallError; never returns a half result. */
   call(tool: Tool, args: JsonObject, context: CallContext): Promise<Outcome>;
   health(): Promise<Health>;
+  /** Asks whatever runs it whether it is well; undefined when nothing runs that could be asked. Throws when it does not answer. */
+  probe?(scope: Scope): Promise<Health | undefined>;
   /** Why it offers nothing, or less than it should, right now; clients are told, so that no list is silently short. */
   problem?(): string | undefined;
   close(): Promise<void>;

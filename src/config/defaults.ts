@@ -6,6 +6,16 @@ export const defaultConfig: Config = {
   names: "dot",
   timeoutSeconds: 30,
   listen: { host: "127.0.0.1", port: 8080 },
+  toolkits: [],
+  limits: {
+    client: { perSecond: 2_000, burst: 4_000 },
+    registered: { perSecond: 50, burst: 100, concurrent: 16, queue: 100 },
+    clients: {},
+    toolkits: {},
+    tools: {},
+  },
+  health: { intervalSeconds: 60 },
+  registration: { allowPrivate: false },
   log: {},
   mcpServers: {},
 };

@@ -84,6 +84,25 @@ export const configSchema = z.strictObject({
       tokenFile: field("A file with the token every caller must send.", z.optional(text())),
     }),
   ),
+  toolkits: field("Modules that export toolkits, as globs from this file's folder on, such as ./tools/*.js.", z._default(z.array(text(500)), [])),
+  limits: field(
+    "Who may call how often. 0 a second is no limit.",
+    section({
+      client: field("Each client that comes over HTTP or WebSocket.", allowance(2_000, 4_000)),
+      registered: field("Each toolkit that a service registered.", capacity({ perSecond: 50, burst: 100, concurrent: 16, queue: 100 })),
+      clients: field("Other limits for clients, by the name they give themselves.", z._default(z.record(text(200), allowance()), {})),
+      toolkits: field("Other limits for toolkits, by name.", z._default(z.record(text(100), capacity()), {})),
+      tools: field("Limits for single tools, by full name.", z._default(z.record(text(200), allowance()), {})),
+    }),
+  ),
+  health: field(
+    "How toolkits are watched.",
+    section({ intervalSeconds: field("Seconds between two looks at each toolkit that runs or is registered.", z._default(whole(1, 86_400), 60)) }),
+  ),
+  registration: field(
+    "Toolkits that services register.",
+    section({ allowPrivate: field("Lets their endpoints be inside a private network.", z._default(z.boolean(), false)) }),
+  ),
   log: field(
     "The log.",
     section({
@@ -152,6 +171,27 @@ function section<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
 
 function text(lengthMax = 10_000) {
   return z.string().check(z.minLength(1), z.maxLength(lengthMax));
+}
+
+/** Calls a second on average, and how many at once. */
+function allowanceFields(perSecond: number, burst: number) {
+  return {
+    perSecond: field("Calls a second, on average.", z._default(whole(0, 1_000_000), perSecond)),
+    burst: field("Calls at once.", z._default(whole(1, 1_000_000), burst)),
+  };
+}
+
+function allowance(perSecond = 0, burst = 1) {
+  return section(allowanceFields(perSecond, burst));
+}
+
+/** The same, with how many calls run at once and how many wait. */
+function capacity({ perSecond = 0, burst = 1, concurrent = 0, queue = 100 } = {}) {
+  return section({
+    ...allowanceFields(perSecond, burst),
+    concurrent: field("Calls that run at once; 0 for any number.", z._default(whole(0, 100_000), concurrent)),
+    queue: field("Calls that may wait for their turn.", z._default(whole(0, 100_000), queue)),
+  });
 }
 
 function whole(minimum: number, maximum: number) {

@@ -8,7 +8,9 @@ export const withDeadline =
   (next) =>
   (call, context) => {
     const { tool, fullName } = getTarget(call);
-    const scope = new Scope(context.scope, tool.facts?.timeoutMs ?? defaultMs, fullName);
+    const ownMs = tool.facts?.timeoutMs ?? defaultMs;
+    const timeoutMs = call.timeoutMs === undefined ? ownMs : Math.min(call.timeoutMs, Math.max(ownMs, callerMsMax));
+    const scope = new Scope(context.scope, timeoutMs, fullName);
     try {
       return scope.finish(next(call, narrow(context, scope)));
     } catch (error) {
@@ -16,6 +18,9 @@ export const withDeadline =
       throw error;
     }
   };
+
+/** A caller that says how long it waits may give a hasty tool more time than the tool gives itself, up to this. */
+const callerMsMax = 30_000;
 
 function narrow(context: CallContext, scope: Scope): CallContext {
   return {

@@ -1,8 +1,13 @@
+import type { HealthBook } from "../registry/health.ts";
 import type { Registry } from "../registry/registry.ts";
+import { breakCircuits } from "./breaker.ts";
 import { checkResult } from "./check-result.ts";
+import { type Capacities, limitConcurrency } from "./concurrency.ts";
 import { withDeadline } from "./deadline.ts";
+import { limitRates, type RateLimits } from "./rate-limit.ts";
 import { type CallRecords, recordCalls } from "./record.ts";
-import { createValidators } from "./schema.ts";
+import { retryIdempotent } from "./retry.ts";
+import type { Validators } from "./schema.ts";
 import { getTarget, type Next, type Stage } from "./stage.ts";
 import { validateArguments } from "./validate.ts";
 
@@ -16,18 +21,24 @@ export interface GatewayOptions {
   readonly records: CallRecords;
   /** Deadline of tools that set none. */
   readonly timeoutMs: number;
-  /** Hears of schemas we cannot check in full. */
-  warn(message: string): void;
+  readonly validators: Validators;
+  readonly health: HealthBook;
+  /** Without them nobody is limited. */
+  readonly rates?: RateLimits | undefined;
+  readonly capacities?: Capacities | undefined;
 }
 
-export function createGateway({ registry, records, timeoutMs, warn }: GatewayOptions): Gateway {
-  const validators = createValidators({ warn });
+export function createGateway({ registry, records, timeoutMs, validators, health, rates, capacities }: GatewayOptions): Gateway {
   // The order every call takes, outermost first.
   const stages: readonly Stage[] = [
     recordCalls(records),
     resolveName(registry),
+    ...(rates ? [limitRates(rates)] : []),
     validateArguments(validators),
+    breakCircuits({ health, registry }),
     withDeadline(timeoutMs),
+    ...(capacities ? [limitConcurrency(capacities)] : []),
+    retryIdempotent(),
     checkResult(validators),
   ];
   return { call: stages.reduceRight<Next>((next, stage) => stage(next), runTool) };

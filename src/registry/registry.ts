@@ -9,6 +9,9 @@ import { createNameIndex, joinName, type NameIndex } from "./names.ts";
 export interface Registry {
   /** Lists the toolkit and adds it. A list that fails is logged and kept as its problem; the toolkit stays. */
   add(toolkit: Toolkit): Promise<void>;
+  /** Puts a toolkit in the place of the one with the same id, in one step for whoever lists or calls. Gives back the old one, not closed. */
+  replace(toolkit: Toolkit): Promise<Toolkit>;
+  findToolkit(id: string): Toolkit | undefined;
   /** Hides the toolkit and closes it. */
   remove(id: string): Promise<void>;
   tools(): readonly Target[];
@@ -80,6 +83,8 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
     const before = shelf.tools;
     try {
       await readers[kind](shelf);
+      // It was removed or replaced while it was listed.
+      if (shelves.get(shelf.toolkit.id) !== shelf) return;
       if (kind === "tools") {
         names.remove(before);
         names.add(shelf.tools);
@@ -107,14 +112,19 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
     }
   }
 
+  function createShelf(toolkit: Toolkit): Shelf {
+    const leave = toolkit.onChange?.((kind) => {
+      // It may have been removed while its news was on the way.
+      if (shelves.get(toolkit.id) === shelf) void refresh(shelf, kind);
+    });
+    const shelf: Shelf = { toolkit, leave, tools: [], resources: [], templates: [], prompts: [], refreshing: new Map() };
+    return shelf;
+  }
+
   return {
     async add(toolkit) {
       if (shelves.has(toolkit.id)) throw new HallError("CONFLICT", `there is already a toolkit "${toolkit.id}"`);
-      const leave = toolkit.onChange?.((kind) => {
-        // It may have been removed while its news was on the way.
-        if (shelves.get(toolkit.id) === shelf) void refresh(shelf, kind);
-      });
-      const shelf: Shelf = { toolkit, leave, tools: [], resources: [], templates: [], prompts: [], refreshing: new Map() };
+      const shelf = createShelf(toolkit);
       shelves.set(toolkit.id, shelf);
       await Promise.all([
         refresh(shelf, "tools"),
@@ -122,6 +132,20 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
         ...(toolkit.prompts ? [refresh(shelf, "prompts")] : []),
       ]);
     },
+    async replace(toolkit) {
+      const shelf = createShelf(toolkit);
+      await Promise.all(Object.values(readers).map((read) => read(shelf)));
+      const old = shelves.get(toolkit.id);
+      if (!old) throw new HallError("NOT_FOUND", `there is no toolkit "${toolkit.id}" to replace`);
+      shelves.set(toolkit.id, shelf);
+      old.leave?.();
+      names.remove(old.tools);
+      names.add(shelf.tools);
+      publish("tools");
+      for (const kind of ["resources", "prompts"] as const) if (old[kind].length + shelf[kind].length > 0) publish(kind);
+      return old.toolkit;
+    },
+    findToolkit: (id) => shelves.get(id)?.toolkit,
     async remove(id) {
       const shelf = shelves.get(id);
       if (!shelf) return;

@@ -1,10 +1,12 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import type { Runner } from "../registry/runner.ts";
 import type { ListKind, LogLevel } from "../tool.ts";
 import type { Channel } from "../wire/channel.ts";
 import type { Exchange } from "../wire/exchange.ts";
 import { isId, type Message, type Notification, Prepared, type Request } from "../wire/message.ts";
 import { Peer, type Reply } from "../wire/peer.ts";
+import { dialectMethods, explainInDialect, isInDialect } from "./dialect.ts";
 import { explainFailure } from "./edge.ts";
 import { cachedMs, discover, type Handler, methods, readString } from "./methods.ts";
 import type { ServerParts } from "./server.ts";
@@ -21,6 +23,8 @@ type State =
 interface ConnectionOptions {
   readonly principal: string;
   readonly isOrdered: boolean;
+  readonly isNetwork: boolean;
+  readonly quota: string | undefined;
   gone(): void;
 }
 
@@ -32,6 +36,8 @@ export class Connection {
   readonly #peer: Peer;
   readonly #progressTokens = new Set<string | number>();
   readonly #watched = new Map<string, () => void>();
+  /** Whose allowance calls on this line are counted against. */
+  readonly #quota: string | undefined;
   #state: State = { kind: "new" };
   #logLevel: LogLevel = "info";
   #leave: (() => void) | undefined;
@@ -42,6 +48,7 @@ export class Connection {
     this.id = parts.connectionId();
     this.#parts = parts;
     this.#options = options;
+    this.#quota = options.isNetwork ? (options.quota ?? this.id) : undefined;
     this.#peer = new Peer(channel, {
       limits: parts.limits,
       isNotification,
@@ -86,7 +93,7 @@ export class Connection {
 
   /** No more input: what runs is finished and answered, then the line closes. Each request has its own deadline. */
   async #finish(): Promise<void> {
-    await this.#peer.drain(new HallError("UNAVAILABLE", "the client closed its end"));
+    if (this.#peer.inFlightCount > 0) await this.#peer.drain(new HallError("UNAVAILABLE", "the client closed its end"));
     await this.#peer.close();
   }
 
@@ -114,6 +121,7 @@ export class Connection {
   #dispatch(request: Request, exchange: Exchange): unknown {
     const params = request.params ?? {};
     const envelope = readEnvelope(params);
+    if (isInDialect(request.method, params)) return this.#handleDialect(request.method, params, envelope, exchange);
     if (envelope) return this.#handleModern(request.method, params, envelope, exchange);
     return this.#handleLegacy(request.method, params, exchange);
   }
@@ -132,6 +140,7 @@ export class Connection {
       exchange,
       connection: this.id,
       principal: this.#options.principal,
+      quota: this.#quota,
       progressTokens: this.#progressTokens,
     };
     const result = handler(params, visit, this.#parts);
@@ -176,9 +185,48 @@ export class Connection {
       exchange,
       connection: this.id,
       principal: this.#options.principal,
+      quota: this.#quota,
       progressTokens: this.#progressTokens,
     };
     return handler(params, visit, this.#parts);
+  }
+
+  /** The registry dialect needs no handshake, and has no place in the modern era: there a client cannot be called back. */
+  #handleDialect(method: string, params: JsonObject, envelope: Envelope | undefined, exchange: Exchange): unknown {
+    if (envelope)
+      throw new HallError("INVALID_PARAMS", `${method} in the registry dialect takes no modern _meta`, { hint: "Leave _meta out, or use MCP's own form." });
+    if (this.#state.kind === "leaving") throw new HallError("INVALID_REQUEST", "shutting down");
+    const { principal, isNetwork, isOrdered } = this.#options;
+    const isGreeted = this.#state.kind === "greeted" || this.#state.kind === "ready";
+    const visit: Visit = {
+      era: "legacy",
+      version: this.version ?? newestLegacy,
+      capabilities: {},
+      client: isGreeted && "client" in this.#state ? this.#state.client : "unnamed client",
+      logLevel: undefined,
+      exchange,
+      connection: this.id,
+      principal,
+      quota: this.#quota,
+      progressTokens: this.#progressTokens,
+    };
+    const handler = dialectMethods[method];
+    if (!handler) throw unknownMethod(method);
+    return handler(params, { ...visit, mayRegister: !isNetwork || principal === "token", runner: isOrdered ? this.#runner() : undefined }, this.#parts);
+  }
+
+  /** This line as whoever runs a toolkit that was registered on it. */
+  #runner(): Runner {
+    return {
+      kind: "connection",
+      id: this.id,
+      request: (method, params, scope) => this.#peer.request(method, params, { scope }),
+      onGone: (listener) => {
+        if (this.#isClosed) listener();
+        else this.#onClosed.push(listener);
+      },
+      close() {},
+    };
   }
 
   /** Methods that keep something for the connection; the modern era has none of them. */
@@ -251,6 +299,7 @@ export class Connection {
 
   #explain(failure: unknown, request: Request | undefined): Reply {
     const { registry, reference } = this.#parts;
+    if (request && isInDialect(request.method, request.params ?? {})) return explainInDialect(failure, request, reference);
     const name = request?.params?.name;
     const version = this.#versionOf(request);
     const reply = explainFailure(failure, {

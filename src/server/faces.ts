@@ -1,12 +1,19 @@
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
+import type { HealthBook } from "../registry/health.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Target } from "../tool.ts";
 
 /** What a client is shown. Each face turns the registry into the tools of `tools/list`. */
 export const faces = {
-  tools: { summary: "every tool as it is", show: (registry: Registry) => registry.tools().map(describeTool) },
-} as const satisfies Record<string, { summary: string; show(registry: Registry): readonly ShownTool[] }>;
+  tools: { summary: "every tool as it is", show: ({ registry, health }) => registry.tools().map((target) => markTool(describeTool(target), target, health)) },
+} as const satisfies Record<string, { summary: string; show(parts: FaceParts): readonly ShownTool[] }>;
+
+export interface FaceParts {
+  readonly registry: Registry;
+  readonly health: HealthBook;
+  readonly names: NameStyle;
+}
 
 export type Face = keyof typeof faces;
 export type ShownTool = JsonObject & { readonly name: string };
@@ -22,10 +29,10 @@ export function parseFaces(text: string): readonly Face[] {
 /** How full names are written: some model APIs refuse dots. Calls are understood either way. */
 export type NameStyle = "dot" | "underscore";
 
-export function showTools(chosen: readonly Face[], names: NameStyle, registry: Registry): readonly ShownTool[] {
-  const shown = chosen.flatMap((face) => faces[face].show(registry));
+export function showTools(chosen: readonly Face[], parts: FaceParts): readonly ShownTool[] {
+  const shown = chosen.flatMap((face) => faces[face].show(parts));
   const unique = [...new Map(shown.map((tool) => [tool.name, tool])).values()];
-  return names === "dot" ? unique : unique.map((tool) => ({ ...tool, name: tool.name.replace(".", "__") }));
+  return parts.names === "dot" ? unique : unique.map((tool) => ({ ...tool, name: tool.name.replace(".", "__") }));
 }
 
 const described = new WeakMap<Target, ShownTool>();
@@ -38,4 +45,13 @@ function describeTool(target: Target): ShownTool {
     described.set(target, shown);
   }
   return shown;
+}
+
+/** One that cannot be called right now says so, to programs and to models. */
+function markTool(shown: ShownTool, { toolkit }: Target, health: HealthBook): ShownTool {
+  const { health: found } = health.record(toolkit);
+  if (found.state !== "unavailable" && found.state !== "maintenance") return shown;
+  const description = `${shown.description ?? ""} Not available right now: ${found.reason}.`.trim();
+  const meta = typeof shown._meta === "object" ? shown._meta : {};
+  return { ...shown, description, _meta: { ...meta, "guildhall/status": found.state } };
 }

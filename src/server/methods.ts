@@ -2,7 +2,7 @@ import { HallError } from "../base/errors.ts";
 import { createIds } from "../base/ids.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
-import type { CallContext, Toolkit } from "../tool.ts";
+import type { Call, CallContext, Toolkit } from "../tool.ts";
 import { Prepared } from "../wire/message.ts";
 import { type Asking, askLegacy, type Work } from "./asking.ts";
 import { claimProgressToken, createContext } from "./context.ts";
@@ -27,7 +27,7 @@ export const methods: Readonly<Record<string, Handler>> = {
     const name = readString(params, "name");
     const args = params.arguments ?? {};
     if (!isObject(args)) throw new HallError("INVALID_PARAMS", "arguments must be an object");
-    const call = { id: callIds(), name, arguments: args, caller: { connection: visit.connection, client: visit.client }, target: undefined };
+    const call = createCall(name, args, visit);
     return runAsking(params, visit, parts, (context) => parts.gateway.call(call, context).then((outcome) => fitOutcome(outcome, visit.version)));
   },
 
@@ -100,6 +100,10 @@ function writeTool(tool: ShownTool): string {
 }
 
 const callIds = createIds("call");
+
+export function createCall(name: string, args: JsonObject, { connection, client, quota }: Visit, timeoutMs?: number): Call {
+  return { id: callIds(), name, arguments: args, caller: { connection, client, quota }, timeoutMs, target: undefined };
+}
 
 function page<T>(kind: string, sorted: readonly T[], params: JsonObject, parts: ServerParts, key: (item: T) => string): Page<T> {
   return takePage(sorted, { kind, cursor: params.cursor, size: parts.pageSize, seal: parts.seal, key });

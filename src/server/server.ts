@@ -3,6 +3,10 @@ import { createIds } from "../base/ids.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import type { Gateway } from "../gateway/gateway.ts";
+import type { HealthBook } from "../registry/health.ts";
+import type { Modules } from "../registry/modules.ts";
+import type { Monitor } from "../registry/monitor.ts";
+import type { Registrations } from "../registry/registrations.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { ListKind } from "../tool.ts";
 import type { Channel } from "../wire/channel.ts";
@@ -29,13 +33,21 @@ export interface Server {
 export interface AcceptOptions {
   /** Who is on the line, as far as the listener can tell. What one caller opened another cannot use. */
   readonly principal?: string;
-  /** False where messages may overtake each other. */
+  /** False where messages may overtake each other; then the client cannot be called back either. */
   readonly isOrdered?: boolean;
+  /** It came over HTTP or WebSocket: its calls are counted, and registering needs the token. */
+  readonly isNetwork?: boolean;
+  /** Who shares one allowance of calls, for lines that last one request only. Default: the line. */
+  readonly quota?: string;
 }
 
 export interface ServerOptions {
   readonly registry: Registry;
   readonly gateway: Gateway;
+  readonly registrations: Registrations;
+  readonly health: HealthBook;
+  readonly monitor: Monitor;
+  readonly modules: Modules;
   readonly log: Log;
   readonly limits: Limits;
   readonly version: string;
@@ -76,6 +88,12 @@ export function createServer(options: ServerOptions): Server {
     if (kind === "tools" && !options.isStatic) shown = undefined;
     tell(kind);
   });
+  // A tool that cannot be called right now stays in the list, marked.
+  const leaveHealth = options.health.onChange(({ from, to }) => {
+    if (options.isStatic || (from !== "unavailable" && to.state !== "unavailable")) return;
+    shown = undefined;
+    tell("tools");
+  });
   const seal = createSeal();
   let isClosing = false;
 
@@ -85,10 +103,10 @@ export function createServer(options: ServerOptions): Server {
     seal,
     asking: createAsking(seal),
     info: { name: "guildhall", title: "Guildhall", version: options.version },
-    instructions: () => describeInstructions(registry),
+    instructions: () => describeInstructions(registry, options.modules),
     connectionId: createIds("connection"),
     shownTools() {
-      shown ??= showTools(options.faces, options.names, registry);
+      shown ??= showTools(options.faces, { names: options.names, registry, health: options.health });
       return shown;
     },
     capabilities: () => describeCapabilities(registry, options.isStatic),
@@ -114,14 +132,15 @@ export function createServer(options: ServerOptions): Server {
     get isClosing() {
       return isClosing;
     },
-    accept(channel, { principal = "local", isOrdered = true } = {}) {
-      const connection = new Connection(channel, parts, { principal, isOrdered, gone: () => connections.delete(connection) });
+    accept(channel, { principal = "local", isOrdered = true, isNetwork = false, quota } = {}) {
+      const connection = new Connection(channel, parts, { principal, isOrdered, isNetwork, quota, gone: () => connections.delete(connection) });
       connections.add(connection);
       return connection;
     },
     async close(drainMs) {
       isClosing = true;
       leave();
+      leaveHealth();
       parts.asking.close();
       await Promise.all([...connections].map((connection) => connection.close(drainMs)));
     },
@@ -137,11 +156,13 @@ function freezeLists(registry: Registry): Registry {
   return { ...registry, tools: () => tools, resources: () => resources, resourceTemplates: () => templates, prompts: () => prompts };
 }
 
-function describeInstructions(registry: Registry): string {
-  const problems = registry.toolkits().flatMap((toolkit) => {
+function describeInstructions(registry: Registry, modules: Modules): string {
+  const broken = modules.failures().map(({ module, error }) => `${module} (${error.slice(0, 200)})`);
+  const downs = registry.toolkits().flatMap((toolkit) => {
     const problem = toolkit.problem?.();
     return problem === undefined ? [] : [`${toolkit.id} (${problem.slice(0, 200)})`];
   });
+  const problems = [...downs, ...broken];
   const known = "Tools are named toolkit.tool. When a call fails, the error says what to do next.";
   return problems.length === 0 ? known : `${known} Not available right now: ${problems.join(", ")}.`;
 }

@@ -14,6 +14,8 @@ export interface Visit {
   readonly connection: string;
   /** Who is on the line, as far as the listener can tell. */
   readonly principal: string;
+  /** Whose allowance its calls are counted against; undefined where nothing is counted. */
+  readonly quota: string | undefined;
   readonly exchange: Exchange;
   /** The least level the client wants to hear of; undefined for nothing. */
   readonly logLevel: LogLevel | undefined;

@@ -14,6 +14,8 @@ interface TimeToolkitOptions {
 export function createTimeToolkit({ now = Date.now }: TimeToolkitOptions = {}): Toolkit {
   return {
     id: "time_tool",
+    category: "TIME",
+    description: "Time and date utilities",
     list: async () => [currentTime, timeDifference],
     async call(tool, args) {
       switch (tool.name) {

@@ -239,6 +239,11 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
 
   return {
     id: name,
+    source: "upstream",
+    get version() {
+      const { version } = greeting?.info ?? {};
+      return typeof version === "string" ? version : "unknown";
+    },
     ...(config.prefix === undefined ? {} : { prefix: config.prefix }),
     counts,
     state: supervisor.state,
@@ -274,6 +279,16 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
       const state = supervisor.state();
       if (state.kind === "down") return { state: "unavailable", reason: state.reason };
       if (state.kind === "closed") return { state: "unavailable", reason: "closed" };
+      return { state: "available" };
+    },
+    async probe(scope): Promise<Health | undefined> {
+      // Only one that runs is asked: a look at its health must not start a server.
+      const line = supervisor.line();
+      if (!line) return undefined;
+      await line.request(line.greeting.era === "legacy" ? "ping" : "tools/list", {}, scope).catch((error: unknown) => {
+        // A refusal is an answer too.
+        if (!(error instanceof HallError && error.relayed)) throw error;
+      });
       return { state: "available" };
     },
     looking: () => (isKnown ? undefined : looked),

@@ -6,9 +6,11 @@ import type { Log } from "../../base/log.ts";
 import { type Id, type Message, parseFrame, type Request } from "../../wire/message.ts";
 import type { EventStreamOptions } from "../../wire/sse.ts";
 import { isNotification, readGreeting } from "../connection.ts";
+import { changesRegistry, isInDialect } from "../dialect.ts";
 import type { Server } from "../server.ts";
 import { isLegacyVersion, isModernVersion, legacyVersions } from "../versions.ts";
 import { hasEnvelope, readEnvelope } from "../visit.ts";
+import { type Api, createApi } from "./api.ts";
 import { readBody } from "./body.ts";
 import { createGuard, targetOf } from "./guard.ts";
 import { checkStandardHeaders } from "./headers.ts";
@@ -18,7 +20,7 @@ import { createSessions } from "./sessions.ts";
 import { createSsePair } from "./sse-pair.ts";
 import type { Upgrader } from "./upgrade.ts";
 
-/** The door: Streamable HTTP at `/mcp`, WebSocket at `/ws`, the old pair `/sse` and `/messages`, `/health`; one port. */
+/** The door: Streamable HTTP at `/mcp`, WebSocket at `/ws`, the old pair `/sse` and `/messages`, `/api/toolkits`, `/health`; one port. */
 export interface HttpListener {
   readonly url: string;
   close(): Promise<void>;
@@ -66,6 +68,7 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     countMax: sessionsMax,
   });
   const ssePair = createSsePair({ ...events, server, countMax: sessionsMax });
+  const api: Api = createApi(server, (request) => quotaOf(request, "token"));
   let upgrader: Promise<Upgrader> | undefined;
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -102,8 +105,15 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
         sendJson(response, 200, JSON.stringify({ status: "ok", version: options.version, ...server.counts() }));
         return undefined;
       default:
-        return { status: 404, code: "NOT_FOUND", message: "there is /mcp, /ws, /sse, /messages and /health" };
+        if (url?.pathname.startsWith("/api/toolkits")) return serveApi(request, response, url.pathname);
+        return { status: 404, code: "NOT_FOUND", message: "there is /mcp, /ws, /sse, /messages, /api/toolkits and /health" };
     }
+  }
+
+  /** Whoever sees or changes what is registered has the token. */
+  function serveApi(request: IncomingMessage, response: ServerResponse, path: string): Refusal | undefined | Promise<Refusal | undefined> {
+    const caller = guard.identify(request, true);
+    return "refusal" in caller ? caller.refusal : api.serve(request, response, path);
   }
 
   function deleteMcp(request: IncomingMessage, response: ServerResponse, principal: string): Refusal | undefined {
@@ -132,6 +142,9 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     const message = Array.isArray(parsed) ? undefined : (parsed as Message);
     if (message?.kind === "invalid") return { status: 400, code: message.code, message: message.reason, id: message.id };
     if (message && isModern(request, message)) return serveModern(request, response, message, principal);
+    if (message?.kind === "request" && isInDialect(message.method, message.params ?? {}) && request.headers["mcp-session-id"] === undefined) {
+      return serveDialect(request, response, message, principal);
+    }
     if (!accepts(request, "application/json") || !accepts(request, "text/event-stream")) {
       return { status: 406, code: "INVALID_REQUEST", message: "Accept must include application/json and text/event-stream" };
     }
@@ -147,6 +160,15 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
       message: "not initialized: send initialize, or a request with a modern _meta",
       id: message?.kind === "request" ? message.id : undefined,
     };
+  }
+
+  /** One request of the registry dialect, which knows no handshake. */
+  function serveDialect(request: IncomingMessage, response: ServerResponse, message: Request, principal: string): Refusal | undefined {
+    const caller = guard.identify(request, changesRegistry(message.method));
+    if ("refusal" in caller) return { ...caller.refusal, id: message.id };
+    const options = { principal, isOrdered: false, isNetwork: true, quota: quotaOf(request, principal) };
+    server.accept(createPostChannel(request, response, events), options).receive(message);
+    return undefined;
   }
 
   function openSession(message: Request, response: ServerResponse, principal: string): Refusal | undefined {
@@ -174,7 +196,8 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     }
     const refusal = checkModern(request, message);
     if (refusal) return refusal;
-    server.accept(createPostChannel(request, response, events), { principal, isOrdered: false }).receive(message);
+    const options = { principal, isOrdered: false, isNetwork: true, quota: quotaOf(request, principal) };
+    server.accept(createPostChannel(request, response, events), options).receive(message);
     return undefined;
   }
 
@@ -245,6 +268,11 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
       await closed;
     },
   };
+}
+
+/** Requests without a connection are counted by where they come from. */
+function quotaOf({ socket }: IncomingMessage, principal: string): string {
+  return `${principal}@${socket.remoteAddress}`;
 }
 
 /** A header or a body that speaks the modern way. */

@@ -85,7 +85,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       if (!makeRoom()) return { status: 503, code: "OVERLOADED", message: `${options.countMax} connections are in use`, headers: { "retry-after": "5" } };
       const id = randomBytes(24).toString("base64url");
       const streams = new SessionStreams(options);
-      const connection = options.server.accept(streams, { principal, isOrdered: false });
+      const connection = options.server.accept(streams, { principal, isOrdered: false, isNetwork: true });
       streams.canPoll = () => connection.version === "2025-11-25";
       const session: Session = { id, principal, connection, streams, usedAt: performance.now() };
       sessions.set(id, session);

@@ -29,7 +29,7 @@ export function createSsePair({ server, countMax, ...options }: SsePairOptions):
       const id = randomBytes(24).toString("base64url");
       const stream = new EventStream(response, options);
       stream.send({ event: "endpoint", data: `/messages?sessionId=${id}` });
-      connections.set(id, { connection: server.accept(createChannel(stream, response), { principal }), principal });
+      connections.set(id, { connection: server.accept(createChannel(stream, response), { principal, isNetwork: true }), principal });
       response.on("close", () => connections.delete(id));
       return undefined;
     },

@@ -32,7 +32,7 @@ export function createUpgrader({ server, guard, countMax }: { readonly server: S
       }
       sockets.handleUpgrade(request, socket, head, (webSocket) => {
         limitPings(webSocket);
-        server.accept(createWebSocketChannel(webSocket), { principal: refused.principal });
+        server.accept(createWebSocketChannel(webSocket), { principal: refused.principal, isNetwork: true });
       });
     },
     close() {

@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { HallError } from "../base/errors.ts";
+import type { CallContext, Target, Toolkit } from "../tool.ts";
+import { getTarget, type Stage } from "./stage.ts";
+
+const triesMax = 3;
+const firstDelayMs = 100;
+/** Calls earn a fifth of a retry each, so that retries never make up more than that of what a struggling toolkit gets. */
+const earned = 0.2;
+const savedMax = 10;
+
+/** Tries a call again that could not be delivered, where running twice does no harm, while there is time, and within a budget. */
+export const retryIdempotent = (random: () => number = Math.random): Stage => {
+  const budgets = new WeakMap<Toolkit, { left: number }>();
+
+  function budgetOf(toolkit: Toolkit): { left: number } {
+    let budget = budgets.get(toolkit);
+    if (!budget) {
+      // Enough for a first stumble.
+      budget = { left: triesMax };
+      budgets.set(toolkit, budget);
+    }
+    return budget;
+  }
+
+  return (next) => (call, context) => {
+    const target = getTarget(call);
+    if (!mayRunTwice(target)) return next(call, context);
+    const budget = budgetOf(target.toolkit);
+    budget.left = Math.min(savedMax, budget.left + earned);
+    const attempt = (tries: number): ReturnType<typeof next> =>
+      next(call, context).catch(async (error: unknown) => {
+        // Full jitter: calls that failed together must not come back together.
+        const delayMs = random() * firstDelayMs * 2 ** tries;
+        if (!isWorthIt(error, target.toolkit, context, delayMs) || tries >= triesMax || budget.left < 1) throw error;
+        budget.left--;
+        await context.scope.race(sleep(delayMs, undefined, { ref: false }));
+        return attempt(tries + 1);
+      });
+    return attempt(1);
+  };
+};
+
+function mayRunTwice({ tool: { annotations }, toolkit: { source } }: Target): boolean {
+  return (source === "registered" || source === "upstream") && (annotations?.idempotentHint === true || annotations?.readOnlyHint === true);
+}
+
+function isWorthIt(error: unknown, toolkit: Toolkit, { scope }: CallContext, delayMs: number): boolean {
+  if (!(error instanceof HallError) || error.code !== "UNAVAILABLE" || scope.cancelled) return false;
+  // One that knows it is down says when it will be tried again; nothing is gained by asking at once.
+  return toolkit.problem?.() === undefined && delayMs < scope.remainingMs;
+}

@@ -1,0 +1,156 @@
+/** What an author of tools writes: a function with a schema becomes a tool, several become a toolkit. */
+import { HallError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { CallContext, Outcome, Tool, Toolkit } from "../tool.ts";
+
+/** A schema of zod, or of any library that speaks Standard Schema. */
+export interface Schema<Value> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    validate(value: unknown): Validated<Value> | Promise<Validated<Value>>;
+    /** Not every library has it; for zod we know another way. */
+    readonly jsonSchema?: { input(options: { readonly target: "draft-2020-12" }): unknown };
+  };
+}
+type Validated<Value> = { readonly value: Value; readonly issues?: undefined } | { readonly issues: readonly Issue[] };
+interface Issue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+export interface ToolOptions<Input> {
+  readonly name: string;
+  /** Written for the model that chooses tools. */
+  readonly description: string;
+  readonly title?: string;
+  readonly input: Schema<Input> | JsonObject;
+  readonly output?: Schema<unknown> | JsonObject;
+  /** True when it changes or removes something. */
+  readonly destructive?: boolean;
+  /** True when it only looks. */
+  readonly readOnly?: boolean;
+  /** True when running twice does no more than running once: then a call that failed may be tried again. */
+  readonly idempotent?: boolean;
+  /** The version since which it should no longer be used. */
+  readonly deprecatedIn?: string;
+  /** Default 10. */
+  readonly timeoutSeconds?: number;
+}
+
+/** What a handler may return: MCP's own form, or anything that can be written as JSON. */
+export type Handler<Input> = (input: Input, context: CallContext) => unknown;
+
+export interface AuthoredTool {
+  readonly name: string;
+  define(): Promise<Tool>;
+  run(args: JsonObject, context: CallContext): Promise<Outcome>;
+}
+
+export function tool<Input = JsonObject>(options: ToolOptions<Input>, handler: Handler<Input>): AuthoredTool {
+  const { name, input } = options;
+  let defined: Promise<Tool> | undefined;
+  return {
+    name,
+    define() {
+      defined ??= define(options);
+      return defined;
+    },
+    async run(args, context) {
+      const value = isSchema(input) ? await parse(input, args, name) : (args as Input);
+      return toOutcome(await handler(value, context));
+    },
+  };
+}
+
+export interface ToolkitOptions {
+  readonly name: string;
+  readonly description?: string;
+  /** What kind of work it does, such as SEARCH: toolkits of one category may stand in for each other. */
+  readonly category?: string;
+  readonly version?: string;
+  readonly tools: readonly AuthoredTool[];
+  /** Seconds after which the file it stands in is looked at again, when a hall loads it from one. Default 300. */
+  readonly cacheTtlSeconds?: number;
+}
+
+/** A toolkit for `serve`, `register`, the `toolkits` of a config, or `createHall`. Throws CONFLICT for two tools of one name. */
+export function toolkit({ name, description, category, version, tools, cacheTtlSeconds }: ToolkitOptions): Toolkit & { readonly cacheTtlSeconds?: number } {
+  const byName = new Map(tools.map((authored) => [authored.name, authored]));
+  if (byName.size < tools.length) throw new HallError("CONFLICT", `two tools of ${name} have the same name`);
+  return {
+    id: name,
+    ...(description === undefined ? {} : { description }),
+    ...(category === undefined ? {} : { category }),
+    ...(version === undefined ? {} : { version }),
+    ...(cacheTtlSeconds === undefined ? {} : { cacheTtlSeconds }),
+    list: () => Promise.all(tools.map((authored) => authored.define())),
+    async call({ name: wanted }, args, context) {
+      const authored = byName.get(wanted);
+      if (!authored) throw new HallError("NOT_FOUND", `${name} has no tool named "${wanted}"`);
+      try {
+        return await authored.run(args, context);
+      } catch (error) {
+        // What a handler throws is how the tool failed, not a fault of the hall.
+        throw error instanceof HallError ? error : new HallError("EXECUTION", error instanceof Error ? error.message : String(error), { cause: error });
+      }
+    },
+    health: async () => ({ state: "available" }),
+    close: async () => {},
+  };
+}
+
+async function define<Input>(options: ToolOptions<Input>): Promise<Tool> {
+  const { name, title, description, input, output, destructive, readOnly, idempotent, deprecatedIn, timeoutSeconds = 10 } = options;
+  const annotations = {
+    ...(destructive === undefined ? {} : { destructiveHint: destructive }),
+    ...(readOnly === undefined ? {} : { readOnlyHint: readOnly }),
+    ...(idempotent === undefined ? {} : { idempotentHint: idempotent }),
+  };
+  return {
+    name,
+    ...(title === undefined ? {} : { title }),
+    description: deprecatedIn === undefined ? description : `Deprecated since ${deprecatedIn}. ${description}`,
+    inputSchema: await toJsonSchema(input, name),
+    ...(output === undefined ? {} : { outputSchema: await toJsonSchema(output, name) }),
+    annotations,
+    facts: { timeoutMs: timeoutSeconds * 1000, ...(deprecatedIn === undefined ? {} : { deprecatedIn }) },
+  };
+}
+
+function isSchema<Value>(schema: Schema<Value> | JsonObject): schema is Schema<Value> {
+  return "~standard" in schema;
+}
+
+async function toJsonSchema(schema: Schema<unknown> | JsonObject, name: string): Promise<JsonObject> {
+  const written = isSchema(schema) ? await convert(schema) : schema;
+  if (!isObject(written)) throw new HallError("EXECUTION", `the schema of ${name} cannot be written as JSON Schema; give a JSON Schema instead`);
+  const { $schema: _dialect, ...rest } = written;
+  return rest;
+}
+
+async function convert(schema: Schema<unknown>): Promise<unknown> {
+  const { jsonSchema, vendor } = schema["~standard"];
+  if (jsonSchema) return jsonSchema.input({ target: "draft-2020-12" });
+  if (vendor !== "zod") return undefined;
+  const { toJSONSchema } = await import("zod/mini");
+  return toJSONSchema(schema as unknown as Parameters<typeof toJSONSchema>[0], { io: "input" });
+}
+
+async function parse<Input>(schema: Schema<Input>, args: JsonObject, name: string): Promise<Input> {
+  const validated = await schema["~standard"].validate(args);
+  if (!validated.issues) return validated.value;
+  const errors = validated.issues.map(({ path = [], message }) => ({
+    path: path.map((step) => `/${String(typeof step === "object" ? step.key : step)}`).join(""),
+    message,
+  }));
+  const summary = errors.map(({ path, message }) => `${path} ${message}`.trim()).join("; ");
+  throw new HallError("VALIDATION", `the arguments of ${name} do not fit: ${summary}`, { details: { errors } });
+}
+
+function toOutcome(value: unknown): Outcome {
+  if (isObject(value) && Array.isArray(value.content)) return value as unknown as Outcome;
+  if (value === undefined || value === null) return { content: [] };
+  if (typeof value === "string") return { content: [{ type: "text", text: value }] };
+  return { content: [{ type: "text", text: JSON.stringify(value) }], structuredContent: value };
+}

@@ -1,0 +1,136 @@
+/** Calls and results of tools as messages, checked on the way in and on the way out: what is read can be written, and the reverse. */
+import { HallError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import { type Id, isId } from "../wire/message.ts";
+
+/** A call in MCP's form, or in the registry dialect. */
+export type ToolCall = McpToolCall | RegistryToolCall;
+
+export interface McpToolCall {
+  readonly jsonrpc: "2.0";
+  readonly id: Id;
+  readonly method: "tools/call";
+  readonly params: { readonly name: string; readonly arguments?: JsonObject; readonly [field: string]: unknown };
+}
+
+export interface RegistryToolCall {
+  readonly jsonrpc: "2.0";
+  readonly id: Id;
+  readonly method: "tools/call";
+  readonly params: {
+    readonly tool_name: string;
+    readonly function_name: string;
+    readonly arguments?: JsonObject;
+    readonly call_id?: string;
+    readonly timeout?: number;
+  };
+}
+
+export interface ToolResult {
+  readonly jsonrpc: "2.0";
+  readonly id: Id;
+  readonly result: { readonly content: readonly JsonObject[]; readonly isError?: boolean; readonly [field: string]: unknown };
+}
+
+/** From text or from what JSON.parse gave. Throws PARSE or INVALID_REQUEST with a JSON pointer. */
+export function parseToolCall(message: unknown): ToolCall {
+  return check<ToolCall>(read(message), checkCall);
+}
+
+export function parseToolResult(message: unknown): ToolResult {
+  return check<ToolResult>(read(message), checkResult);
+}
+
+/** Throws INVALID_REQUEST for what is no call, SERIALIZATION for what JSON cannot hold. */
+export function serializeToolCall(call: ToolCall): string {
+  return write(check<ToolCall>(call, checkCall));
+}
+
+export function serializeToolResult(result: ToolResult): string {
+  return write(check<ToolResult>(result, checkResult));
+}
+
+/** Says what is wrong at a place; does nothing when all is well. */
+type Say = (path: string, message: string) => void;
+
+function check<Message>(value: unknown, checkBody: (message: JsonObject, say: Say) => void): Message {
+  const errors: { path: string; message: string }[] = [];
+  const say: Say = (path, message) => void errors.push({ path, message });
+  if (!isObject(value)) say("", "must be a JSON object");
+  else {
+    if (value.jsonrpc !== "2.0") say("/jsonrpc", 'must be "2.0"');
+    if (!isId(value.id)) say("/id", "must be a whole number or a text");
+    checkBody(value, say);
+  }
+  if (errors.length === 0) return value as Message;
+  const summary = errors.map(({ path, message }) => `${path} ${message}`.trim()).join("; ");
+  throw new HallError("INVALID_REQUEST", `not a valid message: ${summary}`, { details: { errors } });
+}
+
+function checkCall({ method, params }: JsonObject, say: Say): void {
+  if (method !== "tools/call") say("/method", 'must be "tools/call"');
+  if (!isObject(params)) {
+    say("/params", "must be an object");
+    return;
+  }
+  const isRegistry = "tool_name" in params || "function_name" in params;
+  if (isRegistry && "name" in params) say("/params/name", "must not stand beside tool_name and function_name");
+  for (const key of isRegistry ? ["tool_name", "function_name"] : ["name"]) {
+    if (typeof params[key] !== "string" || params[key] === "") say(`/params/${key}`, "must be a text that is not empty");
+  }
+  if (params.arguments !== undefined && !isObject(params.arguments)) say("/params/arguments", "must be an object");
+  const { call_id: callId, timeout } = params;
+  if (isRegistry && callId !== undefined && (typeof callId !== "string" || callId.length > 128))
+    say("/params/call_id", "must be a text of at most 128 characters");
+  if (isRegistry && timeout !== undefined && !(typeof timeout === "number" && timeout > 0)) say("/params/timeout", "must be a number of seconds");
+}
+
+/** What each kind of content cannot do without. */
+const contentFields: Readonly<Record<string, readonly string[]>> = {
+  text: ["text"],
+  image: ["data", "mimeType"],
+  audio: ["data", "mimeType"],
+  resource_link: ["uri", "name"],
+};
+
+function checkResult({ result }: JsonObject, say: Say): void {
+  if (!isObject(result)) {
+    say("/result", "must be an object");
+    return;
+  }
+  if (result.isError !== undefined && typeof result.isError !== "boolean") say("/result/isError", "must be true or false");
+  if (!Array.isArray(result.content)) say("/result/content", "must be a list");
+  else result.content.forEach((item, index) => void checkContent(item, `/result/content/${index}`, say));
+}
+
+function checkContent(item: unknown, path: string, say: Say): void {
+  if (!isObject(item)) {
+    say(path, "must be an object");
+    return;
+  }
+  if (item.type === "resource") {
+    const { resource } = item;
+    if (!isObject(resource) || typeof resource.uri !== "string") say(`${path}/resource`, "must be an object with a uri");
+    return;
+  }
+  const fields = typeof item.type === "string" && Object.hasOwn(contentFields, item.type) ? contentFields[item.type] : undefined;
+  if (!fields) say(`${path}/type`, `must be one of ${[...Object.keys(contentFields), "resource"].join(", ")}`);
+  for (const field of fields ?? []) if (typeof item[field] !== "string") say(`${path}/${field}`, "must be a text");
+}
+
+function read(message: unknown): unknown {
+  if (typeof message !== "string") return message;
+  try {
+    return JSON.parse(message);
+  } catch (cause) {
+    throw new HallError("PARSE", "not valid JSON", { cause });
+  }
+}
+
+function write(message: unknown): string {
+  try {
+    return JSON.stringify(message);
+  } catch (cause) {
+    throw new HallError("SERIALIZATION", "the message cannot be written as JSON", { cause });
+  }
+}

@@ -1,0 +1,152 @@
+import { type ErrorCode, errorType, HallError } from "../base/errors.ts";
+import { createIds } from "../base/ids.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { Health, Outcome, Toolkit } from "../tool.ts";
+import type { Registration } from "./registration.ts";
+import type { Runner } from "./runner.ts";
+
+/** A registration as a toolkit: calls go to whoever runs it, in the registry dialect. Without a runner it is listed and says why it cannot be called. */
+export interface RegisteredToolkit extends Toolkit {
+  readonly registration: Registration;
+  readonly toolId: string;
+  readonly registeredAt: number;
+  readonly runner: Runner | undefined;
+  /** From now on this one runs it. */
+  attach(runner: Runner): void;
+}
+
+export interface RegisteredOptions {
+  readonly registration: Registration;
+  readonly toolId: string;
+  readonly registeredAt: number;
+  /** Its runner has come or gone. */
+  changed(toolkit: RegisteredToolkit): void;
+}
+
+const callIds = createIds("call");
+
+export function createRegisteredToolkit({ registration, toolId, registeredAt, changed }: RegisteredOptions): RegisteredToolkit {
+  const { name, category, description, version, tools } = registration;
+  let runner: Runner | undefined;
+  let problem: string | undefined = "nobody serves it: it was registered without an endpoint, over a line that cannot be called back";
+
+  function getRunner(): Runner {
+    if (runner) return runner;
+    throw new HallError("UNAVAILABLE", `${name} cannot be called: ${problem}`, { hint: "Its service has to register again; until then use another tool." });
+  }
+
+  const toolkit: RegisteredToolkit = {
+    id: name,
+    source: "registered",
+    category,
+    description,
+    version,
+    registration,
+    toolId,
+    registeredAt,
+    get runner() {
+      return runner;
+    },
+    attach(next) {
+      if (next.id === runner?.id) {
+        if (next !== runner) next.close();
+        return;
+      }
+      runner?.close();
+      runner = next;
+      problem = undefined;
+      next.onGone(() => {
+        // An older line may end after a newer one has taken over.
+        if (runner !== next) return;
+        runner = undefined;
+        problem = "the connection that served it is gone";
+        changed(toolkit);
+      });
+      changed(toolkit);
+    },
+    list: async () => tools,
+    async call(tool, args, { scope }) {
+      const seconds = Number.isFinite(scope.remainingMs) ? Math.ceil(scope.remainingMs) / 1000 : undefined;
+      const params = { tool_name: name, function_name: tool.name, arguments: args, call_id: callIds(), timeout: seconds };
+      const answer = await getRunner().request("tools/call", params, scope).catch(readFailure);
+      const outcome = readAnswer(answer, name);
+      const { deprecatedIn } = tool.facts ?? {};
+      return deprecatedIn === undefined ? outcome : { ...outcome, _meta: { ...outcome._meta, "guildhall/deprecated_in": deprecatedIn } };
+    },
+    health: async () => (problem === undefined ? { state: "available" } : { state: "unavailable", reason: problem }),
+    async probe(scope) {
+      if (!runner) return undefined;
+      return readHealth(await runner.request("health/check", { tool_name: name }, scope).catch(readProbeFailure));
+    },
+    problem: () => problem,
+    async close() {
+      runner?.close();
+      runner = undefined;
+      problem = "it was unregistered";
+    },
+  };
+  return toolkit;
+}
+
+/** What a service may say of its own failure; everything else is that it failed. */
+const sayable = new Map<unknown, ErrorCode>(
+  (["EXECUTION", "TIMEOUT", "VALIDATION", "UNAVAILABLE", "RATE_LIMITED", "BUDGET", "NOT_FOUND", "CANCELLED"] as const).map((code) => [errorType(code), code]),
+);
+const byNumber: Readonly<Record<number, ErrorCode>> = {
+  [-32002]: "NOT_FOUND",
+  [-32003]: "NOT_FOUND",
+  [-32004]: "VALIDATION",
+  [-32005]: "TIMEOUT",
+  [-32006]: "UNAVAILABLE",
+  [-32007]: "RATE_LIMITED",
+  [-32601]: "BAD_ANSWER",
+  [-32602]: "VALIDATION",
+};
+
+/** The service's error in our words: its type where it gives one we know, else its number. */
+function readFailure(failure: unknown): never {
+  if (!(failure instanceof HallError) || !failure.relayed) throw failure;
+  const { code: number, message, data } = failure.relayed;
+  const body = isObject(data) ? data : {};
+  const code = sayable.get(body.error_type) ?? byNumber[number] ?? "EXECUTION";
+  const text = typeof body.details === "string" && body.details !== "" ? body.details : message;
+  const retryAfter = typeof body.retryAfterSeconds === "number" ? { retryAfterSeconds: body.retryAfterSeconds } : {};
+  const errors = Array.isArray(body.errors) ? { errors: body.errors } : {};
+  throw new HallError(code, text, { cause: failure, details: { ...errors, ...retryAfter } });
+}
+
+/** `{status, data}` as MCP says it; an answer in MCP's own form is taken as it is. */
+function readAnswer(answer: unknown, name: string): Outcome {
+  if (!isObject(answer)) throw new HallError("BAD_ANSWER", `${name} answered something that is not an object`);
+  if (Array.isArray(answer.content)) return answer as unknown as Outcome;
+  if (!("data" in answer)) throw new HallError("BAD_ANSWER", `${name} answered without data`);
+  if (answer.status !== undefined && answer.status !== "completed") {
+    throw new HallError("EXECUTION", `${name} answered with status ${JSON.stringify(answer.status)}`.slice(0, 200));
+  }
+  const { data } = answer;
+  return {
+    content: [{ type: "text", text: typeof data === "string" ? data : (JSON.stringify(data) ?? "null") }],
+    ...(data === null || data === undefined ? {} : { structuredContent: data }),
+  };
+}
+
+const states: Readonly<Record<string, Health["state"]>> = {
+  healthy: "available",
+  degraded: "degraded",
+  unhealthy: "unavailable",
+  maintenance: "maintenance",
+};
+
+function readHealth(answer: unknown): Health {
+  const body: JsonObject = isObject(answer) ? answer : {};
+  const state = typeof body.status === "string" ? states[body.status.toLowerCase()] : undefined;
+  const reason = typeof body.last_error === "string" ? body.last_error.slice(0, 500) : `it says of itself that it is ${body.status}`;
+  return state === undefined || state === "available" ? { state: "available" } : { state, reason };
+}
+
+/** A service that knows no `health/check` has answered, and that is what was asked. */
+function readProbeFailure(failure: unknown): unknown {
+  if (failure instanceof HallError && failure.relayed)
+    return failure.relayed.code === -32601 ? { status: "healthy" } : { status: "unhealthy", last_error: failure.relayed.message };
+  throw failure;
+}

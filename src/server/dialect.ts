@@ -1,0 +1,263 @@
+/**
+ * The registry dialect: services register tools here, and callers name a tool and one of its functions. It shares the line
+ * with MCP and is told apart by its methods and params; what is asked in it is answered in it, with error numbers of its own.
+ */
+import { errorTable, errorType, HallError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import { findNear } from "../base/near.ts";
+import { joinName } from "../registry/names.ts";
+import type { RegisteredToolkit } from "../registry/registered.ts";
+import type { Runner } from "../registry/runner.ts";
+import type { Health, Outcome, Target, Toolkit } from "../tool.ts";
+import type { Request } from "../wire/message.ts";
+import type { Reply } from "../wire/peer.ts";
+import { createContext } from "./context.ts";
+import { createCall, readString } from "./methods.ts";
+import type { ServerParts } from "./server.ts";
+import type { Visit } from "./visit.ts";
+
+/** A visit in the dialect: who may change what is registered, and how the client is called back. */
+export interface DialectVisit extends Visit {
+  readonly mayRegister: boolean;
+  /** Undefined where the line goes one way. */
+  readonly runner: Runner | undefined;
+}
+
+export type DialectHandler = (params: JsonObject, visit: DialectVisit, parts: ServerParts) => Promise<unknown>;
+
+export const dialectMethods: Readonly<Record<string, DialectHandler>> = {
+  async "tools/register"(params, visit, parts) {
+    requireToken(visit, "tools/register");
+    const { toolId } = await parts.registrations.register(params, visit.runner);
+    return { tool_id: toolId, status: "registered", health_check_interval: parts.monitor.intervalSeconds };
+  },
+
+  async "tools/unregister"(params, visit, parts) {
+    requireToken(visit, "tools/unregister");
+    const { toolId } = await parts.registrations.unregister(readString(params, "tool_name"));
+    return { tool_id: toolId, status: "unregistered" };
+  },
+
+  async "tools/registered"(_params, _visit, parts) {
+    const toolkits = parts.registry.toolkits().filter(({ source }) => source === "registered" || source === "module");
+    return { tools: describeToolkits(toolkits, parts), failed_modules: parts.modules.failures() };
+  },
+
+  /** Every toolkit, wherever it comes from. */
+  async "tools/toolkits"(_params, _visit, parts) {
+    return { toolkits: describeToolkits(parts.registry.toolkits(), parts), failed_modules: parts.modules.failures() };
+  },
+
+  /** One, with the schemas of its functions. */
+  async "tools/toolkit"(params, _visit, parts) {
+    const toolkit = getToolkit(readString(params, "tool_name"), parts);
+    const [described] = describeToolkits([toolkit], parts);
+    return { ...described, functions: toolsOf(toolkit, parts).map(({ tool, fullName }) => describeFunction(tool, fullName)) };
+  },
+
+  async "tools/schema"(params, _visit, parts) {
+    const { tool, fullName } = await findFunction(params, parts);
+    return describeFunction(tool, fullName);
+  },
+
+  /** Looks at a module of the config again, now. */
+  async "tools/refresh"(params, visit, parts) {
+    requireToken(visit, "tools/refresh");
+    await parts.modules.refresh(readString(params, "tool_name"));
+    return { status: "refreshed", failed_modules: parts.modules.failures() };
+  },
+
+  async "tools/call"(params, visit, parts) {
+    const { callId, args, timeoutMs } = readCall(params);
+    const { fullName } = await findFunction(params, parts, visit);
+    const began = performance.now();
+    const context = createContext(() => ({ params, visit }), { ask: refuseToAsk, scope: visit.exchange.scope });
+    const outcome = await parts.gateway.call(createCall(fullName, args, visit, timeoutMs), context);
+    if (outcome.isError) throw new HallError("EXECUTION", textOf(outcome) || "the tool failed");
+    return { call_id: callId, status: "completed", data: dataOf(outcome), execution_time_ms: Math.round(performance.now() - began), ...noticeOf(outcome) };
+  },
+
+  async "health/check"(params, visit, parts) {
+    const toolkit = getToolkit(readString(params, "tool_name"), parts);
+    await visit.exchange.scope.race(parts.monitor.check(toolkit));
+    return describeHealth(toolkit, parts);
+  },
+};
+
+/** True for what belongs to the dialect, whoever asks. `tools/call` is MCP's too: it is ours by its params. */
+export function isInDialect(method: string, params: JsonObject): boolean {
+  if (method === "tools/call") return "tool_name" in params || "function_name" in params;
+  return Object.hasOwn(dialectMethods, method);
+}
+
+/** What only somebody with the token may do over the network. */
+export function changesRegistry(method: string): boolean {
+  return method === "tools/register" || method === "tools/unregister" || method === "tools/refresh";
+}
+
+function requireToken({ mayRegister }: DialectVisit, method: string): void {
+  if (mayRegister) return;
+  throw new HallError("DENIED", `${method} needs the token over HTTP and WebSocket`, { hint: "Send it as `Authorization: Bearer TOKEN` when you connect." });
+}
+
+const callIdLengthMax = 128;
+const timeoutSecondsMax = 600;
+
+export interface DialectCall {
+  readonly callId: string;
+  readonly toolName: string;
+  readonly functionName: string;
+  readonly args: JsonObject;
+  readonly timeoutMs: number | undefined;
+}
+
+/** The params of a call. Throws INVALID_PARAMS. */
+export function readCall(params: JsonObject): DialectCall {
+  if ("name" in params) throw new HallError("INVALID_PARAMS", "a call names either `name` or `tool_name` and `function_name`, not both");
+  const { call_id: callId = crypto.randomUUID(), arguments: args = {}, timeout } = params;
+  if (typeof callId !== "string" || callId.length > callIdLengthMax) {
+    throw new HallError("INVALID_PARAMS", `call_id must be a text of at most ${callIdLengthMax} characters`);
+  }
+  if (!isObject(args)) throw new HallError("INVALID_PARAMS", "arguments must be an object");
+  if (timeout !== undefined && (typeof timeout !== "number" || !(timeout > 0) || timeout > timeoutSecondsMax)) {
+    throw new HallError("INVALID_PARAMS", `timeout must be a number of seconds, more than 0 and at most ${timeoutSecondsMax}`);
+  }
+  return {
+    callId,
+    toolName: readString(params, "tool_name"),
+    functionName: readString(params, "function_name"),
+    args,
+    timeoutMs: timeout === undefined ? undefined : timeout * 1000,
+  };
+}
+
+/** Throws TOOLKIT_NOT_FOUND naming what there is. */
+function getToolkit(name: string, { registry }: ServerParts): Toolkit {
+  const found = registry.findToolkit(name) ?? registry.toolkits().find((toolkit) => (toolkit as Partial<RegisteredToolkit>).toolId === name);
+  if (found) return found;
+  const ids = registry.toolkits().map(({ id }) => id);
+  throw new HallError("TOOLKIT_NOT_FOUND", `there is no tool named "${name.slice(0, 100)}"`, {
+    details: { near: findNear(name, ids), available: ids.sort().slice(0, 50) },
+  });
+}
+
+/** Throws TOOLKIT_NOT_FOUND, or NOT_FOUND naming the functions there are. */
+async function findFunction(params: JsonObject, parts: ServerParts, visit?: Visit): Promise<Target> {
+  const toolkit = getToolkit(readString(params, "tool_name"), parts);
+  const name = readString(params, "function_name");
+  const find = (): Target | undefined => {
+    const target = parts.registry.findTool(joinName(toolkit.prefix ?? toolkit.id, name));
+    return target?.toolkit === toolkit ? target : undefined;
+  };
+  let target = find();
+  const looking = target ? undefined : toolkit.looking?.();
+  if (looking && visit) {
+    await visit.exchange.scope.race(looking);
+    target = find();
+  }
+  if (target) return target;
+  const names = toolsOf(toolkit, parts).map(({ tool }) => tool.name);
+  throw new HallError("NOT_FOUND", `${toolkit.id} has no function named "${name.slice(0, 100)}"`, {
+    details: { near: findNear(name, names), available: names.slice(0, 50) },
+  });
+}
+
+function toolsOf(toolkit: Toolkit, { registry }: ServerParts): readonly Target[] {
+  return registry.tools().filter((target) => target.toolkit === toolkit);
+}
+
+const refuseToAsk = (): Promise<never> => Promise.reject(new HallError("MISSING_CAPABILITY", "a caller in the registry dialect cannot be asked"));
+
+/** Structured content where there is some, with what only MCP's content can carry beside it. */
+function dataOf({ content, structuredContent }: Outcome): unknown {
+  if (structuredContent === undefined) return { content };
+  const others = content.filter(({ type }) => type !== "text");
+  return others.length > 0 && isObject(structuredContent) && !("content" in structuredContent) ? { ...structuredContent, content: others } : structuredContent;
+}
+
+function noticeOf({ _meta }: Outcome): JsonObject {
+  const deprecatedIn = _meta?.["guildhall/deprecated_in"];
+  return deprecatedIn === undefined ? {} : { deprecated_in: deprecatedIn };
+}
+
+function textOf({ content }: Outcome): string {
+  return content.flatMap(({ text }) => (typeof text === "string" ? [text] : [])).join("\n");
+}
+
+const wireStates: Readonly<Record<Health["state"], string>> = {
+  available: "healthy",
+  degraded: "degraded",
+  unavailable: "unhealthy",
+  maintenance: "maintenance",
+};
+
+function describeHealth(toolkit: Toolkit, parts: ServerParts): JsonObject {
+  const record = parts.health.record(toolkit);
+  return {
+    status: wireStates[record.health.state],
+    response_time_ms: Math.round(record.responseMs ?? 0),
+    version: versionOf(toolkit, parts),
+    capabilities: toolsOf(toolkit, parts).map(({ tool }) => tool.name),
+    last_error: record.lastError ?? null,
+  };
+}
+
+function versionOf({ version, source = "built-in" }: Toolkit, parts: ServerParts): string | null {
+  return version ?? (source === "built-in" ? parts.version : null);
+}
+
+/** What is told of each toolkit, whether it was registered or not. */
+function describeToolkits(toolkits: readonly Toolkit[], parts: ServerParts): readonly JsonObject[] {
+  const names = new Map<Toolkit, string[]>(toolkits.map((toolkit) => [toolkit, []]));
+  for (const { toolkit, tool } of parts.registry.tools()) names.get(toolkit)?.push(tool.name);
+  return toolkits.map((toolkit) => {
+    const { health, lastError } = parts.health.record(toolkit);
+    const { toolId, registeredAt, runner } = toolkit as Partial<RegisteredToolkit>;
+    return {
+      name: toolkit.id,
+      ...(toolId === undefined ? {} : { tool_id: toolId }),
+      source: toolkit.source ?? "built-in",
+      description: toolkit.description ?? null,
+      category: toolkit.category ?? null,
+      version: versionOf(toolkit, parts),
+      status: wireStates[health.state],
+      functions: names.get(toolkit) ?? [],
+      ...(toolId === undefined ? {} : { served_by: runner?.kind ?? null, registered_at: new Date(registeredAt ?? 0).toISOString() }),
+      last_error: lastError ?? null,
+    };
+  });
+}
+
+function describeFunction(tool: Target["tool"], fullName: string): JsonObject {
+  const { name, description, inputSchema, outputSchema } = tool;
+  return { name, full_name: fullName, description, parameters: inputSchema, ...(outputSchema === undefined ? {} : { returns: outputSchema }) };
+}
+
+/** The words that go with the numbers. */
+const messages: Readonly<Record<number, string>> = {
+  [-32000]: "Server error",
+  [-32001]: "Tool execution failed",
+  [-32002]: "Tool not found",
+  [-32003]: "Function not found",
+  [-32004]: "Invalid parameters",
+  [-32005]: "Timeout",
+  [-32006]: "Service unavailable",
+  [-32007]: "Rate limited",
+};
+
+/** A failure with the dialect's number; what happened is in `details`, what kind it is in `error_type`. */
+export function explainInDialect(failure: unknown, request: Request, reference: (failure: unknown) => string): Reply {
+  const error = failure instanceof HallError ? failure : new HallError("INTERNAL", "something went wrong inside the hall", { cause: failure });
+  const code = errorTable[error.code].registry;
+  const callId = request.params?.call_id;
+  const isOurs = error.code === "INTERNAL" || error.code === "SERIALIZATION";
+  const data = {
+    ...error.details,
+    ...(typeof callId === "string" && callId.length <= callIdLengthMax ? { call_id: callId } : {}),
+    error_type: errorType(error.code),
+    details: error.message,
+    suggestion: error.hint,
+    ...(isOurs ? { reference: reference(failure) } : {}),
+  };
+  return { error: { code, message: messages[code] ?? error.message, data } };
+}

@@ -1,0 +1,139 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import type { Channel, Receiver } from "../../wire/channel.ts";
+import { parseFrame } from "../../wire/message.ts";
+import { isNotification } from "../connection.ts";
+import type { Server } from "../server.ts";
+import { readBody } from "./body.ts";
+import { sendJson } from "./post.ts";
+import type { Refusal } from "./refusal.ts";
+
+/**
+ * The registry dialect as plain HTTP, at `/api/toolkits`. A request becomes one message of the dialect on a line of its own,
+ * and its answer becomes a status and a body, so that both say the same and pass the same checks.
+ */
+export interface Api {
+  serve(request: IncomingMessage, response: ServerResponse, path: string): Promise<Refusal | undefined>;
+}
+
+interface Asked {
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+export function createApi(server: Server, quotaOf: (request: IncomingMessage) => string): Api {
+  return {
+    async serve(request, response, path) {
+      const read = request.method === "POST" ? await readJson(request, server) : { body: {} };
+      if ("refusal" in read) return read.refusal;
+      const asked = readRequest(request.method ?? "", path.split("/").slice(3).map(decode), read.body);
+      if ("status" in asked) return asked;
+      const channel = createAnswerChannel(response, asked.method);
+      server
+        .accept(channel, { principal: "token", isOrdered: false, isNetwork: true, quota: quotaOf(request) })
+        .receive({ kind: "request", id: 1, method: asked.method, params: asked.params });
+      return undefined;
+    },
+  };
+}
+
+/** What each address means in the dialect. */
+function readRequest(verb: string, [name, part, ...rest]: readonly string[], body: JsonObject): Asked | Refusal {
+  if (name === undefined || name === "") {
+    if (verb === "GET") return { method: "tools/toolkits", params: {} };
+    if (verb === "POST") return { method: "tools/register", params: "tool" in body ? body : { tool: body } };
+    return notAllowed("GET, POST");
+  }
+  const params = { tool_name: name };
+  if (part === undefined) {
+    if (verb === "GET") return { method: "tools/toolkit", params };
+    if (verb === "DELETE") return { method: "tools/unregister", params };
+    return notAllowed("GET, DELETE");
+  }
+  if (part === "health") return verb === "GET" ? { method: "health/check", params } : notAllowed("GET");
+  if (part === "refresh") return verb === "POST" ? { method: "tools/refresh", params } : notAllowed("POST");
+  const [functionName, action] = rest;
+  if (part === "functions" && functionName !== undefined) {
+    const full = { ...params, function_name: functionName };
+    if (action === undefined) return verb === "GET" ? { method: "tools/schema", params: full } : notAllowed("GET");
+    if (action === "call") return verb === "POST" ? { method: "tools/call", params: { ...body, ...full } } : notAllowed("POST");
+  }
+  return {
+    status: 404,
+    code: "NOT_FOUND",
+    message: "there is /api/toolkits, and /NAME, /NAME/health, /NAME/refresh, /NAME/functions/FUNCTION[/call] below it",
+  };
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    // Not a name anything has.
+    return part;
+  }
+}
+
+function notAllowed(allow: string): Refusal {
+  return { status: 405, code: "INVALID_REQUEST", message: `use ${allow}`, headers: { allow } };
+}
+
+/** The body of a POST, held to the same limits as a message. */
+async function readJson(request: IncomingMessage, server: Server): Promise<{ readonly body: JsonObject } | { readonly refusal: Refusal }> {
+  const { "content-length": length = "0", "transfer-encoding": encoding } = request.headers;
+  if (length === "0" && encoding === undefined) return { body: {} };
+  const body = await readBody(request, server.limits.messageBytesMax);
+  if (!Buffer.isBuffer(body)) return { refusal: body };
+  const wrapped = Buffer.concat([Buffer.from('{"jsonrpc":"2.0","method":"body","params":'), body, Buffer.from("}")]);
+  const message = parseFrame(wrapped, server.limits, isNotification);
+  if (!Array.isArray(message) && "params" in message && isObject(message.params)) return { body: message.params };
+  return { refusal: { status: 400, code: "PARSE", message: "the body must be one JSON object" } };
+}
+
+/** One answer, as HTTP says it. */
+function createAnswerChannel(response: ServerResponse, method: string): Channel {
+  let receiver: Receiver | undefined;
+  return {
+    start(started) {
+      receiver = started;
+      response.on("close", () => receiver?.closed());
+    },
+    send(frame, _about, kind) {
+      if (response.writableEnded || kind === "notification" || kind === "request") return;
+      const { result, error } = JSON.parse(frame) as { readonly result?: JsonObject; readonly error?: JsonObject };
+      if (error) sendJson(response, statusOf(error), JSON.stringify({ error }), retryHeader(error));
+      else sendJson(response, method === "health/check" && result?.status === "unhealthy" ? 503 : 200, JSON.stringify(result));
+    },
+    queuedBytes: 0,
+    pause: () => {},
+    resume: () => {},
+    async close() {
+      if (!response.writableEnded) response.end();
+    },
+  };
+}
+
+const statuses: Readonly<Record<string, number>> = {
+  toolkit_not_found: 404,
+  not_found: 404,
+  method_not_found: 404,
+  validation: 400,
+  invalid_params: 400,
+  invalid_request: 400,
+  conflict: 409,
+  denied: 403,
+  approval_needed: 403,
+  timeout: 504,
+  unavailable: 503,
+  rate_limited: 429,
+  overloaded: 429,
+};
+
+function statusOf({ data }: JsonObject): number {
+  return (isObject(data) ? statuses[String(data.error_type)] : undefined) ?? 500;
+}
+
+function retryHeader({ data }: JsonObject): Readonly<Record<string, string>> {
+  const seconds = isObject(data) ? data.retryAfterSeconds : undefined;
+  return typeof seconds === "number" ? { "retry-after": String(Math.ceil(seconds)) } : {};
+}
