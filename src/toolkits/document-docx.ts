@@ -1,5 +1,6 @@
 import { Parser } from "htmlparser2";
 import { HallError } from "../base/errors.ts";
+import { createTextSink } from "./document-sink.ts";
 import { openZip } from "./document-zip.ts";
 
 /** The text of a Word document: paragraphs, tables as lines of cells, then foot- and endnotes. Deleted text and field codes stay out. */
@@ -19,7 +20,7 @@ const standing: Readonly<Record<string, string>> = { tab: "\t", br: "\n", cr: "\
 const depthMax = 1_000;
 
 function textOf(xml: Buffer): string {
-  const parts: string[] = [];
+  const sink = createTextSink();
   let isText = false;
   let depth = 0;
   /** Word writes what older readers should show beside what newer ones do. */
@@ -33,10 +34,10 @@ function textOf(xml: Buffer): string {
         if (name === "Fallback") fallbackAt ||= depth;
         if (name === "tc") cellDepth++;
         isText = name === "t" && fallbackAt === 0;
-        if (fallbackAt === 0 && standing[name]) parts.push(standing[name]);
+        if (fallbackAt === 0 && standing[name]) sink.put(standing[name]);
       },
       ontext(text) {
-        if (isText) parts.push(text);
+        if (isText) sink.put(text);
       },
       onclosetag(fullName) {
         const name = localName(fullName);
@@ -46,15 +47,15 @@ function textOf(xml: Buffer): string {
         if (name === "tc") cellDepth--;
         if (fallbackAt > 0) return;
         // A cell's paragraphs stay on its line.
-        if (name === "p" && cellDepth > 0) parts.push(" ");
-        else if (closing[name]) parts.push(closing[name]);
+        if (name === "p" && cellDepth > 0) sink.put(" ");
+        else if (closing[name]) sink.put(closing[name]);
       },
     },
     { xmlMode: true },
   );
   feed(parser, xml);
-  return parts
-    .join("")
+  return sink
+    .text()
     .replace(/ *\t */g, "\t")
     .replace(/[ \t]+\n/g, "\n")
     .replace(/\n{3,}/g, "\n\n");

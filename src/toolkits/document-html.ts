@@ -1,5 +1,6 @@
 import { Parser } from "htmlparser2";
 import { HallError } from "../base/errors.ts";
+import { createTextSink } from "./document-sink.ts";
 
 /**
  * The text of a page as a reader sees it: blocks on lines of their own, lists with dashes, cells apart. Menus, footers and what is hidden
@@ -9,7 +10,7 @@ export function parseHtml(html: string): { text: string; title?: string } {
   const page = readPage(html);
   const [kept, all] = [tidy(page.kept), tidy(page.all)];
   // A page that is all menu has nothing else to show.
-  const text = kept.length >= Math.min(200, all.length) ? kept : all;
+  const text = kept.length >= Math.min(200, all.length / 2) ? kept : all;
   const title = tidy(page.title).replaceAll("\n", " ").slice(0, 500);
   return { text, ...(title === "" ? {} : { title }) };
 }
@@ -24,9 +25,10 @@ const blocks = new Set(
 const depthMax = 5_000;
 
 function readPage(html: string): { kept: string; all: string; title: string } {
-  const kept: string[] = [];
-  const all: string[] = [];
-  const title: string[] = [];
+  const kept = createTextSink();
+  const all = createTextSink();
+  const title = createTextSink();
+  let hasTitle = false;
   /** The depth at which something unseen, or a menu, began; 0 for none. */
   let unseenAt = 0;
   let chromeAt = 0;
@@ -35,13 +37,14 @@ function readPage(html: string): { kept: string; all: string; title: string } {
   let isTitle = false;
   const put = (text: string): void => {
     if (unseenAt > 0) return;
-    all.push(text);
-    if (chromeAt === 0) kept.push(text);
+    all.put(text);
+    if (chromeAt === 0) kept.put(text);
   };
   const parser = new Parser({
     onopentag(name, attributes) {
       if (++depth > depthMax) throw new HallError("TOO_LARGE", `the page is nested more than ${depthMax} levels deep`);
-      isTitle = name === "title" && title.length === 0;
+      isTitle = name === "title" && !hasTitle;
+      hasTitle ||= isTitle;
       if (unseen.has(name) || isHidden(attributes)) unseenAt ||= depth;
       if (chrome.has(name) || attributes.role === "navigation") chromeAt ||= depth;
       if (name === "pre") preAt ||= depth;
@@ -51,7 +54,7 @@ function readPage(html: string): { kept: string; all: string; title: string } {
       else if (name === "td" || name === "th") put("\t");
     },
     ontext(text) {
-      if (isTitle) title.push(text);
+      if (isTitle) title.put(text);
       put(preAt > 0 ? text : text.replace(/\s+/g, " "));
     },
     onclosetag(name) {
@@ -65,7 +68,7 @@ function readPage(html: string): { kept: string; all: string; title: string } {
   });
   for (let at = 0; at < html.length; at += 65_536) parser.write(html.slice(at, at + 65_536));
   parser.end();
-  return { kept: kept.join(""), all: all.join(""), title: title.join("") };
+  return { kept: kept.text(), all: all.text(), title: title.text() };
 }
 
 function isHidden(attributes: Readonly<Record<string, string>>): boolean {

@@ -8,19 +8,26 @@ import { HallError } from "../base/errors.ts";
  */
 export async function parsePdf(bytes: Uint8Array): Promise<{ text: string; title?: string; pages: number; cut?: string }> {
   refuseBombs(bytes);
-  limitBuffers(bytes.length);
+  const refused = limitBuffers(bytes.length);
   const pdf = await open(bytes);
   const pages: string[] = [];
   let length = 0;
-  for (let number = 1; number <= Math.min(pdf.numPages, pagesMax) && length < textMax; number++) {
-    const page = await pdf.getPage(number);
-    const { items } = await page.getTextContent();
-    const text = joinItems(items as readonly TextItem[]);
-    page.cleanup();
-    pages.push(text);
-    length += text.length;
+  try {
+    for (let number = 1; number <= Math.min(pdf.numPages, pagesMax) && length < textMax; number++) {
+      const page = await pdf.getPage(number);
+      const { items } = await page.getTextContent();
+      const text = joinItems(items as readonly TextItem[]);
+      page.cleanup();
+      pages.push(text);
+      length += text.length;
+    }
+  } catch (cause) {
+    throw refused() ?? damaged(cause);
   }
   const text = pages.join("\n\n").trim();
+  // Some errors pdf.js takes for the end of a page.
+  const refusal = refused();
+  if (refusal) throw refusal;
   if (text === "") {
     const hint = "Run it through text recognition (OCR) first.";
     throw new HallError("EXECUTION", `the PDF has ${pdf.numPages} pages and no text: its pages are pictures`, { hint });
@@ -49,8 +56,12 @@ async function open(bytes: Uint8Array): Promise<Pdf> {
     if (cause instanceof Error && cause.name === "PasswordException") {
       throw new HallError("EXECUTION", "the PDF is locked with a password", { hint: "Unlock it first." });
     }
-    throw new HallError("EXECUTION", `the PDF is damaged: ${cause instanceof Error ? cause.message : cause}`, { cause });
+    throw damaged(cause);
   }
+}
+
+function damaged(cause: unknown): HallError {
+  return new HallError("EXECUTION", `the PDF is damaged: ${cause instanceof Error ? cause.message : cause}`, { cause });
 }
 
 function joinItems(items: readonly TextItem[]): string {
@@ -111,13 +122,20 @@ function bomb(bytes: number): HallError {
   return new HallError("TOO_LARGE", `the PDF inflates past ${Math.floor(bytes / 1024 / 1024)} MB`);
 }
 
-/** For the rest of this worker's short life: whoever asks for a larger buffer gets an error. */
-function limitBuffers(documentBytes: number): void {
-  const bytesMax = Math.max(2 * streamBytesMax, documentBytes);
+/** For the rest of this worker's short life, whoever asks for a larger buffer gets an error. Returns the way to ask whether anybody did. */
+function limitBuffers(documentBytes: number): () => HallError | undefined {
+  const bytesMax = Math.max(streamBytesMax, documentBytes);
+  let refusal: HallError | undefined;
   globalThis.Uint8Array = new Proxy(Uint8Array, {
     construct(target, args: [unknown], newTarget) {
-      if (typeof args[0] === "number" && args[0] > bytesMax) throw bomb(bytesMax);
+      if (typeof args[0] === "number" && args[0] > bytesMax) {
+        refusal ??= bomb(bytesMax);
+        throw refusal;
+      }
       return Reflect.construct(target, args, newTarget) as object;
     },
   });
+  // pdf.js prefers it, and it asks nobody; without it pdf.js inflates by itself, into buffers we see.
+  Reflect.deleteProperty(globalThis, "DecompressionStream");
+  return () => refusal;
 }
