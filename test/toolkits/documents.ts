@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable, type Transform } from "node:stream";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { deflateRawSync, deflateSync } from "node:zlib";
 import { build } from "esbuild";
@@ -29,9 +30,19 @@ export function toDataUrl(bytes: Uint8Array | string, type = "application/octet-
   return `data:${type};base64,${Buffer.from(bytes).toString("base64")}`;
 }
 
+/** The same text over and over, deflated without ever being in memory as a whole: what a bomb needs must not hide what reading it needs. */
+export async function deflateRepeated(text: string, megabytes: number, deflate: Transform): Promise<Buffer> {
+  const chunk = Buffer.alloc(1024 * 1024, text);
+  const packed: Buffer[] = [];
+  for await (const part of Readable.from(Array.from({ length: megabytes }, () => chunk)).pipe(deflate)) packed.push(part as Buffer);
+  return Buffer.concat(packed);
+}
+
 interface ZipFile {
   readonly name: string;
   readonly bytes: Buffer;
+  /** As deflated already; `bytes` is then not looked at. */
+  readonly packed?: Buffer;
   /** What the archive claims, where it lies. */
   readonly claimedBytes?: number;
   readonly method?: number;
@@ -42,8 +53,8 @@ export function makeZip(files: readonly ZipFile[]): Buffer {
   const bodies: Buffer[] = [];
   const directory: Buffer[] = [];
   let offset = 0;
-  for (const { name, bytes, claimedBytes = bytes.length, method = 8 } of files) {
-    const packed = method === 8 ? deflateRawSync(bytes, { level: 9 }) : bytes;
+  for (const { name, bytes, claimedBytes = bytes.length, method = 8, packed: given } of files) {
+    const packed = given ?? (method === 8 ? deflateRawSync(bytes, { level: 9 }) : bytes);
     const nameBytes = Buffer.from(name);
     const sizes = Buffer.alloc(22);
     sizes.writeUInt16LE(20, 0);
