@@ -1,15 +1,16 @@
 import { HallError } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
 import { type Id, isId } from "../wire/message.ts";
+import type { Dialled } from "./dial.ts";
 
 /** What HTTP answers say, whether they carry a message or not. */
 
 /** For want of a token, or of a better one. */
-export function isRefused({ status }: Response): boolean {
+export function isRefused({ status }: Dialled): boolean {
   return status === 401 || status === 403;
 }
 
-function retryAfterMs(response: Response): number | undefined {
+function retryAfterMs(response: Dialled): number | undefined {
   if (response.status !== 429 && response.status !== 503) return undefined;
   const header = response.headers.get("retry-after");
   if (header === null) return undefined;
@@ -20,7 +21,7 @@ function retryAfterMs(response: Response): number | undefined {
 }
 
 /** What an HTTP refusal means for the request it answers. */
-export async function refusal(response: Response, hasSession: boolean): Promise<HallError> {
+export async function refusal(response: Dialled, hasSession: boolean): Promise<HallError> {
   const { status } = response;
   await response.body?.cancel().catch(() => {});
   if (status === 404 && hasSession) return new HallError("UNAVAILABLE", "the connection has expired", { details: { expired: true } });
@@ -52,16 +53,16 @@ function reasonOf(error: unknown): string {
   return first instanceof Error ? first.message : String(first);
 }
 
-export function isEventStream(response: Response): boolean {
+export function isEventStream(response: Dialled): boolean {
   return response.ok && (response.headers.get("content-type")?.toLowerCase().startsWith("text/event-stream") ?? false);
 }
 
 /** The bytes of a body for as long as some arrive. */
-export async function* whileAlive(response: Response, silentMsMax: number, cut: () => void): AsyncGenerator<Uint8Array> {
+export async function* whileAlive(response: Dialled, silentMsMax: number, cut: () => void): AsyncGenerator<Uint8Array> {
   const timer = setTimeout(cut, silentMsMax);
   timer.unref();
   try {
-    for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    for await (const chunk of response.body ?? []) {
       timer.refresh();
       yield chunk;
     }
@@ -70,11 +71,11 @@ export async function* whileAlive(response: Response, silentMsMax: number, cut: 
   }
 }
 
-export async function readAll(response: Response, bytesMax: number): Promise<Buffer> {
+export async function readAll(response: Dialled, bytesMax: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   try {
-    for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    for await (const chunk of response.body ?? []) {
       bytes += chunk.length;
       if (bytes > bytesMax) throw new HallError("TOO_LARGE", `the answer is over ${bytesMax} bytes`);
       chunks.push(chunk);

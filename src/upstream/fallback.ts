@@ -24,7 +24,7 @@ export function createFallback(first: Channel, openPair: () => Promise<Channel>)
       }
     } catch {
       // It is not there either: what was said first is the better reason.
-      receiver?.failed?.(id, refused);
+      receiver?.failed?.(id, () => refused);
     }
   }
 
@@ -33,9 +33,10 @@ export function createFallback(first: Channel, openPair: () => Promise<Channel>)
       receiver = started;
       first.start({
         ...started,
-        failed(id, reason) {
-          if (greeting?.id === id && isElsewhere(reason)) void change(greeting, reason);
-          else started.failed?.(id, reason);
+        failed(id, why) {
+          const reason = greeting?.id === id ? why() : undefined;
+          if (greeting && reason && isElsewhere(reason)) void change(greeting, reason);
+          else started.failed?.(id, why);
         },
       });
     },

@@ -7,7 +7,7 @@ import type { Limits } from "../wire/limits.ts";
 import { type Id, isId } from "../wire/message.ts";
 import { readEvents } from "../wire/sse-reader.ts";
 import { answersTo, cutShort, explain, isAnswer, isEventStream, isRefused, readAll, refusal, whileAlive, withOwner } from "./answer.ts";
-import type { Dialler } from "./dial.ts";
+import type { Dialled, Dialler } from "./dial.ts";
 import { standardHeaders } from "./headers.ts";
 
 /**
@@ -74,18 +74,21 @@ export function createHttpChannel(options: HttpOptions): Channel {
   async function request(
     init: { readonly method: string; readonly body?: string; readonly message?: JsonObject; readonly extra?: Record<string, string> },
     signal: AbortSignal,
-  ): Promise<Response> {
+  ): Promise<Dialled> {
     let url = options.url;
     let redirects = 0;
     for (let attempt = 0; ; attempt++) {
       const headers = await headersFor(init.message);
-      const response = await dialler.send(url, {
+      const response = await dialler.open(url, {
         method: init.method,
         headers: { ...headers, ...(init.body === undefined ? {} : { "content-type": "application/json" }), ...init.extra },
         ...(init.body === undefined ? {} : { body: init.body }),
         signal,
       });
-      if (isRefused(response) && attempt < tokensMax && (await options.authorize?.(response, headers.authorization))) continue;
+      if (isRefused(response) && attempt < tokensMax && (await options.authorize?.(challengeOf(response), headers.authorization))) {
+        await response.body?.cancel();
+        continue;
+      }
       const target = redirectOf(response, url);
       if (!target || redirects++ >= redirectsMax) return response;
       await response.body?.cancel();
@@ -103,9 +106,9 @@ export function createHttpChannel(options: HttpOptions): Channel {
       const response = await request({ method: "POST", body: frame, message }, controller.signal);
       if (message.method === "initialize") sessionId = response.headers.get("mcp-session-id") ?? undefined;
       await take(response, message, id, controller);
-      if (id !== undefined) receiver?.failed?.(id, new HallError("BAD_ANSWER", `HTTP ${response.status} without an answer`));
+      if (id !== undefined) receiver?.failed?.(id, () => new HallError("BAD_ANSWER", `HTTP ${response.status} without an answer`));
     } catch (error) {
-      if (id !== undefined) receiver?.failed?.(id, explain(error));
+      if (id !== undefined) receiver?.failed?.(id, () => explain(error));
     } finally {
       open.delete(controller);
       if (id !== undefined) running.delete(id);
@@ -114,7 +117,7 @@ export function createHttpChannel(options: HttpOptions): Channel {
   }
 
   /** Hands on what a response carries. Throws what is wrong with it. */
-  async function take(response: Response, message: JsonObject, id: Id | undefined, controller: AbortController): Promise<void> {
+  async function take(response: Dialled, message: JsonObject, id: Id | undefined, controller: AbortController): Promise<void> {
     const type = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
     if (type === "text/event-stream" && response.ok) {
       await stream(response, message, id, controller);
@@ -133,12 +136,12 @@ export function createHttpChannel(options: HttpOptions): Channel {
   }
 
   /** 404 means that the connection is gone, unless it says that it is the method. */
-  function hasExpired({ status }: Response, bytes: Buffer): boolean {
+  function hasExpired({ status }: Dialled, bytes: Buffer): boolean {
     return status === 404 && sessionId !== undefined && !/"code"\s*:\s*-32601\b/.test(bytes.toString("latin1"));
   }
 
   /** Reads an event stream; a legacy one that is cut is taken up again where it ended. */
-  async function stream(first: Response, message: JsonObject, id: Id | undefined, controller: AbortController): Promise<void> {
+  async function stream(first: Dialled, message: JsonObject, id: Id | undefined, controller: AbortController): Promise<void> {
     const { signal } = controller;
     const state: StreamState = { last: undefined, retryMs: reconnectMs };
     const owner = isObject(message.params) && isObject(message.params._meta) ? message.params._meta.progressToken : undefined;
@@ -198,7 +201,7 @@ export function createHttpChannel(options: HttpOptions): Channel {
   }
 
   /** The messages of an event stream. One on which not even comments arrive is given up: half of it may be gone. */
-  async function* readMessages(response: Response, state: StreamState, cut: () => void): AsyncGenerator<string> {
+  async function* readMessages(response: Dialled, state: StreamState, cut: () => void): AsyncGenerator<string> {
     for await (const event of readEvents(whileAlive(response, options.silentMsMax ?? silentMsMax, cut), limits.messageBytesMax)) {
       state.last = event.id ?? state.last;
       state.retryMs = event.retryMs ?? state.retryMs;
@@ -253,8 +256,14 @@ export function createHttpChannel(options: HttpOptions): Channel {
   };
 }
 
+/** What a refusal says of the token it wants. */
+function challengeOf({ status, headers }: Dialled): Response {
+  const challenge = headers.get("www-authenticate");
+  return new Response(null, { status, headers: challenge === null ? {} : { "www-authenticate": challenge } });
+}
+
 /** Within the same origin and with the body kept; anything else could carry the token elsewhere. */
-function redirectOf(response: Response, from: URL): URL | undefined {
+function redirectOf(response: Dialled, from: URL): URL | undefined {
   const location = response.headers.get("location");
   if ((response.status !== 307 && response.status !== 308) || location === null || !URL.canParse(location, from.href)) return undefined;
   const target = new URL(location, from);

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { WebSocket } from "ws";
 import { HallError } from "../base/errors.ts";
 import type { Scope } from "../base/scope.ts";
@@ -58,6 +59,8 @@ async function connect(
 /** The transport of 2024-11-05: one event stream in, a POST for each message out. Everything ends with the stream. */
 export async function openSsePair(options: HttpOptions, scope: Scope): Promise<Channel> {
   const closing = new AbortController();
+  // Every post of the line listens to it.
+  setMaxListeners(0, closing.signal);
   const leave = scope.onCancel(() => closing.abort());
   const response = await withToken(options, (headers) =>
     options.dialler.send(options.url, { headers: { accept: "text/event-stream", ...headers }, signal: closing.signal }),
@@ -125,11 +128,12 @@ function createPairChannel(
       );
       await response.body?.cancel();
       if (response.ok) return;
-      if (request !== undefined) receiver?.failed?.(request, await refusal(response, true));
+      const reason = await refusal(response, true);
+      if (request !== undefined) receiver?.failed?.(request, () => reason);
       // Nobody hears of a notification that is refused, but the address is gone.
       else if (response.status === 404) end();
     } catch (error) {
-      if (request !== undefined) receiver?.failed?.(request, explain(error));
+      if (request !== undefined) receiver?.failed?.(request, () => explain(error));
     }
   }
 

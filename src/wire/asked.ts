@@ -10,6 +10,10 @@ export class Asked {
     return this.#waiting.size;
   }
 
+  has(id: Id): boolean {
+    return this.#waiting.has(id);
+  }
+
   /** Settles with the answer, or as soon as the scope is cancelled: then `withdrawn` is called. */
   wait(id: Id, method: string, scope: Scope | undefined, withdrawn: (reason: HallError) => void): Promise<unknown> {
     return new Promise((resolve, reject) => {

@@ -30,8 +30,8 @@ export interface Receiver {
   oversize(): void;
   /** It has been skipped: the first and last few hundred characters of it, joined. */
   skipped?(edges: string): void;
-  /** A request of ours could not be delivered, or its answer is lost; nothing happens if it was answered. */
-  failed?(request: Id, reason: HallError): void;
+  /** A request of ours could not be delivered, or its answer is lost; nothing happens, and `why` is not asked, if it was answered. */
+  failed?(request: Id, why: () => HallError): void;
   /** The queue is empty again. */
   drained(): void;
   /** The peer will send nothing more, but may still read. */

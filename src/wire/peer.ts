@@ -85,10 +85,13 @@ export class Peer {
       frame: (bytes) => this.#receiveFrame(bytes),
       oversize: () => this.#refuseOversize(),
       skipped: (edges) => this.#asked.tooLarge(findIdAtEdge(edges), this.#limits.messageBytesMax),
-      failed: (id, reason) => this.#asked.fail(id, reason),
+      failed: (id, why) => {
+        if (this.#asked.has(id)) this.#asked.fail(id, why());
+      },
       drained: () => this.#drained(),
       ended: () => {
-        this.#giveUpWaiting(new HallError("UNAVAILABLE", "the other side closed its end"));
+        this.#hasEnded = true;
+        if (this.#asked.size > 0) this.#asked.giveUp(new HallError("UNAVAILABLE", "the other side closed its end"));
         options.ended?.();
       },
       closed: () => this.#lost(),
@@ -154,7 +157,7 @@ export class Peer {
   }
 
   /** Answers what still runs with an error, writes everything out, for `flushMs` at most, and closes. Idempotent. */
-  async close(reason: HallError = new HallError("UNAVAILABLE", "the hall is shutting down"), flushMs?: number): Promise<void> {
+  async close(reason: HallError = shuttingDown, flushMs?: number): Promise<void> {
     this.#refusal ??= reason;
     for (const exchange of [...this.#inFlight.values()]) {
       this.#fail(exchange, reason);
@@ -385,12 +388,6 @@ export class Peer {
       this.#settle(exchange);
       exchange.scope.cancel(reason);
     }
-    this.#giveUpWaiting(reason);
-  }
-
-  /** No more input: nothing we asked can be answered any more. */
-  #giveUpWaiting(reason: HallError): void {
-    this.#hasEnded = true;
     this.#asked.giveUp(reason);
   }
 
@@ -413,6 +410,9 @@ export class Peer {
 
 const sweepMs = 1_000;
 const never = (): boolean => false;
+
+/** Made once: every modern HTTP request closes a peer, nearly always with nobody left to be told. */
+const shuttingDown = new HallError("UNAVAILABLE", "the hall is shutting down");
 
 function connectionClosed(): HallError {
   return new HallError("UNAVAILABLE", "the connection closed");
