@@ -121,6 +121,25 @@ function addToolCommands(program: Command): void {
     .action(async (name, words, options) => (await import("./call.ts")).runCall(name, words, options));
 
   program
+    .command("register <file>")
+    .description("register a toolkit with a running hall: a JSON file with its endpoint, or a module that is served from here")
+    .option("--url <address>", "the hall's address (default: the hall that runs in this folder)")
+    .option("--token-file <file>", "a file with the hall's token (default: GUILDHALL_TOKEN, else your own)")
+    .option("--replace", "take the place of a different toolkit with the same name")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall register weather.json", "guildhall register examples/tools/greeter.mjs --url http://127.0.0.1:8080"]))
+    .action(async (file, options) => (await import("./register.ts")).runRegister(file, options));
+
+  program
+    .command("unregister <name>")
+    .description("take a registered toolkit out of a running hall")
+    .option("--url <address>", "the hall's address (default: the hall that runs in this folder)")
+    .option("--token-file <file>", "a file with the hall's token (default: GUILDHALL_TOKEN, else your own)")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall unregister weather"]))
+    .action(async (name, options) => (await import("./register.ts")).runUnregister(name, options));
+
+  program
     .command("resources")
     .description("list the resources")
     .option(...asJson)

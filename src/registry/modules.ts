@@ -162,7 +162,8 @@ async function load(file: string, stamp: string): Promise<Module> {
 
 type Exported = Toolkit & { readonly cacheTtlSeconds?: number };
 
-function isToolkit(value: unknown): value is Exported {
+/** True for what a module exports as a toolkit. */
+export function isToolkit(value: unknown): value is Exported {
   if (typeof value !== "object" || value === null) return false;
   const { id, list, call } = value as Partial<Toolkit>;
   return typeof id === "string" && typeof list === "function" && typeof call === "function";

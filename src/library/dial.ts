@@ -1,0 +1,47 @@
+import { HallError } from "../base/errors.ts";
+import { isLoopback } from "../server/http/guard.ts";
+import { loadOwnToken } from "../server/http/token.ts";
+import type { Channel } from "../wire/channel.ts";
+import { defaultLimits } from "../wire/limits.ts";
+
+const pingMs = 5_000;
+
+/**
+ * A line to a hall, over WebSocket; `http://127.0.0.1:8080`, `…/mcp` and `ws://127.0.0.1:8080/ws` are the same hall.
+ * Without a token: GUILDHALL_TOKEN, else this user's own where the hall is on this machine. Throws UNAVAILABLE.
+ */
+export async function dialHall(url: string, token?: string): Promise<Channel> {
+  const address = socketAddress(url);
+  const known = token ?? process.env.GUILDHALL_TOKEN ?? (isHere(address) ? await loadOwnToken() : undefined);
+  const [{ WebSocket }, { createWebSocketChannel }] = await Promise.all([import("ws"), import("../wire/websocket.ts")]);
+  const socket = new WebSocket(address, {
+    headers: known === undefined ? {} : { authorization: `Bearer ${known}` },
+    handshakeTimeout: 5_000,
+    maxPayload: defaultLimits.messageBytesMax,
+    perMessageDeflate: false,
+  });
+  await new Promise<void>((resolve, reject) => {
+    socket.once("open", resolve);
+    socket.once("error", (cause) =>
+      reject(
+        new HallError("UNAVAILABLE", `no hall at ${address.host}: ${cause.message}`, { cause, hint: "Start one with `guildhall serve`; check the token." }),
+      ),
+    );
+  });
+  return createWebSocketChannel(socket, { pingMs });
+}
+
+function socketAddress(url: string): URL {
+  if (!URL.canParse(url)) throw new HallError("INVALID_PARAMS", `"${url}" is no address of a hall: use one such as http://127.0.0.1:8080`);
+  const address = new URL(url);
+  const isEncrypted = address.protocol === "https:" || address.protocol === "wss:";
+  if (!isEncrypted && !isHere(address)) {
+    throw new HallError("DENIED", `${address.host} is another machine: use https, so that the token is not readable on the way`);
+  }
+  // A URL does not let its scheme be changed to any other.
+  return new URL(`${isEncrypted ? "wss" : "ws"}://${address.host}/ws`);
+}
+
+function isHere({ hostname }: URL): boolean {
+  return isLoopback(hostname.replace(/^\[|\]$/g, ""));
+}
