@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createHallChannel, greetHall } from "../admin/client.ts";
 import type { HallStatus } from "../admin/contract.ts";
@@ -7,6 +8,7 @@ import { createHall, type Hall } from "../app.ts";
 import { version } from "../base/version.ts";
 import { diffServers } from "../config/diff.ts";
 import { watchConfig } from "../config/watch.ts";
+import { createBuiltinToolkits } from "../toolkits/builtin.ts";
 import { readLock } from "../upstream/lock.ts";
 import type { Channel } from "../wire/channel.ts";
 import { defaultLimits } from "../wire/limits.ts";
@@ -34,6 +36,11 @@ export async function openAlone({ folder, settings, isStatic = false }: ProjectO
     names: config.names,
     isStatic,
     timeoutMs: config.timeoutSeconds * 1000,
+    toolkits: createBuiltinToolkits({
+      images: config.images,
+      search: { ...config.search, folders: config.search.folders.map((path) => resolve(folder, path)) },
+      documents: { roots: config.documents.roots.map((path) => resolve(folder, path)) },
+    }),
     servers: config.mcpServers,
     ...(config.toolkits.length > 0 ? { modules: { patterns: config.toolkits, folder } } : {}),
     rates: config.limits,

@@ -18,4 +18,7 @@ export const defaultConfig: Config = {
   registration: { allowPrivate: false },
   log: {},
   mcpServers: {},
+  images: {},
+  search: { folders: [] },
+  documents: { roots: [] },
 };

@@ -11,15 +11,19 @@ export interface Layer {
 
 /**
  * Objects merge, everything else is replaced. One file's server replaces another file's server of the same name whole:
- * merged, a project's `url` would receive the headers a user wrote for another one.
+ * merged, a project's `url` would receive the headers a user wrote for another one. The same goes for sections that name a key.
  */
 export function mergeLayers(layers: readonly Layer[]): JsonObject {
   return layers.reduce<JsonObject>((below, { tree, kind }) => {
     const merged = mergeTrees(below, tree);
-    if (kind !== "file" || !isObject(tree.mcpServers) || !isObject(below.mcpServers)) return merged;
-    return { ...merged, mcpServers: entriesOf(below.mcpServers, tree.mcpServers, (_, above) => above) };
+    if (kind !== "file") return merged;
+    const whole = Object.fromEntries(sectionsWithKeys.flatMap((name) => (isObject(tree[name]) ? [[name, tree[name]]] : [])));
+    if (!isObject(tree.mcpServers) || !isObject(below.mcpServers)) return { ...merged, ...whole };
+    return { ...merged, ...whole, mcpServers: entriesOf(below.mcpServers, tree.mcpServers, (_, above) => above) };
   }, {});
 }
+
+const sectionsWithKeys = ["images"];
 
 export function mergeTrees(below: JsonObject, above: JsonObject): JsonObject {
   return entriesOf(below, above, (left, right) => (isObject(left) && isObject(right) ? mergeTrees(left, right) : right));

@@ -116,6 +116,27 @@ export const configSchema = z.strictObject({
     "The servers behind the hall, by name: the map every MCP client uses.",
     z.prefault(z.record(z.string().check(z.regex(serverNamePattern)), z.union([stdioServer, remoteServer])), {}),
   ),
+  images: field(
+    "What makes pictures. Without url, image_generator draws them by rule.",
+    section({
+      url: field("Base of an API that speaks OpenAI's images/generations, such as https://api.openai.com/v1.", z.optional(text())),
+      model: field("The model asked for. Without it, the endpoint's default.", z.optional(text(200))),
+      apiKeyEnv: field("The environment variable that holds the endpoint's key.", z.optional(variableName())),
+    }),
+  ),
+  search: field(
+    "Where search_tool searches. Without it, its tools say what to configure.",
+    section({
+      provider: field("Who is asked: a SearXNG, Brave Search, Tavily, or the folders below.", z.optional(z.enum(["searxng", "brave", "tavily", "local"]))),
+      url: field("Where SearXNG is.", z.optional(text())),
+      apiKeyEnv: field("The environment variable with the key. Without it, BRAVE_API_KEY or TAVILY_API_KEY.", z.optional(variableName())),
+      folders: field("The folders `local` searches, from the project's folder on.", z._default(z.array(text()), [])),
+    }),
+  ),
+  documents: field(
+    "What document_analyzer may read.",
+    section({ roots: field("The folders file: URLs may point into, from the project's folder on.", z._default(z.array(text()), [])) }),
+  ),
   mcp: field(
     "The server Guildhall's own client speaks to.",
     z.optional(
@@ -192,6 +213,10 @@ function capacity({ perSecond = 0, burst = 1, concurrent = 0, queue = 100 } = {}
     concurrent: field("Calls that run at once; 0 for any number.", z._default(whole(0, 100_000), concurrent)),
     queue: field("Calls that may wait for their turn.", z._default(whole(0, 100_000), queue)),
   });
+}
+
+function variableName() {
+  return z.string().check(z.regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/));
 }
 
 function whole(minimum: number, maximum: number) {

@@ -1,8 +1,18 @@
 import type { Toolkit } from "../tool.ts";
 import { createCalculatorToolkit } from "./calculator.ts";
+import { createDocumentToolkit, type DocumentToolkitOptions } from "./document.ts";
+import { createImageToolkit, type ImageToolkitOptions } from "./image.ts";
+import { createSearchToolkit, type SearchToolkitOptions } from "./search.ts";
 import { createTimeToolkit } from "./time.ts";
 
+/** What the config says about them, section by section. */
+interface BuiltinOptions {
+  readonly images?: ImageToolkitOptions;
+  readonly documents?: DocumentToolkitOptions;
+  readonly search?: SearchToolkitOptions;
+}
+
 /** The toolkits every hall has. To add one: a file beside this one, and a line here. */
-export function createBuiltinToolkits(): readonly Toolkit[] {
-  return [createTimeToolkit(), createCalculatorToolkit()];
+export function createBuiltinToolkits({ images, documents, search }: BuiltinOptions = {}): readonly Toolkit[] {
+  return [createTimeToolkit(), createCalculatorToolkit(), createImageToolkit(images), createDocumentToolkit(documents), createSearchToolkit(search)];
 }
