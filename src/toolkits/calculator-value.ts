@@ -209,7 +209,7 @@ function wholePower(base: Fraction, exponent: bigint, meter: Meter): Value {
   const isWhole = fractions.magnitude(bottom) === 1n;
   if (isWhole && bits(top) > wholeBitsMax) throw tooMuch(`a whole number here may have ${wholeBitsMax} bits, about 39,000 digits; this power would have more`);
   if (!isWhole && (bits(bottom) > bottomBitsMax || bits(top) > wholeBitsMax)) return approximatePower(base, exponent);
-  meter.spend(1 + bits(top) ** 2 / 1.6e7);
+  meter.spend(1 + bits(top) ** 2 / 4e6);
   return bounded(fractions.raise(base, exponent));
 }
 
@@ -224,7 +224,7 @@ function approximatePower(base: Fraction, exponent: bigint): Value {
 export const rootDegreeMax = 1_000n;
 
 function findExactRoot({ top, bottom }: Fraction, degree: bigint, meter: Meter): Fraction | undefined {
-  meter.spend(1 + (bitLength(top) + bitLength(bottom)) ** 2 / 1e6);
+  meter.spend(1 + (bitLength(top) + bitLength(bottom)) ** 2 / 4e5);
   const rooted = { top: fractions.wholeRoot(top, degree), bottom: fractions.wholeRoot(bottom, degree) };
   const isExact = rooted.top ** degree === top && rooted.bottom ** degree === bottom;
   return isExact ? rooted : undefined;
