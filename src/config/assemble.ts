@@ -1,8 +1,9 @@
 import { isObject, type JsonObject } from "../base/json.ts";
 import { createVariablesLayer } from "./environment.ts";
-import { ConfigError, fieldOf, type Problem, tellable } from "./error.ts";
-import type { ConfigFile } from "./files.ts";
-import { type Layer, locateField, mergeLayers } from "./layer.ts";
+import { ConfigError, fieldOf, type Path, type Problem, tellable } from "./error.ts";
+import { type ConfigFile, projectFilesOf } from "./files.ts";
+import { findFolderProblems } from "./folders.ts";
+import { fieldAt, type Layer, locateField, mergeLayers } from "./layer.ts";
 import { type Config, foreignKeys, type PartialConfig } from "./schema.ts";
 import { findSecrets } from "./secrets.ts";
 import { findServerProblems } from "./servers.ts";
@@ -35,7 +36,17 @@ export async function assembleConfig({ folder, files, env, flags, hasVariables }
   const { tree, foreign } = setForeignAside(mergeLayers(layers));
   const expanded = expandVariables(tree, env);
   const result = await validateTree(expanded.tree);
-  const problems = [...expanded.problems, ...findServerProblems(expanded.tree, folder), ...("problems" in result ? result.problems : [])];
+  const isOfProject = (path: Path): boolean => {
+    // The files are the first layers. A list is replaced whole, so the last layer that has it wrote all of it.
+    const writer = files[layers.findLastIndex((layer) => fieldAt(layer.tree, path) !== undefined)];
+    return writer !== undefined && projectFilesOf(folder).includes(writer.file);
+  };
+  const problems = [
+    ...expanded.problems,
+    ...findServerProblems(expanded.tree, folder),
+    ...findFolderProblems(expanded.tree, folder, isOfProject),
+    ...("problems" in result ? result.problems : []),
+  ];
   if (problems.length > 0 || !("config" in result)) throw new ConfigError(tell(problems, layers));
   return {
     config: result.config,

@@ -3,11 +3,9 @@ import { findKeywords, type Keyword } from "./document-keywords.ts";
 import { analysedCharactersMax, detectLanguage, type Language, splitSentences } from "./document-language.ts";
 import { judgeSentiment, type Sentiment } from "./document-sentiment.ts";
 import { summarize } from "./document-summary.ts";
+import type { AnalysisType } from "./document-terms.ts";
 
 /** What can be said of a text without a language model: counted and looked up, never guessed. */
-export const analysisTypes = ["summary", "keywords", "sentiment", "entities"] as const;
-export type AnalysisType = (typeof analysisTypes)[number];
-
 export interface Analysis {
   readonly language: Language;
   readonly words: number;

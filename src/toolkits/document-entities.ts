@@ -1,8 +1,6 @@
 import { givenNames, monthNames, notNames, organisations, organisationWords, places, placeWords, titles } from "./document-gazetteer.ts";
 import { isStopword, type Language, type Sentence } from "./document-language.ts";
-
-export const entityTypes = ["person", "organisation", "place", "date", "money", "percentage", "email", "url", "phone"] as const;
-export type EntityType = (typeof entityTypes)[number];
+import type { EntityType } from "./document-terms.ts";
 
 export interface Entity {
   readonly type: EntityType;

@@ -1,10 +1,8 @@
 import { HallError } from "../base/errors.ts";
 import { decodeText, isBinary } from "./document-encoding.ts";
+import { type DocumentFormat, documentFormats } from "./document-terms.ts";
 
-/** Text out of bytes. Runs in a worker: everything here may be fed by an enemy. */
-export const documentFormats = ["pdf", "docx", "txt", "html"] as const;
-export type DocumentFormat = (typeof documentFormats)[number];
-
+/** Text out of bytes. Made in a worker: everything here may be fed by an enemy. */
 export interface ParsedDocument {
   readonly format: DocumentFormat;
   readonly text: string;

@@ -2,8 +2,9 @@ import { existsSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { type ErrorCode, HallError } from "../base/errors.ts";
 import { Scope } from "../base/scope.ts";
-import type { Analysis, AnalysisType } from "./document-analysis.ts";
+import type { Analysis } from "./document-analysis.ts";
 import type { ParsedDocument, ParseRequest } from "./document-parse.ts";
+import type { AnalysisType } from "./document-terms.ts";
 
 /**
  * Reads documents in workers: one for each, with little memory, ended when the time is up or nobody wants the answer any more.
@@ -37,7 +38,7 @@ const waitingMax = 50;
 /** Of V8's heap; what lies outside it is bounded where it is made. */
 const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
 
-export function createDocumentReader({ worker = findWorker() }: ReaderOptions = {}): DocumentReader {
+export function createDocumentReader({ worker }: ReaderOptions = {}): DocumentReader {
   let running = 0;
   const waiting: (() => void)[] = [];
 
@@ -58,7 +59,7 @@ export function createDocumentReader({ worker = findWorker() }: ReaderOptions = 
       await enter();
       const scope = new Scope(parent, readMsMax, "the document");
       try {
-        return await runWorker(worker, request, scope);
+        return await runWorker(worker ?? findWorker(), request, scope);
       } finally {
         scope.close();
         leave();

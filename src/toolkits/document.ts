@@ -2,11 +2,11 @@
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { CallContext, Outcome, Tool, Toolkit } from "../tool.ts";
-import { type Analysis, analysisTypes } from "./document-analysis.ts";
-import { entityTypes } from "./document-entities.ts";
-import { documentFormats, type ParsedDocument } from "./document-parse.ts";
+import type { Analysis } from "./document-analysis.ts";
+import type { ParsedDocument } from "./document-parse.ts";
 import { createDocumentReader, type DocumentReader } from "./document-reader.ts";
 import { loadSource, type Source } from "./document-source.ts";
+import { analysisTypes, documentFormats, entityTypes } from "./document-terms.ts";
 import { createFetcher, type Fetcher } from "./fetch.ts";
 
 export interface DocumentToolkitOptions {

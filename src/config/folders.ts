@@ -1,0 +1,41 @@
+import { realpathSync } from "node:fs";
+import { resolve, sep } from "node:path";
+import type { JsonObject } from "../base/json.ts";
+import type { Path, Problem } from "./error.ts";
+import { fieldAt } from "./layer.ts";
+
+/** The fields that open folders to whoever calls. */
+const openingFields: readonly Path[] = [
+  ["documents", "roots"],
+  ["search", "folders"],
+];
+
+/**
+ * A project's file opens folders of the project only: a repository somebody cloned must not open the rest of the machine.
+ * `isOfProject` says whether it was the project's file that set a field.
+ */
+export function findFolderProblems(tree: JsonObject, folder: string, isOfProject: (path: Path) => boolean): Problem[] {
+  const problems: Problem[] = [];
+  for (const field of openingFields.filter(isOfProject)) {
+    const paths = fieldAt(tree, field);
+    for (const [index, path] of (Array.isArray(paths) ? paths : []).entries()) {
+      if (typeof path !== "string" || isInside(realOf(resolve(folder, path)), realOf(folder))) continue;
+      problems.push({ path: [...field, index], text: "lies outside the project; expected a folder in it; name others in the user's own config file" });
+    }
+  }
+  return problems;
+}
+
+function isInside(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
+}
+
+/** A link leads where it leads; what does not exist yet is what it says. */
+function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const parent = resolve(path, "..");
+    return parent === path ? path : resolve(realOf(parent), path.slice(parent.length).replace(/^[/\\]+/, ""));
+  }
+}
