@@ -3,9 +3,13 @@ import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Outcome, Tool, Toolkit } from "../tool.ts";
 import type { Convert } from "./calculator-convert.ts";
-import type { Fraction } from "./calculator-fraction.ts";
+import type { evaluate } from "./calculator-expression.ts";
+import { equals, type Fraction, fromNumber, toExactDecimal, toNumber, toRoundedDecimal } from "./calculator-fraction.ts";
+import { toNumber as toDouble, type Value } from "./calculator-value.ts";
 
 export function createCalculatorToolkit(): Toolkit {
+  // The reader with its functions, and the units, are loaded when they are first needed.
+  let calculateExactly: typeof evaluate | undefined;
   let convert: Convert | undefined;
   return {
     id: "calculator",
@@ -15,7 +19,8 @@ export function createCalculatorToolkit(): Toolkit {
     async call(tool, args) {
       switch (tool.name) {
         case calculate.name:
-          return tellValue(args);
+          calculateExactly ??= (await import("./calculator-expression.ts")).evaluate;
+          return tellValue(calculateExactly(readText(args, "expression")));
         case convertUnits.name:
           convert ??= (await import("./calculator-convert.ts")).createConvert();
           return tellConversion(args, convert);
@@ -101,18 +106,14 @@ const roundedDigits = 20;
 const approximateDigits = 15;
 const fractionLengthMax = 200;
 
-async function tellValue(args: JsonObject): Promise<Outcome> {
-  const { evaluate } = await import("./calculator-expression.ts");
-  const { toNumber } = await import("./calculator-value.ts");
-  const value = evaluate(readText(args, "expression"));
+function tellValue(value: Value): Outcome {
   if (value.kind === "exact") return tellExact(value.fraction);
-  const number = toNumber(value);
+  const number = toDouble(value);
   const result = `${Number(number.toPrecision(approximateDigits))}`;
   return answer(result, { result, exact: false, number });
 }
 
-async function tellExact(value: Fraction): Promise<Outcome> {
-  const { toExactDecimal, toNumber, toRoundedDecimal } = await import("./calculator-fraction.ts");
+function tellExact(value: Fraction): Outcome {
   const decimal = toExactDecimal(value);
   const result = decimal ?? toRoundedDecimal(value, roundedDigits);
   const number = toNumber(value);
@@ -125,8 +126,7 @@ async function tellExact(value: Fraction): Promise<Outcome> {
   });
 }
 
-async function tellConversion(args: JsonObject, convert: Convert): Promise<Outcome> {
-  const { equals, fromNumber, toNumber } = await import("./calculator-fraction.ts");
+function tellConversion(args: JsonObject, convert: Convert): Outcome {
   const value = readNumber(args, "value");
   const [from_unit, to_unit] = [readText(args, "from_unit"), readText(args, "to_unit")];
   const converted = convert(fromNumber(value), from_unit, to_unit);

@@ -154,13 +154,14 @@ function* finishArtistic(raster: Raster, { seed }: Scene): Generator<void, Raste
   const { width, height, pixels } = raster;
   const painted = new Uint8ClampedArray(pixels.length);
   const grid = 92;
+  const findCell = createCells(grid, seed);
   for (let row = 0; row < height; row++) {
     for (let column = 0; column < width; column++) {
       const [x, y] = [column / width, row / height];
       const turn = valueNoise(x * 3, y * 3, seed + 5) * Math.PI;
       const [along, across] = [x * Math.cos(turn) + y * Math.sin(turn), y * Math.cos(turn) - x * Math.sin(turn)];
       const bristle = valueNoise(along * 60, across * 420, seed + 6) - 0.5;
-      const cell = findCell(x * grid, y * grid, seed);
+      const cell = findCell(x * grid, y * grid);
       const from = sampleIndex(cell.x / grid, cell.y / grid, raster);
       const lighter = (cell.tone - 0.5) * 34 + bristle * 26;
       const at = (row * width + column) * 3;
@@ -176,9 +177,10 @@ function* finishAbstract(raster: Raster, { seed, palette }: Scene): Generator<vo
   const { width, height, pixels } = raster;
   const painted = new Uint8ClampedArray(pixels.length);
   const grid = 13;
+  const findCell = createCells(grid, seed);
   for (let row = 0; row < height; row++) {
     for (let column = 0; column < width; column++) {
-      const cell = findCell((column / width) * grid, (row / height) * grid, seed);
+      const cell = findCell((column / width) * grid, (row / height) * grid);
       const from = sampleIndex(cell.x / grid, cell.y / grid, raster);
       const accent = palette.accents[Math.floor(cell.tone * 97) % palette.accents.length] ?? palette.light;
       const amount = cell.tone > 0.78 ? 0.45 : 0.08;
@@ -204,31 +206,34 @@ interface Cell {
   border: number;
 }
 
-/** Reused for every pixel: a million objects would be most of the work. */
-const cell: Cell = { x: 0, y: 0, tone: 0, border: 0 };
-
-/** The nearest of points scattered one to a cell of a grid. */
-function findCell(x: number, y: number, seed: number): Cell {
-  const column = Math.floor(x);
-  const row = Math.floor(y);
-  let nearest = 9;
-  let second = 9;
-  for (let dy = -1; dy <= 1; dy++) {
-    for (let dx = -1; dx <= 1; dx++) {
-      const pointX = column + dx + cellNoise(column + dx, row + dy, seed + 31);
-      const pointY = row + dy + cellNoise(column + dx, row + dy, seed + 32);
-      const distance = (pointX - x) * (pointX - x) + (pointY - y) * (pointY - y);
-      if (distance < nearest) {
-        second = nearest;
-        nearest = distance;
-        cell.x = pointX;
-        cell.y = pointY;
-      } else if (distance < second) second = distance;
+/** Points scattered one to a cell of a grid, and which is nearest. The answer is one object, reused: a million would be most of the work. */
+function createCells(grid: number, seed: number): (x: number, y: number) => Cell {
+  const stride = grid + 2;
+  const axis = (salt: number) =>
+    Float64Array.from({ length: stride * stride }, (_, index) => cellNoise(index % stride, Math.floor(index / stride), seed + salt));
+  const [acrosses, downs, tones] = [axis(31), axis(32), axis(33)];
+  const cell: Cell = { x: 0, y: 0, tone: 0, border: 0 };
+  return (x, y) => {
+    let nearest = 9;
+    let second = 9;
+    for (let row = Math.floor(y) - 1; row <= y + 1; row++) {
+      for (let column = Math.floor(x) - 1; column <= x + 1; column++) {
+        const index = (row + 1) * stride + column + 1;
+        const pointX = column + (acrosses[index] ?? 0.5);
+        const pointY = row + (downs[index] ?? 0.5);
+        const distance = (pointX - x) * (pointX - x) + (pointY - y) * (pointY - y);
+        if (distance < nearest) {
+          second = nearest;
+          nearest = distance;
+          cell.x = pointX;
+          cell.y = pointY;
+          cell.tone = tones[index] ?? 0.5;
+        } else if (distance < second) second = distance;
+      }
     }
-  }
-  cell.tone = cellNoise(Math.floor(cell.x * 16), Math.floor(cell.y * 16), seed + 33);
-  cell.border = Math.sqrt(second) - Math.sqrt(nearest);
-  return cell;
+    cell.border = Math.sqrt(second) - Math.sqrt(nearest);
+    return cell;
+  };
 }
 
 function sampleIndex(x: number, y: number, { width, height }: Raster): number {

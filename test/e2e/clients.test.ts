@@ -98,7 +98,7 @@ describe("SDK 1.32", () => {
     expect(client.getServerCapabilities()).toMatchObject({ tools: { listChanged: true } });
     expect(await client.ping()).toEqual({});
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(timeTools);
+    expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(timeTools));
     expectNow(await client.callTool({ name: "time_tool.current_time", arguments: { timezone: "Asia/Tokyo" } }));
     const day = { start_time: "2026-11-14T00:00:00Z", end_time: "2026-11-15T00:00:00Z" };
     expect((await client.callTool({ name: "time_tool.time_difference", arguments: day })).structuredContent).toMatchObject({ difference: 24, unit: "hours" });
@@ -138,7 +138,7 @@ describe("SDK 1.0.4, of December 2024", () => {
   it("shakes hands, lists, calls, is refused", async () => {
     const client = await connect(guildhall);
     expect(client.getServerVersion().name).toBe("guildhall");
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(timeTools);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(expect.arrayContaining(timeTools));
     expectNow(await client.callTool({ name: "time_tool.current_time", arguments: {} }));
     await expect(client.callTool({ name: "time_tool.nothing" })).rejects.toMatchObject({ code: -32602 });
   });
@@ -180,7 +180,7 @@ describe("SDK 2.4", () => {
     expect(client.getNegotiatedProtocolVersion()).toBe(version);
     expect(client.getProtocolEra()).toBe(mode === "legacy" ? "legacy" : "modern");
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(timeTools);
+    expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(timeTools));
     expectNow(await client.callTool({ name: "time_tool.current_time", arguments: { timezone: "America/New_York" } }));
     expect((await client.callTool({ name: "time_tool.time_difference", arguments: { start_time: 1 } })).isError).toBe(true);
     await expect(client.callTool({ name: "time_tool.nothing" })).rejects.toMatchObject({ code: -32602 });
@@ -274,7 +274,7 @@ describe("Inspector 2.12 on Node 24", () => {
       inspect(era, "--method", "tools/list"),
       inspect(era, "--method", "tools/call", "--tool-name", "time_tool.current_time", "--tool-arg", "timezone=Europe/Berlin"),
     ]);
-    expect((list.tools as { name: string }[]).map(({ name }) => name)).toEqual(timeTools);
+    expect((list.tools as { name: string }[]).map(({ name }) => name)).toEqual(expect.arrayContaining(timeTools));
     expectNow(answer);
     // Only modern results say who sent them.
     expect(JSON.stringify(answer).includes("io.modelcontextprotocol/serverInfo")).toBe(era !== "legacy");
