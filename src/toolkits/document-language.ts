@@ -89,7 +89,7 @@ const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script
 let segmenter: Intl.Segmenter | undefined;
 
 /** In lower case, without punctuation. */
-export function wordsOf(text: string): string[] {
+function wordsOf(text: string): string[] {
   if (!unspaced.test(text)) return (text.match(/\p{L}[\p{L}\p{M}\p{N}]*(?:['’-][\p{L}\p{N}]+)*/gu) ?? []).map((word) => word.toLowerCase());
   segmenter ??= new Intl.Segmenter(undefined, { granularity: "word" });
   const words: string[] = [];
