@@ -6,6 +6,7 @@ import { createGateway, type Gateway } from "./gateway/gateway.ts";
 import type { RateLimits } from "./gateway/rate-limit.ts";
 import { type CallRecords, createCallRecords } from "./gateway/record.ts";
 import { createValidators } from "./gateway/schema.ts";
+import type { Decision } from "./gateway/trust.ts";
 import { createHealthBook, type HealthBook } from "./registry/health.ts";
 import { createModules, type Modules } from "./registry/modules.ts";
 import { createMonitor, type Monitor } from "./registry/monitor.ts";
@@ -15,6 +16,9 @@ import type { Face, NameStyle } from "./server/faces.ts";
 import { createServer, type Server } from "./server/server.ts";
 import type { Toolkit } from "./tool.ts";
 import { createBuiltinToolkits } from "./toolkits/builtin.ts";
+import { type Approvals, createApprovals } from "./trust/approvals.ts";
+import { createFlowGuard } from "./trust/flow.ts";
+import { createTrust, type Trust, type TrustOptions } from "./trust/trust.ts";
 import { createFleet, type Fleet } from "./upstream/fleet.ts";
 import { emptyLock, type Lock } from "./upstream/lock.ts";
 import { defaultLimits, type Limits } from "./wire/limits.ts";
@@ -28,6 +32,8 @@ export interface Hall {
   readonly health: HealthBook;
   readonly monitor: Monitor;
   readonly records: CallRecords;
+  readonly trust: Trust | undefined;
+  readonly approvals: Approvals;
   readonly server: Server;
   readonly fleet: Fleet;
   readonly log: Log;
@@ -44,7 +50,7 @@ export interface HallOptions {
   /** What is known of the upstreams from an earlier look. */
   readonly lock?: Lock;
   /** Globs of modules that export toolkits, and the folder they are looked for in. */
-  readonly modules?: { readonly patterns: readonly string[]; readonly folder: string };
+  readonly modules?: { readonly patterns: readonly string[]; readonly folder: string; readonly loadMsMax?: number };
   /** Who may call how often, and how many calls a toolkit takes at once. Default: no limits. */
   readonly rates?: RateLimits;
   readonly capacities?: Capacities;
@@ -52,6 +58,10 @@ export interface HallOptions {
   readonly healthCheck?: { readonly intervalSeconds?: number; readonly timeoutMs?: number };
   /** Registered endpoints may be inside a private network. */
   readonly allowPrivateEndpoints?: boolean;
+  /** What a person has said about this project. Without it nothing is asked for: the program that makes the hall answers for it. */
+  readonly trust?: TrustOptions;
+  /** Keeps what was decided; resolves when it is safe. */
+  readonly audit?: (decision: Decision) => Promise<void>;
   readonly isStatic?: boolean;
   readonly pageSize?: number;
   readonly limits?: Partial<Limits>;
@@ -68,12 +78,16 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
   const { toolkits = createBuiltinToolkits(), servers = {}, lock = emptyLock, log = createLog() } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const registry = createRegistry({ log });
+  const trust = options.trust && createTrust(options.trust);
+  await trust?.refresh();
+  const approvals = createApprovals();
   const fleet = createFleet({
     limits,
     log,
     lock,
     secrets: options.secrets,
     tokenFolder: options.tokenFolder,
+    mayStart: (name, source) => trust?.mayStart(name, source),
     add: registry.add,
     remove: registry.remove,
   });
@@ -91,8 +105,11 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     checkSchema: validators.load,
   });
   const modules = createModules({ patterns: [], folder: ".", ...options.modules, registry, log });
-  if (options.modules) await modules.scan();
-  const gateway = createGateway({ registry, records, timeoutMs, validators, health, rates: options.rates, capacities: options.capacities });
+  if (options.modules && (trust?.mayLoadModules(options.modules.patterns) ?? true)) await modules.scan();
+  else if (options.modules) log.warn("the toolkits of this project were never approved on this machine, so they are not loaded: run `guildhall verify`");
+  const audit = options.audit ?? (async (decision) => log.info(decision, "decided"));
+  const trustParts = trust && { trust, approvals, flow: createFlowGuard(), audit };
+  const gateway = createGateway({ registry, records, timeoutMs, validators, health, rates: options.rates, capacities: options.capacities, trust: trustParts });
   const { faces = ["tools"], names = "dot", isStatic = false, pageSize = 1_000 } = options;
   const server = createServer({
     registry,
@@ -101,6 +118,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     health,
     monitor,
     modules,
+    trust,
     log,
     limits,
     version,
@@ -118,6 +136,8 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     health,
     monitor,
     records,
+    trust,
+    approvals,
     server,
     fleet,
     log,

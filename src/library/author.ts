@@ -111,7 +111,8 @@ async function define<Input>(options: ToolOptions<Input>): Promise<Tool> {
     name,
     ...(title === undefined ? {} : { title }),
     description: deprecatedIn === undefined ? description : `Deprecated since ${deprecatedIn}. ${description}`,
-    inputSchema: await toJsonSchema(input, name),
+    // An empty schema takes any arguments; clients want to read that they are an object.
+    inputSchema: { type: "object", ...(await toJsonSchema(input, name)) },
     ...(output === undefined ? {} : { outputSchema: await toJsonSchema(output, name) }),
     annotations,
     facts: { timeoutMs: timeoutSeconds * 1000, ...(deprecatedIn === undefined ? {} : { deprecatedIn }) },

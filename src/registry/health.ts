@@ -113,6 +113,7 @@ export class HealthRecord {
   /** What a probe found; `ms` is how long the answer took. */
   probed(found: Health, ms: number): void {
     this.responseMs = ms;
+    if ("reason" in found) this.lastError = found.reason;
     if (found.state === "available" || found.state === "degraded") {
       this.#probeFailures = 0;
       if (this.#breaker.kind === "open") this.#breaker = { kind: "trying", isBusy: false, successes: 0 };
@@ -120,7 +121,6 @@ export class HealthRecord {
       else if (found.state === "degraded" || this.#callFailures === 0) this.#become(found);
       return;
     }
-    this.lastError = found.reason;
     this.#become(found);
   }
 

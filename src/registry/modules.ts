@@ -1,6 +1,6 @@
 import type { Stats } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
-import { basename, join, relative, resolve } from "node:path";
+import { basename, isAbsolute, join, parse, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { HallError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
@@ -31,6 +31,8 @@ export interface ModulesOptions {
   readonly folder: string;
   readonly registry: Pick<Registry, "add" | "remove" | "replace" | "findToolkit">;
   readonly log: Log;
+  /** How long one may take to load. Default 5,000. */
+  readonly loadMsMax?: number | undefined;
 }
 
 interface Module {
@@ -41,11 +43,10 @@ interface Module {
   readonly ttlSeconds: number;
 }
 
-const loadMsMax = 5_000;
 const filesMax = 1_000;
 const defaultTtlSeconds = 300;
 
-export function createModules({ patterns, folder, registry, log }: ModulesOptions): Modules {
+export function createModules({ patterns, folder, registry, log, loadMsMax = 5_000 }: ModulesOptions): Modules {
   const modules = new Map<string, Module>();
   let turn: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
@@ -61,7 +62,7 @@ export function createModules({ patterns, folder, registry, log }: ModulesOption
   async function scan(): Promise<void> {
     const files = await findFiles(patterns, folder);
     for (const file of [...modules.keys()]) if (!files.includes(file)) await forget(file);
-    const loaded = await Promise.all(files.map((file) => look(file, modules.get(file))));
+    const loaded = await Promise.all(files.map((file) => look(file, modules.get(file), loadMsMax)));
     for (const module of loaded) if (module) await adopt(module);
   }
 
@@ -122,7 +123,7 @@ export function createModules({ patterns, folder, registry, log }: ModulesOption
           const near = findNear(name, [...modules.keys()].map(nameOf));
           throw new HallError("TOOLKIT_NOT_FOUND", `no module of the config is named "${name.slice(0, 100)}"`, { details: { near } });
         }
-        const module = await look(found.file, undefined);
+        const module = await look(found.file, undefined, loadMsMax);
         if (module) await adopt(module);
         else await forget(found.file);
       }),
@@ -135,18 +136,18 @@ export function createModules({ patterns, folder, registry, log }: ModulesOption
 }
 
 /** Undefined when nothing has changed, or the file is gone. */
-async function look(file: string, known: Module | undefined): Promise<Module | undefined> {
+async function look(file: string, known: Module | undefined, loadMsMax: number): Promise<Module | undefined> {
   const found = await stat(file).catch((): undefined => undefined);
   if (!found) return undefined;
   const stamp = stampOf(found);
-  return stamp === known?.stamp ? undefined : load(file, stamp);
+  return stamp === known?.stamp ? undefined : load(file, stamp, loadMsMax);
 }
 
 function stampOf({ mtimeMs, size }: Stats): string {
   return `${mtimeMs}-${size}`;
 }
 
-async function load(file: string, stamp: string): Promise<Module> {
+async function load(file: string, stamp: string, loadMsMax: number): Promise<Module> {
   const scope = new Scope(undefined, loadMsMax, basename(file));
   try {
     // The stamp makes it another module for Node, so that an edited file is really read again.
@@ -193,12 +194,14 @@ function asModule(toolkit: Exported): Toolkit {
 /** Files that fit one of the globs, in order of their names. `*` and `?` stay within a folder, `**` is any number of folders. */
 async function findFiles(patterns: readonly string[], folder: string): Promise<readonly string[]> {
   const found = new Set<string>();
-  for (const pattern of patterns)
+  for (const pattern of patterns) {
+    const start = isAbsolute(pattern) ? parse(pattern).root : resolve(folder);
     await walk(
-      resolve(folder, "."),
+      start,
       pattern.split(/[\\/]/).filter((part) => part !== "" && part !== "."),
       found,
     );
+  }
   return [...found].sort().slice(0, filesMax);
 }
 

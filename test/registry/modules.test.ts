@@ -1,0 +1,132 @@
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { startHall, type TestHall } from "../servers/hall.ts";
+
+/** Toolkits from files that the config names: each for itself, and again when it has changed. */
+const folders: string[] = [];
+afterAll(() => folders.forEach((folder) => void rmSync(folder, { recursive: true, force: true })));
+
+interface Project {
+  readonly folder: string;
+  write(file: string, text: string): void;
+}
+
+let edits = 0;
+
+function newProject(files: Readonly<Record<string, string>>): Project {
+  const folder = mkdtempSync(join(tmpdir(), "guildhall-modules-"));
+  folders.push(folder);
+  mkdirSync(join(folder, "tools", "deep"), { recursive: true });
+  const project: Project = {
+    folder,
+    write(file, text) {
+      const path = join(folder, file);
+      writeFileSync(path, text);
+      // Two edits in one tick of the file system's clock are still two.
+      utimesSync(path, new Date(), new Date(1_700_000_000_000 + ++edits * 1_000));
+    },
+  };
+  for (const [file, text] of Object.entries(files)) project.write(file, text);
+  return project;
+}
+
+const module = (id: string, said = id): string => `export const kit = {
+  id: "${id}",
+  list: async () => [{ name: "say", inputSchema: { type: "object" } }],
+  call: async () => ({ content: [{ type: "text", text: ${JSON.stringify(said)} }] }),
+};`;
+
+const start = ({ folder }: Project, patterns = ["./tools/*.mjs"]): Promise<TestHall> => startHall({ toolkits: [], modules: { patterns, folder } });
+const namesOf = ({ hall }: TestHall): string[] => hall.registry.tools().map(({ fullName }) => fullName);
+
+async function say(started: TestHall, name: string): Promise<unknown> {
+  const client = started.connect();
+  await client.greet();
+  const { content } = (await client.result("tools/call", { name })) as { content: { text: string }[] };
+  return content[0]?.text;
+}
+
+test("globs find modules; each of their toolkits is there", async () => {
+  const project = newProject({
+    "tools/a.mjs": module("a"),
+    "tools/b.mjs": module("b"),
+    "tools/c.txt": "no",
+    "tools/deep/d.mjs": module("d"),
+    "tools/.e.mjs": module("e"),
+  });
+  {
+    await using started = await start(project);
+    expect(namesOf(started)).toEqual(["a.say", "b.say"]);
+    expect(await say(started, "a.say")).toBe("a");
+  }
+  await using all = await start(project, ["tools/**/?.mjs"]);
+  expect(namesOf(all)).toEqual(["a.say", "b.say", "d.say"]);
+});
+
+test("broken ones are listed with their errors, and hurt nobody else", async () => {
+  const project = newProject({
+    "tools/bad-syntax.mjs": "export const = 3",
+    "tools/empty.mjs": "export const three = 3;",
+    "tools/good.mjs": module("good"),
+    "tools/missing.mjs": 'import "no-such-package";',
+    "tools/reserved.mjs": module("guildhall_x"),
+    "tools/same.mjs": module("good"),
+    "tools/throws.mjs": 'throw new Error("not today")',
+  });
+  await using started = await start(project);
+  expect(namesOf(started)).toEqual(["good.say"]);
+  const failures = Object.fromEntries(started.hall.modules.failures().map(({ module: name, error }) => [name, error]));
+  expect(failures).toMatchObject({
+    "tools/bad-syntax.mjs": expect.any(String),
+    "tools/empty.mjs": expect.stringContaining("exports no toolkit"),
+    "tools/missing.mjs": expect.stringContaining("no-such-package"),
+    "tools/reserved.mjs": expect.stringContaining("guildhall"),
+    "tools/same.mjs": expect.stringContaining('already a toolkit "good"'),
+    "tools/throws.mjs": "not today",
+  });
+  expect(Object.keys(failures)).toHaveLength(6);
+  const client = started.connect();
+  expect((await client.greet()).instructions).toContain("tools/throws.mjs (not today)");
+  expect(await client.result("tools/registered")).toMatchObject({
+    tools: [{ name: "good", source: "module" }],
+    failed_modules: expect.arrayContaining([{ module: "tools/throws.mjs", error: "not today" }]),
+  });
+});
+
+test("a scan takes what is new or changed, keeps what an edit broke, and lets go of what is gone", async () => {
+  const project = newProject({ "tools/a.mjs": module("a", "first"), "tools/b.mjs": module("b") });
+  await using started = await start(project);
+  project.write("tools/a.mjs", module("a", "second"));
+  project.write("tools/c.mjs", module("c"));
+  rmSync(join(project.folder, "tools/b.mjs"));
+  await started.hall.modules.scan();
+  expect(namesOf(started)).toEqual(["a.say", "c.say"]);
+  expect(await say(started, "a.say")).toBe("second");
+  project.write("tools/a.mjs", "export const = 3");
+  await started.hall.modules.scan();
+  expect(await say(started, "a.say")).toBe("second");
+  expect(started.hall.modules.failures()).toMatchObject([{ module: "tools/a.mjs" }]);
+  project.write("tools/a.mjs", module("renamed"));
+  await started.hall.modules.scan();
+  expect(namesOf(started)).toEqual(["c.say", "renamed.say"]);
+  expect(started.hall.modules.failures()).toEqual([]);
+});
+
+test("one is looked at again on request, alone", async () => {
+  const project = newProject({ "tools/a.mjs": module("a", "first"), "tools/b.mjs": module("b", "first") });
+  await using started = await start(project);
+  for (const id of ["a", "b"]) project.write(`tools/${id}.mjs`, module(id, "second"));
+  const client = started.connect();
+  expect(await client.result("tools/refresh", { tool_name: "a" })).toEqual({ status: "refreshed", failed_modules: [] });
+  expect([await say(started, "a.say"), await say(started, "b.say")]).toEqual(["second", "first"]);
+  expect(await client.request("tools/refresh", { tool_name: "tools/x.mjs" })).toMatchObject({ error: { code: -32002 } });
+});
+
+test("a module that never finishes loading is given up", async () => {
+  const project = newProject({ "tools/hangs.mjs": "await new Promise((resolve) => setTimeout(resolve, 60_000).unref());", "tools/good.mjs": module("good") });
+  await using started = await startHall({ toolkits: [], modules: { patterns: ["tools/*.mjs"], folder: project.folder, loadMsMax: 300 } });
+  expect(namesOf(started)).toEqual(["good.say"]);
+  expect(started.hall.modules.failures()).toMatchObject([{ module: "tools/hangs.mjs", error: expect.stringContaining("0.3 s") }]);
+});
