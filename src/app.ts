@@ -3,6 +3,7 @@ import { version } from "./base/version.ts";
 import type { ServerConfig } from "./config/schema.ts";
 import type { Capacities } from "./gateway/concurrency.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
+import { isPlainSchema } from "./gateway/plain-schema.ts";
 import type { RateLimits } from "./gateway/rate-limit.ts";
 import { type CallRecords, createCallRecords } from "./gateway/record.ts";
 import { createValidators } from "./gateway/schema.ts";
@@ -87,6 +88,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     lock,
     secrets: options.secrets,
     tokenFolder: options.tokenFolder,
+    holdsChanged: trust !== undefined,
     mayStart: (name, source) => trust?.mayStart(name, source),
     add: registry.add,
     remove: registry.remove,
@@ -102,7 +104,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     health,
     log,
     allowPrivate: options.allowPrivateEndpoints ?? false,
-    checkSchema: validators.load,
+    checkSchema: async (schema) => isPlainSchema(schema) || validators.load(schema),
   });
   const modules = createModules({ patterns: [], folder: ".", ...options.modules, registry, log });
   if (options.modules && (trust?.mayLoadModules(options.modules.patterns) ?? true)) await modules.scan();

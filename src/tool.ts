@@ -38,6 +38,10 @@ export interface Call {
   readonly caller: Caller;
   /** The call that made this one, for nested calls. */
   readonly parent?: string;
+  /** The call at the beginning of it all, for nested calls. */
+  readonly root?: string;
+  /** How many calls stand between this one and its root. */
+  readonly depth?: number;
   /** The time the caller gives it, where the caller may say. */
   readonly timeoutMs?: number | undefined;
   /** Set by the resolve stage, in place: a copy of the call would be its most expensive part. */
@@ -53,6 +57,8 @@ export interface Target {
 export interface Caller {
   /** Which line the call came in on. */
   readonly connection: string;
+  /** Whose call it is: one who may answer for another's must not. */
+  readonly principal: string;
   /** What the client says of itself: for logs, never for decisions about what it may do. */
   readonly client: string;
   /** Whose allowance the call is counted against; undefined for callers without one, such as a client on stdio. */
@@ -78,6 +84,11 @@ export interface CallContext {
    * When `asked` is cancelled, nobody wants the answers any more, and the client is told.
    */
   ask(questions: Questions, asked?: Scope): Promise<Readonly<Record<string, JsonObject>>>;
+  /**
+   * Calls another tool for this call, through the whole gateway: with its deadline and its caller, and never more powerful than it.
+   * Throws HallError. Absent outside the gateway.
+   */
+  call?(name: string, args: JsonObject): Promise<Outcome>;
 }
 
 export interface Progress {

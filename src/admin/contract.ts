@@ -1,3 +1,4 @@
+import type { Answer, Pending } from "../trust/approvals.ts";
 import type { SupervisorState } from "../upstream/supervisor.ts";
 
 /** What the views may ask of a running hall, over its local socket. Requests and answers, as JSON-RPC carries them. */
@@ -5,8 +6,15 @@ export interface AdminMethods {
   status: { params: Record<string, never>; result: HallStatus };
   /** The last lines a server wrote to stderr. */
   logs: { params: { server: string }; result: { lines: readonly string[] } };
+  /** Calls that wait for a person's yes. */
+  approvals: { params: Record<string, never>; result: { pending: readonly PendingApproval[] } };
+  approve: { params: { token: string; answer: Answer }; result: { tool: string } };
+  /** The ledger has changed: what it says holds from now on. */
+  trustChanged: { params: Record<string, never>; result: Record<string, never> };
   restart: { params: { server: string }; result: { state: SupervisorState } };
 }
+
+export type PendingApproval = Omit<Pending, "answered" | "argumentsHash">;
 
 export interface HallStatus {
   readonly version: string;

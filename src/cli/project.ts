@@ -1,3 +1,4 @@
+import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createHallChannel, greetHall } from "../admin/client.ts";
@@ -9,6 +10,7 @@ import { version } from "../base/version.ts";
 import { diffServers } from "../config/diff.ts";
 import { watchConfig } from "../config/watch.ts";
 import { createBuiltinToolkits } from "../toolkits/builtin.ts";
+import { openLedger } from "../trust/ledger.ts";
 import { readLock } from "../upstream/lock.ts";
 import type { Channel } from "../wire/channel.ts";
 import { defaultLimits } from "../wire/limits.ts";
@@ -47,6 +49,13 @@ export async function openAlone({ folder, settings, isStatic = false }: ProjectO
     capacities: config.limits,
     healthCheck: config.health,
     allowPrivateEndpoints: config.registration.allowPrivate,
+    trust: {
+      ledger: openLedger(await realpath(folder), { warn: (message) => log.warn(message) }),
+      policy: config.trust.policy,
+      policies: config.trust.servers,
+      overrides: config.trust.tools,
+      unguarded: config.trust.unguarded,
+    },
     lock: await readLock(folder, (message) => log.warn(message)),
     log,
     secrets,
@@ -147,6 +156,26 @@ function createHandlers(hall: Hall, project: string): AdminHandlers {
       clients: hall.server.clientCount,
       upstreams: describeUpstreams(hall),
     }),
+    approvals: async () => ({
+      pending: hall.approvals
+        .pending()
+        .map(({ token, tool, caller, preview, why, askedAt, expiresAt }) => ({ token, tool, caller, preview, why, askedAt, expiresAt })),
+    }),
+    async approve({ token, answer }) {
+      const { tool } = hall.approvals.answer(token, answer);
+      const target = hall.registry.findTool(tool);
+      if (target && answer === "hall") hall.trust?.trustHere(target);
+      if (target && answer === "always") await hall.trust?.trustAlways(target);
+      return { tool };
+    },
+    async trustChanged() {
+      await hall.trust?.refresh();
+      hall.server.refreshLists();
+      // What was refused for want of an approval need not wait for the next try.
+      const refused = hall.fleet.all().filter((upstream) => upstream.state().kind === "down");
+      await Promise.all(refused.map((upstream) => upstream.restart()));
+      return {};
+    },
     logs: async ({ server }) => ({ lines: hall.fleet.get(server).stderr() }),
     async restart({ server }) {
       const upstream = hall.fleet.get(server);

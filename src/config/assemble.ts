@@ -7,6 +7,7 @@ import { fieldAt, type Layer, locateField, mergeLayers } from "./layer.ts";
 import { type Config, foreignKeys, type PartialConfig } from "./schema.ts";
 import { findSecrets } from "./secrets.ts";
 import { findServerProblems } from "./servers.ts";
+import { findTrustProblems } from "./trust.ts";
 import { validateTree } from "./validate.ts";
 import { expandVariables } from "./variables.ts";
 
@@ -45,6 +46,11 @@ export async function assembleConfig({ folder, files, env, flags, hasVariables }
     ...expanded.problems,
     ...findServerProblems(expanded.tree, folder),
     ...findFolderProblems(expanded.tree, folder, isOfProject),
+    ...findTrustProblems(
+      expanded.tree,
+      isOfProject,
+      mergeLayers(layers.slice(0, files.length).filter((_, index) => !projectFilesOf(folder).includes(files[index]?.file ?? ""))),
+    ),
     ...("problems" in result ? result.problems : []),
   ];
   if (problems.length > 0 || !("config" in result)) throw new ConfigError(tell(problems, layers));

@@ -14,6 +14,7 @@ export const defaultConfig: Config = {
     toolkits: {},
     tools: {},
   },
+  trust: { policy: "destructive", servers: {}, tools: {}, unguarded: [] },
   health: { intervalSeconds: 60 },
   registration: { allowPrivate: false },
   log: {},

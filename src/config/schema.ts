@@ -71,6 +71,8 @@ const remoteServer = field(
   }),
 );
 
+const policy = () => z._default(z.enum(["destructive", "all"]), "destructive");
+
 export const configSchema = z.strictObject({
   $schema: field("Where an editor finds the JSON Schema of this file.", z.optional(z.string())),
   expose: field("The faces clients are shown, comma-separated.", z._default(text(), "tools")),
@@ -93,6 +95,18 @@ export const configSchema = z.strictObject({
       clients: field("Other limits for clients, by the name they give themselves.", z._default(z.record(text(200), allowance()), {})),
       toolkits: field("Other limits for toolkits, by name.", z._default(z.record(text(100), capacity()), {})),
       tools: field("Limits for single tools, by full name.", z._default(z.record(text(200), allowance()), {})),
+    }),
+  ),
+  trust: field(
+    "What needs a person's yes. A project's file can only ask for more; the user's own can also ask for less.",
+    section({
+      policy: field("destructive: tools that may destroy or send, and everything of a server nobody has reviewed; all: every tool.", policy()),
+      servers: field("Another policy for single servers, by name.", z._default(z.record(text(100), z.enum(["destructive", "all"])), {})),
+      tools: field(
+        "What single tools are taken for, by full name, or server.* for all of one.",
+        z._default(z.record(text(200), z.enum(["safe", "destructive"])), {}),
+      ),
+      unguarded: field("Tools the flow guard leaves alone, by full name, or server.* for all of one.", z._default(z.array(text(200)), [])),
     }),
   ),
   health: field(

@@ -48,7 +48,8 @@ function note(error: unknown, call: Call, record: HealthRecord, { scope }: CallC
     record.abandoned();
     return;
   }
-  const problem = getTarget(call).toolkit.problem?.();
+  const { toolkit } = getTarget(call);
+  const problem = toolkit.problem?.();
   if (!telling.has(error.code)) {
     // It answered, if only to say no.
     if (error.code === "BAD_ANSWER" || error.code === "INTERNAL") record.abandoned();
@@ -57,6 +58,9 @@ function note(error: unknown, call: Call, record: HealthRecord, { scope }: CallC
     // Whoever knows that it is down also knows when to try again.
     record.abandoned();
     record.lost(problem);
+  } else if (toolkit.source === "upstream") {
+    // Its supervisor rests it when it is down; a tool that is slow says nothing about the others.
+    record.abandoned();
   } else record.failed(error.message);
 }
 

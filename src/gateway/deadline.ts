@@ -1,10 +1,10 @@
 import { Scope } from "../base/scope.ts";
-import type { CallContext } from "../tool.ts";
+import type { Call, CallContext } from "../tool.ts";
 import { getTarget, type Stage } from "./stage.ts";
 
 /** Gives each call its own deadline inside the caller's, and an answer at that moment even when the tool ignores both. */
 export const withDeadline =
-  (defaultMs: number): Stage =>
+  (defaultMs: number, nest: Nest): Stage =>
   (next) =>
   (call, context) => {
     const { tool, fullName } = getTarget(call);
@@ -12,7 +12,12 @@ export const withDeadline =
     const timeoutMs = call.timeoutMs === undefined ? ownMs : Math.min(call.timeoutMs, Math.max(ownMs, callerMsMax));
     const scope = new Scope(context.scope, timeoutMs, fullName);
     try {
-      return scope.finish(next(call, narrow(context, scope)));
+      return scope.finish(
+        next(
+          call,
+          narrow(context, scope, (child) => nest(call, child)),
+        ),
+      );
     } catch (error) {
       scope.close();
       throw error;
@@ -22,8 +27,11 @@ export const withDeadline =
 /** A caller that says how long it waits may give a hasty tool more time than the tool gives itself, up to this. */
 const callerMsMax = 30_000;
 
-function narrow(context: CallContext, scope: Scope): CallContext {
-  return {
+/** Makes the way for a call to call others. */
+export type Nest = (parent: Call, context: CallContext) => NonNullable<CallContext["call"]>;
+
+function narrow(context: CallContext, scope: Scope, nest: (context: CallContext) => NonNullable<CallContext["call"]>): CallContext {
+  const narrowed: CallContext = {
     scope,
     progress: (progress) => {
       if (!scope.cancelled) context.progress(progress);
@@ -34,5 +42,7 @@ function narrow(context: CallContext, scope: Scope): CallContext {
     meta: context.meta,
     // A person who thinks does not use up the tool's time.
     ask: (questions, asked) => scope.hold(() => context.ask(questions, asked)),
+    call: (name, args) => nest(narrowed)(name, args),
   };
+  return narrowed;
 }

@@ -1,14 +1,17 @@
+import { HallError } from "../base/errors.ts";
+import { createIds } from "../base/ids.ts";
 import type { HealthBook } from "../registry/health.ts";
 import type { Registry } from "../registry/registry.ts";
 import { breakCircuits } from "./breaker.ts";
 import { checkResult } from "./check-result.ts";
 import { type Capacities, limitConcurrency } from "./concurrency.ts";
-import { withDeadline } from "./deadline.ts";
+import { type Nest, withDeadline } from "./deadline.ts";
 import { limitRates, type RateLimits } from "./rate-limit.ts";
 import { type CallRecords, recordCalls } from "./record.ts";
 import { retryIdempotent } from "./retry.ts";
 import type { Validators } from "./schema.ts";
 import { getTarget, type Next, type Stage } from "./stage.ts";
+import { requireTrust, type TrustParts } from "./trust.ts";
 import { validateArguments } from "./validate.ts";
 
 export interface Gateway {
@@ -26,22 +29,37 @@ export interface GatewayOptions {
   /** Without them nobody is limited. */
   readonly rates?: RateLimits | undefined;
   readonly capacities?: Capacities | undefined;
+  /** Without it every tool may be called. */
+  readonly trust?: TrustParts | undefined;
 }
 
-export function createGateway({ registry, records, timeoutMs, validators, health, rates, capacities }: GatewayOptions): Gateway {
+const depthMax = 4;
+const nestedIds = createIds("nested");
+
+export function createGateway({ registry, records, timeoutMs, validators, health, rates, capacities, trust }: GatewayOptions): Gateway {
+  const nest: Nest = (parent, context) => async (name, args) => {
+    const depth = (parent.depth ?? 0) + 1;
+    if (depth > depthMax) throw new HallError("BUDGET", `calls may be nested ${depthMax} deep`);
+    return call(
+      { id: nestedIds(), name, arguments: args, caller: parent.caller, parent: parent.id, root: parent.root ?? parent.id, depth, target: undefined },
+      context,
+    );
+  };
   // The order every call takes, outermost first.
   const stages: readonly Stage[] = [
     recordCalls(records),
     resolveName(registry),
     ...(rates ? [limitRates(rates)] : []),
     validateArguments(validators),
+    ...(trust ? [requireTrust(trust)] : []),
     breakCircuits({ health, registry }),
-    withDeadline(timeoutMs),
+    withDeadline(timeoutMs, nest),
     ...(capacities ? [limitConcurrency(capacities)] : []),
     retryIdempotent(),
     checkResult(validators),
   ];
-  return { call: stages.reduceRight<Next>((next, stage) => stage(next), runTool) };
+  const call = stages.reduceRight<Next>((next, stage) => stage(next), runTool);
+  return { call };
 }
 
 const resolveName =

@@ -3,15 +3,20 @@ import type { JsonObject } from "../base/json.ts";
 import type { HealthBook } from "../registry/health.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Target } from "../tool.ts";
+import type { Trust } from "../trust/trust.ts";
 
 /** What a client is shown. Each face turns the registry into the tools of `tools/list`. */
 export const faces = {
-  tools: { summary: "every tool as it is", show: ({ registry, health }) => registry.tools().map((target) => markTool(describeTool(target), target, health)) },
+  tools: {
+    summary: "every tool as it is",
+    show: ({ registry, health, trust }) => registry.tools().map((target) => describeHeld(target, trust) ?? markTool(describeTool(target), target, health)),
+  },
 } as const satisfies Record<string, { summary: string; show(parts: FaceParts): readonly ShownTool[] }>;
 
 export interface FaceParts {
   readonly registry: Registry;
   readonly health: HealthBook;
+  readonly trust?: Pick<Trust, "judge"> | undefined;
   readonly names: NameStyle;
 }
 
@@ -45,6 +50,13 @@ function describeTool(target: Target): ShownTool {
     described.set(target, shown);
   }
   return shown;
+}
+
+/** A tool that is not what was reviewed: its name stays, its new words are not for a model to read. */
+function describeHeld(target: Target, trust: FaceParts["trust"]): ShownTool | undefined {
+  if (trust?.judge(target).held === undefined) return undefined;
+  const description = "Held back: it has changed since it was reviewed. A person looks at it with `guildhall diff`.";
+  return { name: target.fullName, description, inputSchema: { type: "object" }, _meta: { "guildhall/status": "changed" } };
 }
 
 /** One that cannot be called right now says so, to programs and to models. */

@@ -9,6 +9,7 @@ import type { Monitor } from "../registry/monitor.ts";
 import type { Registrations } from "../registry/registrations.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { ListKind } from "../tool.ts";
+import type { Trust } from "../trust/trust.ts";
 import type { Channel } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";
 import { type Asking, createAsking } from "./asking.ts";
@@ -18,6 +19,8 @@ import { createSeal, type Seal } from "./seal.ts";
 
 /** The MCP server side: takes channels, gives each client its line to the gateway. */
 export interface Server {
+  /** What is shown is made anew, and clients are told: somebody has said what may be seen. */
+  refreshLists(): void;
   readonly registry: Registry;
   readonly limits: Limits;
   /** From now on nobody new is served. */
@@ -52,6 +55,8 @@ export interface ServerOptions {
   readonly limits: Limits;
   readonly version: string;
   readonly faces: readonly Face[];
+  /** What is held back is listed as such. */
+  readonly trust?: Trust | undefined;
   readonly names: NameStyle;
   /** The lists never change for as long as the hall runs. */
   readonly isStatic: boolean;
@@ -106,7 +111,7 @@ export function createServer(options: ServerOptions): Server {
     instructions: () => describeInstructions(registry, options.modules),
     connectionId: createIds("connection"),
     shownTools() {
-      shown ??= showTools(options.faces, { names: options.names, registry, health: options.health });
+      shown ??= showTools(options.faces, { names: options.names, registry, health: options.health, trust: options.trust });
       return shown;
     },
     capabilities: () => describeCapabilities(registry, options.isStatic),
@@ -123,6 +128,10 @@ export function createServer(options: ServerOptions): Server {
   };
 
   return {
+    refreshLists() {
+      shown = undefined;
+      tell("tools");
+    },
     registry,
     limits: options.limits,
     counts: parts.counts,

@@ -36,6 +36,10 @@ export interface FleetOptions {
   readonly secrets?: Secrets | undefined;
   /** Where logins are kept. Default: the user's data folder. */
   readonly tokenFolder?: string | undefined;
+  /** A tool that is no longer what the caller saw is not called. Default false. */
+  readonly holdsChanged?: boolean;
+  /** Why a server may not be started, or undefined when it may. Default: all may. */
+  mayStart?(name: string, source: string): string | undefined;
   /** Where upstreams are shown and hidden: the registry's two verbs. */
   add(toolkit: Toolkit): Promise<void>;
   remove(id: string): Promise<void>;
@@ -53,6 +57,8 @@ export function createFleet(options: FleetOptions): Fleet {
       guard,
       locked: options.lock.servers[name],
       authorizer: createAuthorizer(name, config),
+      holdsChanged: options.holdsChanged ?? false,
+      mayStart: (source) => options.mayStart?.(name, source),
     });
     upstreams.set(name, upstream);
     await options.add(upstream);

@@ -1,8 +1,7 @@
-import { createHash } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { isObject, type JsonObject } from "../base/json.ts";
-import type { Tool } from "../tool.ts";
+import { isObject, type JsonObject, sortKeys } from "../base/json.ts";
+import { pinOf } from "../trust/pin.ts";
 import type { Greeting } from "./greeting.ts";
 import type { Offer } from "./lists.ts";
 
@@ -97,27 +96,6 @@ export function lockServer(source: string, greeting: Greeting, offer: Offer): Lo
   };
 }
 
-/** The hash of what a model reads and what a call does: any change of it is a change of the tool. */
-export function pinOf({ name, title, description, inputSchema, outputSchema, annotations }: Tool): string {
-  return hashOf({ name, title, description, inputSchema, outputSchema, annotations });
-}
-
-export function hashOf(value: unknown): string {
-  return createHash("sha256")
-    .update(JSON.stringify(sortKeys(value)) ?? "")
-    .digest("base64url");
-}
-
 function sorted<T>(items: readonly T[], key: (item: T) => string): readonly T[] {
   return [...items].sort((a, b) => (key(a) < key(b) ? -1 : 1));
-}
-
-function sortKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortKeys);
-  if (!isObject(value)) return value;
-  return Object.fromEntries(
-    Object.keys(value)
-      .sort()
-      .map((key) => [key, sortKeys(value[key])]),
-  );
 }

@@ -5,6 +5,8 @@ import type { Log } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import type { CallContext, Health, ListKind, Outcome, Prompt, Resource, Tool, Toolkit } from "../tool.ts";
+import { pinOf } from "../trust/pin.ts";
+import { heldBack } from "../trust/trust.ts";
 import type { Limits } from "../wire/limits.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { type Carrier, openCarrier } from "./carrier.ts";
@@ -13,8 +15,9 @@ import type { Guard } from "./guard.ts";
 import { hasValidHeaders } from "./headers.ts";
 import { type Line, type LineOptions, openLine } from "./line.ts";
 import { emptyOffer, type Offer, readAllResources, readOffer, readPrompts, readTools } from "./lists.ts";
-import { hashOf, isLockedServer, type LockedServer, lockServer } from "./lock.ts";
+import { isLockedServer, type LockedServer, lockServer } from "./lock.ts";
 import { createPace } from "./pace.ts";
+import { sourceOf } from "./source.ts";
 import { createSupervisor, type SupervisorState } from "./supervisor.ts";
 
 /** An MCP server we connect to, as a toolkit: its tools, resources and prompts, passed on as they are. */
@@ -43,6 +46,10 @@ export interface UpstreamOptions {
   readonly authorizer?: Authorizer | undefined;
   /** What is known from an earlier look; ignored when the config has changed since. */
   readonly locked?: LockedServer | undefined;
+  /** A tool that is no longer what the caller saw is not called. Default false: the upstream is taken as it is. */
+  readonly holdsChanged?: boolean;
+  /** Why it may not be started, or undefined when it may: asked before every start. */
+  mayStart?(source: string): string | undefined;
   /** How long a start may take, handshake and first list included. Default 20,000. */
   readonly startMs?: number;
 }
@@ -64,6 +71,10 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
   const counts: UpstreamCounts = { calls: 0, errors: 0, lastError: undefined };
   const isShown = createFilter(config.tools);
   let offer: Offer = locked?.offer ?? emptyOffer;
+  /** Made when it is needed: hashing thousands of tools is not for the start of a hall. */
+  let pinByName: ReadonlyMap<string, string> | undefined;
+  /** The line on which the offer was read when it opened: it need not be read again at once. */
+  let fresh: Line | undefined;
   let greeting: Greeting | undefined = locked && greetingOf(locked);
   let carrier: Carrier | undefined;
   let isKnown = locked !== undefined;
@@ -82,6 +93,8 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
   });
 
   async function open(scope: Scope, lost: (reason: string) => void): Promise<Line> {
+    const refusal = options.mayStart?.(source);
+    if (refusal !== undefined) throw new HallError("DENIED", refusal);
     const line = await connect(scope, lost, greeting?.era).catch((error: unknown) => {
       // Some legacy programs end over the question which era they speak: they are started again and not asked.
       const mayHaveEnded = config.type === "stdio" && greeting?.era !== "legacy" && error instanceof EndedEarly && !scope.cancelled;
@@ -91,8 +104,30 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
     greeting = line.greeting;
     line.listen([...watchers.keys()]);
     watchAgain(line, scope);
-    if (!isKnown) adopt(await readOffer(line, { scope, warn, isUsable }), ["tools", "resources", "prompts"]);
+    if (isKnown) await compare(line, scope);
+    else {
+      adopt(await readOffer(line, { scope, warn, isUsable }), ["tools", "resources", "prompts"]);
+      fresh = line;
+    }
     return line;
+  }
+
+  function pinOfKnown(tool: string): string | undefined {
+    pinByName ??= new Map(offer.tools.map((known) => [known.name, pinOf(known)]));
+    return pinByName.get(tool);
+  }
+
+  /** Before the first call goes out: what the server offers now may not be what was known of it. */
+  async function compare(line: Line, scope: Scope): Promise<void> {
+    try {
+      const tools = await readTools(line, { scope, warn, isUsable });
+      const isSame = tools.length === offer.tools.length && tools.every((tool) => pinOf(tool) === pinOfKnown(tool.name));
+      if (!isSame) adopt({ ...offer, tools }, ["tools"]);
+    } catch (error) {
+      // One that cannot list can still be called for what it was known for, as it says so itself.
+      if (!(error instanceof HallError && error.relayed)) throw error;
+      log.warn({ err: error }, "its tools could not be listed; what was known stays");
+    }
   }
 
   async function connect(scope: Scope, lost: (reason: string) => void, knownEra: Greeting["era"] | undefined): Promise<Line> {
@@ -170,6 +205,7 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
 
   function adopt(next: Offer, kinds: readonly ListKind[]): void {
     offer = next;
+    pinByName = undefined;
     isKnown = true;
     for (const kind of kinds) for (const listener of listeners) listener(kind);
   }
@@ -194,7 +230,11 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
   /** Starts the server and reads everything, each time anew. */
   async function look(): Promise<Offer> {
     const scope = new Scope();
-    const read = await supervisor.use(scope, (line) => readOffer(line, { scope, warn, isUsable }));
+    const read = await supervisor.use(scope, async (line) => {
+      const isFresh = fresh === line;
+      fresh = undefined;
+      return isFresh ? offer : readOffer(line, { scope, warn, isUsable });
+    });
     adopt(read, ["tools", "resources", "prompts"]);
     return read;
   }
@@ -224,10 +264,13 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
     isLooking = false;
   }
 
-  async function relay(method: string, params: JsonObject, context: CallContext): Promise<JsonObject> {
+  async function relay(method: string, params: JsonObject, context: CallContext, tool?: Tool): Promise<JsonObject> {
     counts.calls++;
     try {
-      return await supervisor.use(context.scope, (line) => line.relay(method, params, context));
+      return await supervisor.use(context.scope, (line) => {
+        if (tool) refuseChanged(tool);
+        return line.relay(method, params, context);
+      });
     } catch (error) {
       if (!(error instanceof HallError && error.code === "CANCELLED")) {
         counts.errors++;
@@ -267,12 +310,12 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
     async call(tool, args, context) {
       const params = { name: tool.name, arguments: args };
       try {
-        return (await relay("tools/call", params, context)) as unknown as Outcome;
+        return (await relay("tools/call", params, context, tool)) as unknown as Outcome;
       } catch (error) {
         // HeaderMismatch: what is known of the tool is out of date.
         if (!(error instanceof HallError) || error.relayed?.code !== -32020) throw error;
         await refresh("tools");
-        return (await relay("tools/call", params, context)) as unknown as Outcome;
+        return (await relay("tools/call", params, context, tool)) as unknown as Outcome;
       }
     },
     async health(): Promise<Health> {
@@ -327,6 +370,13 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
     },
   };
 
+  /** The server may have been started for this very call, and be another than the one that was judged. */
+  function refuseChanged(tool: Tool): void {
+    if (!options.holdsChanged) return;
+    const pin = pinOfKnown(tool.name);
+    if (pin !== undefined && pin !== pinOf(tool)) throw heldBack(`${name}.${tool.name} has changed since it was listed`);
+  }
+
   function withFacts(tool: Tool): Tool {
     return config.timeoutSeconds === undefined ? tool : { ...tool, facts: { timeoutMs: config.timeoutSeconds * 1000 } };
   }
@@ -372,12 +422,6 @@ function createStateLog(log: Log): (state: SupervisorState) => void {
 
 /** A server that ended before it had said who it is. */
 class EndedEarly extends HallError {}
-
-/** How the server is reached, without the values of variables: a change of it makes the lock's entry void. */
-function sourceOf(config: ServerConfig): string {
-  if (config.type === "stdio") return hashOf([config.command, config.args, Object.keys(config.env).sort(), config.cwd ?? null]);
-  return hashOf([config.type, config.url, Object.keys(config.headers).sort()]);
-}
 
 function greetingOf({ era, protocol, info, capabilities, instructions }: LockedServer): Greeting {
   return { era, version: protocol, info, capabilities, instructions };

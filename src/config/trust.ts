@@ -1,0 +1,25 @@
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { Path, Problem } from "./error.ts";
+import { fieldAt } from "./layer.ts";
+
+/** A project's file can ask for more approvals, never for fewer: a repository somebody cloned brings no trust. */
+export function findTrustProblems(tree: JsonObject, isOfProject: (path: Path) => boolean, users: JsonObject): Problem[] {
+  const text = "asks for fewer approvals; only the user's own config file may do that";
+  const tools = fieldAt(tree, ["trust", "tools"]);
+  const loosened = Object.entries(isObject(tools) ? tools : {})
+    .filter(([name, mark]) => mark === "safe" && isOfProject(["trust", "tools", name]))
+    .map(([name]): Problem => ({ path: ["trust", "tools", name], text }));
+  const lowered = policiesOf(tree).filter((path) => fieldAt(users, path) === "all" && fieldAt(tree, path) !== "all" && isOfProject(path));
+  const unguarded: Path = ["trust", "unguarded"];
+  const list = fieldAt(tree, unguarded);
+  return [
+    ...loosened,
+    ...lowered.map((path) => ({ path, text })),
+    ...(Array.isArray(list) && list.length > 0 && isOfProject(unguarded) ? [{ path: unguarded, text }] : []),
+  ];
+}
+
+function policiesOf(tree: JsonObject): Path[] {
+  const servers = fieldAt(tree, ["trust", "servers"]);
+  return [["trust", "policy"], ...Object.keys(isObject(servers) ? servers : {}).map((name): Path => ["trust", "servers", name])];
+}

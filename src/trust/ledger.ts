@@ -1,0 +1,164 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { dataFolder } from "../base/data-folder.ts";
+import { HallError } from "../base/errors.ts";
+import { isObject } from "../base/json.ts";
+import { hashOf } from "./pin.ts";
+
+/**
+ * What a person has said about a project on this machine: which servers may be started, which tools were reviewed, which are
+ * trusted. It lies in the user's data folder, never in the project, and is signed with a key of that folder: a cloned repository brings no
+ * trust, and a file that somebody else has written counts as none.
+ */
+export interface Ledger {
+  /** The newest contents. Never throws: what cannot be used is reported and counts as nothing. */
+  read(): Promise<Entries>;
+  /** Reads, changes and writes as one step, one process at a time. */
+  change(edit: (entries: Entries) => Entries): Promise<Entries>;
+  readonly file: string;
+}
+
+export interface Entries {
+  /** By the server's name. */
+  readonly servers: Readonly<Record<string, Review>>;
+  /** By the full name of a tool, or `server.*`. */
+  readonly grants: Readonly<Record<string, Grant>>;
+  /** Hash of the config's module patterns that may be loaded. */
+  readonly modules?: string | undefined;
+}
+
+export interface Review {
+  /** How the server is reached: a changed command is another server. */
+  readonly source: string;
+  readonly reviewedAt: number;
+  /** By the tool's own name. */
+  readonly tools: Readonly<Record<string, ReviewedTool>>;
+}
+
+export interface ReviewedTool {
+  readonly pin: string;
+  readonly isDestructive: boolean;
+  /** What was read when it was reviewed, to show what has changed. */
+  readonly definition: unknown;
+}
+
+export interface Grant {
+  readonly grantedAt: number;
+  /** Milliseconds since 1970; without it the grant holds until it is revoked. */
+  readonly until?: number;
+  /** A grant of one tool holds for what the tool was then. */
+  readonly pin?: string;
+}
+
+export const noEntries: Entries = { servers: {}, grants: {} };
+
+const lockMsMax = 10_000;
+const lockPollMs = 20;
+
+export interface LedgerOptions {
+  /** Default: the user's data folder. */
+  readonly folder?: string;
+  warn(message: string): void;
+}
+
+export function openLedger(project: string, { folder = join(dataFolder(), "trust"), warn }: LedgerOptions): Ledger {
+  const file = join(folder, `${createHash("sha256").update(project).digest("hex").slice(0, 32)}.json`);
+
+  async function read(): Promise<Entries> {
+    const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT") warn(`${file} cannot be read (${error.code}): nothing is trusted`);
+      return "";
+    });
+    if (text === "") return noEntries;
+    const entries = parse(text, await readKey(folder), project);
+    if (!entries) warn(`${file} is not signed by this user's key or damaged: nothing is trusted; run \`guildhall verify\``);
+    return entries ?? noEntries;
+  }
+
+  return {
+    file,
+    read,
+    change: (edit) =>
+      exclusively(folder, `${file}.lock`, async () => {
+        const key = (await readKey(folder)) ?? (await makeKey(folder));
+        const entries = edit(await read());
+        const body = { project, ...entries };
+        await replace(file, `${JSON.stringify({ ...body, signature: sign(body, key) }, null, 2)}\n`);
+        return entries;
+      }),
+  };
+}
+
+/** Undefined for what is not ours: no key, no signature, another project's file under this name. */
+function parse(text: string, key: Buffer | undefined, project: string): Entries | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (!key || !isObject(value) || typeof value.signature !== "string") return undefined;
+    const { signature, ...body } = value;
+    const [ours, theirs] = [Buffer.from(sign(body, key)), Buffer.from(signature)];
+    if (ours.length !== theirs.length || !timingSafeEqual(ours, theirs) || body.project !== project) return undefined;
+    const { servers, grants, modules } = body;
+    return isObject(servers) && isObject(grants) ? ({ servers, grants, modules } as unknown as Entries) : undefined;
+  } catch {
+    // Not JSON: said by the caller.
+    return undefined;
+  }
+}
+
+function sign(body: unknown, key: Buffer): string {
+  return createHmac("sha256", key).update(hashOf(body)).digest("base64url");
+}
+
+async function readKey(folder: string): Promise<Buffer | undefined> {
+  const key = await readFile(join(folder, "key")).catch(() => undefined);
+  return key && key.length >= 32 ? key : undefined;
+}
+
+async function makeKey(folder: string): Promise<Buffer> {
+  await replace(join(folder, "key"), randomBytes(32));
+  const key = await readKey(folder);
+  if (!key) throw new HallError("INTERNAL", `the key in ${folder} cannot be read back`);
+  return key;
+}
+
+/** A reader sees the old file or the new one. */
+async function replace(file: string, contents: string | Buffer): Promise<void> {
+  const draft = `${file}.${randomBytes(6).toString("hex")}`;
+  try {
+    await writeFile(draft, contents, { mode: 0o600, flag: "wx" });
+    await rename(draft, file);
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+async function exclusively<T>(folder: string, lock: string, work: () => Promise<T>): Promise<T> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const giveUpAt = Date.now() + 2 * lockMsMax;
+  while (!(await take(lock))) {
+    if (Date.now() > giveUpAt) throw new HallError("UNAVAILABLE", `${lock} is held by another process`, { hint: "Remove it if no other guildhall runs." });
+    await sleep(lockPollMs);
+  }
+  try {
+    return await work();
+  } finally {
+    await rm(lock, { force: true });
+  }
+}
+
+async function take(lock: string): Promise<boolean> {
+  try {
+    await writeFile(lock, String(process.pid), { flag: "wx", mode: 0o600 });
+    return true;
+  } catch {
+    const age = await stat(lock).then(
+      ({ mtimeMs }) => Date.now() - mtimeMs,
+      () => 0,
+    );
+    // Its owner was killed: nobody holds it for that long.
+    if (age > lockMsMax) await rm(lock, { force: true });
+    return false;
+  }
+}

@@ -1,0 +1,85 @@
+import { isObject } from "../base/json.ts";
+import type { Tool } from "../tool.ts";
+
+/**
+ * What a tool is taken for before a person has said anything: that it destroys, that it brings in what strangers wrote, that it
+ * sends out. One table, read from top to bottom; every rule names a tool that it is there for. Names are taken apart into whole words
+ * (`deleteRepo`, `delete_repo` and `delete-repo` are the same two), so that `undelete` and `breadcrumbs` mean what they say.
+ */
+export type Mark = "destructive" | "bringsIn" | "sendsOut";
+
+interface Rule {
+  readonly mark: Mark;
+  readonly words: readonly string[];
+  /** A word that is also a noun counts only where no reading verb stands before it: `get_order` orders nothing. */
+  readonly isNounToo?: boolean;
+  readonly example: string;
+}
+
+export const rules: readonly Rule[] = [
+  { mark: "destructive", words: ["delete", "del", "remove", "drop", "destroy", "erase", "purge", "wipe", "truncate", "unlink"], example: "delete_branch" },
+  { mark: "destructive", words: ["overwrite", "replace", "reset", "revert", "rollback", "revoke", "disable", "uninstall"], example: "reset_password" },
+  { mark: "destructive", words: ["execute", "exec", "eval", "sudo", "kill", "terminate", "shutdown", "reboot"], example: "execute_command" },
+  { mark: "destructive", words: ["write", "edit", "append", "insert", "upsert", "rename", "move"], example: "write_file" },
+  { mark: "destructive", words: ["merge", "push", "rebase", "deploy", "publish", "install", "grant"], example: "merge_pull_request" },
+  { mark: "destructive", words: ["send", "pay", "buy", "purchase", "refund", "transfer"], example: "send_email" },
+  { mark: "destructive", words: ["update", "patch", "set", "put", "modify", "change", "clear", "format"], isNounToo: true, example: "update_record" },
+  { mark: "destructive", words: ["post", "order", "charge", "release", "run", "script", "shell", "restart", "tweet"], isNounToo: true, example: "run_script" },
+  {
+    mark: "bringsIn",
+    words: ["fetch", "browse", "scrape", "crawl", "download", "navigate", "url", "web", "page", "html", "rss", "feed"],
+    example: "fetch_url",
+  },
+  { mark: "bringsIn", words: ["mail", "email", "emails", "inbox", "message", "messages", "chat", "thread", "threads"], example: "read_inbox" },
+  { mark: "bringsIn", words: ["issue", "issues", "comment", "comments", "review", "reviews", "pull", "ticket", "tickets", "news"], example: "get_issue" },
+  {
+    mark: "sendsOut",
+    words: ["send", "post", "publish", "tweet", "upload", "share", "notify", "webhook", "submit", "reply", "invite", "push"],
+    example: "upload_file",
+  },
+  { mark: "sendsOut", words: ["email", "mail", "message", "comment", "issue", "ticket"], isNounToo: true, example: "create_issue" },
+];
+
+const reading = new Set(
+  "get list read search find fetch show describe count check query view lookup inspect preview explain status is has diff compare summarize".split(" "),
+);
+
+export interface Marks {
+  readonly destructive: boolean;
+  readonly bringsIn: boolean;
+  readonly sendsOut: boolean;
+  /** Why each is set, for people: the word, or what the tool says of itself. */
+  readonly why: Readonly<Partial<Record<Mark, string>>>;
+}
+
+/** What a tool's name and its own claims say. A claim can only make a tool of an upstream more dangerous, but for `readOnlyHint`, which a review takes up. */
+export function markTool(tool: Tool): Marks {
+  const words = wordsOf(tool.name);
+  const annotations = isObject(tool.annotations) ? tool.annotations : {};
+  const why: Partial<Record<Mark, string>> = {};
+  for (const { mark, words: known, isNounToo = false } of rules) {
+    const at = words.findIndex((word) => known.includes(word));
+    if (at === -1 || why[mark] || (isNounToo && words.slice(0, at).some((word) => reading.has(word)))) continue;
+    why[mark] = `its name says "${words[at]}"`;
+  }
+  if (annotations.readOnlyHint === true) delete why.destructive;
+  if (annotations.destructiveHint === true) why.destructive = "it says so of itself";
+  if (annotations.openWorldHint === true && annotations.readOnlyHint === true) why.bringsIn ??= "it says that it reaches outside";
+  if (hasUrl(tool.inputSchema)) why.bringsIn ??= "it takes an address";
+  return { destructive: why.destructive !== undefined, bringsIn: why.bringsIn !== undefined, sendsOut: why.sendsOut !== undefined, why };
+}
+
+/** `deleteRepo`, `delete_repo`, `HTTPDelete` to lower-case words. */
+function wordsOf(name: string): readonly string[] {
+  return name
+    .normalize("NFKC")
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .replace(/([A-Z]+)([A-Z][a-z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== "");
+}
+
+function hasUrl({ properties }: Tool["inputSchema"]): boolean {
+  return isObject(properties) && Object.keys(properties).some((name) => /^(url|uri|href|link)s?$/i.test(name));
+}

@@ -1,0 +1,23 @@
+import { createHash } from "node:crypto";
+import { sortKeys } from "../base/json.ts";
+import type { Tool } from "../tool.ts";
+
+const pins = new WeakMap<Tool, string>();
+
+/** The hash of what a model reads and what a call does: any change of it is a change of the tool. */
+export function pinOf(tool: Tool): string {
+  let pin = pins.get(tool);
+  if (pin === undefined) {
+    const { name, title, description, inputSchema, outputSchema, annotations } = tool;
+    pin = hashOf({ name, title, description, inputSchema, outputSchema, annotations });
+    pins.set(tool, pin);
+  }
+  return pin;
+}
+
+/** The same for the same value, whatever the order of its keys. */
+export function hashOf(value: unknown): string {
+  return createHash("sha256")
+    .update(JSON.stringify(sortKeys(value)) ?? "")
+    .digest("base64url");
+}

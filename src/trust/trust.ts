@@ -1,0 +1,151 @@
+import { HallError } from "../base/errors.ts";
+import type { Target, Tool } from "../tool.ts";
+import { type Entries, type Grant, type Ledger, noEntries, type Review } from "./ledger.ts";
+import { type Marks, markTool } from "./marks.ts";
+import { hashOf, pinOf } from "./pin.ts";
+
+/** Decides what may be started and called; never runs anything. What it knows is the ledger, the user's config, and what was said while this hall runs. */
+export interface Trust {
+  judge(target: Target): Verdict;
+  /** Why a server may not be started, or undefined when it may. */
+  mayStart(server: string, source: string): string | undefined;
+  mayLoadModules(patterns: readonly string[]): boolean;
+  /** For as long as this hall runs. */
+  trustHere(target: Target): void;
+  trustAlways(target: Target): Promise<void>;
+  /** Reads the ledger again, and from then on whenever it may have changed. */
+  refresh(): Promise<void>;
+  entries(): Entries;
+}
+
+export type Level = "untrusted" | "verified" | "trusted";
+
+export interface Verdict {
+  readonly level: Level;
+  readonly marks: Marks;
+  /** Set when the tool is not what was reviewed: it is not called. */
+  readonly held?: string | undefined;
+  /** Why a call needs a person's yes; undefined when it does not. */
+  readonly ask?: string | undefined;
+  /** Whether the flow guard looks at it. */
+  readonly isGuarded: boolean;
+}
+
+export interface TrustOptions {
+  readonly ledger: Ledger;
+  /** The user's own word, by full name or `server.*`; a project's config cannot loosen anything. */
+  readonly policy?: "destructive" | "all";
+  readonly policies?: Readonly<Record<string, "destructive" | "all">>;
+  readonly overrides?: Readonly<Record<string, "safe" | "destructive">>;
+  readonly unguarded?: readonly string[];
+  now?(): number;
+}
+
+export function createTrust({ ledger, policy = "destructive", policies = {}, overrides = {}, unguarded = [], now = Date.now }: TrustOptions): Trust {
+  let entries: Entries = noEntries;
+  let here = new Map<string, string>();
+  /** Verdicts hold until something is said; those with a grant that ends are made anew. */
+  let verdicts = new WeakMap<Target, { readonly verdict: Verdict; readonly until: number }>();
+
+  function adopt(next: Entries): void {
+    entries = next;
+    verdicts = new WeakMap();
+  }
+
+  function grantOf({ toolkit, tool, fullName }: Target): Grant | undefined {
+    return [fullName, `${toolkit.id}.*`]
+      .map((name) => (Object.hasOwn(entries.grants, name) ? entries.grants[name] : undefined))
+      .find((grant) => grant && (grant.until ?? Number.POSITIVE_INFINITY) > now() && (grant.pin === undefined || grant.pin === pinOf(tool)));
+  }
+
+  function reviewOf({ toolkit }: Target): Review | undefined {
+    return Object.hasOwn(entries.servers, toolkit.id) ? entries.servers[toolkit.id] : undefined;
+  }
+
+  function decide(target: Target): { readonly verdict: Verdict; readonly until: number } {
+    const { toolkit, tool, fullName } = target;
+    const grant = grantOf(target);
+    const isTrusted = grant !== undefined || here.get(fullName) === pinOf(tool);
+    const known = toolkit.source === "upstream" ? judgeReviewed(target, reviewOf(target)) : judgeOwn(tool);
+    const override = overrides[fullName] ?? overrides[`${toolkit.id}.*`];
+    const marks = override === undefined ? known.marks : { ...known.marks, destructive: override === "destructive" };
+    const level: Level = isTrusted && !known.held ? "trusted" : known.level;
+    const isAskedFor = marks.destructive || (policies[toolkit.id] ?? policy) === "all";
+    const ask =
+      isAskedFor && !isTrusted
+        ? (known.why ?? (marks.destructive ? `it may destroy or send: ${marks.why.destructive ?? "so the config says"}` : "every call is asked for"))
+        : undefined;
+    const isGuarded = !unguarded.includes(fullName) && !unguarded.includes(`${toolkit.id}.*`);
+    return { verdict: { level, marks, held: known.held, ask, isGuarded }, until: grant?.until ?? Number.POSITIVE_INFINITY };
+  }
+
+  return {
+    judge(target) {
+      let kept = verdicts.get(target);
+      if (!kept || kept.until <= now()) {
+        kept = decide(target);
+        verdicts.set(target, kept);
+      }
+      return kept.verdict;
+    },
+    mayStart(server, source) {
+      const review = Object.hasOwn(entries.servers, server) ? entries.servers[server] : undefined;
+      if (!review) return "was never approved on this machine: run `guildhall verify`";
+      return review.source === source ? undefined : "is reached in another way than the one approved: run `guildhall verify`";
+    },
+    mayLoadModules: (patterns) => patterns.length === 0 || entries.modules === hashOf(patterns),
+    trustHere(target) {
+      here = new Map(here).set(target.fullName, pinOf(target.tool));
+      verdicts = new WeakMap();
+    },
+    async trustAlways({ fullName, tool }) {
+      const grant: Grant = { grantedAt: now(), pin: pinOf(tool) };
+      adopt(await ledger.change((current) => ({ ...current, grants: { ...current.grants, [fullName]: grant } })));
+    },
+    async refresh() {
+      adopt(await ledger.read());
+    },
+    entries: () => entries,
+  };
+}
+
+interface Known {
+  readonly level: Level;
+  readonly marks: Marks;
+  readonly held?: string;
+  /** Why everything of it needs a yes. */
+  readonly why?: string;
+}
+
+/** A tool of an upstream: what it says of itself counts only as far as a person has seen it. */
+function judgeReviewed({ toolkit, tool, fullName }: Target, review: Review | undefined): Known {
+  const marks = markTool(tool);
+  const dangerous = { ...marks, destructive: true };
+  if (!review) return { level: "untrusted", marks: dangerous, why: `nobody has reviewed ${toolkit.id} on this machine` };
+  const reviewed = Object.hasOwn(review.tools, tool.name) ? review.tools[tool.name] : undefined;
+  if (!reviewed) return { level: "untrusted", marks: dangerous, why: `${fullName} is new since ${toolkit.id} was reviewed` };
+  if (reviewed.pin !== pinOf(tool)) return { level: "untrusted", marks: dangerous, held: `${fullName} has changed since it was reviewed` };
+  return { level: "verified", marks: { ...marks, destructive: reviewed.isDestructive } };
+}
+
+/** Ours, a module's, or a registration's: its own word counts, it came in by a person's hand. */
+function judgeOwn(tool: Tool): Known {
+  return { level: "verified", marks: markTool(tool) };
+}
+
+/** What a review writes down. `isDestructive` says what a person has changed about the marks. */
+export function reviewServer(source: string, tools: readonly Tool[], isDestructive: (tool: Tool) => boolean = (tool) => markTool(tool).destructive): Review {
+  const reviewed = tools.map((tool) => {
+    const { name, title, description, inputSchema, outputSchema, annotations } = tool;
+    const definition = { name, title, description, inputSchema, outputSchema, annotations };
+    return [name, { pin: pinOf(tool), isDestructive: isDestructive(tool), definition }] as const;
+  });
+  return { source, reviewedAt: Date.now(), tools: Object.fromEntries(reviewed) };
+}
+
+/** A tool that is not what was reviewed. */
+export function heldBack(reason: string): HallError {
+  return new HallError("DENIED", `${reason}; it is held back`, {
+    hint: "A person looks at it with `guildhall diff` and lets it through with `guildhall verify`.",
+  });
+}
