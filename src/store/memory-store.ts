@@ -1,0 +1,168 @@
+import type { Json } from "../base/json.ts";
+import { digestArguments, listLimit, matchesCall } from "./call-row.ts";
+import { type Anchor, type ChainedRow, chainHash, chainStart, prunedKind, verifyChain } from "./chain.ts";
+import { sumStatistics } from "./statistics.ts";
+import {
+  type AuditEntry,
+  type AuditStore,
+  type CallFilter,
+  type CallRow,
+  type CallStore,
+  defaultRetention,
+  type KeptCall,
+  type Shelf,
+  type Store,
+} from "./store.ts";
+import { HourTallies, hourMs } from "./tally.ts";
+
+/** A store that ends with the process, for a hall without a project. The last calls are kept in a ring: a busy week costs no more than a busy minute. */
+export interface MemoryOptions {
+  /** Default 10,000. */
+  readonly callsMax?: number;
+  readonly auditMax?: number;
+  now?(): number;
+}
+
+export function createMemoryStore({ callsMax = 10_000, auditMax = 10_000, now = Date.now }: MemoryOptions = {}): Store {
+  const hours = new HourTallies();
+  const calls = createCalls(callsMax, hours);
+  const audit = createAudit(auditMax, now);
+  return {
+    calls,
+    audit,
+    registrations: createShelf(now),
+    discoveries: createShelf(now),
+    runs: createShelf(now),
+    statistics: async (since = 0) => sumStatistics([...hours.all()].filter(({ hour }) => hour >= Math.floor(since / hourMs))),
+    async prune() {
+      hours.forgetBefore(Math.floor((now() - defaultRetention.keepDays * 24 * hourMs) / hourMs));
+      return { calls: calls.prune(), audit: audit.prune() };
+    },
+    flush: async () => {},
+    isFull: false,
+    onFull: () => () => {},
+    state: () => ({ kind: "memory", problem: undefined, waiting: 0, lost: 0 }),
+    close: async () => {},
+  };
+}
+
+/** How much may stand over before it is cut: cutting one by one would move every row for each. */
+const slack = 1.25;
+
+function createCalls(countMax: number, hours: HourTallies): CallStore & { prune(): number } {
+  let rows: Place[] = [];
+  const begun = new Map<string, Place>();
+  let seq = 0;
+
+  function prune(): number {
+    const over = Math.max(0, rows.length - countMax);
+    rows = rows.slice(over);
+    return over;
+  }
+
+  function put(row: CallRow): Place {
+    const place = { seq: ++seq, row: slim(row) };
+    rows.push(place);
+    if (rows.length > countMax * slack) prune();
+    return place;
+  }
+
+  return {
+    prune,
+    add(row) {
+      hours.add(row);
+      const place = begun.get(row.id);
+      if (!place) put(row);
+      else {
+        place.row = slim(row);
+        begun.delete(row.id);
+      }
+    },
+    async begin(row) {
+      begun.set(row.id, put(row));
+    },
+    async list(filter = {}) {
+      return select(rows, filter, ({ row }) => matchesCall(filter, row)).map(keep);
+    },
+  };
+}
+
+interface Place {
+  readonly seq: number;
+  row: CallRow & { readonly digest?: string | null };
+}
+
+const shortArguments = 1_024;
+
+/** Short arguments are digested when somebody asks; long ones at once, so that they do not stay. */
+function slim(row: CallRow): Place["row"] {
+  return row.arguments.length <= shortArguments ? row : { ...row, arguments: "", digest: digestArguments(row.arguments) };
+}
+
+function keep({ seq, row: { kept, arguments: text, digest = digestArguments(text), ...row } }: Place): KeptCall {
+  return { ...row, seq, digest, arguments: kept?.arguments ?? null, result: kept?.result ?? null };
+}
+
+/** The newest, oldest first; behind `after`, the first. */
+function select<T extends { readonly seq: number }>(rows: readonly T[], { after, limit = listLimit }: CallFilter, isWanted: (row: T) => boolean): readonly T[] {
+  const wanted = rows.filter((row) => row.seq > (after ?? 0) && isWanted(row));
+  return after === undefined ? wanted.slice(-limit) : wanted.slice(0, limit);
+}
+
+function createAudit(countMax: number, now: () => number): AuditStore & { prune(): number } {
+  let rows: ChainedRow[] = [];
+  let anchor: Anchor = { seq: 0, hash: chainStart };
+  let head = anchor;
+
+  function append({ kind, subject, caller, reason, details = null }: AuditEntry): void {
+    const row = { seq: head.seq + 1, at: now(), kind, subject, caller, reason, details: JSON.stringify(details) };
+    head = { seq: row.seq, hash: chainHash(head.hash, row) };
+    rows.push({ ...row, hash: head.hash });
+  }
+
+  function prune(): number {
+    const over = Math.max(0, rows.length - countMax);
+    const last = rows[over - 1];
+    if (!last) return 0;
+    anchor = { seq: last.seq, hash: last.hash };
+    rows = rows.slice(over);
+    append({ kind: prunedKind, subject: "audit", caller: "guildhall", reason: "more rows than are kept in memory", details: { ...anchor } });
+    return over;
+  }
+
+  return {
+    prune,
+    async append(entry) {
+      append(entry);
+      if (rows.length > countMax * slack) prune();
+    },
+    async list(filter = {}) {
+      const { since, tool, outcome } = filter;
+      const isWanted = (row: ChainedRow): boolean =>
+        (since === undefined || row.at >= since) && (tool === undefined || row.subject === tool) && (outcome === undefined || row.kind === outcome);
+      return select(rows, filter, isWanted).map((row) => ({ ...row, details: JSON.parse(row.details) as Json }));
+    },
+    verify: async () => verifyChain(rows, { anchor, head }),
+  };
+}
+
+function createShelf(now: () => number): Shelf {
+  const documents = new Map<string, { readonly text: string; readonly expiresAt: number }>();
+  const isCurrent = ({ expiresAt }: { readonly expiresAt: number }): boolean => expiresAt > now();
+  return {
+    async put(key, value, { ttlMs = Number.POSITIVE_INFINITY } = {}) {
+      documents.set(key, { text: JSON.stringify(value), expiresAt: now() + ttlMs });
+    },
+    async find(key) {
+      const found = documents.get(key);
+      return found && isCurrent(found) ? (JSON.parse(found.text) as Json) : undefined;
+    },
+    async list() {
+      const current = [...documents].filter(([, document]) => isCurrent(document)).sort(([a], [b]) => (a < b ? -1 : 1));
+      return current.map(([key, { text }]) => ({ key, value: JSON.parse(text) as Json }));
+    },
+    async remove(key) {
+      documents.delete(key);
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import type { Json } from "../base/json.ts";
+import type { Log } from "../base/log.ts";
+import { type PackedValue, packCall } from "./call-row.ts";
+import type { ShelfName } from "./document-table.ts";
+import { defaultRetention, type Retention, type Shelf, type Store } from "./store.ts";
+import { createWriterThread, type WriterThread } from "./writer-thread.ts";
+
+export interface SqliteOptions {
+  readonly path: string;
+  readonly log: Pick<Log, "warn" | "error">;
+  readonly retention?: Retention;
+  readonly worker?: URL;
+  readonly fullAt?: number;
+}
+
+/** A store in one file, which several processes may share. Opened by the first row, not before. */
+export function createSqliteStore({ path, log, retention = defaultRetention, worker, fullAt }: SqliteOptions): Store {
+  const thread = createWriterThread({ path, log, retention, worker, fullAt });
+  return {
+    calls: {
+      add: thread.add,
+      begin(row) {
+        const values: PackedValue[] = [];
+        packCall(row, values);
+        return thread.write({ what: "begin", values });
+      },
+      list: (filter = {}) => thread.read({ what: "calls", filter }),
+    },
+    audit: {
+      append: (entry) => thread.write({ what: "append", entry, at: Date.now() }),
+      list: (filter = {}) => thread.read({ what: "audit", filter }),
+      verify: () => thread.read({ what: "verify" }),
+    },
+    registrations: createShelf("registrations", thread),
+    discoveries: createShelf("discoveries", thread),
+    runs: createShelf("runs", thread),
+    statistics: (since = 0) => thread.read({ what: "statistics", since }),
+    prune: () => thread.read({ what: "prune", now: Date.now() }),
+    flush: thread.flush,
+    get isFull() {
+      return thread.isFull;
+    },
+    onFull: thread.onFull,
+    state: () => ({ kind: "sqlite", path, ...thread.state() }),
+    close: thread.close,
+  };
+}
+
+function createShelf(shelf: ShelfName, thread: WriterThread): Shelf {
+  return {
+    put: (key, value, { ttlMs } = {}) =>
+      thread.write({ what: "put", shelf, key, body: JSON.stringify(value), expiresAt: ttlMs === undefined ? null : Date.now() + ttlMs }),
+    find: (key) => thread.read<Json | undefined>({ what: "find", shelf, key }),
+    list: () => thread.read({ what: "documents", shelf }),
+    remove: (key) => thread.write({ what: "remove", shelf, key }),
+  };
+}

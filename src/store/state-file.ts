@@ -1,0 +1,113 @@
+import { chmodSync, closeSync, mkdirSync, openSync, renameSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { type AuditTable, createAuditTable } from "./audit-table.ts";
+import { type CallTable, createCallTable } from "./call-table.ts";
+import { createDocumentTable, type DocumentTable } from "./document-table.ts";
+import { migrate } from "./migrations.ts";
+import { type Database, openDatabase } from "./sqlite.ts";
+
+/** The file with everything in it, open. */
+export interface StateFile {
+  readonly database: Database;
+  readonly calls: CallTable;
+  readonly audit: AuditTable;
+  readonly documents: DocumentTable;
+  /** Where the file was put that stood here and could not be read. */
+  readonly setAside: string | undefined;
+  close(): void;
+}
+
+/** How long one statement waits for another process; whoever writes tries again after that. */
+const busyMs = 1_000;
+
+/** Opens the file, and makes it. One that cannot be read is set aside, never removed. */
+export async function openStateFile(path: string): Promise<StateFile> {
+  try {
+    return await open(path, undefined);
+  } catch (error) {
+    if (!isCorrupt(error)) throw error;
+    return open(path, setFileAside(path));
+  }
+}
+
+async function open(path: string, setAside: string | undefined): Promise<StateFile> {
+  makePrivate(path);
+  const hasEndedBadly = sizeOf(`${path}-wal`) > 0;
+  const database = await openDatabase(path);
+  try {
+    // Freed pages are given back bit by bit; that has to be said before the first table.
+    database.exec(`PRAGMA busy_timeout = ${busyMs}; PRAGMA synchronous = FULL; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_size_limit = 67108864;`);
+    if (hasEndedBadly) check(database, path);
+    migrate(database);
+    return {
+      database,
+      calls: createCallTable(database),
+      audit: createAuditTable(database),
+      documents: createDocumentTable(database),
+      setAside,
+      close: () => database.close(),
+    };
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Nobody else may read it; what SQLite puts beside it gets the same mode. */
+function makePrivate(path: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  closeSync(openSync(path, "a", 0o600));
+  chmodSync(path, 0o600);
+}
+
+const wholeCheckBytesMax = 16 * 1024 * 1024;
+
+/**
+ * A crash should leave nothing broken, and a look costs nearly nothing: the whole of a small file, the ends of a large one.
+ * What a look at the ends misses shows itself when it is read, and is treated the same then.
+ */
+function check(database: Database, path: string): void {
+  if (sizeOf(path) <= wholeCheckBytesMax) {
+    const verdict = database.prepare("PRAGMA quick_check(1)").get()?.quick_check;
+    if (verdict !== "ok") throw Object.assign(new Error(`the database is malformed: ${verdict}`), { errcode: corrupt });
+    return;
+  }
+  for (const table of ["calls", "audit"]) database.prepare(`SELECT * FROM ${table} ORDER BY seq DESC LIMIT 100`).all();
+}
+
+const corrupt = 11;
+const notADatabase = 26;
+
+export function isCorrupt(error: unknown): boolean {
+  const code = errorCode(error);
+  return code === corrupt || code === notADatabase;
+}
+
+const passing = new Set([5, 6, 8, 10, 13, 14]);
+
+/** Locked, read-only, out of reach or out of space: it may be different in a moment. */
+export function isPassing(error: unknown): boolean {
+  const code = errorCode(error);
+  return code === undefined ? isFileError(error) : passing.has(code);
+}
+
+function isFileError(error: unknown): boolean {
+  return error instanceof Error && typeof (error as NodeJS.ErrnoException).errno === "number";
+}
+
+/** SQLite's primary result code. */
+function errorCode(error: unknown): number | undefined {
+  const { errcode } = error as { readonly errcode?: unknown };
+  return typeof errcode === "number" ? errcode & 0xff : undefined;
+}
+
+/** With what belongs to it. Gives its new name. */
+export function setFileAside(path: string): string {
+  const aside = `${path}.corrupt-${new Date().toISOString().replace(/[:.]/g, "-")}`;
+  for (const suffix of ["", "-wal", "-shm"]) if (sizeOf(path + suffix) >= 0) renameSync(path + suffix, aside + suffix);
+  return aside;
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? -1;
+}

@@ -1,0 +1,33 @@
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { build } from "esbuild";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+export interface Built {
+  file(name: string): string;
+  readonly worker: URL;
+  remove(): void;
+}
+
+/** The store's worker, and whatever else a test runs, for Nodes that do not run TypeScript. Inside node_modules, where packages are found from. */
+export async function buildStore(entries: Readonly<Record<string, string>> = {}): Promise<Built> {
+  const cache = join(root, "node_modules", ".cache");
+  mkdirSync(cache, { recursive: true });
+  const folder = mkdtempSync(join(cache, "guildhall-store-"));
+  await build({
+    absWorkingDir: root,
+    entryPoints: { "store-worker": "src/store/store-worker.ts", ...entries },
+    outdir: folder,
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    target: "node20.19",
+    packages: "external",
+    logLevel: "error",
+  });
+  const file = (name: string): string => join(folder, `${name}.mjs`);
+  return { file, worker: pathToFileURL(file("store-worker")), remove: () => rmSync(folder, { recursive: true, force: true }) };
+}

@@ -1,0 +1,156 @@
+import { describe, expect, test } from "vitest";
+import type { Store } from "../../src/store/store.ts";
+import { callRow } from "./rows.ts";
+
+const hour = 3_600_000;
+const morning = Math.floor(1_750_000_000_000 / hour) * hour;
+
+/** What every store does, wherever it keeps things. `open` gives a new, empty one. */
+export function describeStore(name: string, open: () => Promise<Store>): void {
+  async function withStore(use: (store: Store) => Promise<void>): Promise<void> {
+    const store = await open();
+    try {
+      await use(store);
+    } finally {
+      await store.close();
+    }
+  }
+
+  describe(`a store ${name}`, () => {
+    test("gives calls back as they were added, without their arguments", () =>
+      withStore(async (store) => {
+        const row = callRow({ id: "call_1", parent: "call_0", root: "call_0", face: "agents", planner: "local", ms: 1.5 });
+        store.calls.add(row);
+        const { arguments: _never, ...rest } = row;
+        const [kept, ...others] = await store.calls.list();
+        expect(others).toEqual([]);
+        expect(kept).toEqual({ ...rest, seq: 1, digest: expect.stringMatching(/^[\w-]{43}$/), arguments: null, result: null });
+      }));
+
+    test("digests arguments alike whatever the order of their keys, and differently when they differ", () =>
+      withStore(async (store) => {
+        for (const [index, text] of ['{"a":1,"b":[{"x":1,"y":2}]}', '{"b":[{"y":2,"x":1}],"a":1}', '{"a":1,"b":[]}', "not json"].entries()) {
+          store.calls.add(callRow({ id: `call_${index}`, arguments: text }));
+        }
+        const [one, same, other, none] = (await store.calls.list()).map(({ digest }) => digest);
+        expect(same).toBe(one);
+        expect(other).not.toBe(one);
+        expect(none).toBeNull();
+      }));
+
+    test("keeps whole arguments and results only where the row brings them", () =>
+      withStore(async (store) => {
+        store.calls.add(callRow({ id: "call_1", kept: { arguments: '{"a":"***"}', result: '{"content":[]}' } }));
+        expect(await store.calls.list()).toMatchObject([{ arguments: '{"a":"***"}', result: '{"content":[]}' }]);
+      }));
+
+    test("has a row of a call that has begun before it ends, and one when it has ended", () =>
+      withStore(async (store) => {
+        await store.calls.begin(callRow({ id: "call_1", outcome: "running", ms: 0, bytesOut: 0 }));
+        expect(await store.calls.list()).toMatchObject([{ id: "call_1", outcome: "running" }]);
+        expect((await store.statistics()).total.calls).toBe(0);
+        store.calls.add(callRow({ id: "call_1", outcome: "failed", code: "TIMEOUT", ms: 30_000 }));
+        expect(await store.calls.list()).toMatchObject([{ id: "call_1", outcome: "failed", code: "TIMEOUT", ms: 30_000 }]);
+        expect((await store.statistics()).total).toMatchObject({ calls: 1, timeouts: 1 });
+      }));
+
+    test("finds calls by time, tool, toolkit, outcome and code, the newest or in order", () =>
+      withStore(async (store) => {
+        store.calls.add(callRow({ id: "call_1", at: 1_000 }));
+        store.calls.add(callRow({ id: "call_2", at: 2_000, outcome: "error" }));
+        store.calls.add(callRow({ id: "call_3", at: 3_000, outcome: "failed", code: "TIMEOUT" }));
+        store.calls.add(callRow({ id: "call_4", at: 4_000, toolkit: "time_tool", tool: "time_tool.now" }));
+        const ids = async (filter: Parameters<Store["calls"]["list"]>[0]): Promise<string[]> => (await store.calls.list(filter)).map(({ id }) => id);
+        expect(await ids({})).toEqual(["call_1", "call_2", "call_3", "call_4"]);
+        expect(await ids({ since: 3_000 })).toEqual(["call_3", "call_4"]);
+        expect(await ids({ tool: "time_tool.now" })).toEqual(["call_4"]);
+        expect(await ids({ tool: "github" })).toEqual(["call_1", "call_2", "call_3"]);
+        expect(await ids({ outcome: "error" })).toEqual(["call_2"]);
+        expect(await ids({ outcome: "TIMEOUT", tool: "github" })).toEqual(["call_3"]);
+        expect(await ids({ limit: 2 })).toEqual(["call_3", "call_4"]);
+        expect(await ids({ after: 1, limit: 2 })).toEqual(["call_2", "call_3"]);
+      }));
+
+    test("counts calls, errors, timeouts, bytes and durations by tool and toolkit", () =>
+      withStore(async (store) => {
+        for (let i = 1; i <= 100; i++) store.calls.add(callRow({ id: `a${i}`, at: morning, ms: i, outcome: i > 90 ? "error" : "ok" }));
+        for (let i = 1; i <= 10; i++) {
+          store.calls.add(callRow({ id: `b${i}`, at: morning + hour, tool: "github.list", ms: 1_000, outcome: "failed", code: "TIMEOUT" }));
+        }
+        store.calls.add(callRow({ id: "c1", at: morning + hour, toolkit: null, tool: "whatever somebody wrote", outcome: "failed", code: "NOT_FOUND" }));
+        const { from, to, total, toolkits, tools } = await store.statistics();
+        expect([from, to]).toEqual([morning, morning + hour]);
+        expect(total).toMatchObject({ calls: 111, errors: 21, timeouts: 10, bytesIn: 111 * 40, bytesOut: 111 * 200, trend: [100, 11] });
+        expect(toolkits.map(({ toolkit, calls }) => [toolkit, calls])).toEqual([
+          ["github", 110],
+          ["(unknown)", 1],
+        ]);
+        expect(tools.map(({ toolkit, tool, calls, errorRate }) => [toolkit, tool, calls, errorRate])).toEqual([
+          ["github", "github.create_issue", 100, 0.1],
+          ["github", "github.list", 10, 1],
+          ["(unknown)", "(unknown)", 1, 1],
+        ]);
+        const [{ p50Ms = 0, p95Ms = 0, p99Ms = 0 } = {}] = tools;
+        for (const [measured, truth] of [
+          [p50Ms, 50],
+          [p95Ms, 95],
+          [p99Ms, 99],
+        ] as const) {
+          expect(measured / truth).toBeGreaterThan(0.94);
+          expect(measured / truth).toBeLessThan(1.06);
+        }
+      }));
+
+    test("counts only what came since", () =>
+      withStore(async (store) => {
+        store.calls.add(callRow({ id: "call_1", at: morning }));
+        store.calls.add(callRow({ id: "call_2", at: morning + 3 * hour }));
+        expect((await store.statistics(morning + hour)).total.calls).toBe(1);
+        // The hour that has begun counts whole.
+        expect((await store.statistics(morning + 3 * hour + 1)).total.calls).toBe(1);
+        const nothing = await store.statistics(morning + 4 * hour);
+        expect(nothing).toMatchObject({ from: null, to: null, total: { calls: 0, errorRate: 0, trend: [] }, tools: [] });
+      }));
+
+    test("keeps an audit in a chain that holds", () =>
+      withStore(async (store) => {
+        expect(await store.audit.verify()).toEqual({ rows: 0, head: null });
+        await store.audit.append({ kind: "granted", subject: "github.delete", caller: "alice", reason: "asked twice", details: { level: "trusted" } });
+        await store.audit.append({ kind: "blocked", subject: "github.push", caller: "claude", reason: "not trusted" });
+        const rows = await store.audit.list();
+        expect(rows).toMatchObject([
+          { seq: 1, kind: "granted", subject: "github.delete", caller: "alice", reason: "asked twice", details: { level: "trusted" } },
+          { seq: 2, kind: "blocked", details: null },
+        ]);
+        expect(await store.audit.verify()).toEqual({ rows: 2, head: rows[1]?.hash });
+        expect(await store.audit.list({ outcome: "blocked" })).toHaveLength(1);
+        expect(await store.audit.list({ tool: "github.delete" })).toHaveLength(1);
+        expect(await store.audit.list({ after: 1 })).toMatchObject([{ seq: 2 }]);
+      }));
+
+    test("keeps documents on shelves until they are replaced, removed or too old", () =>
+      withStore(async ({ registrations, discoveries, runs }) => {
+        await registrations.put("weather", { endpoint: "http://127.0.0.1:1" });
+        await registrations.put("weather", { endpoint: "http://127.0.0.1:2" });
+        await registrations.put("api", null);
+        await discoveries.put("github", ["a"], { ttlMs: 60_000 });
+        await discoveries.put("old", ["b"], { ttlMs: -1 });
+        expect(await registrations.list()).toEqual([
+          { key: "api", value: null },
+          { key: "weather", value: { endpoint: "http://127.0.0.1:2" } },
+        ]);
+        expect([await discoveries.find("github"), await discoveries.find("old"), await runs.find("github")]).toEqual([["a"], undefined, undefined]);
+        await registrations.remove("weather");
+        expect(await registrations.find("weather")).toBeUndefined();
+      }));
+
+    test("has everything after a flush, and takes a second close for none", () =>
+      withStore(async (store) => {
+        for (let i = 0; i < 1_000; i++) store.calls.add(callRow({ id: `call_${i}` }));
+        await store.flush();
+        expect(store.state()).toMatchObject({ problem: undefined, waiting: 0, lost: 0 });
+        expect(await store.calls.list({ limit: 2_000 })).toHaveLength(1_000);
+        await store.close();
+      }));
+  });
+}

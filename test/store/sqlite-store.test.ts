@@ -1,0 +1,55 @@
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createSqliteStore, type SqliteOptions } from "../../src/store/sqlite-store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { type Built, buildStore } from "./built.ts";
+import { describeStore } from "./contract.ts";
+import { callRow } from "./rows.ts";
+
+let built: Built;
+const folders: string[] = [];
+
+beforeAll(async () => {
+  built = await buildStore();
+});
+
+afterAll(() => {
+  built.remove();
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+describeStore("in a file", async () => open(newPath()));
+
+function newPath(): string {
+  const folder = mkdtempSync(join(tmpdir(), "guildhall-store-"));
+  folders.push(folder);
+  return join(folder, ".guildhall", "state.db");
+}
+
+function open(path: string, options: Partial<SqliteOptions> & { readonly logged?: string[] } = {}): Store {
+  const { logged = [], ...rest } = options;
+  const note = (_: unknown, message: string): void => void logged.push(message);
+  return createSqliteStore({ path, log: { warn: note, error: note } as unknown as SqliteOptions["log"], worker: built.worker, ...rest });
+}
+
+test("a file that nothing was added to is not made", async () => {
+  const path = newPath();
+  await open(path).close();
+  expect(statSync(path, { throwIfNoEntry: false })).toBeUndefined();
+});
+
+test("what one process wrote the next one finds, in a file of its owner's", async () => {
+  const path = newPath();
+  const first = open(path);
+  first.calls.add(callRow({ id: "call_1" }));
+  await first.audit.append({ kind: "granted", subject: "a.b", caller: "test", reason: "because" });
+  expect(["", "-wal", "-shm"].map((suffix) => statSync(path + suffix).mode & 0o777)).toEqual([0o600, 0o600, 0o600]);
+  await first.close();
+  expect(readdirSync(join(path, ".."))).toEqual(["state.db"]);
+  const second = open(path);
+  expect(await second.calls.list()).toMatchObject([{ id: "call_1" }]);
+  expect(await second.audit.verify()).toMatchObject({ rows: 1 });
+  await second.close();
+});
