@@ -1,4 +1,4 @@
-// npm run bench [-- --only stdio|cold|slo|http|http-relay|relay|lock] [--rounds N] [--json]
+// npm run bench [-- --only stdio|cold|slo|http|http-relay|relay|lock|registry] [--rounds N] [--json]
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
@@ -7,11 +7,12 @@ import { short } from "./figures.mjs";
 import http from "./http.mjs";
 import httpRelay from "./http-relay.mjs";
 import lock from "./lock.mjs";
+import registry from "./registry.mjs";
 import relay from "./relay.mjs";
 import slo from "./slo.mjs";
 import stdio from "./stdio.mjs";
 
-const scenarios = [stdio, coldStart, slo, http, httpRelay, relay, lock];
+const scenarios = [stdio, coldStart, slo, http, httpRelay, relay, lock, registry];
 
 const { values: options } = parseArgs({ options: { only: { type: "string" }, rounds: { type: "string" }, json: { type: "boolean" } } });
 const chosen = scenarios.filter(({ name }) => options.only === undefined || options.only === name);

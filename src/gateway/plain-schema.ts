@@ -46,7 +46,7 @@ const valuesMax = 500;
 
 const types = new Set<unknown>(["object", "array", "string", "number", "integer", "boolean", "null"]);
 const isText = (value: unknown): boolean => typeof value === "string";
-const isFinite = (value: unknown): boolean => Number.isFinite(value);
+const isNumber = (value: unknown): boolean => Number.isFinite(value);
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 const isScalar = (value: unknown): boolean => value === null || ["string", "number", "boolean"].includes(typeof value);
 const isFlat = (value: unknown): boolean => isScalar(value) || (Array.isArray(value) && value.length <= valuesMax && value.every(isScalar));
@@ -62,10 +62,10 @@ const values: Readonly<Record<string, (value: unknown) => boolean>> = {
   const: isScalar,
   enum: (value) => Array.isArray(value) && value.length > 0 && value.length <= valuesMax && value.every(isText) && new Set(value).size === value.length,
   required: (value) => Array.isArray(value) && value.length <= valuesMax && value.every(isText) && new Set(value).size === value.length,
-  minimum: isFinite,
-  maximum: isFinite,
-  exclusiveMinimum: isFinite,
-  exclusiveMaximum: isFinite,
+  minimum: isNumber,
+  maximum: isNumber,
+  exclusiveMinimum: isNumber,
+  exclusiveMaximum: isNumber,
   minLength: isCount,
   maxLength: isCount,
   minItems: isCount,

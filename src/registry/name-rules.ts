@@ -34,7 +34,7 @@ export function findLookalike(name: string, others: Iterable<string>): string | 
 const lookalikes: Readonly<Record<string, string>> = { "0": "o", "1": "l", I: "l", "5": "s", m: "rn", w: "vv" };
 
 /** What the eye keeps of a name: characters that look alike become one, separators and case are gone. */
-function skeletonOf(name: string): string {
+export function skeletonOf(name: string): string {
   let skeleton = "";
   for (const character of name.normalize("NFKC")) if (character !== "_" && character !== "-") skeleton += lookalikes[character] ?? character.toLowerCase();
   return skeleton;

@@ -5,7 +5,7 @@ import { findNear } from "../base/near.ts";
 import type { Toolkit } from "../tool.ts";
 import { createEndpoint } from "./endpoint.ts";
 import type { HealthBook } from "./health.ts";
-import { findLookalike } from "./name-rules.ts";
+import { findLookalike, skeletonOf } from "./name-rules.ts";
 import { createRegisteredToolkit, type RegisteredToolkit } from "./registered.ts";
 import { type Fault, parseRegistration, type Registration, refuse } from "./registration.ts";
 import type { Registry } from "./registry.ts";
@@ -37,6 +37,8 @@ export function createRegistrations({ registry, health, log, allowPrivate, check
   const registered = new Map<string, RegisteredToolkit>();
   /** Built-in toolkits that a registration stands in front of. */
   const shadowed = new Map<string, Toolkit>();
+  /** Names by what the eye keeps of them: comparing with a thousand others would take longer than everything else. */
+  const skeletons = new Map<string, string>();
   let turn: Promise<unknown> = Promise.resolve();
 
   /** Whoever comes while another is being registered waits for it. */
@@ -68,7 +70,9 @@ export function createRegistrations({ registry, health, log, allowPrivate, check
     if (there && !known && source !== "built-in") {
       throw conflict(`"${name}" is ${source === "upstream" ? "a server of the hall's config" : "a module of the hall"}`, "Choose another name.");
     }
-    const lookalike = findLookalike(name, [...registry.toolkits().map(({ id }) => id), ...shadowed.keys()]);
+    const others = registry.toolkits().flatMap(({ id, source: whose }) => (whose === "registered" ? [] : [id]));
+    const alike = skeletons.get(skeletonOf(name));
+    const lookalike = alike !== undefined && alike !== name ? alike : findLookalike(name, [...others, ...shadowed.keys()]);
     if (lookalike !== undefined) throw conflict(`"${name}" reads like "${lookalike}"`, "Choose a name that cannot be mistaken for another.");
     if (!known && registered.size >= countMax) throw new HallError("OVERLOADED", `${countMax} toolkits are already registered`);
   }
@@ -96,6 +100,7 @@ export function createRegistrations({ registry, health, log, allowPrivate, check
       else shadowed.set(name, old);
     } else await registry.add(toolkit);
     registered.set(name, toolkit);
+    skeletons.set(skeletonOf(name), name);
     log.info({ toolkit: name, id: toolkit.toolId, tools: registration.tools.length }, "registered");
     return toolkit;
   }
@@ -120,6 +125,7 @@ export function createRegistrations({ registry, health, log, allowPrivate, check
       });
     }
     registered.delete(toolkit.id);
+    skeletons.delete(skeletonOf(toolkit.id));
     const built = shadowed.get(toolkit.id);
     shadowed.delete(toolkit.id);
     if (built) {

@@ -22,6 +22,8 @@ export function createDocumentToolkit({ roots = [], fetch = createFetcher(), rea
   const load = (args: JsonObject, { scope }: CallContext): Promise<Source> => loadSource(`${args.document_url}`, { fetch, roots, scope });
   return {
     id: "document_analyzer",
+    category: "ANALYSIS",
+    description: "Document analysis and content extraction",
     list: async () => [analyzeDocument, extractText],
     async call(tool, args, context) {
       switch (tool.name) {

@@ -36,6 +36,8 @@ export function createSearchToolkit(options: SearchToolkitOptions = {}): Toolkit
 
   return {
     id: "search_tool",
+    category: "SEARCH",
+    description: "Web search and information retrieval",
     list: async () => [webSearch, newsSearch],
     async call(tool, args, { scope }) {
       switch (tool.name) {

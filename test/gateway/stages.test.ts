@@ -161,7 +161,7 @@ describe("breaker", () => {
     const { stage, clock } = await open(() =>
       isBroken ? Promise.reject(new HallError("UNAVAILABLE", "gone")) : new Promise((resolve) => (finish = () => resolve(ok))),
     );
-    const toolkit = kit("a", "upstream");
+    const toolkit = kit("a", "registered");
     for (let i = 0; i < 5; i++) await run(stage, createCall(toolkit));
     clock.ms += 30_000;
     isBroken = false;

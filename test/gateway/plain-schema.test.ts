@@ -1,0 +1,69 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { isObject } from "../../src/base/json.ts";
+import { compile } from "../../src/gateway/compiler.ts";
+import { isPlainSchema } from "../../src/gateway/plain-schema.ts";
+import * as document from "../servers/registry-document.ts";
+
+/** What is said to compile without being compiled really compiles. */
+test("a schema that is called plain compiles, whatever is in it", () => {
+  const scalar = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null), fc.double());
+  const kinds = ["object", "array", "string", "number", "integer", "boolean", "null"];
+  const { schema } = fc.letrec((tie) => ({
+    schema: fc.oneof(
+      { maxDepth: 4 },
+      fc.boolean(),
+      fc.dictionary(
+        fc.constantFrom(
+          "title",
+          "description",
+          "format",
+          "default",
+          "const",
+          "enum",
+          "required",
+          "minimum",
+          "minLength",
+          "maxItems",
+          "uniqueItems",
+          "pattern",
+          "$ref",
+          "nullable",
+          "id",
+          "$id",
+          "x-own",
+          "if",
+        ),
+        fc.oneof(scalar, fc.array(scalar, { maxLength: 3 })),
+      ),
+      fc.record(
+        {
+          type: fc.constantFrom(...kinds, "strnig"),
+          properties: fc.dictionary(fc.string(), tie("schema"), { maxKeys: 3 }),
+          items: tie("schema"),
+          additionalProperties: tie("schema"),
+          anyOf: fc.array(tie("schema"), { maxLength: 3 }),
+          required: fc.array(fc.string(), { maxLength: 3 }),
+          enum: fc.array(scalar, { maxLength: 3 }),
+        },
+        { requiredKeys: [] },
+      ),
+    ),
+  }));
+  let plain = 0;
+  fc.assert(
+    fc.property(schema, (made) => {
+      const value: unknown = JSON.parse(JSON.stringify(made));
+      if (!isObject(value) || !isPlainSchema(value)) return;
+      plain++;
+      expect(() => compile(value, () => {})).not.toThrow();
+    }),
+    { numRuns: 2_000 },
+  );
+  // The property would hold if nothing were plain.
+  expect(plain).toBeGreaterThan(20);
+});
+
+test("the schemas of ordinary tools are plain", () => {
+  for (const { functions } of document.predefined) for (const parameters of Object.values(functions)) expect(isPlainSchema(parameters)).toBe(true);
+});
