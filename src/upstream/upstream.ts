@@ -9,16 +9,17 @@ import { pinOf } from "../trust/pin.ts";
 import { heldBack } from "../trust/trust.ts";
 import type { Limits } from "../wire/limits.ts";
 import type { Authorizer } from "./authorizer.ts";
-import { type Carrier, openCarrier } from "./carrier.ts";
+import type { Carrier } from "./carrier.ts";
 import type { Greeting } from "./greeting.ts";
 import type { Guard } from "./guard.ts";
 import { hasValidHeaders } from "./headers.ts";
-import { type Line, type LineOptions, openLine } from "./line.ts";
+import type { Line } from "./line.ts";
 import { emptyOffer, type Offer, readAllResources, readOffer, readPrompts, readTools } from "./lists.ts";
 import { isLockedServer, type LockedServer, lockServer } from "./lock.ts";
-import { createPace } from "./pace.ts";
+import { openServer } from "./opening.ts";
 import { sourceOf } from "./source.ts";
 import { createSupervisor, type SupervisorState } from "./supervisor.ts";
+import { createWatching } from "./watching.ts";
 
 /** An MCP server we connect to, as a toolkit: its tools, resources and prompts, passed on as they are. */
 export interface Upstream extends Toolkit {
@@ -54,20 +55,14 @@ export interface UpstreamOptions {
   readonly startMs?: number;
 }
 
-const relistMsMin = 1_000;
-const exitMsMax = 250;
-/** A start that failed may take longer to say why: nobody is kept waiting who was not waiting already. */
-const startExitMsMax = 1_000;
 const relookMsMin = 1_000;
 
 export function createUpstream(name: string, config: ServerConfig, options: UpstreamOptions): Upstream {
   const log = options.log.child({ upstream: name });
   const source = sourceOf(config);
+  const { startMs = 20_000 } = options;
   const locked = options.locked?.source === source && isLockedServer(options.locked) ? options.locked : undefined;
   const listeners = new Set<(kind: ListKind) => void>();
-  const watchers = new Map<string, Set<() => void>>();
-  /** What the server was told of, for the next line to it. */
-  const subscribed = new Set<string>();
   const counts: UpstreamCounts = { calls: 0, errors: 0, lastError: undefined };
   const isShown = createFilter(config.tools);
   let offer: Offer = locked?.offer ?? emptyOffer;
@@ -83,27 +78,39 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
 
   const supervisor = createSupervisor({
     name,
-    startMs: options.startMs ?? 20_000,
+    startMs,
     idleMs: config.idleTimeoutSeconds * 1000,
     isEager: config.start === "eager",
     evidence: () => carrier?.evidence() ?? [],
-    isNeeded: () => watchers.size > 0,
+    isNeeded: () => watching.isNeeded(),
     changed: createStateLog(log),
     open,
   });
+  const watching = createWatching({ log, supervisor });
 
   async function open(scope: Scope, lost: (reason: string) => void): Promise<Line> {
     const refusal = options.mayStart?.(source);
     if (refusal !== undefined) throw new HallError("DENIED", refusal);
-    const line = await connect(scope, lost, greeting?.era).catch((error: unknown) => {
-      // Some legacy programs end over the question which era they speak: they are started again and not asked.
-      const mayHaveEnded = config.type === "stdio" && greeting?.era !== "legacy" && error instanceof EndedEarly && !scope.cancelled;
-      if (mayHaveEnded) return connect(scope, lost, "legacy");
-      throw error;
+    const { limits, guard, authorizer } = options;
+    const line = await openServer({
+      limits,
+      guard,
+      authorizer,
+      config,
+      log,
+      scope,
+      startMs,
+      era: greeting?.era,
+      lost,
+      inputSchema,
+      listChanged: (kind) => void refresh(kind),
+      resourceUpdated: watching.updated,
+      carried: (opened) => {
+        carrier = opened;
+      },
     });
     greeting = line.greeting;
-    line.listen([...watchers.keys()]);
-    watchAgain(line, scope);
+    watching.startAgain(line, scope);
     if (isKnown) await compare(line, scope);
     else {
       adopt(await readOffer(line, { scope, warn, isUsable }), ["tools", "resources", "prompts"]);
@@ -130,66 +137,6 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
     }
   }
 
-  async function connect(scope: Scope, lost: (reason: string) => void, knownEra: Greeting["era"] | undefined): Promise<Line> {
-    const opened = await openCarrier(config, { ...options, log, authorizer: options.authorizer, inputSchema }, scope);
-    carrier = opened;
-    let isOver = false;
-    let isOpen = false;
-    const end = (): Promise<void> => {
-      isOver = true;
-      return opened.stop();
-    };
-    const tellLost = (reason: string): void => {
-      if (isOpen && !isOver) lost(reason);
-    };
-    scope.onCancel(() => void end());
-    void opened.ended.then(tellLost);
-    const relist = createRelist((kind) => void refresh(kind));
-    const lineOptions: LineOptions = {
-      limits: options.limits,
-      log,
-      scope,
-      knownEra,
-      // Over HTTP every request is answered: silence is a busy server, not an old one.
-      ...(config.type === "http" ? { probeMs: (options.startMs ?? 20_000) / 2 } : {}),
-      pace: config.type === "stdio" ? undefined : createPace(),
-      listChanged: relist,
-      resourceUpdated: (uri) => {
-        for (const changed of watchers.get(uri) ?? []) changed();
-      },
-      // A server that closes its output but lives is as good as dead; most have ended, and say in a moment how.
-      closed: () => {
-        void Promise.race([opened.ended, sleep(exitMsMax, "closed its output")]).then(tellLost);
-        void opened.stop();
-      },
-    };
-    const line = await openLine(opened.channel, lineOptions).catch(async (error: unknown) => {
-      // How it ended says more than that the line is gone.
-      const reason = await Promise.race([opened.ended, sleep(startExitMsMax, undefined)]);
-      const isLost = error instanceof HallError && error.code === "UNAVAILABLE";
-      void end();
-      throw reason === undefined || !isLost ? error : new EndedEarly("UNAVAILABLE", reason);
-    });
-    isOpen = true;
-    return {
-      ...line,
-      get isLost() {
-        return line.isLost;
-      },
-      get runningCount() {
-        return line.runningCount;
-      },
-      get junkCount() {
-        return line.junkCount;
-      },
-      async close() {
-        isOver = true;
-        await line.close();
-        await end();
-      },
-    };
-  }
-
   function inputSchema(name: string): JsonObject | undefined {
     return offer.tools.find((tool) => tool.name === name)?.inputSchema;
   }
@@ -214,7 +161,7 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
   async function refresh(kind: ListKind): Promise<void> {
     const line = supervisor.line();
     if (!line) return;
-    const scope = new Scope(undefined, options.startMs ?? 20_000);
+    const scope = new Scope(undefined, startMs);
     try {
       const reading = { scope, warn, isUsable };
       if (kind === "tools") adopt({ ...offer, tools: await readTools(line, reading) }, [kind]);
@@ -345,18 +292,7 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
       templates: async () => offer.templates,
       read: (uri, context) => relay("resources/read", { uri }, context),
       covers: (uri) => offer.templates.some(({ uriTemplate }) => matchesTemplate(uri, String(uriTemplate))),
-      watch(uri, changed) {
-        const set = watchers.get(uri) ?? new Set();
-        watchers.set(uri, set);
-        if (set.size === 0) void tell("resources/subscribe", uri);
-        set.add(changed);
-        return () => {
-          set.delete(changed);
-          if (set.size > 0) return;
-          watchers.delete(uri);
-          void tell("resources/unsubscribe", uri);
-        };
-      },
+      watch: watching.watch,
     },
     prompts: {
       list: async () => offer.prompts as readonly Prompt[],
@@ -380,33 +316,6 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
   function withFacts(tool: Tool): Tool {
     return config.timeoutSeconds === undefined ? tool : { ...tool, facts: { timeoutMs: config.timeoutSeconds * 1000 } };
   }
-
-  async function tell(method: "resources/subscribe" | "resources/unsubscribe", uri: string): Promise<void> {
-    const isWanted = method === "resources/subscribe";
-    if (!isWanted) subscribed.delete(uri);
-    // Nothing needs to be taken back from a server that is not running.
-    if (!isWanted && !supervisor.line()) return;
-    const scope = new Scope(undefined, 10_000);
-    try {
-      await supervisor.use(scope, async (line) => {
-        if (line.greeting.era === "modern") line.listen([...watchers.keys()]);
-        else await line.request(method, { uri }, scope);
-      });
-      if (isWanted && watchers.has(uri)) subscribed.add(uri);
-    } catch (error) {
-      log.warn({ err: error, uri }, `${method} failed`);
-    } finally {
-      scope.close();
-    }
-  }
-
-  /** A legacy server forgets with the line who watches what. */
-  function watchAgain(line: Line, scope: Scope): void {
-    if (line.greeting.era === "modern") return;
-    for (const uri of subscribed) {
-      line.request("resources/subscribe", { uri }, scope).catch((error: unknown) => log.warn({ err: error, uri }, "resources/subscribe failed"));
-    }
-  }
 }
 
 /** Says what changed: a server that is tried again and again and stays down for the same reason is said once. */
@@ -420,28 +329,8 @@ function createStateLog(log: Log): (state: SupervisorState) => void {
   };
 }
 
-/** A server that ended before it had said who it is. */
-class EndedEarly extends HallError {}
-
 function greetingOf({ era, protocol, info, capabilities, instructions }: LockedServer): Greeting {
   return { era, version: protocol, info, capabilities, instructions };
-}
-
-/** Storms of changes become one reading a second for each list. */
-function createRelist(read: (kind: ListKind) => void): (kind: ListKind) => void {
-  const waiting = new Map<ListKind, NodeJS.Timeout>();
-  const readAt = new Map<ListKind, number>();
-  return (kind) => {
-    if (waiting.has(kind)) return;
-    const delayMs = Math.max(0, (readAt.get(kind) ?? Number.NEGATIVE_INFINITY) + relistMsMin - performance.now());
-    const timer = setTimeout(() => {
-      waiting.delete(kind);
-      readAt.set(kind, performance.now());
-      read(kind);
-    }, delayMs);
-    timer.unref();
-    waiting.set(kind, timer);
-  };
 }
 
 /** `include` and `exclude` are names with `*` for any run of characters. */
