@@ -70,10 +70,12 @@ export function parseFrame(bytes: Buffer, limits: Limits, isNotification: IsNoti
 const writtenAs = new WeakMap<object, string>();
 const longText = 65_536;
 
-/** Where the value of `result` begins when it is the last key of the message, as nearly everybody writes it. */
+/** Where the value of `result` begins when it is the last key of a message on one line, as nearly everybody writes it; else -1. */
 function findLastResult(text: string, keyAt: number): number {
   const prefix = '"result":';
-  return keyAt !== -1 && text.startsWith(prefix, keyAt) ? keyAt + prefix.length : -1;
+  if (keyAt === -1 || !text.startsWith(prefix, keyAt)) return -1;
+  // Over HTTP a message may be laid out for the eye; on a line it must not be.
+  return text.includes("\n") || text.includes("\r") ? -1 : keyAt + prefix.length;
 }
 
 function classify(value: unknown, isNotification: IsNotification): Message {

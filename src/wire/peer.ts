@@ -69,6 +69,7 @@ export class Peer {
   #sweep: NodeJS.Timeout | undefined;
   #stalled: NodeJS.Timeout | undefined;
   #refusal: HallError | undefined;
+  #isHeld = false;
   #isClosed = false;
   #hasEnded = false;
 
@@ -154,6 +155,17 @@ export class Peer {
     for (const exchange of this.#inFlight.values()) if (exchange.isStanding) exchange.scope.cancel(reason);
     if (this.#inFlight.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Stops reading, for as long as whoever serves the requests cannot take more. */
+  hold(): void {
+    this.#isHeld = true;
+    this.#channel.pause();
+  }
+
+  release(): void {
+    this.#isHeld = false;
+    if (!this.#stalled) this.#channel.resume();
   }
 
   /** Answers what still runs with an error, writes everything out, for `flushMs` at most, and closes. Idempotent. */
@@ -353,7 +365,7 @@ export class Peer {
     if (!this.#stalled || this.isFull) return;
     clearTimeout(this.#stalled);
     this.#stalled = undefined;
-    this.#channel.resume();
+    if (!this.#isHeld) this.#channel.resume();
   }
 
   /** One coarse timer for all requests of the connection: the hot path only compares numbers once a second. */

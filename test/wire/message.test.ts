@@ -387,6 +387,36 @@ describe("what we write", () => {
   });
 });
 
+describe("a long result", () => {
+  const text = "x".repeat(100_000);
+  const resultOf = (frame: string): unknown => {
+    const { outcome } = parse(frame) as Extract<Message, { kind: "answer" }>;
+    return "result" in outcome ? outcome.result : undefined;
+  };
+
+  test("is passed on as the text it came as, under another id", () => {
+    const frame = `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"${text}"}],  "n": 1.0}}`;
+    expect(resultFrame("other", resultOf(frame))).toBe(frame.replace('"id":1', '"id":"other"'));
+  });
+
+  test.each([
+    ["other keys after it", `{"jsonrpc":"2.0","id":1,"result":{"text":"${text}"},"more":{"a":1}}`],
+    ["line breaks in it", `{"jsonrpc":"2.0","id":1,"result":{\r\n "text":"${text}"\n}}`],
+    ["its id behind it", `{"result":{"text":"${text}"},"jsonrpc":"2.0","id":1}`],
+    ["white space behind it", `{"jsonrpc":"2.0","id":1,"result":{"text":"${text}"}}  `],
+    ["a brace in its text", `{"jsonrpc":"2.0","id":1,"result":{"text":"}}${text}"} }`],
+  ])("with %s is still one whole line that says the same", (_, frame) => {
+    const passed = resultFrame(2, resultOf(frame));
+    expect(passed).not.toMatch(/[\r\n]/);
+    expect(JSON.parse(passed)).toEqual({ jsonrpc: "2.0", id: 2, result: JSON.parse(frame).result });
+  });
+
+  test("that somebody changed is written anew", () => {
+    const changed = { ...(resultOf(`{"jsonrpc":"2.0","id":1,"result":{"text":"${text}","a":1}}`) as object), a: 2 };
+    expect(JSON.parse(resultFrame(2, changed)).result).toEqual({ text, a: 2 });
+  });
+});
+
 function parse(text: string, isNotification: (method: string) => boolean = () => false): Message | readonly Message[] {
   return parseFrame(Buffer.from(text), defaultLimits, isNotification);
 }
