@@ -12,7 +12,12 @@ rmSync(`${root}/dist`, { recursive: true, force: true });
 const result = await build({
   absWorkingDir: root,
   // A worker is started from a file of its own.
-  entryPoints: { cli: "src/cli/main.ts", index: "src/index.ts", "document-worker": "src/toolkits/document-worker.ts" },
+  entryPoints: {
+    cli: "src/cli/main.ts",
+    index: "src/index.ts",
+    "document-worker": "src/toolkits/document/worker.ts",
+    "store-worker": "src/store/store-worker.ts",
+  },
   outdir: "dist",
   bundle: true,
   splitting: true,

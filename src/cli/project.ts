@@ -1,14 +1,15 @@
 import { realpath } from "node:fs/promises";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createHallChannel, greetHall } from "../admin/client.ts";
 import type { HallStatus } from "../admin/contract.ts";
 import { type AdminHandlers, type Control, type ControlOptions, openControl } from "../admin/control.ts";
 import { socketPath } from "../admin/socket.ts";
-import { createHall, type Hall } from "../app.ts";
+import { createHall, type Hall, type HallOptions } from "../app.ts";
 import { version } from "../base/version.ts";
 import { diffServers } from "../config/diff.ts";
 import { watchConfig } from "../config/watch.ts";
+import { findStatePath } from "../store/open-store.ts";
 import { createBuiltinToolkits } from "../toolkits/builtin.ts";
 import { openLedger } from "../trust/ledger.ts";
 import { readLock } from "../upstream/lock.ts";
@@ -56,6 +57,7 @@ export async function openAlone({ folder, settings, isStatic = false }: ProjectO
       overrides: config.trust.tools,
       unguarded: config.trust.unguarded,
     },
+    ...storeOptions(folder, loaded),
     lock: await readLock(folder, (message) => log.warn(message)),
     log,
     secrets,
@@ -68,6 +70,15 @@ export async function openAlone({ folder, settings, isStatic = false }: ProjectO
       await hall.close(drainMs);
     },
   };
+}
+
+/** Calls are kept in the project's own file, where the folder is a project. */
+function storeOptions(folder: string, { config, files }: Settings["loaded"]): Pick<HallOptions, "store" | "record"> {
+  const path = findStatePath(
+    folder,
+    files.some((file) => dirname(file) === folder),
+  );
+  return { record: config.store.record, ...(path === undefined ? {} : { store: { path, retention: config.store } }) };
 }
 
 /** The project's hall with its local socket. Undefined when another process has it. */
@@ -139,6 +150,7 @@ function createReload(hall: Hall, initial: Settings["loaded"]["config"]["mcpServ
       const diff = diffServers(servers, config.mcpServers);
       servers = config.mcpServers;
       hall.log.info(diff, "config reloaded");
+      void hall.note({ kind: "changed", subject: "config", caller: "guildhall", reason: "a config file was edited", details: { ...diff } });
       void hall.fleet.apply({ servers, ...diff });
     },
     refused: (error) => hall.log.error(`config not reloaded, the last good one stays: ${error.message}`),

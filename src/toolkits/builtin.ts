@@ -1,9 +1,9 @@
 import type { Toolkit } from "../tool.ts";
-import { createCalculatorToolkit } from "./calculator.ts";
-import { createDocumentToolkit, type DocumentToolkitOptions } from "./document.ts";
-import { createImageToolkit, type ImageToolkitOptions } from "./image.ts";
-import { createSearchToolkit, type SearchToolkitOptions } from "./search.ts";
-import { createTimeToolkit } from "./time.ts";
+import { createCalculatorToolkit } from "./calculator/calculator.ts";
+import { createDocumentToolkit, type DocumentToolkitOptions } from "./document/document.ts";
+import { createImageToolkit, type ImageToolkitOptions } from "./image/image.ts";
+import { createSearchToolkit, type SearchToolkitOptions } from "./search/search.ts";
+import { createTimeToolkit } from "./time/time.ts";
 
 /** What the config says about them, section by section. */
 interface BuiltinOptions {

@@ -5,7 +5,7 @@ import { HallError } from "../../src/base/errors.ts";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { Scope } from "../../src/base/scope.ts";
 import type { CallContext } from "../../src/tool.ts";
-import { createCalculatorToolkit } from "../../src/toolkits/calculator.ts";
+import { createCalculatorToolkit } from "../../src/toolkits/calculator/calculator.ts";
 
 const context: CallContext = { scope: new Scope(), progress: () => {}, log: () => {}, ask: async () => ({}) };
 const toolkit = createCalculatorToolkit();

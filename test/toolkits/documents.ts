@@ -12,7 +12,7 @@ export async function buildWorker(): Promise<{ readonly worker: URL; remove(): v
   const folder = mkdtempSync(join(tmpdir(), "guildhall-worker-"));
   await build({
     absWorkingDir: root,
-    entryPoints: ["src/toolkits/document-worker.ts"],
+    entryPoints: ["src/toolkits/document/worker.ts"],
     outdir: folder,
     outExtension: { ".js": ".mjs" },
     bundle: true,
@@ -23,7 +23,7 @@ export async function buildWorker(): Promise<{ readonly worker: URL; remove(): v
     banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
     logLevel: "error",
   });
-  return { worker: pathToFileURL(join(folder, "document-worker.mjs")), remove: () => rmSync(folder, { recursive: true, force: true }) };
+  return { worker: pathToFileURL(join(folder, "worker.mjs")), remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
 export function toDataUrl(bytes: Uint8Array | string, type = "application/octet-stream"): string {

@@ -4,7 +4,7 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { HallError } from "../../src/base/errors.ts";
 import { Scope } from "../../src/base/scope.ts";
-import { loadSource } from "../../src/toolkits/document-source.ts";
+import { loadSource } from "../../src/toolkits/document/source.ts";
 import { createFetcher, type Fetcher } from "../../src/toolkits/fetch.ts";
 
 /** Counts everything that reaches it. It stands where nobody may go: 127.0.0.1 and, where the machine has it, ::1. */

@@ -8,7 +8,7 @@ import { HallError } from "../../src/base/errors.ts";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { Scope } from "../../src/base/scope.ts";
 import type { Outcome, Toolkit } from "../../src/tool.ts";
-import { createImageToolkit } from "../../src/toolkits/image.ts";
+import { createImageToolkit } from "../../src/toolkits/image/image.ts";
 
 const ajv = new Ajv({ strict: true });
 

@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { HallError } from "../../src/base/errors.ts";
 import { Scope } from "../../src/base/scope.ts";
 import { openDatabase } from "../../src/store/sqlite.ts";
-import { createDocumentReader, type DocumentReader } from "../../src/toolkits/document-reader.ts";
-import { createSearchToolkit } from "../../src/toolkits/search.ts";
-import { createFolderSearch, type FoldersOptions } from "../../src/toolkits/search-folders.ts";
-import type { SearchQuery } from "../../src/toolkits/search-provider.ts";
+import { createDocumentReader, type DocumentReader } from "../../src/toolkits/document/reader.ts";
+import { createFolderSearch, type FoldersOptions } from "../../src/toolkits/search/folders.ts";
+import type { SearchQuery } from "../../src/toolkits/search/provider.ts";
+import { createSearchToolkit } from "../../src/toolkits/search/search.ts";
 import { buildWorker, makeDocx, makePdf } from "./documents.ts";
 
 let reader: DocumentReader;

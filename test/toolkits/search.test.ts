@@ -6,7 +6,7 @@ import { HallError } from "../../src/base/errors.ts";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { Scope } from "../../src/base/scope.ts";
 import type { Toolkit } from "../../src/tool.ts";
-import { createSearchToolkit } from "../../src/toolkits/search.ts";
+import { createSearchToolkit } from "../../src/toolkits/search/search.ts";
 
 const ajv = new Ajv({ strict: true });
 const defaults: Readonly<Record<string, JsonObject>> = { web_search: { max_results: 5 }, news_search: { days_back: 7 } };

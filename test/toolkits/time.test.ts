@@ -6,7 +6,7 @@ import { HallError } from "../../src/base/errors.ts";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { Scope } from "../../src/base/scope.ts";
 import type { CallContext, Toolkit } from "../../src/tool.ts";
-import { createTimeToolkit } from "../../src/toolkits/time.ts";
+import { createTimeToolkit } from "../../src/toolkits/time/time.ts";
 
 const context: CallContext = {
   scope: new Scope(),
@@ -95,7 +95,7 @@ describe("the toolkit", () => {
       return importOriginal();
     });
     try {
-      const fresh = await import("../../src/toolkits/time.ts");
+      const fresh = await import("../../src/toolkits/time/time.ts");
       const toolkit = fresh.createTimeToolkit();
       await toolkit.list();
       expect(loads).toBe(0);

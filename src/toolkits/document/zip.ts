@@ -1,0 +1,77 @@
+import { inflateRawSync } from "node:zlib";
+import { HallError } from "../../base/errors.ts";
+
+/**
+ * Reads named files out of a zip archive. What the archive says of its sizes is not believed: bytes are counted as they inflate.
+ */
+export interface Zip {
+  readonly names: readonly string[];
+  /** Undefined when there is no such file. */
+  read(name: string): Buffer | undefined;
+}
+
+const entriesMax = 5_000;
+const fileBytesMax = 16 * 1024 * 1024;
+/** What office programs write inflates 5 to 20 times. */
+const ratioMax = 100;
+const ratioFromBytes = 1024 * 1024;
+
+interface Entry {
+  readonly method: number;
+  readonly isEncrypted: boolean;
+  readonly size: number;
+  readonly offset: number;
+}
+
+export function openZip(bytes: Uint8Array): Zip {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const entries = readDirectory(buffer);
+  return {
+    names: [...entries.keys()],
+    read(name) {
+      const entry = entries.get(name);
+      return entry && inflate(buffer, name, entry);
+    },
+  };
+}
+
+function readDirectory(buffer: Buffer): Map<string, Entry> {
+  const end = buffer.lastIndexOf(Buffer.from("PK\x05\x06", "latin1"));
+  if (end < 0 || end + 22 > buffer.length) throw broken("its table of contents is missing");
+  const count = buffer.readUInt16LE(end + 10);
+  if (count > entriesMax) throw new HallError("TOO_LARGE", `the archive has ${count} files; ${entriesMax} are looked at`);
+  const entries = new Map<string, Entry>();
+  let at = buffer.readUInt32LE(end + 16);
+  for (let index = 0; index < count; index++) {
+    if (at + 46 > buffer.length || buffer.readUInt32LE(at) !== 0x02014b50) throw broken("its table of contents is torn");
+    const [nameBytes, extraBytes, commentBytes] = [28, 30, 32].map((field) => buffer.readUInt16LE(at + field)) as [number, number, number];
+    entries.set(buffer.toString("utf8", at + 46, at + 46 + nameBytes), {
+      method: buffer.readUInt16LE(at + 10),
+      isEncrypted: (buffer.readUInt16LE(at + 8) & 1) === 1,
+      size: buffer.readUInt32LE(at + 20),
+      offset: buffer.readUInt32LE(at + 42),
+    });
+    at += 46 + nameBytes + extraBytes + commentBytes;
+  }
+  return entries;
+}
+
+function inflate(buffer: Buffer, name: string, { method, isEncrypted, size, offset }: Entry): Buffer {
+  if (isEncrypted) throw new HallError("EXECUTION", "the document is locked with a password", { hint: "Unlock it first." });
+  if (offset + 30 > buffer.length || buffer.readUInt32LE(offset) !== 0x04034b50) throw broken(`${name} is not where it should be`);
+  const start = offset + 30 + buffer.readUInt16LE(offset + 26) + buffer.readUInt16LE(offset + 28);
+  const packed = buffer.subarray(start, start + size);
+  if (method === 0) return packed.subarray(0, fileBytesMax);
+  if (method !== 8) throw broken(`${name} is packed in an unknown way`);
+  const maxOutputLength = Math.min(fileBytesMax, Math.max(ratioFromBytes, packed.length * ratioMax));
+  try {
+    return inflateRawSync(packed, { maxOutputLength });
+  } catch (cause) {
+    if (cause instanceof RangeError) throw new HallError("TOO_LARGE", `${name} in the document inflates past ${Math.floor(maxOutputLength / 1024 / 1024)} MB`);
+    throw broken(`${name} does not inflate`, cause);
+  }
+}
+
+function broken(problem: string, cause?: unknown): HallError {
+  return new HallError("EXECUTION", `the document is damaged: ${problem}`, { cause });
+}

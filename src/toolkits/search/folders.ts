@@ -1,0 +1,209 @@
+import { createHash } from "node:crypto";
+import { constants } from "node:fs";
+import { open, readdir, realpath, stat } from "node:fs/promises";
+import { basename, extname, join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import { cacheFolder } from "../../base/data-folder.ts";
+import { HallError } from "../../base/errors.ts";
+import { Scope } from "../../base/scope.ts";
+import { decodeText, isBinary } from "../document/encoding.ts";
+import { createDocumentReader, type DocumentReader } from "../document/reader.ts";
+import { type IndexedFile, openTextIndex, type TextIndex } from "./full-text.ts";
+import type { SearchProvider } from "./provider.ts";
+
+/**
+ * Searches folders the user named. There is no watcher: each search looks which files have changed, for a bounded time, and answers with
+ * what is indexed by then; the rest goes on behind it and is there for the next.
+ */
+export interface FoldersOptions {
+  readonly folders: readonly string[];
+  /** Default: a file in the user's cache folder, one for each set of folders. */
+  readonly indexFile?: string;
+  /** Reads what is not plain text. */
+  readonly reader?: DocumentReader;
+  /** How long a search waits for changes to be indexed. Default 3,000. */
+  readonly waitMs?: number;
+  /** How long a look at the folders counts. Default 1,000. */
+  readonly freshMs?: number;
+}
+
+const filesMax = 50_000;
+const batchSize = 50;
+const textBytesMax = 2 * 1024 * 1024;
+const documentBytesMax = 20 * 1024 * 1024;
+/** Of one file; the start of a book finds the book. */
+const indexedCharactersMax = 300_000;
+
+export function createFolderSearch({ folders, indexFile, reader = createDocumentReader(), waitMs = 3_000, freshMs = 1_000 }: FoldersOptions): SearchProvider {
+  const life = new Scope();
+  let opening: Promise<TextIndex> | undefined;
+  let updating: Promise<void> | undefined;
+  let freshUntil = 0;
+  let isCut = false;
+
+  const openIndex = (): Promise<TextIndex> => {
+    opening ??= resolveRoots(folders).then((roots) => openTextIndex(indexFile ?? defaultFile(roots)));
+    opening.catch(() => {
+      // Told to whoever asked; the next search tries again.
+      opening = undefined;
+    });
+    return opening;
+  };
+
+  async function update(index: TextIndex): Promise<void> {
+    const roots = await resolveRoots(folders);
+    const known = index.stamps();
+    const seen = new Set<string>();
+    let batch: IndexedFile[] = [];
+    const flush = (): void => {
+      if (!life.cancelled) index.replace(batch);
+      batch = [];
+    };
+    isCut = false;
+    for await (const { path, stamp, modifiedMs, size } of walk(roots)) {
+      if (life.cancelled) return;
+      if (seen.size === filesMax) {
+        isCut = true;
+        break;
+      }
+      // Twice where one folder lies in another.
+      if (seen.has(path)) continue;
+      seen.add(path);
+      if (known.get(path) === stamp) continue;
+      batch.push({ path, stamp, modifiedMs, ...(await readFile(path, size, reader, life)) });
+      if (batch.length < batchSize) continue;
+      flush();
+      // Writing is synchronous: others get their turn between batches.
+      await turn();
+    }
+    flush();
+    if (!life.cancelled && !isCut) index.remove([...known.keys()].filter((path) => !seen.has(path)));
+    freshUntil = performance.now() + freshMs;
+  }
+
+  /** One update for all who search meanwhile. True when the index is up to date. */
+  async function refresh(index: TextIndex, scope: Scope): Promise<boolean> {
+    if (!updating && performance.now() < freshUntil) return true;
+    updating ??= update(index).finally(() => {
+      updating = undefined;
+    });
+    const patience = new Scope(scope, waitMs);
+    try {
+      await patience.finish(updating);
+      return true;
+    } catch (error) {
+      if (patience.cancelled && !scope.cancelled) return false;
+      throw error;
+    }
+  }
+
+  return {
+    async search({ text, kind, count, daysBack }, scope) {
+      const index = await openIndex();
+      const isComplete = await refresh(index, scope);
+      const since = kind === "news" && daysBack !== undefined ? { modifiedSinceMs: Date.now() - daysBack * 86_400_000 } : {};
+      const results = index.find(text, { count, ...since }).map(({ path, title, snippet, modifiedMs }) => ({
+        title,
+        url: pathToFileURL(path).href,
+        snippet,
+        published: new Date(modifiedMs).toISOString(),
+      }));
+      const notes = [
+        ...(isComplete ? [] : ["the folders are still being indexed: search again for more"]),
+        ...(isCut ? [`only the first ${filesMax} files are indexed`] : []),
+      ];
+      return { results, ...(notes.length > 0 ? { note: notes.join("; ") } : {}) };
+    },
+    async close() {
+      life.cancel(new HallError("CANCELLED", "the hall closes"));
+      // What is being written ends first; what failed was told to whoever searched.
+      await updating?.catch(() => {});
+      const index = await opening?.catch(() => undefined);
+      opening = undefined;
+      index?.close();
+    },
+  };
+}
+
+/** The folders that exist, by their real names. */
+async function resolveRoots(folders: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(folders.map((folder) => realpath(folder).catch(() => undefined)));
+  const roots = [...new Set(found.filter((folder) => folder !== undefined))];
+  if (roots.length > 0) return roots;
+  throw new HallError("UNAVAILABLE", `none of the folders to search exists: ${folders.join(", ")}`, { hint: "Correct `search.folders` in guildhall.json." });
+}
+
+function defaultFile(roots: readonly string[]): string {
+  const name = createHash("sha256")
+    .update(JSON.stringify([...roots].sort()))
+    .digest("hex")
+    .slice(0, 16);
+  return join(cacheFolder(), `search-${name}.db`);
+}
+
+interface Seen {
+  readonly path: string;
+  readonly stamp: string;
+  readonly modifiedMs: number;
+  readonly size: number;
+}
+
+/** Every file, breadth first. Links are not followed; what begins with a dot, and what package managers bring, is nobody's document. */
+async function* walk(roots: readonly string[]): AsyncGenerator<Seen> {
+  const folders = [...roots];
+  for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
+    // Gone meanwhile, or not ours to read.
+    const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) folders.push(path);
+      if (!entry.isFile()) continue;
+      const found = await stat(path).catch(() => undefined);
+      if (found) yield { path, stamp: `${found.mtimeMs} ${found.ctimeMs} ${found.size}`, modifiedMs: found.mtimeMs, size: found.size };
+    }
+  }
+}
+
+/** The text of a file, or undefined for what has none: pictures, programs, what is too large or cannot be read. */
+async function readFile(path: string, size: number, reader: DocumentReader, scope: Scope): Promise<{ title: string; text: string | undefined }> {
+  const title = basename(path);
+  const kind = extname(path).toLowerCase();
+  const isDocument = kind === ".pdf" || kind === ".docx";
+  if (size > (isDocument ? documentBytesMax : textBytesMax)) return { title, text: undefined };
+  try {
+    const bytes = await readBytes(path, size);
+    if (isDocument) {
+      const { parsed } = await reader.read({ bytes, contentType: "" }, scope);
+      return { title: parsed.title ?? title, text: parsed.text.slice(0, indexedCharactersMax) };
+    }
+    if (isBinary(bytes)) return { title, text: undefined };
+    if (kind === ".html" || kind === ".htm") {
+      const { parseHtml } = await import("../document/html.ts");
+      const page = parseHtml(decodeText(bytes, "", "html"));
+      return { title: page.title ?? title, text: page.text.slice(0, indexedCharactersMax) };
+    }
+    const text = decodeText(bytes, "", "txt").slice(0, indexedCharactersMax);
+    return { title: headingOf(text) ?? title, text };
+  } catch {
+    // Damaged, locked, replaced or gone: it is looked at again when it changes.
+    return { title, text: undefined };
+  }
+}
+
+async function readBytes(path: string, size: number): Promise<Buffer> {
+  // A link put in its place meanwhile is not followed, and a pipe not waited for.
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const bytes = Buffer.alloc(size);
+    const { bytesRead } = await file.read(bytes, 0, size, 0);
+    return bytes.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+function headingOf(text: string): string | undefined {
+  return /^#{1,3}\s+(\S.{0,150})/m.exec(text.slice(0, 2_000))?.[1]?.trim();
+}

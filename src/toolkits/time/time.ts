@@ -1,0 +1,230 @@
+/** What time it is somewhere, and how far apart two moments are. Differences are between exact instants, so no clock change can bend them. */
+import type { Temporal } from "temporal-polyfill";
+import { HallError } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { findNear } from "../../base/near.ts";
+import type { Outcome, Tool, Toolkit } from "../../tool.ts";
+import { monthNames, parseFormat, weekdayNames } from "./format.ts";
+
+interface TimeToolkitOptions {
+  /** Milliseconds since 1970. Default `Date.now`. */
+  readonly now?: () => number;
+}
+
+export function createTimeToolkit({ now = Date.now }: TimeToolkitOptions = {}): Toolkit {
+  return {
+    id: "time_tool",
+    category: "TIME",
+    description: "Time and date utilities",
+    list: async () => [currentTime, timeDifference],
+    async call(tool, args) {
+      switch (tool.name) {
+        case currentTime.name:
+          return tellTime(now(), args);
+        case timeDifference.name:
+          return tellDifference(args);
+        default:
+          throw new HallError("NOT_FOUND", `time_tool has no tool named "${tool.name}"`);
+      }
+    },
+    health: async () => ({ state: "available" }),
+    close: async () => {},
+  };
+}
+
+const units = ["seconds", "minutes", "hours", "days"] as const;
+
+const facts = { timeoutMs: 10_000 };
+const annotations = { readOnlyHint: true, idempotentHint: true, openWorldHint: false };
+
+const currentTime: Tool = {
+  name: "current_time",
+  title: "Current time",
+  description:
+    "The current time in a time zone. `timezone`: an IANA name such as Europe/Berlin, or an offset such as +05:30. " +
+    "`format`: ISO8601, RFC2822, unix (whole seconds), or a pattern such as `dddd, D MMMM YYYY HH:mm [in] z`. " +
+    "Tokens: YYYY, MMMM MMM MM M (month), DD D (day), dddd ddd (weekday), HH H (24 hours), hh h (12 hours), A a (AM, am), mm m (minute), ss s, " +
+    "SSS (milliseconds), Z (+01:00), ZZ (+0100), z (zone name). Other letters than T stand in [brackets].",
+  inputSchema: {
+    type: "object",
+    properties: { timezone: { type: "string", default: "UTC" }, format: { type: "string", default: "ISO8601" } },
+  },
+  outputSchema: {
+    type: "object",
+    properties: {
+      time: { description: "An integer for unix, else text.", anyOf: [{ type: "string" }, { type: "integer" }] },
+      timezone: { type: "string" },
+      format: { type: "string" },
+      unix_ms: { type: "integer", description: "The same moment in milliseconds since 1970." },
+    },
+    required: ["time", "timezone", "format", "unix_ms"],
+  },
+  annotations,
+  facts,
+};
+
+const timeDifference: Tool = {
+  name: "time_difference",
+  title: "Time difference",
+  description:
+    "end_time minus start_time, negative when the end comes first, fractions kept; a day is 24 hours. Both accept ISO 8601 with an offset, Z " +
+    "or a zone (2026-11-15T22:04:14[Europe/Berlin]); without one they are taken as UTC, a date alone as midnight UTC. " +
+    "Also RFC 2822 (Sun, 15 Nov 2026 22:04:14 +0100) and unix seconds (digits only, such as 1794780254.5).",
+  inputSchema: {
+    type: "object",
+    properties: { start_time: { type: "string" }, end_time: { type: "string" }, unit: { type: "string", enum: units, default: "hours" } },
+    required: ["start_time", "end_time"],
+  },
+  outputSchema: {
+    type: "object",
+    properties: {
+      difference: { type: "number" },
+      unit: { type: "string", enum: units },
+      start_time: { type: "string", description: "As understood, in UTC." },
+      end_time: { type: "string", description: "As understood, in UTC." },
+    },
+    required: ["difference", "unit", "start_time", "end_time"],
+  },
+  annotations,
+  facts,
+};
+
+async function tellTime(nowMs: number, args: JsonObject): Promise<Outcome> {
+  const { Temporal } = await import("temporal-polyfill");
+  const format = parseFormat(readText(args, "format"));
+  const time = inZone(Temporal.Instant.fromEpochMilliseconds(nowMs), readText(args, "timezone"), "timezone");
+  const written = format.write(time);
+  return answer(`${written}`, { time: written, timezone: time.timeZoneId, format: format.name, unix_ms: nowMs });
+}
+
+async function tellDifference(args: JsonObject): Promise<Outcome> {
+  const { Temporal } = await import("temporal-polyfill");
+  const unit = units.find((known) => known === args.unit);
+  if (!unit) throw badValue("unit", `bad unit ${quote(`${args.unit}`)}: use ${units.join(", ")}`, findNear(`${args.unit}`, units));
+  const start = parseMoment(Temporal, readText(args, "start_time"), "start_time");
+  const end = parseMoment(Temporal, readText(args, "end_time"), "end_time");
+  const difference = start.until(end).total({ unit });
+  return answer(`${difference} ${unit}`, { difference, unit, start_time: start.toString(), end_time: end.toString() });
+}
+
+function answer(text: string, structuredContent: JsonObject): Outcome {
+  return { content: [{ type: "text", text }], structuredContent };
+}
+
+function readText(args: JsonObject, field: string): string {
+  const value = args[field];
+  if (typeof value !== "string") throw badValue(field, `${field} must be a string`, []);
+  return value.trim();
+}
+
+function inZone(instant: Temporal.Instant, zone: string, field: string): Temporal.ZonedDateTime {
+  // Temporal would also take a whole date-time here and use the zone in it.
+  const isZoneLike = /^(?:[a-z][\w+/-]*|[+-]\d\d:\d\d)$/i.test(zone);
+  try {
+    if (isZoneLike) return instant.toZonedDateTimeISO(zone);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+  }
+  throw badValue(field, `unknown time zone ${quote(zone)}: use an IANA name such as Europe/Berlin, or UTC`, findNearZones(zone));
+}
+
+/** ICU lists these only under their old names, which nobody types any more. */
+const renamedZones = ["Asia/Ho_Chi_Minh", "Asia/Kathmandu", "Asia/Kolkata", "Asia/Yangon", "Europe/Kyiv"];
+
+function findNearZones(wanted: string): string[] {
+  if (wanted.length < 2) return ["UTC"];
+  const zones = ["UTC", ...Intl.supportedValuesOf("timeZone"), ...renamedZones];
+  const path = wanted.replaceAll(" ", "_");
+  const places = new Map(zones.map((zone) => [lastSegment(zone), zone]));
+  const samePlace = places.get(lastSegment(path));
+  const nearPlaces = findNear(lastSegment(path), places.keys()).flatMap((place) => places.get(place) ?? []);
+  return [...new Set([...(samePlace ? [samePlace] : []), ...findNear(path, zones), ...nearPlaces])].slice(0, 3);
+}
+
+function lastSegment(zone: string): string {
+  return zone.slice(zone.lastIndexOf("/") + 1).toLowerCase();
+}
+
+/** The longest form we accept, with a zone and nanoseconds, stays well below. */
+const momentLengthMax = 120;
+
+function parseMoment(api: typeof Temporal, text: string, field: string): Temporal.Instant {
+  try {
+    if (text.length <= momentLengthMax) return parseUnix(api, text, field) ?? parseRfc2822(api, text) ?? parseIso(api, text, field);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+  }
+  const forms = "ISO 8601 (2026-11-15T22:04:14+01:00), RFC 2822 (Sun, 15 Nov 2026 22:04:14 +0100) or unix seconds (1794780254)";
+  throw badValue(field, `${quote(text)} is no date or time we know: use ${forms}`, findNearDates(api, text));
+}
+
+/** The last second of the year 9999; beyond it somebody sent milliseconds. */
+const unixMax = 253_402_300_799;
+
+function parseUnix(api: typeof Temporal, text: string, field: string): Temporal.Instant | undefined {
+  const [, sign, seconds, fraction = ""] = text.match(/^([+-]?)(\d+)(?:\.(\d{1,9}))?$/) ?? [];
+  if (seconds === undefined) return undefined;
+  if (Number(seconds) > unixMax) throw badValue(field, `${quote(text)} is too large: unix times are in seconds`, [`${Number(text) / 1000}`]);
+  const nanoseconds = BigInt(seconds + fraction.padEnd(9, "0"));
+  return new api.Instant(sign === "-" ? -nanoseconds : nanoseconds);
+}
+
+const rfc2822 = /^(?:([a-z]{3}),\s*)?(\d{1,2})\s+([a-z]{3})\s+(\d{4})\s+(\d\d):(\d\d)(?::(\d\d))?\s+([+-]\d{4}|[a-z]{1,3})(?:\s*\([^()]*\))?$/i;
+
+/** The names RFC 2822 section 4.3 gives a meaning to, and UTC. */
+const namedOffsets: Readonly<Record<string, string>> = {
+  UT: "Z",
+  UTC: "Z",
+  GMT: "Z",
+  Z: "Z",
+  EST: "-0500",
+  EDT: "-0400",
+  CST: "-0600",
+  CDT: "-0500",
+  MST: "-0700",
+  MDT: "-0600",
+  PST: "-0800",
+  PDT: "-0700",
+};
+
+function parseRfc2822(api: typeof Temporal, text: string): Temporal.Instant | undefined {
+  const [matched, weekday, day = "", monthName = "", year = "", hour, minute, second = "00", zone = ""] = text.match(rfc2822) ?? [];
+  if (matched === undefined) return undefined;
+  const month = indexByStart(monthNames, monthName) + 1;
+  const date = api.PlainDate.from(`${year}-${`${month}`.padStart(2, "0")}-${day.padStart(2, "0")}`);
+  if (weekday && indexByStart(weekdayNames, weekday) + 1 !== date.dayOfWeek) throw new RangeError("the weekday does not fit the date");
+  return api.Instant.from(`${date}T${hour}:${minute}:${second}${namedOffsets[zone.toUpperCase()] ?? zone}`);
+}
+
+function indexByStart(names: readonly string[], start: string): number {
+  return names.findIndex((name) => name.slice(0, 3).toLowerCase() === start.toLowerCase());
+}
+
+function parseIso(api: typeof Temporal, text: string, field: string): Temporal.Instant {
+  const zone = text.match(/\[!?([^\]=]+)\]/)?.[1];
+  if (zone !== undefined) {
+    inZone(new api.Instant(0n), zone, field);
+    // Refuses an offset the zone never had then; a wall time that a clock change skips or repeats is read as calendars do (RFC 5545).
+    return api.ZonedDateTime.from(text).toInstant();
+  }
+  if (/^[+-]?\d+-\d\d-\d\d$/.test(text)) return api.Instant.from(`${text}T00:00Z`);
+  const hasOffset = /[t ].*(?:z|[+-]\d\d(?::?\d\d)?)$/i.test(text);
+  return api.Instant.from(hasOffset ? text : `${text}Z`);
+}
+
+/** The nearest day that exists, for "2026-02-30" and "2026/2/3" alike. */
+function findNearDates(api: typeof Temporal, text: string): string[] {
+  const parts = text.match(/^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)/);
+  if (!parts) return [];
+  const [year = 0, month = 0, day = 0] = parts.slice(1).map(Number);
+  return [api.PlainDate.from({ year, month: Math.max(1, month), day: Math.max(1, day) }).toString()];
+}
+
+function badValue(field: string, problem: string, near: readonly string[]): HallError {
+  const message = near.length > 0 ? `${problem}. Near: ${near.join(", ")}` : problem;
+  return new HallError("VALIDATION", message, { details: { errors: [{ path: `/${field}`, message }], near } });
+}
+
+function quote(value: string): string {
+  return JSON.stringify(value.slice(0, 80));
+}
