@@ -71,7 +71,7 @@ const nobody: readonly Target[] = [];
 
 /** Names and the tools that share each. */
 class Shared {
-  readonly #byName = new Map<string, readonly Target[]>();
+  readonly #byName = new Map<string, Target[]>();
 
   get(name: string): readonly Target[] {
     return this.#byName.get(name) ?? nobody;
@@ -82,8 +82,10 @@ class Shared {
   }
 
   add(name: string, target: Target): void {
+    // In place: a thousand toolkits may each have a tool named "search".
     const sharing = this.#byName.get(name);
-    this.#byName.set(name, sharing ? [...sharing, target] : [target]);
+    if (sharing) sharing.push(target);
+    else this.#byName.set(name, [target]);
   }
 
   remove(name: string, target: Target): void {

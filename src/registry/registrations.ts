@@ -70,11 +70,17 @@ export function createRegistrations({ registry, health, log, allowPrivate, check
     if (there && !known && source !== "built-in") {
       throw conflict(`"${name}" is ${source === "upstream" ? "a server of the hall's config" : "a module of the hall"}`, "Choose another name.");
     }
-    const others = registry.toolkits().flatMap(({ id, source: whose }) => (whose === "registered" ? [] : [id]));
     const alike = skeletons.get(skeletonOf(name));
-    const lookalike = alike !== undefined && alike !== name ? alike : findLookalike(name, [...others, ...shadowed.keys()]);
+    const lookalike = alike !== undefined && alike !== name ? alike : findLookalike(name, otherNames());
     if (lookalike !== undefined) throw conflict(`"${name}" reads like "${lookalike}"`, "Choose a name that cannot be mistaken for another.");
     if (!known && registered.size >= countMax) throw new HallError("OVERLOADED", `${countMax} toolkits are already registered`);
+  }
+
+  /** Names that were not registered: few, beside thousands that may have been. */
+  function otherNames(): readonly string[] {
+    const names = [...shadowed.keys()];
+    for (const { id, source } of registry.toolkits()) if (source !== "registered") names.push(id);
+    return names;
   }
 
   async function checkSchemas({ tools }: Registration): Promise<void> {

@@ -188,7 +188,7 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
       );
       throw new HallError("NOT_FOUND", `Unknown prompt: ${name.slice(0, 100)}`, { details: { near } });
     },
-    toolkits: () => [...shelves.values()].map(({ toolkit }) => toolkit),
+    toolkits: () => Array.from(shelves.values(), ({ toolkit }) => toolkit),
     looking(name) {
       const waits = [...shelves.values()].flatMap((shelf) => {
         const looked = mayHave(shelf.toolkit, name) ? shelf.toolkit.looking?.() : undefined;

@@ -23,7 +23,7 @@ export interface DialectVisit extends Visit {
   readonly runner: Runner | undefined;
 }
 
-export type DialectHandler = (params: JsonObject, visit: DialectVisit, parts: ServerParts) => Promise<unknown>;
+type DialectHandler = (params: JsonObject, visit: DialectVisit, parts: ServerParts) => Promise<unknown>;
 
 export const dialectMethods: Readonly<Record<string, DialectHandler>> = {
   async "tools/register"(params, visit, parts) {
@@ -103,7 +103,7 @@ function requireToken({ mayRegister }: DialectVisit, method: string): void {
 const callIdLengthMax = 128;
 const timeoutSecondsMax = 600;
 
-export interface DialectCall {
+interface DialectCall {
   readonly callId: string;
   readonly toolName: string;
   readonly functionName: string;
@@ -112,7 +112,7 @@ export interface DialectCall {
 }
 
 /** The params of a call. Throws INVALID_PARAMS. */
-export function readCall(params: JsonObject): DialectCall {
+function readCall(params: JsonObject): DialectCall {
   if ("name" in params) throw new HallError("INVALID_PARAMS", "a call names either `name` or `tool_name` and `function_name`, not both");
   const { call_id: callId = crypto.randomUUID(), arguments: args = {}, timeout } = params;
   if (typeof callId !== "string" || callId.length > callIdLengthMax) {
