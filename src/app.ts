@@ -1,11 +1,13 @@
 import { createLog, type Log, type Secrets } from "./base/log.ts";
 import { version } from "./base/version.ts";
 import type { ServerConfig } from "./config/schema.ts";
+import { auditDecisions, auditRegistrations } from "./gateway/audit.ts";
 import type { Capacities } from "./gateway/concurrency.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
+import { createMeter, type Meter } from "./gateway/meter.ts";
 import { isPlainSchema } from "./gateway/plain-schema.ts";
 import type { RateLimits } from "./gateway/rate-limit.ts";
-import { type CallRecords, createCallRecords } from "./gateway/record.ts";
+import type { Recording } from "./gateway/record.ts";
 import { createValidators } from "./gateway/schema.ts";
 import type { Decision } from "./gateway/trust.ts";
 import { createHealthBook, type HealthBook } from "./registry/health.ts";
@@ -15,7 +17,9 @@ import { createRegistrations, type Registrations } from "./registry/registration
 import { createRegistry, type Registry } from "./registry/registry.ts";
 import type { Face, NameStyle } from "./server/faces.ts";
 import { createServer, type Server } from "./server/server.ts";
-import type { Toolkit } from "./tool.ts";
+import { openStore, type StorePlace } from "./store/open-store.ts";
+import type { AuditEntry, Store } from "./store/store.ts";
+import type { Call, Toolkit } from "./tool.ts";
 import { createBuiltinToolkits } from "./toolkits/builtin.ts";
 import { type Approvals, createApprovals } from "./trust/approvals.ts";
 import { createFlowGuard } from "./trust/flow.ts";
@@ -32,7 +36,11 @@ export interface Hall {
   readonly modules: Modules;
   readonly health: HealthBook;
   readonly monitor: Monitor;
-  readonly records: CallRecords;
+  readonly store: Store;
+  /** Puts something into the audit; should that fail, the log says it. */
+  note(entry: AuditEntry): Promise<void>;
+  /** Calls counted since the hall opened. */
+  readonly meter: Meter;
   readonly trust: Trust | undefined;
   readonly approvals: Approvals;
   readonly server: Server;
@@ -61,8 +69,12 @@ export interface HallOptions {
   readonly allowPrivateEndpoints?: boolean;
   /** What a person has said about this project. Without it nothing is asked for: the program that makes the hall answers for it. */
   readonly trust?: TrustOptions;
-  /** Keeps what was decided; resolves when it is safe. */
-  readonly audit?: (decision: Decision) => Promise<void>;
+  /** Keeps what was decided; resolves when it is safe. Default: the store's audit. */
+  readonly audit?: (decision: Decision, call: Call) => Promise<void>;
+  /** The file that calls and the audit are kept in. Default: memory. */
+  readonly store?: StorePlace;
+  /** What is kept of a call: its arguments' digest, or everything. Default `digest`. */
+  readonly record?: Recording["record"];
   readonly isStatic?: boolean;
   readonly pageSize?: number;
   readonly limits?: Partial<Limits>;
@@ -94,24 +106,38 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     remove: registry.remove,
   });
   await Promise.all([...toolkits.map((toolkit) => registry.add(toolkit)), fleet.apply({ servers, added: Object.keys(servers), removed: [], changed: [] })]);
-  const records = createCallRecords();
+  const store = openStore(options.store, { log, secrets: options.secrets });
+  const note = (entry: AuditEntry): Promise<void> => store.audit.append(entry).catch((err: unknown) => log.error({ err, ...entry }, "not in the audit"));
+  const meter = createMeter();
   const { timeoutMs = 30_000 } = options;
   const validators = createValidators({ warn: (message) => log.warn(message) });
   const health = createHealthBook();
   const monitor = createMonitor({ registry, health, log, ...options.healthCheck });
-  const registrations = createRegistrations({
-    registry,
-    health,
-    log,
-    allowPrivate: options.allowPrivateEndpoints ?? false,
-    checkSchema: async (schema) => isPlainSchema(schema) || validators.load(schema),
-  });
+  const registrations = auditRegistrations(
+    createRegistrations({
+      registry,
+      health,
+      log,
+      allowPrivate: options.allowPrivateEndpoints ?? false,
+      checkSchema: async (schema) => isPlainSchema(schema) || validators.load(schema),
+    }),
+    note,
+  );
   const modules = createModules({ patterns: [], folder: ".", ...options.modules, registry, log });
   if (options.modules && (trust?.mayLoadModules(options.modules.patterns) ?? true)) await modules.scan();
   else if (options.modules) log.warn("the toolkits of this project were never approved on this machine, so they are not loaded: run `guildhall verify`");
-  const audit = options.audit ?? (async (decision) => log.info(decision, "decided"));
+  const audit = options.audit ?? auditDecisions(store);
   const trustParts = trust && { trust, approvals, flow: createFlowGuard(), audit };
-  const gateway = createGateway({ registry, records, timeoutMs, validators, health, rates: options.rates, capacities: options.capacities, trust: trustParts });
+  const gateway = createGateway({
+    registry,
+    recording: { store, meter, record: options.record },
+    timeoutMs,
+    validators,
+    health,
+    rates: options.rates,
+    capacities: options.capacities,
+    trust: trustParts,
+  });
   const { faces = ["tools"], names = "dot", isStatic = false, pageSize = 1_000 } = options;
   const server = createServer({
     registry,
@@ -121,6 +147,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     monitor,
     modules,
     trust,
+    pressure: store,
     log,
     limits,
     version,
@@ -137,7 +164,9 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     modules,
     health,
     monitor,
-    records,
+    store,
+    note,
+    meter,
     trust,
     approvals,
     server,
@@ -150,6 +179,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
       await registrations.close();
       await fleet.close();
       await registry.close();
+      await store.close();
     },
   };
 }

@@ -40,10 +40,15 @@ export interface Call {
   readonly parent?: string;
   /** The call at the beginning of it all, for nested calls. */
   readonly root?: string;
+  /** That call itself, for what is known of the whole piece of work. */
+  readonly rootCall?: Call;
   /** How many calls stand between this one and its root. */
   readonly depth?: number;
   /** The time the caller gives it, where the caller may say. */
   readonly timeoutMs?: number | undefined;
+  /** Through what the caller found it, and what decided on it, where that is known: for the record only. */
+  readonly face?: string | undefined;
+  readonly planner?: string | undefined;
   /** Set by the resolve stage, in place: a copy of the call would be its most expensive part. */
   target?: Target | undefined;
 }

@@ -41,15 +41,23 @@ export function createLog({ level = "info", sink = process.stderr, secrets = new
 /** Values that must never be written anywhere. */
 export class Secrets {
   #forms = new Set<string>();
+  #revision = 0;
+
+  /** Grows with every change, for those who keep what they have scrubbed. */
+  get revision(): number {
+    return this.#revision;
+  }
 
   /** Values too short to be secrets are refused: hiding "1" would garble every line. */
   add(value: string): void {
     if (value.length < shortestSecret) return;
+    this.#revision++;
     for (const form of formsOf(value)) this.#forms.add(form);
   }
 
   /** For values that no longer open anything. */
   remove(value: string): void {
+    this.#revision++;
     for (const form of formsOf(value)) this.#forms.delete(form);
   }
 

@@ -17,6 +17,8 @@ export const defaultConfig: Config = {
   trust: { policy: "destructive", servers: {}, tools: {}, unguarded: [] },
   health: { intervalSeconds: 60 },
   registration: { allowPrivate: false },
+  store: { record: "digest", keepDays: 30, auditKeepDays: 365, sizeMbMax: 512 },
+  telemetry: {},
   log: {},
   mcpServers: {},
   images: {},

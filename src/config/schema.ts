@@ -117,6 +117,24 @@ export const configSchema = z.strictObject({
     "Toolkits that services register.",
     section({ allowPrivate: field("Lets their endpoints be inside a private network.", z._default(z.boolean(), false)) }),
   ),
+  store: field(
+    "What is kept of calls and decisions, in .guildhall/state.db.",
+    section({
+      record: field(
+        "What is kept of a call's arguments and result: their digest, or everything but secrets.",
+        z._default(z.enum(["digest", "full"]), "digest"),
+      ),
+      keepDays: field("Days calls are kept.", z._default(whole(1, 3_650), 30)),
+      auditKeepDays: field("Days the audit and the hourly statistics are kept.", z._default(whole(1, 36_500), 365)),
+      sizeMbMax: field("Megabytes the file may have; past it the oldest calls go first.", z._default(whole(16, 1_000_000), 512)),
+    }),
+  ),
+  telemetry: field(
+    "Where traces of calls are sent.",
+    section({
+      otlpUrl: field("An OpenTelemetry collector, such as http://127.0.0.1:4318. Without it, nothing is sent.", z.optional(text())),
+    }),
+  ),
   log: field(
     "The log.",
     section({

@@ -7,7 +7,7 @@ import { checkResult } from "./check-result.ts";
 import { type Capacities, limitConcurrency } from "./concurrency.ts";
 import { type Nest, withDeadline } from "./deadline.ts";
 import { limitRates, type RateLimits } from "./rate-limit.ts";
-import { type CallRecords, recordCalls } from "./record.ts";
+import { type Recording, recordCalls } from "./record.ts";
 import { retryIdempotent } from "./retry.ts";
 import type { Validators } from "./schema.ts";
 import { getTarget, type Next, type Stage } from "./stage.ts";
@@ -21,7 +21,7 @@ export interface Gateway {
 
 export interface GatewayOptions {
   readonly registry: Registry;
-  readonly records: CallRecords;
+  readonly recording: Recording;
   /** Deadline of tools that set none. */
   readonly timeoutMs: number;
   readonly validators: Validators;
@@ -36,18 +36,19 @@ export interface GatewayOptions {
 const depthMax = 4;
 const nestedIds = createIds("nested");
 
-export function createGateway({ registry, records, timeoutMs, validators, health, rates, capacities, trust }: GatewayOptions): Gateway {
+export function createGateway({ registry, recording, timeoutMs, validators, health, rates, capacities, trust }: GatewayOptions): Gateway {
   const nest: Nest = (parent, context) => async (name, args) => {
     const depth = (parent.depth ?? 0) + 1;
     if (depth > depthMax) throw new HallError("BUDGET", `calls may be nested ${depthMax} deep`);
+    const rootCall = parent.rootCall ?? parent;
     return call(
-      { id: nestedIds(), name, arguments: args, caller: parent.caller, parent: parent.id, root: parent.root ?? parent.id, depth, target: undefined },
+      { id: nestedIds(), name, arguments: args, caller: parent.caller, parent: parent.id, root: rootCall.id, rootCall, depth, target: undefined },
       context,
     );
   };
   // The order every call takes, outermost first.
   const stages: readonly Stage[] = [
-    recordCalls(records),
+    recordCalls(recording),
     resolveName(registry),
     ...(rates ? [limitRates(rates)] : []),
     validateArguments(validators),

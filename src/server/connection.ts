@@ -79,6 +79,15 @@ export class Connection {
     this.#peer.receive(parsed);
   }
 
+  /** Stops reading this client, and goes on. */
+  hold(): void {
+    this.#peer.hold();
+  }
+
+  release(): void {
+    this.#peer.release();
+  }
+
   /** Lets running requests end for up to `drainMs`, answers the rest with an error, and closes. */
   async close(drainMs: number): Promise<void> {
     const reason = new HallError("UNAVAILABLE", "the hall is shutting down");

@@ -27,6 +27,8 @@ export interface Server {
   readonly isClosing: boolean;
   counts(): JsonObject;
   readonly clientCount: number;
+  /** Undefined when requests may be read; while they may not, resolves when they may again. */
+  whenReading(): Promise<void> | undefined;
   /** Starts serving a client. */
   accept(channel: Channel, options?: AcceptOptions): Connection;
   /** Stops accepting, lets what runs end for up to `drainMs`, answers the rest, closes all lines. */
@@ -51,6 +53,8 @@ export interface ServerOptions {
   readonly health: HealthBook;
   readonly monitor: Monitor;
   readonly modules: Modules;
+  /** While it is full, nothing new is read. */
+  readonly pressure?: Pressure;
   readonly log: Log;
   readonly limits: Limits;
   readonly version: string;
@@ -64,6 +68,12 @@ export interface ServerOptions {
   readonly timeoutMs: number;
   /** Items in one page of a list. */
   readonly pageSize: number;
+}
+
+/** Somebody behind the server who cannot take more for the moment. */
+export interface Pressure {
+  readonly isFull: boolean;
+  onFull(listener: (isFull: boolean) => void): () => void;
 }
 
 /** What all connections share. */
@@ -98,6 +108,13 @@ export function createServer(options: ServerOptions): Server {
     if (options.isStatic || (from !== "unavailable" && to.state !== "unavailable")) return;
     shown = undefined;
     tell("tools");
+  });
+  const { pressure } = options;
+  let reading: { readonly again: Promise<void>; resume(): void } | undefined;
+  const leavePressure = pressure?.onFull((isFull) => {
+    reading?.resume();
+    reading = isFull ? createPause() : undefined;
+    for (const connection of connections) isFull ? connection.hold() : connection.release();
   });
   const seal = createSeal();
   let isClosing = false;
@@ -138,22 +155,34 @@ export function createServer(options: ServerOptions): Server {
     get clientCount() {
       return connections.size;
     },
+    whenReading: () => reading?.again,
     get isClosing() {
       return isClosing;
     },
     accept(channel, { principal = "local", isOrdered = true, isNetwork = false, quota } = {}) {
       const connection = new Connection(channel, parts, { principal, isOrdered, isNetwork, quota, gone: () => connections.delete(connection) });
       connections.add(connection);
+      if (pressure?.isFull) connection.hold();
       return connection;
     },
     async close(drainMs) {
       isClosing = true;
       leave();
       leaveHealth();
+      leavePressure?.();
+      reading?.resume();
       parts.asking.close();
       await Promise.all([...connections].map((connection) => connection.close(drainMs)));
     },
   };
+}
+
+function createPause(): { readonly again: Promise<void>; resume(): void } {
+  let resume = (): void => {};
+  const again = new Promise<void>((resolve) => {
+    resume = resolve;
+  });
+  return { again, resume };
 }
 
 /** The same registry with its lists as they are now. Calls still reach whatever the toolkits offer. */

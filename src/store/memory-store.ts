@@ -1,6 +1,8 @@
 import type { Json } from "../base/json.ts";
+import type { Secrets } from "../base/log.ts";
 import { digestArguments, listLimit, matchesCall } from "./call-row.ts";
 import { type Anchor, type ChainedRow, chainHash, chainStart, prunedKind, verifyChain } from "./chain.ts";
+import { createScrub } from "./scrub.ts";
 import { sumStatistics } from "./statistics.ts";
 import {
   type AuditEntry,
@@ -20,16 +22,19 @@ export interface MemoryOptions {
   /** Default 10,000. */
   readonly callsMax?: number;
   readonly auditMax?: number;
+  /** What no row may contain. */
+  readonly secrets?: Secrets | undefined;
   now?(): number;
 }
 
-export function createMemoryStore({ callsMax = 10_000, auditMax = 10_000, now = Date.now }: MemoryOptions = {}): Store {
+export function createMemoryStore({ callsMax = 10_000, auditMax = 10_000, secrets, now = Date.now }: MemoryOptions = {}): Store {
   const hours = new HourTallies();
+  const scrub = createScrub(secrets);
   const calls = createCalls(callsMax, hours);
   const audit = createAudit(auditMax, now);
   return {
-    calls,
-    audit,
+    calls: { ...calls, add: (row) => calls.add(scrub.call(row)), begin: (row) => calls.begin(scrub.call(row)) },
+    audit: { ...audit, append: (entry) => audit.append(scrub.entry(entry)) },
     registrations: createShelf(now),
     discoveries: createShelf(now),
     runs: createShelf(now),

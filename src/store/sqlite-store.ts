@@ -1,33 +1,37 @@
 import type { Json } from "../base/json.ts";
-import type { Log } from "../base/log.ts";
+import type { Log, Secrets } from "../base/log.ts";
 import { type PackedValue, packCall } from "./call-row.ts";
 import type { ShelfName } from "./document-table.ts";
+import { createScrub } from "./scrub.ts";
 import { defaultRetention, type Retention, type Shelf, type Store } from "./store.ts";
 import { createWriterThread, type WriterThread } from "./writer-thread.ts";
 
 export interface SqliteOptions {
   readonly path: string;
   readonly log: Pick<Log, "warn" | "error">;
+  /** What no row may contain. */
+  readonly secrets?: Secrets | undefined;
   readonly retention?: Retention;
   readonly worker?: URL;
   readonly fullAt?: number;
 }
 
 /** A store in one file, which several processes may share. Opened by the first row, not before. */
-export function createSqliteStore({ path, log, retention = defaultRetention, worker, fullAt }: SqliteOptions): Store {
+export function createSqliteStore({ path, log, secrets, retention = defaultRetention, worker, fullAt }: SqliteOptions): Store {
+  const scrub = createScrub(secrets);
   const thread = createWriterThread({ path, log, retention, worker, fullAt });
   return {
     calls: {
-      add: thread.add,
+      add: (row) => thread.add(scrub.call(row)),
       begin(row) {
         const values: PackedValue[] = [];
-        packCall(row, values);
+        packCall(scrub.call(row), values);
         return thread.write({ what: "begin", values });
       },
       list: (filter = {}) => thread.read({ what: "calls", filter }),
     },
     audit: {
-      append: (entry) => thread.write({ what: "append", entry, at: Date.now() }),
+      append: (entry) => thread.write({ what: "append", entry: scrub.entry(entry), at: Date.now() }),
       list: (filter = {}) => thread.read({ what: "audit", filter }),
       verify: () => thread.read({ what: "verify" }),
     },

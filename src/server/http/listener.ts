@@ -72,6 +72,9 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   let upgrader: Promise<Upgrader> | undefined;
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // A request that waits here is not read: the sender is slowed down, nothing is refused.
+    const full = server.whenReading();
+    if (full) await full;
     const caller = admit(request);
     const refusal = "refusal" in caller ? caller.refusal : await route(request, response, caller.principal);
     if (refusal) sendRefusal(response, refusal, isModernVersion(request.headers["mcp-protocol-version"]) ? "omit" : "null");

@@ -1,0 +1,25 @@
+/** What stands in for a value that is nobody's business. */
+const hidden = "***";
+
+/** Under these names people put what opens doors, whatever the value looks like. */
+const secretKey =
+  /^(authorization|proxy-authorization|cookie|set-cookie|passw(or)?d|passphrase|pin|secret|token|credentials?|private[-_]?key)$|(api|access|secret|signing|encryption)[-_]?key$|[-_](token|secret|password)$|(Token|Secret|Password)$/i;
+
+const lengthMax = 262_144;
+
+/** A value as JSON for keeping: without what is named like a secret, and not endless. Known secrets are taken out where it is written. */
+export function redact(value: unknown): string {
+  let text: string;
+  try {
+    text = JSON.stringify(value, (key, inner: unknown) => (secretKey.test(key) && isLeaf(inner) ? hidden : inner)) ?? "null";
+  } catch {
+    // Not JSON: it was refused, and there is nothing to show.
+    return "null";
+  }
+  return text.length <= lengthMax ? text : JSON.stringify({ cut: `${text.length} characters were too many to keep` });
+}
+
+/** An object named `token` may be a schema; its own fields are looked at instead. */
+function isLeaf(value: unknown): boolean {
+  return typeof value === "string" || typeof value === "number";
+}
