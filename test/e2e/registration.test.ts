@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -6,7 +6,9 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { hashOf } from "../../src/base/hash.ts";
 import type { JsonObject } from "../../src/base/json.ts";
+import { openLedger } from "../../src/trust/ledger.ts";
 import { type ServeProcess, spawnServe, watchProcess } from "../servers/serve-process.ts";
 
 /** The examples, run as a reader would run them, against a hall in a process of its own; and what happens when one of the two dies. */
@@ -125,9 +127,12 @@ describe("dice-server.mjs, an MCP server of its own", () => {
 describe("tools/greeter.mjs, a toolkit in a module", () => {
   const greet = { tool_name: "greeter", function_name: "greet", arguments: { name: "Ada", language: "de" } };
 
-  test("is loaded by a hall whose config names it", async () => {
+  test("is loaded by a hall whose config names it, once a person has approved it", async () => {
     const config = join(folder, "guildhall.json");
-    writeFileSync(config, JSON.stringify({ toolkits: [example("tools/*.mjs")] }));
+    const patterns = [example("tools/*.mjs")];
+    writeFileSync(config, JSON.stringify({ toolkits: patterns }));
+    const ledger = openLedger(realpathSync(folder), { folder: join(folder, "data", "guildhall", "trust"), warn: () => {} });
+    await ledger.change((entries) => ({ ...entries, modules: hashOf(patterns) }));
     await using hall = await openHall();
     rmSync(config);
     expect(await ask(hall.url, "tools/call", greet)).toMatchObject({ result: { data: { greeting: "Guten Tag, Ada!" } } });
