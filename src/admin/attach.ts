@@ -34,6 +34,12 @@ function asReplay(frame: string): string {
   return JSON.stringify({ ...(JSON.parse(frame) as object), id: replayId });
 }
 
+/** The toolkit a registration, or its end, is about. */
+function toolkitOf(params: unknown): unknown {
+  if (!isObject(params)) return undefined;
+  return isObject(params.tool) ? params.tool.name : params.tool_name;
+}
+
 /** Our own frames name the id first. */
 const answerHead = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|-?\d+),"(?:result|error)":/;
 
@@ -155,6 +161,8 @@ class Relay {
     if (method === "logging/setLevel") this.#standing.set("level", frame);
     if (method === "resources/subscribe" && isObject(params)) this.#standing.set(`uri ${params.uri}`, frame);
     if (method === "resources/unsubscribe" && isObject(params)) this.#standing.delete(`uri ${params.uri}`);
+    if (method === "tools/register") this.#standing.set(`toolkit ${toolkitOf(params)}`, frame);
+    if (method === "tools/unregister") this.#standing.delete(`toolkit ${toolkitOf(params)}`);
     if (isId(id) && !this.#waiting.has(id)) this.#waiting.set(id, { method, frame });
   }
 
