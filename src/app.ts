@@ -1,3 +1,5 @@
+import { createAgentToolkit } from "./agents/agents.ts";
+import { createGroups, type GroupSource, type Groups } from "./agents/groups.ts";
 import { createLog, type Log, type Secrets } from "./base/log.ts";
 import { version } from "./base/version.ts";
 import type { ServerConfig } from "./config/schema.ts";
@@ -10,12 +12,15 @@ import type { RateLimits } from "./gateway/rate-limit.ts";
 import type { Recording } from "./gateway/record.ts";
 import { createValidators } from "./gateway/schema.ts";
 import type { Decision } from "./gateway/trust.ts";
+import { createFinder, type Finder } from "./registry/find.ts";
+import { createFindToolkit } from "./registry/find-tools.ts";
 import { createHealthBook, type HealthBook } from "./registry/health.ts";
 import { createModules, type Modules } from "./registry/modules.ts";
 import { createMonitor, type Monitor } from "./registry/monitor.ts";
+import { withOwn } from "./registry/own.ts";
 import { createRegistrations, type Registrations } from "./registry/registrations.ts";
 import { createRegistry, type Registry } from "./registry/registry.ts";
-import type { Face, NameStyle } from "./server/faces.ts";
+import type { FaceChoice, NameStyle } from "./server/faces.ts";
 import { createServer, type Server } from "./server/server.ts";
 import { openStore, type StorePlace } from "./store/open-store.ts";
 import type { AuditEntry, Store } from "./store/store.ts";
@@ -31,6 +36,8 @@ import { defaultLimits, type Limits } from "./wire/limits.ts";
 /** A running hall: the line of a call, built right to left. `close` undoes it in reverse. */
 export interface Hall {
   readonly registry: Registry;
+  readonly finder: Finder;
+  readonly groups: Groups;
   readonly gateway: Gateway;
   readonly registrations: Registrations;
   readonly modules: Modules;
@@ -50,8 +57,13 @@ export interface Hall {
 }
 
 export interface HallOptions {
-  readonly faces?: readonly Face[];
+  /** What clients are shown. Default: every tool as it is. */
+  readonly faces?: FaceChoice;
   readonly names?: NameStyle;
+  /** The groups there are, and what clients are told of them. Default: none. */
+  readonly agents?: GroupSource;
+  /** Other words for tools, by full name: they are found by them too. */
+  readonly aliases?: Readonly<Record<string, readonly string[]>>;
   /** What the hall has of its own. Default: the built-in toolkits. */
   readonly toolkits?: readonly Toolkit[];
   /** The upstreams, by name. */
@@ -128,8 +140,14 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
   else if (options.modules) log.warn("the toolkits of this project were never approved on this machine, so they are not loaded: run `guildhall verify`");
   const audit = options.audit ?? auditDecisions(store);
   const trustParts = trust && { trust, approvals, flow: createFlowGuard(), audit };
+  const finder = createFinder({ registry, trust, aliases: options.aliases, log });
+  const groups = createGroups({ registry, source: options.agents, log });
+  const answers = { registry, health, trust };
+  const own = { find: createFindToolkit(finder, answers), agents: createAgentToolkit({ groups, finder, parts: answers }) };
+  // What may be called; whoever goes through toolkits or lists needs only what others brought.
+  const callable = withOwn(registry, Object.values(own));
   const gateway = createGateway({
-    registry,
+    registry: callable,
     recording: { store, meter, record: options.record },
     timeoutMs,
     validators,
@@ -140,7 +158,9 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
   });
   const { faces = ["tools"], names = "dot", isStatic = false, pageSize = 1_000 } = options;
   const server = createServer({
-    registry,
+    registry: callable,
+    own,
+    guide: groups.guide,
     gateway,
     registrations,
     health,
@@ -159,6 +179,8 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
   });
   return {
     registry,
+    finder,
+    groups,
     gateway,
     registrations,
     modules,
@@ -175,6 +197,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     async close(drainMs = 0) {
       await server.close(drainMs);
       monitor.close();
+      groups.close();
       modules.close();
       await registrations.close();
       await fleet.close();

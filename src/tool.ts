@@ -128,7 +128,8 @@ export type Health =
 
 export type ListKind = "tools" | "resources" | "prompts";
 
-export type ToolkitSource = "built-in" | "module" | "upstream" | "registered";
+/** `hall` is for the hall's own tools, which stand before all toolkits: `find_tools`, `call_tool`, the agents. */
+export type ToolkitSource = "built-in" | "module" | "upstream" | "registered" | "hall";
 
 /** Anything that offers tools: an upstream, a built-in pack, a registration, the workflow. */
 export interface Toolkit {

@@ -42,7 +42,7 @@ export async function connectHall(options: ProjectOptions): Promise<HallClient> 
     const progressToken = ++nextToken;
     if (progress) listeners.set(progressToken, progress);
     try {
-      const _meta = { ...envelope, ...(progress ? { progressToken } : {}) };
+      const _meta = { ...envelope, ...(isObject(params._meta) ? params._meta : {}), ...(progress ? { progressToken } : {}) };
       const result = await peer.request(method, { ...params, _meta }, { timeoutMs: requestMsMax });
       return isObject(result) ? result : {};
     } catch (error) {
@@ -58,7 +58,9 @@ export async function connectHall(options: ProjectOptions): Promise<HallClient> 
       const items: JsonObject[] = [];
       let cursor: unknown;
       do {
-        const page = await request(method, cursor === undefined ? {} : { cursor });
+        // A person at a terminal wants to see every tool, whatever models are shown.
+        const _meta = { "guildhall/expose": "tools" };
+        const page = await request(method, cursor === undefined ? { _meta } : { cursor, _meta });
         items.push(...((page[field] as JsonObject[] | undefined) ?? []));
         cursor = page.nextCursor;
       } while (cursor !== undefined);

@@ -3,7 +3,7 @@ import { createLog, type Log, type LogLevel, Secrets } from "../base/log.ts";
 import { ConfigError } from "../config/error.ts";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
 import type { Config, PartialConfig } from "../config/schema.ts";
-import { type Face, parseFaces } from "../server/faces.ts";
+import { type FaceChoice, parseFaces } from "../server/faces.ts";
 import { parseLogLevel, surviveSurprises } from "./process.ts";
 
 /** The flags that the long-running commands share. A flag that is not given leaves the config's value. */
@@ -18,7 +18,7 @@ export interface Settings {
   readonly loaded: LoadedConfig;
   /** Loads the same layers again, for hot reload. */
   load(): Promise<LoadedConfig>;
-  readonly faces: readonly Face[];
+  readonly faces: FaceChoice;
   readonly log: Log;
   readonly secrets: Secrets;
 }
@@ -41,7 +41,8 @@ export async function loadSettings(options: SettingsOptions, quiet: LogLevel, fl
   return { config, loaded, load, faces: given ?? facesOf(config), log, secrets };
 }
 
-function facesOf({ expose }: Config): readonly Face[] {
+function facesOf({ expose }: Config): FaceChoice {
+  if (expose === undefined) return "auto";
   try {
     return parseFaces(expose);
   } catch (error) {

@@ -1,6 +1,7 @@
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { findNear } from "../base/near.ts";
+import type { ToldTool } from "../registry/find-answer.ts";
 import { connectHall, type HallClient } from "./hall-client.ts";
 import { print, table, visible, visibleLines } from "./print.ts";
 import { loadSettings } from "./settings.ts";
@@ -20,21 +21,40 @@ export async function withHall<T>(work: (client: HallClient) => Promise<T>): Pro
   }
 }
 
-/** The tools whose name or description has every word of the query. */
+/** All tools, or those that fit a task: the answer `find_tools` gives a model. */
 export async function runTools(query: readonly string[], options: ListOptions): Promise<void> {
-  const words = query.map((word) => word.toLowerCase());
-  const all = await withHall((client) => client.list("tools/list", "tools"));
-  const found = all.filter((tool) => words.every((word) => `${tool.name} ${tool.description ?? ""}`.toLowerCase().includes(word)));
-  print(found, {
-    json: options.json,
-    text: () =>
-      found.length > 0
-        ? table(
-            ["tool", "what it does"],
-            found.map(({ name, description }) => [String(name), String(description ?? "")]),
-          )
-        : `no tool matches; there are ${all.length}`,
-  });
+  if (query.length === 0) await listAll(options);
+  else await findFor(query.join(" "), options);
+}
+
+async function listAll(options: ListOptions): Promise<void> {
+  const tools = await withHall((client) => client.list("tools/list", "tools"));
+  const rows = tools.map(({ name, description }) => [String(name), String(description ?? "")]);
+  print(tools, { json: options.json, text: () => (rows.length > 0 ? table(["tool", "what it does"], rows) : "there are no tools") });
+}
+
+const foundMax = 10;
+
+async function findFor(task: string, options: ListOptions): Promise<void> {
+  const result = await withHall((client) => client.request("tools/call", { name: "find_tools", arguments: { task, limit: foundMax } }));
+  if (result.isError) throw new HallError("VALIDATION", "that cannot be looked for", { hint: "Say in a few words what a tool should do." });
+  const { fits, total, tools, notes = [] } = result.structuredContent as unknown as FoundTools;
+  const rows = tools.map(({ name, matched, description, asks, unavailable }) => [
+    name,
+    unavailable === undefined ? (asks === undefined ? "" : "asks") : "down",
+    matched.join(", "),
+    description,
+  ]);
+  const head = fits ? `the best of ${total} tools:` : `nothing fits well; the nearest of ${total} tools:`;
+  const found = rows.length > 0 ? `${head}\n\n${table(["tool", "", "matched", "what it does"], rows)}` : `no tool matches; there are ${total}`;
+  print(result.structuredContent, { json: options.json, text: () => [found, ...notes.map(visible)].join("\n") });
+}
+
+interface FoundTools {
+  readonly fits: boolean;
+  readonly total: number;
+  readonly tools: readonly ToldTool[];
+  readonly notes?: readonly string[];
 }
 
 export async function runToolShow(name: string, options: ListOptions): Promise<void> {

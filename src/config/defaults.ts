@@ -2,7 +2,6 @@ import type { Config } from "./schema.ts";
 
 /** What the schema gives for an empty file, written out so that a hall without a config starts without loading zod. A test compares the two. */
 export const defaultConfig: Config = {
-  expose: "tools",
   names: "dot",
   timeoutSeconds: 30,
   listen: { host: "127.0.0.1", port: 8080 },
@@ -20,6 +19,8 @@ export const defaultConfig: Config = {
   store: { record: "digest", keepDays: 30, auditKeepDays: 365, sizeMbMax: 512 },
   telemetry: {},
   log: {},
+  hints: [],
+  aliases: {},
   mcpServers: {},
   images: {},
   search: { folders: [] },

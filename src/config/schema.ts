@@ -75,7 +75,10 @@ const policy = () => z._default(z.enum(["destructive", "all"]), "destructive");
 
 export const configSchema = z.strictObject({
   $schema: field("Where an editor finds the JSON Schema of this file.", z.optional(z.string())),
-  expose: field("The faces clients are shown, comma-separated.", z._default(text(), "tools")),
+  expose: field(
+    "The faces clients are shown, comma-separated: tools, search, agents. Without it, agents once `guildhall build` has made groups; before, tools up to 40 of them, search above.",
+    z.optional(text()),
+  ),
   names: field("Between prefix and tool: server.tool, or server__tool for models that refuse dots.", z._default(z.enum(["dot", "underscore"]), "dot")),
   timeoutSeconds: field("Seconds a call may take when its tool does not say otherwise.", z._default(whole(1, 600), 30)),
   listen: field(
@@ -143,6 +146,15 @@ export const configSchema = z.strictObject({
         z.optional(z.enum(["trace", "debug", "info", "warn", "error", "silent"])),
       ),
     }),
+  ),
+  domain: field("What the project is about, in a few words: it steers how tools are grouped and what agents are called.", z.optional(text(500))),
+  hints: field(
+    "Groups you want: a name and the servers or tools in it, such as `web research: fetch, search_tool`; or words that matter to you.",
+    z._default(z.array(text(500)), []),
+  ),
+  aliases: field(
+    "Other words for a tool, or questions it answers, by full name: find_tools finds it by them.",
+    z._default(z.record(text(200), z.array(text(500))), {}),
   ),
   mcpServers: field(
     "The servers behind the hall, by name: the map every MCP client uses.",

@@ -11,6 +11,7 @@ import { explainFailure } from "./edge.ts";
 import { cachedMs, discover, type Handler, methods, readString } from "./methods.ts";
 import type { ServerParts } from "./server.ts";
 import { listen, watchResource } from "./subscriptions.ts";
+import { calledBy, unwrapCall } from "./unwrap.ts";
 import { isLegacyVersion, metaKeys, newestLegacy, type Version } from "./versions.ts";
 import { type Envelope, nameOf, readEnvelope, readLogLevel, type Visit } from "./visit.ts";
 
@@ -128,11 +129,11 @@ export class Connection {
   }
 
   #dispatch(request: Request, exchange: Exchange): unknown {
-    const params = request.params ?? {};
+    const { method, params = {} } = unwrapCall(request);
     const envelope = readEnvelope(params);
-    if (isInDialect(request.method, params)) return this.#handleDialect(request.method, params, envelope, exchange);
-    if (envelope) return this.#handleModern(request.method, params, envelope, exchange);
-    return this.#handleLegacy(request.method, params, exchange);
+    if (isInDialect(method, params)) return this.#handleDialect(method, params, envelope, exchange);
+    if (envelope) return this.#handleModern(method, params, envelope, exchange);
+    return this.#handleLegacy(method, params, exchange);
   }
 
   #handleModern(method: string, params: JsonObject, envelope: Envelope, exchange: Exchange): unknown {
@@ -309,11 +310,12 @@ export class Connection {
   #explain(failure: unknown, request: Request | undefined): Reply {
     const { registry, reference } = this.#parts;
     if (request && isInDialect(request.method, request.params ?? {})) return explainInDialect(failure, request, reference);
-    const name = request?.params?.name;
+    const called = request && calledBy(request);
+    const name = called?.params?.name;
     const version = this.#versionOf(request);
     const reply = explainFailure(failure, {
       version,
-      request,
+      request: called,
       hasOutputSchema: typeof name === "string" && registry.findTool(name)?.tool.outputSchema !== undefined,
       reference,
     });

@@ -1,26 +1,49 @@
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { HealthBook } from "../registry/health.ts";
+import type { OwnToolkit } from "../registry/own.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Target } from "../tool.ts";
 import type { Trust } from "../trust/trust.ts";
 
-/** What a client is shown. Each face turns the registry into the tools of `tools/list`. */
+/** What a client is shown. Each face turns what there is into the tools of `tools/list`. */
 export const faces = {
   tools: {
     summary: "every tool as it is",
-    show: ({ registry, health, trust }) => registry.tools().map((target) => describeHeld(target, trust) ?? markTool(describeTool(target), target, health)),
+    show: ({ registry, own, health, trust }) =>
+      registry
+        .tools()
+        // A call of such a name reaches the hall's own tool.
+        .filter(({ fullName }) => !own.find.find(fullName) && !own.agents.find(fullName))
+        .map((target) => describeHeld(target, trust) ?? markTool(describeTool(target), target, health)),
+  },
+  search: {
+    summary: "find_tools and call_tool",
+    show: ({ own }) => own.find.targets().map(describeTool),
+  },
+  agents: {
+    summary: "one agent for each group of tools, find_tools and call_tool",
+    show: ({ own }) => [...own.agents.targets(), ...own.find.targets()].map(describeTool),
   },
 } as const satisfies Record<string, { summary: string; show(parts: FaceParts): readonly ShownTool[] }>;
 
 export interface FaceParts {
   readonly registry: Registry;
+  readonly own: OwnToolkits;
   readonly health: HealthBook;
   readonly trust?: Pick<Trust, "judge"> | undefined;
   readonly names: NameStyle;
 }
 
+/** The hall's own tools, by what they are for. */
+export interface OwnToolkits {
+  readonly find: OwnToolkit;
+  readonly agents: OwnToolkit;
+}
+
 export type Face = keyof typeof faces;
+/** `auto`: whatever costs a model least, see `chooseFaces`. */
+export type FaceChoice = readonly Face[] | "auto";
 export type ShownTool = JsonObject & { readonly name: string };
 
 /** Reads a comma-separated choice. Throws INVALID_PARAMS naming the faces there are. */
@@ -31,13 +54,25 @@ export function parseFaces(text: string): readonly Face[] {
   return [...new Set(names)] as Face[];
 }
 
+/** A model chooses well among so many. */
+const toolsShownMax = 40;
+
+/** Agents where groups have been made; without them the tools while they are few, and a search when they are many. */
+export function chooseFaces(choice: FaceChoice, { registry, own }: Pick<FaceParts, "registry" | "own">): readonly Face[] {
+  if (choice !== "auto") return choice;
+  if (own.agents.targets().length > 0) return ["agents"];
+  return registry.tools().length <= toolsShownMax ? ["tools"] : ["search"];
+}
+
 /** How full names are written: some model APIs refuse dots. Calls are understood either way. */
 export type NameStyle = "dot" | "underscore";
 
+/** In the order of names: pages are cut by it. */
 export function showTools(chosen: readonly Face[], parts: FaceParts): readonly ShownTool[] {
   const shown = chosen.flatMap((face) => faces[face].show(parts));
   const unique = [...new Map(shown.map((tool) => [tool.name, tool])).values()];
-  return parts.names === "dot" ? unique : unique.map((tool) => ({ ...tool, name: tool.name.replace(".", "__") }));
+  const written = parts.names === "dot" ? unique : unique.map((tool) => ({ ...tool, name: tool.name.replace(".", "__") }));
+  return written.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 const described = new WeakMap<Target, ShownTool>();

@@ -6,7 +6,7 @@ import type { Call, CallContext, Toolkit } from "../tool.ts";
 import { Prepared } from "../wire/message.ts";
 import { type Asking, askLegacy, type Work } from "./asking.ts";
 import { claimProgressToken, createContext } from "./context.ts";
-import type { ShownTool } from "./faces.ts";
+import { type Face, parseFaces, type ShownTool } from "./faces.ts";
 import { fitOutcome, fitPrompt, fitTool } from "./fit.ts";
 import { type Page, takePage } from "./paging.ts";
 import type { ServerParts } from "./server.ts";
@@ -18,7 +18,7 @@ export type Handler = (params: JsonObject, visit: Visit, parts: ServerParts) => 
 
 export const methods: Readonly<Record<string, Handler>> = {
   "tools/list": (params, { version }, parts) => {
-    const { items, nextCursor } = page("tools", parts.shownTools(), params, parts, (tool) => tool.name);
+    const { items, nextCursor } = page("tools", parts.shownTools(readFaces(params)), params, parts, (tool) => tool.name);
     const tools = items.map((tool) => writeTool(fitTool(tool, version))).join(",");
     return new Prepared(`{"tools":[${tools}]${nextCursor === undefined ? "" : `,"nextCursor":${JSON.stringify(nextCursor)}`}}`);
   },
@@ -86,6 +86,12 @@ export const methods: Readonly<Record<string, Handler>> = {
 
 /** Modern clients take questions in the answer to a call, a read or a prompt; a completion has no such answer. */
 const refuseToAsk = (): Promise<never> => Promise.reject(new HallError("EXECUTION", "a completion cannot ask the client"));
+
+/** A client may ask for other faces than the hall shows: what may be called is the same under each. Throws INVALID_PARAMS. */
+function readFaces({ _meta }: JsonObject): readonly Face[] | undefined {
+  const faces = isObject(_meta) ? _meta["guildhall/expose"] : undefined;
+  return typeof faces === "string" ? parseFaces(faces) : undefined;
+}
 
 const written = new WeakMap<ShownTool, string>();
 

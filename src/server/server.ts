@@ -14,7 +14,7 @@ import type { Channel } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";
 import { type Asking, createAsking } from "./asking.ts";
 import { Connection } from "./connection.ts";
-import { type Face, type NameStyle, type ShownTool, showTools } from "./faces.ts";
+import { chooseFaces, type Face, type FaceChoice, type NameStyle, type OwnToolkits, type ShownTool, showTools } from "./faces.ts";
 import { createSeal, type Seal } from "./seal.ts";
 
 /** The MCP server side: takes channels, gives each client its line to the gateway. */
@@ -58,7 +58,11 @@ export interface ServerOptions {
   readonly log: Log;
   readonly limits: Limits;
   readonly version: string;
-  readonly faces: readonly Face[];
+  readonly faces: FaceChoice;
+  /** The hall's own tools. */
+  readonly own: OwnToolkits;
+  /** What clients are told of the groups, where they are shown them. */
+  readonly guide?: (() => string | undefined) | undefined;
   /** What is held back is listed as such. */
   readonly trust?: Trust | undefined;
   readonly names: NameStyle;
@@ -82,7 +86,8 @@ export interface ServerParts extends ServerOptions {
   readonly asking: Asking;
   readonly info: JsonObject;
   instructions(): string;
-  shownTools(): readonly ShownTool[];
+  /** Without faces, the hall's. */
+  shownTools(faces?: readonly Face[]): readonly ShownTool[];
   capabilities(): JsonObject;
   counts(): JsonObject;
   /** List changes, at most four a second for each list. */
@@ -93,20 +98,21 @@ export interface ServerParts extends ServerOptions {
 }
 
 export function createServer(options: ServerOptions): Server {
-  const { log } = options;
+  const { log, own } = options;
   const registry = options.isStatic ? freezeLists(options.registry) : options.registry;
   const connections = new Set<Connection>();
   const listeners = new Set<(kind: ListKind) => void>();
-  let shown: readonly ShownTool[] | undefined;
+  /** By faces; emptied when something changes. */
+  const shown = new Map<string, readonly ShownTool[]>();
   const tell = coalesce((kind) => listeners.forEach((listener) => void listener(kind)));
   const leave = registry.onChange((kind) => {
-    if (kind === "tools" && !options.isStatic) shown = undefined;
+    if (kind === "tools" && !options.isStatic) shown.clear();
     tell(kind);
   });
   // A tool that cannot be called right now stays in the list, marked.
   const leaveHealth = options.health.onChange(({ from, to }) => {
     if (options.isStatic || (from !== "unavailable" && to.state !== "unavailable")) return;
-    shown = undefined;
+    shown.clear();
     tell("tools");
   });
   const { pressure } = options;
@@ -125,11 +131,16 @@ export function createServer(options: ServerOptions): Server {
     seal,
     asking: createAsking(seal),
     info: { name: "guildhall", title: "Guildhall", version: options.version },
-    instructions: () => describeInstructions(registry, options.modules),
+    instructions: () => describeInstructions(chooseFaces(options.faces, { registry, own }), options),
     connectionId: createIds("connection"),
-    shownTools() {
-      shown ??= showTools(options.faces, { names: options.names, registry, health: options.health, trust: options.trust });
-      return shown;
+    shownTools(faces = chooseFaces(options.faces, { registry, own })) {
+      const key = faces.join();
+      let tools = shown.get(key);
+      if (!tools) {
+        tools = showTools(faces, { names: options.names, registry, own, health: options.health, trust: options.trust });
+        shown.set(key, tools);
+      }
+      return tools;
     },
     capabilities: () => describeCapabilities(registry, options.isStatic),
     counts: () => ({ tools_count: parts.shownTools().length, resources_count: registry.resources().length, prompts_count: registry.prompts().length }),
@@ -146,7 +157,7 @@ export function createServer(options: ServerOptions): Server {
 
   return {
     refreshLists() {
-      shown = undefined;
+      shown.clear();
       tell("tools");
     },
     registry,
@@ -194,16 +205,20 @@ function freezeLists(registry: Registry): Registry {
   return { ...registry, tools: () => tools, resources: () => resources, resourceTemplates: () => templates, prompts: () => prompts };
 }
 
-function describeInstructions(registry: Registry, modules: Modules): string {
+function describeInstructions(faces: readonly Face[], { registry, modules, guide }: ServerOptions): string {
   const broken = modules.failures().map(({ module, error }) => `${module} (${error.slice(0, 200)})`);
   const downs = registry.toolkits().flatMap((toolkit) => {
     const problem = toolkit.problem?.();
     return problem === undefined ? [] : [`${toolkit.id} (${problem.slice(0, 200)})`];
   });
   const problems = [...downs, ...broken];
-  const known = "Tools are named toolkit.tool. When a call fails, the error says what to do next.";
+  const known = (faces.includes("agents") ? guide?.() : undefined) ?? (faces.includes("tools") ? toolInstructions : searchInstructions);
   return problems.length === 0 ? known : `${known} Not available right now: ${problems.join(", ")}.`;
 }
+
+const toolInstructions = "Tools are named toolkit.tool. When a call fails, the error says what to do next.";
+const searchInstructions =
+  "The tools here are found on demand: say what you want to do to find_tools, then run what it finds with call_tool. When a call fails, the error says what to do next.";
 
 function describeCapabilities(registry: Registry, isStatic: boolean): JsonObject {
   const listChanged = !isStatic;

@@ -84,6 +84,8 @@ export function createTrust({ ledger, policy = "destructive", policies = {}, ove
       let kept = verdicts.get(target);
       if (!kept || kept.until <= now()) {
         kept = decide(target);
+      // The hall's own tools read what is known of the others; what they call is judged by itself.
+      if (target.toolkit.source === "hall") return harmless;
         verdicts.set(target, kept);
       }
       return kept.verdict;
@@ -116,6 +118,17 @@ interface Known {
   /** Why everything of it needs a yes. */
   readonly why?: string;
 }
+/** What a tool is known by in the ledger and in the user's config: a project's config chooses prefixes, not these. */
+export function keyOf({ toolkit, tool }: Target): string {
+  return `${toolkit.id}.${tool.name}`;
+}
+
+function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(record, key) ? record[key] : undefined;
+}
+
+const harmless: Verdict = { level: "trusted", marks: { destructive: false, bringsIn: false, sendsOut: false, why: {} }, isGuarded: false };
+
 
 /** A tool of an upstream: what it says of itself counts only as far as a person has seen it. */
 function judgeReviewed({ toolkit, tool, fullName }: Target, review: Review | undefined): Known {

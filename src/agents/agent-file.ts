@@ -1,0 +1,112 @@
+import { HallError } from "../base/errors.ts";
+import { type FrontMatter, parseFrontMatter, writeText } from "./front-matter.ts";
+
+/**
+ * A group of tools that can be asked, as the Markdown file its owner edits: front matter says who it is and what it has,
+ * the body is what it goes by.
+ */
+export interface AgentFile {
+  /** Ends in `_agent`. */
+  readonly name: string;
+  readonly description: string;
+  /** Full names; `server.*` stands for all tools of one. */
+  readonly tools: readonly string[];
+  readonly limits?: AgentLimits;
+  readonly instructions: string;
+}
+
+export interface AgentLimits {
+  /** Calls one run may make. */
+  readonly steps?: number;
+  readonly seconds?: number;
+}
+
+const knownFields = ["name", "description", "tools", "limits", "planner", "model"];
+
+export interface ParsedAgentFile extends AgentFile {
+  readonly matter: FrontMatter;
+  /** Fields nobody reads. */
+  readonly unknown: readonly string[];
+}
+
+/** Reads a file. `stem` is its name without `.md`. Throws INVALID_PARAMS with the line. */
+export function parseAgentFile(text: string, stem: string): ParsedAgentFile {
+  const matter = parseFrontMatter(text);
+  const { fields } = matter;
+  const read = (key: string): string | undefined => {
+    const field = fields.get(key);
+    if (field === undefined) return undefined;
+    if (typeof field.value === "string") return field.value;
+    throw new HallError("INVALID_PARAMS", `line ${field.line}: ${key} must be text`);
+  };
+  const description = read("description")?.trim();
+  if (!description) throw new HallError("INVALID_PARAMS", "there is no description: a model chooses the agent by it");
+  return {
+    name: agentName(read("name") ?? stem),
+    description,
+    tools: readTools(fields.get("tools")),
+    ...readLimits(fields.get("limits")),
+    instructions: matter.body.trim(),
+    matter,
+    unknown: [...fields.keys()].filter((key) => !knownFields.includes(key)),
+  };
+}
+
+type Field = NonNullable<ReturnType<FrontMatter["fields"]["get"]>>;
+
+function readTools(field: Field | undefined): readonly string[] {
+  if (field === undefined) throw new HallError("INVALID_PARAMS", "there are no tools: name them under `tools:`, one a line, each with `- ` before it");
+  const { value, line } = field;
+  const names = typeof value === "string" ? value.split(",") : value;
+  if (!Array.isArray(names)) throw new HallError("INVALID_PARAMS", `line ${line}: tools must be a list`);
+  return [...new Set(names.map((name) => name.trim()).filter(Boolean))];
+}
+
+function readLimits(field: Field | undefined): { limits?: AgentLimits } {
+  if (field === undefined) return {};
+  const { value, line } = field;
+  if (typeof value === "string" || Array.isArray(value)) throw new HallError("INVALID_PARAMS", `line ${line}: limits must have steps and seconds below it`);
+  const limits = value as Readonly<Record<string, string>>;
+  for (const [key, limit] of Object.entries(limits)) {
+    if (key !== "steps" && key !== "seconds") throw new HallError("INVALID_PARAMS", `line ${line}: there is no limit "${key}"; there are steps and seconds`);
+    if (!/^[1-9]\d{0,4}$/.test(limit)) throw new HallError("INVALID_PARAMS", `line ${line}: ${key} must be a whole number from 1 to 99999`);
+  }
+  const { steps, seconds } = limits;
+  return { limits: { ...(steps === undefined ? {} : { steps: Number(steps) }), ...(seconds === undefined ? {} : { seconds: Number(seconds) }) } };
+}
+
+/** `Web research` and `web-research` are `web_research_agent`. Throws INVALID_PARAMS for what has no letters. */
+export function agentName(text: string): string {
+  const words = text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "_")
+    .replace(/^[_\d]+|_+$/g, "")
+    .replace(/(^|_)agent$/, "")
+    .slice(0, 50);
+  if (words === "") throw new HallError("INVALID_PARAMS", `"${text.slice(0, 50)}" cannot be the name of an agent: it needs a letter from a to z`);
+  return `${words}_agent`;
+}
+
+/** The file an agent is in unless somebody renamed it. */
+export function fileNameOf(name: string): string {
+  return `${name.replace(/_agent$/, "").replaceAll("_", "-")}.md`;
+}
+
+/** The file as `build` writes it: the same agent is the same bytes. */
+export function writeAgentFile({ name, description, tools, limits, instructions }: AgentFile): string {
+  return [
+    "---",
+    `name: ${name}`,
+    `description: ${writeText(description)}`,
+    ...writeTools(tools),
+    ...(limits ? ["limits:", ...Object.entries(limits).map(([key, value]) => `  ${key}: ${value}`)] : []),
+    "---",
+    "",
+    instructions,
+    "",
+  ].join("\n");
+}
+
+export function writeTools(tools: readonly string[]): readonly string[] {
+  return tools.length === 0 ? ["tools: []"] : ["tools:", ...tools.map((tool) => `  - ${writeText(tool)}`)];
+}

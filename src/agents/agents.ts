@@ -1,0 +1,83 @@
+import type { JsonObject } from "../base/json.ts";
+import type { Finder, Finding } from "../registry/find.ts";
+import { type AnswerParts, answerFinding } from "../registry/find-answer.ts";
+import { createOwnToolkit, type OwnToolkit } from "../registry/own.ts";
+import type { Outcome, Tool } from "../tool.ts";
+import type { Group, Groups } from "./groups.ts";
+
+export interface AgentsOptions {
+  readonly groups: Groups;
+  readonly finder: Finder;
+  readonly parts: AnswerParts;
+}
+
+/** One tool for each group, to be asked with a task. It answers with its best tools for it, and how they are called. */
+export function createAgentToolkit({ groups, finder, parts }: AgentsOptions): OwnToolkit {
+  let seen: readonly Group[] | undefined;
+  let tools: readonly Tool[] = [];
+  return createOwnToolkit("agents", {
+    tools() {
+      const all = groups.all();
+      if (all !== seen) {
+        tools = all.map(describeAgent);
+        seen = all;
+      }
+      return tools;
+    },
+    async call({ name }, args) {
+      const group = groups.all().find(({ file }) => file.name === name);
+      const { task, context = "" } = args as unknown as { task: string; context?: string };
+      const words = context === "" ? task : `${task}\n${context}`;
+      const finding = await finder.find(words, { limit: foundMax, among: (target) => group?.tools.has(target) ?? false });
+      const better = finding.fits ? undefined : await findBetter(words, { groups, finder, asked: name });
+      return answerAs(name, finding, { better, task, parts });
+    },
+  });
+}
+
+const foundMax = 5;
+
+function describeAgent({ file: { name, description } }: Group): Tool {
+  return { name, description, inputSchema, annotations };
+}
+
+const inputSchema: JsonObject = {
+  type: "object",
+  properties: {
+    task: { type: "string", minLength: 1, maxLength: 20_000, description: "What is to be done, in plain words." },
+    data: { description: "What the task is about." },
+    context: { type: "string", maxLength: 20_000 },
+  },
+  required: ["task"],
+  additionalProperties: false,
+};
+const annotations: JsonObject = { readOnlyHint: true };
+
+/** The agent whose tools fit where those of the one that was asked do not. */
+async function findBetter(
+  words: string,
+  { groups, finder, asked }: { readonly groups: Groups; readonly finder: Finder; readonly asked: string },
+): Promise<string | undefined> {
+  const { found, fits } = await finder.find(words, { limit: 1 });
+  const [best] = found;
+  if (!fits || !best) return undefined;
+  const owner = groups.all().find(({ tools }) => tools.has(best.target));
+  return owner && owner.file.name !== asked ? owner.file.name : undefined;
+}
+
+interface Answering {
+  readonly better: string | undefined;
+  readonly task: string;
+  readonly parts: AnswerParts;
+}
+
+function answerAs(agent: string, finding: Finding, { better, task, parts }: Answering): Outcome {
+  const answer = answerFinding(finding, { ...parts, task });
+  const head = better === undefined ? `${agent}:` : `${agent}: this looks like work for ${better}.`;
+  const structured = answer.structuredContent as JsonObject;
+  const [first] = answer.content;
+  return {
+    content: [{ type: "text", text: `${head}\n\n${String(first?.text ?? "")}` }],
+    structuredContent: { agent, ...(better === undefined ? {} : { better }), ...structured },
+  };
+}
