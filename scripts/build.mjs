@@ -1,7 +1,7 @@
 // Bundles the command line and the library into dist/. Heavy parts become chunks that load when they are used.
 
 import { execFileSync } from "node:child_process";
-import { chmodSync, rmSync } from "node:fs";
+import { chmodSync, copyFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -31,6 +31,7 @@ const result = await build({
   logLevel: "warning",
 });
 chmodSync(`${root}/dist/cli.js`, 0o755);
+copyFileSync(`${root}/src/ranking/vectors.bin`, `${root}/dist/vectors.bin`);
 if (process.argv.includes("--types")) {
   execFileSync(process.execPath, [`${root}/node_modules/typescript/bin/tsc`, "-p", "tsconfig.types.json"], { cwd: root, stdio: "inherit" });
 }

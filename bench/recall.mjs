@@ -1,0 +1,80 @@
+// GUILDHALL_DATA=<folder of tools.*.jsonl and tasks.*.jsonl> node bench/recall.mjs [--only <set>] [--json]
+// How often `find_tools` finds what a task needs, with plain BM25 beside it, and how good the groups are. See docs/figures.md.
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { measureGroups, shuffled } from "./recall/groups.mjs";
+import { measure, noteOwners } from "./recall/measure.mjs";
+import { createPlainRanker } from "./recall/plain.mjs";
+import { readSets } from "./recall/sets.mjs";
+import { load } from "./recall/source.mjs";
+
+const { values: options } = parseArgs({ options: { only: { type: "string" }, json: { type: "boolean" } } });
+const folder = process.env.GUILDHALL_DATA;
+if (!folder) throw new Error("set GUILDHALL_DATA to a folder with tools.<set>.jsonl and tasks.<set>.jsonl");
+
+const { createRanker, groupTools, parseVectors, wordsOf } = await load("ranking/ranker.ts", "ranking/grouping.ts", "ranking/vectors.ts", "ranking/words.ts");
+const vectors = parseVectors(readFileSync(new URL("../src/ranking/vectors.bin", import.meta.url)));
+
+const report = readSets(folder)
+  .filter(({ name }) => options.only === undefined || options.only === name)
+  .map(measureSet);
+if (options.json) console.log(JSON.stringify(report, undefined, 2));
+else print(report);
+
+function measureSet({ name, isTrainedOn, toolkits, tasks }) {
+  noteOwners(toolkits);
+  const ranker = createRanker({ vectors });
+  for (const toolkit of toolkits) ranker.set(toolkit);
+  const ours = measure(tasks, (task) => ranker.rank(task, { limit: 20 }).items.map(({ fullName }) => fullName));
+  const plain = measure(tasks, createPlainRanker(toolkits, wordsOf));
+  return {
+    name,
+    isTrainedOn,
+    tools: ranker.size,
+    servers: toolkits.length,
+    tasks: tasks.length,
+    ours,
+    plain,
+    groups: measureGroupings(toolkits, tasks, ranker),
+  };
+}
+
+/** Sets of many servers are grouped into eight, the others into five; next to it a random grouping of the same sizes, described the same way. */
+function measureGroupings(toolkits, tasks, ranker) {
+  if (toolkits.length < 6 || toolkits.length > 200) return [];
+  const started = performance.now();
+  const groups = groupTools(toolkits, { vectors, count: toolkits.length > 20 ? 8 : 5 });
+  const ms = performance.now() - started;
+  const random = shuffled(groups, (previous) => groupTools(toolkits, { vectors, previous }));
+  const figures = (grouping) => measureGroups(grouping, tasks, { ranker, createRanker, vectors });
+  return [
+    { grouping: "ours", ms, ...figures(groups) },
+    { grouping: "random", ...figures(random) },
+  ];
+}
+
+function print(sets) {
+  console.log("| set | tools/servers | tasks | ranker | R@1 | R@3 | R@5 | R@10 | MRR | server@1 |\n|---|---|---|---|---|---|---|---|---|---|");
+  for (const { name, isTrainedOn, tools, servers, tasks, ours, plain } of sets) {
+    const cells = (figures) =>
+      Object.values(figures)
+        .map((value) => value.toFixed(1))
+        .join(" | ");
+    console.log(`| ${name}${isTrainedOn ? " (trained on)" : ""} | ${tools}/${servers} | ${tasks} | ours | ${cells(ours)} |`);
+    console.log(`| | | | plain BM25 | ${cells(plain)} |`);
+  }
+  console.log(
+    "\n| set | groups | sizes least/median/most | one serves | by description hit@1 | R@2 | R@3 | by vote hit@1 | R@2 | R@3 | ms |\n|---|---|---|---|---|---|---|---|---|---|---|",
+  );
+  for (const { name, groups } of sets) {
+    for (const { grouping, ms, count, sizes, oneServes, byDescription, byVote } of groups) {
+      const cells = [byDescription, byVote].flatMap((route) => ["hit@1", "R@2", "R@3"].map((figure) => route[figure].toFixed(1)));
+      console.log(
+        `| ${name} | ${count} ${grouping} | ${sizes.least}/${sizes.median}/${sizes.most} | ${oneServes.toFixed(1)} | ${cells.join(" | ")} | ${ms?.toFixed(0) ?? ""} |`,
+      );
+    }
+  }
+  const held = sets.filter(({ isTrainedOn }) => !isTrainedOn);
+  const gain = held.reduce((sum, { ours, plain }) => sum + ours["R@5"] - plain["R@5"], 0) / held.length;
+  if (held.length > 0) console.log(`\nmean gain in R@5 over plain BM25 on sets never trained on: ${gain.toFixed(1)}`);
+}

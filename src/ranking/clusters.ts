@@ -1,0 +1,141 @@
+// Units into clusters, from nothing but their sizes and how alike they are.
+
+export interface Units {
+  readonly sizes: readonly number[];
+  /** How alike two units are; symmetric, one row a unit. */
+  readonly likeness: Float32Array;
+}
+
+/**
+ * The cluster of each unit. The two clusters most alike become one, as long as they fit together under `sizeMax`, until `count` are left; then units
+ * move where they are more at home. Where the sizes leave no way to `count`, there are more.
+ */
+export function cluster({ sizes, likeness }: Units, { count, sizeMax }: { readonly count: number; readonly sizeMax: number }): number[] {
+  const clusters = sizes.map((size, unit) => ({ units: [unit], size }));
+  const between = Float64Array.from(likeness);
+  const width = sizes.length;
+  const alive = clusters.map((_, at) => at);
+  while (alive.length > count) {
+    const pair = findPair(alive, clusters, between, width, sizeMax);
+    if (pair === undefined) break;
+    const [into, from] = pair.map((at) => ({ at, units: clusters[at]?.units ?? [], size: clusters[at]?.size ?? 0 })) as unknown as [Placed, Placed];
+    for (const other of alive) {
+      const mean = (into.size * (between[into.at * width + other] ?? 0) + from.size * (between[from.at * width + other] ?? 0)) / (into.size + from.size);
+      between[into.at * width + other] = mean;
+      between[other * width + into.at] = mean;
+    }
+    clusters[into.at] = { units: [...into.units, ...from.units], size: into.size + from.size };
+    alive.splice(alive.indexOf(from.at), 1);
+  }
+  const assigned = new Array<number>(width).fill(0);
+  alive.forEach((at, place) => {
+    for (const unit of clusters[at]?.units ?? []) assigned[unit] = place;
+  });
+  const spread = dissolve(assigned, { sizes, likeness }, { count, sizeMax });
+  return settle(spread, { sizes, likeness }, sizeMax);
+}
+
+/** Where no two clusters fit together any more, the units of the smallest may still find room one by one. */
+function dissolve(assigned: readonly number[], units: Units, { count, sizeMax }: { readonly count: number; readonly sizeMax: number }): number[] {
+  let places = [...assigned];
+  for (let clusterCount = Math.max(-1, ...places) + 1; clusterCount > count; clusterCount--) {
+    const totals = new Array<number>(clusterCount).fill(0);
+    places.forEach((place, unit) => {
+      totals[place] = (totals[place] ?? 0) + (units.sizes[unit] ?? 0);
+    });
+    const smallest = totals.indexOf(Math.min(...totals));
+    const next = [...places];
+    const homeless = places.flatMap((place, unit) => (place === smallest ? [unit] : [])).sort((a, b) => (units.sizes[b] ?? 0) - (units.sizes[a] ?? 0));
+    for (const unit of homeless) {
+      const means = likenessTo(unit, next, units, clusterCount);
+      const roomy = [...totals.keys()].filter((place) => place !== smallest && (totals[place] ?? 0) + (units.sizes[unit] ?? 0) <= sizeMax);
+      const best = roomy.sort((a, b) => (means[b] ?? 0) - (means[a] ?? 0))[0];
+      if (best === undefined) return places;
+      next[unit] = best;
+      totals[best] = (totals[best] ?? 0) + (units.sizes[unit] ?? 0);
+    }
+    places = next.map((place) => (place > smallest ? place - 1 : place));
+  }
+  return places;
+}
+
+interface Placed {
+  readonly at: number;
+  readonly units: readonly number[];
+  readonly size: number;
+}
+
+/** The pair most alike that fits; of two the first, so that the same input gives the same clusters. */
+function findPair(
+  alive: readonly number[],
+  clusters: readonly { readonly size: number }[],
+  between: Float64Array,
+  width: number,
+  sizeMax: number,
+): readonly [number, number] | undefined {
+  let best: readonly [number, number] | undefined;
+  let most = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < alive.length; i++) {
+    const left = alive[i] as number;
+    const room = sizeMax - (clusters[left]?.size ?? 0);
+    for (let j = i + 1; j < alive.length; j++) {
+      const right = alive[j] as number;
+      const value = between[left * width + right] as number;
+      if (value <= most || (clusters[right]?.size ?? 0) > room) continue;
+      most = value;
+      best = [left, right];
+    }
+  }
+  return best;
+}
+
+const roundsMax = 10;
+
+/** Merging never takes back a step; here each unit may go to the cluster it is most like, if there is room and it leaves none empty. */
+function settle(assigned: readonly number[], { sizes, likeness }: Units, sizeMax: number): number[] {
+  const places = [...assigned];
+  const width = sizes.length;
+  const clusterCount = Math.max(-1, ...places) + 1;
+  const totals = new Array<number>(clusterCount).fill(0);
+  const members = new Array<number>(clusterCount).fill(0);
+  places.forEach((place, unit) => {
+    totals[place] = (totals[place] ?? 0) + (sizes[unit] ?? 0);
+    members[place] = (members[place] ?? 0) + 1;
+  });
+  for (let round = 0; round < roundsMax; round++) {
+    let moved = false;
+    for (let unit = 0; unit < width; unit++) {
+      const home = places[unit] as number;
+      const size = sizes[unit] as number;
+      if (members[home] === 1) continue;
+      const means = likenessTo(unit, places, { sizes, likeness }, clusterCount);
+      let best = home;
+      for (let place = 0; place < clusterCount; place++) {
+        if (place !== home && (totals[place] ?? 0) + size <= sizeMax && (means[place] ?? 0) > (means[best] ?? 0) + 1e-6) best = place;
+      }
+      if (best === home) continue;
+      places[unit] = best;
+      totals[home] = (totals[home] ?? 0) - size;
+      totals[best] = (totals[best] ?? 0) + size;
+      members[home] = (members[home] ?? 0) - 1;
+      members[best] = (members[best] ?? 0) + 1;
+      moved = true;
+    }
+    if (!moved) break;
+  }
+  return places;
+}
+
+/** How alike a unit is to each cluster, itself left out: the mean over the tools there. */
+function likenessTo(unit: number, places: readonly number[], { sizes, likeness }: Units, clusterCount: number): Float64Array {
+  const sums = new Float64Array(clusterCount);
+  const weights = new Float64Array(clusterCount);
+  for (let other = 0; other < sizes.length; other++) {
+    const place = places[other] as number;
+    if (other === unit || place < 0) continue;
+    const size = sizes[other] as number;
+    sums[place] = (sums[place] as number) + size * (likeness[unit * sizes.length + other] as number);
+    weights[place] = (weights[place] as number) + size;
+  }
+  return sums.map((sum, place) => (weights[place] === 0 ? Number.NEGATIVE_INFINITY : sum / (weights[place] as number)));
+}

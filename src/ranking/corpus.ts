@@ -1,0 +1,113 @@
+import { type Document, documentsOf, type ToolkitText } from "./document.ts";
+import { type Counted, compilePostings, countWords, type Postings } from "./postings.ts";
+import { embed, type Vectors, weighWords } from "./vectors.ts";
+import { createVocabulary, type Vocabulary } from "./vocabulary.ts";
+import { wordsOf } from "./words.ts";
+
+/** All tools that can be found, each a document. */
+export interface Corpus {
+  set(toolkit: ToolkitText): void;
+  remove(id: string): void;
+  /** As of now; made anew at the first question after a change. */
+  read(): Reading;
+  readonly size: number;
+}
+
+/** A corpus as one question sees it. Documents are numbered in the order of toolkits' ids, whatever the order they came in. */
+export interface Reading {
+  readonly entries: readonly Entry[];
+  readonly postings: Postings;
+  readonly vocabulary: Vocabulary;
+  /** The entry and the place in it of each document. */
+  locate(document: number): { readonly entry: Entry; readonly at: number };
+}
+
+export interface Entry {
+  readonly id: string;
+  /** Those of the id that not every server has in its name. */
+  readonly idWords: readonly string[];
+  /** Full names: `toolkit.tool`. */
+  readonly names: readonly string[];
+  readonly tools: readonly string[];
+  readonly documents: readonly Counted[];
+  /** One row a tool, of length 1; none without vectors. */
+  readonly matrix: Float32Array;
+  /** The number of its first document. */
+  first: number;
+}
+
+export function createCorpus(vectors: Vectors | undefined): Corpus {
+  const entries = new Map<string, Entry>();
+  const vocabulary = createVocabulary();
+  let size = 0;
+  let reading: Reading | undefined;
+  const remove = (id: string): void => {
+    const entry = entries.get(id);
+    if (entry === undefined) return;
+    for (const { words } of entry.documents) for (const word of words) vocabulary.release(word);
+    entries.delete(id);
+    size -= entry.tools.length;
+    reading = undefined;
+  };
+  return {
+    set(toolkit) {
+      remove(toolkit.id);
+      const entry = createEntry(toolkit, vocabulary, vectors);
+      entries.set(toolkit.id, entry);
+      size += entry.tools.length;
+      reading = undefined;
+    },
+    remove,
+    read: () => (reading ??= createReading(entries, vocabulary)),
+    get size() {
+      return size;
+    },
+  };
+}
+
+function createEntry(toolkit: ToolkitText, vocabulary: Vocabulary, vectors: Vectors | undefined): Entry {
+  const tools = [...new Map(toolkit.tools.map((tool) => [tool.name, tool])).values()];
+  const documents = documentsOf({ ...toolkit, tools });
+  return {
+    id: toolkit.id,
+    idWords: wordsOf(toolkit.id, 200).filter((word) => !commonIdWords.has(word)),
+    names: tools.map(({ name }) => `${toolkit.id}.${name}`),
+    tools: tools.map(({ name }) => name),
+    documents: documents.map((document) => countWords(document, vocabulary)),
+    matrix: vectors ? embedAll(documents, vectors) : new Float32Array(0),
+    first: 0,
+  };
+}
+
+const commonIdWords = new Set(wordsOf("mcp server servers tool tools official api"));
+
+function embedAll(documents: readonly Document[], vectors: Vectors): Float32Array {
+  const matrix = new Float32Array(documents.length * vectors.dimensions);
+  documents.forEach((document, row) => {
+    matrix.set(embed(weighWords(document), vectors), row * vectors.dimensions);
+  });
+  return matrix;
+}
+
+function createReading(byId: ReadonlyMap<string, Entry>, vocabulary: Vocabulary): Reading {
+  const entries = [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const owners: Entry[] = [];
+  for (const entry of entries) {
+    entry.first = owners.length;
+    for (let at = 0; at < entry.tools.length; at++) owners.push(entry);
+  }
+  const postings = compilePostings(
+    entries.flatMap(({ documents }) => documents),
+    vocabulary,
+  );
+  return {
+    entries,
+    postings,
+    vocabulary,
+    locate(document) {
+      const entry = owners[document];
+      if (entry === undefined) throw new RangeError(`there is no document ${document}`);
+      return { entry, at: document - entry.first };
+    },
+  };
+}

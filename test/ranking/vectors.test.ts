@@ -1,0 +1,46 @@
+import { readFileSync, statSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { embed, loadVectors, parseVectors, vectorsMagic } from "../../src/ranking/vectors.ts";
+import { wordsOf } from "../../src/ranking/words.ts";
+
+const file = new URL("../../src/ranking/vectors.bin", import.meta.url);
+const vectors = loadVectors();
+
+function cosine(a: string, b: string): number {
+  const [left, right] = [a, b].map((text) =>
+    embed(
+      wordsOf(text).map((word) => [word, 1] as const),
+      vectors,
+    ),
+  ) as [Float32Array, Float32Array];
+  return left.reduce((sum, value, at) => sum + value * (right[at] ?? 0), 0);
+}
+
+describe("the shipped vectors", () => {
+  test("have at most 3 MB", () => {
+    expect(statSync(file).size).toBeLessThanOrEqual(3_000_000);
+  });
+
+  test("know what belongs together", () => {
+    expect(cosine("take a picture", "capture a screenshot")).toBeGreaterThan(cosine("take a picture", "merge a branch"));
+    expect(cosine("rain and storms", "weather forecast")).toBeGreaterThan(cosine("rain and storms", "stock price"));
+  });
+
+  test("make a text of length 1, or nothing of unknown words", () => {
+    expect(cosine("search the web", "search the web")).toBeCloseTo(1, 5);
+    expect(embed([["zzxqv", 1]], vectors)).toEqual(new Float32Array(vectors.dimensions));
+  });
+});
+
+describe("a damaged file", () => {
+  const bytes = readFileSync(file);
+
+  test.each([
+    ["cut short", bytes.subarray(0, bytes.length - 1)],
+    ["of another kind", Buffer.from("PK\u0003\u0004 something else altogether")],
+    ["with a count that lies", Buffer.concat([Buffer.from(vectorsMagic), Buffer.alloc(12, 0xff), bytes.subarray(16)])],
+    ["empty", Buffer.alloc(0)],
+  ])("%s is refused", (_, damaged) => {
+    expect(() => parseVectors(damaged)).toThrow(expect.objectContaining({ code: "INTERNAL", message: expect.stringContaining("install Guildhall again") }));
+  });
+});
