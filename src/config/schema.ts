@@ -128,7 +128,7 @@ export const configSchema = z.strictObject({
         z._default(z.enum(["digest", "full"]), "digest"),
       ),
       keepDays: field("Days calls are kept.", z._default(whole(1, 3_650), 30)),
-      auditKeepDays: field("Days the audit and the hourly statistics are kept.", z._default(whole(1, 36_500), 365)),
+      auditKeepDays: field("Days the audit and the statistics are kept.", z._default(whole(1, 36_500), 365)),
       sizeMbMax: field("Megabytes the file may have; past it the oldest calls go first.", z._default(whole(16, 1_000_000), 512)),
     }),
   ),

@@ -30,17 +30,6 @@ export function packCall(row: CallRow, into: PackedValue[]): void {
   );
 }
 
-export function unpackCall(values: readonly PackedValue[], at: number): CallRow {
-  const [id, parent, root, time, caller, connection, face, toolkit, tool, args, outcome, code, ms, bytesIn, bytesOut, planner, kept, result] = values.slice(
-    at,
-    at + packedLength,
-  );
-  return {
-    ...{ id, parent, root, at: time, caller, connection, face, toolkit, tool, arguments: args, outcome, code, ms, bytesIn, bytesOut, planner },
-    kept: kept === null ? undefined : { arguments: kept, result },
-  } as CallRow;
-}
-
 /** Null where the arguments are no JSON: nothing that could be compared was ever run. */
 export function digestArguments(text: string): string | null {
   try {

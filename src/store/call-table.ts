@@ -1,117 +1,123 @@
-import { digestArguments, listLimit, type PackedValue, packedLength, unpackCall } from "./call-row.ts";
-import { addEncoded, encodeHistogram } from "./histogram.ts";
+import { digestArguments, listLimit, type PackedValue, packedLength } from "./call-row.ts";
+import { addEncoded, bucketOf, encodeHistogram, hit } from "./histogram.ts";
 import type { Database, SqlRow, SqlValue } from "./sqlite.ts";
 import { sumStatistics } from "./statistics.ts";
-import type { CallFilter, CallRow, KeptCall, Statistics } from "./store.ts";
-import { createTally, HourTallies, type HourTally, hourMs, type Tally } from "./tally.ts";
+import type { CallFilter, KeptCall, Statistics } from "./store.ts";
+import { createTally, type Span, SpanTallies, type SpanTally, spanMs, spanSince, type Tally } from "./tally.ts";
 
-/** The calls and the hours they are counted in. Everything here happens inside a transaction of the writer. */
+/**
+ * The calls, and the spans they are counted in. Everything here happens inside a transaction of the writer.
+ * Counting follows behind: `counted` is the last row that was, whoever wrote it, so that a crash loses no count, several
+ * processes count nothing twice, and a busy one touches a tool's span once for thousands of its calls.
+ */
 export interface CallTable {
   add(values: readonly PackedValue[]): void;
   begin(values: readonly PackedValue[]): void;
-  /** Writes what was counted since the last time; part of the same transaction as the rows. */
+  /** Counts what came since the last time, where that is enough to be worth it. */
   count(): void;
-  /** Forgets what was counted for a transaction that failed. */
-  forget(): void;
+  /** The transaction went through, or did not. */
+  settled(isDone: boolean): void;
   list(filter: CallFilter): readonly KeptCall[];
-  statistics(since: number): Statistics;
-  /** Removes up to `limit` of the oldest, or of those before a time. */
+  statistics(since: number, now: number): Statistics;
+  /** Removes up to `limit` of the oldest, or of those before a time. Counts them first. */
   prune(limit: number, before?: number): number;
-  pruneHours(before: number): void;
+  pruneSpans(span: Span, before: number): void;
 }
 
-const columns = "id, parent, root, at, caller, connection, face, toolkit, tool, digest, outcome, code, ms, bytes_in, bytes_out, planner, arguments, result";
+/** SQLite adds up thousands of rows in the time it takes to hand us a few. */
+const sums = `SELECT at - at % ${spanMs.hour} AS hour, toolkit, tool, bucket, count(*) AS calls, total(outcome <> 'ok') AS errors,
+  total(code = 'TIMEOUT') AS timeouts, total(bytes_in) AS bytes_in, total(bytes_out) AS bytes_out, total(ms) AS ms FROM calls`;
+const groups = "GROUP BY hour, toolkit, tool, bucket";
+
+const columns =
+  "id, parent, root, at, caller, connection, face, toolkit, tool, digest, outcome, code, ms, bytes_in, bytes_out, planner, arguments, result, bucket";
+/** Where the packed row has what is not written as it is, or is asked for by name. */
+const place = { id: 0, toolkit: 7, tool: 8, arguments: 9, outcome: 10, code: 11, ms: 12, bytesOut: 14, planner: 15, kept: 16, result: 17 };
+
+const countEvery = 5_000;
 
 export function createCallTable(database: Database): CallTable {
-  const insert = database.prepare(`INSERT INTO calls (${columns}) VALUES (${new Array(18).fill("?").join(", ")})`);
+  const insert = database.prepare(`INSERT INTO calls (${columns}) VALUES (${new Array(packedLength + 1).fill("?").join(", ")})`);
   const finish = database.prepare(
-    "UPDATE calls SET toolkit = ?, tool = ?, outcome = ?, code = ?, ms = ?, bytes_out = ?, planner = ?, arguments = ?, result = ? WHERE seq = ?",
+    "UPDATE calls SET toolkit = ?, tool = ?, outcome = ?, code = ?, ms = ?, bytes_out = ?, planner = ?, arguments = ?, result = ?, bucket = ? WHERE seq = ?",
   );
-  const findHour = database.prepare("SELECT * FROM hours WHERE hour = ? AND tool = ?");
-  const putHour = database.prepare(
-    "INSERT OR REPLACE INTO hours (hour, toolkit, tool, calls, errors, timeouts, bytes_in, bytes_out, ms, histogram) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+  const findCounted = database.prepare("SELECT seq FROM counted");
+  const putCounted = database.prepare("UPDATE counted SET seq = ?");
+  const lastSeq = database.prepare("SELECT max(seq) AS seq FROM calls");
+  const uncounted = database.prepare(`${sums} WHERE seq > ? AND outcome <> 'running' ${groups}`);
+  const oneCall = database.prepare(`${sums} WHERE seq = ? ${groups}`);
+  const findSpan = database.prepare("SELECT * FROM spans WHERE span = ? AND start = ? AND tool = ?");
+  const putSpan = database.prepare(
+    "INSERT OR REPLACE INTO spans (span, start, toolkit, tool, calls, errors, timeouts, bytes_in, bytes_out, ms, histogram) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
   );
-  const hours = new HourTallies();
   /** Where rows are that a second one will finish. */
   const begun = new Map<string, number>();
   /** Of those, what the transaction of now has begun and finished. */
   const began: string[] = [];
   const finished: string[] = [];
+  let added = 0;
 
-  function put(row: CallRow): number {
-    const { kept } = row;
-    const { lastInsertRowid } = insert.run(
-      row.id,
-      row.parent,
-      row.root,
-      row.at,
-      row.caller,
-      row.connection,
-      row.face,
-      row.toolkit,
-      row.tool,
-      digestArguments(row.arguments),
-      row.outcome,
-      row.code,
-      row.ms,
-      row.bytesIn,
-      row.bytesOut,
-      row.planner,
-      kept?.arguments ?? null,
-      kept?.result ?? null,
-    );
-    return Number(lastInsertRowid);
+  function put(values: readonly PackedValue[], at: number): number {
+    const row = values.slice(at, at + packedLength) as SqlValue[];
+    row[place.arguments] = digestArguments(row[place.arguments] as string);
+    row.push(bucketOf(row[place.ms] as number));
+    return Number(insert.run(...row).lastInsertRowid);
   }
 
-  function add(row: CallRow): void {
-    hours.add(row);
-    const seq = begun.get(row.id);
-    if (seq === undefined) {
-      put(row);
-      return;
+  function end(seq: number, values: readonly PackedValue[], at: number): void {
+    const { toolkit, tool, outcome, code, ms, bytesOut, planner, kept, result } = place;
+    finish.run(
+      ...[toolkit, tool, outcome, code, ms, bytesOut, planner, kept, result].map((index) => values[at + index] ?? null),
+      bucketOf(values[at + ms] as number),
+      seq,
+    );
+    finished.push(values[at] as string);
+    // It was passed over while it ran.
+    if (seq <= countedSeq()) mergeAll(tally(oneCall.all(seq)));
+  }
+
+  function countedSeq(): number {
+    return Number(findCounted.get()?.seq ?? 0);
+  }
+
+  function countAll(): void {
+    const last = Number(lastSeq.get()?.seq ?? 0);
+    mergeAll(tally(uncounted.iterate(countedSeq())));
+    putCounted.run(Math.max(last, countedSeq()));
+    added = 0;
+  }
+
+  function mergeAll(tallies: SpanTallies): void {
+    for (const { span, start, toolkit, tool, tally: part } of tallies.all()) {
+      const before = findSpan.get(span, start, tool);
+      if (before) addEncoded(part.histogram, before.histogram as Uint8Array);
+      const sum = (column: string, value: number): number => value + Number(before?.[column] ?? 0);
+      const { calls, errors, timeouts, bytesIn, bytesOut, ms, histogram } = part;
+      const all = [sum("calls", calls), sum("errors", errors), sum("timeouts", timeouts), sum("bytes_in", bytesIn), sum("bytes_out", bytesOut), sum("ms", ms)];
+      putSpan.run(span, start, toolkit, tool, ...all, encodeHistogram(histogram));
     }
-    const { toolkit, tool, outcome, code, ms, bytesOut, planner, kept } = row;
-    finish.run(toolkit, tool, outcome, code, ms, bytesOut, planner, kept?.arguments ?? null, kept?.result ?? null, seq);
-    finished.push(row.id);
-  }
-
-  function merge({ hour, toolkit, tool, tally }: HourTally): void {
-    const before = findHour.get(hour, tool);
-    if (before) addEncoded(tally.histogram, before.histogram as Uint8Array);
-    const sum = (column: string, value: number): number => value + Number(before?.[column] ?? 0);
-    const { calls, errors, timeouts, bytesIn, bytesOut, ms, histogram } = tally;
-    putHour.run(
-      hour,
-      toolkit,
-      tool,
-      sum("calls", calls),
-      sum("errors", errors),
-      sum("timeouts", timeouts),
-      sum("bytes_in", bytesIn),
-      sum("bytes_out", bytesOut),
-      sum("ms", ms),
-      encodeHistogram(histogram),
-    );
   }
 
   return {
     add(values) {
-      for (let at = 0; at < values.length; at += packedLength) add(unpackCall(values, at));
+      for (let at = 0; at < values.length; at += packedLength) {
+        const seq = begun.size === 0 ? undefined : begun.get(values[at + place.id] as string);
+        if (seq === undefined) put(values, at);
+        else end(seq, values, at);
+        added++;
+      }
     },
     begin(values) {
-      const row = unpackCall(values, 0);
-      begun.set(row.id, put(row));
-      began.push(row.id);
+      const id = values[place.id] as string;
+      begun.set(id, put(values, 0));
+      began.push(id);
     },
     count() {
-      for (const tally of hours.all()) merge(tally);
-      hours.clear();
-      for (const id of finished.splice(0)) begun.delete(id);
-      began.length = 0;
+      if (added >= countEvery) countAll();
     },
-    forget() {
-      hours.clear();
-      for (const id of began.splice(0)) begun.delete(id);
+    settled(isDone) {
+      for (const id of isDone ? finished : began) begun.delete(id);
+      began.length = 0;
       finished.length = 0;
     },
     list(filter) {
@@ -120,19 +126,38 @@ export function createCallTable(database: Database): CallTable {
       const rows = database.prepare(`SELECT seq, ${columns} FROM calls ${where} ORDER BY seq ${order} LIMIT ?`).all(...values, filter.limit ?? listLimit);
       return (order === "ASC" ? [...rows] : [...rows].reverse()).map(readCall);
     },
-    statistics(since) {
-      const rows = database.prepare("SELECT * FROM hours WHERE hour >= ?").iterate(Math.floor(since / hourMs));
-      return sumStatistics(readHours(rows));
+    statistics(since, now) {
+      const by = spanSince(since, now);
+      const from = since - (since % spanMs[by]);
+      const spans = database.prepare("SELECT * FROM spans WHERE span = ? AND start >= ?").iterate(by, from);
+      const rest = [...tally(uncounted.iterate(countedSeq())).all()].filter(({ span, start }) => span === by && start >= from);
+      return sumStatistics(join(readSpans(spans), rest), by);
     },
     prune(limit, before) {
       const oldest = before === undefined ? "SELECT seq FROM calls ORDER BY seq LIMIT ?" : "SELECT seq FROM calls WHERE at < ? ORDER BY at LIMIT ?";
+      countAll();
       const removed = database.prepare(`DELETE FROM calls WHERE seq IN (${oldest})`).run(...(before === undefined ? [] : [before]), limit);
       return Number(removed.changes);
     },
-    pruneHours(before) {
-      database.prepare("DELETE FROM hours WHERE hour < ?").run(Math.floor(before / hourMs));
+    pruneSpans(span, before) {
+      database.prepare("DELETE FROM spans WHERE span = ? AND start < ?").run(span, before);
     },
   };
+}
+
+function tally(rows: Iterable<SqlRow>): SpanTallies {
+  const tallies = new SpanTallies();
+  for (const { hour, toolkit, tool, bucket, ...row } of rows) {
+    const part = readSums(row);
+    hit(part.histogram, Number(bucket), part.calls);
+    tallies.merge({ at: Number(hour), toolkit: toolkit === null ? null : String(toolkit), tool: String(tool) }, part);
+  }
+  return tallies;
+}
+
+function* join<T>(first: Iterable<T>, second: Iterable<T>): Generator<T> {
+  yield* first;
+  yield* second;
 }
 
 function conditions({ since, tool, outcome, after }: CallFilter): { readonly where: string; readonly values: readonly SqlValue[] } {
@@ -144,17 +169,23 @@ function conditions({ since, tool, outcome, after }: CallFilter): { readonly whe
   return { where: parts.length === 0 ? "" : `WHERE ${parts.map(([text]) => text).join(" AND ")}`, values: parts.flatMap(([, ...values]) => values) };
 }
 
-function readCall({ bytes_in, bytes_out, ...row }: SqlRow): KeptCall {
+function readCall({ bytes_in, bytes_out, bucket: _ours, ...row }: SqlRow): KeptCall {
   return { ...row, bytesIn: bytes_in, bytesOut: bytes_out } as unknown as KeptCall;
 }
 
-function* readHours(rows: Iterable<SqlRow>): Generator<HourTally> {
-  for (const { hour, toolkit, tool, ...row } of rows) yield { hour: Number(hour), toolkit: String(toolkit), tool: String(tool), tally: readTally(row) };
+function* readSpans(rows: Iterable<SqlRow>): Generator<SpanTally> {
+  for (const { span, start, toolkit, tool, ...row } of rows) {
+    yield { span: span as Span, start: Number(start), toolkit: String(toolkit), tool: String(tool), tally: readTally(row) };
+  }
 }
 
-function readTally({ calls, errors, timeouts, bytes_in, bytes_out, ms, histogram }: SqlRow): Tally {
-  const tally = createTally();
+function readTally({ histogram, ...row }: SqlRow): Tally {
+  const tally = readSums(row);
   addEncoded(tally.histogram, histogram as Uint8Array);
+  return tally;
+}
+
+function readSums({ calls, errors, timeouts, bytes_in, bytes_out, ms }: SqlRow): Tally {
   const sums = {
     calls: Number(calls),
     errors: Number(errors),
@@ -163,5 +194,5 @@ function readTally({ calls, errors, timeouts, bytes_in, bytes_out, ms, histogram
     bytesOut: Number(bytes_out),
     ms: Number(ms),
   };
-  return Object.assign(tally, sums);
+  return { ...createTally(), ...sums };
 }

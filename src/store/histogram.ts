@@ -1,63 +1,66 @@
 /**
  * Durations in buckets that grow by an eighth of an octave, from a microsecond to hours: a percentile is within 5 % of the
- * true one, and two histograms are added by adding their buckets.
+ * true one, and two histograms are added by adding their buckets. Only buckets that were hit are there.
  */
-export type Histogram = Uint32Array;
+export type Histogram = Map<number, number>;
 
 const perOctave = 8;
-const octaves = 34;
-/** The first bucket is everything under a microsecond, the last everything over four hours. */
-export const bucketCount = perOctave * octaves + 2;
+/** Everything over four hours. */
+const lastBucket = perOctave * 34 + 1;
 
-export function createHistogram(): Histogram {
-  return new Uint32Array(bucketCount);
-}
-
+/** The first is everything under a microsecond. */
 export function bucketOf(ms: number): number {
   const microseconds = ms * 1_000;
-  return microseconds < 1 ? 0 : Math.min(bucketCount - 1, 1 + Math.floor(Math.log2(microseconds) * perOctave));
+  return microseconds < 1 ? 0 : Math.min(lastBucket, 1 + Math.floor(Math.log2(microseconds) * perOctave));
 }
 
-/** The longest duration that falls into the bucket. */
-export function bucketEndMs(bucket: number): number {
-  return bucket >= bucketCount - 1 ? Number.POSITIVE_INFINITY : 2 ** (bucket / perOctave) / 1_000;
+export function hit(histogram: Histogram, bucket: number, times = 1): void {
+  histogram.set(bucket, (histogram.get(bucket) ?? 0) + times);
+}
+
+export function addHistogram(sum: Histogram, part: Histogram): void {
+  for (const [bucket, count] of part) hit(sum, bucket, count);
 }
 
 /** The middle of the bucket that the share falls into; 0 when nothing was counted. */
 export function percentile(histogram: Histogram, count: number, share: number): number {
-  const wanted = Math.max(1, Math.ceil(count * share));
-  let seen = 0;
-  for (let bucket = 0; bucket < histogram.length; bucket++) {
-    seen += histogram[bucket] ?? 0;
-    if (seen >= wanted && count > 0) return 2 ** ((bucket - 0.5) / perOctave) / 1_000;
+  let left = Math.max(1, Math.ceil(count * share));
+  for (const bucket of [...histogram.keys()].sort((a, b) => a - b)) {
+    left -= histogram.get(bucket) ?? 0;
+    if (left <= 0) return 2 ** ((bucket - 0.5) / perOctave) / 1_000;
   }
   return 0;
 }
 
+/** How many took no longer than two to this power, in microseconds. */
+export function countUpTo(histogram: Histogram, octave: number): number {
+  let sum = 0;
+  for (const [bucket, count] of histogram) if (bucket <= octave * perOctave) sum += count;
+  return sum;
+}
+
 const entryBytes = 6;
 
-/** Only what was counted: two bytes of bucket, four of count. */
+/** Two bytes of bucket, four of count. */
 export function encodeHistogram(histogram: Histogram): Uint8Array {
-  const bytes = new Uint8Array(entryBytes * histogram.reduce((sum, count) => sum + (count > 0 ? 1 : 0), 0));
-  const view = new DataView(bytes.buffer);
+  const bytes = Buffer.allocUnsafe(entryBytes * histogram.size);
   let at = 0;
-  for (const [bucket, count] of histogram.entries()) {
-    if (count === 0) continue;
-    view.setUint16(at, bucket);
-    view.setUint32(at + 2, count);
+  for (const [bucket, count] of histogram) {
+    bytes.writeUInt16BE(bucket, at);
+    bytes.writeUInt32BE(count, at + 2);
     at += entryBytes;
   }
   return bytes;
 }
 
 export function addEncoded(histogram: Histogram, bytes: Uint8Array): void {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  for (let at = 0; at + entryBytes <= bytes.byteLength; at += entryBytes) {
-    const bucket = Math.min(bucketCount - 1, view.getUint16(at));
-    histogram[bucket] = (histogram[bucket] ?? 0) + view.getUint32(at + 2);
+  for (let at = 0; at + entryBytes <= bytes.length; at += entryBytes) {
+    const bucket = byte(bytes, at) * 0x100 + byte(bytes, at + 1);
+    const count = byte(bytes, at + 2) * 0x1000000 + byte(bytes, at + 3) * 0x10000 + byte(bytes, at + 4) * 0x100 + byte(bytes, at + 5);
+    hit(histogram, bucket, count);
   }
 }
 
-export function addHistogram(sum: Histogram, part: Histogram): void {
-  for (let bucket = 0; bucket < sum.length; bucket++) sum[bucket] = (sum[bucket] ?? 0) + (part[bucket] ?? 0);
+function byte(bytes: Uint8Array, at: number): number {
+  return bytes[at] ?? 0;
 }

@@ -15,7 +15,7 @@ import {
   type Shelf,
   type Store,
 } from "./store.ts";
-import { HourTallies, hourMs } from "./tally.ts";
+import { hoursKeptMs, SpanTallies, type SpanTally, spanMs, spanSince } from "./tally.ts";
 
 /** A store that ends with the process, for a hall without a project. The last calls are kept in a ring: a busy week costs no more than a busy minute. */
 export interface MemoryOptions {
@@ -28,9 +28,9 @@ export interface MemoryOptions {
 }
 
 export function createMemoryStore({ callsMax = 10_000, auditMax = 10_000, secrets, now = Date.now }: MemoryOptions = {}): Store {
-  const hours = new HourTallies();
+  const tallies = new SpanTallies();
   const scrub = createScrub(secrets);
-  const calls = createCalls(callsMax, hours);
+  const calls = createCalls(callsMax, tallies);
   const audit = createAudit(auditMax, now);
   return {
     calls: { ...calls, add: (row) => calls.add(scrub.call(row)), begin: (row) => calls.begin(scrub.call(row)) },
@@ -38,9 +38,14 @@ export function createMemoryStore({ callsMax = 10_000, auditMax = 10_000, secret
     registrations: createShelf(now),
     discoveries: createShelf(now),
     runs: createShelf(now),
-    statistics: async (since = 0) => sumStatistics([...hours.all()].filter(({ hour }) => hour >= Math.floor(since / hourMs))),
+    async statistics(since = 0) {
+      const by = spanSince(since, now());
+      const isWanted = ({ span, start }: SpanTally): boolean => span === by && start + spanMs[by] > since;
+      return sumStatistics([...tallies.all()].filter(isWanted), by);
+    },
     async prune() {
-      hours.forgetBefore(Math.floor((now() - defaultRetention.keepDays * 24 * hourMs) / hourMs));
+      tallies.forgetBefore("hour", now() - hoursKeptMs - spanMs.hour);
+      tallies.forgetBefore("day", now() - defaultRetention.keepDays * spanMs.day);
       return { calls: calls.prune(), audit: audit.prune() };
     },
     flush: async () => {},
@@ -54,7 +59,7 @@ export function createMemoryStore({ callsMax = 10_000, auditMax = 10_000, secret
 /** How much may stand over before it is cut: cutting one by one would move every row for each. */
 const slack = 1.25;
 
-function createCalls(countMax: number, hours: HourTallies): CallStore & { prune(): number } {
+function createCalls(countMax: number, tallies: SpanTallies): CallStore & { prune(): number } {
   let rows: Place[] = [];
   const begun = new Map<string, Place>();
   let seq = 0;
@@ -75,7 +80,7 @@ function createCalls(countMax: number, hours: HourTallies): CallStore & { prune(
   return {
     prune,
     add(row) {
-      hours.add(row);
+      tallies.add(row);
       const place = begun.get(row.id);
       if (!place) put(row);
       else {

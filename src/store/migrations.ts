@@ -6,11 +6,14 @@ const migrations: readonly string[] = [
   `CREATE TABLE calls (
      seq INTEGER PRIMARY KEY, id TEXT NOT NULL, parent TEXT, root TEXT NOT NULL, at INTEGER NOT NULL, caller TEXT NOT NULL, connection TEXT NOT NULL,
      face TEXT, toolkit TEXT, tool TEXT NOT NULL, digest TEXT, outcome TEXT NOT NULL, code TEXT, ms REAL NOT NULL,
-     bytes_in INTEGER NOT NULL, bytes_out INTEGER NOT NULL, planner TEXT, arguments TEXT, result TEXT);
+     bytes_in INTEGER NOT NULL, bytes_out INTEGER NOT NULL, planner TEXT, arguments TEXT, result TEXT, bucket INTEGER NOT NULL);
    CREATE INDEX calls_at ON calls (at);
-   CREATE TABLE hours (
-     hour INTEGER NOT NULL, toolkit TEXT NOT NULL, tool TEXT NOT NULL, calls INTEGER NOT NULL, errors INTEGER NOT NULL, timeouts INTEGER NOT NULL,
-     bytes_in INTEGER NOT NULL, bytes_out INTEGER NOT NULL, ms REAL NOT NULL, histogram BLOB NOT NULL, PRIMARY KEY (hour, tool)) WITHOUT ROWID;
+   CREATE TABLE spans (
+     span TEXT NOT NULL, start INTEGER NOT NULL, toolkit TEXT NOT NULL, tool TEXT NOT NULL, calls INTEGER NOT NULL, errors INTEGER NOT NULL,
+     timeouts INTEGER NOT NULL, bytes_in INTEGER NOT NULL, bytes_out INTEGER NOT NULL, ms REAL NOT NULL, histogram BLOB NOT NULL,
+     PRIMARY KEY (span, start, tool)) WITHOUT ROWID;
+   CREATE TABLE counted (seq INTEGER NOT NULL);
+   INSERT INTO counted VALUES (0);
    CREATE TABLE audit (
      seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL, caller TEXT NOT NULL, reason TEXT NOT NULL,
      details TEXT NOT NULL, hash TEXT NOT NULL);

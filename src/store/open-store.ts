@@ -8,6 +8,10 @@ import { defaultRetention, type Retention, type Store } from "./store.ts";
 export interface StorePlace {
   readonly path: string;
   readonly retention?: Retention;
+  /** Rows that may wait before nothing new is read. Default 16,384. */
+  readonly fullAt?: number;
+  /** The built worker. Default: beside the program. */
+  readonly worker?: URL;
 }
 
 /** In the file where there is a place for one, else in memory. Nothing is opened before the first row. */
@@ -16,7 +20,7 @@ export function openStore(
   { log, secrets }: { readonly log: Pick<Log, "warn" | "error">; readonly secrets: Secrets | undefined },
 ): Store {
   if (!place) return createMemoryStore({ secrets });
-  return createSqliteStore({ path: place.path, retention: place.retention ?? defaultRetention, log, secrets });
+  return createSqliteStore({ retention: defaultRetention, ...place, log, secrets });
 }
 
 /** A project's own file. Undefined where nobody made the folder a project: a hall leaves nothing in folders it only happens to run in. */

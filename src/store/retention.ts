@@ -1,10 +1,9 @@
 import type { StateFile } from "./state-file.ts";
 import type { Pruned, Retention } from "./store.ts";
-import { hourMs } from "./tally.ts";
+import { hoursKeptMs, spanMs } from "./tally.ts";
 
-const dayMs = 24 * hourMs;
-/** Rows in one transaction: others want to write as well. */
-const sliceRows = 5_000;
+/** Rows in one transaction: others want to write as well. By size, fewer: not more should go than must. */
+const sliceRows = { byAge: 5_000, bySize: 500 };
 
 export interface PruneOptions {
   readonly retention: Retention;
@@ -14,9 +13,9 @@ export interface PruneOptions {
 
 /** Forgets by age, then by size, the oldest calls first. The audit goes by age only, and says so. */
 export function pruneStore({ database, calls, audit, documents }: StateFile, { retention, now, transact }: PruneOptions): Pruned {
-  const callsBefore = now - retention.keepDays * dayMs;
-  const auditBefore = now - retention.auditKeepDays * dayMs;
-  const inSlices = (before?: number): number => transact(database, () => calls.prune(sliceRows, before));
+  const callsBefore = now - retention.keepDays * spanMs.day;
+  const auditBefore = now - retention.auditKeepDays * spanMs.day;
+  const inSlices = (before?: number): number => transact(database, () => calls.prune(before === undefined ? sliceRows.bySize : sliceRows.byAge, before));
   let removed = 0;
   for (let slice = inSlices(callsBefore); slice > 0; slice = inSlices(callsBefore)) removed += slice;
   while (sizeOf(database) > retention.sizeMbMax * 1024 * 1024) {
@@ -25,7 +24,8 @@ export function pruneStore({ database, calls, audit, documents }: StateFile, { r
     removed += slice;
   }
   const forgotten = transact(database, () => {
-    calls.pruneHours(auditBefore);
+    calls.pruneSpans("hour", now - hoursKeptMs - spanMs.hour);
+    calls.pruneSpans("day", auditBefore);
     documents.prune(now);
     return audit.prune(auditBefore, now);
   });

@@ -26,13 +26,16 @@ export type SqlRow = Readonly<Record<string, SqlValue>>;
 /** How long a statement waits for another process's write. */
 const busyMs = 5_000;
 
-/** Opens the file, in WAL mode so that readers and a writer do not wait for each other; makes the folder. `:memory:` for none. */
-export async function openDatabase(path: string): Promise<Database> {
+/**
+ * Opens the file, in WAL mode so that readers and a writer do not wait for each other; makes the folder. `:memory:` for none.
+ * `first` is what must be said before anything is in the file.
+ */
+export async function openDatabase(path: string, first = ""): Promise<Database> {
   const DatabaseSync = await loadSqlite();
   if (path !== ":memory:") mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const database = new DatabaseSync(path);
   try {
-    database.exec(`PRAGMA busy_timeout = ${busyMs}; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;`);
+    database.exec(`PRAGMA busy_timeout = ${busyMs}; ${first} PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;`);
   } catch (error) {
     database.close();
     throw error;

@@ -33,10 +33,10 @@ export async function openStateFile(path: string): Promise<StateFile> {
 async function open(path: string, setAside: string | undefined): Promise<StateFile> {
   makePrivate(path);
   const hasEndedBadly = sizeOf(`${path}-wal`) > 0;
-  const database = await openDatabase(path);
+  // Freed pages are given back bit by bit.
+  const database = await openDatabase(path, "PRAGMA auto_vacuum = INCREMENTAL;");
   try {
-    // Freed pages are given back bit by bit; that has to be said before the first table.
-    database.exec(`PRAGMA busy_timeout = ${busyMs}; PRAGMA synchronous = FULL; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_size_limit = 67108864;`);
+    database.exec(`PRAGMA busy_timeout = ${busyMs}; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864;`);
     if (hasEndedBadly) check(database, path);
     migrate(database);
     return {
@@ -45,12 +45,22 @@ async function open(path: string, setAside: string | undefined): Promise<StateFi
       audit: createAuditTable(database),
       documents: createDocumentTable(database),
       setAside,
-      close: () => database.close(),
+      close: () => close(database),
     };
   } catch (error) {
     database.close();
     throw error;
   }
+}
+
+/** Said aloud: where statements stay open until they are collected, closing alone leaves everything beside the file. */
+function close(database: Database): void {
+  try {
+    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  } catch {
+    // Another process reads, or there is no room: what is beside the file belongs to it, and the next one takes it in.
+  }
+  database.close();
 }
 
 /** Nobody else may read it; what SQLite puts beside it gets the same mode. */

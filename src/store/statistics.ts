@@ -1,23 +1,24 @@
 import { percentile } from "./histogram.ts";
 import type { Figures, Statistics } from "./store.ts";
-import { addTally, createTally, type HourTally, hourMs, type Tally } from "./tally.ts";
+import { addTally, createTally, type Span, type SpanTally, spanMs, type Tally } from "./tally.ts";
 
 const trendParts = 24;
 
 interface Sum {
   readonly tally: Tally;
-  readonly byHour: Map<number, number>;
+  /** Calls by the start of the span. */
+  readonly byStart: Map<number, number>;
 }
 
-/** Hours to the figures people look at. */
-export function sumStatistics(hours: Iterable<HourTally>): Statistics {
+/** Spans of one kind to the figures people look at. */
+export function sumStatistics(spans: Iterable<SpanTally>, span: Span): Statistics {
   const total = createSum();
   const toolkits = new Map<string, Sum>();
   const tools = new Map<string, Sum & { readonly toolkit: string }>();
   let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const part of hours) {
-    first = Math.min(first, part.hour);
-    last = Math.max(last, part.hour);
+  for (const part of spans) {
+    first = Math.min(first, part.start);
+    last = Math.max(last, part.start);
     addTo(total, part);
     addTo(entry(toolkits, part.toolkit, createSum), part);
     addTo(
@@ -25,11 +26,12 @@ export function sumStatistics(hours: Iterable<HourTally>): Statistics {
       part,
     );
   }
-  const figures = (sum: Sum): Figures => describe(sum, first, last);
+  const figures = (sum: Sum): Figures => describe(sum, { first, last, stepMs: spanMs[span] });
   const isEmpty = total.tally.calls === 0;
   return {
-    from: isEmpty ? null : first * hourMs,
-    to: isEmpty ? null : last * hourMs,
+    by: span,
+    from: isEmpty ? null : first,
+    to: isEmpty ? null : last + spanMs[span],
     total: figures(total),
     toolkits: [...toolkits].map(([toolkit, sum]) => ({ toolkit, ...figures(sum) })).sort(byCalls),
     tools: [...tools].map(([tool, sum]) => ({ toolkit: sum.toolkit, tool, ...figures(sum) })).sort(byCalls),
@@ -37,7 +39,7 @@ export function sumStatistics(hours: Iterable<HourTally>): Statistics {
 }
 
 function createSum(): Sum {
-  return { tally: createTally(), byHour: new Map() };
+  return { tally: createTally(), byStart: new Map() };
 }
 
 function entry<T>(map: Map<string, T>, key: string, create: () => T): T {
@@ -49,24 +51,30 @@ function entry<T>(map: Map<string, T>, key: string, create: () => T): T {
   return found;
 }
 
-function addTo({ tally, byHour }: Sum, part: HourTally): void {
+function addTo({ tally, byStart }: Sum, part: SpanTally): void {
   addTally(tally, part.tally);
-  byHour.set(part.hour, (byHour.get(part.hour) ?? 0) + part.tally.calls);
+  byStart.set(part.start, (byStart.get(part.start) ?? 0) + part.tally.calls);
 }
 
-function describe({ tally, byHour }: Sum, first: number, last: number): Figures {
+interface Range {
+  readonly first: number;
+  readonly last: number;
+  readonly stepMs: number;
+}
+
+function describe({ tally, byStart }: Sum, range: Range): Figures {
   const { calls, errors, timeouts, bytesIn, bytesOut, histogram } = tally;
   const [p50Ms, p95Ms, p99Ms] = [0.5, 0.95, 0.99].map((share) => percentile(histogram, calls, share)) as [number, number, number];
-  return { calls, errors, timeouts, errorRate: calls === 0 ? 0 : errors / calls, p50Ms, p95Ms, p99Ms, bytesIn, bytesOut, trend: trendOf(byHour, first, last) };
+  return { calls, errors, timeouts, errorRate: calls === 0 ? 0 : errors / calls, p50Ms, p95Ms, p99Ms, bytesIn, bytesOut, trend: trendOf(byStart, range) };
 }
 
-/** No more parts than hours: an hour is the finest there is. */
-function trendOf(byHour: ReadonlyMap<number, number>, first: number, last: number): readonly number[] {
-  if (byHour.size === 0) return [];
-  const hours = last - first + 1;
-  const parts = new Array<number>(Math.min(trendParts, hours)).fill(0);
-  for (const [hour, calls] of byHour) {
-    const part = Math.floor(((hour - first) * parts.length) / hours);
+/** No more parts than spans: nothing finer is known. */
+function trendOf(byStart: ReadonlyMap<number, number>, { first, last, stepMs }: Range): readonly number[] {
+  if (byStart.size === 0) return [];
+  const steps = (last - first) / stepMs + 1;
+  const parts = new Array<number>(Math.min(trendParts, steps)).fill(0);
+  for (const [start, calls] of byStart) {
+    const part = Math.floor((((start - first) / stepMs) * parts.length) / steps);
     parts[part] = (parts[part] ?? 0) + calls;
   }
   return parts;

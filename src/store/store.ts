@@ -13,7 +13,7 @@ export interface Store {
   /** What was found out about servers and modules. */
   readonly discoveries: Shelf;
   readonly runs: Shelf;
-  /** Counted as calls are added, never by reading them again. `since` is rounded down to the hour. */
+  /** Counted as calls are added, not by reading them all again. `since` is rounded down to the hour; past three days, and without it, to the day. */
   statistics(since?: number): Promise<Statistics>;
   /** Forgets what is too old or too much. A store does it by itself now and then. */
   prune(): Promise<Pruned>;
@@ -141,7 +141,9 @@ export interface Shelf {
 }
 
 export interface Statistics {
-  /** First and last hour counted, as milliseconds since 1970; null when there is nothing. */
+  /** What calls were counted by. */
+  readonly by: "hour" | "day";
+  /** Where the first span begins and the last one ends, in milliseconds since 1970; null when there is nothing. */
   readonly from: number | null;
   readonly to: number | null;
   readonly total: Figures;
@@ -175,7 +177,7 @@ export interface Pruned {
 export interface Retention {
   /** Calls. Default 30 days. */
   readonly keepDays: number;
-  /** The audit and the hourly statistics. Default 365 days. */
+  /** The audit and the statistics. Default 365 days. */
   readonly auditKeepDays: number;
   /** The whole file; past it the oldest calls go first. Default 512 MB. */
   readonly sizeMbMax: number;

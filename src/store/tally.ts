@@ -1,4 +1,4 @@
-import { addHistogram, bucketOf, createHistogram, type Histogram } from "./histogram.ts";
+import { addHistogram, bucketOf, type Histogram, hit } from "./histogram.ts";
 import type { CallRow } from "./store.ts";
 
 /** What is counted of the calls of one tool. */
@@ -16,7 +16,7 @@ export interface Tally {
 export type Counted = Pick<CallRow, "outcome" | "code" | "ms" | "bytesIn" | "bytesOut">;
 
 export function createTally(): Tally {
-  return { calls: 0, errors: 0, timeouts: 0, bytesIn: 0, bytesOut: 0, ms: 0, histogram: createHistogram() };
+  return { calls: 0, errors: 0, timeouts: 0, bytesIn: 0, bytesOut: 0, ms: 0, histogram: new Map() };
 }
 
 export function count(tally: Tally, { outcome, code, ms, bytesIn, bytesOut }: Counted): void {
@@ -26,8 +26,7 @@ export function count(tally: Tally, { outcome, code, ms, bytesIn, bytesOut }: Co
   tally.bytesIn += bytesIn;
   tally.bytesOut += bytesOut;
   tally.ms += ms;
-  const bucket = bucketOf(ms);
-  tally.histogram[bucket] = (tally.histogram[bucket] ?? 0) + 1;
+  hit(tally.histogram, bucketOf(ms));
 }
 
 export function addTally(sum: Tally, part: Tally): void {
@@ -43,40 +42,57 @@ export function addTally(sum: Tally, part: Tally): void {
 /** Names nobody offers are counted together: they are whatever a caller writes, and there is no end to them. */
 export const unknownName = "(unknown)";
 
-export interface HourTally {
-  readonly hour: number;
+/** Calls are counted by the hour for a few days, and by the day for as long as statistics are kept. */
+export type Span = "hour" | "day";
+const spans: readonly Span[] = ["hour", "day"];
+export const spanMs: Readonly<Record<Span, number>> = { hour: 3_600_000, day: 86_400_000 };
+export const hoursKeptMs = 3 * spanMs.day;
+
+/** What to count by for someone who asks since then. */
+export function spanSince(since: number, now: number): Span {
+  return now - since <= hoursKeptMs ? "hour" : "day";
+}
+
+export interface SpanTally {
+  readonly span: Span;
+  /** Milliseconds since 1970. */
+  readonly start: number;
   readonly toolkit: string;
   readonly tool: string;
   readonly tally: Tally;
 }
 
-export const hourMs = 3_600_000;
+/** Calls counted by hour, by day and by tool. */
+export class SpanTallies {
+  readonly #byKey = new Map<string, SpanTally>();
 
-/** Calls counted by hour and tool. */
-export class HourTallies {
-  readonly #byKey = new Map<string, HourTally>();
-
-  add({ at, toolkit, tool, ...counted }: Counted & Pick<CallRow, "at" | "toolkit" | "tool">): void {
-    const hour = Math.floor(at / hourMs);
-    const key = toolkit === null ? `${hour}` : `${hour} ${tool}`;
-    let found = this.#byKey.get(key);
-    if (!found) {
-      found = { hour, toolkit: toolkit ?? unknownName, tool: toolkit === null ? unknownName : tool, tally: createTally() };
-      this.#byKey.set(key, found);
-    }
-    count(found.tally, counted);
+  add(row: Counted & Pick<CallRow, "at" | "toolkit" | "tool">): void {
+    for (const span of spans) count(this.#find(span, row).tally, row);
   }
 
-  all(): IterableIterator<HourTally> {
+  /** Calls of one tool within an hour that were counted elsewhere. */
+  merge(row: Pick<CallRow, "at" | "toolkit" | "tool">, tally: Tally): void {
+    for (const span of spans) addTally(this.#find(span, row).tally, tally);
+  }
+
+  #find(span: Span, { at, toolkit, tool }: Pick<CallRow, "at" | "toolkit" | "tool">): SpanTally {
+    const start = at - (at % spanMs[span]);
+    const name = toolkit === null ? unknownName : tool;
+    const key = `${span} ${start} ${name}`;
+    let found = this.#byKey.get(key);
+    if (!found) {
+      found = { span, start, toolkit: toolkit ?? unknownName, tool: name, tally: createTally() };
+      this.#byKey.set(key, found);
+    }
+    return found;
+  }
+
+  all(): IterableIterator<SpanTally> {
     return this.#byKey.values();
   }
 
-  /** Forgets the hours before this one. */
-  forgetBefore(hour: number): void {
-    for (const [key, tally] of this.#byKey) if (tally.hour < hour) this.#byKey.delete(key);
-  }
-
-  clear(): void {
-    this.#byKey.clear();
+  /** Forgets the spans that began before. */
+  forgetBefore(span: Span, before: number): void {
+    for (const [key, tally] of this.#byKey) if (tally.span === span && tally.start < before) this.#byKey.delete(key);
   }
 }

@@ -51,9 +51,10 @@ const postedMax = 32;
 /** While the writer fails, calls go on and rows wait up to this; past it they are counted as lost. */
 const heldTimes = 4;
 const charactersFull = 32 * 1024 * 1024;
-const durableMsMax = 5_000;
+const durableMsMax = 2_000;
 const closeMsMax = 10_000;
 const restartMs = 1_000;
+const writerEnded = "the writer ended";
 
 export function createWriterThread({ path, retention, log, worker: file = findWorker(), fullAt = 16_384 }: ThreadOptions): WriterThread {
   const sealed: Batch[] = [];
@@ -141,7 +142,7 @@ export function createWriterThread({ path, retention, log, worker: file = findWo
       closed();
       return;
     }
-    setProblem("the writer ended");
+    setProblem(writerEnded);
     restartTimer = setTimeout(start, restartMs);
     if (asked.size === 0) restartTimer.unref();
   }
@@ -155,6 +156,7 @@ export function createWriterThread({ path, retention, log, worker: file = findWo
   function hear(message: FromWriter): void {
     switch (message.kind) {
       case "kept":
+        if (problem === writerEnded) setProblem(undefined);
         confirm(message.batch);
         return;
       case "answer":

@@ -80,10 +80,11 @@ export function createWriter({ path, retention }: WriterOptions, tell: (message:
         calls.count();
       });
     } catch (error) {
-      file?.calls.forget();
+      file?.calls.settled(false);
       await failed(batch, error);
       return;
     }
+    file?.calls.settled(true);
     failures = 0;
     setProblem(null);
     confirm(batch);
@@ -179,7 +180,7 @@ export function createWriter({ path, retention }: WriterOptions, tell: (message:
       case "verify":
         return audit.verify();
       case "statistics":
-        return calls.statistics(read.since);
+        return calls.statistics(read.since, Date.now());
       case "find":
         return documents.find(read.shelf, read.key, Date.now());
       case "documents":

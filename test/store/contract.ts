@@ -3,7 +3,7 @@ import type { Store } from "../../src/store/store.ts";
 import { callRow } from "./rows.ts";
 
 const hour = 3_600_000;
-const morning = Math.floor(1_750_000_000_000 / hour) * hour;
+const morning = Math.floor(Date.now() / hour) * hour - 12 * hour;
 
 /** What every store does, wherever it keeps things. `open` gives a new, empty one. */
 export function describeStore(name: string, open: () => Promise<Store>): void {
@@ -78,8 +78,8 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
           store.calls.add(callRow({ id: `b${i}`, at: morning + hour, tool: "github.list", ms: 1_000, outcome: "failed", code: "TIMEOUT" }));
         }
         store.calls.add(callRow({ id: "c1", at: morning + hour, toolkit: null, tool: "whatever somebody wrote", outcome: "failed", code: "NOT_FOUND" }));
-        const { from, to, total, toolkits, tools } = await store.statistics();
-        expect([from, to]).toEqual([morning, morning + hour]);
+        const { from, to, total, toolkits, tools } = await store.statistics(morning);
+        expect([from, to]).toEqual([morning, morning + 2 * hour]);
         expect(total).toMatchObject({ calls: 111, errors: 21, timeouts: 10, bytesIn: 111 * 40, bytesOut: 111 * 200, trend: [100, 11] });
         expect(toolkits.map(({ toolkit, calls }) => [toolkit, calls])).toEqual([
           ["github", 110],
@@ -109,7 +109,15 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         // The hour that has begun counts whole.
         expect((await store.statistics(morning + 3 * hour + 1)).total.calls).toBe(1);
         const nothing = await store.statistics(morning + 4 * hour);
-        expect(nothing).toMatchObject({ from: null, to: null, total: { calls: 0, errorRate: 0, trend: [] }, tools: [] });
+        expect(nothing).toMatchObject({ by: "hour", from: null, to: null, total: { calls: 0, errorRate: 0, trend: [] }, tools: [] });
+      }));
+
+    test("counts by the day what is longer ago", () =>
+      withStore(async (store) => {
+        for (const at of [morning - 240 * hour, morning - 24 * hour, morning]) store.calls.add(callRow({ id: `call_${at}`, at }));
+        expect(await store.statistics()).toMatchObject({ by: "day", total: { calls: 3 } });
+        expect(await store.statistics(morning - 200 * hour)).toMatchObject({ by: "day", total: { calls: 2 } });
+        expect(await store.statistics(morning - 24 * hour)).toMatchObject({ by: "hour", total: { calls: 2 } });
       }));
 
     test("keeps an audit in a chain that holds", () =>

@@ -1,0 +1,24 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Built, buildStore } from "./built.ts";
+import { crash } from "./crashes.ts";
+
+let built: Built;
+const folder = mkdtempSync(join(tmpdir(), "guildhall-crash-"));
+
+beforeAll(async () => {
+  built = await buildStore({ writing: "test/store/writing.ts" });
+});
+
+afterAll(() => {
+  built.remove();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("20 processes killed while they write lose nothing that was acknowledged, and the chain holds", async () => {
+  const { kills, acknowledged, missing, broken, warnings, alive } = await crash(built, join(folder, "state.db"), 20);
+  expect([kills, missing, broken, warnings, alive]).toEqual([20, [], undefined, [], 0]);
+  expect(acknowledged).toBeGreaterThan(100);
+}, 60_000);

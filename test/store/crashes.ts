@@ -1,0 +1,79 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createSqliteStore } from "../../src/store/sqlite-store.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { Built } from "./built.ts";
+
+/** Processes that write into one file and are killed at any moment; afterwards everything they were promised must be there. */
+export interface Crashes {
+  readonly kills: number;
+  readonly acknowledged: number;
+  readonly missing: readonly string[];
+  readonly broken: unknown;
+  readonly warnings: readonly string[];
+  readonly alive: number;
+}
+
+export async function crash(built: Built, path: string, kills: number): Promise<Crashes> {
+  const acknowledged = new Set<string>();
+  const warnings: string[] = [];
+  const pids: number[] = [];
+  // Two at a time, each killed while the other writes.
+  for (let round = 0; round < kills; round += 2) {
+    const children = [round, round + 1].slice(0, kills - round).map((number) => startWriting(built, path, `p${number}`));
+    await Promise.all(children.map((child) => killLater(child, acknowledged, warnings)));
+    pids.push(...children.flatMap(({ pid }) => (pid === undefined ? [] : [pid])));
+  }
+  const store = openChecked(built, path, warnings);
+  const missing = await findMissing(store, acknowledged);
+  const { broken } = await store.audit.verify();
+  await store.close();
+  return { kills: pids.length, acknowledged: acknowledged.size, missing, broken, warnings, alive: pids.filter(isAlive).length };
+}
+
+function startWriting(built: Built, path: string, name: string): ChildProcess {
+  return spawn(process.execPath, [built.file("writing"), path, String(built.worker), name], { stdio: ["ignore", "pipe", "inherit"] });
+}
+
+/** Once it has begun to write, at a moment nobody knows. */
+async function killLater(child: ChildProcess, acknowledged: Set<string>, warnings: string[]): Promise<void> {
+  let rest = "";
+  child.stdout?.on("data", (chunk: Buffer) => {
+    const lines = `${rest}${chunk}`.split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) line.startsWith("! ") ? warnings.push(line) : acknowledged.add(line);
+  });
+  const closed = once(child, "close");
+  if (child.stdout) await once(child.stdout, "data");
+  await sleep(Math.random() * 60);
+  child.kill("SIGKILL");
+  await closed;
+}
+
+function openChecked(built: Built, path: string, warnings: string[]): Store {
+  const note = (_: unknown, message: string): void => void warnings.push(message);
+  return createSqliteStore({ path, log: { warn: note, error: note } as never, worker: built.worker });
+}
+
+async function findMissing(store: Store, acknowledged: ReadonlySet<string>): Promise<readonly string[]> {
+  const found = new Set<string>();
+  for (let after = 0, page = await store.calls.list({ after, limit: 10_000 }); page.length > 0; page = await store.calls.list({ after, limit: 10_000 })) {
+    for (const { id } of page) found.add(`call ${id}`);
+    after = page.at(-1)?.seq ?? after;
+  }
+  for (let after = 0, page = await store.audit.list({ after, limit: 10_000 }); page.length > 0; page = await store.audit.list({ after, limit: 10_000 })) {
+    for (const { subject } of page) found.add(`audit ${subject}`);
+    after = page.at(-1)?.seq ?? after;
+  }
+  return [...acknowledged].filter((line) => !found.has(line));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,367 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { openDatabase } from "../../src/store/sqlite.ts";
+import { createSqliteStore, type SqliteOptions } from "../../src/store/sqlite-store.ts";
+import { openStateFile } from "../../src/store/state-file.ts";
+import { defaultRetention, type Store } from "../../src/store/store.ts";
+import { transact } from "../../src/store/writer.ts";
+import { type Built, buildStore } from "./built.ts";
+import { callRow } from "./rows.ts";
+
+let built: Built;
+let folder: string;
+const stores: Store[] = [];
+
+beforeAll(async () => {
+  built = await buildStore({ "full-disk": "test/store/full-disk.ts" });
+  folder = mkdtempSync(join(tmpdir(), "guildhall-store-"));
+});
+
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store.close();
+});
+
+afterAll(() => {
+  built.remove();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+let files = 0;
+const newPath = (): string => join(folder, String(++files), "state.db");
+
+interface Opened extends Store {
+  readonly logged: string[];
+}
+
+function open(path: string, options: Partial<SqliteOptions> = {}): Opened {
+  const logged: string[] = [];
+  const note = (_: unknown, message: string): void => void logged.push(message);
+  const store = createSqliteStore({ path, log: { warn: note, error: note } as unknown as SqliteOptions["log"], worker: built.worker, ...options });
+  stores.push(store);
+  return Object.defineProperty(store, "logged", { value: logged }) as Opened;
+}
+
+async function until(isSo: () => boolean, what: string): Promise<void> {
+  const giveUpAt = performance.now() + 15_000;
+  while (!isSo()) {
+    if (performance.now() > giveUpAt) throw new Error(`${what} did not happen within 15 s`);
+    await sleep(5);
+  }
+}
+
+describe("a file that cannot be read", () => {
+  test("is set aside as it was, and a new one begun, which says so", async () => {
+    const path = newPath();
+    mkdirSync(join(path, ".."));
+    const junk = "this is not a database, whatever its name says. ".repeat(100);
+    writeFileSync(path, junk);
+    const store = open(path);
+    store.calls.add(callRow({ id: "call_1" }));
+    await store.flush();
+    const aside = readdirSync(join(path, "..")).find((name) => name.startsWith("state.db.corrupt-")) ?? "";
+    expect(readFileSync(join(path, "..", aside), "utf8")).toBe(junk);
+    expect(store.logged).toEqual([expect.stringContaining("it was set aside as")]);
+    expect(await store.calls.list()).toMatchObject([{ id: "call_1" }]);
+    expect(await store.audit.list()).toMatchObject([{ kind: "replaced", subject: "store" }]);
+    expect(await store.audit.verify()).toMatchObject({ rows: 1 });
+  });
+
+  test("because its pages are torn is set aside by the first row that does not fit, and the row is kept", async () => {
+    const path = newPath();
+    const first = open(path);
+    for (let i = 0; i < 2_000; i++) first.calls.add(callRow({ id: `call_${i}` }));
+    await first.close();
+    const bytes = readFileSync(path);
+    // The first page says what tables there are; all others are torn.
+    writeFileSync(path, Buffer.concat([bytes.subarray(0, 4_096), Buffer.alloc(bytes.length - 4_096, 0x5a)]));
+    const second = open(path);
+    second.calls.add(callRow({ id: "call_new" }));
+    await second.flush();
+    expect(await second.calls.list()).toMatchObject([{ id: "call_new" }]);
+    expect(second.logged.join()).toContain("set aside");
+    expect(readdirSync(join(path, "..")).filter((name) => /corrupt-[^-]+-[^-]+-[\dTZ-]+$/.test(name))).toHaveLength(1);
+  });
+
+  test("because it was cut short after a crash is found at the start", async () => {
+    const path = newPath();
+    const first = open(path);
+    for (let i = 0; i < 2_000; i++) first.calls.add(callRow({ id: `call_${i}` }));
+    await first.close();
+    truncateSync(path, 3 * 4_096 + 100);
+    const second = open(path);
+    second.calls.add(callRow({ id: "call_new" }));
+    await second.flush();
+    expect(await second.calls.list()).toMatchObject([{ id: "call_new" }]);
+    expect(second.logged.join()).toContain("set aside");
+  });
+
+  test("because a newer Guildhall wrote it stays as it is: nothing is recorded, and it is said why", async () => {
+    const path = newPath();
+    await open(path).audit.append({ kind: "granted", subject: "a.b", caller: "test", reason: "because" });
+    await stores.pop()?.close();
+    const database = await openDatabase(path);
+    database.exec("PRAGMA user_version = 99");
+    database.close();
+    const store = open(path);
+    store.calls.add(callRow({ id: "call_1" }));
+    await until(() => store.state().problem !== undefined, "the problem");
+    expect(store.state()).toMatchObject({ problem: expect.stringContaining("written by a newer Guildhall"), waiting: 1 });
+    expect(readdirSync(join(path, "..")).filter((name) => name.includes("corrupt"))).toEqual([]);
+  });
+});
+
+test("while another holds the file, calls go on and rows wait; afterwards all are there", async () => {
+  const path = newPath();
+  const store = open(path);
+  await store.flush();
+  const other = await openDatabase(path);
+  other.exec("BEGIN EXCLUSIVE");
+  for (let i = 0; i < 100; i++) store.calls.add(callRow({ id: `call_${i}` }));
+  const begun = store.calls.begin(callRow({ id: "call_begun", outcome: "running" }));
+  await until(() => store.state().problem !== undefined, "the problem");
+  expect(store.state().problem).toContain("locked");
+  expect(store.logged).toEqual([expect.stringContaining("cannot be written")]);
+  other.exec("ROLLBACK");
+  other.close();
+  await begun;
+  await store.flush();
+  expect(store.state()).toMatchObject({ problem: undefined, waiting: 0, lost: 0 });
+  expect(await store.calls.list({ limit: 200 })).toHaveLength(101);
+});
+
+test("what must be recorded first is refused when it cannot be, and what is too much is counted and said", async () => {
+  const path = newPath();
+  const store = open(path, { fullAt: 100 });
+  await store.flush();
+  const other = await openDatabase(path);
+  other.exec("BEGIN EXCLUSIVE");
+  const refused = expect(store.audit.append({ kind: "approved", subject: "a.b", caller: "test", reason: "never written" })).rejects.toMatchObject({
+    code: "UNAVAILABLE",
+    message: expect.stringContaining("locked"),
+  });
+  await until(() => store.state().problem !== undefined, "the problem");
+  for (let i = 0; i < 1_000; i++) store.calls.add(callRow({ id: `call_${i}` }));
+  expect(store.isFull).toBe(false);
+  expect(store.state()).toMatchObject({ waiting: 400, lost: 600 });
+  await refused;
+  other.exec("ROLLBACK");
+  other.close();
+  await until(() => store.state().problem === undefined, "the end of the problem");
+  await store.flush();
+  expect(await store.calls.list({ limit: 1_000 })).toHaveLength(400);
+  expect(await store.audit.list()).toMatchObject([{ kind: "gap", reason: expect.stringContaining("600 calls were not recorded") }]);
+});
+
+test("on a full disk calls go on, what must be recorded first is refused, and nothing is torn", async () => {
+  const path = newPath();
+  mkdirSync(join(path, ".."));
+  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=1m", "none", join(path, "..")]).status === 0;
+  try {
+    if (mounted) await fillDisk(path);
+    else fillLimit(path);
+  } finally {
+    for (const store of stores.splice(0)) await store.close();
+    if (mounted) execFileSync("umount", [join(path, "..")]);
+  }
+});
+
+/** A file system of one megabyte, which is given more afterwards. */
+async function fillDisk(path: string): Promise<void> {
+  const store = open(path);
+  const text = JSON.stringify({ text: "x".repeat(2_000) });
+  let count = 0;
+  while (store.state().problem === undefined && count < 100_000) {
+    for (let i = 0; i < 20; i++) store.calls.add(callRow({ id: `call_${count++}`, kept: { arguments: text, result: null } }));
+    await sleep(1);
+  }
+  expect(store.state().problem).toContain("full");
+  await expect(store.calls.begin(callRow({ id: "call_begun" }))).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  expect(store.logged).toEqual([expect.stringContaining("cannot be written")]);
+  execFileSync("mount", ["-o", "remount,size=64m", join(path, "..")]);
+  await until(() => store.state().problem === undefined, "the end of the problem");
+  await store.flush();
+  expect(await store.calls.list({ limit: 100_000 })).toHaveLength(count);
+  await store.close();
+  // A copy: the file system has to go, and a closed file may stay open until it is collected.
+  copyFileSync(path, join(folder, "copy.db"));
+  expect(await quickCheck(join(folder, "copy.db"))).toBe("ok");
+}
+
+/** Where nothing may be mounted: a process whose files may not grow. */
+function fillLimit(path: string): void {
+  const script = `trap "" XFSZ; ulimit -f 1024; exec "$0" "$@"`;
+  const { stdout } = spawnSync("sh", ["-c", script, process.execPath, built.file("full-disk"), path, String(built.worker)], { encoding: "utf8" });
+  expect(JSON.parse(stdout)).toEqual({ problem: expect.any(String), refused: "UNAVAILABLE", check: "ok" });
+}
+
+async function quickCheck(path: string): Promise<unknown> {
+  const database = await openDatabase(path);
+  const verdict = database.prepare("PRAGMA quick_check").get()?.quick_check;
+  database.close();
+  return verdict;
+}
+
+describe("an audit somebody changed", () => {
+  const rows = 20;
+
+  async function writeAudit(path: string): Promise<void> {
+    const file = await openStateFile(path);
+    transact(file.database, () => {
+      for (let i = 1; i <= rows; i++) {
+        file.audit.append(
+          { kind: `kind-${i}.`, subject: `subject-${i}.`, caller: `caller-${i}.`, reason: `reason-${i}.`, details: { number: `detail-${i}.` } },
+          1_000 + i,
+        );
+      }
+    });
+    file.close();
+  }
+
+  /** What `verify` says of the file after a change to it. */
+  async function verifyAfter(path: string, bytes: Buffer): Promise<{ readonly seq: number } | "unreadable" | undefined> {
+    writeFileSync(path, bytes);
+    try {
+      const file = await openStateFile(path);
+      try {
+        return file.audit.verify().broken;
+      } finally {
+        file.close();
+      }
+    } catch {
+      return "unreadable";
+    }
+  }
+
+  test("is found by the row, whichever field a bit was flipped in", async () => {
+    const path = newPath();
+    await writeAudit(path);
+    const bytes = readFileSync(path);
+    for (let i = 1; i <= rows; i++) {
+      for (const field of ["kind", "subject", "caller", "reason", "detail"]) {
+        const changed = Buffer.from(bytes);
+        const at = changed.indexOf(`${field}-${i}.`);
+        expect(at).toBeGreaterThan(0);
+        changed[at + 1] = (changed[at + 1] ?? 0) ^ 1;
+        expect(await verifyAfter(path, changed)).toMatchObject({ seq: i, reason: "the row was changed" });
+      }
+    }
+    expect(await verifyAfter(path, bytes)).toBeUndefined();
+  });
+
+  test("is found for every single byte of a row, also those that say how it is laid out", async () => {
+    const path = newPath();
+    await writeAudit(path);
+    const bytes = readFileSync(path);
+    // Before the text of the row: its length, its number, the types of its fields, the time. Behind it: its hash.
+    const [from, to] = [bytes.indexOf("kind-10.") - 19, bytes.indexOf('{"number":"detail-10."}') + 23 + 64];
+    expect(to - from).toBeGreaterThan(120);
+    for (let at = from; at < to; at++) {
+      const changed = Buffer.from(bytes);
+      changed[at] = (changed[at] ?? 0) ^ 0x04;
+      expect(await verifyAfter(path, changed), `byte ${at - from}`).toBeDefined();
+    }
+  });
+
+  test("is found when rows are removed, at the end too, added or swapped", async () => {
+    const path = newPath();
+    await writeAudit(path);
+    const bytes = readFileSync(path);
+    const changes: Record<string, [string, number]> = {
+      removed: ["DELETE FROM audit WHERE seq = 7", 7],
+      "removed from the start": ["DELETE FROM audit WHERE seq <= 3", 1],
+      "removed from the end": ["DELETE FROM audit WHERE seq > 18", 19],
+      added: ["INSERT INTO audit VALUES (21, 1, 'a', 'b', 'c', 'd', 'null', 'e')", 21],
+      swapped: ["UPDATE audit SET seq = 99 WHERE seq = 4; UPDATE audit SET seq = 4 WHERE seq = 5; UPDATE audit SET seq = 5 WHERE seq = 99", 4],
+      "removed with a moved anchor": [
+        "UPDATE chain SET seq = 3, hash = (SELECT hash FROM audit WHERE seq = 3) WHERE name = 'anchor'; DELETE FROM audit WHERE seq <= 3",
+        3,
+      ],
+    };
+    for (const [what, [sql, seq]] of Object.entries(changes)) {
+      writeFileSync(path, bytes);
+      const database = await openDatabase(path);
+      database.exec(`DROP TRIGGER audit_stays; DROP TRIGGER audit_keeps; ${sql}`);
+      database.close();
+      expect(await verifyAfter(path, readFileSync(path)), what).toMatchObject({ seq });
+    }
+  });
+
+  test("cannot be changed by a statement that does not take the guards away first", async () => {
+    const path = newPath();
+    await writeAudit(path);
+    const database = await openDatabase(path);
+    expect(() => database.exec("UPDATE audit SET reason = 'none' WHERE seq = 1")).toThrow("append-only");
+    expect(() => database.exec("DELETE FROM audit WHERE seq = 20")).toThrow("append-only");
+    database.close();
+  });
+});
+
+describe("what is kept", () => {
+  const day = 86_400_000;
+
+  test("goes by age; the statistics of it stay, and the audit says what it forgot", async () => {
+    const path = newPath();
+    const file = await openStateFile(path);
+    transact(file.database, () => {
+      for (const age of [400, 366, 364, 1]) file.audit.append({ kind: "granted", subject: `${age}`, caller: "test", reason: "" }, Date.now() - age * day);
+    });
+    file.close();
+    const store = open(path);
+    for (const age of [100, 31, 29, 0]) store.calls.add(callRow({ id: `call_${age}`, at: Date.now() - age * day }));
+    expect(await store.prune()).toEqual({ calls: 2, audit: 2 });
+    expect((await store.calls.list()).map(({ id }) => id)).toEqual(["call_29", "call_0"]);
+    expect((await store.statistics()).total.calls).toBe(4);
+    expect((await store.audit.list()).map(({ seq, kind }) => [seq, kind])).toEqual([
+      [3, "granted"],
+      [4, "granted"],
+      [5, "pruned"],
+    ]);
+    expect(await store.audit.verify()).toMatchObject({ rows: 3 });
+    expect(await store.prune()).toEqual({ calls: 0, audit: 0 });
+  });
+
+  test("goes by size, the oldest first, and the file shrinks", async () => {
+    const path = newPath();
+    const store = open(path, { retention: { ...defaultRetention, sizeMbMax: 1 } });
+    const kept = { arguments: JSON.stringify({ text: "x".repeat(400) }), result: null };
+    for (let i = 0; i < 12_000; i++) store.calls.add(callRow({ id: `call_${i}`, at: Date.now(), kept }));
+    await store.flush();
+    const { calls } = await store.prune();
+    expect(calls).toBeGreaterThanOrEqual(5_000);
+    const left = await store.calls.list({ limit: 20_000 });
+    expect([left.length, left.at(-1)?.id]).toEqual([12_000 - calls, "call_11999"]);
+    expect((await store.statistics()).total.calls).toBe(12_000);
+    await store.close();
+    expect(statSync(path).size).toBeLessThan(1.5 * 1024 * 1024);
+  });
+});
+
+test("a store that has too much to write says so, and says when it has not", async () => {
+  const store = open(newPath(), { fullAt: 500 });
+  const heard: boolean[] = [];
+  store.onFull((isFull) => heard.push(isFull));
+  for (let i = 0; i < 1_000; i++) store.calls.add(callRow({ id: `call_${i}` }));
+  expect([store.isFull, heard]).toEqual([true, [true]]);
+  await store.flush();
+  expect([store.isFull, heard]).toEqual([false, [true, false]]);
+  expect(await store.calls.list({ limit: 2_000 })).toHaveLength(1_000);
+});
+
+test("a writer that ends is started again, and nothing is lost", async () => {
+  const path = newPath();
+  const broken = new URL(
+    `data:text/javascript,${encodeURIComponent(`import { workerData } from "node:worker_threads"; import { existsSync, writeFileSync } from "node:fs";
+    const mark = workerData.path + ".once"; if (!existsSync(mark)) { writeFileSync(mark, ""); throw new Error("first"); } await import(${JSON.stringify(String(built.worker))});`)}`,
+  );
+  mkdirSync(join(path, ".."));
+  const store = open(path, { worker: broken });
+  for (let i = 0; i < 300; i++) store.calls.add(callRow({ id: `call_${i}` }));
+  await store.audit.append({ kind: "granted", subject: "a.b", caller: "test", reason: "because" });
+  expect(await store.calls.list({ limit: 1_000 })).toHaveLength(300);
+  expect(store.logged).toContain("the store can be written again");
+  expect(store.state()).toMatchObject({ problem: undefined, waiting: 0 });
+});
