@@ -1,4 +1,7 @@
-import type { Answer, Pending } from "../trust/approvals.ts";
+import type { Tool, ToolkitSource } from "../tool.ts";
+import type { Answer } from "../trust/approvals.ts";
+import type { Marks } from "../trust/marks.ts";
+import type { Level } from "../trust/trust.ts";
 import type { SupervisorState } from "../upstream/supervisor.ts";
 
 /** What the views may ask of a running hall, over its local socket. Requests and answers, as JSON-RPC carries them. */
@@ -9,12 +12,43 @@ export interface AdminMethods {
   /** Calls that wait for a person's yes. */
   approvals: { params: Record<string, never>; result: { pending: readonly PendingApproval[] } };
   approve: { params: { token: string; answer: Answer }; result: { tool: string } };
-  /** The ledger has changed: what it says holds from now on. */
-  trustChanged: { params: Record<string, never>; result: Record<string, never> };
+  /** The agents' files have changed: they are read again. */
+  groupsChanged: { params: Record<string, never>; result: Record<string, never> };
+  /** The ledger has changed: what it says holds from now on. `isRevoked` also takes back what was said for as long as the hall runs. */
+  trustChanged: { params: { isRevoked?: boolean }; result: Record<string, never> };
+  /** How each tool stands. */
+  trust: { params: Record<string, never>; result: { tools: readonly ToolTrust[] } };
   restart: { params: { server: string }; result: { state: SupervisorState } };
 }
 
-export type PendingApproval = Omit<Pending, "answered" | "argumentsHash">;
+export interface PendingApproval {
+  readonly token: string;
+  readonly tool: string;
+  readonly caller: string;
+  readonly preview: string;
+  readonly why: string;
+  readonly askedAt: number;
+  readonly expiresAt: number;
+}
+
+export interface ToolTrust {
+  readonly name: string;
+  /** What it is known by in the ledger. */
+  readonly key: string;
+  readonly toolkit: string;
+  readonly source: ToolkitSource;
+  readonly level: Level;
+  readonly marks: Marks;
+  /** Why it is not called at all. */
+  readonly held?: string | undefined;
+  /** Why a call of it needs a yes. */
+  readonly ask?: string | undefined;
+  /** Milliseconds since 1970, for trust that ends. */
+  readonly until?: number | undefined;
+  readonly pin: string;
+  /** What a review would be about. */
+  readonly definition: Tool;
+}
 
 export interface HallStatus {
   readonly version: string;

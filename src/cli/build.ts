@@ -1,79 +1,68 @@
 import { HallError } from "../base/errors.ts";
-import { createFleet, type Fleet } from "../upstream/fleet.ts";
-import { emptyLock, type LockedServer, readLock, writeLock } from "../upstream/lock.ts";
-import type { Upstream } from "../upstream/upstream.ts";
-import { defaultLimits } from "../wire/limits.ts";
-import { paint, print, table } from "./print.ts";
+import { readLock } from "../upstream/lock.ts";
+import { buildGroups, describeChanges, describePlan, type GroupingOptions, requireSound, summarisePlan } from "./build-groups.ts";
+import { describeLook, joinLooks, keepLooks, type Look, lookAtServers } from "./look.ts";
+import { print, table } from "./print.ts";
+import { tellTrustChanged } from "./project-trust.ts";
+import { confirmStarts, modulesWait, openReviewing, reviewLooks, summariseReview } from "./review.ts";
 import { loadSettings, type Settings } from "./settings.ts";
+import { askLine, isAttended } from "./terminal.ts";
 
-export interface BuildOptions {
+export interface BuildOptions extends GroupingOptions {
   readonly yes?: boolean;
   readonly json?: boolean;
   readonly logLevel?: string;
 }
 
-/** What became of one server while building. */
-export type Look =
-  | { readonly name: string; readonly found: LockedServer; readonly ms: number }
-  | { readonly name: string; readonly reason: string; readonly stderr: readonly string[]; readonly ms: number };
-
-/** Looks at every server at once and writes what they offer to the lock. */
+/** Looks at every server at once, writes what they offer to the lock, lets a person review it, and groups the tools. */
 export async function runBuild(options: BuildOptions): Promise<void> {
   const settings = await loadSettings(options, "error");
   const folder = process.cwd();
-  const looks = await lookAtAll(settings, (look) => {
-    if (!options.json) process.stderr.write(`${describeLook(look)}\n`);
-  });
-  if (looks.length === 0)
+  const configured = Object.keys(settings.config.mcpServers);
+  if (configured.length === 0)
     throw new HallError("NOT_FOUND", "no servers are configured", { hint: "Add some under mcpServers in guildhall.json, then run `guildhall build` again." });
-  const before = await readLock(folder, () => {});
-  // A server that is down today keeps what was known of it.
-  const kept = looks.flatMap((look) => ("found" in look || !before.servers[look.name] ? [] : [[look.name, before.servers[look.name]] as const]));
-  const found = looks.flatMap((look) => ("found" in look ? [[look.name, look.found] as const] : []));
-  const file = await writeLock(folder, { lockVersion: 1, servers: Object.fromEntries([...kept, ...found]) as Record<string, LockedServer> });
+  const isAsking = isAttended(options);
+  const reviewing = await openReviewing(settings, isAsking ? { kind: "ask", ask: askLine } : { kind: options.yes ? "yes" : "none" });
+  const names = await confirmStarts(reviewing, configured);
+  const looks = await lookAtServers(settings, {
+    names,
+    done: (look) => {
+      if (!options.json) process.stderr.write(`${describeLook(look)}\n`);
+    },
+  });
+  if (options.dryRun) return showPlan(folder, settings, { ...options, lock: await joinLooks(folder, looks, configured) });
+  const file = await keepLooks(folder, looks, configured);
+  const reviews = await reviewLooks(reviewing, looks);
+  if (options.yes || isAsking) await tellTrustChanged();
+  const found = looks.filter((look) => "found" in look);
+  const waiting = reviews.filter(({ isApproved }) => !isApproved).map(({ name }) => name);
+  const plan = await buildGroups(folder, settings, { ...options, lock: await readLock(folder, (message) => settings.log.warn(message)) });
   print(
-    { lock: file, servers: looks.map(summarise) },
+    { lock: file, servers: looks.map(summarise), reviews: reviews.map(summariseReview), waiting, ...(plan ? { groups: summarisePlan(plan) } : {}) },
     {
       json: options.json,
-      text: () => `${summaryTable(looks)}\n\n${found.length} of ${looks.length} servers answered; ${countTools(looks)} tools are in ${file}`,
+      text: () =>
+        `${summaryTable(looks)}\n\n${found.length} of ${looks.length} servers answered; ${countTools(looks)} tools are in ${file}${tellWaiting(waiting)}${plan ? `\n${describePlan(plan)}` : ""}`,
     },
   );
-  if (found.length === 0) throw new HallError("UNAVAILABLE", "no server answered", { hint: "Run `guildhall doctor` to see why." });
+  if (!options.yes && !isAsking && modulesWait(reviewing))
+    process.stderr.write("toolkits of this project wait for `guildhall verify`: none of them is loaded before\n");
+  if (looks.length > 0 && found.length === 0) throw new HallError("UNAVAILABLE", "no server answered", { hint: "Run `guildhall doctor` to see why." });
+  requireSound(plan, options);
 }
 
-/** Starts each server on its own and reads what it offers; tells of each as it is done. */
-export async function lookAtAll({ config, log, secrets }: Settings, done: (look: Look) => void): Promise<readonly Look[]> {
-  const fleet: Fleet = createFleet({ limits: defaultLimits, log, secrets, lock: emptyLock, add: async () => {}, remove: async () => {} });
-  await fleet.apply({ servers: config.mcpServers, added: Object.keys(config.mcpServers), removed: [], changed: [] });
-  try {
-    return await Promise.all(
-      fleet.all().map(async (upstream) => {
-        const look = await lookAt(upstream);
-        done(look);
-        return look;
-      }),
-    );
-  } finally {
-    await fleet.close();
-  }
+/** What would become of the groups; nothing is written. */
+async function showPlan(folder: string, settings: Settings, options: Parameters<typeof buildGroups>[2] & { readonly json?: boolean }): Promise<void> {
+  const plan = await buildGroups(folder, settings, options);
+  if (!plan) throw new HallError("UNAVAILABLE", "no server answered, so there is nothing to group", { hint: "Run `guildhall doctor` to see why." });
+  print(summarisePlan(plan), { json: options.json, text: () => describeChanges(plan) });
+  requireSound(plan, options);
 }
 
-async function lookAt(upstream: Upstream): Promise<Look> {
-  const started = performance.now();
-  try {
-    const found = await upstream.discover();
-    return { name: upstream.id, found, ms: performance.now() - started };
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return { name: upstream.id, reason, stderr: upstream.stderr().slice(-5), ms: performance.now() - started };
-  }
-}
-
-function describeLook(look: Look): string {
-  const seconds = `${(look.ms / 1000).toFixed(1)} s`;
-  return "found" in look
-    ? `${paint("green", "✔")} ${look.name}: ${look.found.offer.tools.length} tools (${seconds})`
-    : `${paint("red", "✘")} ${look.name}: ${look.reason} (${seconds})`;
+function tellWaiting(names: readonly string[]): string {
+  if (names.length === 0) return "";
+  const what = names.length === 1 ? "1 server waits" : `${names.length} servers wait`;
+  return `\n${what} for \`guildhall verify\` (${names.join(", ")}): nothing of ${names.length === 1 ? "it" : "them"} is started before`;
 }
 
 function summarise(look: Look): object {

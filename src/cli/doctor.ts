@@ -2,8 +2,10 @@ import { accessSync, constants } from "node:fs";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
 import { HallError } from "../base/errors.ts";
 import type { ServerConfig } from "../config/schema.ts";
-import { type Look, lookAtAll } from "./build.ts";
+import { createTrust } from "../trust/trust.ts";
+import { type Look, lookAtServers } from "./look.ts";
 import { paint, print } from "./print.ts";
+import { openProjectLedger } from "./review.ts";
 import { loadSettings } from "./settings.ts";
 
 export interface DoctorOptions {
@@ -22,7 +24,9 @@ export async function runDoctor(options: DoctorOptions): Promise<void> {
   const servers = Object.entries(settings.config.mcpServers);
   if (servers.length === 0) throw new HallError("NOT_FOUND", "no servers are configured", { hint: "Add some under mcpServers in guildhall.json." });
   if (process.stderr.isTTY) process.stderr.write(`looking at ${servers.length} servers …\n`);
-  const looks = await lookAtAll(settings, () => {});
+  const trust = createTrust({ ledger: await openProjectLedger(settings) });
+  await trust.refresh();
+  const looks = await lookAtServers(settings, { mayStart: trust.mayStart });
   const findings = servers.map(([name, config]) =>
     examine(
       name,

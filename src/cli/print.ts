@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { makeVisible } from "../trust/preview.ts";
 
 /** Text for people on a terminal, plain text elsewhere, JSON when asked. */
 export function print(value: unknown, { json, text }: { readonly json: boolean | undefined; text(): string }): void {
@@ -25,19 +26,12 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [paint("bold", line(head)), ...clean.map((row) => line(row).slice(0, width))].join("\n");
 }
 
-// Text of strangers must not move the cursor, hide itself or turn around.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
-const invisible = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]|[\u{e0000}-\u{e007f}]/gu;
-
-/** Names and descriptions as they are, with what cannot be seen made visible. */
+/** Names and descriptions of strangers on one line, with what cannot be seen made visible. */
 export function visible(text: string): string {
-  return text.replace(/\s+/g, " ").replace(invisible, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+  return makeVisible(text.replace(/\s+/g, " "));
 }
 
 /** The same for text of several lines, such as a tool's answer. */
 export function visibleLines(text: string): string {
-  return text
-    .split("\n")
-    .map((line) => line.replace(/\t/g, "  ").replace(invisible, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`))
-    .join("\n");
+  return makeVisible(text.replace(/\t/g, "  "));
 }

@@ -14,12 +14,16 @@ export function createProgram(): Command {
   program
     .command("mcp")
     .description("serve MCP over stdin and stdout; this is what an MCP client starts")
-    .option("--expose <faces>", "what clients are shown, comma-separated (default: the config's, else tools)")
+    .option("--expose <faces>", "what clients are shown, comma-separated (default: the config's, else what fits the number of tools)")
     .option("--static", "freeze the lists and say so")
     .option("--alone", "run a hall of its own, even when one of this project is running")
+    .option("--folder <folder>", "the project's folder (default: the one it is started in)")
     .option("--log-level <level>", "what is written to stderr: trace, debug, info, warn, error, silent (default: the config's, else warn)")
     .addHelpText("after", examples(["guildhall mcp", "guildhall mcp --expose tools --static", "claude mcp add guildhall -- guildhall mcp"]))
-    .action(async (options) => (await import("./mcp.ts")).runMcp(options));
+    .action(async ({ folder, ...options }) => {
+      if (folder !== undefined) process.chdir(folder);
+      await (await import("./mcp.ts")).runMcp(options);
+    });
 
   program
     .command("serve")
@@ -27,7 +31,7 @@ export function createProgram(): Command {
     .option("--host <address>", "the address to listen on; any but loopback needs --token-file (default: the config's, else 127.0.0.1)")
     .option("--port <number>", "the port to listen on; 0 for any free one (default: the config's, else 8080)")
     .option("--token-file <file>", "a file with the token every caller must send (default: the config's)")
-    .option("--expose <faces>", "what clients are shown, comma-separated (default: the config's, else tools)")
+    .option("--expose <faces>", "what clients are shown, comma-separated (default: the config's, else what fits the number of tools)")
     .option("--static", "freeze the lists and say so")
     .option("--log-level <level>", "what is written to stderr: trace, debug, info, warn, error, silent (default: the config's, else info)")
     .option("--json", "print the address as JSON instead of text")
@@ -37,20 +41,64 @@ export function createProgram(): Command {
     )
     .action(async (options) => (await import("./serve.ts")).runServe(options));
 
+  addSetupCommands(program);
   addServerCommands(program);
+  addTrustCommands(program);
   addToolCommands(program);
   return program;
 }
 
 const asJson = ["--json", "print JSON instead of text"] as const;
 
+const clientIds = "claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, windsurf, zed, continue, opencode";
+
+function addSetupCommands(program: Command): void {
+  program
+    .command("init")
+    .description("find the servers other clients have, and write those you want into guildhall.json")
+    .option("-y, --yes", "ask nothing: take all that are for this project")
+    .option("--from <client...>", `read only these clients (${clientIds})`)
+    .option("--all", "take servers of other projects too")
+    .option("--force", "write the file anew instead of adding to it; the old one is kept as a backup")
+    .option("--dry-run", "show what would be written, and write nothing")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall init", "guildhall init --yes", "guildhall init --from cursor vscode --dry-run", "guildhall init --yes --json"]))
+    .action(async (options) => (await import("./init.ts")).runInit(options));
+
+  program
+    .command("install <client>")
+    .description(`point a client at the hall: ${clientIds}`)
+    .option("--project", "in the client's file of this project (default, where it has one)")
+    .option("--user", "in the user's file, for all projects")
+    .option("--move", "also put the servers of that file behind the hall")
+    .option("-y, --yes", "ask nothing")
+    .option("--dry-run", "show what would be changed, and change nothing")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall install claude-code", "guildhall install cursor --user --dry-run", "guildhall install codex --move"]))
+    .action(async (client, options) => (await import("./install.ts")).runInstall(client, options));
+
+  program
+    .command("uninstall <client>")
+    .description("take the hall out of a client's file again: byte for byte as it was, if nobody else has changed it since")
+    .option("--project", "out of the client's file of this project (default, where it has one)")
+    .option("--user", "out of the user's file")
+    .option("-y, --yes", "ask nothing")
+    .option("--dry-run", "show what would be changed, and change nothing")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall uninstall claude-code", "guildhall uninstall cursor --user"]))
+    .action(async (client, options) => (await import("./install.ts")).runUninstall(client, options));
+}
+
 function addServerCommands(program: Command): void {
   program
     .command("build")
-    .description("start every configured server once, and write what they offer to .guildhall/tools.lock.json")
-    .option("-y, --yes", "ask nothing")
+    .description("start every configured server once, write what they offer to .guildhall/tools.lock.json, review it, and group the tools into agents")
+    .option("-y, --yes", "ask nothing: approve everything as it is marked")
+    .option("--regroup", "group all tools anew, but for what was moved by hand")
+    .option("--strict", "fail when the groups are too few, too many, too small or too large")
+    .option("--dry-run", "show what would become of the groups, and write nothing")
     .option(...asJson)
-    .addHelpText("after", examples(["guildhall build", "guildhall build --yes --json"]))
+    .addHelpText("after", examples(["guildhall build", "guildhall build --dry-run", "guildhall build --yes --json"]))
     .action(async (options) => (await import("./build.ts")).runBuild(options));
 
   program
@@ -96,10 +144,135 @@ function addServerCommands(program: Command): void {
     .action(async (options) => (await import("./doctor.ts")).runDoctor(options));
 }
 
+function addTrustCommands(program: Command): void {
+  program
+    .command("verify [server]")
+    .description("review what a server offers, or all: how it is reached, what its tools say, which of them ask first")
+    .option("-y, --yes", "ask nothing: approve everything as it is marked")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall verify", "guildhall verify github", "guildhall verify --yes --json"]))
+    .action(async (server, options) => (await import("./verify.ts")).runVerify(server, options));
+
+  program
+    .command("diff [server]")
+    .description("show what has changed since it was reviewed")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall diff", "guildhall diff github --json"]))
+    .action(async (server, options) => (await import("./diff.ts")).runDiff(server, options));
+
+  const trust = program
+    .command("trust <name>")
+    .description("let a tool, or all tools of a server, be called without asking, as long as they stay what they are")
+    .option("--until <time>", "for this long only: 90s, 30m, 2h, 7d")
+    .option(...asJson)
+    .addHelpText(
+      "after",
+      examples(["guildhall trust github.create_issue", "guildhall trust github --until 2h", "guildhall trust list", "guildhall trust reset"]),
+    )
+    .action(async (name, options) => (await import("./trust.ts")).runTrust(name, options));
+  trust
+    .command("list")
+    .description("show how each tool stands, and why it asks")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall trust list --json"]))
+    .action(async (_options, command) => (await import("./trust.ts")).runTrustList(command.optsWithGlobals()));
+  trust
+    .command("reset [server]")
+    .description("forget every review and all trust of this project, or of one server")
+    .option("-y, --yes", "ask nothing")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall trust reset", "guildhall trust reset github --yes"]))
+    .action(async (server, _options, command) => (await import("./trust.ts")).runTrustReset(server, command.optsWithGlobals()));
+
+  program
+    .command("revoke <name>")
+    .description("take back the trust in a tool, or in all tools of a server")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall revoke github.create_issue", "guildhall revoke github"]))
+    .action(async (name, options) => (await import("./trust.ts")).runRevoke(name, options));
+
+  program
+    .command("approvals")
+    .description("show the calls that wait for a yes; on a terminal, answer them")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall approvals", "guildhall approvals --json"]))
+    .action(async (options) => (await import("./approvals.ts")).runApprovals(options));
+
+  program
+    .command("approve <token>")
+    .description("let a call that waits run, this once unless told otherwise")
+    .option("--always", "and every later call of this tool")
+    .option("--hall", "and later calls of this tool while this hall runs")
+    .option("--no", "refuse it")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall approve 3f9c0b7ad1e24c55a8b6d012", "guildhall approve 3f9c0b7ad1e24c55a8b6d012 --always"]))
+    .action(async (token, options) => (await import("./approvals.ts")).runApprove(token, options));
+
+  const token = program.command("token").description("tokens for others who call this user's halls over HTTP");
+  token
+    .command("create <name>")
+    .description("make a token and show it once")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall token create ci"]))
+    .action(async (name, options) => (await import("./token.ts")).runTokenCreate(name, options));
+  token
+    .command("list")
+    .description("show the names")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall token list --json"]))
+    .action(async (options) => (await import("./token.ts")).runTokenList(options));
+  token
+    .command("revoke <name>")
+    .description("take a token back; from the next request on it opens nothing")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall token revoke ci"]))
+    .action(async (name, options) => (await import("./token.ts")).runTokenRevoke(name, options));
+}
+
+function addGroupCommands(program: Command): void {
+  const groups = program
+    .command("groups")
+    .description("show and change the groups that agents are made of")
+    .addHelpText(
+      "after",
+      examples(["guildhall groups list", "guildhall groups move github.create_issue planning", "guildhall groups explain take a screenshot"]),
+    );
+  groups
+    .command("list", { isDefault: true })
+    .description("list the groups and what they have")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall groups list --json"]))
+    .action(async (options) => (await import("./groups.ts")).runGroupsList(options));
+  groups
+    .command("show <group>")
+    .description("show one group: its tools and what it goes by")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall groups show web_research"]))
+    .action(async (group, options) => (await import("./groups.ts")).runGroupsShow(group, options));
+  groups
+    .command("move <tool> <group>")
+    .description("move a tool to another group; a build leaves it there")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall groups move github.create_issue planning"]))
+    .action(async (tool, group, options) => (await import("./groups.ts")).runGroupsMove(tool, group, options));
+  groups
+    .command("rename <group> <name>")
+    .description("give a group another name")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall groups rename code_hosting reviews"]))
+    .action(async (group, name, options) => (await import("./groups.ts")).runGroupsRename(group, name, options));
+  groups
+    .command("explain <task...>")
+    .description("show which group a task would go to, and why")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall groups explain take a screenshot of a page"]))
+    .action(async (words, options) => (await import("./groups.ts")).runGroupsExplain(words, options));
+}
+
 function addToolCommands(program: Command): void {
   const tools = program
     .command("tools [words...]")
-    .description("list the tools, or those that match every word")
+    .description("list the tools, or those that fit a task, best first")
     .option(...asJson)
     .addHelpText("after", examples(["guildhall tools", "guildhall tools create issue", "guildhall tools show github.create_issue"]))
     .action(async (words, options) => (await import("./tools.ts")).runTools(words, options));
@@ -109,6 +282,8 @@ function addToolCommands(program: Command): void {
     .option(...asJson)
     .addHelpText("after", examples(["guildhall tools show time_tool.current_time"]))
     .action(async (name, _options, command) => (await import("./tools.ts")).runToolShow(name, command.optsWithGlobals()));
+
+  addGroupCommands(program);
 
   program
     .command("call <name> [arguments...]")

@@ -5,7 +5,10 @@ import { createHallChannel, greetHall } from "../admin/client.ts";
 import type { HallStatus } from "../admin/contract.ts";
 import { type AdminHandlers, type Control, type ControlOptions, openControl } from "../admin/control.ts";
 import { socketPath } from "../admin/socket.ts";
+import { readAgentFolder } from "../agents/agent-folder.ts";
+import type { GroupSource } from "../agents/groups.ts";
 import { createHall, type Hall, type HallOptions } from "../app.ts";
+import type { Log } from "../base/log.ts";
 import { version } from "../base/version.ts";
 import { diffServers } from "../config/diff.ts";
 import { watchConfig } from "../config/watch.ts";
@@ -17,6 +20,7 @@ import type { Channel } from "../wire/channel.ts";
 import { defaultLimits } from "../wire/limits.ts";
 import { createMemoryPair } from "../wire/memory.ts";
 import type { Settings } from "./settings.ts";
+import { describeTrust } from "./tool-trust.ts";
 
 /** The hall of a project folder, as the config says, with the lock, hot reload, and the local socket unless it stands alone. */
 export interface Project {
@@ -34,8 +38,11 @@ export interface ProjectOptions {
 export async function openAlone({ folder, settings, isStatic = false }: ProjectOptions): Promise<Project> {
   const { loaded, faces, log, secrets } = settings;
   const { config } = loaded;
+  const agents = await openAgents(folder, log);
   const hall = await createHall({
     faces,
+    agents,
+    aliases: config.aliases,
     names: config.names,
     isStatic,
     timeoutMs: config.timeoutSeconds * 1000,
@@ -90,7 +97,7 @@ export async function openShared(path: string, options: ProjectOptions): Promise
   const control: Control | undefined = await openControl(path, ready);
   if (!control) return undefined;
   const project = await openAlone(options);
-  resolveReady({ server: project.hall.server, limits: defaultLimits, handlers: createHandlers(project.hall, options.folder) });
+  resolveReady({ server: project.hall.server, limits: defaultLimits, handlers: createHandlers(project.hall, options) });
   return {
     hall: project.hall,
     async close(drainMs = 0) {
@@ -157,13 +164,14 @@ function createReload(hall: Hall, initial: Settings["loaded"]["config"]["mcpServ
   };
 }
 
-function createHandlers(hall: Hall, project: string): AdminHandlers {
+function createHandlers(hall: Hall, { folder, settings }: ProjectOptions): AdminHandlers {
   const startedAt = Date.now();
+  const patterns = settings.config.toolkits;
   return {
     status: async (): Promise<HallStatus> => ({
       version,
       pid: process.pid,
-      project,
+      project: folder,
       startedAt,
       clients: hall.server.clientCount,
       upstreams: describeUpstreams(hall),
@@ -171,21 +179,27 @@ function createHandlers(hall: Hall, project: string): AdminHandlers {
     approvals: async () => ({
       pending: hall.approvals
         .pending()
-        .map(({ token, tool, caller, preview, why, askedAt, expiresAt }) => ({ token, tool, caller, preview, why, askedAt, expiresAt })),
+        .map(({ token, target, caller, preview, why, askedAt, expiresAt }) => ({ token, tool: target.fullName, caller, preview, why, askedAt, expiresAt })),
     }),
     async approve({ token, answer }) {
-      const { tool } = hall.approvals.answer(token, answer);
-      const target = hall.registry.findTool(tool);
-      if (target && answer === "hall") hall.trust?.trustHere(target);
-      if (target && answer === "always") await hall.trust?.trustAlways(target);
-      return { tool };
+      // The tool as it was when it was asked about: it may be another by now.
+      const { target, isWaiting } = hall.approvals.answer(token, answer);
+      if (!isWaiting && answer === "hall") hall.trust?.trustHere(target);
+      if (!isWaiting && answer === "always") await hall.trust?.trustAlways(target);
+      return { tool: target.fullName };
     },
-    async trustChanged() {
-      await hall.trust?.refresh();
+    trust: async () => ({ tools: describeTrust(hall) }),
+    async groupsChanged() {
+      hall.groups.replace(await openAgents(folder, hall.log));
       hall.server.refreshLists();
-      // What was refused for want of an approval need not wait for the next try.
-      const refused = hall.fleet.all().filter((upstream) => upstream.state().kind === "down");
-      await Promise.all(refused.map((upstream) => upstream.restart()));
+      return {};
+    },
+    async trustChanged({ isRevoked = false }) {
+      if (isRevoked) hall.trust?.forgetHere();
+      await hall.trust?.refresh();
+      if (hall.trust?.mayLoadModules(patterns)) await hall.modules.scan();
+      hall.server.refreshLists();
+      await bringInLine(hall);
       return {};
     },
     logs: async ({ server }) => ({ lines: hall.fleet.get(server).stderr() }),
@@ -195,6 +209,27 @@ function createHandlers(hall: Hall, project: string): AdminHandlers {
       return { state: upstream.state() };
     },
   };
+}
+
+/** What was refused for want of an approval need not wait for the next try, what lost its approval ends, and what is held back is looked at again. */
+async function bringInLine({ fleet, registry, trust }: Hall): Promise<void> {
+  if (!trust) return;
+  const { servers } = trust.entries();
+  const held = new Set(registry.tools().flatMap((target) => (trust.judge(target).held === undefined ? [] : [target.toolkit.id])));
+  const work = fleet.all().map(async (upstream) => {
+    const isApproved = Object.hasOwn(servers, upstream.id);
+    if (!isApproved || upstream.state().kind === "down") await upstream.restart();
+    if (isApproved && held.has(upstream.id)) await upstream.discover();
+  });
+  // One that cannot be reached says so itself when it is called.
+  await Promise.allSettled(work);
+}
+
+/** The groups of a project, and what clients are told of them; what cannot be used is told of and left out. */
+async function openAgents(folder: string, log: Log): Promise<GroupSource> {
+  const { agents, guide, problems } = await readAgentFolder(folder);
+  for (const problem of problems) log.warn(problem);
+  return { files: agents.map(({ agent }) => agent), guide };
 }
 
 function describeUpstreams(hall: Hall): HallStatus["upstreams"] {

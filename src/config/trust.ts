@@ -9,7 +9,10 @@ export function findTrustProblems(tree: JsonObject, isOfProject: (path: Path) =>
   const loosened = Object.entries(isObject(tools) ? tools : {})
     .filter(([name, mark]) => mark === "safe" && isOfProject(["trust", "tools", name]))
     .map(([name]): Problem => ({ path: ["trust", "tools", name], text }));
-  const lowered = policiesOf(tree).filter((path) => fieldAt(users, path) === "all" && fieldAt(tree, path) !== "all" && isOfProject(path));
+  // Under a stricter policy of the user's, a single server cannot be made an exception either.
+  const isStrict = (path: Path): boolean =>
+    (fieldAt(users, path) ?? fieldAt(users, policyPath)) === "all" || (fieldAt(tree, policyPath) === "all" && !isOfProject(policyPath));
+  const lowered = policiesOf(tree).filter((path) => fieldAt(tree, path) !== "all" && isOfProject(path) && isStrict(path));
   const unguarded: Path = ["trust", "unguarded"];
   const list = fieldAt(tree, unguarded);
   return [
@@ -19,7 +22,9 @@ export function findTrustProblems(tree: JsonObject, isOfProject: (path: Path) =>
   ];
 }
 
+const policyPath: Path = ["trust", "policy"];
+
 function policiesOf(tree: JsonObject): Path[] {
   const servers = fieldAt(tree, ["trust", "servers"]);
-  return [["trust", "policy"], ...Object.keys(isObject(servers) ? servers : {}).map((name): Path => ["trust", "servers", name])];
+  return [policyPath, ...Object.keys(isObject(servers) ? servers : {}).map((name): Path => ["trust", "servers", name])];
 }

@@ -1,7 +1,8 @@
-import { HallError } from "../base/errors.ts";
+import { type ErrorCode, HallError } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
-import type { Call, CallContext, Target } from "../tool.ts";
-import { type Answer, type Approvals, answers, type Pending, type Subject } from "../trust/approvals.ts";
+import { Scope } from "../base/scope.ts";
+import type { Call, CallContext, Outcome, Target } from "../tool.ts";
+import { type Answer, type Approvals, answers, approvalMsMax, type Pending, type Subject, type Waiting } from "../trust/approvals.ts";
 import type { FlowGuard } from "../trust/flow.ts";
 import { hashOf } from "../trust/pin.ts";
 import { previewCall } from "../trust/preview.ts";
@@ -13,7 +14,7 @@ export interface TrustParts {
   readonly approvals: Approvals;
   readonly flow: FlowGuard;
   /** Writes down what was decided, and resolves when it is safe on disk. */
-  audit(entry: Decision): Promise<void>;
+  audit(entry: Decision, call: Call): Promise<void>;
 }
 
 export interface Decision {
@@ -26,21 +27,39 @@ export interface Decision {
 }
 
 /** No destructive call of an untrusted tool without a person's yes, whoever makes it; arguments have been checked before. */
-export const requireTrust =
-  (parts: TrustParts): Stage =>
-  (next) =>
-  (call, context) => {
+export const requireTrust = (parts: TrustParts): Stage => {
+  const blocked: Blocked = new WeakMap();
+  return (next) => (call, context) => {
     const target = getTarget(call);
     const verdict = parts.trust.judge(target);
-    const { root } = call;
-    const reason = verdict.ask ?? flowReason(verdict, root === undefined ? undefined : parts.flow.taintedBy(root));
+    const root = call.rootCall ?? call;
+    const reason = verdict.ask ?? flowReason(verdict, parts.flow.taintedBy(root));
     const pass = (): ReturnType<typeof next> => {
-      if (root !== undefined && verdict.marks.bringsIn && verdict.isGuarded) parts.flow.taint(root, target.fullName);
-      return next(call, context);
+      if (verdict.marks.bringsIn && verdict.isGuarded) parts.flow.taint(root, target.fullName);
+      const running = next(call, context);
+      return mayNest(target) && root === call ? running.then((outcome) => tellBlocked(outcome, blocked.get(call))) : running;
     };
     if (!verdict.held && reason === undefined && !verdict.marks.destructive) return pass();
-    return decide(call, context, { target, verdict, reason }, parts).then(pass);
+    return decide(call, context, { target, verdict, reason, blocked }, parts).then(pass);
   };
+};
+
+/** What the work of a root was refused for want of a yes. */
+type Blocked = WeakMap<Call, Pending[]>;
+
+/** Those elsewhere have no way to call others through us. */
+function mayNest({ toolkit }: Target): boolean {
+  return toolkit.source !== "upstream" && toolkit.source !== "registered";
+}
+
+/** Nobody could be asked inside: whoever reads the root's answer hears what a person may allow. */
+function tellBlocked(outcome: Outcome, pending: readonly Pending[] = []): Outcome {
+  if (pending.length === 0) return outcome;
+  const approvals = pending.map(({ token, target, preview, why }) => ({ token, tool: target.fullName, preview, why, command: `guildhall approve ${token}` }));
+  const lines = approvals.map(({ tool, command }) => `- ${tool}: a person runs \`${command}\``);
+  const text = `Not done, as a person has to allow it within 60 s:\n${lines.join("\n")}`;
+  return { ...outcome, content: [...outcome.content, { type: "text", text }], _meta: { ...outcome._meta, "guildhall/approvals": approvals } };
+}
 
 function flowReason({ marks, isGuarded }: Verdict, taintedBy: string | undefined): string | undefined {
   if (taintedBy === undefined || !isGuarded || !(marks.destructive || marks.sendsOut)) return undefined;
@@ -51,19 +70,20 @@ interface Case {
   readonly target: Target;
   readonly verdict: Verdict;
   readonly reason: string | undefined;
+  readonly blocked: Blocked;
 }
 
 /** Resolves when the call may run; throws DENIED or APPROVAL_NEEDED. */
-async function decide(call: Call, context: CallContext, { target, verdict, reason }: Case, parts: TrustParts): Promise<void> {
+async function decide(call: Call, context: CallContext, { target, verdict, reason, blocked }: Case, parts: TrustParts): Promise<void> {
   const subject: Subject = {
-    tool: target.fullName,
+    target,
     argumentsHash: hashOf(call.arguments),
     caller: call.caller.principal,
     preview: previewCall(target.fullName, call.arguments),
     why: reason ?? "",
   };
   const say = (kind: Decision["kind"], why: string): Promise<void> =>
-    parts.audit({ kind, tool: subject.tool, caller: subject.caller, call: call.id, argumentsHash: subject.argumentsHash, reason: why });
+    parts.audit({ kind, tool: target.fullName, caller: subject.caller, call: call.id, argumentsHash: subject.argumentsHash, reason: why }, call);
   if (verdict.held) {
     await say("blocked", verdict.held);
     throw heldBack(verdict.held);
@@ -71,25 +91,33 @@ async function decide(call: Call, context: CallContext, { target, verdict, reaso
   // Trusted, and still of consequence: what it is about to do is written down before it does it.
   if (reason === undefined) return say("destructive call", "trusted");
   if (parts.approvals.take(subject)) return say("approved", "approved before the call");
-  const pending = parts.approvals.open(subject);
-  const canAsk = call.root === undefined && isObject(context.capabilities?.elicitation);
-  if (!canAsk) {
+  const { rootCall } = call;
+  const answer = rootCall || !hasForms(context) ? undefined : await askPerson(parts.approvals.ask(subject), context);
+  if (answer === undefined) {
+    const pending = parts.approvals.leave(subject);
+    if (rootCall) blocked.set(rootCall, [...(blocked.get(rootCall) ?? []).filter(({ token }) => token !== pending.token), pending]);
     await say("blocked", reason);
     throw approvalNeeded(pending);
   }
-  const answer = await askPerson(pending, context, parts.approvals);
   if (answer === "no") {
     await say("refused", reason);
-    throw new HallError("DENIED", `${subject.tool} was not allowed`, { hint: "The user said no. Do not call it again with the same arguments." });
+    throw new HallError("DENIED", `${target.fullName} was not allowed`, { hint: "The user said no. Do not call it again with the same arguments." });
   }
   await say("approved", answer);
   if (answer === "hall") parts.trust.trustHere(target);
   if (answer === "always") await parts.trust.trustAlways(target);
 }
 
-function approvalNeeded({ token, preview, why, expiresAt, tool }: Pending): HallError {
-  return new HallError("APPROVAL_NEEDED", `${tool} needs a person's yes: ${why}`, {
-    hint: `A person runs \`guildhall approve ${token}\` within 60 s, or \`guildhall trust ${tool}\`; then the same call goes through.`,
+/** Whether the client can show its user a form; one that names no mode means forms. */
+function hasForms({ capabilities }: CallContext): boolean {
+  const elicitation = capabilities?.elicitation;
+  return isObject(elicitation) && (isObject(elicitation.form) || !isObject(elicitation.url));
+}
+
+function approvalNeeded({ token, preview, why, expiresAt, target: { fullName } }: Pending): HallError {
+  const seconds = approvalMsMax / 1000;
+  return new HallError("APPROVAL_NEEDED", `${fullName} needs a person's yes: ${why}`, {
+    hint: `A person runs \`guildhall approve ${token}\` within ${seconds} s, or \`guildhall trust ${fullName}\`; then the same call goes through.`,
     details: { token, preview, command: `guildhall approve ${token}`, expiresAt: new Date(expiresAt).toISOString() },
   });
 }
@@ -101,24 +129,35 @@ const labels: Readonly<Record<Answer, string>> = {
   no: "No",
 };
 
-/** Asks the client's user; somebody may answer in another terminal first. */
-async function askPerson(pending: Pending, context: CallContext, approvals: Approvals): Promise<Answer> {
+/** Asks the client's user; somebody may answer in another terminal first. Undefined when the client cannot ask after all. */
+async function askPerson({ pending, answered, close }: Waiting, context: CallContext): Promise<Answer | undefined> {
+  // Under a key nobody can guess: a client's request can bring answers to questions that were not asked yet.
+  const key = `approval-${pending.token}`;
   const params = {
     mode: "form",
     message: `Allow this call?\n\n${pending.preview}\n\nAsked because ${pending.why}.`,
     requestedSchema: {
       type: "object",
-      properties: { decision: { type: "string", title: "Decision", oneOf: answers.map((value) => ({ const: value, title: labels[value] })), default: "no" } },
+      properties: { decision: { type: "string", title: "Decision", enum: answers, enumNames: answers.map((value) => labels[value]), default: "no" } },
       required: ["decision"],
     },
   };
-  const asked = context.ask({ approval: { method: "elicitation/create", params } }).then(({ approval }) => readAnswer(approval));
-  const answer = await Promise.race([asked, pending.answered]);
-  // Answered here: the question is off the list of those who might answer it elsewhere, and its yes is used up by this call.
-  if (approvals.pending().some(({ token }) => token === pending.token)) approvals.answer(pending.token, answer);
-  approvals.take(pending);
-  return answer;
+  const question = new Scope(context.scope);
+  try {
+    const asked = context.ask({ [key]: { method: "elicitation/create", params } }, question).then((given) => readAnswer(given[key]));
+    return await context.scope.race(Promise.race([asked, answered]));
+  } catch (error) {
+    if (error instanceof HallError && cannotAsk.has(error.code)) return undefined;
+    throw error;
+  } finally {
+    // Answered, or its call is gone: nobody else is asked, here or there.
+    question.cancel(new HallError("CANCELLED", "the question was answered elsewhere"));
+    close();
+  }
 }
+
+/** What a client says that declares forms and has none. */
+const cannotAsk: ReadonlySet<ErrorCode> = new Set(["EXECUTION", "BAD_ANSWER", "MISSING_CAPABILITY"]);
 
 /** Whatever is not a clear yes is a no. */
 function readAnswer(result: unknown): Answer {

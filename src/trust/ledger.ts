@@ -23,7 +23,7 @@ export interface Ledger {
 export interface Entries {
   /** By the server's name. */
   readonly servers: Readonly<Record<string, Review>>;
-  /** By the full name of a tool, or `server.*`. */
+  /** By toolkit and tool, `github.create_issue`, whatever prefix the config gives it. */
   readonly grants: Readonly<Record<string, Grant>>;
   /** Hash of the config's module patterns that may be loaded. */
   readonly modules?: string | undefined;
@@ -32,6 +32,8 @@ export interface Entries {
 export interface Review {
   /** How the server is reached: a changed command is another server. */
   readonly source: string;
+  /** The same as a person reads it, without values of variables and headers. */
+  readonly reached: string;
   readonly reviewedAt: number;
   /** By the tool's own name. */
   readonly tools: Readonly<Record<string, ReviewedTool>>;
@@ -48,8 +50,8 @@ export interface Grant {
   readonly grantedAt: number;
   /** Milliseconds since 1970; without it the grant holds until it is revoked. */
   readonly until?: number;
-  /** A grant of one tool holds for what the tool was then. */
-  readonly pin?: string;
+  /** It holds for what the tool was then. */
+  readonly pin: string;
 }
 
 export const noEntries: Entries = { servers: {}, grants: {} };

@@ -63,11 +63,15 @@ export function markTool(tool: Tool): Marks {
     why[mark] = `its name says "${words[at]}"`;
   }
   if (annotations.readOnlyHint === true) delete why.destructive;
+  if (!plainName.test(tool.name)) why.destructive = "its name has characters that look like others";
   if (annotations.destructiveHint === true) why.destructive = "it says so of itself";
   if (annotations.openWorldHint === true && annotations.readOnlyHint === true) why.bringsIn ??= "it says that it reaches outside";
   if (hasUrl(tool.inputSchema)) why.bringsIn ??= "it takes an address";
   return { destructive: why.destructive !== undefined, bringsIn: why.bringsIn !== undefined, sendsOut: why.sendsOut !== undefined, why };
 }
+
+/** What MCP asks names to be made of. In others a letter may be one that only looks like it: no word of ours would find it. */
+const plainName = /^[A-Za-z0-9_./ -]*$/;
 
 /** `deleteRepo`, `delete_repo`, `HTTPDelete` to lower-case words. */
 function wordsOf(name: string): readonly string[] {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { sortKeys } from "../base/json.ts";
+import { type JsonObject, sortKeys } from "../base/json.ts";
 import type { Tool } from "../tool.ts";
 
 const pins = new WeakMap<Tool, string>();
@@ -8,11 +8,15 @@ const pins = new WeakMap<Tool, string>();
 export function pinOf(tool: Tool): string {
   let pin = pins.get(tool);
   if (pin === undefined) {
-    const { name, title, description, inputSchema, outputSchema, annotations } = tool;
-    pin = hashOf({ name, title, description, inputSchema, outputSchema, annotations });
+    pin = hashOf(definitionOf(tool));
     pins.set(tool, pin);
   }
   return pin;
+}
+
+/** The part of a tool that is pinned. */
+export function definitionOf({ name, title, description, inputSchema, outputSchema, annotations }: Tool): JsonObject {
+  return { name, title, description, inputSchema, outputSchema, annotations };
 }
 
 /** The same for the same value, whatever the order of its keys. */

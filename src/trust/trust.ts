@@ -12,6 +12,8 @@ export interface Trust {
   mayLoadModules(patterns: readonly string[]): boolean;
   /** For as long as this hall runs. */
   trustHere(target: Target): void;
+  /** Takes back what was said for as long as this hall runs. */
+  forgetHere(): void;
   trustAlways(target: Target): Promise<void>;
   /** Reads the ledger again, and from then on whenever it may have changed. */
   refresh(): Promise<void>;
@@ -33,7 +35,7 @@ export interface Verdict {
 
 export interface TrustOptions {
   readonly ledger: Ledger;
-  /** The user's own word, by full name or `server.*`; a project's config cannot loosen anything. */
+  /** The user's own word, by toolkit and tool or `toolkit.*`; a project's config cannot loosen anything. */
   readonly policy?: "destructive" | "all";
   readonly policies?: Readonly<Record<string, "destructive" | "all">>;
   readonly overrides?: Readonly<Record<string, "safe" | "destructive">>;
@@ -43,7 +45,7 @@ export interface TrustOptions {
 
 export function createTrust({ ledger, policy = "destructive", policies = {}, overrides = {}, unguarded = [], now = Date.now }: TrustOptions): Trust {
   let entries: Entries = noEntries;
-  let here = new Map<string, string>();
+  const here = new Map<string, string>();
   /** Verdicts hold until something is said; those with a grant that ends are made anew. */
   let verdicts = new WeakMap<Target, { readonly verdict: Verdict; readonly until: number }>();
 
@@ -52,10 +54,10 @@ export function createTrust({ ledger, policy = "destructive", policies = {}, ove
     verdicts = new WeakMap();
   }
 
-  function grantOf({ toolkit, tool, fullName }: Target): Grant | undefined {
-    return [fullName, `${toolkit.id}.*`]
-      .map((name) => (Object.hasOwn(entries.grants, name) ? entries.grants[name] : undefined))
-      .find((grant) => grant && (grant.until ?? Number.POSITIVE_INFINITY) > now() && (grant.pin === undefined || grant.pin === pinOf(tool)));
+  function grantOf(target: Target): Grant | undefined {
+    const key = keyOf(target);
+    const grant = Object.hasOwn(entries.grants, key) ? entries.grants[key] : undefined;
+    return grant && (grant.until ?? Number.POSITIVE_INFINITY) > now() && grant.pin === pinOf(target.tool) ? grant : undefined;
   }
 
   function reviewOf({ toolkit }: Target): Review | undefined {
@@ -63,29 +65,30 @@ export function createTrust({ ledger, policy = "destructive", policies = {}, ove
   }
 
   function decide(target: Target): { readonly verdict: Verdict; readonly until: number } {
-    const { toolkit, tool, fullName } = target;
+    const { toolkit, tool } = target;
+    const key = keyOf(target);
     const grant = grantOf(target);
-    const isTrusted = grant !== undefined || here.get(fullName) === pinOf(tool);
+    const isTrusted = grant !== undefined || here.get(key) === pinOf(tool);
     const known = toolkit.source === "upstream" ? judgeReviewed(target, reviewOf(target)) : judgeOwn(tool);
-    const override = overrides[fullName] ?? overrides[`${toolkit.id}.*`];
+    const override = own(overrides, key) ?? own(overrides, `${toolkit.id}.*`);
     const marks = override === undefined ? known.marks : { ...known.marks, destructive: override === "destructive" };
     const level: Level = isTrusted && !known.held ? "trusted" : known.level;
-    const isAskedFor = marks.destructive || (policies[toolkit.id] ?? policy) === "all";
+    const isAskedFor = marks.destructive || (own(policies, toolkit.id) ?? policy) === "all";
     const ask =
       isAskedFor && !isTrusted
         ? (known.why ?? (marks.destructive ? `it may destroy or send: ${marks.why.destructive ?? "so the config says"}` : "every call is asked for"))
         : undefined;
-    const isGuarded = !unguarded.includes(fullName) && !unguarded.includes(`${toolkit.id}.*`);
+    const isGuarded = !unguarded.includes(key) && !unguarded.includes(`${toolkit.id}.*`);
     return { verdict: { level, marks, held: known.held, ask, isGuarded }, until: grant?.until ?? Number.POSITIVE_INFINITY };
   }
 
   return {
     judge(target) {
+      // The hall's own tools read what is known of the others; what they call is judged by itself.
+      if (target.toolkit.source === "hall") return harmless;
       let kept = verdicts.get(target);
       if (!kept || kept.until <= now()) {
         kept = decide(target);
-      // The hall's own tools read what is known of the others; what they call is judged by itself.
-      if (target.toolkit.source === "hall") return harmless;
         verdicts.set(target, kept);
       }
       return kept.verdict;
@@ -97,12 +100,16 @@ export function createTrust({ ledger, policy = "destructive", policies = {}, ove
     },
     mayLoadModules: (patterns) => patterns.length === 0 || entries.modules === hashOf(patterns),
     trustHere(target) {
-      here = new Map(here).set(target.fullName, pinOf(target.tool));
+      here.set(keyOf(target), pinOf(target.tool));
       verdicts = new WeakMap();
     },
-    async trustAlways({ fullName, tool }) {
-      const grant: Grant = { grantedAt: now(), pin: pinOf(tool) };
-      adopt(await ledger.change((current) => ({ ...current, grants: { ...current.grants, [fullName]: grant } })));
+    forgetHere() {
+      here.clear();
+      verdicts = new WeakMap();
+    },
+    async trustAlways(target) {
+      const grant: Grant = { grantedAt: now(), pin: pinOf(target.tool) };
+      adopt(await ledger.change((current) => ({ ...current, grants: { ...current.grants, [keyOf(target)]: grant } })));
     },
     async refresh() {
       adopt(await ledger.read());
@@ -111,13 +118,6 @@ export function createTrust({ ledger, policy = "destructive", policies = {}, ove
   };
 }
 
-interface Known {
-  readonly level: Level;
-  readonly marks: Marks;
-  readonly held?: string;
-  /** Why everything of it needs a yes. */
-  readonly why?: string;
-}
 /** What a tool is known by in the ledger and in the user's config: a project's config chooses prefixes, not these. */
 export function keyOf({ toolkit, tool }: Target): string {
   return `${toolkit.id}.${tool.name}`;
@@ -129,6 +129,13 @@ function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined
 
 const harmless: Verdict = { level: "trusted", marks: { destructive: false, bringsIn: false, sendsOut: false, why: {} }, isGuarded: false };
 
+interface Known {
+  readonly level: Level;
+  readonly marks: Marks;
+  readonly held?: string;
+  /** Why everything of it needs a yes. */
+  readonly why?: string;
+}
 
 /** A tool of an upstream: what it says of itself counts only as far as a person has seen it. */
 function judgeReviewed({ toolkit, tool, fullName }: Target, review: Review | undefined): Known {
@@ -144,16 +151,6 @@ function judgeReviewed({ toolkit, tool, fullName }: Target, review: Review | und
 /** Ours, a module's, or a registration's: its own word counts, it came in by a person's hand. */
 function judgeOwn(tool: Tool): Known {
   return { level: "verified", marks: markTool(tool) };
-}
-
-/** What a review writes down. `isDestructive` says what a person has changed about the marks. */
-export function reviewServer(source: string, tools: readonly Tool[], isDestructive: (tool: Tool) => boolean = (tool) => markTool(tool).destructive): Review {
-  const reviewed = tools.map((tool) => {
-    const { name, title, description, inputSchema, outputSchema, annotations } = tool;
-    const definition = { name, title, description, inputSchema, outputSchema, annotations };
-    return [name, { pin: pinOf(tool), isDestructive: isDestructive(tool), definition }] as const;
-  });
-  return { source, reviewedAt: Date.now(), tools: Object.fromEntries(reviewed) };
 }
 
 /** A tool that is not what was reviewed. */

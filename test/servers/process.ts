@@ -1,5 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -95,9 +95,8 @@ export async function buildTestCli(): Promise<{ readonly cli: string; remove(): 
   const folder = mkdtempSync(join(tmpdir(), "guildhall-cli-"));
   await build({
     absWorkingDir: root,
-    entryPoints: { cli: "src/cli/main.ts" },
+    entryPoints: { cli: "src/cli/main.ts", "store-worker": "src/store/store-worker.ts" },
     outdir: folder,
-    outExtension: { ".js": ".mjs" },
     bundle: true,
     format: "esm",
     platform: "node",
@@ -113,7 +112,8 @@ export async function buildTestCli(): Promise<{ readonly cli: string; remove(): 
       },
     ],
   });
-  return { cli: join(folder, "cli.mjs"), remove: () => rmSync(folder, { recursive: true, force: true }) };
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
+  return { cli: join(folder, "cli.js"), remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
 /** Resident memory of a process in MB. */

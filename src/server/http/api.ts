@@ -13,7 +13,7 @@ import type { Refusal } from "./refusal.ts";
  * and its answer becomes a status and a body, so that both say the same and pass the same checks.
  */
 export interface Api {
-  serve(request: IncomingMessage, response: ServerResponse, path: string): Promise<Refusal | undefined>;
+  serve(request: IncomingMessage, response: ServerResponse, path: string, principal: string): Promise<Refusal | undefined>;
 }
 
 interface Asked {
@@ -21,16 +21,16 @@ interface Asked {
   readonly params: JsonObject;
 }
 
-export function createApi(server: Server, quotaOf: (request: IncomingMessage) => string): Api {
+export function createApi(server: Server, quotaOf: (request: IncomingMessage, principal: string) => string): Api {
   return {
-    async serve(request, response, path) {
+    async serve(request, response, path, principal) {
       const read = request.method === "POST" ? await readJson(request, server) : { body: {} };
       if ("refusal" in read) return read.refusal;
       const asked = readRequest(request.method ?? "", path.split("/").slice(3).map(decode), read.body);
       if ("status" in asked) return asked;
       const channel = createAnswerChannel(response, asked.method);
       server
-        .accept(channel, { principal: "token", isOrdered: false, isNetwork: true, quota: quotaOf(request) })
+        .accept(channel, { principal, isOrdered: false, isNetwork: true, quota: quotaOf(request, principal) })
         .receive({ kind: "request", id: 1, method: asked.method, params: asked.params });
       return undefined;
     },

@@ -17,6 +17,8 @@ export interface GuardOptions {
   /** The address the listener is bound to. */
   readonly host: string;
   readonly token: string;
+  /** Whose token it is, for tokens besides that one. */
+  findName?(token: string): string | undefined;
 }
 
 const loopbackNames = new Set(["localhost", "127.0.0.1", "[::1]"]);
@@ -25,7 +27,7 @@ export function isLoopback(host: string): boolean {
   return loopbackNames.has(host) || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
-export function createGuard({ host, token }: GuardOptions): Guard {
+export function createGuard({ host, token, findName }: GuardOptions): Guard {
   const isLocal = isLoopback(host);
   const tokenDigest = digest(token);
   // A listener for other machines is reached under names we cannot know; there the token is what protects.
@@ -57,6 +59,8 @@ export function createGuard({ host, token }: GuardOptions): Guard {
       const given = bearerOf(request);
       if (given !== undefined) {
         if (timingSafeEqual(digest(given), tokenDigest)) return { principal: "token" };
+        const name = findName?.(given);
+        if (name !== undefined) return { principal: name };
         return { refusal: unauthorized("this token is not valid", 'error="invalid_token"') };
       }
       if (needsToken || !isLocal) return { refusal: unauthorized("a token is needed") };

@@ -1,0 +1,77 @@
+import { createFleet, type Fleet, type FleetOptions } from "../upstream/fleet.ts";
+import { emptyLock, type Lock, type LockedServer, readLock, writeLock } from "../upstream/lock.ts";
+import type { Upstream } from "../upstream/upstream.ts";
+import { defaultLimits } from "../wire/limits.ts";
+import { paint } from "./print.ts";
+import type { Settings } from "./settings.ts";
+
+/** What became of one server that was started to see what it offers. */
+export type Look =
+  | { readonly name: string; readonly found: LockedServer; readonly ms: number }
+  | { readonly name: string; readonly reason: string; readonly stderr: readonly string[]; readonly ms: number };
+
+export interface LookOptions {
+  /** Default: all that are configured and not disabled. */
+  readonly names?: readonly string[];
+  /** Default: all may. */
+  readonly mayStart?: FleetOptions["mayStart"];
+  /** Hears of each as it is done. */
+  done?(look: Look): void;
+}
+
+/** Starts each server on its own and reads what it offers. */
+export async function lookAtServers({ config, log, secrets }: Settings, { names, mayStart, done }: LookOptions = {}): Promise<readonly Look[]> {
+  const { mcpServers } = config;
+  const fleet: Fleet = createFleet({
+    limits: defaultLimits,
+    log,
+    secrets,
+    lock: emptyLock,
+    add: async () => {},
+    remove: async () => {},
+    ...(mayStart ? { mayStart } : {}),
+  });
+  await fleet.apply({ servers: mcpServers, added: names ?? Object.keys(mcpServers), removed: [], changed: [] });
+  try {
+    return await Promise.all(
+      fleet.all().map(async (upstream) => {
+        const look = await lookAt(upstream);
+        done?.(look);
+        return look;
+      }),
+    );
+  } finally {
+    await fleet.close();
+  }
+}
+
+async function lookAt(upstream: Upstream): Promise<Look> {
+  const started = performance.now();
+  try {
+    const found = await upstream.discover();
+    return { name: upstream.id, found, ms: performance.now() - started };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { name: upstream.id, reason, stderr: upstream.stderr().slice(-5), ms: performance.now() - started };
+  }
+}
+
+/** Writes what was found to the lock. */
+export async function keepLooks(folder: string, looks: readonly Look[], configured: readonly string[]): Promise<string> {
+  return writeLock(folder, await joinLooks(folder, looks, configured));
+}
+
+/** The lock with what was found. What is configured and was not looked at, or is down today, keeps what was known of it. */
+export async function joinLooks(folder: string, looks: readonly Look[], configured: readonly string[]): Promise<Lock> {
+  const before = await readLock(folder, () => {});
+  const kept = Object.entries(before.servers).filter(([name]) => configured.includes(name));
+  const found = looks.flatMap((look) => ("found" in look ? [[look.name, look.found] as const] : []));
+  return { lockVersion: 1, servers: Object.fromEntries([...kept, ...found]) };
+}
+
+export function describeLook(look: Look): string {
+  const seconds = `${(look.ms / 1000).toFixed(1)} s`;
+  return "found" in look
+    ? `${paint("green", "✔")} ${look.name}: ${look.found.offer.tools.length} tools (${seconds})`
+    : `${paint("red", "✘")} ${look.name}: ${look.reason} (${seconds})`;
+}

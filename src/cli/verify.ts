@@ -1,0 +1,60 @@
+import { HallError } from "../base/errors.ts";
+import { findNear } from "../base/near.ts";
+import type { Config } from "../config/schema.ts";
+import { describeLook, keepLooks, lookAtServers } from "./look.ts";
+import { paint, print } from "./print.ts";
+import { tellTrustChanged } from "./project-trust.ts";
+import { confirmStarts, describeReview, modulesWait, openReviewing, reviewLooks, type ServerReview, summariseReview } from "./review.ts";
+import { loadSettings } from "./settings.ts";
+import { askLine, isAttended } from "./terminal.ts";
+
+export interface VerifyOptions {
+  readonly yes?: boolean;
+  readonly json?: boolean;
+}
+
+/** A person reviews what the servers offer: how each is reached, what its tools say, and which of them ask first. */
+export async function runVerify(server: string | undefined, options: VerifyOptions): Promise<void> {
+  const settings = await loadSettings({}, "error");
+  const configured = Object.keys(settings.config.mcpServers);
+  const chosen = server === undefined ? configured : [getServer(server, settings.config)];
+  const isAsking = isAttended(options);
+  if (!isAsking && !options.yes)
+    throw new HallError("INVALID_PARAMS", "a review needs a person", { hint: "Run it on a terminal, or with --yes to approve everything as it is marked." });
+  const reviewing = await openReviewing(settings, isAsking ? { kind: "ask", ask: askLine } : { kind: "yes" });
+  if (chosen.length === 0 && !modulesWait(reviewing))
+    throw new HallError("NOT_FOUND", "there is nothing to review: no servers are configured", { hint: "Add some under mcpServers in guildhall.json." });
+  const looks = await lookAtServers(settings, {
+    names: await confirmStarts(reviewing, chosen),
+    done: (look) => {
+      if (!options.json) process.stderr.write(`${describeLook(look)}\n`);
+    },
+  });
+  await keepLooks(process.cwd(), looks, configured);
+  const reviews = await reviewLooks(reviewing, looks);
+  await tellTrustChanged();
+  print({ servers: reviews.map(summariseReview) }, { json: options.json, text: () => describeAll(reviews, isAsking) });
+  const down = looks.filter((look) => !("found" in look));
+  if (down.length > 0)
+    throw new HallError("UNAVAILABLE", `${down.map(({ name }) => name).join(", ")} could not be reviewed`, { hint: "Run `guildhall doctor` to see why." });
+}
+
+function getServer(name: string, { mcpServers }: Config): string {
+  if (Object.hasOwn(mcpServers, name)) return name;
+  const near = findNear(name, Object.keys(mcpServers));
+  throw new HallError("NOT_FOUND", `there is no server "${name}"${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`, {
+    hint: "Servers stand under mcpServers in guildhall.json.",
+  });
+}
+
+/** A person who was asked has seen it all; with --yes it is shown now. */
+function describeAll(reviews: readonly ServerReview[], wasAsked: boolean): string {
+  const lines = reviews.map((review) => {
+    const asking = review.tools.filter(({ isDestructive }) => isDestructive).length;
+    const summary = !review.isApproved
+      ? `${paint("yellow", "–")} ${review.name} was not approved: it is not started`
+      : `${paint("green", "✔")} ${review.name} is approved: ${review.tools.length} tools, ${asking} of them ask first`;
+    return wasAsked || !review.isOpen ? summary : `${describeReview(review)}\n${summary}`;
+  });
+  return lines.join("\n");
+}

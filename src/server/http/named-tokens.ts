@@ -1,0 +1,107 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { dataFolder } from "../../base/data-folder.ts";
+import { HallError } from "../../base/errors.ts";
+import { isObject } from "../../base/json.ts";
+
+/**
+ * Tokens a user has given to others by name, so that each can be told apart and taken back. Only their hashes are kept, readable by
+ * nobody else. They open what the user's own token opens.
+ */
+export interface NamedTokens {
+  /** Whose token this is. A token that was revoked a moment ago is nobody's. */
+  find(token: string): string | undefined;
+  list(): readonly NamedToken[];
+  /** The token, which is not kept. Throws CONFLICT for a name that is taken. */
+  create(name: string): Promise<string>;
+  /** Throws NOT_FOUND. */
+  revoke(name: string): Promise<void>;
+}
+
+export interface NamedToken {
+  readonly name: string;
+  readonly createdAt: number;
+}
+
+interface Kept extends NamedToken {
+  readonly hash: Buffer;
+}
+
+const namePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$/;
+/** What callers without a name are called. */
+const reserved = new Set(["local", "token"]);
+
+export function openNamedTokens(folder: string = dataFolder()): NamedTokens {
+  const file = join(folder, "tokens.json");
+  let kept: readonly Kept[] = [];
+  let seen = "";
+
+  /** Reads the file again when it is another: looking at it costs less than a request. */
+  function current(): readonly Kept[] {
+    const stat = statSync(file, { throwIfNoEntry: false });
+    const stamp = stat ? `${stat.ino} ${stat.mtimeMs} ${stat.size}` : "";
+    if (stamp !== seen) kept = stat ? parse(readFileSync(file, "utf8")) : [];
+    seen = stamp;
+    return kept;
+  }
+
+  async function write(tokens: readonly Kept[]): Promise<void> {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    const entries = tokens.map(({ name, createdAt, hash }) => [name, { createdAt, hash: hash.toString("base64url") }]);
+    const draft = `${file}.${randomBytes(6).toString("hex")}`;
+    try {
+      await writeFile(draft, `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`, { mode: 0o600, flag: "wx" });
+      await rename(draft, file);
+    } finally {
+      await rm(draft, { force: true });
+    }
+  }
+
+  return {
+    find(token) {
+      const hash = hashOf(token);
+      return current().find((known) => timingSafeEqual(known.hash, hash))?.name;
+    },
+    list: () => current().map(({ name, createdAt }) => ({ name, createdAt })),
+    async create(name) {
+      if (!namePattern.test(name) || reserved.has(name.toLowerCase()))
+        throw new HallError("INVALID_PARAMS", `"${name}" cannot be a token's name`, {
+          hint: "Use 1 to 40 letters, digits, _, . and -, but not local or token.",
+        });
+      const tokens = current();
+      if (tokens.some((known) => known.name === name))
+        throw new HallError("CONFLICT", `there is already a token named ${name}`, { hint: `Take it back first: guildhall token revoke ${name}` });
+      const token = randomBytes(32).toString("base64url");
+      await write([...tokens, { name, createdAt: Date.now(), hash: hashOf(token) }]);
+      return token;
+    },
+    async revoke(name) {
+      const tokens = current();
+      if (!tokens.some((known) => known.name === name))
+        throw new HallError("NOT_FOUND", `there is no token named ${name}`, { hint: "See `guildhall token list`." });
+      await write(tokens.filter((known) => known.name !== name));
+    },
+  };
+}
+
+/** A token has 32 random bytes: no salt or slow hash would make it harder to guess. */
+function hashOf(token: string): Buffer {
+  return createHash("sha256").update(token).digest();
+}
+
+/** A file that cannot be read opens nothing. */
+function parse(text: string): readonly Kept[] {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Object.entries(isObject(value) ? value : {}).flatMap(([name, entry]) => {
+      if (!isObject(entry) || typeof entry.hash !== "string" || typeof entry.createdAt !== "number" || reserved.has(name.toLowerCase())) return [];
+      const hash = Buffer.from(entry.hash, "base64url");
+      return hash.length === 32 ? [{ name, createdAt: entry.createdAt, hash }] : [];
+    });
+  } catch {
+    // Damaged: whoever holds a token is told that it is not valid.
+    return [];
+  }
+}
