@@ -11,6 +11,7 @@ import { isPlainSchema } from "./gateway/plain-schema.ts";
 import type { RateLimits } from "./gateway/rate-limit.ts";
 import type { Recording } from "./gateway/record.ts";
 import { createValidators } from "./gateway/schema.ts";
+import type { Stage } from "./gateway/stage.ts";
 import type { Decision } from "./gateway/trust.ts";
 import { createFinder, type Finder } from "./registry/find.ts";
 import { createFindToolkit } from "./registry/find-tools.ts";
@@ -21,6 +22,7 @@ import { withOwn } from "./registry/own.ts";
 import { createRegistrations, type Registrations } from "./registry/registrations.ts";
 import { createRegistry, type Registry } from "./registry/registry.ts";
 import type { FaceChoice, NameStyle } from "./server/faces.ts";
+import { withHallResources } from "./server/hall-resources.ts";
 import { createServer, type Server } from "./server/server.ts";
 import { openStore, type StorePlace } from "./store/open-store.ts";
 import type { AuditEntry, Store } from "./store/store.ts";
@@ -87,6 +89,10 @@ export interface HallOptions {
   readonly store?: StorePlace;
   /** What is kept of a call: its arguments' digest, or everything. Default `digest`. */
   readonly record?: Recording["record"];
+  /** Offers `guildhall://stats`, `health` and `trust`. Default true. */
+  readonly hasOwnResources?: boolean;
+  /** Where spans of calls are sent. Default: nowhere. */
+  readonly telemetry?: { readonly otlpUrl?: string | undefined };
   readonly isStatic?: boolean;
   readonly pageSize?: number;
   readonly limits?: Partial<Limits>;
@@ -146,6 +152,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
   const own = { find: createFindToolkit(finder, answers), agents: createAgentToolkit({ groups, finder, parts: answers }) };
   // What may be called; whoever goes through toolkits or lists needs only what others brought.
   const callable = withOwn(registry, Object.values(own));
+  const tracing = options.telemetry?.otlpUrl === undefined ? undefined : await startTracing(options.telemetry.otlpUrl, log);
   const gateway = createGateway({
     registry: callable,
     recording: { store, meter, record: options.record },
@@ -154,11 +161,12 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     health,
     rates: options.rates,
     capacities: options.capacities,
+    tracing: tracing?.stage,
     trust: trustParts,
   });
   const { faces = ["tools"], names = "dot", isStatic = false, pageSize = 1_000 } = options;
   const server = createServer({
-    registry: callable,
+    registry: options.hasOwnResources === false ? callable : withHallResources({ registry: callable, store, health, trust }),
     own,
     guide: groups.guide,
     gateway,
@@ -202,7 +210,15 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
       await registrations.close();
       await fleet.close();
       await registry.close();
+      await tracing?.close();
       await store.close();
     },
   };
+}
+
+/** Loaded only where traces go somewhere. */
+async function startTracing(url: string, log: Log): Promise<{ readonly stage: Stage; close(): Promise<void> }> {
+  const [{ traceCalls }, { createExporter }] = await Promise.all([import("./gateway/trace.ts"), import("./gateway/otlp.ts")]);
+  const exporter = createExporter({ url, log });
+  return { stage: traceCalls(exporter.send), close: exporter.close };
 }

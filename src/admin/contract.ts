@@ -1,3 +1,4 @@
+import type { Statistics } from "../store/store.ts";
 import type { Tool, ToolkitSource } from "../tool.ts";
 import type { Answer } from "../trust/approvals.ts";
 import type { Marks } from "../trust/marks.ts";
@@ -18,6 +19,8 @@ export interface AdminMethods {
   trustChanged: { params: { isRevoked?: boolean }; result: Record<string, never> };
   /** How each tool stands. */
   trust: { params: Record<string, never>; result: { tools: readonly ToolTrust[] } };
+  /** For halls that keep their calls in memory; others can read the file. */
+  statistics: { params: { since?: number }; result: Statistics };
   restart: { params: { server: string }; result: { state: SupervisorState } };
 }
 

@@ -65,6 +65,7 @@ export async function openAlone({ folder, settings, isStatic = false }: ProjectO
       unguarded: config.trust.unguarded,
     },
     ...storeOptions(folder, loaded),
+    telemetry: config.telemetry,
     lock: await readLock(folder, (message) => log.warn(message)),
     log,
     secrets,
@@ -202,6 +203,7 @@ function createHandlers(hall: Hall, { folder, settings }: ProjectOptions): Admin
       await bringInLine(hall);
       return {};
     },
+    statistics: ({ since }) => hall.store.statistics(since),
     logs: async ({ server }) => ({ lines: hall.fleet.get(server).stderr() }),
     async restart({ server }) {
       const upstream = hall.fleet.get(server);

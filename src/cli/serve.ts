@@ -5,6 +5,7 @@ import { ConfigError } from "../config/error.ts";
 import type { PartialConfig } from "../config/schema.ts";
 import { isLoopback } from "../server/http/guard.ts";
 import { type HttpListener, type HttpOptions, listenHttp } from "../server/http/listener.ts";
+import { writeMetrics } from "../server/http/metrics.ts";
 import { openNamedTokens } from "../server/http/named-tokens.ts";
 import { loadOwnToken, readTokenFile } from "../server/http/token.ts";
 import { connectLines } from "./connect.ts";
@@ -31,7 +32,9 @@ export async function runServe(options: ServeOptions): Promise<void> {
   const token = tokenFile === undefined ? await loadOwnToken() : await readTokenFile(tokenFile);
   secrets.add(token);
   const project = await openProject({ folder: process.cwd(), settings, isStatic: options.static ?? false });
-  const listener = await open({ server: project.hall.server, log, version, host, port, token, findName: openNamedTokens().find });
+  const { server, meter, store } = project.hall;
+  const metrics = (): string => writeMetrics({ version, meter, store, clients: () => server.clientCount });
+  const listener = await open({ server, log, version, host, port, token, metrics, findName: openNamedTokens().find });
   process.stdout.write(options.json ? `${JSON.stringify({ url: listener.url, mcp: `${listener.url}/mcp` })}\n` : greeting(listener.url));
 
   await new Promise<void>((resolve) => {

@@ -29,6 +29,8 @@ export interface GatewayOptions {
   /** Without them nobody is limited. */
   readonly rates?: RateLimits | undefined;
   readonly capacities?: Capacities | undefined;
+  /** Makes a span of each call. Without it nothing is traced. */
+  readonly tracing?: Stage | undefined;
   /** Without it every tool may be called. */
   readonly trust?: TrustParts | undefined;
 }
@@ -36,7 +38,7 @@ export interface GatewayOptions {
 const depthMax = 4;
 const nestedIds = createIds("nested");
 
-export function createGateway({ registry, recording, timeoutMs, validators, health, rates, capacities, trust }: GatewayOptions): Gateway {
+export function createGateway({ registry, recording, timeoutMs, validators, health, rates, capacities, tracing, trust }: GatewayOptions): Gateway {
   const nest: Nest = (parent, context) => async (name, args) => {
     const depth = (parent.depth ?? 0) + 1;
     if (depth > depthMax) throw new HallError("BUDGET", `calls may be nested ${depthMax} deep`);
@@ -48,6 +50,7 @@ export function createGateway({ registry, recording, timeoutMs, validators, heal
   };
   // The order every call takes, outermost first.
   const stages: readonly Stage[] = [
+    ...(tracing ? [tracing] : []),
     recordCalls(recording),
     resolveName(registry),
     ...(rates ? [limitRates(rates)] : []),

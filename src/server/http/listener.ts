@@ -34,6 +34,10 @@ export interface HttpOptions extends Partial<EventStreamOptions> {
   /** 0 for any free one. */
   readonly port: number;
   readonly token: string;
+  /** What `/metrics` answers. Without it there is none. */
+  metrics?(): string;
+  /** Whose token it is, for tokens besides that one. */
+  findName?(token: string): string | undefined;
   /** A legacy POST without an answer becomes an event stream after this long. Default 1,000. */
   readonly streamAfterMs?: number;
   /** A legacy POST stream is ended after this long, and the client comes back for the rest. Default 300,000. */
@@ -57,7 +61,7 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     bufferBytesMax: options.bufferBytesMax ?? 64 * 1024,
     stalledMsMax: options.stalledMsMax ?? 10_000,
   };
-  const guard = createGuard({ host, token });
+  const guard = createGuard({ host, token, ...(options.findName ? { findName: options.findName } : {}) });
   const sessionsMax = options.sessionsMax ?? 2_000;
   const sessions = createSessions({
     ...events,
@@ -68,7 +72,7 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     countMax: sessionsMax,
   });
   const ssePair = createSsePair({ ...events, server, countMax: sessionsMax });
-  const api: Api = createApi(server, (request) => quotaOf(request, "token"));
+  const api: Api = createApi(server, quotaOf);
   let upgrader: Promise<Upgrader> | undefined;
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -107,16 +111,27 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
         if (method !== "GET" && method !== "HEAD") return notAllowed("GET, HEAD");
         sendJson(response, 200, JSON.stringify({ status: "ok", version: options.version, ...server.counts() }));
         return undefined;
+      case "/metrics":
+        return method === "GET" ? serveMetrics(request, response) : notAllowed("GET");
       default:
         if (url?.pathname.startsWith("/api/toolkits")) return serveApi(request, response, url.pathname);
-        return { status: 404, code: "NOT_FOUND", message: "there is /mcp, /ws, /sse, /messages, /api/toolkits and /health" };
+        return { status: 404, code: "NOT_FOUND", message: "there is /mcp, /ws, /sse, /messages, /api/toolkits, /metrics and /health" };
     }
   }
 
   /** Whoever sees or changes what is registered has the token. */
   function serveApi(request: IncomingMessage, response: ServerResponse, path: string): Refusal | undefined | Promise<Refusal | undefined> {
     const caller = guard.identify(request, true);
-    return "refusal" in caller ? caller.refusal : api.serve(request, response, path);
+    return "refusal" in caller ? caller.refusal : api.serve(request, response, path, caller.principal);
+  }
+
+  /** What is called how often is nobody's business without the token. */
+  function serveMetrics(request: IncomingMessage, response: ServerResponse): Refusal | undefined {
+    const caller = guard.identify(request, true);
+    if ("refusal" in caller) return caller.refusal;
+    if (!options.metrics) return { status: 404, code: "NOT_FOUND", message: "this hall counts nothing" };
+    response.writeHead(200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" }).end(options.metrics());
+    return undefined;
   }
 
   function deleteMcp(request: IncomingMessage, response: ServerResponse, principal: string): Refusal | undefined {

@@ -1,0 +1,152 @@
+import type { Log } from "../base/log.ts";
+import { version } from "../base/version.ts";
+
+export interface Span {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId: string | undefined;
+  readonly name: string;
+  readonly isNested: boolean;
+  /** Milliseconds since 1970, with fractions. */
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly errorType: string | undefined;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+/** Sends spans to an OpenTelemetry collector, as OTLP over HTTP in JSON. */
+export interface Exporter {
+  send(span: Span): void;
+  /** Sends what waits, once. */
+  close(): Promise<void>;
+}
+
+export interface ExporterOptions {
+  readonly url: string;
+  readonly log: Pick<Log, "warn">;
+  readonly everyMs?: number;
+}
+
+const waitingMax = 4_096;
+const batchMax = 512;
+const answerMsMax = 10_000;
+
+/** A collector that is away or slow costs memory up to a limit, and no call any time: past the limit the oldest spans go, and are counted. */
+export function createExporter({ url, log, everyMs = 2_000 }: ExporterOptions): Exporter {
+  const endpoint = endpointOf(url);
+  const waiting: Span[] = [];
+  let dropped = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let sending: Promise<void> | undefined;
+  let isFailing = false;
+
+  function send(span: Span): void {
+    if (waiting.length >= waitingMax) {
+      waiting.shift();
+      dropped++;
+    }
+    waiting.push(span);
+    if (waiting.length >= batchMax && !isFailing) flush();
+    else schedule();
+  }
+
+  function schedule(): void {
+    timer ??= setTimeout(flush, everyMs).unref();
+  }
+
+  function flush(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    sending ??= post().finally(() => {
+      sending = undefined;
+      if (waiting.length > 0) schedule();
+    });
+  }
+
+  async function post(): Promise<void> {
+    const batch = waiting.splice(0, batchMax);
+    if (batch.length === 0) return;
+    try {
+      const response = await fetch(endpoint, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(writeSpans(batch)),
+        redirect: "error",
+        signal: AbortSignal.timeout(answerMsMax),
+      });
+      await response.body?.cancel();
+      if (response.ok) return succeeded();
+      // What it will never take is not sent again.
+      failed(isPassing(response.status) ? batch : [], `HTTP ${response.status}`);
+    } catch (error) {
+      failed(batch, error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  function succeeded(): void {
+    if (isFailing) log.warn({ endpoint, dropped }, "traces are sent again");
+    isFailing = false;
+    dropped = 0;
+  }
+
+  function failed(batch: readonly Span[], reason: string): void {
+    const room = Math.max(0, waitingMax - waiting.length);
+    dropped += Math.max(0, batch.length - room);
+    waiting.unshift(...batch.slice(Math.max(0, batch.length - room)));
+    if (!isFailing) log.warn({ endpoint, reason }, "traces cannot be sent; they wait, and the oldest go when there are too many");
+    isFailing = true;
+  }
+
+  return {
+    send,
+    async close() {
+      clearTimeout(timer);
+      await sending;
+      while (waiting.length > 0 && !isFailing) await post();
+      clearTimeout(timer);
+    },
+  };
+}
+
+function isPassing(status: number): boolean {
+  return status === 429 || status === 502 || status === 503 || status === 504;
+}
+
+/** As other exporters take it: the collector's address, or the whole one. */
+function endpointOf(url: string): string {
+  const whole = new URL(url);
+  if (whole.pathname === "/") whole.pathname = "/v1/traces";
+  return whole.href;
+}
+
+function writeSpans(spans: readonly Span[]): unknown {
+  const resource = { attributes: [attribute("service.name", "guildhall"), attribute("service.version", version)] };
+  return { resourceSpans: [{ resource, scopeSpans: [{ scope: { name: "guildhall", version }, spans: spans.map(writeSpan) }] }] };
+}
+
+const kinds = { internal: 1, server: 2 };
+const statusError = 2;
+
+function writeSpan({ traceId, spanId, parentSpanId, name, isNested, startedAt, endedAt, errorType, attributes }: Span): unknown {
+  const marks = { ...attributes, ...(errorType === undefined ? {} : { "error.type": errorType }) };
+  return {
+    traceId,
+    spanId,
+    ...(parentSpanId === undefined ? {} : { parentSpanId }),
+    name,
+    kind: isNested ? kinds.internal : kinds.server,
+    startTimeUnixNano: nanoseconds(startedAt),
+    endTimeUnixNano: nanoseconds(endedAt),
+    attributes: Object.entries(marks).map(([key, value]) => attribute(key, value)),
+    ...(errorType === undefined ? {} : { status: { code: statusError } }),
+  };
+}
+
+function attribute(key: string, value: string): unknown {
+  return { key, value: { stringValue: value } };
+}
+
+/** More digits than a number holds. */
+function nanoseconds(ms: number): string {
+  return String(BigInt(Math.round(ms * 1_000)) * 1_000n);
+}

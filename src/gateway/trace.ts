@@ -1,0 +1,83 @@
+import { randomBytes } from "node:crypto";
+import { HallError } from "../base/errors.ts";
+import type { Call, CallContext } from "../tool.ts";
+import type { Span } from "./otlp.ts";
+import type { Stage } from "./stage.ts";
+
+/** What W3C Trace Context says of the work a call is part of. */
+interface TraceContext {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly flags: string;
+}
+
+/**
+ * A span for each call, under the one its caller names in `_meta.traceparent`. What the call itself causes, upstream or nested,
+ * is told the new one. A trace that somebody decided not to sample is passed on and not sent.
+ */
+export const traceCalls =
+  (send: (span: Span) => void): Stage =>
+  (next) =>
+  (call, context) => {
+    const parent = parseTraceparent(context.meta?.traceparent);
+    const own: TraceContext = { traceId: parent?.traceId ?? randomHex(16), spanId: randomHex(8), flags: parent?.flags ?? "01" };
+    const startedAt = performance.timeOrigin + performance.now();
+    const end = (errorType: string | undefined): void => {
+      if ((Number.parseInt(own.flags, 16) & 1) === 1) send(describe(call, { own, parent, startedAt, errorType }));
+    };
+    return next(call, told(context, own)).then(
+      (outcome) => {
+        end(outcome.isError ? "tool_error" : undefined);
+        return outcome;
+      },
+      (error: unknown) => {
+        end(error instanceof HallError ? error.code.toLowerCase() : "internal");
+        throw error;
+      },
+    );
+  };
+
+function told(context: CallContext, { traceId, spanId, flags }: TraceContext): CallContext {
+  return { ...context, meta: { ...context.meta, traceparent: `00-${traceId}-${spanId}-${flags}` } };
+}
+
+interface Ended {
+  readonly own: TraceContext;
+  readonly parent: TraceContext | undefined;
+  readonly startedAt: number;
+  readonly errorType: string | undefined;
+}
+
+/** Names follow OpenTelemetry's conventions for MCP. Never arguments, results or messages: a collector is another place. */
+function describe({ id, target, parent: parentCall, caller }: Call, { own, parent, startedAt, errorType }: Ended): Span {
+  const tool = target?.fullName ?? "(unknown)";
+  return {
+    traceId: own.traceId,
+    spanId: own.spanId,
+    parentSpanId: parent?.spanId,
+    name: `tools/call ${tool}`,
+    isNested: parentCall !== undefined,
+    startedAt,
+    endedAt: performance.timeOrigin + performance.now(),
+    errorType,
+    attributes: {
+      "mcp.method.name": "tools/call",
+      "gen_ai.operation.name": "execute_tool",
+      "gen_ai.tool.name": tool,
+      "guildhall.toolkit": target?.toolkit.id ?? "(unknown)",
+      "guildhall.call.id": id,
+      "guildhall.connection": caller.connection,
+    },
+  };
+}
+
+const traceparentPattern = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/;
+
+function parseTraceparent(value: unknown): TraceContext | undefined {
+  const [, traceId, spanId, flags] = typeof value === "string" ? (traceparentPattern.exec(value) ?? []) : [];
+  return traceId === undefined || spanId === undefined || flags === undefined ? undefined : { traceId, spanId, flags };
+}
+
+function randomHex(bytes: number): string {
+  return randomBytes(bytes).toString("hex");
+}

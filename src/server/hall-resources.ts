@@ -1,0 +1,89 @@
+import { HallError } from "../base/errors.ts";
+import type { HealthBook } from "../registry/health.ts";
+import type { Registry } from "../registry/registry.ts";
+import type { Store } from "../store/store.ts";
+import type { Resource, Toolkit } from "../tool.ts";
+import type { Trust } from "../trust/trust.ts";
+
+/** What the hall says of itself: `guildhall://stats`, `guildhall://health`, `guildhall://trust`, as JSON. */
+export interface HallResourcesOptions {
+  readonly registry: Registry;
+  readonly store: Store;
+  readonly health: HealthBook;
+  readonly trust: Trust | undefined;
+}
+
+interface Described {
+  readonly title: string;
+  readonly description: string;
+  read(): Promise<unknown>;
+}
+
+/** The same registry, with the hall's own resources before all others. */
+export function withHallResources(options: HallResourcesOptions): Registry {
+  const { registry } = options;
+  const described = describe(options);
+  const resources: readonly Resource[] = [...described].map(([uri, { title, description }]) => ({
+    uri,
+    name: uri.slice("guildhall://".length),
+    title,
+    description,
+    mimeType: "application/json",
+  }));
+  const owner: Toolkit = {
+    id: "guildhall",
+    list: async () => [],
+    call: () => Promise.reject(new HallError("NOT_FOUND", "the hall's resources have no tools")),
+    health: async () => ({ state: "available" }),
+    close: async () => {},
+    resources: {
+      list: async () => resources,
+      templates: async () => [],
+      read: async (uri) => ({ contents: [{ uri, mimeType: "application/json", text: JSON.stringify(await described.get(uri)?.read()) }] }),
+    },
+  };
+  return {
+    ...registry,
+    resources: () => [...resources, ...registry.resources()],
+    getResourceOwner: (uri) => (described.has(uri) ? owner : registry.getResourceOwner(uri)),
+  };
+}
+
+function describe({ registry, store, health, trust }: HallResourcesOptions): ReadonlyMap<string, Described> {
+  return new Map([
+    [
+      "guildhall://health",
+      {
+        title: "Health of the hall",
+        description: "State of each toolkit and of the store.",
+        read: async () => ({
+          store: store.state(),
+          toolkits: registry.toolkits().map((toolkit) => ({ toolkit: toolkit.id, source: toolkit.source ?? "built-in", ...health.record(toolkit).health })),
+        }),
+      },
+    ],
+    [
+      "guildhall://stats",
+      {
+        title: "Statistics of calls",
+        description: "Calls, error rates, durations and bytes for each toolkit and tool, over all time that is kept.",
+        read: () => store.statistics(),
+      },
+    ],
+    [
+      "guildhall://trust",
+      {
+        title: "Trust in tools",
+        description: "What each tool is marked as, and whether a call of it needs a person's yes.",
+        read: async () => ({ isGuarded: trust !== undefined, tools: trust ? describeTrust(registry, trust) : [] }),
+      },
+    ],
+  ]);
+}
+
+function describeTrust(registry: Registry, trust: Trust): readonly unknown[] {
+  return registry.tools().map((target) => {
+    const { level, marks, held, ask } = trust.judge(target);
+    return { name: target.fullName, level, marks, held, ask };
+  });
+}
