@@ -21,7 +21,9 @@ Connect over stdio (the client starts it, nothing has to run):
 }
 
 /** How this program is started again: by its name where it is installed, by its file in a clone. */
-function ownCommand(): readonly [string, ...string[]] {
+export function ownCommand(): readonly [string, ...string[]] {
   const script = process.argv[1] ?? "guildhall";
+  // What npx put into its cache is not there for long.
+  if (/[\\/]_npx[\\/]/.test(script)) return ["npx", "-y", "guildhall", "mcp"];
   return basename(script) === "guildhall" ? ["guildhall", "mcp"] : ["node", script, "mcp"];
 }

@@ -17,6 +17,8 @@ export interface Client {
   readonly meanings: Meanings;
   /** The lists of servers in a file. Without it, the map at the place's `at`. */
   listsIn?(tree: unknown, place: Place, machine: Machine): readonly ServerList[];
+  /** Where the map of servers is in a file, where that depends on the file. */
+  mapIn?(tree: unknown): Path;
   /** Its entry for a program on this machine. Without it, `{command, args}`. */
   entryFor?(command: readonly [string, ...string[]]): JsonObject;
 }

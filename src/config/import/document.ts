@@ -19,7 +19,7 @@ export type Format = "json" | "toml" | "yaml";
 
 const bytesMax = 32 * 1024 * 1024;
 
-export function formatOf(file: string): Format {
+function formatOf(file: string): Format {
   if (file.endsWith(".toml")) return "toml";
   return /\.ya?ml$/.test(file) ? "yaml" : "json";
 }

@@ -34,7 +34,7 @@ export const texts =
 
 export const includeTools: Meaning = (names) => ({ tools: { include: names } });
 export const excludeTools: Meaning = (names) => (Array.isArray(names) && names.length === 0 ? {} : { tools: { exclude: names } });
-export const enabled: Meaning = (isEnabled) => (isEnabled === false ? { disabled: true } : {});
+const enabled: Meaning = (isEnabled) => (isEnabled === false ? { disabled: true } : {});
 
 /** A time limit, held within what our config takes. */
 export const timeout =

@@ -5,7 +5,7 @@ import { validateTree } from "../validate.ts";
 import { expandVariables } from "../variables.ts";
 import { type Client, mapAt, type Place, type ServerEntry } from "./client.ts";
 import { clients } from "./clients.ts";
-import { type Document, expandStar, readDocument } from "./document.ts";
+import { type Document, expandStar, parseDocument, readDocument } from "./document.ts";
 import { draftServer } from "./entry.ts";
 import { isHall } from "./hall.ts";
 import { createKeeper, type FoundSecret, hideSecrets, type Keep } from "./inline-secrets.ts";
@@ -149,4 +149,16 @@ async function filesOf({ path }: Place, machine: Machine): Promise<string[]> {
 export function findUnset(server: JsonObject, env: NodeJS.ProcessEnv): string[] {
   const names = Array.from(JSON.stringify(server).matchAll(/(?<!\$)\$\{(?:env:)?([A-Za-z_]\w*)\}/g), ([, name = ""]) => name);
   return [...new Set(names)].filter((name) => env[name] === undefined);
+}
+
+/** The secrets in a text that is, or was, a file of this client: for masking. */
+export async function findSecretsIn(client: Client, file: string, text: string, machine: Machine): Promise<readonly FoundSecret[]> {
+  const keeper = createKeeper({});
+  const document = await parseDocument(file, text);
+  for (const place of client.places) {
+    for (const { entries } of client.listsIn?.(document.tree, place, machine) ?? [mapAt(document.tree, place.at)]) {
+      for (const { name, value } of entries) if (isObject(value)) hideSecrets(name, draftServer(value, client.meanings).server, keeper.keepAt(name, file));
+    }
+  }
+  return keeper.found();
 }

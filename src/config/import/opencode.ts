@@ -15,10 +15,10 @@ export const opencode: Client = {
   id: "opencode",
   name: "opencode",
   places: [
-    ...["opencode.jsonc", "opencode.json", ".opencode/opencode.jsonc", ".opencode/opencode.json"].map(
+    ...["opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"].map(
       (name): Place => ({ scope: "project", path: `./${name}`, at: ["mcp"] }),
     ),
-    ...["opencode.jsonc", "opencode.json"].map((name): Place => ({ scope: "user", path: `$XDG_CONFIG_HOME/opencode/${name}`, at: ["mcp"] })),
+    ...["opencode.json", "opencode.jsonc"].map((name): Place => ({ scope: "user", path: `$XDG_CONFIG_HOME/opencode/${name}`, at: ["mcp"] })),
   ],
   references,
   meanings: {
@@ -29,12 +29,13 @@ export const opencode: Client = {
     timeout: nothing,
     oauth: nothing,
   },
-  listsIn: (tree) => [mapAt(tree, mapPathIn(tree))],
+  listsIn: (tree) => [mapAt(tree, mapIn(tree))],
+  mapIn,
   entryFor: (command) => ({ type: "local", command }),
 };
 
 /** Where the map is in this file. */
-export function mapPathIn(tree: unknown): readonly string[] {
+function mapIn(tree: unknown): readonly string[] {
   const inner = fieldAt(tree, ["mcp", "servers"]);
   return isObject(inner) && typeof inner.type !== "string" ? ["mcp", "servers"] : ["mcp"];
 }

@@ -1,0 +1,205 @@
+import { spawn } from "node:child_process";
+import { chmodSync, existsSync, statSync, symlinkSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { JsonObject } from "../../src/base/json.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { type Home, makeHome } from "../servers/home.ts";
+import { buildTestCli } from "../servers/process.ts";
+
+/** `guildhall init` in a home of its own: what it finds, what it writes, what it never writes. */
+vi.setConfig({ testTimeout: 60_000 });
+let cli: string;
+let removeCli: () => void;
+
+beforeAll(async () => {
+  ({ cli, remove: removeCli } = await buildTestCli());
+});
+afterAll(() => removeCli());
+
+const github = { command: "npx", args: ["-y", "@modelcontextprotocol/server-github"] };
+const canary = "ghp_canarycanarycanary0123456789";
+
+/** The same server in three clients, another one of the same name, one of each other kind, a hall, and a broken file. */
+function crowdedHome(): Home {
+  return makeHome({
+    "./.mcp.json": { mcpServers: { github: { ...github, env: { GITHUB_TOKEN: canary } }, guildhall: { command: "guildhall", args: ["mcp"] } } },
+    "~/.claude.json": {
+      mcpServers: { sentry: { type: "http", url: "https://mcp.sentry.dev/mcp", headers: { Authorization: "Bearer canary-bearer-1234" } } },
+      projects: { "/elsewhere": { mcpServers: { theirs: { command: "theirs" } } } },
+    },
+    "~/.cursor/mcp.json": {
+      mcpServers: { gh: { ...github, env: { GITHUB_TOKEN: canary } }, "My Files": { command: "files", args: ["--token=canary-in-arg"] } },
+    },
+    "./.vscode/mcp.json": { servers: { github: { type: "http", url: "https://api.githubcopilot.com/mcp/" } } },
+    "~/.codex/config.toml": `[mcp_servers.github]\ncommand = "npx"\nargs = ["-y", "@modelcontextprotocol/server-github"]\nenv = { GITHUB_TOKEN = "${canary}" }\n`,
+    "~/.gemini/settings.json": '{ "mcpServers": ',
+    "~/.codeium/windsurf/mcp_config.json": { mcpServers: { search: { serverUrl: "https://mcp.example.com/s/Y2FuYXJ5Y2FuYXJ5Y2FuYXJ5MTIz/mcp" } } },
+  });
+}
+
+async function initJson(home: Home, ...args: string[]): Promise<JsonObject> {
+  const { code, stdout, stderr } = await home.run(cli, ["init", ...args, "--json"]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return JSON.parse(stdout) as JsonObject;
+}
+
+describe("guildhall init", () => {
+  test("writes what all clients have as one config that loads, without a secret in it or in what is printed", async () => {
+    using home = crowdedHome();
+    const before = home.files();
+    const { code, stdout, stderr } = await home.run(cli, ["init"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain("export GITHUB_TOKEN=…   # its value stands in .mcp.json:");
+    expect(stdout).toContain("~/.gemini/settings.json:1:");
+    expect(stdout).toContain("1 more belong to other projects");
+    expect(stdout).toContain("guildhall install claude-code");
+
+    const text = home.read("./guildhall.json");
+    expect(text).toContain('"$schema": "./node_modules/guildhall/guildhall.schema.json"');
+    expect(text).toContain("// from Claude Code: .mcp.json; also in Cursor, Codex");
+    expect(text + stdout).not.toMatch(/canary/i);
+    expect(text + stdout).not.toContain("Y2FuYXJ5");
+    const variables = { GITHUB_TOKEN: "a", SENTRY_TOKEN: "b", MY_FILES_TOKEN: "c", SEARCH_KEY: "d" };
+    const { config, warnings } = await loadConfig({ folder: home.project, env: { ...home.env, ...variables } });
+    expect(Object.keys(config.mcpServers)).toEqual(["github", "sentry", "My-Files", "github-vscode", "search"]);
+    expect(warnings).toEqual([]);
+    expect(config.mcpServers.sentry).toMatchObject({ url: "https://mcp.sentry.dev/mcp", headers: { Authorization: "Bearer b" } });
+
+    // Other programs' files are as they were, and there is nothing else new.
+    const { [home.locate("./guildhall.json")]: _, ...after } = home.files();
+    expect(after).toEqual(before);
+  });
+
+  test("a second run finds everything known and changes nothing; --dry-run never writes", async () => {
+    using home = crowdedHome();
+    const dry = await initJson(home, "--dry-run");
+    expect(dry).toMatchObject({ state: "would be written" });
+    expect(existsSync(home.locate("./guildhall.json"))).toBe(false);
+    expect(await initJson(home, "--yes")).toMatchObject({ state: "written" });
+    const text = home.read("./guildhall.json");
+    expect(await initJson(home)).toMatchObject({ state: "unchanged", added: [], variables: [] });
+    expect(home.read("./guildhall.json")).toBe(text);
+  });
+
+  test("adds to a config that is there, and keeps its servers, its comments, its mode and its link", async () => {
+    using home = makeHome({
+      "./shared.json": '{\n  // ours\n  "expose": "tools",\n  "mcpServers": {\n    "github": { "command": "own" }, // not theirs\n  },\n}\n',
+      "./.mcp.json": { mcpServers: { github, files: { command: "files" } } },
+    });
+    chmodSync(home.locate("./shared.json"), 0o600);
+    symlinkSync("shared.json", home.locate("./guildhall.json"));
+    expect(await initJson(home)).toMatchObject({ added: [{ name: "github-claude-code" }, { name: "files" }] });
+    const text = home.read("./shared.json");
+    expect(text).toMatch(/\/\/ ours\n {2}"expose"/);
+    expect(text).toContain('"github": { "command": "own" }, // not theirs\n');
+    expect(statSync(home.locate("./shared.json")).mode & 0o777).toBe(0o600);
+    const { config } = await loadConfig({ folder: home.project, env: home.env });
+    expect(Object.keys(config.mcpServers)).toEqual(["github", "github-claude-code", "files"]);
+  });
+
+  test("adds to guildhall.toml where that is the config", async () => {
+    using home = makeHome({ "./guildhall.toml": '# ours\nexpose = "tools"\n', "./.mcp.json": { mcpServers: { github: { ...github, env: { A: "b" } } } } });
+    await initJson(home);
+    expect(home.read("./guildhall.toml")).toMatch(/^# ours\nexpose = "tools"\n\n\[mcpServers\.github\]\n/);
+    const { config } = await loadConfig({ folder: home.project, env: home.env });
+    expect(config.mcpServers.github).toMatchObject({ ...github, env: { A: "b" } });
+  });
+
+  test("writes anew with --force only, and then keeps what was there", async () => {
+    using home = makeHome({ "./guildhall.json": '{ "mcpServers": { "old": { "command": "old" } } } // mine', "./.mcp.json": { mcpServers: { github } } });
+    const { backup } = await initJson(home, "--force");
+    expect(home.read("./guildhall.json")).not.toContain("old");
+    expect(home.files()[String(backup)]).toContain("// mine");
+  });
+
+  test("refuses a config it does not understand, naming the line, and a client it does not know", async () => {
+    using home = makeHome({ "./guildhall.json": '{\n  "mcpServers": {\n}', "./.mcp.json": { mcpServers: { github } } });
+    const broken = await home.run(cli, ["init"]);
+    expect(broken).toMatchObject({ code: 78, stdout: "" });
+    expect(broken.stderr).toMatch(/guildhall\.json:3:2: not valid JSON/);
+    expect(home.read("./guildhall.json")).toBe('{\n  "mcpServers": {\n}');
+    const unknown = await home.run(cli, ["init", "--from", "curser"]);
+    expect(unknown).toMatchObject({ code: 66 });
+  });
+
+  test("takes only the clients it is told, and other projects' servers with --all", async () => {
+    using home = crowdedHome();
+    const named = (told: JsonObject): string[] => (told.added as { name: string }[]).map(({ name }) => name);
+    expect(named(await initJson(home, "--dry-run", "--from", "windsurf", "codex"))).toEqual(["search", "github"]);
+    expect(named(await initJson(home, "--dry-run", "--from", "claude-code", "--all"))).toEqual(["github", "sentry", "theirs"]);
+  });
+
+  test("in an empty home writes a config to begin with", async () => {
+    using home = makeHome();
+    const { code, stdout } = await home.run(cli, ["init"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain("no other client's servers were found");
+    const { config } = await loadConfig({ folder: home.project, env: home.env });
+    expect(config.mcpServers).toEqual({});
+  });
+
+  test("on a terminal lets a person choose, and offers to build", async () => {
+    using home = makeHome({ "./.mcp.json": { mcpServers: { first: { command: "first" }, second: { command: "second" } } } });
+    await using terminal = openTerminal(home, [cli, "init"]);
+    await terminal.shows("Which servers");
+    // The first is under the cursor: a space takes it out.
+    terminal.type(" ");
+    await terminal.shows("◻ first");
+    terminal.type("\r");
+    await terminal.shows("Start each of them once now");
+    terminal.type("n");
+    expect(await terminal.ended).toBe(0);
+    const { config } = await loadConfig({ folder: home.project, env: home.env });
+    expect(Object.keys(config.mcpServers)).toEqual(["second"]);
+  });
+
+  test("on a terminal writes nothing when a person turns away", async () => {
+    using home = makeHome({ "./.mcp.json": { mcpServers: { first: { command: "first" } } } });
+    await using terminal = openTerminal(home, [cli, "init"]);
+    await terminal.shows("Which servers");
+    terminal.type("\u0003");
+    expect(await terminal.ended).toBe(1);
+    expect(existsSync(home.locate("./guildhall.json"))).toBe(false);
+  });
+});
+
+interface Terminal extends AsyncDisposable {
+  /** Waits until this is on the screen. */
+  shows(text: string): Promise<void>;
+  type(keys: string): void;
+  readonly ended: Promise<number | null>;
+}
+
+/** A command on a pseudo terminal, which `script` makes. */
+function openTerminal(home: Home, args: readonly string[]): Terminal {
+  const line = `stty cols 120 rows 40; exec ${[process.execPath, ...args].map((word) => `'${word}'`).join(" ")}`;
+  const child = spawn("script", ["-qec", line, "/dev/null"], { cwd: home.project, env: { ...home.env, TERM: "xterm", SHELL: "/bin/sh" }, stdio: "pipe" });
+  let screen = "";
+  let look = (): void => {};
+  child.stdin.on("error", () => {});
+  child.stdout.on("data", (bytes: Buffer) => {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the terminal's own are what is taken out
+    screen += bytes.toString().replace(/\u001b\[[0-9;?]*[A-Za-z]/g, "");
+    look();
+  });
+  const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
+  return {
+    ended,
+    type: (keys) => void child.stdin.write(keys),
+    shows: (text) =>
+      new Promise((resolve, reject) => {
+        const timer = setTimeout(() => reject(new Error(`"${text}" did not come; the screen has:\n${screen}`)), 30_000);
+        look = () => {
+          if (!screen.includes(text)) return;
+          clearTimeout(timer);
+          look = () => {};
+          resolve();
+        };
+        look();
+      }),
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode === null) child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,96 @@
+import { existsSync, readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { JsonObject } from "../../src/base/json.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { type Home, makeHome } from "../servers/home.ts";
+import { buildTestCli } from "../servers/process.ts";
+
+/** `guildhall install` and `uninstall` in a home of its own. */
+vi.setConfig({ testTimeout: 60_000 });
+let cli: string;
+let removeCli: () => void;
+
+beforeAll(async () => {
+  ({ cli, remove: removeCli } = await buildTestCli());
+});
+afterAll(() => removeCli());
+
+const canary = "sk-canary0123456789abcdef";
+const cursorFile = `{
+  // mine
+  "mcpServers": {
+    "search": { "command": "search", "env": { "SEARCH_KEY": "${canary}" } }, // keep an eye on it
+    "odd": { "command": "a whole line" },
+  },
+}
+`;
+
+async function json(home: Home, ...args: string[]): Promise<JsonObject> {
+  const { code, stdout, stderr } = await home.run(cli, [...args, "--json"]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return JSON.parse(stdout) as JsonObject;
+}
+
+describe("guildhall install", () => {
+  test("shows the diff, writes, keeps a backup; twice is once; uninstall restores every byte", async () => {
+    using home = makeHome({ "./.cursor/mcp.json": cursorFile });
+    const { code, stdout } = await home.run(cli, ["install", "cursor"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain('+     "guildhall": {');
+    expect(stdout).not.toContain(canary);
+    expect(stdout).toContain("undo with: guildhall uninstall cursor");
+    const installed = home.read("./.cursor/mcp.json");
+    expect(installed).toContain("// keep an eye on it");
+    expect(await json(home, "install", "cursor")).toMatchObject({ state: "unchanged", backup: null });
+    expect(home.read("./.cursor/mcp.json")).toBe(installed);
+    expect(await json(home, "uninstall", "cursor")).toMatchObject({ state: "restored" });
+    expect(home.read("./.cursor/mcp.json")).toBe(cursorFile);
+  });
+
+  test("--move puts the file's servers behind the hall, leaves those it cannot take, and writes no secret but into the backup", async () => {
+    using home = makeHome({ "./.cursor/mcp.json": cursorFile });
+    const told = await json(home, "install", "cursor", "--move");
+    expect(told).toMatchObject({ state: "changed", moved: ["search"], variables: ["SEARCH_KEY"] });
+    expect(JSON.stringify(told)).not.toContain(canary);
+    const { config } = await loadConfig({ folder: home.project, env: { ...home.env, SEARCH_KEY: "x" } });
+    expect(Object.keys(config.mcpServers)).toEqual(["search"]);
+    expect(home.read("./.cursor/mcp.json")).toContain('"odd"');
+    const holding = Object.entries(home.files()).flatMap(([name, text]) => (text.includes(canary) ? [name] : []));
+    expect(holding).toEqual([told.backup]);
+    expect(await json(home, "uninstall", "cursor")).toMatchObject({ state: "restored", moved: ["search"] });
+    expect(home.read("./.cursor/mcp.json")).toBe(cursorFile);
+  });
+
+  test("for all projects tells the hall whose config to use", async () => {
+    using home = makeHome({ "./guildhall.json": "{}" });
+    const { file } = await json(home, "install", "claude-desktop");
+    const { mcpServers } = JSON.parse(readFileSync(String(file), "utf8")) as { mcpServers: { guildhall: { args: string[] } } };
+    expect(mcpServers.guildhall.args).toEqual([cli, "mcp", "--folder", home.project]);
+    await json(home, "uninstall", "claude-desktop");
+    expect(existsSync(String(file))).toBe(false);
+  });
+
+  test("--dry-run changes nothing; a broken file, an unknown client and contrary options are refused", async () => {
+    using home = makeHome({ "./.cursor/mcp.json": cursorFile, "./.vscode/mcp.json": "{ // half" });
+    const before = home.files();
+    expect(await json(home, "install", "cursor", "--move", "--dry-run")).toMatchObject({ state: "would be changed" });
+    const refused = async (...args: string[]): Promise<unknown> => {
+      const { code, stderr } = await home.run(cli, args);
+      return [code, stderr.replaceAll(home.path, "~")];
+    };
+    expect(await refused("install", "vscode")).toEqual([78, expect.stringContaining("/.vscode/mcp.json:1:")]);
+    expect(await refused("install", "emacs")).toEqual([66, expect.stringContaining('there is no client "emacs"')]);
+    expect(await refused("install", "cursor", "--user", "--project")).toEqual([2, expect.stringContaining("exclude each other")]);
+    expect(await refused("install", "windsurf", "--project")).toEqual([2, expect.stringContaining("has no file for one project")]);
+    expect(home.files()).toEqual(before);
+  });
+
+  test.each(["init", "install", "uninstall"])("%s explains itself with examples", async (command) => {
+    using home = makeHome();
+    const { code, stdout } = await home.run(cli, [command, "--help"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(new RegExp(`Examples:\n {2}\\$ guildhall ${command}`));
+    expect(stdout).toContain("--dry-run");
+    expect(stdout).toContain("--json");
+  });
+});
