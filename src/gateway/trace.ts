@@ -25,16 +25,18 @@ export const traceCalls =
     const end = (errorType: string | undefined): void => {
       if ((Number.parseInt(own.flags, 16) & 1) === 1) send(describe(call, { own, parent, startedAt, errorType }));
     };
-    return next(call, told(context, own)).then(
-      (outcome) => {
+    const fail = (error: unknown): never => {
+      end(error instanceof HallError ? error.code.toLowerCase() : "internal");
+      throw error;
+    };
+    try {
+      return next(call, told(context, own)).then((outcome) => {
         end(outcome.isError ? "tool_error" : undefined);
         return outcome;
-      },
-      (error: unknown) => {
-        end(error instanceof HallError ? error.code.toLowerCase() : "internal");
-        throw error;
-      },
-    );
+      }, fail);
+    } catch (error) {
+      return fail(error);
+    }
   };
 
 function told(context: CallContext, { traceId, spanId, flags }: TraceContext): CallContext {
