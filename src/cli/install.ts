@@ -42,7 +42,8 @@ export async function runInstall(id: string, options: InstallOptions): Promise<v
     if (moving.servers.length > 0 && !options.dryRun) await writeThrough(project.file, config);
     const backup = isNoop(plan) || options.dryRun ? null : await applyInstall(plan, openRecords(machine.env));
     const variables = options.move ? unsetVariables(moving, found, machine) : [];
-    tell({ plan, backup, diffs, variables, warnings: found.warnings }, machine, options, "install");
+    const staying = options.move ? await findStaying(target, first.file) : [];
+    tell({ plan, backup, diffs, variables, warnings: [...found.warnings, ...staying] }, machine, options, "install");
   });
 }
 
@@ -87,6 +88,15 @@ function serversToMove({ servers, known }: Findings): Moving {
   const here = servers.filter(({ elsewhere }) => elsewhere === undefined);
   const names = [...here.flatMap(({ sightings }) => sightings.map(({ name }) => name)), ...known.map(({ sighting }) => sighting.name)];
   return { names: [...new Set(names)], servers: here };
+}
+
+/** Only one file is changed: those of the client's other files are there for other projects, or in YAML, which is not edited. */
+async function findStaying({ client, machine }: Target, file: string): Promise<string[]> {
+  const { servers } = await findServers({ machine, from: [client], ...ownScript() });
+  const places = servers.flatMap(({ sightings }) => sightings.map(({ name, place }) => ({ name, place })));
+  return places
+    .filter(({ place }) => !place.startsWith(`${shorten(file, machine)}:`))
+    .map(({ name, place }) => `${place}: ${name}: stays there; \`guildhall init\` takes it over`);
 }
 
 function unsetVariables({ servers }: Moving, { secrets }: Findings, { env }: Machine): string[] {

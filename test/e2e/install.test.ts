@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
@@ -48,9 +49,13 @@ describe("guildhall install", () => {
   });
 
   test("--move puts the file's servers behind the hall, leaves those it cannot take, and writes no secret but into the backup", async () => {
-    using home = makeHome({ "./.cursor/mcp.json": cursorFile });
+    using home = makeHome({ "./.cursor/mcp.json": cursorFile, "~/.cursor/mcp.json": { mcpServers: { everywhere: { command: "e" } } } });
     const told = await json(home, "install", "cursor", "--move");
     expect(told).toMatchObject({ state: "changed", moved: ["search"], variables: ["SEARCH_KEY"] });
+    expect(told.warnings).toEqual([
+      expect.stringMatching(/^\.cursor\/mcp\.json:5:5: odd: command: is a whole command line; .*left out/),
+      expect.stringMatching(/^~\/\.cursor\/mcp\.json:3:5: everywhere: stays there/),
+    ]);
     expect(JSON.stringify(told)).not.toContain(canary);
     const { config } = await loadConfig({ folder: home.project, env: { ...home.env, SEARCH_KEY: "x" } });
     expect(Object.keys(config.mcpServers)).toEqual(["search"]);
@@ -66,6 +71,18 @@ describe("guildhall install", () => {
     const { file } = await json(home, "install", "claude-desktop");
     const { mcpServers } = JSON.parse(readFileSync(String(file), "utf8")) as { mcpServers: { guildhall: { args: string[] } } };
     expect(mcpServers.guildhall.args).toEqual([cli, "mcp", "--folder", home.project]);
+    const greeting = {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "initialize",
+      params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } },
+    };
+    // As the client does it: anywhere.
+    const start = () =>
+      spawnSync("node", mcpServers.guildhall.args, { cwd: "/", env: home.env, input: `${JSON.stringify(greeting)}\n`, encoding: "utf8", timeout: 30_000 });
+    expect(JSON.parse(start().stdout)).toMatchObject({ id: 1, result: { serverInfo: { name: "guildhall" } } });
+    home.write("./guildhall.json", "{ broken");
+    expect(start().stderr).toContain(home.locate("./guildhall.json:1:"));
     await json(home, "uninstall", "claude-desktop");
     expect(existsSync(String(file))).toBe(false);
   });
