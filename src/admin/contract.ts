@@ -1,4 +1,4 @@
-import type { Statistics } from "../store/store.ts";
+import type { Statistics, StoreState } from "../store/store.ts";
 import type { Tool, ToolkitSource } from "../tool.ts";
 import type { Answer } from "../trust/approvals.ts";
 import type { Marks } from "../trust/marks.ts";
@@ -59,6 +59,7 @@ export interface HallStatus {
   readonly project: string;
   readonly startedAt: number;
   readonly clients: number;
+  readonly store: StoreState;
   readonly upstreams: readonly UpstreamStatus[];
 }
 

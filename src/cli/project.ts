@@ -175,6 +175,7 @@ function createHandlers(hall: Hall, { folder, settings }: ProjectOptions): Admin
       project: folder,
       startedAt,
       clients: hall.server.clientCount,
+      store: hall.store.state(),
       upstreams: describeUpstreams(hall),
     }),
     approvals: async () => ({

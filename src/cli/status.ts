@@ -59,7 +59,12 @@ async function knownUpstreams(): Promise<readonly UpstreamStatus[]> {
 
 function describeHall(status: HallStatus): string {
   const minutes = Math.round((Date.now() - status.startedAt) / 60_000);
-  return `hall ${status.version}, process ${status.pid}, ${minutes} min, ${status.clients} clients\n${describe(status.upstreams)}`;
+  return `hall ${status.version}, process ${status.pid}, ${minutes} min, ${status.clients} clients\n${describeStore(status.store)}${describe(status.upstreams)}`;
+}
+
+/** Said when something is wrong: nobody looks for a store that works. */
+function describeStore({ problem, waiting, path }: HallStatus["store"]): string {
+  return problem === undefined ? "" : `${paint("red", `the store ${path ?? ""} cannot be written: ${problem}`)}; ${waiting} rows wait\n`;
 }
 
 function describe(upstreams: readonly UpstreamStatus[]): string {

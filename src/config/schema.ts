@@ -135,7 +135,10 @@ export const configSchema = z.strictObject({
   telemetry: field(
     "Where traces of calls are sent.",
     section({
-      otlpUrl: field("An OpenTelemetry collector, such as http://127.0.0.1:4318. Without it, nothing is sent.", z.optional(text())),
+      otlpUrl: field(
+        "An OpenTelemetry collector, such as http://127.0.0.1:4318. Without it, nothing is sent.",
+        z.optional(text().check(z.regex(/^https?:\/\/\S+$/))),
+      ),
     }),
   ),
   log: field(

@@ -4,11 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { hashOf } from "../../src/base/hash.ts";
+import { auditDecisions } from "../../src/gateway/audit.ts";
+import type { Decision } from "../../src/gateway/trust.ts";
 import { openDatabase } from "../../src/store/sqlite.ts";
 import { createSqliteStore, type SqliteOptions } from "../../src/store/sqlite-store.ts";
 import { openStateFile } from "../../src/store/state-file.ts";
 import { defaultRetention, type Store } from "../../src/store/store.ts";
 import { transact } from "../../src/store/writer.ts";
+import type { Call, Target } from "../../src/tool.ts";
 import { type Built, buildStore } from "./built.ts";
 import { callRow } from "./rows.ts";
 
@@ -364,4 +368,38 @@ test("a writer that ends is started again, and nothing is lost", async () => {
   expect(await store.calls.list({ limit: 1_000 })).toHaveLength(300);
   expect(store.logged).toContain("the store can be written again");
   expect(store.state()).toMatchObject({ problem: undefined, waiting: 0 });
+});
+
+describe("a decision that lets a call run", () => {
+  const target = { toolkit: { id: "github" }, tool: { name: "delete" }, fullName: "github.delete" } as Target;
+  const call: Call = { id: "call_1", name: "github.delete", arguments: { b: 1, a: 2 }, caller: { connection: "c", principal: "local", client: "t 1" }, target };
+  const decision: Decision = {
+    kind: "destructive call",
+    tool: "github.delete",
+    caller: "local",
+    call: "call_1",
+    argumentsHash: hashOf(call.arguments),
+    reason: "trusted",
+  };
+
+  test("is on disk, with the row of the call, before it is given", async () => {
+    const path = newPath();
+    const store = open(path);
+    await auditDecisions(store)(decision, call);
+    // What another process finds now is what a crash would leave.
+    const other = open(path);
+    expect(await other.calls.list()).toMatchObject([{ id: "call_1", outcome: "running", digest: decision.argumentsHash }]);
+    expect(await other.audit.list()).toMatchObject([{ kind: "destructive call", subject: "github.delete", details: { call: "call_1" } }]);
+  });
+
+  test("is not given when it cannot be written", async () => {
+    const path = newPath();
+    const store = open(path);
+    await store.flush();
+    const lock = await openDatabase(path);
+    lock.exec("BEGIN EXCLUSIVE");
+    await expect(auditDecisions(store)(decision, call)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    lock.exec("ROLLBACK");
+    lock.close();
+  });
 });
