@@ -27,7 +27,7 @@ export function createAgentToolkit({ groups, finder, parts }: AgentsOptions): Ow
     async call({ name }, args) {
       const group = groups.all().find(({ file }) => file.name === name);
       const { task, context = "" } = args as unknown as { task: string; context?: string };
-      const words = context === "" ? task : `${task}\n${context}`;
+      const words = `${task}\n${context}`.trim().slice(0, wordsMax);
       const finding = await finder.find(words, { limit: foundMax, among: (target) => group?.tools.has(target) ?? false });
       const better = finding.fits ? undefined : await findBetter(words, { groups, finder, asked: name });
       return answerAs(name, finding, { better, task, parts });
@@ -36,20 +36,22 @@ export function createAgentToolkit({ groups, finder, parts }: AgentsOptions): Ow
 }
 
 const foundMax = 5;
+/** Characters of a task that say what is wanted. */
+const wordsMax = 8_000;
 
 function describeAgent({ file: { name, description } }: Group): Tool {
   return { name, description, inputSchema, annotations };
 }
 
+/** Said once for each agent, so it says no more than a model needs. */
 const inputSchema: JsonObject = {
   type: "object",
   properties: {
-    task: { type: "string", minLength: 1, maxLength: 20_000, description: "What is to be done, in plain words." },
-    data: { description: "What the task is about." },
-    context: { type: "string", maxLength: 20_000 },
+    task: { type: "string", minLength: 1, description: "What to do, in plain words" },
+    data: { description: "What the task is about" },
+    context: { type: "string" },
   },
   required: ["task"],
-  additionalProperties: false,
 };
 const annotations: JsonObject = { readOnlyHint: true };
 

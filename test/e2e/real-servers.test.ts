@@ -26,7 +26,7 @@ beforeAll(async () => {
     XDG_DATA_HOME: join(project, "data"),
     XDG_CONFIG_HOME: join(project, "config"),
   };
-  writeFileSync(join(project, "guildhall.json"), JSON.stringify({ mcpServers: servers() }, null, 2));
+  writeFileSync(join(project, "guildhall.json"), JSON.stringify({ expose: "tools", mcpServers: servers() }, null, 2));
 });
 
 afterAll(() => rmSync(project, { recursive: true, force: true }));

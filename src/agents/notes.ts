@@ -1,0 +1,103 @@
+import { join } from "node:path";
+import type { Target } from "../tool.ts";
+import { agentName } from "./agent-file.ts";
+import { readIfThere } from "./agent-folder.ts";
+
+/**
+ * What the people of a project say about it: in CLAUDE.md and AGENTS.md, and in the config. A line that names a server tells what it is for
+ * here; a heading over such lines is a name for their group; a hint `name: server, server.tool` is a group they want.
+ */
+export interface Notes {
+  readonly domain: string | undefined;
+  /** What is said of a toolkit. */
+  about(toolkit: string): string;
+  /** A heading that speaks of most of these toolkits, as a name. */
+  nameFor(toolkits: readonly string[]): string | undefined;
+  /** The groups that were asked for: names, and the servers or tools in them as they were written. */
+  readonly wanted: readonly { readonly name: string; readonly members: readonly string[] }[];
+}
+
+export interface NotesOptions {
+  readonly domain?: string | undefined;
+  readonly hints?: readonly string[] | undefined;
+}
+
+const noteFiles = ["CLAUDE.md", "AGENTS.md"];
+const charactersMax = 100_000;
+const aboutMax = 1_000;
+
+export async function readNotes(folder: string, options: NotesOptions): Promise<Notes> {
+  const texts = await Promise.all(noteFiles.map((name) => readIfThere(join(folder, name))));
+  return parseNotes(texts.map((text) => (text ?? "").slice(0, charactersMax)).join("\n"), options);
+}
+
+export function parseNotes(text: string, { domain, hints = [] }: NotesOptions = {}): Notes {
+  const wanted = hints.flatMap((hint) => parseHint(hint) ?? []);
+  const lines = [...readLines(text), ...hints.filter((hint) => !parseHint(hint)).map((line) => ({ line, heading: undefined }))];
+  const naming = (toolkit: string): readonly Line[] => lines.filter(({ line }) => mentions(line, toolkit));
+  return {
+    domain,
+    wanted,
+    about: (toolkit) =>
+      naming(toolkit)
+        .map(({ line }) => line)
+        .join("\n")
+        .slice(0, aboutMax),
+    nameFor(toolkits) {
+      const votes = new Map<string, number>();
+      for (const toolkit of toolkits) {
+        for (const heading of new Set(naming(toolkit).flatMap((line) => line.heading ?? []))) votes.set(heading, (votes.get(heading) ?? 0) + 1);
+      }
+      const [best] = [...votes].sort(([a, left], [b, right]) => right - left || (a < b ? -1 : 1));
+      return best && best[1] * 2 > toolkits.length ? nameOfHeading(best[0]) : undefined;
+    },
+  };
+}
+
+interface Line {
+  readonly line: string;
+  readonly heading: string | undefined;
+}
+
+function readLines(text: string): Line[] {
+  let heading: string | undefined;
+  return text.split("\n").flatMap((line) => {
+    const found = /^#{1,6}\s+(.+?)\s*#*$/.exec(line)?.[1];
+    if (found !== undefined) heading = found;
+    return found !== undefined || line.trim() === "" ? [] : [{ line, heading }];
+  });
+}
+
+/** As a word of its own: `time` is not in `sometimes`. */
+function mentions(line: string, toolkit: string): boolean {
+  const name = toolkit.toLowerCase();
+  const text = line.toLowerCase();
+  for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
+    if (!isWordCharacter(text[at - 1]) && !isWordCharacter(text[at + name.length])) return true;
+  }
+  return false;
+}
+
+function isWordCharacter(character: string | undefined): boolean {
+  return character !== undefined && /[\p{L}\p{N}_-]/u.test(character);
+}
+
+/** A heading of one to four words names a group; a sentence does not. */
+function nameOfHeading(heading: string): string | undefined {
+  const words = heading.split(/\s+/).length;
+  return words <= 4 && /[a-z]/i.test(heading) ? agentName(heading) : undefined;
+}
+
+function parseHint(hint: string): { readonly name: string; readonly members: readonly string[] } | undefined {
+  const match = /^\s*([A-Za-z][\w -]{0,49}?)\s*:\s*(\S.*)$/.exec(hint);
+  if (!match) return undefined;
+  const members = (match[2] ?? "").split(",").map((member) => member.trim());
+  // A sentence with a colon in it is no list of names.
+  return members.every((member) => /^[\w.*-]+$/.test(member)) ? { name: agentName(match[1] ?? ""), members } : undefined;
+}
+
+/** The tools a hint means: a server by its name or prefix, `server.*`, or one tool by its full name. */
+export function findMembers(member: string, targets: readonly Target[]): readonly Target[] {
+  const name = member.replace(/\.\*$/, "");
+  return targets.filter(({ toolkit, fullName }) => fullName === member || toolkit.id === name || (toolkit.prefix ?? toolkit.id) === name);
+}

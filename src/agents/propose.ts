@@ -1,0 +1,184 @@
+import type { Group } from "../ranking/grouping.ts";
+import type { Vectors } from "../ranking/vectors.ts";
+import type { Target } from "../tool.ts";
+import { keyOf } from "../trust/trust.ts";
+import { type AgentFile, agentName } from "./agent-file.ts";
+import { findMembers, type Notes } from "./notes.ts";
+
+export interface ProposeOptions {
+  readonly targets: readonly Target[];
+  /** Agents whose tools stay with them. */
+  readonly previous: readonly AgentFile[];
+  /** What was proposed the last time, by name: an agent with the same tools keeps its words. */
+  readonly proposed: ReadonlyMap<string, AgentFile>;
+  readonly notes: Notes;
+}
+
+export interface Proposal {
+  readonly agents: readonly AgentFile[];
+  /** What the notes ask for and nobody offers. */
+  readonly warnings: readonly string[];
+}
+
+/** Groups every tool, and says what each group is for. The same tools, agents and notes give the same proposal. */
+export async function proposeAgents({ targets, previous, proposed, notes }: ProposeOptions): Promise<Proposal> {
+  const [{ groupTools }, vectors] = await Promise.all([import("../ranking/grouping.ts"), readVectors()]);
+  const byKey = new Map(targets.map((target) => [keyOf(target), target]));
+  const { wanted, warnings } = findWanted(notes, targets, previous);
+  const isWanted = new Set(wanted.flatMap(({ tools }) => tools));
+  const texts = (keys: (key: string) => boolean) => describeToolkits(targets, notes, keys);
+  const before = previous
+    .filter(({ name }) => !wanted.some((group) => group.name === name))
+    .map(({ name, tools }) => ({ name: stemOf(name), tools: keysOf(tools, targets).filter((key) => !isWanted.has(key)) }))
+    .filter(({ tools }) => tools.length > 0);
+  const grouped = [
+    ...groupTools(
+      texts((key) => !isWanted.has(key)),
+      { vectors, previous: before },
+    ),
+    ...wanted.flatMap((group) =>
+      groupTools(
+        texts((key) => group.tools.includes(key)),
+        { vectors, count: 1, previous: [{ name: stemOf(group.name), tools: group.tools }] },
+      ),
+    ),
+  ];
+  const old = new Set([...before, ...wanted].map(({ name }) => agentName(name)));
+  const named = nameAll(grouped, { old, notes, byKey });
+  const agents = named.map(([name, group]) => writeAgent(name, group, { byKey, notes, proposed }));
+  return { agents: agents.sort((a, b) => (a.name < b.name ? -1 : 1)), warnings };
+}
+
+async function readVectors(): Promise<Vectors | undefined> {
+  const { loadVectors } = await import("../ranking/vectors.ts");
+  try {
+    return loadVectors();
+  } catch {
+    // Grouping by words alone is worse, and still grouping.
+    return undefined;
+  }
+}
+
+/** Groups have names of their own; who can be asked is called agent. */
+function stemOf(name: string): string {
+  return name.replace(/_agent$/, "");
+}
+
+/** Full names and `server.*` as what the grouping knows tools by. */
+function keysOf(names: readonly string[], targets: readonly Target[]): string[] {
+  const wanted = new Set(names);
+  return targets.filter(({ toolkit, fullName }) => wanted.has(fullName) || wanted.has(`${toolkit.prefix ?? toolkit.id}.*`)).map(keyOf);
+}
+
+interface Wanted {
+  readonly name: string;
+  readonly tools: readonly string[];
+}
+
+/** A tool is in the first group that asks for it, with whatever that group had before. */
+function findWanted(notes: Notes, targets: readonly Target[], previous: readonly AgentFile[]): { wanted: readonly Wanted[]; warnings: readonly string[] } {
+  const warnings: string[] = [];
+  const taken = new Set<string>();
+  const wanted = notes.wanted.flatMap(({ name, members }) => {
+    const found = members.flatMap((member) => {
+      const tools = findMembers(member, targets);
+      if (tools.length === 0) warnings.push(`hints: ${name} asks for "${member}", which no server offers`);
+      return tools.map(keyOf);
+    });
+    const kept = keysOf(previous.find((agent) => agent.name === name)?.tools ?? [], targets);
+    const tools = [...new Set([...found, ...kept])].filter((key) => !taken.has(key));
+    for (const key of tools) taken.add(key);
+    return tools.length > 0 ? [{ name, tools }] : [];
+  });
+  return { wanted, warnings };
+}
+
+interface ToolkitWords {
+  readonly id: string;
+  readonly description: string;
+  readonly tools: readonly { readonly name: string; readonly description: string | undefined; readonly inputSchema: unknown }[];
+}
+
+function describeToolkits(targets: readonly Target[], notes: Notes, isIn: (key: string) => boolean): ToolkitWords[] {
+  const toolkits = new Map<string, Target[]>();
+  for (const target of targets.filter((candidate) => isIn(keyOf(candidate)))) {
+    const siblings = toolkits.get(target.toolkit.id);
+    if (siblings) siblings.push(target);
+    else toolkits.set(target.toolkit.id, [target]);
+  }
+  return [...toolkits].map(([id, members]) => ({
+    id,
+    description: [members[0]?.toolkit.description ?? "", notes.about(id)].join("\n").trim(),
+    tools: members.map(({ tool: { name, description, inputSchema } }) => ({ name, description, inputSchema })),
+  }));
+}
+
+interface Naming {
+  /** Names that are not for us to choose. */
+  readonly old: ReadonlySet<string>;
+  readonly notes: Notes;
+  readonly byKey: ReadonlyMap<string, Target>;
+}
+
+function nameAll(groups: readonly Group[], { old, notes, byKey }: Naming): [name: string, group: Group][] {
+  const taken = new Set(old);
+  return groups.map((group) => {
+    const given = agentName(group.name);
+    if (old.has(given)) return [given, group];
+    const toolkits = [...new Set(group.tools.flatMap((key) => byKey.get(key)?.toolkit.id ?? []))];
+    const wish = notes.nameFor(toolkits);
+    const name = wish !== undefined && !taken.has(wish) ? wish : findFree(given, taken);
+    taken.add(name);
+    return [name, group];
+  });
+}
+
+function findFree(name: string, taken: ReadonlySet<string>): string {
+  let free = name;
+  for (let number = 2; taken.has(free); number++) free = name.replace(/_agent$/, `_${number}_agent`);
+  return free;
+}
+
+interface Writing {
+  readonly byKey: ReadonlyMap<string, Target>;
+  readonly notes: Notes;
+  readonly proposed: ReadonlyMap<string, AgentFile>;
+}
+
+function writeAgent(name: string, { tools: keys, description }: Group, { byKey, notes, proposed }: Writing): AgentFile {
+  const members = keys.flatMap((key) => byKey.get(key) ?? []);
+  const tools = members.map(({ fullName }) => fullName).sort();
+  const last = proposed.get(name);
+  // What is said of a group depends on all the others; nobody wants to read it again because a stranger joined one of those.
+  if (last && last.tools.join() === tools.join()) return last;
+  return { name, description: shorten(description), tools, instructions: writeInstructions(members, notes) };
+}
+
+const descriptionMax = 480;
+
+/** What it can do counts for more than the last of its topics. */
+function shorten(description: string): string {
+  if (description.length <= descriptionMax) return description;
+  const cut = description.slice(0, descriptionMax);
+  const end = Math.max(cut.lastIndexOf(", "), cut.lastIndexOf(". "));
+  return `${cut.slice(0, end > 0 ? end : descriptionMax)}.`;
+}
+
+const searchedAbove = 20;
+
+function writeInstructions(members: readonly Target[], { domain }: Notes): string {
+  const counts = new Map<string, number>();
+  for (const { toolkit } of members) counts.set(toolkit.id, (counts.get(toolkit.id) ?? 0) + 1);
+  const sources = [...counts]
+    .sort(([a, left], [b, right]) => right - left || (a < b ? -1 : 1))
+    .map(([id, count]) => `${id} (${count})`)
+    .join(", ");
+  return [
+    `You work with the tools of ${sources}, and with nothing else.`,
+    ...(domain === undefined ? [] : [`The project: ${domain}.`]),
+    members.length > searchedAbove
+      ? "There are more tools than can be looked at together: find those that fit the task first, then choose among them."
+      : "Choose the tool that does what the task asks; most tasks need one or two.",
+    "Look before you change anything. Take arguments from the task and its data; do not make any up. Say what you did, what you found, and what you could not do.",
+  ].join("\n\n");
+}

@@ -1,0 +1,318 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { parseAgentFile } from "../../src/agents/agent-file.ts";
+import { readAgentFolder } from "../../src/agents/agent-folder.ts";
+import { applyPlan, type PlanOptions, planAgents } from "../../src/agents/plan.ts";
+import { createLog } from "../../src/base/log.ts";
+import { createRegistry } from "../../src/registry/registry.ts";
+import type { Target, Toolkit } from "../../src/tool.ts";
+import { createShelf, createShop, stock } from "../servers/shop.ts";
+
+/** A project folder with its agents, and the tools there are. */
+interface Place {
+  readonly folder: string;
+  build(targets: readonly Target[], options?: Partial<PlanOptions>): Promise<readonly string[]>;
+  /** Every file, by name, `instructions.md` and the lock included. */
+  files(): Record<string, string>;
+  edit(fileName: string, change: (text: string) => string): void;
+  /** The agent that names a tool. */
+  home(tool: string): string[];
+}
+
+function newPlace(): Place {
+  const folder = mkdtempSync(join(tmpdir(), "guildhall-agents-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const hall = join(folder, ".guildhall");
+  const files = (): Record<string, string> => {
+    const names = readdirSync(hall, { recursive: true })
+      .map(String)
+      .filter((name) => /\.(md|json)$/.test(name));
+    return Object.fromEntries(names.sort().map((name) => [name, readFileSync(join(hall, name), "utf8")]));
+  };
+  return {
+    folder,
+    files,
+    async build(targets, options = {}) {
+      const plan = await planAgents({ folder, targets, ...options });
+      await applyPlan(folder, plan);
+      return plan.warnings;
+    },
+    edit(fileName, change) {
+      const path = join(hall, "agents", fileName);
+      mkdirSync(join(hall, "agents"), { recursive: true });
+      let text = "";
+      try {
+        text = readFileSync(path, "utf8");
+      } catch {
+        // A new file.
+      }
+      writeFileSync(path, change(text));
+    },
+    home: (tool) =>
+      agentsIn(files())
+        .filter(({ tools }) => tools.includes(tool))
+        .map(({ name }) => name),
+  };
+}
+
+function agentsIn(files: Record<string, string>): readonly { name: string; description: string; tools: readonly string[] }[] {
+  return Object.entries(files)
+    .filter(([name, text]) => name.startsWith("agents/") && text.includes("\n---"))
+    .map(([name, text]) => parseAgentFile(text, name));
+}
+
+async function toolsOf(toolkits: readonly Toolkit[]): Promise<readonly Target[]> {
+  const registry = createRegistry({ log: createLog({ level: "silent" }) });
+  for (const toolkit of toolkits) await registry.add(toolkit);
+  return registry.tools();
+}
+
+const calendar = createShelf("calendar", {
+  create_event: "Create an event in the calendar | title start",
+  list_events: "List the events of a day in the calendar | day",
+  delete_event: "Delete an event from the calendar | id",
+  find_free_time: "Find free time in the calendars of several people | people",
+  send_invitation: "Send an invitation to an event of the calendar | id people",
+});
+
+function fileOf(place: Place, agent: string): string {
+  const found = Object.entries(place.files()).find(([name, text]) => name.startsWith("agents/") && parseAgentFile(text, "x").name === agent);
+  return found?.[0].replace("agents/", "") ?? "";
+}
+
+test("every tool is in exactly one agent, which says what it is for", async () => {
+  const place = newPlace();
+  const targets = await toolsOf(createShop());
+  await place.build(targets);
+  const agents = agentsIn(place.files());
+  expect(agents.flatMap(({ tools }) => tools).sort()).toEqual(targets.map(({ fullName }) => fullName).sort());
+  for (const { name, description } of agents) {
+    expect(name).toMatch(/^[a-z][a-z0-9_]*_agent$/);
+    expect(name).not.toMatch(/cluster|group/);
+    expect(description).toMatch(/^Specialized agent for .+/);
+  }
+  expect(place.files()["instructions.md"]).toContain("find_tools");
+});
+
+test("the same tools give the same bytes, in another folder, in another order, and again", async () => {
+  const [one, two] = [newPlace(), newPlace()];
+  await one.build(await toolsOf(createShop()));
+  await two.build(await toolsOf([...createShop()].reverse()));
+  expect(two.files()).toEqual(one.files());
+  await two.build(await toolsOf(createShop()));
+  expect(two.files()).toEqual(one.files());
+});
+
+test("a server that is added moves no other tool, and changes one or two files", async () => {
+  const place = newPlace();
+  await place.build(await toolsOf(createShop()));
+  const before = place.files();
+  const homes = new Map((await toolsOf(createShop())).map(({ fullName }) => [fullName, place.home(fullName)]));
+  await place.build(await toolsOf([...createShop(), calendar]));
+  const after = place.files();
+  for (const [tool, home] of homes) expect(place.home(tool), tool).toEqual(home);
+  expect(place.home("calendar.create_event")).toHaveLength(1);
+  const changed = Object.keys({ ...before, ...after }).filter((name) => name.endsWith(".md") && before[name] !== after[name]);
+  expect(changed.length).toBeGreaterThan(0);
+  expect(changed.length).toBeLessThanOrEqual(2);
+});
+
+test("a server that is gone takes its tools with it, and an agent that nobody edited and has none left", async () => {
+  const place = newPlace();
+  await place.build(await toolsOf([...createShop(), calendar]));
+  await place.build(await toolsOf(createShop()));
+  expect(JSON.stringify(place.files())).not.toContain("calendar.");
+  const alone = newPlace();
+  await alone.build(await toolsOf([calendar]));
+  await alone.build(await toolsOf([createShelf("files", stock.files)]));
+  expect(agentsIn(alone.files()).flatMap(({ tools }) => tools)).toEqual(
+    Object.keys(stock.files)
+      .map((name) => `files.${name}`)
+      .sort(),
+  );
+});
+
+test("what a person wrote stays, what they left alone is kept up to date", async () => {
+  const place = newPlace();
+  const targets = await toolsOf(createShop());
+  await place.build(targets);
+  const [agent] = place.home("tracker.create_issue");
+  const file = fileOf(place, agent ?? "");
+  place.edit(file, (text) =>
+    text
+      .replace(/description: .*/, "description: Mine, and mine alone.")
+      .replace("---\n\n", "---\n\nAlways be polite.\n\n")
+      .replace("name:", "color: red\nname:"),
+  );
+  await place.build(await toolsOf([...createShop(), createShelf("tracker_two", stock.tracker), calendar]));
+  const text = place.files()[`agents/${file}`] ?? "";
+  expect(text).toContain("description: Mine, and mine alone.");
+  expect(text).toContain("Always be polite.");
+  expect(text).toContain("color: red");
+  const again = place.files();
+  await place.build(await toolsOf([...createShop(), createShelf("tracker_two", stock.tracker), calendar]));
+  expect(place.files()).toEqual(again);
+});
+
+test("a tool moved by hand stays where it was put, even when everything is grouped anew", async () => {
+  const place = newPlace();
+  const targets = await toolsOf(createShop());
+  await place.build(targets);
+  const [from] = place.home("weather.current_weather");
+  const to = place.home("tracker.create_issue").find((name) => name !== from) ?? place.home("browser.open_page").find((name) => name !== from) ?? "";
+  expect(to).not.toBe("");
+  place.edit(fileOf(place, from ?? ""), (text) => text.replace("  - weather.current_weather\n", ""));
+  place.edit(fileOf(place, to), (text) => text.replace("tools:\n", "tools:\n  - weather.current_weather\n"));
+  await place.build(targets);
+  expect(place.home("weather.current_weather")).toEqual([to]);
+  await place.build(targets);
+  await place.build(targets, { regroup: true });
+  expect(place.home("weather.current_weather")).toEqual([to]);
+});
+
+test("a tool may be in two agents when a person says so", async () => {
+  const place = newPlace();
+  const targets = await toolsOf(createShop());
+  await place.build(targets);
+  const [home] = place.home("files.read_file");
+  const other = agentsIn(place.files()).find(({ name }) => name !== home)?.name ?? "";
+  place.edit(fileOf(place, other), (text) => text.replace("tools:\n", "tools:\n  - files.read_file\n"));
+  await place.build(targets);
+  expect(place.home("files.read_file").sort()).toEqual([home, other].sort());
+});
+
+test("server.* stands for all tools of a server, new ones too", async () => {
+  const place = newPlace();
+  await place.build(await toolsOf(createShop()));
+  const [home] = place.home("tracker.create_issue");
+  const file = fileOf(place, home ?? "");
+  place.edit(file, (text) => text.replace(/( {2}- tracker\..*\n)+/, "  - tracker.*\n"));
+  await place.build(
+    await toolsOf([...createShop().filter(({ id }) => id !== "tracker"), createShelf("tracker", { ...stock.tracker, reopen_issue: "Reopen an issue" })]),
+  );
+  const text = place.files()[`agents/${file}`] ?? "";
+  expect(text).toContain("  - tracker.*\n");
+  expect(text).not.toContain("tracker.reopen_issue");
+});
+
+test("a file that does not parse is left alone and named; the rest goes on", async () => {
+  const place = newPlace();
+  const targets = await toolsOf(createShop());
+  await place.build(targets);
+  const before = place.files();
+  const [home] = place.home("tracker.create_issue");
+  const file = fileOf(place, home ?? "");
+  place.edit(file, () => "---\nname: half\n");
+  const warnings = await place.build(await toolsOf([...createShop(), calendar]));
+  expect(warnings).toContainEqual(expect.stringMatching(new RegExp(`agents/${file} is left out: the front matter has no end`)));
+  expect(place.files()[`agents/${file}`]).toBe("---\nname: half\n");
+  expect(place.home("weather.current_weather")).toHaveLength(1);
+  place.edit(file, () => before[`agents/${file}`] ?? "");
+  await place.build(await toolsOf([...createShop(), calendar]));
+  expect(place.home("tracker.create_issue")).toEqual([home]);
+  expect(place.home("calendar.create_event")).toHaveLength(1);
+});
+
+test("a tool nobody offers stays in a file where a person wrote it, and is named", async () => {
+  const place = newPlace();
+  const targets = await toolsOf(createShop());
+  await place.build(targets);
+  const [home = ""] = place.home("files.read_file");
+  place.edit(fileOf(place, home), (text) => text.replace("tools:\n", "tools:\n  - files.raed_file\n"));
+  expect(await place.build(targets)).toContain(`${home} names files.raed_file, which no server offers`);
+  expect(place.files()[`agents/${fileOf(place, home)}`]).toContain("files.raed_file");
+});
+
+test("a hand-written agent without any tool is kept, with a word", async () => {
+  const place = newPlace();
+  place.edit("future.md", () => "---\nname: future\ndescription: Later.\ntools: []\n---\n");
+  const warnings = await place.build(await toolsOf(createShop()));
+  expect(warnings).toContainEqual(expect.stringContaining("future.md has no tools any more"));
+  expect(place.files()["agents/future.md"]).toContain("Later.");
+});
+
+test("two files of one name: the second is left out", async () => {
+  const place = newPlace();
+  place.edit("a.md", () => "---\nname: same\ndescription: A.\ntools: [files.read_file]\n---\n");
+  place.edit("b.md", () => "---\nname: same_agent\ndescription: B.\ntools: [files.write_file]\n---\n");
+  const { agents, problems } = await readAgentFolder(place.folder);
+  expect(agents.map(({ fileName }) => fileName)).toEqual(["a.md"]);
+  expect(problems).toEqual([expect.stringContaining("b.md is left out: a.md is same_agent too")]);
+});
+
+test("a lost or broken record means that everything was written by hand, and nothing is overwritten", async () => {
+  const place = newPlace();
+  const targets = await toolsOf(createShop());
+  await place.build(targets);
+  const before = place.files();
+  writeFileSync(join(place.folder, ".guildhall", "agents.lock.json"), "{");
+  const warnings = await place.build(targets);
+  expect(warnings).toContainEqual(expect.stringContaining("agents.lock.json cannot be used"));
+  expect(agentsIn(place.files())).toEqual(agentsIn(before));
+});
+
+test("instructions that a person edited stay", async () => {
+  const place = newPlace();
+  const targets = await toolsOf(createShop());
+  await place.build(targets, { domain: "a shop for lamps" });
+  expect(place.files()["instructions.md"]).toContain("a shop for lamps");
+  writeFileSync(join(place.folder, ".guildhall", "instructions.md"), "Mine.");
+  await place.build(targets, { domain: "a shop for chairs" });
+  expect(place.files()["instructions.md"]).toBe("Mine.");
+});
+
+test("one tool makes one agent, and none makes none", async () => {
+  const place = newPlace();
+  await place.build(await toolsOf([createShelf("clock", { now: "Tells the time" })]));
+  expect(agentsIn(place.files())).toMatchObject([{ tools: ["clock.now"] }]);
+  const empty = newPlace();
+  expect(await empty.build([])).toEqual([]);
+  expect(agentsIn(empty.files())).toEqual([]);
+});
+
+test("groups outside the usual sizes are told of", async () => {
+  const place = newPlace();
+  const wide = createShelf("wide", Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`paint_${at}`, `Paint picture number ${at}`])));
+  place.edit("all.md", () => "---\nname: all\ndescription: All.\ntools: [wide.*]\n---\n");
+  const warnings = await place.build(await toolsOf([wide]));
+  expect(warnings).toEqual(["1 groups for 30 tools; 3 to 10 are best: try --regroup", "all_agent has 30 tools; 5 to 20 are best"]);
+});
+
+test("hints make groups, and what nobody offers is told of", async () => {
+  const place = newPlace();
+  const warnings = await place.build(await toolsOf(createShop()), { hints: ["sky and pages: weather, browser.open_page, nothing_here", "prefer short names"] });
+  expect(warnings).toContain('hints: sky_and_pages_agent asks for "nothing_here", which no server offers');
+  const sky = agentsIn(place.files()).find(({ name }) => name === "sky_and_pages_agent");
+  expect([...(sky?.tools ?? [])].sort()).toEqual(["browser.open_page", "weather.current_weather", "weather.weather_forecast"]);
+  expect(place.home("browser.open_page")).toEqual(["sky_and_pages_agent"]);
+});
+
+test("a heading of the project's notes over the servers of a group names it", async () => {
+  const place = newPlace();
+  const rest = createShop().filter(({ id }) => id !== "tracker");
+  writeFileSync(join(place.folder, "CLAUDE.md"), "# Notes\n\n## Release work\n\nUse `tracker` and tracker_two for issues.\n");
+  await place.build(await toolsOf([...rest, createShelf("tracker", stock.tracker), createShelf("tracker_two", stock.tracker)]));
+  expect(place.home("tracker.create_issue")).toEqual(["release_work_agent"]);
+});
+
+test("five thousand tools are grouped into at most ten agents", async () => {
+  const place = newPlace();
+  const topics = ["invoice", "parcel", "garden", "engine", "museum", "recipe", "ticket", "planet", "concert", "library"];
+  const toolkits = Array.from({ length: 50 }, (_, at) => {
+    const topic = topics[at % topics.length] ?? "";
+    return createShelf(
+      `${topic}_${at}`,
+      Object.fromEntries(Array.from({ length: 100 }, (_unused, tool) => [`${topic}_tool_${tool}`, `Handles ${topic} number ${tool} | id`])),
+    );
+  });
+  const targets = await toolsOf(toolkits);
+  const began = performance.now();
+  const warnings = await place.build(targets);
+  expect(performance.now() - began).toBeLessThan(20_000);
+  const agents = agentsIn(place.files());
+  expect(agents.length).toBeLessThanOrEqual(10);
+  expect(agents.flatMap(({ tools }) => tools)).toHaveLength(5_000);
+  expect(warnings).toEqual([]);
+});
