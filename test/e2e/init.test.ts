@@ -78,6 +78,9 @@ describe("guildhall init", () => {
     expect(await initJson(home, "--yes")).toMatchObject({ state: "written" });
     const text = home.read("./guildhall.json");
     expect(await initJson(home)).toMatchObject({ state: "unchanged", added: [], variables: [] });
+    // Also when a secret has been renewed since, and the client still has the old one.
+    const { stdout } = await home.run(cli, ["init", "--json"], { MY_FILES_TOKEN: "renewed", SEARCH_KEY: "renewed" });
+    expect(JSON.parse(stdout)).toMatchObject({ state: "unchanged", added: [] });
     expect(home.read("./guildhall.json")).toBe(text);
   });
 

@@ -96,7 +96,7 @@ function identityOf({ type, command, args, env, cwd, url, headers, oauth }: Json
   return JSON.stringify(sortKeys({ type, command, args: args ?? [], env: env ?? {}, cwd, url, headers: headers ?? {}, oauth }));
 }
 
-/** What a server is, without what it is told. */
+/** What a server is, without what it is told; a secret that was renewed since is the same by any variable's name. */
 function targetOf({ command, args, url }: JsonObject): string {
-  return JSON.stringify([command ?? null, args ?? [], url ?? null]);
+  return JSON.stringify([command ?? null, args ?? [], url ?? null]).replace(/\$\{[^{}]*\}/g, "${}");
 }
