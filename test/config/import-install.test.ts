@@ -196,7 +196,7 @@ describe("uninstall", () => {
         expect((await desk.uninstall("cursor")).isRestored).toBe(true);
         expect(readFileSync(file, "utf8")).toBe(text);
       }),
-      { numRuns: 100 },
+      { numRuns: 60 },
     );
   });
 
@@ -255,7 +255,7 @@ describe("edits of JSON with comments", () => {
         const { [first]: _, ...rest } = tree.mcpServers ?? {};
         expect(strict(removed)).toEqual({ ...tree, mcpServers: rest });
       }),
-      { numRuns: 500 },
+      { numRuns: 400 },
     );
   });
 });

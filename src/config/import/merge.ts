@@ -98,5 +98,5 @@ function identityOf({ type, command, args, env, cwd, url, headers, oauth }: Json
 
 /** What a server is, without what it is told; a secret that was renewed since is the same by any variable's name. */
 function targetOf({ command, args, url }: JsonObject): string {
-  return JSON.stringify([command ?? null, args ?? [], url ?? null]).replace(/\$\{[^{}]*\}/g, "${}");
+  return JSON.stringify([command ?? null, args ?? [], url ?? null]).replace(/\$\{[^{}]*\}/g, "$VARIABLE");
 }
