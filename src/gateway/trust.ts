@@ -6,7 +6,7 @@ import { type Answer, type Approvals, answers, approvalMsMax, type Pending, type
 import type { FlowGuard } from "../trust/flow.ts";
 import { hashOf } from "../trust/pin.ts";
 import { previewCall } from "../trust/preview.ts";
-import { heldBack, type Trust, type Verdict } from "../trust/trust.ts";
+import { heldBack, neverReviewed, type Trust, type Verdict } from "../trust/trust.ts";
 import { getTarget, type Stage } from "./stage.ts";
 
 export interface TrustParts {
@@ -39,7 +39,7 @@ export const requireTrust = (parts: TrustParts): Stage => {
       const running = next(call, context);
       return mayNest(target) && root === call ? running.then((outcome) => tellBlocked(outcome, blocked.get(call))) : running;
     };
-    if (!verdict.held && reason === undefined && !verdict.marks.destructive) return pass();
+    if (!verdict.held && !verdict.refused && reason === undefined && !verdict.marks.destructive) return pass();
     return decide(call, context, { target, verdict, reason, blocked }, parts).then(pass);
   };
 };
@@ -84,9 +84,12 @@ async function decide(call: Call, context: CallContext, { target, verdict, reaso
   };
   const say = (kind: Decision["kind"], why: string): Promise<void> =>
     parts.audit({ kind, tool: target.fullName, caller: subject.caller, call: call.id, argumentsHash: subject.argumentsHash, reason: why }, call);
-  if (verdict.held) {
-    await say("blocked", verdict.held);
-    throw heldBack(verdict.held);
+  // What is refused is refused, whether or not that could be written down.
+  const sayRefused = (kind: "blocked" | "refused", why: string): Promise<void> => say(kind, why).catch(() => {});
+  const closed = verdict.held ?? verdict.refused;
+  if (closed !== undefined) {
+    await sayRefused("blocked", closed);
+    throw verdict.held ? heldBack(closed) : neverReviewed(closed);
   }
   // Trusted, and still of consequence: what it is about to do is written down before it does it.
   if (reason === undefined) return say("destructive call", "trusted");
@@ -96,11 +99,11 @@ async function decide(call: Call, context: CallContext, { target, verdict, reaso
   if (answer === undefined) {
     const pending = parts.approvals.leave(subject);
     if (rootCall) blocked.set(rootCall, [...(blocked.get(rootCall) ?? []).filter(({ token }) => token !== pending.token), pending]);
-    await say("blocked", reason);
-    throw approvalNeeded(pending);
+    await sayRefused("blocked", reason);
+    throw approvalNeeded(pending, verdict.level);
   }
   if (answer === "no") {
-    await say("refused", reason);
+    await sayRefused("refused", reason);
     throw new HallError("DENIED", `${target.fullName} was not allowed`, { hint: "The user said no. Do not call it again with the same arguments." });
   }
   await say("approved", answer);
@@ -114,10 +117,12 @@ function hasForms({ capabilities }: CallContext): boolean {
   return isObject(elicitation) && (isObject(elicitation.form) || !isObject(elicitation.url));
 }
 
-function approvalNeeded({ token, preview, why, expiresAt, target: { fullName } }: Pending): HallError {
+function approvalNeeded({ token, preview, why, expiresAt, target: { fullName, toolkit } }: Pending, level: Verdict["level"]): HallError {
   const seconds = approvalMsMax / 1000;
+  // What nobody has reviewed cannot be trusted either.
+  const lasting = level === "untrusted" ? `guildhall verify ${toolkit.id}` : `guildhall trust ${fullName}`;
   return new HallError("APPROVAL_NEEDED", `${fullName} needs a person's yes: ${why}`, {
-    hint: `A person runs \`guildhall approve ${token}\` within ${seconds} s, or \`guildhall trust ${fullName}\`; then the same call goes through.`,
+    hint: `A person runs \`guildhall approve ${token}\` within ${seconds} s, or \`${lasting}\`; then the same call goes through.`,
     details: { token, preview, command: `guildhall approve ${token}`, expiresAt: new Date(expiresAt).toISOString() },
   });
 }

@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { link, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { dataFolder } from "../base/data-folder.ts";
@@ -118,15 +118,25 @@ async function readKey(folder: string): Promise<Buffer | undefined> {
   return key && key.length >= 32 ? key : undefined;
 }
 
+/** Projects share the key, and may want their first one at the same moment: whoever was first is right. */
 async function makeKey(folder: string): Promise<Buffer> {
-  await replace(join(folder, "key"), randomBytes(32));
+  const file = join(folder, "key");
+  const draft = `${file}.${randomBytes(6).toString("hex")}`;
+  try {
+    await writeFile(draft, randomBytes(32), { mode: 0o600, flag: "wx" });
+    await link(draft, file).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+  } finally {
+    await rm(draft, { force: true });
+  }
   const key = await readKey(folder);
-  if (!key) throw new HallError("INTERNAL", `the key in ${folder} cannot be read back`);
+  if (!key) throw new HallError("INTERNAL", `the key in ${folder} cannot be used`);
   return key;
 }
 
 /** A reader sees the old file or the new one. */
-async function replace(file: string, contents: string | Buffer): Promise<void> {
+async function replace(file: string, contents: string): Promise<void> {
   const draft = `${file}.${randomBytes(6).toString("hex")}`;
   try {
     await writeFile(draft, contents, { mode: 0o600, flag: "wx" });

@@ -27,6 +27,8 @@ export interface Verdict {
   readonly marks: Marks;
   /** Set when the tool is not what was reviewed: it is not called. */
   readonly held?: string | undefined;
+  /** Set when its server may not even be started: no yes to a call would help. */
+  readonly refused?: string | undefined;
   /** Why a call needs a person's yes; undefined when it does not. */
   readonly ask?: string | undefined;
   /** Whether the flow guard looks at it. */
@@ -79,7 +81,7 @@ export function createTrust({ ledger, policy = "destructive", policies = {}, ove
         ? (known.why ?? (marks.destructive ? `it may destroy or send: ${marks.why.destructive ?? "so the config says"}` : "every call is asked for"))
         : undefined;
     const isGuarded = !unguarded.includes(key) && !unguarded.includes(`${toolkit.id}.*`);
-    return { verdict: { level, marks, held: known.held, ask, isGuarded }, until: grant?.until ?? Number.POSITIVE_INFINITY };
+    return { verdict: { level, marks, held: known.held, refused: known.refused, ask, isGuarded }, until: grant?.until ?? Number.POSITIVE_INFINITY };
   }
 
   return {
@@ -133,6 +135,7 @@ interface Known {
   readonly level: Level;
   readonly marks: Marks;
   readonly held?: string;
+  readonly refused?: string;
   /** Why everything of it needs a yes. */
   readonly why?: string;
 }
@@ -141,7 +144,10 @@ interface Known {
 function judgeReviewed({ toolkit, tool, fullName }: Target, review: Review | undefined): Known {
   const marks = markTool(tool);
   const dangerous = { ...marks, destructive: true };
-  if (!review) return { level: "untrusted", marks: dangerous, why: `nobody has reviewed ${toolkit.id} on this machine` };
+  if (!review) {
+    const refused = `nobody has reviewed ${toolkit.id} on this machine`;
+    return { level: "untrusted", marks: dangerous, why: refused, refused };
+  }
   const reviewed = Object.hasOwn(review.tools, tool.name) ? review.tools[tool.name] : undefined;
   if (!reviewed) return { level: "untrusted", marks: dangerous, why: `${fullName} is new since ${toolkit.id} was reviewed` };
   if (reviewed.pin !== pinOf(tool)) return { level: "untrusted", marks: dangerous, held: `${fullName} has changed since it was reviewed` };
@@ -158,4 +164,9 @@ export function heldBack(reason: string): HallError {
   return new HallError("DENIED", `${reason}; it is held back`, {
     hint: "A person looks at it with `guildhall diff` and lets it through with `guildhall verify`.",
   });
+}
+
+/** A tool of a server that nobody has let start. */
+export function neverReviewed(reason: string): HallError {
+  return new HallError("DENIED", `${reason}, so it is not started`, { hint: "A person reviews it with `guildhall verify`." });
 }

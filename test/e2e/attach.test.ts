@@ -26,7 +26,7 @@ beforeAll(async () => {
   cli = built.cli;
   removeCli = built.remove;
   // The same program under another version.
-  otherCli = cli.replace("cli.mjs", "other.mjs");
+  otherCli = cli.replace("cli.js", "other.js");
   const text = readFileSync(cli, "utf8");
   const other = text.replace(new RegExp(`(\\bversion\\w* = )"${version.replaceAll(".", "\\.")}"`, "g"), '$1"0.0.1-other"');
   expect(other).not.toBe(text);
@@ -45,9 +45,9 @@ interface Project {
   status(): Promise<JsonObject>;
 }
 
-function newProject(words: string, more: Partial<StdioConfig> = {}): Project {
+async function newProject(words: string, more: Partial<StdioConfig> = {}): Promise<Project> {
   const starts = join(mkdtempSync(join(places.runtime, "starts-")), "box");
-  const folder = places.newProject({ box: faulty(`${words} whoami starts=${starts}`, more) });
+  const folder = await places.newProject({ box: faulty(`${words} whoami starts=${starts}`, more) });
   return {
     folder,
     starts,
@@ -96,7 +96,7 @@ async function closeAll(clients: readonly CliProcess[]): Promise<void> {
 
 describe.concurrent("clients of one project", () => {
   test("that come at the same moment share one hall, and each server runs once", async () => {
-    const project = newProject("");
+    const project = await newProject("");
     const clients = Array.from({ length: 5 }, () => project.open());
     try {
       await Promise.all(clients.map(greet));
@@ -114,7 +114,7 @@ describe.concurrent("clients of one project", () => {
   });
 
   test("get what belongs to them, and nothing of each other", async () => {
-    const project = newProject("delayed");
+    const project = await newProject("delayed");
     const clients = await openAll(project, 3);
     try {
       const answers = await Promise.all(
@@ -130,7 +130,7 @@ describe.concurrent("clients of one project", () => {
   });
 
   test("reach the hall through a socket that is closed to others", async () => {
-    const project = newProject("");
+    const project = await newProject("");
     const clients = await openAll(project, 1);
     try {
       const folder = join(places.runtime, "guildhall");
@@ -150,7 +150,7 @@ describe.concurrent("clients of one project", () => {
   test("are refused a hall when the runtime folder is open to others", async () => {
     const open = mkdtempSync(join(tmpdir(), "guildhall-open-"));
     mkdirSync(join(open, "guildhall"), { mode: 0o755 });
-    const project = newProject("");
+    const project = await newProject("");
     const { status, stderr } = spawnSync(process.execPath, [cli, "mcp"], {
       cwd: project.folder,
       env: { ...process.env, XDG_RUNTIME_DIR: open },
@@ -163,7 +163,7 @@ describe.concurrent("clients of one project", () => {
   });
 
   test("with --alone have a hall and servers of their own", async () => {
-    const project = newProject("");
+    const project = await newProject("");
     const [first] = await openAll(project, 1);
     await using alone = project.open(["--alone"]);
     try {
@@ -178,7 +178,7 @@ describe.concurrent("clients of one project", () => {
   });
 
   test("of another version have a hall of their own, and do not disturb the first", async () => {
-    const project = newProject("");
+    const project = await newProject("");
     const [first] = (await openAll(project, 1)) as [CliProcess];
     await using other = project.open([], otherCli);
     try {
@@ -194,7 +194,7 @@ describe.concurrent("clients of one project", () => {
   });
 
   test("that vanish with a call running have it withdrawn from the server", async () => {
-    const project = newProject("hang heard");
+    const project = await newProject("hang heard");
     const clients = await openAll(project, 2);
     const [first, second] = clients as [CliProcess, CliProcess];
     try {
@@ -214,7 +214,7 @@ describe.concurrent("clients of one project", () => {
 
 describe.concurrent("when the hall", () => {
   test("is killed, one of the attached takes over: calls that ran are told, everything else is just slow", async () => {
-    const project = newProject("hang echo");
+    const project = await newProject("hang echo");
     const clients = await openAll(project, 4);
     const [first, ...others] = clients as [CliProcess, ...CliProcess[]];
     try {
@@ -253,7 +253,7 @@ describe.concurrent("when the hall", () => {
   });
 
   test("is killed in the middle of an answer, the client gets the whole one from the next", async () => {
-    const project = newProject("");
+    const project = await newProject("");
     const path = socketOf(project.folder);
     mkdirSync(join(places.runtime, "guildhall"), { recursive: true, mode: 0o700 });
     // A hall of our own making: it greets, answers the handshake, and dies halfway through a list.
@@ -282,7 +282,7 @@ describe.concurrent("when the hall", () => {
   });
 
   test("is killed again and again, the last client still has one", async () => {
-    const project = newProject("");
+    const project = await newProject("");
     const clients = await openAll(project, 4);
     try {
       const last = [...clients];
@@ -302,7 +302,7 @@ describe.concurrent("when the hall", () => {
   });
 
   test("ends because its own client leaves, nobody else notices more than a slow answer", async () => {
-    const project = newProject("");
+    const project = await newProject("");
     const clients = await openAll(project, 3);
     const [first, ...others] = clients as [CliProcess, ...CliProcess[]];
     try {
@@ -334,7 +334,7 @@ describe.concurrent("when the hall", () => {
   });
 
   test("takes long to end its servers, nobody calls into that: the next one starts its own", async () => {
-    const project = newProject("stubborn");
+    const project = await newProject("stubborn");
     const clients = await openAll(project, 2);
     const [first, second] = clients as [CliProcess, CliProcess];
     try {
@@ -352,7 +352,7 @@ describe.concurrent("when the hall", () => {
   });
 
   test("is told to stop with a signal, it lets calls of the attached end, and they go on elsewhere", async () => {
-    const project = newProject("wait");
+    const project = await newProject("wait");
     const clients = await openAll(project, 2);
     const [first, second] = clients as [CliProcess, CliProcess];
     try {
@@ -370,7 +370,7 @@ describe.concurrent("when the hall", () => {
   });
 
   test("changes, what a client has subscribed to and the log level it has set stay", async () => {
-    const project = newProject("resources touch log");
+    const project = await newProject("resources touch log");
     const clients = await openAll(project, 2);
     const [first, second] = clients as [CliProcess, CliProcess];
     try {
@@ -403,7 +403,7 @@ describe.concurrent("when the hall", () => {
 
 describe("after 200 clients have come and gone", () => {
   test("no process, no handle and no megabyte is left of them", async () => {
-    const project = newProject("hang");
+    const project = await newProject("hang");
     const [first] = (await openAll(project, 1)) as [CliProcess];
     try {
       await serverPid(first);

@@ -5,7 +5,19 @@ import type { JsonObject } from "../../src/base/json.ts";
 import { version } from "../../src/base/version.ts";
 import { type LockedServer, lockPath } from "../../src/upstream/lock.ts";
 import { buildTestCli } from "../servers/process.ts";
-import { type CliProcess, callTool, eventually, faulty, isAlive, locked, readStarts, type StdioConfig, saidJson, usePlaces } from "../servers/upstreams.ts";
+import {
+  type CliProcess,
+  callTool,
+  definitionOf,
+  eventually,
+  faulty,
+  isAlive,
+  locked,
+  readStarts,
+  type StdioConfig,
+  saidJson,
+  usePlaces,
+} from "../servers/upstreams.ts";
 
 /** The commands a person types, in a project with real servers. Text for people, JSON for programs, exit codes for scripts. */
 vi.setConfig({ testTimeout: 60_000 });
@@ -37,8 +49,8 @@ interface Project {
   writeLock(servers: Readonly<Record<string, LockedServer>>): void;
 }
 
-function newProject(servers: Readonly<Record<string, StdioConfig>>, more: JsonObject = {}): Project {
-  const folder = places.newProject(servers, more);
+async function newProject(servers: Readonly<Record<string, StdioConfig>>, more: JsonObject = {}): Promise<Project> {
+  const folder = await places.newProject(servers, more);
   const project: Project = {
     folder,
     async run(...args) {
@@ -75,14 +87,15 @@ async function untilCalled(client: CliProcess, name: string): Promise<void> {
 describe.concurrent("guildhall build", () => {
   test("looks at every server once and writes what it found, the same bytes each time", async () => {
     const starts = startsOf("build");
-    const project = newProject({ old: faulty(`resources prompts starts=${starts}`), young: faulty("modern told") });
+    const project = await newProject({ old: faulty(`resources prompts starts=${starts}`), young: faulty("modern told") });
     const file = lockPath(project.folder);
-    expect(await project.json("build")).toEqual({
+    expect(await project.json("build")).toMatchObject({
       lock: file,
       servers: [
         { name: "old", ok: true, era: "legacy", protocol: "2025-11-25", tools: ["echo"], resources: 2, prompts: 1 },
         { name: "young", ok: true, era: "modern", protocol: "2026-07-28", tools: ["echo", "told"], resources: 0, prompts: 0 },
       ],
+      waiting: ["old", "young"],
     });
     const first = readFileSync(file, "utf8");
     expect(JSON.parse(first)).toMatchObject({
@@ -101,7 +114,7 @@ describe.concurrent("guildhall build", () => {
 
   test("goes on without those that are down, keeps what was known of them, and says why", async () => {
     const bad = faulty("crash-start");
-    const project = newProject({ good: faulty(), bad, missing: faulty("", { command: "no-such-program-anywhere" }) });
+    const project = await newProject({ good: faulty(), bad, missing: faulty("", { command: "no-such-program-anywhere" }) });
     const { code, stdout, stderr } = await project.run("build");
     expect(code).toBe(0);
     expect(stdout).toContain("1 of 3 servers answered");
@@ -123,9 +136,9 @@ describe.concurrent("guildhall build", () => {
   });
 
   test("ends with 69 when no server answers, and with 66 when there is none", async () => {
-    const down = await newProject({ bad: faulty("crash-start") }).run("build");
+    const down = await (await newProject({ bad: faulty("crash-start") })).run("build");
     expect(down).toMatchObject({ code: 69, stderr: expect.stringContaining("guildhall doctor") });
-    const none = await newProject({}).run("build");
+    const none = await (await newProject({})).run("build");
     expect(none).toMatchObject({ code: 66, stdout: "", stderr: expect.stringContaining("mcpServers") });
   });
 });
@@ -133,7 +146,7 @@ describe.concurrent("guildhall build", () => {
 describe.concurrent("guildhall status, logs and restart", () => {
   test("without a hall say what is configured and known, and what to do", async () => {
     const config = faulty();
-    const project = newProject({ box: config });
+    const project = await newProject({ box: config });
     project.writeLock({ box: locked(config, ["echo"]) });
     expect(await project.json("status")).toMatchObject({
       running: false,
@@ -148,7 +161,7 @@ describe.concurrent("guildhall status, logs and restart", () => {
   });
 
   test("with a hall show each server with its state, the reason when it is down, and its counts", async () => {
-    const project = newProject({ good: faulty("error"), bad: faulty("crash-start") });
+    const project = await newProject({ good: faulty("error"), bad: faulty("crash-start") });
     await using client = await project.open();
     await untilCalled(client, "good.echo");
     await callTool(client, "good.error");
@@ -169,7 +182,7 @@ describe.concurrent("guildhall status, logs and restart", () => {
   });
 
   test("logs shows the last words of a server, and restart gives it a new process", async () => {
-    const project = newProject({ box: faulty("whoami stderr=hello-from-stderr") });
+    const project = await newProject({ box: faulty("whoami stderr=hello-from-stderr") });
     await using client = await project.open();
     await untilCalled(client, "box.whoami");
     const pidOf = async (): Promise<number> => (saidJson(await callTool(client, "box.whoami")) as { pid: number }).pid;
@@ -187,13 +200,12 @@ describe.concurrent("guildhall status, logs and restart", () => {
 });
 
 /** A project whose lock knows more than its servers keep: one works in every way, one no longer starts. */
-function newLibrary(starts: string): Project {
+async function newLibrary(starts: string): Promise<Project> {
   const box = faulty(`told image terminal error crash resources prompts starts=${starts}`);
   const dead = faulty("crash-start");
   const stuck = faulty(`hang starts=${starts}`, { timeoutSeconds: 1 });
-  const project = newProject({ box, dead, stuck });
-  const inputSchema = { type: "object", properties: { text: { type: "string" } } };
-  const tools = ["echo", "told", "image", "terminal", "error", "crash"].map((name) => ({ name, description: `does ${name}`, inputSchema }));
+  const project = await newProject({ box, dead, stuck });
+  const tools = ["echo", "told", "image", "terminal", "error", "crash"].map(definitionOf);
   const offer = {
     tools,
     resources: [{ uri: "note://1", name: "one" }],
@@ -207,7 +219,7 @@ function newLibrary(starts: string): Project {
 describe.concurrent("guildhall tools, resources and prompts", () => {
   test("list from the lock without starting anything, and find what fits a task", async () => {
     const starts = startsOf("listed");
-    const project = newLibrary(starts);
+    const project = await newLibrary(starts);
     const found = await project.json<{ tools: JsonObject[] }>("tools", "DOES", "told");
     expect(found.tools[0]).toMatchObject({ name: "box.told", matched: expect.arrayContaining(["told"]) });
     expect((await project.run("tools", "told")).stdout).toMatch(/^the best of \d+ tools:\n\ntool +matched +what it does\nbox\.told .*does told\n/);
@@ -224,19 +236,19 @@ describe.concurrent("guildhall tools, resources and prompts", () => {
   });
 
   test("wait for servers nothing is known of yet, so that no list is silently short", async () => {
-    const project = newProject({ box: faulty("told slow-start=300 resources prompts"), bad: faulty("crash-start") });
+    const project = await newProject({ box: faulty("told slow-start=300 resources prompts"), bad: faulty("crash-start") });
     expect((await project.json<JsonObject[]>("tools")).map(({ name }) => name)).toEqual(expect.arrayContaining(["box.echo", "box.told"]));
     expect((await project.json<{ resources: JsonObject[] }>("resources")).resources).toHaveLength(2);
   });
 
   test("say so when there is nothing", async () => {
-    const project = newProject({});
+    const project = await newProject({});
     expect((await project.run("resources")).stdout).toBe("no server offers resources\n");
     expect((await project.run("prompts")).stdout).toBe("no server offers prompts\n");
   });
 
   test("show one tool with its schema, by its full or its bare name; a mistyped one with the near ones, and 66", async () => {
-    const project = newLibrary(startsOf("shown"));
+    const project = await newLibrary(startsOf("shown"));
     expect(await project.json("tools", "show", "box.told")).toMatchObject({ name: "box.told", description: "does told", inputSchema: { type: "object" } });
     expect((await project.run("tools", "show", "told")).stdout).toMatch(/^box\.told\n\ndoes told\n\ninput: \{/);
     expect(await project.run("tools", "show", "box.tolt")).toMatchObject({ code: 66, stdout: "", stderr: expect.stringMatching(/did you mean .*box\.told/) });
@@ -246,8 +258,8 @@ describe.concurrent("guildhall tools, resources and prompts", () => {
 describe.concurrent("guildhall call", () => {
   const starts = startsOf("called");
   let project: Project;
-  beforeAll(() => {
-    project = newLibrary(starts);
+  beforeAll(async () => {
+    project = await newLibrary(starts);
   });
 
   test("takes one JSON object, or pairs in the types of the schema", async () => {
@@ -267,7 +279,7 @@ describe.concurrent("guildhall call", () => {
 
   test("works before anything was built, starts what it needs, and leaves nothing running", async () => {
     const own = startsOf("unbuilt");
-    const fresh = newProject({ box: faulty(`starts=${own}`) });
+    const fresh = await newProject({ box: faulty(`starts=${own}`) });
     expect(await fresh.run("call", "box.echo", "a=1")).toEqual({ code: 0, stdout: '{"a":1}\n', stderr: "" });
     expect(existsSync(lockPath(fresh.folder))).toBe(false);
     expect(readStarts(own)).toHaveLength(1);
@@ -277,7 +289,7 @@ describe.concurrent("guildhall call", () => {
 
   test("uses the servers of a hall that is running", async () => {
     const own = startsOf("shared");
-    const shared = newProject({ box: faulty(`starts=${own}`) });
+    const shared = await newProject({ box: faulty(`starts=${own}`) });
     await using client = await shared.open();
     await untilCalled(client, "box.echo");
     expect((await shared.run("call", "box.echo", "a=1")).stdout).toBe('{"a":1}\n');
@@ -308,7 +320,7 @@ describe.concurrent("guildhall call", () => {
 
 describe.concurrent("guildhall doctor", () => {
   test("finds nothing wrong with servers that work", async () => {
-    const project = newProject({ box: faulty() });
+    const project = await newProject({ box: faulty() });
     const findings = await project.json<{ name: string; ok: boolean; checks: { what: string; ok: boolean }[] }[]>("doctor");
     expect(findings).toMatchObject([{ name: "box", ok: true }]);
     expect(findings[0]?.checks.map(({ what }) => what)).toEqual([
@@ -321,7 +333,7 @@ describe.concurrent("guildhall doctor", () => {
 
   test("says what is wrong and what to do, and ends with 69", async () => {
     const missing = faulty("", { command: "no-such-program-anywhere" });
-    const project = newProject({ good: faulty(), bad: faulty("crash-start"), missing, empty: faulty("no-tools") });
+    const project = await newProject({ good: faulty(), bad: faulty("crash-start"), missing, empty: faulty("no-tools") });
     const { code, stdout, stderr } = await project.run("doctor", "--json");
     expect(code).toBe(69);
     expect(stderr).toContain("3 of 4 servers need attention");
@@ -341,12 +353,12 @@ describe.concurrent("guildhall doctor", () => {
   });
 
   test("ends with 66 when there is nothing to look at", async () => {
-    expect(await newProject({}).run("doctor")).toMatchObject({ code: 66, stderr: expect.stringContaining("no servers are configured") });
+    expect(await (await newProject({})).run("doctor")).toMatchObject({ code: 66, stderr: expect.stringContaining("no servers are configured") });
   });
 });
 
 test("every command ends with 78 when the config is broken, and names the place", async () => {
-  const project = newProject({});
+  const project = await newProject({});
   writeFileSync(join(project.folder, "guildhall.json"), '{"mcpServers": {"box": {"command": 5}}}');
   const commands = [["build"], ["tools"], ["call", "x"], ["resources"], ["prompts"], ["doctor"], ["status"], ["mcp"]];
   const ran = await Promise.all(commands.map((args) => project.run(...args)));

@@ -23,11 +23,15 @@ afterAll(async () => {
   places.remove();
 });
 
-const newProject = (): string =>
-  places.newProject(
+async function newProject(): Promise<string> {
+  const folder = await places.newProject(
     {},
     { mcpServers: { far: { url: server.url }, near: { command: "true" }, own: { url: server.url, headers: { authorization: "Bearer x" } } } },
   );
+  // Nobody is logged in yet, so there is nothing to see; that it may be reached is what is approved.
+  await run(folder, "verify", "far", "--yes");
+  return folder;
+}
 
 function start(folder: string, ...args: string[]): CliProcess {
   const command = places.spawn(cli, args, folder);
@@ -48,7 +52,7 @@ async function follow({ output }: CliProcess): Promise<void> {
 }
 
 test("login prints the page, waits, and tells the hall that runs; logout takes it back", async () => {
-  const folder = newProject();
+  const folder = await newProject();
   await using hall = places.spawn(cli, ["mcp"], folder);
   await hall.greet();
   const toolNames = async (): Promise<unknown[]> => ((await hall.result("tools/list")).tools as JsonObject[]).map(({ name }) => name);
@@ -70,7 +74,7 @@ test("login prints the page, waits, and tells the hall that runs; logout takes i
 });
 
 test("login --json says where to go and what came of it, and no token", async () => {
-  const folder = newProject();
+  const folder = await newProject();
   await using command = start(folder, "login", "far", "--json");
   await follow(command);
   expect(await command.exited).toBe(0);
@@ -86,12 +90,12 @@ test.each([
   ["near", 2, "near is a program on this machine"],
   ["own", 2, "the entry of own has an Authorization header"],
 ])("login %s is refused with exit code %i", async (name, code, message) => {
-  const ran = await run(newProject(), "login", name);
+  const ran = await run(await newProject(), "login", name);
   expect(ran).toMatchObject({ code, stdout: "" });
   expect(ran.stderr).toContain(message);
 });
 
 test("doctor says what to run", async () => {
-  const { stdout } = await run(newProject(), "doctor");
+  const { stdout } = await run(await newProject(), "doctor");
   expect(stdout).toContain("far needs login: run `guildhall login far`");
 });

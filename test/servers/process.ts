@@ -92,7 +92,8 @@ function builtCli(): string {
 
 /** The real command line with the test toolkits in place of the built-in ones. The caller removes the folder. */
 export async function buildTestCli(): Promise<{ readonly cli: string; remove(): void }> {
-  const folder = mkdtempSync(join(tmpdir(), "guildhall-cli-"));
+  // Below our own node_modules: what is not bundled is found there.
+  const folder = mkdtempSync(join(root, "node_modules", ".guildhall-cli-"));
   await build({
     absWorkingDir: root,
     entryPoints: { cli: "src/cli/main.ts", "store-worker": "src/store/store-worker.ts" },

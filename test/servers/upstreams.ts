@@ -1,5 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -7,8 +7,12 @@ import { fileURLToPath } from "node:url";
 import type { HallOptions } from "../../src/app.ts";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import type { ServerConfig } from "../../src/config/schema.ts";
+import type { Tool } from "../../src/tool.ts";
+import { openLedger } from "../../src/trust/ledger.ts";
 import { hashOf } from "../../src/trust/pin.ts";
+import { reviewServer } from "../../src/trust/review.ts";
 import type { LockedServer } from "../../src/upstream/lock.ts";
+import { sourceOf } from "../../src/upstream/source.ts";
 import type { SupervisorState } from "../../src/upstream/supervisor.ts";
 import type { Upstream } from "../../src/upstream/upstream.ts";
 import { createLineReader } from "../../src/wire/lines.ts";
@@ -36,6 +40,17 @@ export function faulty(words = "", more: Partial<StdioConfig> = {}): StdioConfig
   };
 }
 
+/** A tool of `faulty.mjs` as the server defines it: a hall that knows another definition holds it back. */
+export function definitionOf(name: string): Tool {
+  return {
+    name,
+    title: `The ${name}`,
+    description: `does ${name}`,
+    inputSchema: { type: "object", properties: { text: { type: "string" } }, "x-extra": { kept: true } },
+    annotations: { readOnlyHint: true, "x-hint": 1 },
+  };
+}
+
 /** What the lock says of a server with these tools, whether it would offer them or not. */
 export function locked(config: StdioConfig, tools: readonly string[], more: Partial<LockedServer> = {}): LockedServer {
   return {
@@ -45,7 +60,7 @@ export function locked(config: StdioConfig, tools: readonly string[], more: Part
     info: { name: "locked" },
     capabilities: { tools: {} },
     pins: {},
-    offer: { tools: tools.map((name) => ({ name, inputSchema: { type: "object" } })), resources: [], templates: [], prompts: [] },
+    offer: { tools: tools.map(definitionOf), resources: [], templates: [], prompts: [] },
     ...more,
   };
 }
@@ -139,11 +154,31 @@ export interface CliProcess extends RawClient, AsyncDisposable {
 /** Folders of one test file: projects, and all the places a hall writes to. */
 export interface Places {
   readonly runtime: string;
-  /** A new project with this config; the servers of `faulty` are written the short way. */
-  newProject(mcpServers: Readonly<Record<string, StdioConfig>>, more?: JsonObject): string;
+  /** A new project with this config, approved by its user; the servers of `faulty` are written the short way. */
+  newProject(mcpServers: Readonly<Record<string, StdioConfig>>, more?: JsonObject): Promise<string>;
   /** Starts the command line in a project. */
   spawn(cli: string, args: readonly string[], project: string): CliProcess;
   remove(): void;
+}
+
+/** The names that tests give their servers. */
+const serverNames = ["bad", "box", "dead", "empty", "far", "flood", "good", "missing", "old", "stuck", "young"];
+
+/** What a user writes into the config of their own who does not want to be asked about these servers' tools. */
+function trustServers(configHome: string): void {
+  mkdirSync(join(configHome, "guildhall"), { recursive: true });
+  const tools = Object.fromEntries(serverNames.map((name) => [`${name}.*`, "safe"]));
+  writeFileSync(join(configHome, "guildhall", "config.json"), JSON.stringify({ trust: { tools } }));
+}
+
+/** Writes down that a person has let these servers of a project start. What they offer was not reviewed. */
+export async function approveServers(folder: string, dataHome: string, servers: Readonly<Record<string, StdioConfig>>): Promise<void> {
+  const ledger = openLedger(realpathSync(folder), { folder: join(dataHome, "guildhall", "trust"), warn: () => {} });
+  const reviews = Object.entries(servers).map(([name, { command, args }]) => {
+    const source = sourceOf({ ...faulty(), command, args });
+    return [name, reviewServer({ source, reached: command, tools: [] })] as const;
+  });
+  await ledger.change((entries) => ({ ...entries, servers: { ...entries.servers, ...Object.fromEntries(reviews) } }));
 }
 
 export function usePlaces(): Places {
@@ -151,10 +186,11 @@ export function usePlaces(): Places {
   const runtime = join(root, "run");
   mkdirSync(runtime, { mode: 0o700 });
   const env = { ...process.env, XDG_RUNTIME_DIR: runtime, XDG_DATA_HOME: join(root, "data"), XDG_CONFIG_HOME: join(root, "config") };
+  trustServers(join(root, "config"));
   let projects = 0;
   return {
     runtime,
-    newProject(mcpServers, more = {}) {
+    async newProject(mcpServers, more = {}) {
       const folder = join(root, `project-${++projects}`);
       mkdirSync(folder);
       const entries = Object.entries(mcpServers).map(([name, { command, args, timeoutSeconds }]) => [
@@ -162,6 +198,7 @@ export function usePlaces(): Places {
         { command, args, ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }) },
       ]);
       writeFileSync(join(folder, "guildhall.json"), JSON.stringify({ mcpServers: Object.fromEntries(entries), ...more }));
+      await approveServers(folder, join(root, "data"), mcpServers);
       return folder;
     },
     spawn(cli, args, project) {

@@ -229,7 +229,7 @@ describe("a hall in a process of its own", () => {
 
   test("that is killed with -9 takes everything it has started with it within a second, the stubborn and their children too", async () => {
     const files = ["polite", "stubborn", "hanging"].map((name) => join(folder, `${name}.starts`));
-    const project = places.newProject({
+    const project = await places.newProject({
       polite: faulty(`starts=${files[0]}`),
       stubborn: faulty(`stubborn fork starts=${files[1]}`),
       hanging: faulty(`hang-start starts=${files[2]}`),
@@ -255,7 +255,7 @@ describe("a hall in a process of its own", () => {
   });
 
   test("stays small while a server sends lines of 50 MB and bytes without end", async () => {
-    const project = places.newProject({ box: faulty("huge"), flood: faulty("endless", { timeoutSeconds: 1 }) });
+    const project = await places.newProject({ box: faulty("huge"), flood: faulty("endless", { timeoutSeconds: 1 }) });
     await using hall = places.spawn(cli, ["mcp", "--alone"], project);
     await hall.greet();
     await eventually(async () => {
