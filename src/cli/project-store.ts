@@ -15,7 +15,7 @@ export async function openProjectStore(): Promise<Store | undefined> {
     loaded.files.some((file) => dirname(file) === folder),
   );
   if (path === undefined || !existsSync(path)) return undefined;
-  return createSqliteStore({ path, retention: config.store, log, secrets });
+  return createSqliteStore({ path, retention: config.store, isReader: true, log, secrets });
 }
 
 /** Uses it and closes it. */

@@ -31,9 +31,23 @@ export function createMemoryStore({ callsMax = 10_000, auditMax = 10_000, secret
   const tallies = new SpanTallies();
   const scrub = createScrub(secrets);
   const calls = createCalls(callsMax, tallies);
+  let tidyAt = now() + spanMs.hour;
+
+  function tidy(): void {
+    tallies.forgetBefore("hour", now() - hoursKeptMs - spanMs.hour);
+    tallies.forgetBefore("day", now() - defaultRetention.keepDays * spanMs.day);
+    tidyAt = now() + spanMs.hour;
+  }
   const audit = createAudit(auditMax, now);
   return {
-    calls: { ...calls, add: (row) => calls.add(scrub.call(row)), begin: (row) => calls.begin(scrub.call(row)) },
+    calls: {
+      ...calls,
+      add(row) {
+        if (row.at > tidyAt) tidy();
+        calls.add(scrub.call(row));
+      },
+      begin: (row) => calls.begin(scrub.call(row)),
+    },
     audit: { ...audit, append: (entry) => audit.append(scrub.entry(entry)) },
     registrations: createShelf(now),
     discoveries: createShelf(now),
@@ -44,8 +58,7 @@ export function createMemoryStore({ callsMax = 10_000, auditMax = 10_000, secret
       return sumStatistics([...tallies.all()].filter(isWanted), by);
     },
     async prune() {
-      tallies.forgetBefore("hour", now() - hoursKeptMs - spanMs.hour);
-      tallies.forgetBefore("day", now() - defaultRetention.keepDays * spanMs.day);
+      tidy();
       return { calls: calls.prune(), audit: audit.prune() };
     },
     flush: async () => {},

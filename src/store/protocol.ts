@@ -40,4 +40,6 @@ export type FromWriter =
 export interface WriterOptions {
   readonly path: string;
   readonly retention: Retention;
+  /** A file that cannot be read is left where it is. */
+  readonly isReader?: boolean;
 }

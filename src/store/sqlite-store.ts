@@ -12,14 +12,16 @@ export interface SqliteOptions {
   /** What no row may contain. */
   readonly secrets?: Secrets | undefined;
   readonly retention?: Retention;
+  /** Only looks: a file that cannot be read is left where it is. */
+  readonly isReader?: boolean;
   readonly worker?: URL;
   readonly fullAt?: number;
 }
 
 /** A store in one file, which several processes may share. Opened by the first row, not before. */
-export function createSqliteStore({ path, log, secrets, retention = defaultRetention, worker, fullAt }: SqliteOptions): Store {
+export function createSqliteStore({ path, log, secrets, retention = defaultRetention, isReader = false, worker, fullAt }: SqliteOptions): Store {
   const scrub = createScrub(secrets);
-  const thread = createWriterThread({ path, log, retention, worker, fullAt });
+  const thread = createWriterThread({ path, log, retention, isReader, worker, fullAt });
   return {
     calls: {
       add: (row) => thread.add(scrub.call(row)),

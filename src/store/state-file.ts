@@ -14,19 +14,23 @@ export interface StateFile {
   readonly documents: DocumentTable;
   /** Where the file was put that stood here and could not be read. */
   readonly setAside: string | undefined;
+  /** Which file it is, whatever its name becomes. */
+  readonly inode: number;
   close(): void;
 }
 
 /** How long one statement waits for another process; whoever writes tries again after that. */
 const busyMs = 1_000;
 
-/** Opens the file, and makes it. One that cannot be read is set aside, never removed. */
-export async function openStateFile(path: string): Promise<StateFile> {
+/** Opens the file, and makes it. One that cannot be read is set aside, never removed; whoever only reads leaves it where it is. */
+export async function openStateFile(path: string, isReader = false): Promise<StateFile> {
+  makePrivate(path);
+  const inode = inodeOf(path);
   try {
     return await open(path, undefined);
   } catch (error) {
-    if (!isCorrupt(error)) throw error;
-    return open(path, setFileAside(path));
+    if (isReader || !isCorrupt(error)) throw error;
+    return open(path, setFileAside(path, inode));
   }
 }
 
@@ -45,6 +49,7 @@ async function open(path: string, setAside: string | undefined): Promise<StateFi
       audit: createAuditTable(database),
       documents: createDocumentTable(database),
       setAside,
+      inode: inodeOf(path),
       close: () => close(database),
     };
   } catch (error) {
@@ -111,11 +116,16 @@ function errorCode(error: unknown): number | undefined {
   return typeof errcode === "number" ? errcode & 0xff : undefined;
 }
 
-/** With what belongs to it. Gives its new name. */
-export function setFileAside(path: string): string {
+/** With what belongs to it. Gives its new name; undefined when another process was faster, and another file is there now. */
+export function setFileAside(path: string, inode: number): string | undefined {
+  if (inodeOf(path) !== inode) return undefined;
   const aside = `${path}.corrupt-${new Date().toISOString().replace(/[:.]/g, "-")}`;
   for (const suffix of ["", "-wal", "-shm"]) if (sizeOf(path + suffix) >= 0) renameSync(path + suffix, aside + suffix);
   return aside;
+}
+
+function inodeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.ino ?? 0;
 }
 
 function sizeOf(path: string): number {

@@ -56,7 +56,7 @@ const closeMsMax = 10_000;
 const restartMs = 1_000;
 const writerEnded = "the writer ended";
 
-export function createWriterThread({ path, retention, log, worker: file = findWorker(), fullAt = 16_384 }: ThreadOptions): WriterThread {
+export function createWriterThread({ path, retention, isReader = false, log, worker: file = findWorker(), fullAt = 16_384 }: ThreadOptions): WriterThread {
   const sealed: Batch[] = [];
   const posted: Batch[] = [];
   const asked = new Map<number, Asked>();
@@ -123,7 +123,7 @@ export function createWriterThread({ path, retention, log, worker: file = findWo
   /** Hands over everything that is not confirmed: what was on its way to a writer that ended is on its way again. */
   function start(): void {
     restartTimer = undefined;
-    const started = new Worker(file, { workerData: { path, retention } satisfies WriterOptions, env: {}, execArgv: [], stdout: true, stderr: true });
+    const started = new Worker(file, { workerData: { path, retention, isReader } satisfies WriterOptions, env: {}, execArgv: [], stdout: true, stderr: true });
     worker = started;
     started.stdout.resume();
     started.stderr.resume();

@@ -19,7 +19,7 @@ const retryMs = { least: 20, most: 1_000 };
 const pruneFirstMs = 30_000;
 const pruneEveryMs = 10 * 60_000;
 
-export function createWriter({ path, retention }: WriterOptions, tell: (message: FromWriter) => void): Writer {
+export function createWriter({ path, retention, isReader = false }: WriterOptions, tell: (message: FromWriter) => void): Writer {
   let waiting: Waiting[] = [];
   let file: StateFile | undefined;
   let problem: string | null = null;
@@ -53,7 +53,7 @@ export function createWriter({ path, retention }: WriterOptions, tell: (message:
 
   async function opened(): Promise<StateFile> {
     if (file) return file;
-    file = await openStateFile(path);
+    file = await openStateFile(path, isReader);
     const aside = file.setAside ?? setAside;
     if (aside !== undefined) announceLoss(file, aside);
     setAside = undefined;
@@ -102,11 +102,11 @@ export function createWriter({ path, retention }: WriterOptions, tell: (message:
   }
 
   async function failed(batch: readonly Waiting[], error: unknown): Promise<void> {
-    if (isCorrupt(error)) abandonFile();
-    else if (!isPassing(error) && !(error instanceof HallError) && batch.length > 1) {
+    if (isCorrupt(error) && !isReader) abandonFile();
+    else if (!isOfTheFile(error) && batch.length > 1) {
       await commitOneByOne(batch);
       return;
-    } else if (!isPassing(error) && !(error instanceof HallError)) {
+    } else if (!isOfTheFile(error)) {
       refuse(batch, error);
       return;
     }
@@ -122,8 +122,13 @@ export function createWriter({ path, retention }: WriterOptions, tell: (message:
     } catch {
       // A file this broken may not even close; it is left to the end of the process.
     }
+    const inode = file?.inode;
     file = undefined;
-    setAside = setFileAside(path);
+    try {
+      if (inode !== undefined) setAside = setFileAside(path, inode);
+    } catch (error) {
+      tell({ kind: "notice", message: `the store is damaged, and cannot be set aside: ${explain(error)}` });
+    }
   }
 
   /** One row that cannot be written must not hold up the others. */
@@ -206,6 +211,8 @@ export function createWriter({ path, retention }: WriterOptions, tell: (message:
     isClosing = true;
     clearTimeout(pruneTimer);
     await commitWaiting();
+    // The first attempt may have ended with the file set aside.
+    if (waiting.length > 0) await commitWaiting();
     try {
       file?.close();
     } catch (error) {
@@ -271,6 +278,11 @@ export function transact<T>(database: StateFile["database"], work: () => T): T {
     }
     throw error;
   }
+}
+
+/** Not the fault of a row: the next attempt may succeed, and another row would fail as well. */
+function isOfTheFile(error: unknown): boolean {
+  return isPassing(error) || isCorrupt(error) || error instanceof HallError;
 }
 
 function explain(error: unknown): string {

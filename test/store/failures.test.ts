@@ -74,6 +74,19 @@ describe("a file that cannot be read", () => {
     expect(await store.audit.verify()).toMatchObject({ rows: 1 });
   });
 
+  test("stays where it is when somebody only looks", async () => {
+    const path = newPath();
+    mkdirSync(join(path, ".."));
+    const junk = "this is not a database, whatever its name says. ".repeat(100);
+    writeFileSync(path, junk);
+    await expect(open(path, { isReader: true }).audit.verify()).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      message: expect.stringContaining("not a database"),
+    });
+    expect(readdirSync(join(path, ".."))).toEqual(["state.db"]);
+    expect(readFileSync(path, "utf8")).toBe(junk);
+  });
+
   test("because its pages are torn is set aside by the first row that does not fit, and the row is kept", async () => {
     const path = newPath();
     const first = open(path);
