@@ -8,7 +8,7 @@ import { type AgentsLock, type LockedAgent, readAgentsLock, replaceFile, writeAg
 import { sortTools } from "./groups.ts";
 import { type Plan, planMerge } from "./merge.ts";
 import { type NotesOptions, readNotes } from "./notes.ts";
-import { proposeAgents } from "./propose.ts";
+import { type ProposeOptions, proposeAgents } from "./propose.ts";
 
 export interface PlanOptions extends NotesOptions {
   /** The project's. */
@@ -29,7 +29,7 @@ export async function planAgents({ folder, targets, regroup = false, ...notesOpt
   const { agents, warnings } = await proposeAgents({
     targets,
     notes,
-    previous: findPrevious(found, lock, regroup),
+    ...findPrevious(found, lock, regroup),
     proposed: findProposed(found, lock),
   });
   const known = new Set(targets.map(({ fullName }) => fullName));
@@ -41,11 +41,13 @@ export async function planAgents({ folder, targets, regroup = false, ...notesOpt
   };
 }
 
-/** A file that cannot be read keeps the tools it had when it could. */
-function findPrevious({ agents, broken }: AgentFolder, lock: AgentsLock, regroup: boolean): readonly AgentFile[] {
-  const kept = agents.filter(({ fileName, agent }) => !regroup || isChosen(agent, lock.agents[fileName]));
+/** Who keeps their tools. A file that cannot be read keeps those it had when it could; the first build leaves alone what it finds. */
+function findPrevious({ agents, broken }: AgentFolder, lock: AgentsLock, regroup: boolean): Pick<ProposeOptions, "previous" | "chosen"> {
   const unreadable = [...broken].flatMap((fileName) => lock.agents[fileName] ?? []);
-  return [...kept.map(({ agent }) => agent), ...unreadable];
+  const isFirst = Object.keys(lock.agents).length === 0;
+  if (!regroup && !isFirst) return { previous: [...agents.map(({ agent }) => agent), ...unreadable], chosen: [] };
+  const chosen = agents.filter(({ fileName, agent }) => isChosen(agent, lock.agents[fileName])).map(({ agent }) => agent);
+  return { previous: [], chosen: [...chosen, ...unreadable] };
 }
 
 /** Whether a person has said what it is called or what it has. */

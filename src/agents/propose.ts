@@ -7,8 +7,10 @@ import { findMembers, type Notes } from "./notes.ts";
 
 export interface ProposeOptions {
   readonly targets: readonly Target[];
-  /** Agents whose tools stay with them. */
+  /** Agents whose tools stay with them, and that others may join. */
   readonly previous: readonly AgentFile[];
+  /** Agents that are as a person wants them: nobody joins. */
+  readonly chosen: readonly AgentFile[];
   /** What was proposed the last time, by name: an agent with the same tools keeps its words. */
   readonly proposed: ReadonlyMap<string, AgentFile>;
   readonly notes: Notes;
@@ -21,20 +23,22 @@ export interface Proposal {
 }
 
 /** Groups every tool, and says what each group is for. The same tools, agents and notes give the same proposal. */
-export async function proposeAgents({ targets, previous, proposed, notes }: ProposeOptions): Promise<Proposal> {
-  const [{ groupTools }, vectors] = await Promise.all([import("../ranking/grouping.ts"), readVectors()]);
+export async function proposeAgents({ targets, previous, chosen, proposed, notes }: ProposeOptions): Promise<Proposal> {
+  const [{ chooseCount, groupTools }, vectors] = await Promise.all([import("../ranking/grouping.ts"), readVectors()]);
   const byKey = new Map(targets.map((target) => [keyOf(target), target]));
-  const { wanted, warnings } = findWanted(notes, targets, previous);
+  const { wanted, warnings } = findWanted(notes, targets, { previous, chosen });
   const isWanted = new Set(wanted.flatMap(({ tools }) => tools));
   const texts = (keys: (key: string) => boolean) => describeToolkits(targets, notes, keys);
   const before = previous
     .filter(({ name }) => !wanted.some((group) => group.name === name))
     .map(({ name, tools }) => ({ name: stemOf(name), tools: keysOf(tools, targets).filter((key) => !isWanted.has(key)) }))
     .filter(({ tools }) => tools.length > 0);
+  // What comes to groups that were made for fewer tools gets groups of its own.
+  const count = Math.max(before.length, chooseCount(targets.length - isWanted.size));
   const grouped = [
     ...groupTools(
       texts((key) => !isWanted.has(key)),
-      { vectors, previous: before },
+      { vectors, count, previous: before },
     ),
     ...wanted.flatMap((group) =>
       groupTools(
@@ -75,21 +79,28 @@ interface Wanted {
   readonly tools: readonly string[];
 }
 
-/** A tool is in the first group that asks for it, with whatever that group had before. */
-function findWanted(notes: Notes, targets: readonly Target[], previous: readonly AgentFile[]): { wanted: readonly Wanted[]; warnings: readonly string[] } {
+/** The groups people asked for. A tool is in the first that asks for it; files come before hints, and a hint adds to what its group had. */
+function findWanted(
+  notes: Notes,
+  targets: readonly Target[],
+  { previous, chosen }: Pick<ProposeOptions, "previous" | "chosen">,
+): { wanted: readonly Wanted[]; warnings: readonly string[] } {
   const warnings: string[] = [];
   const taken = new Set<string>();
-  const wanted = notes.wanted.flatMap(({ name, members }) => {
+  const claims = [...chosen.map(({ name }) => ({ name, members: [] as readonly string[] })), ...notes.wanted];
+  const groups = new Map<string, string[]>();
+  for (const { name, members } of claims) {
     const found = members.flatMap((member) => {
       const tools = findMembers(member, targets);
       if (tools.length === 0) warnings.push(`hints: ${name} asks for "${member}", which no server offers`);
       return tools.map(keyOf);
     });
-    const kept = keysOf(previous.find((agent) => agent.name === name)?.tools ?? [], targets);
-    const tools = [...new Set([...found, ...kept])].filter((key) => !taken.has(key));
+    const had = keysOf([...chosen, ...previous].find((agent) => agent.name === name)?.tools ?? [], targets);
+    const tools = [...new Set([...found, ...had])].filter((key) => !taken.has(key));
     for (const key of tools) taken.add(key);
-    return tools.length > 0 ? [{ name, tools }] : [];
-  });
+    groups.set(name, [...(groups.get(name) ?? []), ...tools]);
+  }
+  const wanted = [...groups].filter(([, tools]) => tools.length > 0).map(([name, tools]) => ({ name, tools }));
   return { wanted, warnings };
 }
 

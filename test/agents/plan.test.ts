@@ -172,6 +172,23 @@ test("a tool moved by hand stays where it was put, even when everything is group
   expect(place.home("weather.current_weather")).toEqual([to]);
 });
 
+test("a file written before the first build keeps what it has, and the rest is grouped around it", async () => {
+  const place = newPlace();
+  place.edit("sky.md", () => "---\nname: sky\ndescription: The sky.\ntools: [weather.*]\n---\n\nLook up.\n");
+  await place.build(await toolsOf([...createShop(), calendar]));
+  const sky = agentsIn(place.files()).find(({ name }) => name === "sky_agent");
+  expect(sky).toMatchObject({ description: "The sky.", tools: ["weather.*"] });
+  expect(agentsIn(place.files()).length).toBeGreaterThanOrEqual(3);
+});
+
+test("many servers that come to a few groups get groups of their own", async () => {
+  const place = newPlace();
+  await place.build(await toolsOf([createShelf("weather", stock.weather)]));
+  await place.build(await toolsOf([...createShop(), calendar]));
+  expect(agentsIn(place.files()).length).toBeGreaterThanOrEqual(2);
+  expect(place.home("weather.current_weather")).toHaveLength(1);
+});
+
 test("a tool may be in two agents when a person says so", async () => {
   const place = newPlace();
   const targets = await toolsOf(createShop());

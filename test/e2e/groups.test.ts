@@ -164,7 +164,7 @@ test("groups are seen before they are written, and a tool that is moved and a gr
   const refusals = [
     [["show", "favorites"], 66, "did you mean favourites_agent"],
     [["move", "memory.raed_graph", "favourites"], 66, "did you mean memory.read_graph"],
-    [["rename", "favourites", "Favourites"], 2, "already a group"],
+    [["rename", "favourites", "Favourites"], 1, "already a group"],
   ] as const;
   for (const [words, code, message] of refusals) {
     await expect(guildhall("groups", ...words)).rejects.toMatchObject({ code, stderr: expect.stringContaining(message) });
