@@ -162,7 +162,7 @@ export interface Places {
 }
 
 /** The names that tests give their servers. */
-const serverNames = ["bad", "box", "dead", "empty", "far", "flood", "good", "missing", "old", "stuck", "young"];
+const serverNames = ["bad", "box", "dead", "empty", "far", "flood", "good", "hanging", "missing", "old", "polite", "stubborn", "stuck", "young"];
 
 /** What a user writes into the config of their own who does not want to be asked about these servers' tools. */
 function trustServers(configHome: string): void {
