@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { createAgentToolkit } from "./agents/agents.ts";
 import { createGroups, type GroupSource, type Groups } from "./agents/groups.ts";
 import { createLog, type Log, type Secrets } from "./base/log.ts";
@@ -16,6 +17,7 @@ import type { Decision } from "./gateway/trust.ts";
 import { createFinder, type Finder } from "./registry/find.ts";
 import { createFindToolkit } from "./registry/find-tools.ts";
 import { createHealthBook, type HealthBook } from "./registry/health.ts";
+import { keepRegistrations } from "./registry/kept.ts";
 import { createModules, type Modules } from "./registry/modules.ts";
 import { createMonitor, type Monitor } from "./registry/monitor.ts";
 import { withOwn } from "./registry/own.ts";
@@ -105,6 +107,8 @@ export interface HallOptions {
   readonly tokenFolder?: string;
 }
 
+const restoreMs = 100;
+
 export async function createHall(options: HallOptions = {}): Promise<Hall> {
   const { toolkits = createBuiltinToolkits(), servers = {}, lock = emptyLock, log = createLog() } = options;
   const limits = { ...defaultLimits, ...options.limits };
@@ -131,7 +135,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
   const validators = createValidators({ warn: (message) => log.warn(message) });
   const health = createHealthBook();
   const monitor = createMonitor({ registry, health, log, ...options.healthCheck });
-  const registrations = auditRegistrations(
+  const registered = auditRegistrations(
     createRegistrations({
       registry,
       health,
@@ -141,6 +145,8 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     }),
     note,
   );
+  const kept = options.trust && options.store && keepRegistrations(registered, { shelf: store.registrations, sign: options.trust.ledger.sign, log });
+  const registrations = kept ?? registered;
   const modules = createModules({ patterns: [], folder: ".", ...options.modules, registry, log });
   if (options.modules && (trust?.mayLoadModules(options.modules.patterns) ?? true)) await modules.scan();
   else if (options.modules) log.warn("the toolkits of this project were never approved on this machine, so they are not loaded: run `guildhall verify`");
@@ -185,6 +191,8 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     timeoutMs,
     pageSize,
   });
+  // Nobody's first answer waits for it; what comes back is announced as a change of the list.
+  if (kept && options.store && existsSync(options.store.path)) setTimeout(() => void kept.restore(), restoreMs).unref();
   return {
     registry,
     finder,

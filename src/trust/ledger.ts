@@ -18,6 +18,8 @@ export interface Ledger {
   /** Reads, changes and writes as one step, one process at a time. */
   change(edit: (entries: Entries) => Entries): Promise<Entries>;
   readonly file: string;
+  /** What only this user's halls of this project can make, for what they keep elsewhere. */
+  sign(text: string): Promise<string>;
 }
 
 export interface Entries {
@@ -82,6 +84,10 @@ export function openLedger(project: string, { folder = join(dataFolder(), "trust
   return {
     file,
     read,
+    async sign(text) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      return sign([project, text], (await readKey(folder)) ?? (await makeKey(folder)));
+    },
     change: (edit) =>
       exclusively(folder, `${file}.lock`, async () => {
         const key = (await readKey(folder)) ?? (await makeKey(folder));
