@@ -24,7 +24,7 @@ export function agentsPath(folder: string): string {
   return join(folder, ".guildhall", "agents");
 }
 
-export function guidePath(folder: string): string {
+function guidePath(folder: string): string {
   return join(folder, ".guildhall", "instructions.md");
 }
 

@@ -19,9 +19,9 @@ export interface LockedAgent extends AgentFile {
   readonly edited?: readonly ("name" | "tools")[];
 }
 
-export const emptyAgentsLock: AgentsLock = { lockVersion: 1, agents: {} };
+const emptyAgentsLock: AgentsLock = { lockVersion: 1, agents: {} };
 
-export function agentsLockPath(folder: string): string {
+function agentsLockPath(folder: string): string {
   return join(folder, ".guildhall", "agents.lock.json");
 }
 

@@ -9,8 +9,8 @@ import { type ProjectOptions, type Reached, visitHall } from "./project.ts";
 /** Our own commands as an MCP client of the project's hall: the running one, or one that lives as long as the command. */
 export interface HallClient {
   request(method: string, params: JsonObject, options?: { readonly progress?: (progress: Progress) => void }): Promise<JsonObject>;
-  /** All pages of a list. */
-  list(method: string, field: string): Promise<readonly JsonObject[]>;
+  /** All pages of a list. A person at a terminal wants to see every tool, whatever models are shown. */
+  list(method: string, field: string, faces?: string): Promise<readonly JsonObject[]>;
   close(): Promise<void>;
 }
 
@@ -54,12 +54,11 @@ export async function connectHall(options: ProjectOptions): Promise<HallClient> 
 
   return {
     request,
-    async list(method, field) {
+    async list(method, field, faces = "tools") {
       const items: JsonObject[] = [];
       let cursor: unknown;
       do {
-        // A person at a terminal wants to see every tool, whatever models are shown.
-        const _meta = { "guildhall/expose": "tools" };
+        const _meta = { "guildhall/expose": faces };
         const page = await request(method, cursor === undefined ? { _meta } : { cursor, _meta });
         items.push(...((page[field] as JsonObject[] | undefined) ?? []));
         cursor = page.nextCursor;

@@ -67,7 +67,7 @@ export async function runToolShow(name: string, options: ListOptions): Promise<v
 
 /** Throws NOT_FOUND with near names. Understands the names that calls understand. */
 export async function getTool(client: HallClient, name: string): Promise<JsonObject> {
-  const tools = await client.list("tools/list", "tools");
+  const tools = await client.list("tools/list", "tools", "tools,agents");
   const exact = tools.find((tool) => tool.name === name || tool.name === name.replace("__", "."));
   const bare = tools.filter((tool) => String(tool.name).split(".").slice(1).join(".") === name);
   const found = exact ?? (bare.length === 1 ? bare[0] : undefined);

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from "../base/json.ts";
 
 /**
- * A tool's call as one line of TypeScript, such as `files.read(path: string, head?: number)`: a quarter of its schema's size,
+ * A tool's call as one line of TypeScript, such as `files.read(path: string, head?: number)`: a fifth of its schema's size,
  * and what models read best. What does not fit is `…`; the schema says the rest.
  */
 export function signatureOf(name: string, schema: JsonObject): string {

@@ -4,7 +4,7 @@ import { modern } from "../servers/client.ts";
 import { openDoor } from "../servers/door.ts";
 import { connectModern } from "../servers/door-clients.ts";
 import { startHall } from "../servers/hall.ts";
-import { createAskingToolkit, createEchoToolkit, createReportingToolkit, createSlowToolkit } from "../servers/toolkits.ts";
+import { createAskingToolkit, createEchoToolkit, createReportingToolkit, createSlowToolkit, createToolkit, text } from "../servers/toolkits.ts";
 
 /** A call through `call_tool` is the call itself: whatever a client sees of one it sees of the other. */
 const wrap = (name: string, args?: unknown): JsonObject => ({ name: "call_tool", arguments: { name, ...(args === undefined ? {} : { arguments: args }) } });
@@ -117,4 +117,18 @@ test("over HTTP the header Mcp-Name says call_tool, as the body does", async () 
   const headers = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "echo.echo" };
   const refused = await door.send({ body, headers });
   expect(refused.status).toBe(400);
+});
+
+test("a tool that works for its caller finds and calls others through the same two", async () => {
+  const worker = createToolkit("worker", {
+    work: {
+      async run(_args, context) {
+        const found = await context.call?.("find_tools", { task: "echo", limit: 1 });
+        const { tools } = (found ?? text("no gateway")).structuredContent as { tools: { name: string }[] };
+        return (await context.call?.("call_tool", { name: tools[0]?.name ?? "", arguments: { a: 1 } })) ?? text("no gateway");
+      },
+    },
+  });
+  await using hall = await startHall({ toolkits: [worker, createEchoToolkit()] });
+  expect(await hall.connect().result("tools/call", modern({ name: "worker.work", arguments: {} }))).toMatchObject({ structuredContent: { a: 1 } });
 });
