@@ -81,7 +81,7 @@ function size(bytes: number): string {
 const bars = "▁▂▃▄▅▆▇█";
 
 /** The busiest part is the highest bar; a part without calls is blank. */
-export function sparkline(values: readonly number[]): string {
+function sparkline(values: readonly number[]): string {
   const most = Math.max(...values, 1);
   return values.map((value) => (value === 0 ? " " : (bars[Math.ceil((value / most) * bars.length) - 1] ?? ""))).join("");
 }

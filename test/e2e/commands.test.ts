@@ -216,6 +216,10 @@ async function newLibrary(starts: string): Promise<Project> {
   return project;
 }
 
+/** What the hall says of itself is always there. */
+const ownResources = ["health", "stats", "trust"].map((name) => expect.objectContaining({ uri: `guildhall://${name}`, name }));
+const ownTable = "resource            name\nguildhall://health  health\nguildhall://stats   stats\nguildhall://trust   trust\n";
+
 describe.concurrent("guildhall tools, resources and prompts", () => {
   test("list from the lock without starting anything, and find what fits a task", async () => {
     const starts = startsOf("listed");
@@ -226,10 +230,10 @@ describe.concurrent("guildhall tools, resources and prompts", () => {
     expect((await project.run("tools")).stdout).toMatch(/^tool +what it does\nbox\.crash +does crash\nbox\.echo +does echo\n/);
     expect((await project.run("tools", "qqqqqq")).stdout).toMatch(/^(no tool matches; there are \d+\n$|nothing fits well)/);
     expect(await project.json("resources")).toEqual({
-      resources: [{ uri: "note://1", name: "one" }],
+      resources: [...ownResources, { uri: "note://1", name: "one" }],
       templates: [{ uriTemplate: "note://{name}", name: "by name" }],
     });
-    expect((await project.run("resources")).stdout).toBe("resource       name\nnote://1       one\nnote://{name}  by name\n");
+    expect((await project.run("resources")).stdout).toBe(`${ownTable}note://1            one\nnote://{name}       by name\n`);
     expect(await project.json("prompts")).toEqual([{ name: "box.greet" }]);
     expect((await project.run("prompts")).stdout).toMatch(/^prompt +what it does\nbox\.greet\n$/);
     expect(readStarts(starts)).toEqual([]);
@@ -238,12 +242,12 @@ describe.concurrent("guildhall tools, resources and prompts", () => {
   test("wait for servers nothing is known of yet, so that no list is silently short", async () => {
     const project = await newProject({ box: faulty("told slow-start=300 resources prompts"), bad: faulty("crash-start") });
     expect((await project.json<JsonObject[]>("tools")).map(({ name }) => name)).toEqual(expect.arrayContaining(["box.echo", "box.told"]));
-    expect((await project.json<{ resources: JsonObject[] }>("resources")).resources).toHaveLength(2);
+    expect((await project.json<{ resources: JsonObject[] }>("resources")).resources).toHaveLength(2 + ownResources.length);
   });
 
   test("say so when there is nothing", async () => {
     const project = await newProject({});
-    expect((await project.run("resources")).stdout).toBe("no server offers resources\n");
+    expect((await project.run("resources")).stdout).toBe(ownTable);
     expect((await project.run("prompts")).stdout).toBe("no server offers prompts\n");
   });
 

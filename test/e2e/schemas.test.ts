@@ -34,7 +34,13 @@ interface Stage {
 
 async function openHall(version: Version): Promise<Stage> {
   const showcase = createShowcase();
-  const hall = await createHall({ toolkits: [showcase], pageSize: 5, limits: { messageBytesMax: 1_000_000 }, log: createLog({ level: "silent" }) });
+  const hall = await createHall({
+    toolkits: [showcase],
+    hasOwnResources: false,
+    pageSize: 5,
+    limits: { messageBytesMax: 1_000_000 },
+    log: createLog({ level: "silent" }),
+  });
   return {
     hall,
     showcase,

@@ -3,7 +3,7 @@ import { createHall, createStdioChannel } from "../../src/index.ts";
 import { createShowcase } from "./showcase.ts";
 
 const showcase = createShowcase();
-const hall = await createHall({ toolkits: [showcase] });
+const hall = await createHall({ toolkits: [showcase], hasOwnResources: false });
 const connection = hall.server.accept(createStdioChannel(process.stdin, process.stdout, { messageBytesMax: 1_000_000 }));
 // Something always changes, for those who listen.
 const changes = setInterval(() => {
