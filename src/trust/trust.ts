@@ -1,5 +1,5 @@
 import { HallError } from "../base/errors.ts";
-import type { Target, Tool } from "../tool.ts";
+import type { Target } from "../tool.ts";
 import { type Entries, type Grant, type Ledger, noEntries, type Review } from "./ledger.ts";
 import { type Marks, markTool } from "./marks.ts";
 import { hashOf, pinOf } from "./pin.ts";
@@ -71,11 +71,11 @@ export function createTrust({ ledger, policy = "destructive", policies = {}, ove
     const key = keyOf(target);
     const grant = grantOf(target);
     const isTrusted = grant !== undefined || here.get(key) === pinOf(tool);
-    const known = toolkit.source === "upstream" ? judgeReviewed(target, reviewOf(target)) : judgeOwn(tool);
+    const known = toolkit.source === "upstream" ? judgeReviewed(target, reviewOf(target)) : judgeOwn(target);
     const override = own(overrides, key) ?? own(overrides, `${toolkit.id}.*`);
     const marks = override === undefined ? known.marks : { ...known.marks, destructive: override === "destructive" };
     const level: Level = isTrusted && !known.held ? "trusted" : known.level;
-    const isAskedFor = marks.destructive || (own(policies, toolkit.id) ?? policy) === "all";
+    const isAskedFor = toolkit.source !== "hall" && (marks.destructive || (own(policies, toolkit.id) ?? policy) === "all");
     const ask =
       isAskedFor && !isTrusted
         ? (known.why ?? (marks.destructive ? `it may destroy or send: ${marks.why.destructive ?? "so the config says"}` : "every call is asked for"))
@@ -154,9 +154,14 @@ function judgeReviewed({ toolkit, tool, fullName }: Target, review: Review | und
   return { level: "verified", marks: { ...marks, destructive: reviewed.isDestructive } };
 }
 
-/** Ours, a module's, or a registration's: its own word counts, it came in by a person's hand. */
-function judgeOwn(tool: Tool): Known {
-  return { level: "verified", marks: markTool(tool) };
+const unmarked: Marks = { destructive: false, bringsIn: false, sendsOut: false, why: {} };
+
+/**
+ * Ours, a module's, or a registration's: its own word counts, it came in by a person's hand. The hall's own tools do nothing but
+ * call others, each of which is judged for itself; an agent is named after its group.
+ */
+function judgeOwn({ toolkit, tool }: Target): Known {
+  return { level: "verified", marks: toolkit.source === "hall" ? unmarked : markTool(tool) };
 }
 
 /** A tool that is not what was reviewed. */
