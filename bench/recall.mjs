@@ -1,19 +1,27 @@
-// GUILDHALL_DATA=<folder of tools.*.jsonl and tasks.*.jsonl> node bench/recall.mjs [--only <set>] [--json]
+// GUILDHALL_DATA=<folder of tools.*.jsonl and tasks.*.jsonl> node --expose-gc bench/recall.mjs [--only <set>] [--speed <tools>] [--json]
 // How often `find_tools` finds what a task needs, with plain BM25 beside it, and how good the groups are. See docs/figures.md.
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { measureGroups, shuffled } from "./recall/groups.mjs";
 import { measure, noteOwners } from "./recall/measure.mjs";
 import { createPlainRanker } from "./recall/plain.mjs";
-import { readSets } from "./recall/sets.mjs";
+import { readLines, readSets, toolkitsOf } from "./recall/sets.mjs";
 import { load } from "./recall/source.mjs";
+import { measureSpeed } from "./recall/speed.mjs";
 
-const { values: options } = parseArgs({ options: { only: { type: "string" }, json: { type: "boolean" } } });
+const { values: options } = parseArgs({ options: { only: { type: "string" }, speed: { type: "string" }, json: { type: "boolean" } } });
 const folder = process.env.GUILDHALL_DATA;
 if (!folder) throw new Error("set GUILDHALL_DATA to a folder with tools.<set>.jsonl and tasks.<set>.jsonl");
 
 const { createRanker, groupTools, parseVectors, wordsOf } = await load("ranking/ranker.ts", "ranking/grouping.ts", "ranking/vectors.ts", "ranking/words.ts");
 const vectors = parseVectors(readFileSync(new URL("../src/ranking/vectors.bin", import.meta.url)));
+
+if (options.speed) {
+  // Any tools, asked the shortest and the longest of tasks there are.
+  const queries = readSets(folder).flatMap(({ tasks }) => tasks.slice(0, 40).map(({ task }) => task));
+  console.log(measureSpeed(toolkitsOf(readLines(folder, `tools.${options.speed}.jsonl`)), queries, { createRanker, vectors }));
+  process.exit();
+}
 
 const report = readSets(folder)
   .filter(({ name }) => options.only === undefined || options.only === name)

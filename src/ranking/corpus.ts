@@ -18,6 +18,10 @@ export interface Reading {
   readonly entries: readonly Entry[];
   readonly postings: Postings;
   readonly vocabulary: Vocabulary;
+  /** The documents a full name or a tool's name stands for, in lower case. */
+  readonly named: ReadonlyMap<string, readonly number[]>;
+  /** Room for one score a document, used again by every question: new ones would keep the garbage collector busy. */
+  readonly sheets: Readonly<Record<"bm25" | "tfidf" | "cosine" | "fused", Float64Array>>;
   /** The entry and the place in it of each document. */
   locate(document: number): { readonly entry: Entry; readonly at: number };
 }
@@ -100,14 +104,32 @@ function createReading(byId: ReadonlyMap<string, Entry>, vocabulary: Vocabulary)
     entries.flatMap(({ documents }) => documents),
     vocabulary,
   );
+  const sheet = (): Float64Array => new Float64Array(owners.length);
   return {
     entries,
     postings,
     vocabulary,
+    named: findNamed(entries),
+    sheets: { bm25: sheet(), tfidf: sheet(), cosine: sheet(), fused: sheet() },
     locate(document) {
       const entry = owners[document];
       if (entry === undefined) throw new RangeError(`there is no document ${document}`);
       return { entry, at: document - entry.first };
     },
   };
+}
+
+function findNamed(entries: readonly Entry[]): Map<string, number[]> {
+  const named = new Map<string, number[]>();
+  for (const { first, names, tools } of entries) {
+    for (let at = 0; at < tools.length; at++) {
+      for (const name of [names[at] as string, tools[at] as string]) {
+        const key = name.toLowerCase();
+        const documents = named.get(key);
+        if (documents) documents.push(first + at);
+        else named.set(key, [first + at]);
+      }
+    }
+  }
+  return named;
 }

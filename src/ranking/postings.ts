@@ -59,7 +59,8 @@ export interface Postings {
   readonly count: number;
   /** Adds what the word is worth to each document that holds it: by BM25 over fields, and by TF-IDF. */
   addTo(word: number, bm25: Float64Array, tfidf: Float64Array): void;
-  has(word: number, document: number): boolean;
+  /** What the word is worth to the document by BM25; 0 when the document does not hold it. */
+  worth(word: number, document: number): number;
   /** How much a word says: the more, the fewer documents hold it. */
   rarityOf(word: number | undefined): number;
 }
@@ -106,15 +107,16 @@ export function compilePostings(documents: readonly Counted[], vocabulary: Vocab
         tfidfSums[document] = (tfidfSums[document] as number) + (tfidf[slot] as number);
       }
     },
-    has(word, document) {
+    worth(word, document) {
+      const end = starts[word + 1] ?? 0;
       let low = starts[word] ?? 0;
-      let high = starts[word + 1] ?? 0;
+      let high = end;
       while (low < high) {
         const middle = (low + high) >> 1;
-        if ((holders[middle] ?? 0) < document) low = middle + 1;
+        if ((holders[middle] as number) < document) low = middle + 1;
         else high = middle;
       }
-      return low < (starts[word + 1] ?? 0) && holders[low] === document;
+      return low < end && holders[low] === document ? (bm25[low] ?? 0) : 0;
     },
     rarityOf: (word) => (word === undefined ? undefined : rarity[word]) ?? rarityAmong(count, 0),
   };

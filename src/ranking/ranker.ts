@@ -5,7 +5,7 @@ import { createCorpus, type Reading } from "./corpus.ts";
 import type { ToolkitText } from "./document.ts";
 import { areAlike } from "./families.ts";
 import { fitsWell } from "./fit.ts";
-import { type Scores, scoreAll } from "./scores.ts";
+import { bestOf, type Scores, scoreAll } from "./scores.ts";
 import type { Vectors } from "./vectors.ts";
 import { wordsOf } from "./words.ts";
 
@@ -49,8 +49,8 @@ export interface RankedTool {
 }
 
 const limits = { least: 1, most: 20, usual: 10 };
-/** Enough to fill a page even where every tool has a few of its kind. */
-const poolMax = 120;
+/** Looked at beyond what is asked for, so that a page is full even where tools have others of their kind. */
+const spare = 40;
 
 export function createRanker({ vectors }: { readonly vectors?: Vectors | undefined } = {}): Ranker {
   const corpus = createCorpus(vectors);
@@ -62,8 +62,9 @@ export function createRanker({ vectors }: { readonly vectors?: Vectors | undefin
       const scores = scoreAll(query, reading, vectors);
       const fused = fuse(query, scores, reading, options);
       const limit = clampLimit(options.limit);
-      const chosen = collapse(findBest(fused, poolMax), limit, reading);
-      const items = chosen.map((each) => describe(each, (fused[each.document] ?? 0) / scoreMax, scores, reading));
+      const families = collapse(findBest(fused, limit + spare), reading);
+      const chosen = chooseVaried(families, limit, fused, scores, reading);
+      const items = chosen.map((each) => describe(each, scores, reading));
       return { items, fits: chosen.some(({ document }) => fitsWell(document, scores)) };
     },
     get size() {
@@ -81,27 +82,39 @@ const weights = { tfidf: 1, cosine: 1, given: 1, mention: 0.3, toolkitMention: 0
 const scoreMax = 1 + weights.tfidf + weights.cosine;
 
 /** Each score is divided by its best, so that they can be added; a cosine has a scale of its own. What is left out has minus infinity. */
-function fuse(query: string, { bm25, tfidf, cosine }: Scores, reading: Reading, { successes, scores: given, among }: RankOptions): Float64Array {
-  const [bestBm25, bestTfidf] = [bestOf(bm25), bestOf(tfidf)];
-  const [mentioned, said] = [identifiersOf(query), new Set(wordsOf(query))];
-  const fused = new Float64Array(bm25.length);
-  for (const { first, idWords, names, tools } of reading.entries) {
-    const toolkitMention = idWords.length > 0 && idWords.every((word) => said.has(word)) ? weights.toolkitMention : 0;
-    for (let at = 0; at < names.length; at++) {
-      const document = first + at;
-      const name = names[at] as string;
-      let score = (bm25[document] as number) / bestBm25 + (weights.tfidf * (tfidf[document] as number)) / bestTfidf;
-      score += weights.cosine * Math.max(0, cosine[document] as number) + toolkitMention;
-      if (mentioned.size > 0 && (mentioned.has(name.toLowerCase()) || mentioned.has((tools[at] as string).toLowerCase()))) score += weights.mention;
-      if (given) score += weights.given * Math.max(0, given.get(name) ?? 0);
-      if (successes) score += weights.success * Math.min(1, Math.log10(1 + (successes.get(name) ?? 0)));
-      fused[document] = among && !among(name) ? Number.NEGATIVE_INFINITY : score;
-    }
+function fuse(query: string, { bm25, tfidf, cosine }: Scores, reading: Reading, options: RankOptions): Float64Array {
+  const { fused } = reading.sheets;
+  const [bestBm25, bestTfidf] = [bestOf(bm25), bestOf(tfidf) / weights.tfidf];
+  for (let document = 0; document < fused.length; document++) {
+    const direction = weights.cosine * Math.max(0, cosine[document] as number);
+    fused[document] = (bm25[document] as number) / bestBm25 + (tfidf[document] as number) / bestTfidf + direction;
   }
+  addMentions(query, reading);
+  addKnowledge(reading, options);
   return fused;
 }
 
-const bestOf = (scores: Float64Array): number => scores.reduce((best, score) => Math.max(best, score), 0) || 1;
+function addMentions(query: string, { entries, named, sheets: { fused } }: Reading): void {
+  const mentioned = new Set([...identifiersOf(query)].flatMap((name) => named.get(name) ?? []));
+  for (const document of mentioned) fused[document] = (fused[document] as number) + weights.mention;
+  const said = new Set(wordsOf(query));
+  for (const { first, idWords, tools } of entries) {
+    if (idWords.length === 0 || !idWords.every((word) => said.has(word))) continue;
+    for (let at = 0; at < tools.length; at++) fused[first + at] = (fused[first + at] as number) + weights.toolkitMention;
+  }
+}
+
+/** What the caller knows: other scores, what did well before, and what is not asked about. */
+function addKnowledge({ entries, sheets: { fused } }: Reading, { successes, scores, among }: RankOptions): void {
+  if (!successes && !scores && !among) return;
+  for (const { first, names } of entries) {
+    names.forEach((name, at) => {
+      const given = weights.given * Math.max(0, scores?.get(name) ?? 0);
+      const success = weights.success * Math.min(1, Math.log10(1 + (successes?.get(name) ?? 0)));
+      fused[first + at] = among && !among(name) ? Number.NEGATIVE_INFINITY : (fused[first + at] as number) + given + success;
+    });
+  }
+}
 
 /** Words of a query that only a name looks like: with a dot, a dash or an underscore inside, or written likeThis. */
 function identifiersOf(query: string): ReadonlySet<string> {
@@ -125,22 +138,23 @@ function findBest(scores: Float64Array, countMax: number): number[] {
   return best;
 }
 
-interface Chosen {
+interface Family {
   readonly document: number;
+  /** The others, by full name. */
   readonly alike: string[];
 }
 
-/** Of tools that are alike the best stays. Those that come after the page is full are still counted in, as far as they were looked at. */
-function collapse(best: readonly number[], limit: number, reading: Reading): Chosen[] {
-  const chosen: (Chosen & { readonly name: string })[] = [];
+/** Of tools that are alike the best stands for all. */
+function collapse(best: readonly number[], reading: Reading): Family[] {
+  const families: (Family & { readonly name: string })[] = [];
   for (const document of best) {
     const { entry, at } = reading.locate(document);
     const name = wordsOf(entry.tools[at] as string).join(" ");
-    const first = chosen.find((other) => other.name === name && areAlikeIn(reading, other.document, document));
+    const first = families.find((other) => other.name === name && areAlikeIn(reading, other.document, document));
     if (first) first.alike.push(entry.names[at] as string);
-    else if (chosen.length < limit) chosen.push({ document, alike: [], name });
+    else families.push({ document, alike: [], name });
   }
-  return chosen;
+  return families;
 }
 
 function areAlikeIn(reading: Reading, a: number, b: number): boolean {
@@ -151,9 +165,41 @@ function areAlikeIn(reading: Reading, a: number, b: number): boolean {
   return left !== undefined && right !== undefined && areAlike(left, right);
 }
 
-function describe({ document, alike }: Chosen, score: number, { terms }: Scores, reading: Reading): RankedTool {
+interface Chosen extends Family {
+  readonly score: number;
+}
+
+/** What a word of the query still counts for the next tool once one that holds it is chosen: a task of several steps wants several tools. */
+const answeredShare = 0.9;
+
+/** One after the other, each time the best of what is left, by the words that are not yet answered. */
+function chooseVaried(families: readonly Family[], limit: number, fused: Float64Array, { terms, bm25 }: Scores, { postings }: Reading): Chosen[] {
+  const scale = bestOf(bm25);
+  const left = families.map((family) => ({
+    family,
+    worths: terms.map(({ number }) => (number === undefined ? 0 : postings.worth(number, family.document) / scale)),
+    score: fused[family.document] as number,
+  }));
+  const shares = new Float64Array(terms.length).fill(1);
+  const chosen: Chosen[] = [];
+  while (chosen.length < limit && left.length > 0) {
+    let best = 0;
+    for (let at = 1; at < left.length; at++) if ((left[at]?.score as number) > (left[best]?.score as number)) best = at;
+    const [taken] = left.splice(best, 1) as [(typeof left)[number]];
+    chosen.push({ ...taken.family, score: taken.score / scoreMax });
+    taken.worths.forEach((worth, term) => {
+      if (worth === 0) return;
+      const lost = (shares[term] as number) * (1 - answeredShare);
+      shares[term] = (shares[term] as number) - lost;
+      for (const other of left) other.score -= lost * (other.worths[term] as number);
+    });
+  }
+  return chosen;
+}
+
+function describe({ document, alike, score }: Chosen, { terms }: Scores, reading: Reading): RankedTool {
   const { entry, at } = reading.locate(document);
-  const matched = terms.flatMap(({ number, written }) => (number !== undefined && reading.postings.has(number, document) ? [{ written, number }] : []));
+  const matched = terms.flatMap(({ number, written }) => (number !== undefined && reading.postings.worth(number, document) > 0 ? [{ written, number }] : []));
   return {
     toolkit: entry.id,
     tool: entry.tools[at] as string,

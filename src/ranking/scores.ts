@@ -1,9 +1,9 @@
 import type { Reading } from "./corpus.ts";
 import { findSpelling } from "./spelling.ts";
 import { embed, type Vectors } from "./vectors.ts";
-import { spellingsOf } from "./words.ts";
+import { spellingsOf, wordsOf } from "./words.ts";
 
-/** A query as words, and what each document got for them. */
+/** A query as words, and what each document got for them, until the next question. */
 export interface Scores {
   readonly terms: readonly Term[];
   readonly bm25: Float64Array;
@@ -27,13 +27,17 @@ const correctionsMax = 5;
 
 export function scoreAll(query: string, reading: Reading, vectors: Vectors | undefined): Scores {
   const terms = readTerms(query, reading);
-  const { count } = reading.postings;
-  const [bm25, tfidf, cosine] = [new Float64Array(count), new Float64Array(count), new Float64Array(count)];
+  const { bm25, tfidf, cosine } = reading.sheets;
+  for (const sheet of [bm25, tfidf, cosine]) sheet.fill(0);
   for (const { number } of terms) {
     if (number !== undefined) reading.postings.addTo(number, bm25, tfidf);
   }
-  if (vectors) addCosines(terms, reading, vectors, cosine);
-  return { terms, bm25, tfidf, cosine, hasCosines: vectors !== undefined };
+  const scores = { terms, bm25, tfidf, cosine, hasCosines: vectors !== undefined };
+  if (vectors) {
+    addCosines(terms, reading, vectors, cosine);
+    raiseByClauses(query, scores, reading, vectors);
+  }
+  return scores;
 }
 
 /** A word nobody knows is taken for the known one it is a slip away from. */
@@ -50,19 +54,58 @@ function readTerms(query: string, { vocabulary }: Reading): Term[] {
 }
 
 function addCosines(terms: readonly Term[], { entries }: Reading, vectors: Vectors, cosine: Float64Array): void {
-  const query = embed(
-    terms.map(({ word }) => [word, 1] as const),
-    vectors,
-  );
-  const { dimensions } = vectors;
+  const words = terms.map(({ word }) => word);
+  const query = embedWords(words, vectors);
   for (const { matrix, first, tools } of entries) {
-    for (let row = 0; row < tools.length; row++) cosine[first + row] = dot(matrix, row * dimensions, query);
+    for (let row = 0; row < tools.length; row++) cosine[first + row] = dot(matrix, row * query.length, query);
   }
 }
 
+/**
+ * A long task is many wishes, and a tool that fulfils one of them need not fit the rest: the best of the whole and its clauses counts. Only tools that
+ * have a chance are looked at again.
+ */
+function raiseByClauses(query: string, { bm25, tfidf, cosine }: Scores, reading: Reading, vectors: Vectors): void {
+  const clauses = clausesOf(query).map((clause) => embedWords(wordsOf(clause), vectors));
+  if (clauses.length === 0) return;
+  const [bestBm25, bestTfidf] = [bestOf(bm25), bestOf(tfidf)];
+  const sums = reading.sheets.fused;
+  for (let document = 0; document < sums.length; document++) {
+    sums[document] = (bm25[document] as number) / bestBm25 + (tfidf[document] as number) / bestTfidf + (cosine[document] as number);
+  }
+  const least = chanceLeast * bestOf(sums);
+  for (const { matrix, first, tools } of reading.entries) {
+    for (let row = 0; row < tools.length; row++) {
+      if ((sums[first + row] as number) < least) continue;
+      for (const clause of clauses) cosine[first + row] = Math.max(cosine[first + row] as number, dot(matrix, row * clause.length, clause));
+    }
+  }
+}
+
+const chanceLeast = 0.35;
+const clausesMax = 8;
+
+/** The sentences of a text, and what stands between "and" and "then"; none when there is but one. */
+function clausesOf(query: string): string[] {
+  const clauses = query
+    .slice(0, 4_000)
+    .split(/[.!?;\n]+\s|[。！？；]|,?\s(?:and|then|also)\s/i)
+    .filter((clause) => wordsOf(clause).length > 1);
+  return clauses.length > 1 ? clauses.slice(0, clausesMax) : [];
+}
+
+const embedWords = (words: readonly string[], vectors: Vectors): Float32Array =>
+  embed(
+    [...new Set(words)].map((word) => [word, 1] as const),
+    vectors,
+  );
+
 /** Four sums side by side: a single one would make every step wait for the one before. */
 function dot(matrix: Float32Array, start: number, vector: Float32Array): number {
-  let [a, b, c, d] = [0, 0, 0, 0];
+  let a = 0;
+  let b = 0;
+  let c = 0;
+  let d = 0;
   for (let at = 0; at < vector.length; at += 4) {
     a += (matrix[start + at] as number) * (vector[at] as number);
     b += (matrix[start + at + 1] as number) * (vector[at + 1] as number);
@@ -70,4 +113,11 @@ function dot(matrix: Float32Array, start: number, vector: Float32Array): number 
     d += (matrix[start + at + 3] as number) * (vector[at + 3] as number);
   }
   return a + b + c + d;
+}
+
+/** The highest, or 1 where all are 0, to divide by. */
+export function bestOf(scores: Float64Array): number {
+  let best = 0;
+  for (let at = 0; at < scores.length; at++) best = Math.max(best, scores[at] as number);
+  return best || 1;
 }
