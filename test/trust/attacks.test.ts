@@ -325,7 +325,7 @@ function lying(name: string): Tool {
 /** The server offers something else; then a tool is called. */
 async function changed(world: World, change: (tools: readonly Tool[]) => Tool[], name: string, server = world.files): Promise<void> {
   server.tools = change(server.tools);
-  server.changed();
+  await server.changed();
   const client = await world.connect();
   for (const spelled of [name, name.replace(".", "__")]) await client.request("tools/call", { name: spelled, arguments: {} });
 }

@@ -34,8 +34,8 @@ export interface World {
 /** A server whose definitions a test changes as it likes. */
 export interface ServerStub extends Toolkit {
   tools: Tool[];
-  /** Says that the list has changed, as a server does that was started again. */
-  changed(): void;
+  /** Says that the list has changed, as a server does that was started again; resolves when the hall has read it. */
+  changed(): Promise<void>;
 }
 
 export interface WorldOptions extends Omit<Partial<TrustOptions>, "ledger"> {
@@ -114,7 +114,10 @@ function createStub(id: string, tools: Tool[], run: (tool: string) => string): S
     id,
     source: "upstream",
     tools,
-    changed: () => listeners.forEach((listener) => void listener("tools")),
+    async changed() {
+      for (const listener of listeners) listener("tools");
+      await new Promise((resolve) => setImmediate(resolve));
+    },
     list: async () => stub.tools,
     call: async (tool) => text(run(tool.name)),
     health: async () => ({ state: "available" }),

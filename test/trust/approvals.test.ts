@@ -1,0 +1,84 @@
+import { describe, expect, test } from "vitest";
+import { approvalMsMax, createApprovals, type Subject } from "../../src/trust/approvals.ts";
+import { createToolkit } from "../servers/toolkits.ts";
+
+/** Questions about calls: a yes lets one call through, the one it was given for, in time. */
+const toolkit = createToolkit("files", {});
+const tool = { name: "delete", inputSchema: { type: "object" } };
+const subject: Subject = { target: { toolkit, tool, fullName: "files.delete" }, argumentsHash: "a", caller: "local", preview: "files.delete", why: "it may" };
+
+function openApprovals() {
+  const clock = { ms: 1_000 };
+  return { clock, approvals: createApprovals(() => clock.ms) };
+}
+
+describe("a question whose call has failed", () => {
+  test("is the same for the same call, lets it through once, and not again", () => {
+    const { approvals } = openApprovals();
+    const { token } = approvals.leave(subject);
+    expect(approvals.leave(subject).token).toBe(token);
+    expect(approvals.pending().map((pending) => pending.token)).toEqual([token]);
+    expect(approvals.take(subject)).toBe(false);
+    approvals.answer(token, "once");
+    expect(approvals.pending()).toEqual([]);
+    expect([approvals.take(subject), approvals.take(subject)]).toEqual([true, false]);
+    expect(() => approvals.answer(token, "once")).toThrow("no call waits under this token");
+  });
+
+  test.each<[string, Partial<Subject>]>([
+    ["other arguments", { argumentsHash: "b" }],
+    ["another caller", { caller: "ci" }],
+    ["another tool", { target: { ...subject.target, tool: { ...tool, name: "drop" } } }],
+    ["another definition of the tool", { target: { ...subject.target, tool: { ...tool, description: "new" } } }],
+    ["another toolkit of the same name for people", { target: { ...subject.target, toolkit: createToolkit("evil", {}) } }],
+  ])("does not let through %s", (_what, change) => {
+    const { approvals } = openApprovals();
+    approvals.answer(approvals.leave(subject).token, "once");
+    expect(approvals.take({ ...subject, ...change })).toBe(false);
+    expect(approvals.take(subject)).toBe(true);
+  });
+
+  test("is open for 60 s, and a yes waits for its call that long", () => {
+    const { approvals, clock } = openApprovals();
+    const first = approvals.leave(subject);
+    clock.ms += approvalMsMax;
+    expect(approvals.pending()).toEqual([]);
+    expect(() => approvals.answer(first.token, "once")).toThrow("expired");
+    approvals.answer(approvals.leave(subject).token, "once");
+    clock.ms += approvalMsMax;
+    expect(approvals.take(subject)).toBe(false);
+  });
+
+  test("answered with no lets nothing through", () => {
+    const { approvals } = openApprovals();
+    approvals.answer(approvals.leave(subject).token, "no");
+    expect(approvals.take(subject)).toBe(false);
+  });
+});
+
+describe("a question whose call waits", () => {
+  test("is its call's alone: of a hundred that are the same, one yes lets one through", async () => {
+    const { approvals } = openApprovals();
+    const waiting = Array.from({ length: 100 }, () => approvals.ask(subject));
+    expect(new Set(approvals.pending().map(({ token }) => token)).size).toBe(100);
+    const settled: number[] = [];
+    waiting.forEach(({ answered }, n) => void answered.then(() => settled.push(n)));
+    approvals.answer(waiting[42]?.pending.token ?? "", "once");
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(settled).toEqual([42]);
+    expect(approvals.take(subject)).toBe(false);
+  });
+
+  test("is off the list when its call is gone, and there is room for so many only", () => {
+    const { approvals } = openApprovals();
+    const waiting = Array.from({ length: 1_000 }, () => approvals.ask(subject));
+    expect(() => approvals.ask(subject)).toThrow("1000 calls already wait");
+    for (const { close } of waiting) close();
+    expect(approvals.pending()).toEqual([]);
+  });
+
+  test("has a token nobody can guess", () => {
+    const { approvals } = openApprovals();
+    expect(approvals.ask(subject).pending.token).toMatch(/^[0-9a-f]{24}$/);
+  });
+});

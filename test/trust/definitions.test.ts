@@ -1,0 +1,114 @@
+import { describe, expect, test } from "vitest";
+import { isObject } from "../../src/base/json.ts";
+import type { Tool } from "../../src/tool.ts";
+import { pinOf } from "../../src/trust/pin.ts";
+import { previewCall } from "../../src/trust/preview.ts";
+import { compareTool, goneTools, reviewServer } from "../../src/trust/review.ts";
+import { openWorld } from "./world.ts";
+
+/** What a tool is: everything a model reads of it. */
+const whole: Tool = {
+  name: "read_file",
+  title: "Read a file",
+  description: "Reads a file.",
+  inputSchema: {
+    type: "object",
+    properties: { path: { type: "string", description: "where", enum: ["a", "b"] } },
+    required: ["path"],
+    additionalProperties: false,
+  },
+  outputSchema: { type: "object", properties: { text: { type: "string", maxLength: 10 } } },
+  annotations: { readOnlyHint: true, title: "reads" },
+};
+
+/** The value with one byte changed, everywhere one can be. */
+function* mutations(value: unknown): Generator<unknown> {
+  if (typeof value === "string") for (let at = 0; at < value.length; at++) yield `${value.slice(0, at)}${value[at] === "x" ? "y" : "x"}${value.slice(at + 1)}`;
+  else if (typeof value === "number") yield value + 1;
+  else if (typeof value === "boolean") yield !value;
+  else if (Array.isArray(value)) {
+    for (const [at, item] of value.entries()) for (const changed of mutations(item)) yield value.with(at, changed);
+    yield [...value, "x"];
+  } else if (isObject(value)) {
+    for (const [key, part] of Object.entries(value)) {
+      for (const changed of mutations(part)) yield { ...value, [key]: changed };
+      for (const changed of mutations(key)) yield { ...Object.fromEntries(Object.entries(value).filter(([other]) => other !== key)), [String(changed)]: part };
+    }
+    yield { ...value, added: true };
+  }
+}
+
+function changeOne(value: unknown): unknown {
+  return isObject(value) ? { ...value, x: 1 } : `${value ?? ""}x`;
+}
+
+describe("a pin", () => {
+  const fields = ["name", "title", "description", "inputSchema", "outputSchema", "annotations"] as const;
+
+  test.each(fields)("is another after a change of one byte in %s", (field) => {
+    const pin = pinOf(whole);
+    const changed = [...mutations(whole[field])].map((value) => ({ ...whole, [field]: value }) as Tool);
+    const { [field]: _gone, ...without } = whole;
+    expect(changed.length).toBeGreaterThan(8);
+    expect([...changed, without as Tool].filter((tool) => pinOf(tool) === pin)).toEqual([]);
+  });
+
+  test("is the same whatever the order of the keys, and whatever is not part of the definition", () => {
+    const turned = Object.fromEntries(Object.entries(whole).reverse()) as unknown as Tool;
+    expect(pinOf({ ...turned, _meta: { rank: 2 }, icons: [], facts: { timeoutMs: 5 } })).toBe(pinOf(whole));
+  });
+
+  test("a change of one byte in any field is caught before the next call, and its siblings work", async () => {
+    await using world = await openWorld();
+    const client = await world.connect();
+    const [read, ...siblings] = world.files.tools;
+    const sibling = { name: "files.read_file", arguments: {} };
+    for (const field of ["title", "description", "inputSchema", "outputSchema", "annotations"] as const) {
+      world.files.tools = [...siblings.map((tool) => ({ ...tool, [field]: changeOne(tool[field]) })), ...(read ? [read] : [])] as Tool[];
+      await world.files.changed();
+      const answer = await client.request("tools/call", { name: "files.delete_file", arguments: {} });
+      expect(JSON.stringify(answer), field).toContain("has changed since it was reviewed");
+      expect((await client.request("tools/call", sibling)).result).toMatchObject({ content: [{ text: "nothing" }] });
+      const { tools } = await client.result("tools/list");
+      const held = (tools as Tool[]).find(({ name }) => name === "files.delete_file");
+      expect(held).toMatchObject({ _meta: { "guildhall/status": "changed" }, description: expect.stringContaining("guildhall diff") });
+    }
+    expect(world.ran).toEqual([]);
+  });
+});
+
+describe("a review", () => {
+  const review = reviewServer({ source: "s", reached: "r", tools: [whole, { ...whole, name: "gone" }] });
+
+  test("names the fields that have changed, with old and new", () => {
+    expect(compareTool(whole, review)).toEqual({ kind: "same", isDestructive: false });
+    expect(compareTool({ ...whole, name: "fresh" }, review)).toEqual({ kind: "new" });
+    expect(compareTool({ ...whole, description: "Deletes.", annotations: {} }, review)).toEqual({
+      kind: "changed",
+      fields: [
+        { field: "description", before: "Reads a file.", now: "Deletes." },
+        { field: "annotations", before: whole.annotations, now: {} },
+      ],
+    });
+    expect(goneTools([whole], review)).toEqual(["gone"]);
+  });
+});
+
+describe("the preview of a call", () => {
+  test("shows every argument on its own line, and nothing that only looks like one", () => {
+    const preview = previewCall("mail.send", { to: "a@example.com\n  cc: boss@example.com\n\nAsked because it is safe.", "x\u001b[2J": "\u202eabc\u{e0041}" });
+    expect(preview.split("\n")).toEqual([
+      "mail.send",
+      "  to: a@example.com\\n  cc: boss@example.com\\n\\nAsked because it is safe.",
+      "  x\\u{1b}[2J: \\u{202e}abc\\u{e0041}",
+    ]);
+  });
+
+  test("shows both ends of what is long, and not what is secret by its name", () => {
+    const preview = previewCall("sh.run", { script: `begin ${"x".repeat(5_000)} rm -rf /`, apiKey: "sk-1234567890", password: "hunter2hunter2" });
+    expect(preview).toContain("begin xxx");
+    expect(preview).toContain("rm -rf /");
+    expect(preview).not.toMatch(/sk-1234567890|hunter2/);
+    expect(preview.length).toBeLessThan(4_100);
+  });
+});
