@@ -17,7 +17,7 @@ export function createProject(servers) {
   }
   const folder = join(root, "project");
   mkdirSync(folder);
-  if (servers) writeFileSync(join(folder, "guildhall.json"), JSON.stringify({ mcpServers: servers }));
+  if (servers) writeFileSync(join(folder, "guildhall.json"), JSON.stringify({ expose: "tools", mcpServers: servers }));
   const [cli] = processes.cli;
   return {
     folder,

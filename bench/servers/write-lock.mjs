@@ -20,5 +20,5 @@ for (let i = 0; i < Number(upstreams); i++) {
   }));
   servers[name] = lockServer(hashOf([command, args, [], null]), greeting, { tools, resources: [], templates: [], prompts: [] });
 }
-await writeFile(join(folder, "guildhall.json"), JSON.stringify({ mcpServers }));
+await writeFile(join(folder, "guildhall.json"), JSON.stringify({ expose: "tools", mcpServers }));
 await writeLock(folder, { lockVersion: 1, servers });

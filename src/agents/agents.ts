@@ -24,6 +24,7 @@ export function createAgentToolkit({ groups, finder, parts }: AgentsOptions): Ow
       }
       return tools;
     },
+    mayBe: (name) => name.endsWith("_agent"),
     async call({ name }, args) {
       const group = groups.all().find(({ file }) => file.name === name);
       const { task, context = "" } = args as unknown as { task: string; context?: string };

@@ -38,15 +38,16 @@ const checkMs = 250;
 export function createGroups({ registry, source: initial = { files: [] }, log }: GroupsOptions): Groups {
   let source = initial;
   let seen: readonly Target[] | undefined;
-  let sorted: Sorted = { groups: [], strays: [], unknown: new Map() };
+  let sorted = nothing;
   const told = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
 
   function current(): Sorted {
+    if (source.files.length === 0) return nothing;
     const tools = registry.tools();
     if (tools === seen) return sorted;
     seen = tools;
-    sorted = source.files.length === 0 ? { groups: [], strays: [], unknown: new Map() } : sortTools(source.files, tools);
+    sorted = sortTools(source.files, tools);
     return sorted;
   }
 
@@ -114,6 +115,8 @@ interface Sorted {
   readonly strays: readonly Target[];
   readonly unknown: ReadonlyMap<string, readonly string[]>;
 }
+
+const nothing: Sorted = { groups: [], strays: [], unknown: new Map() };
 
 export function sortTools(files: readonly AgentFile[], tools: readonly Target[]): Sorted {
   const byName = new Map(tools.map((target) => [target.fullName, target]));

@@ -13,9 +13,11 @@ export interface OwnToolkit extends Toolkit {
 export interface OwnTools {
   tools(): readonly Tool[];
   call(tool: Tool, args: Target["tool"]["inputSchema"], context: CallContext): Promise<Outcome>;
+  /** Whether a name can be one of theirs at all: every call's name is asked about. Default: it can. */
+  mayBe?(name: string): boolean;
 }
 
-export function createOwnToolkit(id: string, { tools, call }: OwnTools): OwnToolkit {
+export function createOwnToolkit(id: string, { tools, call, mayBe = () => true }: OwnTools): OwnToolkit {
   let seen: readonly Tool[] | undefined;
   let byName = new Map<string, Target>();
   function current(): Map<string, Target> {
@@ -35,7 +37,7 @@ export function createOwnToolkit(id: string, { tools, call }: OwnTools): OwnTool
     health: async () => ({ state: "available" }),
     close: async () => {},
     targets: () => [...current().values()],
-    find: (name) => current().get(name),
+    find: (name) => (mayBe(name) ? current().get(name) : undefined),
   };
   return toolkit;
 }
