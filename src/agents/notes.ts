@@ -33,7 +33,8 @@ export async function readNotes(folder: string, options: NotesOptions): Promise<
 
 export function parseNotes(text: string, { domain, hints = [] }: NotesOptions = {}): Notes {
   const wanted = hints.flatMap((hint) => parseHint(hint) ?? []);
-  const lines = [...readLines(text), ...hints.filter((hint) => !parseHint(hint)).map((line) => ({ line, heading: undefined }))];
+  const said = [...(domain === undefined ? [] : [domain]), ...hints.filter((hint) => !parseHint(hint))];
+  const lines = [...readLines(text), ...said.map((line) => ({ line, heading: undefined }))];
   const naming = (toolkit: string): readonly Line[] => lines.filter(({ line }) => mentions(line, toolkit));
   return {
     domain,

@@ -150,7 +150,7 @@ export const configSchema = z.strictObject({
       ),
     }),
   ),
-  domain: field("What the project is about, in a few words: it steers how tools are grouped and what agents are called.", z.optional(text(500))),
+  domain: field("What the project is about, in a few words: clients and agents are told, and servers it names are grouped by it.", z.optional(text(500))),
   hints: field(
     "Groups you want: a name and the servers or tools in it, such as `web research: fetch, search_tool`; or words that matter to you.",
     z._default(z.array(text(500)), []),
