@@ -11,10 +11,15 @@ export type Mark = "destructive" | "bringsIn" | "sendsOut";
 interface Rule {
   readonly mark: Mark;
   readonly words: readonly string[];
-  /** A word that is also a noun counts only where no reading verb stands before it: `get_order` orders nothing. */
-  readonly isNounToo?: boolean;
+  /** A word that is also a noun counts only where no such verb stands before it: `get_order` orders nothing, `send_email` reads none. */
+  readonly notAfter?: ReadonlySet<string>;
   readonly example: string;
 }
+
+const reading = new Set(
+  "get list read search find fetch show describe count check query view lookup inspect preview explain status is has diff compare summarize".split(" "),
+);
+const doing = new Set("send create add open new make write edit update delete remove post publish reply submit close set merge push mark move".split(" "));
 
 export const rules: readonly Rule[] = [
   { mark: "destructive", words: ["delete", "del", "remove", "drop", "destroy", "erase", "purge", "wipe", "truncate", "unlink"], example: "delete_branch" },
@@ -23,26 +28,32 @@ export const rules: readonly Rule[] = [
   { mark: "destructive", words: ["write", "edit", "append", "insert", "upsert", "rename", "move"], example: "write_file" },
   { mark: "destructive", words: ["merge", "push", "rebase", "deploy", "publish", "install", "grant"], example: "merge_pull_request" },
   { mark: "destructive", words: ["send", "pay", "buy", "purchase", "refund", "transfer"], example: "send_email" },
-  { mark: "destructive", words: ["update", "patch", "set", "put", "modify", "change", "clear", "format"], isNounToo: true, example: "update_record" },
-  { mark: "destructive", words: ["post", "order", "charge", "release", "run", "script", "shell", "restart", "tweet"], isNounToo: true, example: "run_script" },
+  { mark: "destructive", words: ["update", "patch", "set", "put", "modify", "change", "clear", "format"], notAfter: reading, example: "update_record" },
+  {
+    mark: "destructive",
+    words: ["post", "order", "charge", "release", "run", "script", "shell", "restart", "tweet"],
+    notAfter: reading,
+    example: "run_script",
+  },
   {
     mark: "bringsIn",
     words: ["fetch", "browse", "scrape", "crawl", "download", "navigate", "url", "web", "page", "html", "rss", "feed"],
     example: "fetch_url",
   },
-  { mark: "bringsIn", words: ["mail", "email", "emails", "inbox", "message", "messages", "chat", "thread", "threads"], example: "read_inbox" },
-  { mark: "bringsIn", words: ["issue", "issues", "comment", "comments", "review", "reviews", "pull", "ticket", "tickets", "news"], example: "get_issue" },
+  { mark: "bringsIn", words: ["mail", "email", "emails", "inbox", "message", "messages", "chat", "thread", "threads"], notAfter: doing, example: "read_inbox" },
+  {
+    mark: "bringsIn",
+    words: ["issue", "issues", "comment", "comments", "review", "reviews", "pull", "ticket", "tickets", "news"],
+    notAfter: doing,
+    example: "get_issue",
+  },
   {
     mark: "sendsOut",
     words: ["send", "post", "publish", "tweet", "upload", "share", "notify", "webhook", "submit", "reply", "invite", "push"],
     example: "upload_file",
   },
-  { mark: "sendsOut", words: ["email", "mail", "message", "comment", "issue", "ticket"], isNounToo: true, example: "create_issue" },
+  { mark: "sendsOut", words: ["email", "mail", "message", "comment", "issue", "ticket"], notAfter: reading, example: "create_issue" },
 ];
-
-const reading = new Set(
-  "get list read search find fetch show describe count check query view lookup inspect preview explain status is has diff compare summarize".split(" "),
-);
 
 export interface Marks {
   readonly destructive: boolean;
@@ -57,9 +68,9 @@ export function markTool(tool: Tool): Marks {
   const words = wordsOf(tool.name);
   const annotations = isObject(tool.annotations) ? tool.annotations : {};
   const why: Partial<Record<Mark, string>> = {};
-  for (const { mark, words: known, isNounToo = false } of rules) {
+  for (const { mark, words: known, notAfter } of rules) {
     const at = words.findIndex((word) => known.includes(word));
-    if (at === -1 || why[mark] || (isNounToo && words.slice(0, at).some((word) => reading.has(word)))) continue;
+    if (at === -1 || why[mark] || (notAfter && words.slice(0, at).some((word) => notAfter.has(word)))) continue;
     why[mark] = `its name says "${words[at]}"`;
   }
   if (annotations.readOnlyHint === true) delete why.destructive;

@@ -42,6 +42,10 @@ describe("a tool's marks", () => {
     expect(markTool(named(name, { annotations: { readOnlyHint: true } })).destructive).toBe(true);
   });
 
+  test.each(["send_email", "create_issue", "close_pull_request", "add_comment"])("%s sends and brings nothing in", (name) => {
+    expect(markTool(named(name)).bringsIn).toBe(false);
+  });
+
   test("what takes an address brings in what others wrote", () => {
     expect(markTool(named("load", { inputSchema: { type: "object", properties: { url: {} } } })).bringsIn).toBe(true);
     expect(markTool(named("load", { annotations: { openWorldHint: true, readOnlyHint: true } })).bringsIn).toBe(true);

@@ -1,0 +1,222 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../src/base/json.ts";
+import { pinOf } from "../../src/trust/pin.ts";
+import { modern, type RawClient } from "../servers/client.ts";
+import { openWorld, type World } from "./world.ts";
+
+/** Who may call what, who is asked, and what becomes of the answers. */
+const forms = { elicitation: {} };
+const deleting = { name: "files.delete_file", arguments: { path: "a" } };
+
+async function callIt(client: RawClient, params: JsonObject = deleting): Promise<JsonObject> {
+  return (await client.request("tools/call", params)).result as JsonObject;
+}
+
+/** Calls, and lets the user give an answer. */
+async function callAndSay(client: RawClient, decision: string, params: JsonObject = deleting): Promise<JsonObject> {
+  const id = client.ask("tools/call", params);
+  client.send({ jsonrpc: "2.0", id: (await client.heard("elicitation/create")).id, result: { action: "accept", content: { decision } } });
+  return (await client.answer(id)).result as JsonObject;
+}
+
+function levelOf({ door }: World, name: string): string | undefined {
+  const target = door.hall.registry.findTool(name);
+  return target && door.hall.trust?.judge(target).level;
+}
+
+describe("levels", () => {
+  test("all tools of servers start untrusted; a review lifts them to verified, a grant to trusted, and nothing else does", async () => {
+    await using world = await openWorld();
+    const names = world.door.hall.registry
+      .tools()
+      .filter(({ toolkit }) => toolkit.source === "upstream")
+      .map(({ fullName }) => fullName);
+    expect(names.map((name) => [name, levelOf(world, name)])).toEqual([
+      ["files.delete_file", "verified"],
+      ["files.read_file", "verified"],
+      ["files.write_file", "verified"],
+      ["mail.send_email", "trusted"],
+      ["shop.buy", "untrusted"],
+      ["shop.look", "untrusted"],
+      ["web.fetch_page", "verified"],
+    ]);
+    await world.ledger.change(() => ({ servers: {}, grants: {} }));
+    await world.door.hall.trust?.refresh();
+    expect(names.map((name) => levelOf(world, name))).toEqual(names.map(() => "untrusted"));
+  });
+
+  test("a safe tool that was verified runs, a destructive one is blocked, a trusted destructive one runs, an unknown one is not found", async () => {
+    await using world = await openWorld();
+    const client = await world.connect();
+    expect(await callIt(client, { name: "files.read_file", arguments: {} })).toMatchObject({ content: [{ text: "nothing" }] });
+    expect(await callIt(client)).toMatchObject({ isError: true, structuredContent: { error_type: "approval_needed" } });
+    expect(await callIt(client, { name: "mail.send_email", arguments: {} })).toMatchObject({ content: [{ text: "done" }] });
+    expect(await callIt(client, { name: "shop.look", arguments: {} })).toMatchObject({
+      isError: true,
+      structuredContent: { error_type: "denied", suggestion: expect.stringContaining("guildhall verify") },
+    });
+    expect((await client.request("tools/call", { name: "files.nothing" })).error).toMatchObject({ code: -32602 });
+    expect(world.ran).toEqual(["mail.send_email"]);
+    expect(world.decisions.map(({ kind, tool }) => [kind, tool])).toEqual([
+      ["blocked", "files.delete_file"],
+      ["destructive call", "mail.send_email"],
+      ["blocked", "shop.look"],
+    ]);
+  });
+
+  test("every tool is either safe or destructive", async () => {
+    await using world = await openWorld();
+    const { registry, trust } = world.door.hall;
+    for (const target of registry.tools()) expect(typeof trust?.judge(target).marks.destructive).toBe("boolean");
+  });
+
+  test("arguments that do not fit are refused before trust is looked at", async () => {
+    await using world = await openWorld();
+    expect(await callIt(await world.connect(forms), { name: "files.delete_file", arguments: { path: 5 } })).toMatchObject({
+      structuredContent: { error_type: "validation" },
+    });
+    expect(world.decisions).toEqual([]);
+  });
+
+  test("a grant ends when its time is up, and holds for what the tool was", async () => {
+    let now = 1_000;
+    await using world = await openWorld({ now: () => now });
+    const [tool] = world.files.tools.filter(({ name }) => name === "delete_file");
+    await world.ledger.change((entries) => ({
+      ...entries,
+      grants: {
+        "files.delete_file": { grantedAt: 0, until: 2_000, pin: tool ? pinOf(tool) : "" },
+        "files.write_file": { grantedAt: 0, pin: "of something else" },
+      },
+    }));
+    await world.door.hall.trust?.refresh();
+    expect([levelOf(world, "files.delete_file"), levelOf(world, "files.write_file")]).toEqual(["trusted", "verified"]);
+    now = 2_000;
+    expect(levelOf(world, "files.delete_file")).toBe("verified");
+  });
+
+  test("policy all asks for every tool, for one server or for all; the user's own word comes first", async () => {
+    const read = { name: "files.read_file", arguments: {} };
+    const kindOf = async (options: Parameters<typeof openWorld>[0], params: JsonObject = read): Promise<unknown> => {
+      await using world = await openWorld(options);
+      const { structuredContent } = await callIt(await world.connect(), params);
+      return (structuredContent as JsonObject | undefined)?.error_type;
+    };
+    expect(await kindOf({ policy: "all" })).toBe("approval_needed");
+    expect(await kindOf({ policies: { files: "all" } })).toBe("approval_needed");
+    expect(await kindOf({ policies: { web: "all" } })).toBeUndefined();
+    expect(await kindOf({ overrides: { "files.read_file": "destructive" } })).toBe("approval_needed");
+    expect(await kindOf({ overrides: { "files.*": "safe" } }, deleting)).toBeUndefined();
+  });
+});
+
+describe("a person who is asked", () => {
+  test("sees the call, and says yes once, for as long as the hall runs, or always", async () => {
+    await using world = await openWorld();
+    const client = await world.connect(forms);
+    const id = client.ask("tools/call", deleting);
+    const { params, id: question } = await client.heard("elicitation/create");
+    expect(params).toMatchObject({ message: expect.stringMatching(/^Allow this call\?\n\nfiles\.delete_file\n {2}path: a\n\nAsked because it may destroy/) });
+    client.send({ jsonrpc: "2.0", id: question, result: { action: "accept", content: { decision: "once" } } });
+    expect((await client.answer(id)).result).toMatchObject({ content: [{ text: "done" }] });
+    expect(await callAndSay(client, "hall")).toMatchObject({ content: [{ text: "done" }] });
+    expect(await callIt(client, { ...deleting, arguments: { path: "b" } })).toMatchObject({ content: [{ text: "done" }] });
+    expect((await world.ledger.read()).grants).not.toHaveProperty(["files.delete_file"]);
+    world.door.hall.trust?.forgetHere();
+    expect(await callAndSay(client, "always")).toMatchObject({ content: [{ text: "done" }] });
+    expect((await world.ledger.read()).grants).toHaveProperty(["files.delete_file"]);
+    expect(world.decisions.filter(({ kind }) => kind === "approved").map(({ reason }) => reason)).toEqual(["once", "hall", "always"]);
+  });
+
+  test("is asked in the modern way with a state nobody else can make", async () => {
+    await using world = await openWorld();
+    const client = await world.connect();
+    const first = (await client.request("tools/call", modern(deleting, forms))).result as { requestState: string; inputRequests: Record<string, JsonObject> };
+    const inputResponses = Object.fromEntries(Object.keys(first.inputRequests).map((key) => [key, { action: "accept", content: { decision: "once" } }]));
+    expect((await client.request("tools/call", modern({ ...deleting, requestState: first.requestState, inputResponses }, forms))).result).toMatchObject({
+      content: [{ text: "done" }],
+    });
+    expect(world.ran).toEqual(["files.delete_file"]);
+  });
+
+  test("may answer in another terminal, and the client's question is taken back", async () => {
+    await using world = await openWorld();
+    const client = await world.connect(forms);
+    const id = client.ask("tools/call", deleting);
+    await client.heard("elicitation/create");
+    const [pending] = world.door.hall.approvals.pending();
+    world.door.hall.approvals.answer(pending?.token ?? "", "once");
+    expect((await client.answer(id)).result).toMatchObject({ content: [{ text: "done" }] });
+    await client.heard("notifications/cancelled");
+    expect(world.door.hall.approvals.pending()).toEqual([]);
+  });
+
+  test("and a client that cannot ask after all leaves a question for another terminal", async () => {
+    await using world = await openWorld();
+    const client = await world.connect(forms);
+    const id = client.ask("tools/call", deleting);
+    client.send({ jsonrpc: "2.0", id: (await client.heard("elicitation/create")).id, error: { code: -32601, message: "no forms here" } });
+    expect((await client.answer(id)).result).toMatchObject({
+      structuredContent: {
+        error_type: "approval_needed",
+        details: { preview: "files.delete_file\n  path: a", command: expect.stringContaining("guildhall approve ") },
+      },
+    });
+  });
+
+  test("of many calls that are the same each asks for itself: one yes lets one through", async () => {
+    await using world = await openWorld();
+    const client = await world.connect(forms);
+    const ids = Array.from({ length: 10 }, () => client.ask("tools/call", deleting));
+    const questions = await Promise.all(ids.map(() => client.heard("elicitation/create")));
+    for (const [n, { id }] of questions.entries())
+      client.send({ jsonrpc: "2.0", id, result: { action: "accept", content: { decision: n === 3 ? "once" : "no" } } });
+    await Promise.all(ids.map((id) => client.answer(id)));
+    expect(world.ran).toEqual(["files.delete_file"]);
+    expect(world.decisions.filter(({ kind }) => kind === "approved")).toHaveLength(1);
+  });
+
+  test("is not asked from inside: the root's answer says what to allow, and after a yes the same call goes through", async () => {
+    await using world = await openWorld();
+    const client = await world.connect(forms);
+    const steps = {
+      name: "relay.steps",
+      arguments: {
+        steps: [
+          { tool: "files.delete_file", args: { path: "a" } },
+          { tool: "files.delete_file", args: { path: "a" } },
+        ],
+      },
+    };
+    const first = await callIt(client, steps);
+    const [need, ...rest] = (first._meta as JsonObject)["guildhall/approvals"] as { token: string }[];
+    expect(rest).toEqual([]);
+    expect(JSON.stringify(first.content)).toContain(`guildhall approve ${need?.token}`);
+    world.door.hall.approvals.answer(need?.token ?? "", "once");
+    await callIt(client, steps);
+    expect(world.ran).toEqual(["files.delete_file"]);
+  });
+});
+
+describe("the flow guard", () => {
+  const steps = (...names: readonly string[]): JsonObject => ({ name: "relay.steps", arguments: { steps: names.map((tool) => ({ tool })) } });
+
+  test("stops what sends only after something was brought in, in the same piece of work, and says why", async () => {
+    await using world = await openWorld();
+    const client = await world.connect();
+    await callIt(client, steps("mail.send_email", "web.fetch_page", "mail.send_email"));
+    expect(world.ran).toEqual(["mail.send_email"]);
+    expect(world.decisions.at(-1)?.reason).toContain("through web.fetch_page");
+    // Another piece of work has read nothing.
+    await callIt(client, steps("files.read_file", "mail.send_email"));
+    expect(world.ran).toHaveLength(2);
+  });
+
+  test("leaves alone what the user names, the one that reads or the one that sends", async () => {
+    for (const name of ["web.fetch_page", "mail.send_email", "mail.*"]) {
+      await using world = await openWorld({ unguarded: [name] });
+      await callIt(await world.connect(), steps("web.fetch_page", "mail.send_email"));
+      expect(world.ran, name).toEqual(["mail.send_email"]);
+    }
+  });
+});

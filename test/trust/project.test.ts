@@ -1,0 +1,140 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createLog, Secrets } from "../../src/base/log.ts";
+import { openReviewing, type Reviewing, reviewLooks } from "../../src/cli/review.ts";
+import type { Settings } from "../../src/cli/settings.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { openNamedTokens } from "../../src/server/http/named-tokens.ts";
+import { openLedger } from "../../src/trust/ledger.ts";
+import { openDoor } from "../servers/door.ts";
+import { createToolkit, text } from "../servers/toolkits.ts";
+import { definitionOf, faulty, locked } from "../servers/upstreams.ts";
+
+/** What a project's files can say, what a review writes down, and who else may call. */
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "guildhall-project-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("a project's config cannot ask for fewer approvals", () => {
+  const load = (project: object, user: object = {}, env: NodeJS.ProcessEnv = {}) => {
+    writeFileSync(join(folder, "guildhall.json"), JSON.stringify(project));
+    writeFileSync(join(folder, "user.json"), JSON.stringify(user));
+    return loadConfig({ folder, userFile: join(folder, "user.json"), env });
+  };
+
+  test.each<[string, object, object?, NodeJS.ProcessEnv?]>([
+    ["by calling a tool safe", { trust: { tools: { "box.delete": "safe" } } }],
+    ["by calling a server safe", { trust: { tools: { "box.*": "safe" } } }],
+    ["by taking tools from the flow guard", { trust: { unguarded: ["mail.*"] } }],
+    ["by a milder policy than the user's", { trust: { policy: "destructive" } }, { trust: { policy: "all" } }],
+    ["by a milder policy for a server", { trust: { servers: { box: "destructive" } } }, { trust: { servers: { box: "all" } } }],
+    ["by an exception for one server", { trust: { servers: { box: "destructive" } } }, { trust: { policy: "all" } }],
+    ["by an exception from the environment's policy", { trust: { servers: { box: "destructive" } } }, {}, { GUILDHALL__TRUST__POLICY: "all" }],
+  ])("%s", async (_how, project, user, env) => {
+    await expect(load(project, user, env)).rejects.toThrow("asks for fewer approvals");
+  });
+
+  test("but for more", async () => {
+    const { config } = await load({ trust: { policy: "all", servers: { box: "destructive" }, tools: { "box.look": "destructive" } } });
+    expect(config.trust).toMatchObject({ policy: "all", tools: { "box.look": "destructive" } });
+  });
+});
+
+describe("a review on a terminal", () => {
+  const config = faulty("told");
+  const found = {
+    ...locked(config, []),
+    offer: { tools: [definitionOf("echo"), { name: "delete_all", inputSchema: { type: "object" } }], resources: [], templates: [], prompts: [] },
+  };
+  const settings = {
+    config: { mcpServers: { box: config }, toolkits: [] },
+    log: createLog({ level: "silent" }),
+    secrets: new Secrets(),
+  } as unknown as Settings;
+
+  async function review(...answers: string[]): Promise<Reviewing & { readonly asked: string[] }> {
+    const asked: string[] = [];
+    process.env.XDG_DATA_HOME = join(folder, "data");
+    const ask = async (question: string): Promise<string> => {
+      asked.push(question);
+      return answers.shift() ?? "n";
+    };
+    const reviewing = await openReviewing(settings, { kind: "ask", ask });
+    await reviewLooks(reviewing, [{ name: "box", found, ms: 1 }]);
+    return { ...reviewing, entries: await reviewing.ledger.read(), asked };
+  }
+
+  test("shows what would run and what each tool says, and writes down a yes with the marks a person chose", async () => {
+    const { entries, asked } = await review("what?", "2", "y");
+    expect(asked[0]).toMatch(/box .*faulty\.mjs told[\s\S]*echo +new +no[\s\S]*delete_all +new +yes +its name says "delete"/);
+    expect(asked[2]).toMatch(/delete_all +new +no/);
+    expect(entries.servers.box?.tools).toMatchObject({ echo: { isDestructive: false }, delete_all: { isDestructive: false } });
+    // What was said stays said; nothing is asked again.
+    expect((await review()).asked).toEqual([]);
+  });
+
+  test("writes nothing after a no", async () => {
+    expect((await review("n")).entries.servers).toEqual({});
+  });
+});
+
+describe("named tokens", () => {
+  test("are kept as hashes, readable by their user only, and open nothing once revoked", async () => {
+    const tokens = openNamedTokens(folder);
+    const token = await tokens.create("ci");
+    expect(token.length).toBeGreaterThan(40);
+    const file = join(folder, "tokens.json");
+    expect(readFileSync(file, "utf8")).not.toContain(token);
+    expect(statSync(file).mode & 0o077).toBe(0);
+    // Another process, which was there before.
+    expect(tokens.list().map(({ name }) => name)).toEqual(["ci"]);
+    expect(openNamedTokens(folder).find(token)).toBe("ci");
+    await openNamedTokens(folder).revoke("ci");
+    expect(tokens.find(token)).toBeUndefined();
+    await expect(tokens.revoke("ci")).rejects.toMatchObject({ code: "NOT_FOUND" });
+  });
+
+  test.each(["local", "Token", "", "a b", "../x", "x".repeat(41)])("cannot be named %j", async (name) => {
+    await expect(openNamedTokens(folder).create(name)).rejects.toMatchObject({ code: "INVALID_PARAMS" });
+  });
+
+  test("in a damaged file open nothing", () => {
+    mkdirSync(folder, { recursive: true });
+    for (const damage of ["", "[]", '{"ci":{"hash":"","createdAt":1}}', '{"local":{}}', "no json"]) {
+      writeFileSync(join(folder, "tokens.json"), damage);
+      expect(openNamedTokens(folder).find("")).toBeUndefined();
+    }
+  });
+
+  test("name their caller at the door, and cannot be taken for another's", async () => {
+    const tokens = openNamedTokens(folder);
+    const [ci, desk] = [await tokens.create("ci"), await tokens.create("desk")];
+    const callers: string[] = [];
+    const who = createToolkit("who", { delete_it: { run: () => text("done") } });
+    await using door = await openDoor({
+      toolkits: [who],
+      findName: tokens.find,
+      trust: { ledger: openLedger("/a/project", { folder, warn: () => {} }) },
+      audit: async ({ caller }) => void callers.push(caller),
+    });
+    const call = async (token?: string): Promise<number> => {
+      const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { tool_name: "who", function_name: "delete_it", arguments: {} } };
+      return (await door.send({ body, headers: token === undefined ? {} : { authorization: `Bearer ${token}` } })).status;
+    };
+    expect(await call("wrong-token-wrong-token")).toBe(401);
+    for (const token of [ci, desk, door.token, undefined]) await call(token);
+    expect(callers).toEqual(["ci", "desk", "token", "local"]);
+    // Each has asked for itself: a yes to one is none to the others.
+    const pending = door.hall.approvals.pending();
+    expect(pending.map(({ caller }) => caller)).toEqual(["ci", "desk", "token", "local"]);
+    door.hall.approvals.answer(pending[0]?.token ?? "", "once");
+    const answers = await Promise.all([desk, ci].map(async (token) => call(token)));
+    expect(answers).toEqual([expect.any(Number), 200]);
+    await tokens.revoke("ci");
+    expect(await call(ci)).toBe(401);
+  });
+});
