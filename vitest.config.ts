@@ -1,7 +1,11 @@
 import { defineConfig } from "vitest/config";
 
+/** On the second Node: what takes longest and depends least on which Node it is. */
+const onlyOnce = ["test/wire/schedules.test.ts", "test/e2e/conformance-client.test.ts", "test/e2e/conformance-behind.test.ts", "test/e2e/http-load.test.ts"];
+
 export default defineConfig({
   test: {
+    exclude: ["**/node_modules/**", ...(process.env.GUILDHALL_SECOND_NODE ? onlyOnce : [])],
     include: process.env.GUILDHALL_LONG ? ["test/**/*.long.ts"] : ["test/**/*.test.ts"],
     maxWorkers: 2,
     // Many tests run real processes against real clocks; one that a busy machine disturbed is taken again, and shown as such.

@@ -18,7 +18,7 @@ if (isLaneStale()) {
 if (isLong) vitest(process.execPath, { GUILDHALL_LONG: "1" });
 else {
   vitest(process.execPath);
-  if (majorOf(process.version) < 24) vitest(node24);
+  if (majorOf(process.version) < 24) vitest(node24, { GUILDHALL_SECOND_NODE: "1" });
 }
 
 function vitest(node, env = {}) {
