@@ -1,9 +1,9 @@
 import { digestArguments, listLimit, type PackedValue, packedLength } from "./call-row.ts";
-import { addEncoded, bucketOf, encodeHistogram, hit } from "./histogram.ts";
+import { addEncoded, bucketOf, encodeHistogram } from "./histogram.ts";
 import type { Database, SqlRow, SqlValue } from "./sqlite.ts";
 import { sumStatistics } from "./statistics.ts";
 import type { CallFilter, KeptCall, Statistics } from "./store.ts";
-import { createTally, type Span, SpanTallies, type SpanTally, spanMs, spanSince, type Tally } from "./tally.ts";
+import { type Counts, type Span, SpanTallies, type SpanTally, spanMs, spanSince } from "./tally.ts";
 
 /**
  * The calls, and the spans they are counted in. Everything here happens inside a transaction of the writer.
@@ -148,8 +148,8 @@ export function createCallTable(database: Database): CallTable {
 function tally(rows: Iterable<SqlRow>): SpanTallies {
   const tallies = new SpanTallies();
   for (const { hour, toolkit, tool, bucket, ...row } of rows) {
-    const part = readSums(row);
-    hit(part.histogram, Number(bucket), part.calls);
+    const counts = readCounts(row);
+    const part = { ...counts, histogram: new Map([[Number(bucket), counts.calls]]) };
     tallies.merge({ at: Number(hour), toolkit: toolkit === null ? null : String(toolkit), tool: String(tool) }, part);
   }
   return tallies;
@@ -175,24 +175,16 @@ function readCall({ bytes_in, bytes_out, bucket: _ours, ...row }: SqlRow): KeptC
 
 function* readSpans(rows: Iterable<SqlRow>): Generator<SpanTally> {
   for (const { span, start, toolkit, tool, ...row } of rows) {
-    yield { span: span as Span, start: Number(start), toolkit: String(toolkit), tool: String(tool), tally: readTally(row) };
+    yield {
+      span: span as Span,
+      start: Number(start),
+      toolkit: String(toolkit),
+      tool: String(tool),
+      tally: { ...readCounts(row), histogram: row.histogram as Uint8Array },
+    };
   }
 }
 
-function readTally({ histogram, ...row }: SqlRow): Tally {
-  const tally = readSums(row);
-  addEncoded(tally.histogram, histogram as Uint8Array);
-  return tally;
-}
-
-function readSums({ calls, errors, timeouts, bytes_in, bytes_out, ms }: SqlRow): Tally {
-  const sums = {
-    calls: Number(calls),
-    errors: Number(errors),
-    timeouts: Number(timeouts),
-    bytesIn: Number(bytes_in),
-    bytesOut: Number(bytes_out),
-    ms: Number(ms),
-  };
-  return { ...createTally(), ...sums };
+function readCounts({ calls, errors, timeouts, bytes_in, bytes_out, ms }: SqlRow): Counts {
+  return { calls: Number(calls), errors: Number(errors), timeouts: Number(timeouts), bytesIn: Number(bytes_in), bytesOut: Number(bytes_out), ms: Number(ms) };
 }

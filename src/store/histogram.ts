@@ -22,11 +22,23 @@ export function addHistogram(sum: Histogram, part: Histogram): void {
   for (const [bucket, count] of part) hit(sum, bucket, count);
 }
 
+/** Thousands of histograms added up: every bucket has its place. */
+export type HistogramSum = Float64Array;
+
+export function createHistogramSum(): HistogramSum {
+  return new Float64Array(lastBucket + 1);
+}
+
+export function addToSum(sum: HistogramSum, part: Histogram | Uint8Array): void {
+  if (part instanceof Map) for (const [bucket, count] of part) sum[bucket] = (sum[bucket] ?? 0) + count;
+  else readEncoded(part, (bucket, count) => (sum[bucket] = (sum[bucket] ?? 0) + count));
+}
+
 /** The middle of the bucket that the share falls into; 0 when nothing was counted. */
-export function percentile(histogram: Histogram, count: number, share: number): number {
+export function percentile(sum: HistogramSum, count: number, share: number): number {
   let left = Math.max(1, Math.ceil(count * share));
-  for (const bucket of [...histogram.keys()].sort((a, b) => a - b)) {
-    left -= histogram.get(bucket) ?? 0;
+  for (const [bucket, hits] of sum.entries()) {
+    left -= hits;
     if (left <= 0) return 2 ** ((bucket - 0.5) / perOctave) / 1_000;
   }
   return 0;
@@ -54,13 +66,10 @@ export function encodeHistogram(histogram: Histogram): Uint8Array {
 }
 
 export function addEncoded(histogram: Histogram, bytes: Uint8Array): void {
-  for (let at = 0; at + entryBytes <= bytes.length; at += entryBytes) {
-    const bucket = byte(bytes, at) * 0x100 + byte(bytes, at + 1);
-    const count = byte(bytes, at + 2) * 0x1000000 + byte(bytes, at + 3) * 0x10000 + byte(bytes, at + 4) * 0x100 + byte(bytes, at + 5);
-    hit(histogram, bucket, count);
-  }
+  readEncoded(bytes, (bucket, count) => hit(histogram, bucket, count));
 }
 
-function byte(bytes: Uint8Array, at: number): number {
-  return bytes[at] ?? 0;
+function readEncoded(bytes: Uint8Array, found: (bucket: number, count: number) => void): void {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = 0; at + entryBytes <= bytes.length; at += entryBytes) found(view.getUint16(at), view.getUint32(at + 2));
 }

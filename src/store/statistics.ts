@@ -1,33 +1,36 @@
-import { percentile } from "./histogram.ts";
+import { addToSum, createHistogramSum, type HistogramSum, percentile } from "./histogram.ts";
 import type { Figures, Statistics } from "./store.ts";
-import { addTally, createTally, type Span, type SpanTally, spanMs, type Tally } from "./tally.ts";
+import { addCounts, type Counts, type Span, type SpanTally, spanMs } from "./tally.ts";
 
 const trendParts = 24;
 
 interface Sum {
-  readonly tally: Tally;
+  readonly counts: Counts;
+  readonly durations: HistogramSum;
   /** Calls by the start of the span. */
   readonly byStart: Map<number, number>;
 }
 
-/** Spans of one kind to the figures people look at. */
+/** Spans of one kind to the figures people look at. Toolkits and the whole are summed from tools: there are far fewer of them than spans. */
 export function sumStatistics(spans: Iterable<SpanTally>, span: Span): Statistics {
-  const total = createSum();
-  const toolkits = new Map<string, Sum>();
   const tools = new Map<string, Sum & { readonly toolkit: string }>();
   let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const part of spans) {
-    first = Math.min(first, part.start);
-    last = Math.max(last, part.start);
-    addTo(total, part);
-    addTo(entry(toolkits, part.toolkit, createSum), part);
-    addTo(
-      entry(tools, part.tool, () => ({ ...createSum(), toolkit: part.toolkit })),
-      part,
-    );
+  for (const { start, toolkit, tool, tally } of spans) {
+    first = Math.min(first, start);
+    last = Math.max(last, start);
+    const sum = entry(tools, tool, () => ({ ...createSum(), toolkit }));
+    addCounts(sum.counts, tally);
+    addToSum(sum.durations, tally.histogram);
+    sum.byStart.set(start, (sum.byStart.get(start) ?? 0) + tally.calls);
+  }
+  const total = createSum();
+  const toolkits = new Map<string, Sum>();
+  for (const sum of tools.values()) {
+    addSum(total, sum);
+    addSum(entry(toolkits, sum.toolkit, createSum), sum);
   }
   const figures = (sum: Sum): Figures => describe(sum, { first, last, stepMs: spanMs[span] });
-  const isEmpty = total.tally.calls === 0;
+  const isEmpty = total.counts.calls === 0;
   return {
     by: span,
     from: isEmpty ? null : first,
@@ -39,7 +42,7 @@ export function sumStatistics(spans: Iterable<SpanTally>, span: Span): Statistic
 }
 
 function createSum(): Sum {
-  return { tally: createTally(), byStart: new Map() };
+  return { counts: { calls: 0, errors: 0, timeouts: 0, bytesIn: 0, bytesOut: 0, ms: 0 }, durations: createHistogramSum(), byStart: new Map() };
 }
 
 function entry<T>(map: Map<string, T>, key: string, create: () => T): T {
@@ -51,9 +54,10 @@ function entry<T>(map: Map<string, T>, key: string, create: () => T): T {
   return found;
 }
 
-function addTo({ tally, byStart }: Sum, part: SpanTally): void {
-  addTally(tally, part.tally);
-  byStart.set(part.start, (byStart.get(part.start) ?? 0) + part.tally.calls);
+function addSum({ counts, durations, byStart }: Sum, part: Sum): void {
+  addCounts(counts, part.counts);
+  for (const [bucket, count] of part.durations.entries()) durations[bucket] = (durations[bucket] ?? 0) + count;
+  for (const [start, calls] of part.byStart) byStart.set(start, (byStart.get(start) ?? 0) + calls);
 }
 
 interface Range {
@@ -62,9 +66,9 @@ interface Range {
   readonly stepMs: number;
 }
 
-function describe({ tally, byStart }: Sum, range: Range): Figures {
-  const { calls, errors, timeouts, bytesIn, bytesOut, histogram } = tally;
-  const [p50Ms, p95Ms, p99Ms] = [0.5, 0.95, 0.99].map((share) => percentile(histogram, calls, share)) as [number, number, number];
+function describe({ counts, durations, byStart }: Sum, range: Range): Figures {
+  const { calls, errors, timeouts, bytesIn, bytesOut } = counts;
+  const [p50Ms, p95Ms, p99Ms] = [0.5, 0.95, 0.99].map((share) => percentile(durations, calls, share)) as [number, number, number];
   return { calls, errors, timeouts, errorRate: calls === 0 ? 0 : errors / calls, p50Ms, p95Ms, p99Ms, bytesIn, bytesOut, trend: trendOf(byStart, range) };
 }
 

@@ -30,13 +30,19 @@ export function count(tally: Tally, { outcome, code, ms, bytesIn, bytesOut }: Co
 }
 
 export function addTally(sum: Tally, part: Tally): void {
+  addCounts(sum, part);
+  addHistogram(sum.histogram, part.histogram);
+}
+
+export type Counts = Omit<Tally, "histogram">;
+
+export function addCounts(sum: Counts, part: Counts): void {
   sum.calls += part.calls;
   sum.errors += part.errors;
   sum.timeouts += part.timeouts;
   sum.bytesIn += part.bytesIn;
   sum.bytesOut += part.bytesOut;
   sum.ms += part.ms;
-  addHistogram(sum.histogram, part.histogram);
 }
 
 /** Names nobody offers are counted together: they are whatever a caller writes, and there is no end to them. */
@@ -59,12 +65,17 @@ export interface SpanTally {
   readonly start: number;
   readonly toolkit: string;
   readonly tool: string;
+  readonly tally: Counts & { readonly histogram: Histogram | Uint8Array };
+}
+
+/** One that is still counted in. */
+export interface CountedSpan extends SpanTally {
   readonly tally: Tally;
 }
 
 /** Calls counted by hour, by day and by tool. */
 export class SpanTallies {
-  readonly #byKey = new Map<string, SpanTally>();
+  readonly #byKey = new Map<string, CountedSpan>();
 
   add(row: Counted & Pick<CallRow, "at" | "toolkit" | "tool">): void {
     for (const span of spans) count(this.#find(span, row).tally, row);
@@ -75,7 +86,7 @@ export class SpanTallies {
     for (const span of spans) addTally(this.#find(span, row).tally, tally);
   }
 
-  #find(span: Span, { at, toolkit, tool }: Pick<CallRow, "at" | "toolkit" | "tool">): SpanTally {
+  #find(span: Span, { at, toolkit, tool }: Pick<CallRow, "at" | "toolkit" | "tool">): CountedSpan {
     const start = at - (at % spanMs[span]);
     const name = toolkit === null ? unknownName : tool;
     const key = `${span} ${start} ${name}`;
@@ -87,7 +98,7 @@ export class SpanTallies {
     return found;
   }
 
-  all(): IterableIterator<SpanTally> {
+  all(): IterableIterator<CountedSpan> {
     return this.#byKey.values();
   }
 
