@@ -9,6 +9,7 @@ import { type Change, compareTool, goneTools, reviewServer } from "../trust/revi
 import { describeSource, sourceOf } from "../upstream/source.ts";
 import { describeFields } from "./definition.ts";
 import type { Look } from "./look.ts";
+import { noteDecision } from "./note.ts";
 import { paint, table, visible } from "./print.ts";
 import type { Settings } from "./settings.ts";
 import { type AskLine, askYes } from "./terminal.ts";
@@ -80,6 +81,12 @@ export async function reviewLooks(reviewing: Reviewing, looks: readonly Look[]):
       modules,
       servers: { ...current.servers, ...Object.fromEntries(approved.map((review) => [review.name, writeDown(review)])) },
     }));
+    await noteDecision(
+      reviewing.settings,
+      "reviewed",
+      approved.map(({ name }) => name),
+      "by command",
+    );
   }
   return reviews;
 }

@@ -1,6 +1,7 @@
 import type { ToolTrust } from "../admin/contract.ts";
 import { HallError } from "../base/errors.ts";
 import { type Entries, noEntries } from "../trust/ledger.ts";
+import { noteDecision } from "./note.ts";
 import { paint, print, table } from "./print.ts";
 import { findTools, readToolTrust, tellTrustChanged } from "./project-trust.ts";
 import { openProjectLedger } from "./review.ts";
@@ -24,6 +25,7 @@ export async function runTrust(name: string, options: TrustOptions): Promise<voi
   await (await openProjectLedger(settings)).change((entries) => ({ ...entries, grants: { ...entries.grants, ...Object.fromEntries(grants) } }));
   await tellTrustChanged();
   const names = tools.map((tool) => tool.name);
+  await noteDecision(settings, "granted", names, until === undefined ? "until it is revoked" : `until ${new Date(until).toISOString()}`);
   print(
     { trusted: names, ...(until === undefined ? {} : { until: new Date(until).toISOString() }) },
     {
@@ -44,6 +46,7 @@ export async function runRevoke(name: string, options: TrustOptions): Promise<vo
   const revoked = keys.filter((key) => Object.hasOwn(grants, key));
   await ledger.change((entries) => ({ ...entries, grants: Object.fromEntries(Object.entries(entries.grants).filter(([key]) => !keys.includes(key))) }));
   await tellTrustChanged({ isRevoked: true });
+  await noteDecision(settings, "revoked", revoked, "by command");
   print({ revoked }, { json: options.json, text: () => (revoked.length > 0 ? `${revoked.join(", ")}: no longer trusted` : `${name} was not trusted`) });
 }
 
@@ -72,6 +75,7 @@ export async function runTrustReset(server: string | undefined, options: TrustOp
   await ledger.change((entries) => (server === undefined ? noEntries : withoutServer(entries, server)));
   await tellTrustChanged({ isRevoked: true });
   const servers = server === undefined ? Object.keys(before.servers) : [server];
+  await noteDecision(settings, "reset", servers, "by command");
   print({ forgotten: servers }, { json: options.json, text: () => `forgotten: ${servers.join(", ") || "nothing was known"}` });
 }
 

@@ -1,0 +1,24 @@
+import { userInfo } from "node:os";
+import { dirname } from "node:path";
+import { findStatePath } from "../store/open-store.ts";
+import { createSqliteStore } from "../store/sqlite-store.ts";
+import type { Settings } from "./settings.ts";
+
+/** Writes into the project's audit what a person said at a terminal, beside a hall that may be writing too. A folder that keeps no audit gets none. */
+export async function noteDecision({ loaded, config, log, secrets }: Settings, kind: string, subjects: readonly string[], reason: string): Promise<void> {
+  const folder = process.cwd();
+  const path = findStatePath(
+    folder,
+    loaded.files.some((file) => dirname(file) === folder),
+  );
+  if (path === undefined || subjects.length === 0) return;
+  const store = createSqliteStore({ path, retention: config.store, log, secrets });
+  try {
+    for (const subject of subjects) await store.audit.append({ kind, subject, caller: `user ${userInfo().username}`, reason });
+  } catch (err) {
+    // It was said, and it holds; only the record of it is missing.
+    log.error({ err, kind, subjects }, "not in the audit");
+  } finally {
+    await store.close();
+  }
+}
