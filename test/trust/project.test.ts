@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createLog, Secrets } from "../../src/base/log.ts";
 import { openReviewing, type Reviewing, reviewLooks } from "../../src/cli/review.ts";
 import type { Settings } from "../../src/cli/settings.ts";
@@ -17,7 +17,10 @@ let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "guildhall-project-"));
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true, force: true });
+});
 
 describe("a project's config cannot ask for fewer approvals", () => {
   const load = (project: object, user: object = {}, env: NodeJS.ProcessEnv = {}) => {
@@ -58,7 +61,7 @@ describe("a review on a terminal", () => {
 
   async function review(...answers: string[]): Promise<Reviewing & { readonly asked: string[] }> {
     const asked: string[] = [];
-    process.env.XDG_DATA_HOME = join(folder, "data");
+    vi.stubEnv("XDG_DATA_HOME", join(folder, "data"));
     const ask = async (question: string): Promise<string> => {
       asked.push(question);
       return answers.shift() ?? "n";
