@@ -6,11 +6,19 @@ export interface Units {
   readonly likeness: Float32Array;
 }
 
+export interface Bounds {
+  readonly count: number;
+  /** A smaller cluster is given up where its units find room elsewhere. */
+  readonly sizeMin: number;
+  readonly sizeMax: number;
+}
+
 /**
  * The cluster of each unit. The two clusters most alike become one, as long as they fit together under `sizeMax`, until `count` are left; then units
  * move where they are more at home. Where the sizes leave no way to `count`, there are more.
  */
-export function cluster({ sizes, likeness }: Units, { count, sizeMax }: { readonly count: number; readonly sizeMax: number }): number[] {
+export function cluster({ sizes, likeness }: Units, bounds: Bounds): number[] {
+  const { count, sizeMax } = bounds;
   const clusters = sizes.map((size, unit) => ({ units: [unit], size }));
   const between = Float64Array.from(likeness);
   const width = sizes.length;
@@ -31,19 +39,17 @@ export function cluster({ sizes, likeness }: Units, { count, sizeMax }: { readon
   alive.forEach((at, place) => {
     for (const unit of clusters[at]?.units ?? []) assigned[unit] = place;
   });
-  const spread = dissolve(assigned, { sizes, likeness }, { count, sizeMax });
-  return settle(spread, { sizes, likeness }, sizeMax);
+  const settled = settle(assigned, { sizes, likeness }, sizeMax);
+  return dissolve(settled, { sizes, likeness }, bounds);
 }
 
-/** Where no two clusters fit together any more, the units of the smallest may still find room one by one. */
-function dissolve(assigned: readonly number[], units: Units, { count, sizeMax }: { readonly count: number; readonly sizeMax: number }): number[] {
+/** The units of clusters that are too many, where no two fit together any more, or too small, find room one by one elsewhere; if they all do. */
+function dissolve(assigned: readonly number[], units: Units, { count, sizeMin, sizeMax }: Bounds): number[] {
   let places = [...assigned];
-  for (let clusterCount = Math.max(-1, ...places) + 1; clusterCount > count; clusterCount--) {
-    const totals = new Array<number>(clusterCount).fill(0);
-    places.forEach((place, unit) => {
-      totals[place] = (totals[place] ?? 0) + (units.sizes[unit] ?? 0);
-    });
+  for (let clusterCount = Math.max(-1, ...places) + 1; clusterCount > 1; clusterCount--) {
+    const totals = sumSizes(places, units.sizes, clusterCount);
     const smallest = totals.indexOf(Math.min(...totals));
+    if (clusterCount <= count && (totals[smallest] ?? 0) >= sizeMin) break;
     const next = [...places];
     const homeless = places.flatMap((place, unit) => (place === smallest ? [unit] : [])).sort((a, b) => (units.sizes[b] ?? 0) - (units.sizes[a] ?? 0));
     for (const unit of homeless) {
@@ -57,6 +63,14 @@ function dissolve(assigned: readonly number[], units: Units, { count, sizeMax }:
     places = next.map((place) => (place > smallest ? place - 1 : place));
   }
   return places;
+}
+
+function sumSizes(places: readonly number[], sizes: readonly number[], clusterCount: number): number[] {
+  const totals = new Array<number>(clusterCount).fill(0);
+  places.forEach((place, unit) => {
+    totals[place] = (totals[place] ?? 0) + (sizes[unit] ?? 0);
+  });
+  return totals;
 }
 
 interface Placed {
@@ -96,12 +110,12 @@ function settle(assigned: readonly number[], { sizes, likeness }: Units, sizeMax
   const places = [...assigned];
   const width = sizes.length;
   const clusterCount = Math.max(-1, ...places) + 1;
-  const totals = new Array<number>(clusterCount).fill(0);
-  const members = new Array<number>(clusterCount).fill(0);
-  places.forEach((place, unit) => {
-    totals[place] = (totals[place] ?? 0) + (sizes[unit] ?? 0);
-    members[place] = (members[place] ?? 0) + 1;
-  });
+  const totals = sumSizes(places, sizes, clusterCount);
+  const members = sumSizes(
+    places,
+    sizes.map(() => 1),
+    clusterCount,
+  );
   for (let round = 0; round < roundsMax; round++) {
     let moved = false;
     for (let unit = 0; unit < width; unit++) {

@@ -18,6 +18,8 @@ export interface Reading {
   readonly entries: readonly Entry[];
   readonly postings: Postings;
   readonly vocabulary: Vocabulary;
+  /** The vectors of all documents, one row each: one piece of memory is twice as fast to go through as one a toolkit. */
+  readonly matrix: Float32Array;
   /** The documents a full name or a tool's name stands for, in lower case. */
   readonly named: ReadonlyMap<string, readonly number[]>;
   /** Room for one score a document, used again by every question: new ones would keep the garbage collector busy. */
@@ -34,8 +36,8 @@ export interface Entry {
   readonly names: readonly string[];
   readonly tools: readonly string[];
   readonly documents: readonly Counted[];
-  /** One row a tool, of length 1; none without vectors. */
-  readonly matrix: Float32Array;
+  /** One row a tool, of length 1; none without vectors. A window on the reading's, once there is one. */
+  matrix: Float32Array;
   /** The number of its first document. */
   first: number;
 }
@@ -109,6 +111,7 @@ function createReading(byId: ReadonlyMap<string, Entry>, vocabulary: Vocabulary)
     entries,
     postings,
     vocabulary,
+    matrix: joinMatrices(entries),
     named: findNamed(entries),
     sheets: { bm25: sheet(), tfidf: sheet(), cosine: sheet(), fused: sheet() },
     locate(document) {
@@ -117,6 +120,17 @@ function createReading(byId: ReadonlyMap<string, Entry>, vocabulary: Vocabulary)
       return { entry, at: document - entry.first };
     },
   };
+}
+
+function joinMatrices(entries: readonly Entry[]): Float32Array {
+  const joined = new Float32Array(entries.reduce((sum, { matrix }) => sum + matrix.length, 0));
+  let from = 0;
+  for (const entry of entries) {
+    joined.set(entry.matrix, from);
+    entry.matrix = joined.subarray(from, from + entry.matrix.length);
+    from += entry.matrix.length;
+  }
+  return joined;
 }
 
 function findNamed(entries: readonly Entry[]): Map<string, number[]> {

@@ -10,7 +10,7 @@ import type { Vectors } from "./vectors.ts";
 
 export interface GroupingOptions {
   readonly vectors?: Vectors | undefined;
-  /** How many groups; chosen by the number of tools unless said. */
+  /** How many groups; chosen by the number of tools unless said. Fewer where one would be too small, more where whole toolkits leave no other way. */
   readonly count?: number | undefined;
   /** Groups as they are. Their tools stay in them; only what is new is placed. */
   readonly previous?: readonly PreviousGroup[] | undefined;
@@ -27,8 +27,8 @@ export interface Group extends GroupText {
   readonly tools: readonly string[];
 }
 
-/** A group of more tools than this is hard to choose from, one of fewer not worth asking. */
-const groupSize = { least: 5, usual: 12, most: 20 };
+/** A group of fewer tools is not worth asking; twice the usual number is hard to choose from. */
+const groupSize = { least: 5, usual: 12 };
 const groupCount = { least: 3, most: 10 };
 /** A group may be this much larger than the mean. */
 const sizeSlack = 1.7;
@@ -68,7 +68,10 @@ function partition(reading: Reading, count: number): Part[] {
   const sizeMax = sizeCap(total, wanted);
   const units = reading.entries.flatMap((entry) => splitDocuments(documentsOf(entry), sizeMax, reading));
   const profiles = units.map((documents) => profileOf(documents, reading));
-  const places = cluster({ sizes: units.map(({ length }) => length), likeness: likenessMatrix(profiles) }, { count: wanted, sizeMax });
+  const places = cluster(
+    { sizes: units.map(({ length }) => length), likeness: likenessMatrix(profiles) },
+    { count: wanted, sizeMin: Math.min(groupSize.least, total / wanted / 2), sizeMax },
+  );
   return gather(units, places);
 }
 

@@ -53,12 +53,10 @@ function readTerms(query: string, { vocabulary }: Reading): Term[] {
   return [...terms.values()];
 }
 
-function addCosines(terms: readonly Term[], { entries }: Reading, vectors: Vectors, cosine: Float64Array): void {
+function addCosines(terms: readonly Term[], { matrix }: Reading, vectors: Vectors, cosine: Float64Array): void {
   const words = terms.map(({ word }) => word);
   const query = embedWords(words, vectors);
-  for (const { matrix, first, tools } of entries) {
-    for (let row = 0; row < tools.length; row++) cosine[first + row] = dot(matrix, row * query.length, query);
-  }
+  for (let document = 0; document < cosine.length; document++) cosine[document] = dot(matrix, document * query.length, query);
 }
 
 /**
@@ -74,15 +72,13 @@ function raiseByClauses(query: string, { bm25, tfidf, cosine }: Scores, reading:
     sums[document] = (bm25[document] as number) / bestBm25 + (tfidf[document] as number) / bestTfidf + (cosine[document] as number);
   }
   const least = chanceLeast * bestOf(sums);
-  for (const { matrix, first, tools } of reading.entries) {
-    for (let row = 0; row < tools.length; row++) {
-      if ((sums[first + row] as number) < least) continue;
-      for (const clause of clauses) cosine[first + row] = Math.max(cosine[first + row] as number, dot(matrix, row * clause.length, clause));
-    }
+  for (let document = 0; document < sums.length; document++) {
+    if ((sums[document] as number) < least) continue;
+    for (const clause of clauses) cosine[document] = Math.max(cosine[document] as number, dot(reading.matrix, document * clause.length, clause));
   }
 }
 
-const chanceLeast = 0.35;
+const chanceLeast = 0.25;
 const clausesMax = 8;
 
 /** The sentences of a text, and what stands between "and" and "then"; none when there is but one. */
