@@ -106,10 +106,10 @@ export const configSchema = z.strictObject({
       policy: field("destructive: tools that may destroy or send, and everything of a server nobody has reviewed; all: every tool.", policy()),
       servers: field("Another policy for single servers, by name.", z._default(z.record(text(100), z.enum(["destructive", "all"])), {})),
       tools: field(
-        "What single tools are taken for, by full name, or server.* for all of one.",
+        "What single tools are taken for, by server and tool such as github.create_issue, or server.* for all of one.",
         z._default(z.record(text(200), z.enum(["safe", "destructive"])), {}),
       ),
-      unguarded: field("Tools the flow guard leaves alone, by full name, or server.* for all of one.", z._default(z.array(text(200)), [])),
+      unguarded: field("Tools the flow guard leaves alone, by server and tool, or server.* for all of one.", z._default(z.array(text(200)), [])),
     }),
   ),
   health: field(

@@ -172,7 +172,7 @@ function trustServers(configHome: string): void {
 }
 
 /** Writes down that a person has let these servers of a project start. What they offer was not reviewed. */
-export async function approveServers(folder: string, dataHome: string, servers: Readonly<Record<string, StdioConfig>>): Promise<void> {
+async function approveServers(folder: string, dataHome: string, servers: Readonly<Record<string, StdioConfig>>): Promise<void> {
   const ledger = openLedger(realpathSync(folder), { folder: join(dataHome, "guildhall", "trust"), warn: () => {} });
   const reviews = Object.entries(servers).map(([name, { command, args }]) => {
     const source = sourceOf({ ...faulty(), command, args });
