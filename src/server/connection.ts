@@ -222,7 +222,7 @@ export class Connection {
     };
     const handler = dialectMethods[method];
     if (!handler) throw unknownMethod(method);
-    return handler(params, { ...visit, mayRegister: !isNetwork || principal === "token", runner: isOrdered ? this.#runner() : undefined }, this.#parts);
+    return handler(params, { ...visit, mayRegister: !isNetwork || principal !== withoutToken, runner: isOrdered ? this.#runner() : undefined }, this.#parts);
   }
 
   /** This line as whoever runs a toolkit that was registered on it. */
@@ -350,6 +350,8 @@ export function isNotification(method: string): boolean {
   return method.startsWith("notifications/") || method.startsWith("$/") || method === "exit";
 }
 
+/** What a guard calls a caller on this machine that sent no token. */
+const withoutToken = "local";
 /** How long a client gets to take its last answers when the hall is in a hurry. */
 const hurriedFlushMs = 500;
 const requestCancelled = { code: -32002, message: "Request cancelled" };
