@@ -55,6 +55,7 @@ describe("a review on a terminal", () => {
   };
   const settings = {
     config: { mcpServers: { box: config }, toolkits: [] },
+    loaded: { files: [] },
     log: createLog({ level: "silent" }),
     secrets: new Secrets(),
   } as unknown as Settings;
