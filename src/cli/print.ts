@@ -22,7 +22,8 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join("  ")
       .trimEnd();
-  const width = process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
+  // Some terminals do not know how wide they are.
+  const width = (process.stdout.isTTY && process.stdout.columns) || Number.POSITIVE_INFINITY;
   return [paint("bold", line(head)), ...clean.map((row) => line(row).slice(0, width))].join("\n");
 }
 
