@@ -29,7 +29,7 @@ export function count(tally: Tally, { outcome, code, ms, bytesIn, bytesOut }: Co
   hit(tally.histogram, bucketOf(ms));
 }
 
-export function addTally(sum: Tally, part: Tally): void {
+function addTally(sum: Tally, part: Tally): void {
   addCounts(sum, part);
   addHistogram(sum.histogram, part.histogram);
 }
