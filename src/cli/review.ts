@@ -1,10 +1,10 @@
 import { realpath } from "node:fs/promises";
+import { hashOf } from "../base/hash.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import type { Tool } from "../tool.ts";
 import { type Entries, type Ledger, openLedger, type Review } from "../trust/ledger.ts";
 import { markTool } from "../trust/marks.ts";
-import { hashOf } from "../trust/pin.ts";
 import { type Change, compareTool, goneTools, reviewServer } from "../trust/review.ts";
 import { describeSource, sourceOf } from "../upstream/source.ts";
 import { describeFields } from "./definition.ts";

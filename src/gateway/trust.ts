@@ -1,10 +1,10 @@
 import { type ErrorCode, HallError } from "../base/errors.ts";
+import { hashOf } from "../base/hash.ts";
 import { isObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import type { Call, CallContext, Outcome, Target } from "../tool.ts";
 import { type Answer, type Approvals, answers, approvalMsMax, type Pending, type Subject, type Waiting } from "../trust/approvals.ts";
 import type { FlowGuard } from "../trust/flow.ts";
-import { hashOf } from "../trust/pin.ts";
 import { previewCall } from "../trust/preview.ts";
 import { heldBack, neverReviewed, type Trust, type Verdict } from "../trust/trust.ts";
 import { getTarget, type Stage } from "./stage.ts";

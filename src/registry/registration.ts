@@ -1,8 +1,8 @@
 import { HallError } from "../base/errors.ts";
+import { hashOf } from "../base/hash.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { kindOfHost } from "../config/host.ts";
 import type { Tool } from "../tool.ts";
-import { hashOf } from "../trust/pin.ts";
 import { findFunctionNameFault, findLookalike, findToolkitNameFault } from "./name-rules.ts";
 
 /** A toolkit as a service declares it, read from `tools/register`: every rule that needs no other toolkit is checked here. */

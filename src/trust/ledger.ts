@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { dataFolder } from "../base/data-folder.ts";
 import { HallError } from "../base/errors.ts";
+import { hashOf } from "../base/hash.ts";
 import { isObject } from "../base/json.ts";
-import { hashOf } from "./pin.ts";
 
 /**
  * What a person has said about a project on this machine: which servers may be started, which tools were reviewed, which are

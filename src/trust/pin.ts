@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
-import { type JsonObject, sortKeys } from "../base/json.ts";
+import { hashOf } from "../base/hash.ts";
+import type { JsonObject } from "../base/json.ts";
 import type { Tool } from "../tool.ts";
 
 const pins = new WeakMap<Tool, string>();
@@ -17,11 +17,4 @@ export function pinOf(tool: Tool): string {
 /** The part of a tool that is pinned. */
 export function definitionOf({ name, title, description, inputSchema, outputSchema, annotations }: Tool): JsonObject {
   return { name, title, description, inputSchema, outputSchema, annotations };
-}
-
-/** The same for the same value, whatever the order of its keys. */
-export function hashOf(value: unknown): string {
-  return createHash("sha256")
-    .update(JSON.stringify(sortKeys(value)) ?? "")
-    .digest("base64url");
 }

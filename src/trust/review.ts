@@ -1,8 +1,9 @@
+import { hashOf } from "../base/hash.ts";
 import { isObject } from "../base/json.ts";
 import type { Tool } from "../tool.ts";
 import type { Review } from "./ledger.ts";
 import { markTool } from "./marks.ts";
-import { definitionOf, hashOf, pinOf } from "./pin.ts";
+import { definitionOf, pinOf } from "./pin.ts";
 
 /** What a review writes down. */
 export interface ReviewOf {

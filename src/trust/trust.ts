@@ -1,8 +1,9 @@
 import { HallError } from "../base/errors.ts";
+import { hashOf } from "../base/hash.ts";
 import type { Target } from "../tool.ts";
 import { type Entries, type Grant, type Ledger, noEntries, type Review } from "./ledger.ts";
 import { type Marks, markTool } from "./marks.ts";
-import { hashOf, pinOf } from "./pin.ts";
+import { pinOf } from "./pin.ts";
 
 /** Decides what may be started and called; never runs anything. What it knows is the ledger, the user's config, and what was said while this hall runs. */
 export interface Trust {

@@ -1,5 +1,5 @@
+import { hashOf } from "../base/hash.ts";
 import type { ServerConfig } from "../config/schema.ts";
-import { hashOf } from "../trust/pin.ts";
 
 /** How the server is reached, without the values of variables: a change of it makes the lock's entry void, and the approval. */
 export function sourceOf(config: ServerConfig): string {
