@@ -3,6 +3,7 @@ import { type ErrorCode, errorTable, HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Progress } from "../tool.ts";
 import { print, visible, visibleLines } from "./print.ts";
+import { isAttended } from "./terminal.ts";
 import { getTool, withHall } from "./tools.ts";
 
 export interface CallOptions {
@@ -11,11 +12,14 @@ export interface CallOptions {
 
 /** Calls a tool with a JSON object or `key=value` pairs; shows progress, saves images. */
 export async function runCall(name: string, words: readonly string[], options: CallOptions): Promise<void> {
-  const result = await withHall(async (client) => {
-    const tool = await getTool(client, name);
-    const args = parseArguments(words, tool.inputSchema);
-    return client.request("tools/call", { name: String(tool.name), arguments: args }, { progress: showProgress });
-  });
+  const result = await withHall(
+    async (client) => {
+      const tool = await getTool(client, name);
+      const args = parseArguments(words, tool.inputSchema);
+      return client.request("tools/call", { name: String(tool.name), arguments: args }, { progress: showProgress });
+    },
+    isAttended(options) ? (await import("./form.ts")).answerForm : undefined,
+  );
   clearProgress();
   if (result.isError) throw toolError(result);
   const shown = await Promise.all(contentOf(result).map((item, index) => showContent(item, `${name}-${index + 1}`)));

@@ -17,12 +17,19 @@ export interface HallClient {
 const envelope = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
   "io.modelcontextprotocol/clientInfo": { name: "guildhall-cli", version },
-  "io.modelcontextprotocol/clientCapabilities": {},
 };
+
+/** Answers a question of the hall or of a tool, in the way of MCP's elicitation. */
+export type AnswerQuestion = (params: JsonObject) => Promise<JsonObject>;
+
+export interface HallClientOptions extends ProjectOptions {
+  /** Where there is a person to be asked. */
+  readonly answer?: AnswerQuestion | undefined;
+}
 
 const requestMsMax = 600_000;
 
-export async function connectHall(options: ProjectOptions): Promise<HallClient> {
+export async function connectHall({ answer, ...options }: HallClientOptions): Promise<HallClient> {
   const { channel, project }: Reached = await visitHall(options);
   const listeners = new Map<number, (progress: Progress) => void>();
   let nextToken = 0;
@@ -42,8 +49,17 @@ export async function connectHall(options: ProjectOptions): Promise<HallClient> 
     const progressToken = ++nextToken;
     if (progress) listeners.set(progressToken, progress);
     try {
-      const _meta = { ...envelope, ...(isObject(params._meta) ? params._meta : {}), ...(progress ? { progressToken } : {}) };
-      const result = await peer.request(method, { ...params, _meta }, { timeoutMs: requestMsMax });
+      const capabilities = { "io.modelcontextprotocol/clientCapabilities": answer ? { elicitation: { form: {} } } : {} };
+      const _meta = { ...envelope, ...capabilities, ...(isObject(params._meta) ? params._meta : {}), ...(progress ? { progressToken } : {}) };
+      let result = await peer.request(method, { ...params, _meta }, { timeoutMs: requestMsMax });
+      while (answer && isObject(result) && result.resultType === "input_required") {
+        const { inputRequests, requestState } = result;
+        const inputResponses: Record<string, JsonObject> = {};
+        for (const [key, question] of Object.entries(isObject(inputRequests) ? inputRequests : {})) {
+          inputResponses[key] = await answer(isObject(question) && isObject(question.params) ? question.params : {});
+        }
+        result = await peer.request(method, { ...params, _meta, inputResponses, requestState }, { timeoutMs: requestMsMax });
+      }
       return isObject(result) ? result : {};
     } catch (error) {
       throw readError(error);

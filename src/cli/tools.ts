@@ -2,7 +2,7 @@ import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { findNear } from "../base/near.ts";
 import type { ToldTool } from "../registry/find-answer.ts";
-import { connectHall, type HallClient } from "./hall-client.ts";
+import { type AnswerQuestion, connectHall, type HallClient } from "./hall-client.ts";
 import { print, table, visible, visibleLines } from "./print.ts";
 import { loadSettings } from "./settings.ts";
 
@@ -11,9 +11,9 @@ export interface ListOptions {
 }
 
 /** Runs work on a line to the project's hall and closes it. */
-export async function withHall<T>(work: (client: HallClient) => Promise<T>): Promise<T> {
+export async function withHall<T>(work: (client: HallClient) => Promise<T>, answer?: AnswerQuestion): Promise<T> {
   const settings = await loadSettings({}, "error");
-  const client = await connectHall({ folder: process.cwd(), settings });
+  const client = await connectHall({ folder: process.cwd(), settings, answer });
   try {
     return await work(client);
   } finally {
