@@ -45,7 +45,8 @@ interface Asked {
 }
 
 const batchRows = 256;
-const batchMs = 1;
+/** Rows nobody waits for are gathered this long: waking the writer for every call costs the calls more than the rows. */
+const batchMs = 25;
 /** Batches the writer has at once: what it cannot write waits here, not there and here. */
 const postedMax = 32;
 /** While the writer fails, calls go on and rows wait up to this; past it they are counted as lost. */

@@ -71,7 +71,9 @@ export function createTrust({ ledger, policy = "destructive", policies = {}, ove
     const { toolkit, tool } = target;
     const key = keyOf(target);
     const grant = grantOf(target);
-    const isTrusted = grant !== undefined || here.get(key) === pinOf(tool);
+    // The pin is made only where something is compared with it: hashing thousands of tools is not for the first list.
+    const trustedHere = here.get(key);
+    const isTrusted = grant !== undefined || (trustedHere !== undefined && trustedHere === pinOf(tool));
     const known = toolkit.source === "upstream" ? judgeReviewed(target, reviewOf(target)) : judgeOwn(target);
     const override = own(overrides, key) ?? own(overrides, `${toolkit.id}.*`);
     const marks = override === undefined ? known.marks : { ...known.marks, destructive: override === "destructive" };
