@@ -31,7 +31,7 @@ export interface FaceParts {
   readonly registry: Registry;
   readonly own: OwnToolkits;
   readonly health: HealthBook;
-  readonly trust?: Pick<Trust, "judge"> | undefined;
+  readonly trust?: Pick<Trust, "heldBecause"> | undefined;
   readonly names: NameStyle;
 }
 
@@ -89,7 +89,7 @@ function describeTool(target: Target): ShownTool {
 
 /** A tool that is not what was reviewed: its name stays, its new words are not for a model to read. */
 function describeHeld(target: Target, trust: FaceParts["trust"]): ShownTool | undefined {
-  if (trust?.judge(target).held === undefined) return undefined;
+  if (trust?.heldBecause(target) === undefined) return undefined;
   const description = "Held back: it has changed since it was reviewed. A person looks at it with `guildhall diff`.";
   return { name: target.fullName, description, inputSchema: { type: "object" }, _meta: { "guildhall/status": "changed" } };
 }

@@ -8,6 +8,8 @@ import { pinOf } from "./pin.ts";
 /** Decides what may be started and called; never runs anything. What it knows is the ledger, the user's config, and what was said while this hall runs. */
 export interface Trust {
   judge(target: Target): Verdict;
+  /** Why a tool is held back, or undefined when it is not: all that a list needs to know, for thousands at once. */
+  heldBecause(target: Target): string | undefined;
   /** Why a server may not be started, or undefined when it may. */
   mayStart(server: string, source: string): string | undefined;
   mayLoadModules(patterns: readonly string[]): boolean;
@@ -98,6 +100,7 @@ export function createTrust({ ledger, policy = "destructive", policies = {}, ove
       }
       return kept.verdict;
     },
+    heldBecause: (target) => (target.toolkit.source === "upstream" ? heldBecause(target, reviewOf(target)) : undefined),
     mayStart(server, source) {
       const review = Object.hasOwn(entries.servers, server) ? entries.servers[server] : undefined;
       if (!review) return "was never approved on this machine: run `guildhall verify`";
@@ -151,10 +154,16 @@ function judgeReviewed({ toolkit, tool, fullName }: Target, review: Review | und
     const refused = `nobody has reviewed ${toolkit.id} on this machine`;
     return { level: "untrusted", marks: dangerous, why: refused, refused };
   }
-  const reviewed = Object.hasOwn(review.tools, tool.name) ? review.tools[tool.name] : undefined;
+  const reviewed = own(review.tools, tool.name);
   if (!reviewed) return { level: "untrusted", marks: dangerous, why: `${fullName} is new since ${toolkit.id} was reviewed` };
-  if (reviewed.pin !== pinOf(tool)) return { level: "untrusted", marks: dangerous, held: `${fullName} has changed since it was reviewed` };
+  const held = heldBecause({ tool, fullName }, review);
+  if (held !== undefined) return { level: "untrusted", marks: dangerous, held };
   return { level: "verified", marks: { ...marks, destructive: reviewed.isDestructive } };
+}
+
+function heldBecause({ tool, fullName }: Pick<Target, "tool" | "fullName">, review: Review | undefined): string | undefined {
+  const reviewed = review && own(review.tools, tool.name);
+  return reviewed && reviewed.pin !== pinOf(tool) ? `${fullName} has changed since it was reviewed` : undefined;
 }
 
 const unmarked: Marks = { destructive: false, bringsIn: false, sendsOut: false, why: {} };
