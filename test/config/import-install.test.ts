@@ -49,7 +49,7 @@ function deskIn({ path, project, env }: Home): Desk {
 
 describe("the places of every client", () => {
   test.each(["linux", "darwin", "win32"] as const)("are full paths under the home or the project on %s", (platform) => {
-    const [home, folder] = platform === "win32" ? ["C:\\Users\\me", "D:\\work\\it"] : ["/home/me", "/work/it"];
+    const [home, folder] = platform === "win32" ? ["C:\\Users\\me", "D:\\work\\it"] : ["/home/me", "/projects/it"];
     const machine: Machine = { platform, home, folder, env: {} };
     const places = clients.flatMap(({ id, places }) => places.flatMap(({ path }) => locatePlace(path, machine)?.replace(/^/, `${id} `) ?? []));
     expect(places).toMatchSnapshot();
@@ -58,7 +58,7 @@ describe("the places of every client", () => {
   test("follow the variables that move them, unless they are relative", () => {
     const at = (id: string, env: NodeJS.ProcessEnv): string | undefined => {
       const place = client(id).places.find(({ scope }) => scope === "user");
-      return place && locatePlace(place.path, { platform: "linux", home: "/home/me", folder: "/work/it", env });
+      return place && locatePlace(place.path, { platform: "linux", home: "/home/me", folder: "/projects/it", env });
     };
     expect(at("codex", { CODEX_HOME: "/opt/codex" })).toBe("/opt/codex/config.toml");
     expect(at("codex", { CODEX_HOME: "codex" })).toBe("/home/me/.codex/config.toml");
