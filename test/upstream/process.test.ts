@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { createLog } from "../../src/base/log.ts";
@@ -264,6 +265,8 @@ describe("a hall in a process of its own", () => {
     }, "both are listed");
     const { pid } = hall;
     await hall.request("tools/call", { name: "box.echo" });
+    // The first call also opens the store, a little later and in a thread of its own.
+    await wait(1_500);
     const before = residentMegabytes(pid);
     let most = before;
     const watching = setInterval(() => {
