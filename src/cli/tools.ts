@@ -80,8 +80,16 @@ export async function getTool(client: HallClient, name: string): Promise<JsonObj
           tools.map((tool) => String(tool.name)),
         );
   throw new HallError("NOT_FOUND", `there is no tool "${name}"${choices.length > 0 ? `; did you mean ${choices.join(", ")}?` : ""}`, {
-    hint: "See `guildhall tools`.",
+    hint: describeAbsence(name, tools),
   });
+}
+
+/** A server that is down, or was never approved, has no tools to be found: then the tool is not what is wrong. */
+function describeAbsence(name: string, tools: readonly JsonObject[]): string {
+  const [server = "", ...rest] = name.replace("__", ".").split(".");
+  const isOffering = tools.some((tool) => String(tool.name).startsWith(`${server}.`));
+  if (rest.length === 0 || isOffering) return "See `guildhall tools`.";
+  return `No tool of ${server} is known. If it is one of your servers, \`guildhall doctor\` says why.`;
 }
 
 export async function runResources(options: ListOptions): Promise<void> {

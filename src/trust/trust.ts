@@ -80,7 +80,7 @@ export function createTrust({ ledger, policy = "destructive", policies = {}, ove
     const override = own(overrides, key) ?? own(overrides, `${toolkit.id}.*`);
     const marks = override === undefined ? known.marks : { ...known.marks, destructive: override === "destructive" };
     const level: Level = isTrusted && !known.held ? "trusted" : known.level;
-    const isAskedFor = toolkit.source !== "hall" && (marks.destructive || (own(policies, toolkit.id) ?? policy) === "all");
+    const isAskedFor = marks.destructive || (own(policies, toolkit.id) ?? policy) === "all";
     const ask =
       isAskedFor && !isTrusted
         ? (known.why ?? (marks.destructive ? `it may destroy or send: ${marks.why.destructive ?? "so the config says"}` : "every call is asked for"))
@@ -91,7 +91,7 @@ export function createTrust({ ledger, policy = "destructive", policies = {}, ove
 
   return {
     judge(target) {
-      // The hall's own tools read what is known of the others; what they call is judged by itself.
+      // The hall's own tools read what is known of the others; what they call is judged by itself. An agent's name is only its group's.
       if (target.toolkit.source === "hall") return harmless;
       let kept = verdicts.get(target);
       if (!kept || kept.until <= now()) {
@@ -166,14 +166,9 @@ function heldBecause({ tool, fullName }: Pick<Target, "tool" | "fullName">, revi
   return reviewed && reviewed.pin !== pinOf(tool) ? `${fullName} has changed since it was reviewed` : undefined;
 }
 
-const unmarked: Marks = { destructive: false, bringsIn: false, sendsOut: false, why: {} };
-
-/**
- * Ours, a module's, or a registration's: its own word counts, it came in by a person's hand. The hall's own tools do nothing but
- * call others, each of which is judged for itself; an agent is named after its group.
- */
-function judgeOwn({ toolkit, tool }: Target): Known {
-  return { level: "verified", marks: toolkit.source === "hall" ? unmarked : markTool(tool) };
+/** Ours, a module's, or a registration's: its own word counts, it came in by a person's hand. */
+function judgeOwn({ tool }: Target): Known {
+  return { level: "verified", marks: markTool(tool) };
 }
 
 /** A tool that is not what was reviewed. */
