@@ -68,6 +68,8 @@ export interface Caller {
   readonly client: string;
   /** Whose allowance the call is counted against; undefined for callers without one, such as a client on stdio. */
   readonly quota?: string | undefined;
+  /** Whether the line remembers what was said on it: what belongs to nobody else may then be kept for it. */
+  readonly isLasting?: boolean;
 }
 
 /** What a toolkit may use while it works. */
@@ -91,9 +93,11 @@ export interface CallContext {
   ask(questions: Questions, asked?: Scope): Promise<Readonly<Record<string, JsonObject>>>;
   /**
    * Calls another tool for this call, through the whole gateway: with its deadline and its caller, and never more powerful than it.
-   * Throws HallError. Absent outside the gateway.
+   * `scope` ends the inner call before this one. Throws HallError. Absent outside the gateway.
    */
-  call?(name: string, args: JsonObject): Promise<Outcome>;
+  call?(name: string, args: JsonObject, scope?: Scope): Promise<Outcome>;
+  /** Whose call it is. Absent outside the gateway. */
+  readonly caller?: Caller;
 }
 
 export interface Progress {

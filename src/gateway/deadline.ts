@@ -1,5 +1,5 @@
 import { Scope } from "../base/scope.ts";
-import type { Call, CallContext } from "../tool.ts";
+import type { Call, CallContext, Caller } from "../tool.ts";
 import { getTarget, type Stage } from "./stage.ts";
 
 /** Gives each call its own deadline inside the caller's, and an answer at that moment even when the tool ignores both. */
@@ -12,12 +12,7 @@ export const withDeadline =
     const timeoutMs = call.timeoutMs === undefined ? ownMs : Math.min(call.timeoutMs, Math.max(ownMs, callerMsMax));
     const scope = new Scope(context.scope, timeoutMs, fullName);
     try {
-      return scope.finish(
-        next(
-          call,
-          narrow(context, scope, (child) => nest(call, child)),
-        ),
-      );
+      return scope.finish(next(call, narrow(context, { scope, caller: call.caller, nest: (child) => nest(call, child) })));
     } catch (error) {
       scope.close();
       throw error;
@@ -30,7 +25,13 @@ const callerMsMax = 30_000;
 /** Makes the way for a call to call others. */
 export type Nest = (parent: Call, context: CallContext) => NonNullable<CallContext["call"]>;
 
-function narrow(context: CallContext, scope: Scope, nest: (context: CallContext) => NonNullable<CallContext["call"]>): CallContext {
+interface Narrowed {
+  readonly scope: Scope;
+  readonly caller: Caller;
+  nest(context: CallContext): NonNullable<CallContext["call"]>;
+}
+
+function narrow(context: CallContext, { scope, caller, nest }: Narrowed): CallContext {
   const narrowed: CallContext = {
     scope,
     progress: (progress) => {
@@ -42,7 +43,8 @@ function narrow(context: CallContext, scope: Scope, nest: (context: CallContext)
     meta: context.meta,
     // A person who thinks does not use up the tool's time.
     ask: (questions, asked) => scope.hold(() => context.ask(questions, asked)),
-    call: (name, args) => nest(narrowed)(name, args),
+    call: (name, args, inner) => nest(inner ? { ...narrowed, scope: inner } : narrowed)(name, args),
+    caller,
   };
   return narrowed;
 }

@@ -107,8 +107,8 @@ function writeTool(tool: ShownTool): string {
 
 const callIds = createIds("call");
 
-export function createCall(name: string, args: JsonObject, { connection, client, principal, quota }: Visit, timeoutMs?: number): Call {
-  return { id: callIds(), name, arguments: args, caller: { connection, client, principal, quota }, timeoutMs, target: undefined };
+export function createCall(name: string, args: JsonObject, { connection, client, principal, quota, era }: Visit, timeoutMs?: number): Call {
+  return { id: callIds(), name, arguments: args, caller: { connection, client, principal, quota, isLasting: era === "legacy" }, timeoutMs, target: undefined };
 }
 
 function page<T>(kind: string, sorted: readonly T[], params: JsonObject, parts: ServerParts, key: (item: T) => string): Page<T> {
