@@ -34,16 +34,20 @@ export interface Job {
   readonly better?: string | undefined;
   /** Aborted when the caller withdraws or the time is up. */
   readonly signal: AbortSignal;
+  /** Milliseconds left of the run's time. */
+  remainingMs(): number;
   /** Other tools of the group, best first. */
   find(query: string, limit?: number): Promise<readonly OfferedTool[]>;
   /**
    * Calls a tool of the group through the gateway, as one step of the run. Whatever goes wrong with the tool is a result, not an
-   * error: a planner reads it and goes on. Throws BUDGET when the run may make no more calls, and TIMEOUT or CANCELLED when it is over.
+   * error: a planner reads it and goes on. Throws BUDGET when the run may take no more steps, and TIMEOUT or CANCELLED when it is over.
    */
   call(tool: string, args: JsonObject): Promise<StepResult>;
   /** Says what the planner thinks: for the trace, and for whoever watches. The run itself notes the other phases. */
   note(phase: Phase, text: string): void;
-  /** Counts one turn of a model and what it cost. Throws BUDGET when the run may have no more. */
+  /** Before a model is asked once more. Throws BUDGET when the run may have no more turns, or has no tokens left. */
+  beginTurn(): void;
+  /** Counts what a turn cost. */
   spend(usage: Usage): void;
 }
 
@@ -88,7 +92,8 @@ export interface StepResult {
 /** What one run may use. What it obtained before it came to a limit is its answer, marked partial. */
 export interface RunLimits {
   readonly turns: number;
-  readonly calls: number;
+  /** Calls of tools. */
+  readonly steps: number;
   /** Of a model, in and out. */
   readonly tokens: number;
   /** Of all results together. */
@@ -118,7 +123,7 @@ export interface Conclusion {
 }
 
 /**
- * Why a run ended. `done`: with an answer. `not sure`: the caller has to go on. `turns`, `calls`, `tokens`, `bytes`, `time`: a limit.
+ * Why a run ended. `done`: with an answer. `not sure`: the caller has to go on. `turns`, `steps`, `tokens`, `bytes`, `time`: a limit.
  * `length`, `filter`: the model was cut off. `failed`: the planner could not go on. `cancelled`: the caller withdrew.
  */
-export type StopReason = "done" | "not sure" | "turns" | "calls" | "tokens" | "bytes" | "time" | "length" | "filter" | "failed" | "cancelled";
+export type StopReason = "done" | "not sure" | "turns" | "steps" | "tokens" | "bytes" | "time" | "length" | "filter" | "failed" | "cancelled";
