@@ -1,5 +1,6 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import type { Scope } from "../base/scope.ts";
 import { version } from "../base/version.ts";
 import type { Progress } from "../tool.ts";
 import { defaultLimits } from "../wire/limits.ts";
@@ -8,7 +9,8 @@ import { type ProjectOptions, type Reached, visitHall } from "./project.ts";
 
 /** Our own commands as an MCP client of the project's hall: the running one, or one that lives as long as the command. */
 export interface HallClient {
-  request(method: string, params: JsonObject, options?: { readonly progress?: (progress: Progress) => void }): Promise<JsonObject>;
+  /** `scope` withdraws the request when it is cancelled. */
+  request(method: string, params: JsonObject, options?: { readonly progress?: (progress: Progress) => void; readonly scope?: Scope }): Promise<JsonObject>;
   /** All pages of a list. A person at a terminal wants to see every tool, whatever models are shown. */
   list(method: string, field: string, faces?: string): Promise<readonly JsonObject[]>;
   close(): Promise<void>;
@@ -45,20 +47,21 @@ export async function connectHall({ answer, ...options }: HallClientOptions): Pr
     withdrawal: (requestId, reason) => ({ method: "notifications/cancelled", params: { requestId, reason } }),
   });
 
-  const request: HallClient["request"] = async (method, params, { progress } = {}) => {
+  const request: HallClient["request"] = async (method, params, { progress, scope } = {}) => {
+    const limits = { timeoutMs: requestMsMax, ...(scope ? { scope } : {}) };
     const progressToken = ++nextToken;
     if (progress) listeners.set(progressToken, progress);
     try {
       const capabilities = { "io.modelcontextprotocol/clientCapabilities": answer ? { elicitation: { form: {} } } : {} };
       const _meta = { ...envelope, ...capabilities, ...(isObject(params._meta) ? params._meta : {}), ...(progress ? { progressToken } : {}) };
-      let result = await peer.request(method, { ...params, _meta }, { timeoutMs: requestMsMax });
+      let result = await peer.request(method, { ...params, _meta }, limits);
       while (answer && isObject(result) && result.resultType === "input_required") {
         const { inputRequests, requestState } = result;
         const inputResponses: Record<string, JsonObject> = {};
         for (const [key, question] of Object.entries(isObject(inputRequests) ? inputRequests : {})) {
           inputResponses[key] = await answer(isObject(question) && isObject(question.params) ? question.params : {});
         }
-        result = await peer.request(method, { ...params, _meta, inputResponses, requestState }, { timeoutMs: requestMsMax });
+        result = await peer.request(method, { ...params, _meta, inputResponses, requestState }, limits);
       }
       return isObject(result) ? result : {};
     } catch (error) {
