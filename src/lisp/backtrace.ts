@@ -1,0 +1,33 @@
+// Which calls were under way, innermost first, as a report shows them.
+import type { Machine } from "./machine.ts";
+
+import { Box, Fn, type Value } from "./values.ts";
+
+export interface BacktraceEntry {
+  /** `(NAME ARGUMENT …)`, arguments shortened. */
+  readonly call: string;
+}
+
+export type Backtrace = readonly BacktraceEntry[];
+
+const shownEntries = 20;
+const shownCharacters = 60;
+
+export function takeBacktrace(m: Machine): Backtrace {
+  const entries: BacktraceEntry[] = [];
+  for (let at = m.depth; at > 0 && entries.length < shownEntries; at--) {
+    const frame = m.stack[at];
+    const fn = frame?.[0];
+    if (frame === undefined || !(fn instanceof Fn)) continue;
+    const args = frame.slice(1, 1 + fn.code.max).map((slot) => brief(m, slot));
+    entries.push({ call: `(${[m.show(fn.code.name), ...args].join(" ")})` });
+  }
+  return entries;
+}
+
+function brief(m: Machine, slot: unknown): string {
+  const value = slot instanceof Box ? slot.value : (slot as Value | undefined);
+  if (value === undefined) return "?";
+  const text = m.show(value);
+  return text.length > shownCharacters ? `${text.slice(0, shownCharacters - 1)}…` : text;
+}

@@ -1,0 +1,130 @@
+// The classes every session knows: of built-in values and of conditions. Classes a program defines are kept in its machine.
+import { named } from "./define.ts";
+import type { Machine } from "./machine.ts";
+import { Char, Cons, Float, Fn, Instance, keyword, LispClass, NIL, Package, Ratio, type Slot, Str, Stream, Sym, T, Table, type Value, Vec } from "./values.ts";
+
+const shared = new Map<Sym, LispClass>();
+
+/** Undefined where neither the session nor the language has such a class. */
+export function findClass(m: Machine, name: Sym): LispClass | undefined {
+  return m.classes.get(name) ?? shared.get(name);
+}
+
+/** A class of the language, by name. */
+export function classNamed(name: string): LispClass {
+  const found = shared.get(named(name));
+  if (found === undefined) throw new Error(`no class ${name}`);
+  return found;
+}
+
+/** Defines a class of the language; its precedence is itself, then what its supers have, later ones without repeats. */
+export function sharedClass(name: string, kind: LispClass["kind"], supers: readonly string[], slots: readonly Slot[] = []): LispClass {
+  const made = new LispClass(named(name), kind, supers.map(classNamed));
+  made.precedence = [made, ...mergePrecedence(made.supers)];
+  setSlots(made, slots);
+  shared.set(made.name, made);
+  return made;
+}
+
+function mergePrecedence(supers: readonly LispClass[]): LispClass[] {
+  const merged: LispClass[] = [];
+  for (const above of supers.flatMap((one) => one.precedence).reverse()) if (!merged.includes(above)) merged.unshift(above);
+  return merged;
+}
+
+/** Own slots first hide inherited ones of the same name; inherited ones keep the order of the most general class. */
+export function setSlots(cls: LispClass, own: readonly Slot[]): void {
+  const byName = new Map<Sym, Slot>();
+  for (const above of cls.precedence.slice(1).reverse()) for (const slot of above.slots) byName.set(slot.name, slot);
+  for (const slot of own) {
+    const inherited = byName.get(slot.name);
+    const initargs = inherited ? [...new Set([...slot.initargs, ...inherited.initargs])] : slot.initargs;
+    byName.set(slot.name, { ...slot, initargs, init: slot.init ?? inherited?.init ?? null });
+  }
+  cls.slots = [...byName.values()];
+  cls.slotIndex.clear();
+  cls.slots.forEach((slot, index) => {
+    cls.slotIndex.set(slot.name, index);
+  });
+}
+
+export function plainSlot(name: Sym, init: Slot["init"] = null): Slot {
+  return { name, initargs: [keyword(name.name)], init, shared: null, type: T, documentation: null, readOnly: false };
+}
+
+/** The class of any value; structures, conditions and objects carry theirs. */
+export function classOf(value: Value): LispClass {
+  return value instanceof Instance ? value.cls : classNamed(builtInName(value));
+}
+
+function builtInName(value: Value): string {
+  if (typeof value === "number") return "FIXNUM";
+  if (typeof value === "bigint") return "BIGNUM";
+  if (value === NIL) return "NULL";
+  if (value instanceof Sym) return value.pkg?.name === "KEYWORD" ? "KEYWORD" : "SYMBOL";
+  if (value instanceof Cons) return "CONS";
+  if (value instanceof Str) return "STRING";
+  if (value instanceof Float) return "DOUBLE-FLOAT";
+  if (value instanceof Ratio) return "RATIO";
+  if (value instanceof Char) return "CHARACTER";
+  if (value instanceof Vec) return value.dims === null ? (value.elementType.name === "BIT" ? "BIT-VECTOR" : "VECTOR") : "ARRAY";
+  if (value instanceof Table) return "HASH-TABLE";
+  if (value instanceof Fn) return value.code.generic ? "STANDARD-GENERIC-FUNCTION" : "FUNCTION";
+  if (value instanceof Package) return "PACKAGE";
+  if (value instanceof Stream) return "STREAM";
+  if (value instanceof LispClass) return value.kind === "structure" ? "STRUCTURE-CLASS" : value.kind === "built-in" ? "BUILT-IN-CLASS" : "STANDARD-CLASS";
+  return value instanceof Instance ? "STANDARD-OBJECT" : opaqueNames.has(value.label) ? value.label : "T";
+}
+
+const opaqueNames = new Set(["RANDOM-STATE", "RESTART", "READTABLE", "METHOD"]);
+
+const builtIns: readonly [string, ...string[]][] = [
+  ["SYMBOL", "T"],
+  ["KEYWORD", "SYMBOL"],
+  ["SEQUENCE", "T"],
+  ["LIST", "SEQUENCE"],
+  ["CONS", "LIST"],
+  ["NULL", "SYMBOL", "LIST"],
+  ["NUMBER", "T"],
+  ["REAL", "NUMBER"],
+  ["RATIONAL", "REAL"],
+  ["INTEGER", "RATIONAL"],
+  ["FIXNUM", "INTEGER"],
+  ["BIGNUM", "INTEGER"],
+  ["RATIO", "RATIONAL"],
+  ["FLOAT", "REAL"],
+  ["DOUBLE-FLOAT", "FLOAT"],
+  ["COMPLEX", "NUMBER"],
+  ["CHARACTER", "T"],
+  ["ARRAY", "T"],
+  ["VECTOR", "ARRAY", "SEQUENCE"],
+  ["STRING", "VECTOR"],
+  ["BIT-VECTOR", "VECTOR"],
+  ["HASH-TABLE", "T"],
+  ["FUNCTION", "T"],
+  ["PACKAGE", "T"],
+  ["STREAM", "T"],
+  ["RANDOM-STATE", "T"],
+  ["RESTART", "T"],
+  ["READTABLE", "T"],
+  ["PATHNAME", "T"],
+];
+
+const objects: readonly [string, LispClass["kind"], ...string[]][] = [
+  ["STANDARD-OBJECT", "standard", "T"],
+  ["STRUCTURE-OBJECT", "structure", "T"],
+  ["CLASS", "standard", "STANDARD-OBJECT"],
+  ["BUILT-IN-CLASS", "standard", "CLASS"],
+  ["STANDARD-CLASS", "standard", "CLASS"],
+  ["STRUCTURE-CLASS", "standard", "CLASS"],
+  ["METHOD", "standard", "STANDARD-OBJECT"],
+  ["STANDARD-METHOD", "standard", "METHOD"],
+  ["GENERIC-FUNCTION", "built-in", "FUNCTION"],
+  ["STANDARD-GENERIC-FUNCTION", "built-in", "GENERIC-FUNCTION"],
+];
+
+export function defineClasses(): void {
+  sharedClass("T", "built-in", []);
+  for (const [name, ...supers] of builtIns) sharedClass(name, "built-in", supers);
+  for (const [name, kind, ...supers] of objects) sharedClass(name, kind, supers);
+}

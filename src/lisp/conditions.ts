@@ -1,0 +1,163 @@
+// Condition classes, and how a condition finds its handler: signalling walks the handlers from the innermost, each running with
+// only those outside it in place. What nobody handles leaves the evaluation as `Unhandled`.
+import type { Backtrace } from "./backtrace.ts";
+import { classNamed, plainSlot, sharedClass } from "./classes.ts";
+import { named } from "./define.ts";
+import type { Machine } from "./machine.ts";
+import { Instance, type LispClass, NIL, Str, type Value } from "./values.ts";
+
+export interface Handler {
+  readonly matches: (m: Machine, condition: Instance) => boolean;
+  readonly run: (m: Machine, condition: Instance) => void;
+}
+
+export interface HandlerCluster {
+  readonly handlers: readonly Handler[];
+  readonly outer: HandlerCluster | null;
+}
+
+/** Carries a condition that nobody handled out of the evaluation. */
+export class Unhandled {
+  readonly condition: Instance;
+  readonly backtrace: Backtrace;
+  readonly restarts: readonly string[];
+  constructor(condition: Instance, backtrace: Backtrace, restarts: readonly string[]) {
+    this.condition = condition;
+    this.backtrace = backtrace;
+    this.restarts = restarts;
+  }
+}
+
+/** A condition of a class of the language, its slots by their names. */
+export function makeCondition(className: string, slots: Readonly<Record<string, Value>> = {}): Instance {
+  return fillCondition(classNamed(className), slots);
+}
+
+function fillCondition(cls: LispClass, slots: Readonly<Record<string, Value>>): Instance {
+  const made = new Instance(cls, new Array(cls.slots.length).fill(undefined));
+  for (const [name, value] of Object.entries(slots)) {
+    const index = cls.slotIndex.get(named(name));
+    if (index === undefined) throw new Error(`${cls.name.name} has no slot ${name}`);
+    made.slots[index] = value;
+  }
+  if (cls.slotIndex.has(named("FORMAT-ARGUMENTS"))) {
+    const at = cls.slotIndex.get(named("FORMAT-ARGUMENTS")) as number;
+    made.slots[at] ??= NIL;
+  }
+  return made;
+}
+
+/** Null where the slot is missing or unbound. */
+export function conditionSlot(condition: Instance, name: string): Value | null {
+  const index = condition.cls.slotIndex.get(named(name));
+  return (index === undefined ? undefined : condition.slots[index]) ?? null;
+}
+
+export function isCondition(value: Value, className = "CONDITION"): value is Instance {
+  return value instanceof Instance && value.cls.precedence.includes(classNamed(className));
+}
+
+/** Answers when every handler declined. */
+export function signalCondition(m: Machine, condition: Instance): void {
+  const outside = m.handlers;
+  try {
+    for (let cluster = outside; cluster !== null; cluster = cluster.outer) {
+      m.handlers = cluster.outer;
+      for (const handler of cluster.handlers) if (handler.matches(m, condition)) handler.run(m, condition);
+    }
+  } finally {
+    m.handlers = outside;
+  }
+}
+
+/** What a condition says for itself, as `princ` shows it. */
+export function reportOf(m: Machine, condition: Instance): string {
+  for (const cls of condition.cls.precedence) if (cls.report !== null) return cls.report(m, condition);
+  return `Condition ${m.show(condition.cls.name)} was signalled.`;
+}
+
+function simpleReport(m: Machine, condition: Instance): string {
+  const control = conditionSlot(condition, "FORMAT-CONTROL");
+  if (control === null) return `Condition ${m.show(condition.cls.name)} was signalled.`;
+  return m.formatted(control, conditionSlot(condition, "FORMAT-ARGUMENTS") ?? NIL);
+}
+
+type Report = (m: Machine, condition: Instance) => string;
+
+const shown = (m: Machine, condition: Instance, slot: string): string => {
+  const value = conditionSlot(condition, slot);
+  return value === null ? "#<unbound>" : m.show(value);
+};
+
+const plainText = (m: Machine, condition: Instance): string => {
+  const text = conditionSlot(condition, "TEXT");
+  return text instanceof Str ? text.toString() : simpleReport(m, condition);
+};
+
+const table: readonly [name: string, supers: string, slots: string, report?: Report][] = [
+  ["CONDITION", "T", ""],
+  ["SERIOUS-CONDITION", "CONDITION", ""],
+  ["ERROR", "SERIOUS-CONDITION", ""],
+  ["WARNING", "CONDITION", ""],
+  ["STYLE-WARNING", "WARNING", ""],
+  ["SIMPLE-CONDITION", "CONDITION", "FORMAT-CONTROL FORMAT-ARGUMENTS", simpleReport],
+  ["SIMPLE-ERROR", "SIMPLE-CONDITION ERROR", ""],
+  ["SIMPLE-WARNING", "SIMPLE-CONDITION WARNING", ""],
+  ["%SIMPLE-STYLE-WARNING", "SIMPLE-CONDITION STYLE-WARNING", ""],
+  ["STORAGE-CONDITION", "SERIOUS-CONDITION", ""],
+  [
+    "ARITHMETIC-ERROR",
+    "ERROR",
+    "OPERATION OPERANDS",
+    (m, c) => `arithmetic error ${c.cls.name.name} signalled by ${shown(m, c, "OPERATION")} on ${shown(m, c, "OPERANDS")}`,
+  ],
+  ["DIVISION-BY-ZERO", "ARITHMETIC-ERROR", ""],
+  ["FLOATING-POINT-OVERFLOW", "ARITHMETIC-ERROR", ""],
+  ["FLOATING-POINT-UNDERFLOW", "ARITHMETIC-ERROR", ""],
+  ["FLOATING-POINT-INVALID-OPERATION", "ARITHMETIC-ERROR", ""],
+  ["FLOATING-POINT-INEXACT", "ARITHMETIC-ERROR", ""],
+  ["CELL-ERROR", "ERROR", "NAME"],
+  ["UNBOUND-VARIABLE", "CELL-ERROR", "", (m, c) => `The variable ${shown(m, c, "NAME")} is unbound.${m.hintFor(conditionSlot(c, "NAME"), "variable")}`],
+  ["UNDEFINED-FUNCTION", "CELL-ERROR", "", (m, c) => `The function ${shown(m, c, "NAME")} is undefined.${m.hintFor(conditionSlot(c, "NAME"), "function")}`],
+  ["UNBOUND-SLOT", "CELL-ERROR", "INSTANCE", (m, c) => `The slot ${shown(m, c, "NAME")} is unbound in the object ${shown(m, c, "INSTANCE")}.`],
+  ["TYPE-ERROR", "ERROR", "DATUM EXPECTED-TYPE", (m, c) => `The value ${shown(m, c, "DATUM")} is not of type ${shown(m, c, "EXPECTED-TYPE")}.`],
+  ["SIMPLE-TYPE-ERROR", "SIMPLE-CONDITION TYPE-ERROR", ""],
+  [
+    "%CASE-FAILURE",
+    "TYPE-ERROR",
+    "NAME POSSIBILITIES",
+    (m, c) => `${shown(m, c, "DATUM")} fell through ${shown(m, c, "NAME")}. Wanted one of ${shown(m, c, "POSSIBILITIES")}.`,
+  ],
+  ["%INDEX-ERROR", "TYPE-ERROR", "TEXT", plainText],
+  ["CONTROL-ERROR", "ERROR", "TEXT", plainText],
+  ["PROGRAM-ERROR", "ERROR", "TEXT", plainText],
+  ["%SIMPLE-PROGRAM-ERROR", "SIMPLE-CONDITION PROGRAM-ERROR", ""],
+  ["PACKAGE-ERROR", "ERROR", "PACKAGE TEXT", plainText],
+  ["GUILDHALL:PACKAGE-LOCK-VIOLATION", "PACKAGE-ERROR PROGRAM-ERROR", ""],
+  ["STREAM-ERROR", "ERROR", "STREAM"],
+  ["END-OF-FILE", "STREAM-ERROR", "TEXT", (_, c) => conditionSlot(c, "TEXT")?.toString() ?? "end of file"],
+  ["PARSE-ERROR", "ERROR", "TEXT", plainText],
+  ["READER-ERROR", "PARSE-ERROR STREAM-ERROR", ""],
+  ["%READER-END-OF-FILE", "END-OF-FILE READER-ERROR", ""],
+  ["FILE-ERROR", "ERROR", "PATHNAME TEXT", plainText],
+  ["PRINT-NOT-READABLE", "ERROR", "OBJECT", (m, c) => `${shown(m, c, "OBJECT")} cannot be printed readably.`],
+  ["GUILDHALL:NOT-AVAILABLE", "ERROR", "NAME TEXT", plainText],
+  ["GUILDHALL:BUDGET-EXCEEDED", "STORAGE-CONDITION", "TEXT", plainText],
+  ["GUILDHALL:STEP-BUDGET-EXCEEDED", "GUILDHALL:BUDGET-EXCEEDED", ""],
+  ["GUILDHALL:CELL-BUDGET-EXCEEDED", "GUILDHALL:BUDGET-EXCEEDED", ""],
+  ["GUILDHALL:DEPTH-BUDGET-EXCEEDED", "GUILDHALL:BUDGET-EXCEEDED", ""],
+  ["GUILDHALL:OUTPUT-BUDGET-EXCEEDED", "GUILDHALL:BUDGET-EXCEEDED", ""],
+  ["GUILDHALL:TIME-BUDGET-EXCEEDED", "GUILDHALL:BUDGET-EXCEEDED", ""],
+  ["GUILDHALL:INTERRUPTED", "GUILDHALL:BUDGET-EXCEEDED", ""],
+];
+
+export function defineConditions(): void {
+  for (const [name, supers, slots, report] of table) {
+    const own = slots
+      .split(" ")
+      .filter(Boolean)
+      .map((slot) => plainSlot(named(slot)));
+    const made = sharedClass(name, "condition", supers.split(" "), own);
+    made.report = report ?? null;
+  }
+}

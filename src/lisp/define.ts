@@ -1,0 +1,185 @@
+// How the standard library comes into being. Each file of `library/` and `forms/` exports one function that calls these;
+// `standard.ts` calls them all, once in a process. What they define is shared by every session and never changes afterwards:
+// everything a program can change lives in the machine or in symbols of its own packages.
+import type { Machine } from "./machine.ts";
+import { Code, Cons, cl, commonLisp, Fn, keyword, NIL, type Opaque, Package, Sym, T, type Value } from "./values.ts";
+
+/** Helpers that macros expand into. No session uses this package, so programs do not meet its names by chance. */
+export const systemPackage = lockedPackage("LISP-SYSTEM");
+/** What goes beyond the standard: `pmap`, `jref` and the like. CL-USER uses it. */
+export const extrasPackage = lockedPackage("GUILDHALL");
+export const sharedPackages: readonly Package[] = [commonLisp, systemPackage, extrasPackage];
+
+function lockedPackage(name: string): Package {
+  const made = new Package(name);
+  made.locked = true;
+  return made;
+}
+
+/** A shared symbol by its written name: `:KEY`, `%HELPER` (system), `GUILDHALL:PMAP`, or a name of COMMON-LISP. */
+export function named(text: string): Sym {
+  if (text.startsWith(":")) return keyword(text.slice(1));
+  if (text.startsWith("%")) return internIn(systemPackage, text);
+  if (text.startsWith("GUILDHALL:")) return internIn(extrasPackage, text.slice("GUILDHALL:".length));
+  return cl(text);
+}
+
+function internIn(pkg: Package, name: string): Sym {
+  let found = pkg.symbols.get(name);
+  if (found === undefined) {
+    found = new Sym(name, pkg);
+    pkg.symbols.set(name, found);
+    pkg.external.add(name);
+  }
+  return found;
+}
+
+/**
+ * Receives required arguments, then optional ones (undefined when absent), then the rest as an array, then keyword arguments
+ * (undefined when absent), in the order of the lambda list.
+ */
+export type Native = (m: Machine, ...args: never[]) => Value;
+
+export interface NativeOptions {
+  /** The function leaves `m.mv` right, by `m.values(…)` or by ending in a call that does. Default: it answers one value. */
+  readonly values?: boolean;
+  readonly documentation?: string;
+  readonly step?: NonNullable<Code["step"]>;
+}
+
+/** `defineFunction("MEMBER", "item list &key key test test-not", (m, item, list, key, test, testNot) => …)`. */
+export function defineFunction(name: string, lambdaList: string, native: Native, options: NativeOptions = {}): void {
+  const sym = named(name);
+  sym.fn = nativeFunction(sym, lambdaList, native, options);
+}
+
+/** `(setf (name …) value)` as a function: the new value comes first, like in `(defun (setf name) …)`. */
+export function defineSetter(name: string, lambdaList: string, native: Native, options: NativeOptions = {}): void {
+  const sym = named(name);
+  sym.setter = nativeFunction(sym, lambdaList, native, options);
+}
+
+/** A macro gets the whole form and the environment it stands in, and answers what to compile instead. */
+export function defineMacro(name: string, expand: (form: Cons, env: Opaque, m: Machine) => Value, documentation: string | null = null): void {
+  named(name).macro = { expand, documentation };
+}
+
+const initialValues: { sym: Sym; initial: Value | ((m: Machine) => Value) }[] = [];
+
+/** A special variable; every session begins with `initial`, or with what it makes for that session. */
+export function defineVariable(name: string, initial: Value | ((m: Machine) => Value)): void {
+  const sym = named(name);
+  sym.kind = "special";
+  initialValues.push({ sym, initial });
+}
+
+export function defineConstant(name: string, value: Value): void {
+  const sym = named(name);
+  sym.kind = "constant";
+  sym.value = value;
+}
+
+/** The shared special variables, in the order in which a machine keeps their values. */
+export function sharedVariables(): readonly { sym: Sym; initial: Value | ((m: Machine) => Value) }[] {
+  return initialValues;
+}
+
+interface Shape {
+  readonly required: number;
+  readonly optional: number;
+  readonly rest: boolean;
+  readonly keys: readonly Sym[];
+  readonly hasKeys: boolean;
+  readonly allowOthers: boolean;
+}
+
+function shapeOf(lambdaList: string): Shape {
+  let mode = "required";
+  let required = 0;
+  let optional = 0;
+  let rest = false;
+  let allowOthers = false;
+  const keys: Sym[] = [];
+  let hasKeys = false;
+  for (const word of lambdaList.split(/\s+/).filter(Boolean)) {
+    if (word === "&allow-other-keys") allowOthers = true;
+    else if (word.startsWith("&")) {
+      mode = word;
+      if (mode === "&key") hasKeys = true;
+    } else if (mode === "required") required++;
+    else if (mode === "&optional") optional++;
+    else if (mode === "&rest") rest = true;
+    else keys.push(keyword(word.toUpperCase()));
+  }
+  return { required, optional, rest, keys, hasKeys, allowOthers };
+}
+
+type Plain = (m: Machine, ...args: unknown[]) => Value;
+
+/** A function value written in TypeScript; `lambdaList` decides what is refused and how arguments arrive. */
+export function nativeFunction(name: Value, lambdaList: string, native: Native, options: NativeOptions = {}): Fn {
+  const shape = shapeOf(lambdaList);
+  const code = new Code(name, true, options.values !== true);
+  code.lambdaList = lambdaList;
+  code.documentation = options.documentation ?? null;
+  code.step = options.step ?? null;
+  // Natives declare the parameters they want; `shape` guarantees that they get them.
+  const plain = native as unknown as Plain;
+  if (shape.rest || shape.hasKeys) code.cn = (m, fn, args) => plain(m, ...arrange(m, fn, shape, args));
+  else setFixedEntries(code, shape, plain);
+  return new Fn(code, []);
+}
+
+function setFixedEntries(code: Code, { required, optional }: Shape, plain: Plain): void {
+  const max = required + optional;
+  code.direct = plain as Code["direct"];
+  code.min = required;
+  code.max = max;
+  const fits = (count: number) => count >= required && count <= max;
+  code.c0 = fits(0) ? (m) => plain(m) : (m, fn) => m.wrongCount(fn, 0);
+  code.c1 = fits(1) ? (m, _, a) => plain(m, a) : (m, fn) => m.wrongCount(fn, 1);
+  code.c2 = fits(2) ? (m, _, a, b) => plain(m, a, b) : (m, fn) => m.wrongCount(fn, 2);
+  code.c3 = fits(3) ? (m, _, a, b, c) => plain(m, a, b, c) : (m, fn) => m.wrongCount(fn, 3);
+  code.cn = (m, fn, args) => (fits(args.length) ? plain(m, ...args) : m.wrongCount(fn, args.length));
+}
+
+function arrange(m: Machine, fn: Fn, shape: Shape, args: Value[]): unknown[] {
+  const { required, optional, rest, keys, hasKeys } = shape;
+  const fixed = required + optional;
+  if (args.length < required || (!rest && !hasKeys && args.length > fixed)) m.wrongCount(fn, args.length);
+  const arranged: unknown[] = args.length > fixed ? args.slice(0, fixed) : args.slice();
+  while (arranged.length < fixed) arranged.push(undefined);
+  if (rest) arranged.push(args.length > fixed ? args.slice(fixed) : []);
+  if (hasKeys) spreadKeys(m, fn, shape, args, fixed, arranged, keys);
+  return arranged;
+}
+
+function spreadKeys(m: Machine, fn: Fn, shape: Shape, args: Value[], from: number, into: unknown[], keys: readonly Sym[]): void {
+  const base = into.length;
+  for (let at = 0; at < keys.length; at++) into.push(undefined);
+  if ((args.length - from) % 2 === 1 && args.length > from) m.programError(`odd number of keyword arguments in a call of ${m.show(fn.code.name)}`);
+  let unknown: Value | null = null;
+  let allowed = shape.allowOthers;
+  for (let at = from; at + 1 < args.length; at += 2) {
+    const key = args[at] as Value;
+    const index = keys.indexOf(key as Sym);
+    if (index >= 0) {
+      if (into[base + index] === undefined) into[base + index] = args[at + 1];
+    } else if (key === allowOtherKeys) allowed ||= args[at + 1] !== NIL;
+    else unknown ??= key;
+  }
+  if (unknown !== null && !allowed) m.programError(`${m.show(fn.code.name)} knows no keyword argument ${m.show(unknown)}`);
+}
+
+const allowOtherKeys = keyword("ALLOW-OTHER-KEYS");
+
+/** Nested arrays to nested lists, JS strings to shared symbols by `named`: `form(["IF", test, ["PROGN", ...body], "NIL"])`. */
+export type Template = Value | string | readonly Template[];
+
+export function form(template: Template): Value {
+  if (typeof template === "string") return template === "T" ? T : named(template);
+  if (!Array.isArray(template)) return template as Value;
+  let made: Value = NIL;
+  for (let at = template.length - 1; at >= 0; at--) made = new Cons(form(template[at] as Template), made);
+  return made;
+}

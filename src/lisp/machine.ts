@@ -1,0 +1,426 @@
+// The state of one session, and what natives ask of it. One machine runs one evaluation at a time, synchronously.
+//
+// Multiple values: a function returns its first value and leaves the others in `mv`. `mv` is only meaningful right after code that
+// promises it (`Code.single` false): null means exactly one value.
+import { takeBacktrace } from "./backtrace.ts";
+import { type BudgetKind, type Budgets, budgetTexts, defaultBudgets, Ended, grace } from "./budgets.ts";
+import { type HandlerCluster, makeCondition, signalCondition, Unhandled } from "./conditions.ts";
+import { named, sharedVariables } from "./define.ts";
+import { functionHints, variableHints } from "./hints.ts";
+import { askForValue, type Restart } from "./restarts.ts";
+import { Cons, Fn, type Frame, type Instance, type LispClass, listOf, NIL, type Package, Str, type Stream, Sym, TAIL, type Value } from "./values.ts";
+
+/** What the machine needs of the library above it. */
+export interface Services {
+  /** `prin1` when `readably`, else `princ`. */
+  readonly print: (m: Machine, value: Value, readably: boolean) => string;
+  /** `(apply #'format nil control arguments)`. */
+  readonly format: (m: Machine, control: Value, args: Value) => string;
+  readonly typep: (m: Machine, value: Value, type: Value) => boolean;
+  /** Compiles a lambda expression in the null lexical environment. */
+  readonly compile: (m: Machine, lambda: Value) => Fn;
+  readonly evaluate: (m: Machine, form: Value) => Value;
+}
+
+export interface Host {
+  /** Milliseconds; any origin. */
+  readonly now: () => number;
+  /** Seconds since 1970, for `get-universal-time`. */
+  readonly clock: () => number;
+  /** For `(random …)` in a session that was not seeded. */
+  readonly seed: () => number;
+  /** Asked every few thousand steps. */
+  readonly isInterrupted: () => boolean;
+  /** Blocks until one of them is done. Only powers that `start` need it. */
+  readonly waitAny: (pendings: readonly { readonly done: boolean }[]) => void;
+  /** Blocks for that long, or until interrupted. */
+  readonly sleep: (ms: number) => void;
+}
+
+/** Steps between two looks at the clock: about two milliseconds. */
+const slice = 20_000;
+
+export class Machine {
+  mv: Value[] | null = null;
+  // The next call, while TAIL is on its way to a caller that can make it.
+  tailFn: Fn | null = null;
+  tailCount = 0;
+  tail0: Value = NIL;
+  tail1: Value = NIL;
+  tail2: Value = NIL;
+  tailArgs: Value[] = [];
+  // The local exit under way, while EXIT is on its way to its block or tagbody.
+  exitTarget: unknown = null;
+  exitValue: Value = NIL;
+  exitTag = 0;
+
+  fuel = slice;
+  stepsLeft = 0;
+  cellsLeft = 0;
+  outputLeft = 0;
+  depth = 0;
+  depthMax = 0;
+  deadline = Number.POSITIVE_INFINITY;
+  readonly stack: Frame[] = [];
+
+  handlers: HandlerCluster | null = null;
+  restarts: Restart | null = null;
+  /** Saved dynamic values: symbol, value, symbol, value … */
+  readonly bindings: (Sym | Value | undefined)[] = [];
+  readonly catchTags: unknown[] = [];
+
+  readonly classes = new Map<Sym, LispClass>();
+  readonly plists = new Map<Sym, Value>();
+  readonly packages = new Map<string, Package>();
+  /** What definition modules keep for the session: methods, types, setf expanders … one key each. */
+  readonly kept = new Map<string, unknown>();
+  readonly warnings: Instance[] = [];
+  readonly services: Services;
+  readonly host: Host;
+  budgets: Budgets = defaultBudgets;
+  /** The library's variables as this session left them, in the order of `sharedVariables`. */
+  #saved: (Value | undefined)[] = [];
+  #spent = new Set<BudgetKind>();
+  #sliceSize = slice;
+
+  constructor(services: Services, host: Host) {
+    this.services = services;
+    this.host = host;
+  }
+
+  /** Gives the library's variables their first values. They may need the machine's packages, so the maker calls this. */
+  initialise(): void {
+    this.#saved = sharedVariables().map(({ initial }) => (typeof initial === "function" ? initial(this) : initial));
+  }
+
+  /**
+   * Runs `work` with this session's values of the library's variables. Sessions may be entered from inside another (a power that
+   * evaluates): each finds its own values and leaves the other's as they were.
+   */
+  enter<Result>(budgets: Budgets, work: () => Result): Result {
+    const variables = sharedVariables();
+    const outside = variables.map(({ sym }) => sym.value);
+    variables.forEach(({ sym }, index) => {
+      sym.value = this.#saved[index];
+    });
+    this.#begin(budgets);
+    try {
+      return work();
+    } finally {
+      this.unbindTo(0);
+      this.#saved = variables.map(({ sym }) => sym.value);
+      variables.forEach(({ sym }, index) => {
+        sym.value = outside[index];
+      });
+    }
+  }
+
+  #begin(budgets: Budgets): void {
+    this.budgets = budgets;
+    this.stepsLeft = budgets.steps;
+    this.cellsLeft = budgets.cells;
+    this.outputLeft = budgets.output;
+    this.depthMax = budgets.depth;
+    this.deadline = this.host.now() + budgets.timeMs;
+    this.#spent.clear();
+    this.#refill();
+    this.depth = 0;
+    this.handlers = null;
+    this.restarts = null;
+    this.mv = null;
+    this.warnings.length = 0;
+    this.catchTags.length = 0;
+  }
+
+  // ---- budgets
+
+  #refill(): void {
+    this.#sliceSize = Math.min(slice, this.stepsLeft);
+    this.fuel = this.#sliceSize;
+  }
+
+  /** Counts `steps` of work. Natives with long loops call it; compiled code counts by itself. */
+  tick(steps: number): void {
+    this.fuel -= steps;
+    if (this.fuel < 0) this.refuel();
+  }
+
+  /** The slice is used up: look at the clock, and whether anything is left. */
+  refuel(): void {
+    this.stepsLeft -= this.#sliceSize - this.fuel;
+    this.fuel = 0;
+    this.#sliceSize = 0;
+    if (this.host.isInterrupted()) this.exceed("INTERRUPT");
+    if (this.host.now() > this.deadline) this.exceed("TIME");
+    if (this.stepsLeft <= 0) this.exceed("STEP");
+    this.#refill();
+  }
+
+  stepsUsed(): number {
+    return this.budgets.steps - this.stepsLeft + this.#sliceSize - this.fuel;
+  }
+
+  /** Counts what is about to be made, before it is made. */
+  alloc(cells: number): void {
+    this.cellsLeft -= cells;
+    if (this.cellsLeft < 0) this.exceed("CELL");
+    if (cells > 1000) this.tick(cells >> 3);
+  }
+
+  /** Refuses an integer before it is made. */
+  checkBits(bits: number): void {
+    if (bits > this.budgets.integerBits) this.exceed("CELL");
+    if (bits > 4096) this.tick(bits >> 6);
+  }
+
+  exceed(kind: BudgetKind): never {
+    if (kind === "DEPTH") return this.#exceedDepth();
+    if (this.#spent.has(kind)) throw new Ended(kind);
+    this.#spent.add(kind);
+    this.#grant(kind);
+    const name = kind === "INTERRUPT" ? "GUILDHALL:INTERRUPTED" : `GUILDHALL:${kind}-BUDGET-EXCEEDED`;
+    this.raise(makeCondition(name, { TEXT: new Str(budgetTexts[kind]) }));
+  }
+
+  #grant(kind: BudgetKind): void {
+    // Whatever ran out, what follows is cleanup: no budget may be large any more.
+    this.stepsLeft = Math.min(Math.max(this.stepsLeft, grace.steps), grace.steps);
+    if (kind === "CELL") this.cellsLeft = grace.cells;
+    if (kind === "OUTPUT") this.outputLeft = grace.output;
+    if (kind === "TIME" || kind === "INTERRUPT") this.deadline = this.host.now() + grace.timeMs;
+    this.#spent.add("STEP");
+    this.#refill();
+  }
+
+  /** May be caught as often as a program likes: steps bound that. Handlers get some room above the limit. */
+  #exceedDepth(): never {
+    const max = this.depthMax;
+    this.depthMax = Math.max(max, this.depth) + grace.depth;
+    try {
+      this.raise(makeCondition("GUILDHALL:DEPTH-BUDGET-EXCEEDED", { TEXT: new Str(budgetTexts.DEPTH) }));
+    } finally {
+      this.depthMax = max;
+    }
+  }
+
+  /** Writes to a stream and counts the characters. */
+  write(stream: Stream, text: string): void {
+    if (stream.sink === null) this.typeError(stream, "output-stream");
+    this.outputLeft -= text.length;
+    if (this.outputLeft < 0) {
+      stream.sink(text.slice(0, Math.max(0, text.length + this.outputLeft)));
+      this.exceed("OUTPUT");
+    }
+    stream.sink(text);
+    const line = text.lastIndexOf("\n");
+    stream.column = line < 0 ? stream.column + text.length : text.length - line - 1;
+  }
+
+  // ---- values
+
+  /** Answers several values: `return m.values(quotient, remainder)`. */
+  values(...all: Value[]): Value {
+    this.mv = all.length === 1 ? null : all;
+    return all[0] ?? NIL;
+  }
+
+  /** All values of what was just called and promised `mv`. */
+  allValues(first: Value): Value[] {
+    return this.mv ?? [first];
+  }
+
+  cons(car: Value, cdr: Value): Cons {
+    if (--this.cellsLeft < 0) this.exceed("CELL");
+    return new Cons(car, cdr);
+  }
+
+  list(items: readonly Value[], tail: Value = NIL): Value {
+    this.alloc(items.length);
+    return listOf(items, tail);
+  }
+
+  string(text: string): Str {
+    this.alloc((text.length >> 3) + 1);
+    return new Str(text);
+  }
+
+  // ---- calling
+
+  /** A function for a function or the name of one. */
+  fn(designator: Value): Fn {
+    if (designator instanceof Fn) return designator;
+    if (designator instanceof Sym) return designator.fn ?? this.undefinedFunction(designator);
+    if (designator instanceof Cons && designator.cdr instanceof Cons && designator.car === named("SETF") && designator.cdr.car instanceof Sym)
+      return designator.cdr.car.setter ?? this.undefinedFunction(designator);
+    if (designator instanceof Cons && designator.car === named("LAMBDA")) return this.services.compile(this, designator);
+    return this.typeError(designator, "(OR FUNCTION SYMBOL)");
+  }
+
+  call0(fn: Fn): Value {
+    const answer = fn.code.c0(this, fn);
+    return answer === TAIL ? this.bounce() : this.#settle(fn, answer);
+  }
+
+  call1(fn: Fn, a: Value): Value {
+    const answer = fn.code.c1(this, fn, a);
+    return answer === TAIL ? this.bounce() : this.#settle(fn, answer);
+  }
+
+  call2(fn: Fn, a: Value, b: Value): Value {
+    const answer = fn.code.c2(this, fn, a, b);
+    return answer === TAIL ? this.bounce() : this.#settle(fn, answer);
+  }
+
+  call3(fn: Fn, a: Value, b: Value, c: Value): Value {
+    const answer = fn.code.c3(this, fn, a, b, c);
+    return answer === TAIL ? this.bounce() : this.#settle(fn, answer);
+  }
+
+  apply(fn: Fn, args: Value[]): Value {
+    const answer = fn.code.cn(this, fn, args);
+    return answer === TAIL ? this.bounce() : this.#settle(fn, answer);
+  }
+
+  #settle(fn: Fn, answer: Value): Value {
+    if (fn.code.single) this.mv = null;
+    return answer;
+  }
+
+  /** Makes the calls that tail positions left in the registers, until one answers. */
+  bounce(): Value {
+    for (;;) {
+      const fn = this.tailFn as Fn;
+      let answer: Value;
+      switch (this.tailCount) {
+        case 0:
+          answer = fn.code.c0(this, fn);
+          break;
+        case 1:
+          answer = fn.code.c1(this, fn, this.tail0);
+          break;
+        case 2:
+          answer = fn.code.c2(this, fn, this.tail0, this.tail1);
+          break;
+        case 3:
+          answer = fn.code.c3(this, fn, this.tail0, this.tail1, this.tail2);
+          break;
+        default:
+          answer = fn.code.cn(this, fn, this.tailArgs);
+      }
+      if (answer !== TAIL) return answer;
+    }
+  }
+
+  // ---- definitions
+
+  /** Sets a variable's global value; constants and names of locked packages refuse. */
+  setGlobal(sym: Sym, value: Value): void {
+    if (sym.kind === "constant") this.programError(`${this.show(sym)} is a constant and cannot be set`);
+    if (sym.kind === "lexical" && sym.pkg?.locked) this.refuseLocked(sym, "set");
+    sym.value = value;
+  }
+
+  /** Sets the global function of a symbol or of `(setf symbol)`. */
+  setFunction(name: Value, fn: Fn): void {
+    if (name instanceof Sym) {
+      this.refuseLocked(name, "define");
+      name.fn = fn;
+      name.macro = null;
+    } else if (name instanceof Cons && name.car === named("SETF") && name.cdr instanceof Cons && name.cdr.car instanceof Sym) {
+      this.refuseLocked(name.cdr.car, "define");
+      name.cdr.car.setter = fn;
+    } else this.typeError(name, "(OR SYMBOL CONS)");
+  }
+
+  /** Names of the language are the same for every session, so none can redefine them. */
+  refuseLocked(sym: Sym, action: string): void {
+    if (!sym.pkg?.locked) return;
+    const text = `cannot ${action} ${this.show(sym)}: it belongs to the locked package ${sym.pkg.name}; choose another name, or shadow it in a package of your own`;
+    this.error("GUILDHALL:PACKAGE-LOCK-VIOLATION", { PACKAGE: sym.pkg, TEXT: new Str(text) });
+  }
+
+  // ---- dynamic variables
+
+  bind(sym: Sym, value: Value | undefined): void {
+    this.bindings.push(sym, sym.value);
+    sym.value = value;
+  }
+
+  /** Undoes bindings down to a mark taken from `bindings.length`; safe to repeat, also after the host's stack overflowed. */
+  unbindTo(mark: number): void {
+    const { bindings } = this;
+    while (bindings.length > mark) {
+      const value = bindings.pop() as Value | undefined;
+      (bindings.pop() as Sym).value = value;
+    }
+  }
+
+  // ---- signalling
+
+  /** Signals; what no handler takes ends the evaluation. */
+  raise(condition: Instance): never {
+    signalCondition(this, condition);
+    const restarts: string[] = [];
+    for (let at = this.restarts; at !== null; at = at.outer) restarts.push(at.name.name);
+    throw new Unhandled(condition, takeBacktrace(this), restarts);
+  }
+
+  /** Signals a condition of the language, its slots by name: `m.error("DIVISION-BY-ZERO", { OPERATION: …, OPERANDS: … })`. */
+  error(className: string, slots: Readonly<Record<string, Value>> = {}): never {
+    this.raise(makeCondition(className, slots));
+  }
+
+  /** A SIMPLE-ERROR with a finished text. */
+  fail(text: string): never {
+    this.error("SIMPLE-ERROR", { "FORMAT-CONTROL": new Str(text.replaceAll("~", "~~")) });
+  }
+
+  /** `expected` as a type, or as its text: `m.typeError(x, "list")`. */
+  typeError(datum: Value, expected: Value | string): never {
+    this.error("TYPE-ERROR", { DATUM: datum, "EXPECTED-TYPE": typeof expected === "string" ? typeNamed(expected) : expected });
+  }
+
+  programError(text: string): never {
+    this.error("PROGRAM-ERROR", { TEXT: new Str(text) });
+  }
+
+  wrongCount(fn: Fn, count: number): never {
+    const expected = fn.code.lambdaList === "" ? "()" : `(${fn.code.lambdaList})`;
+    this.programError(`${this.show(fn.code.name)} was called with ${count} argument${count === 1 ? "" : "s"}; it takes ${expected}`);
+  }
+
+  /** Not available on purpose; `text` says what to do instead. */
+  unavailable(name: Sym, text: string): never {
+    this.error("GUILDHALL:NOT-AVAILABLE", { NAME: name, TEXT: new Str(text) });
+  }
+
+  undefinedFunction(name: Value): Fn {
+    return this.fn(askForValue(this, "UNDEFINED-FUNCTION", name));
+  }
+
+  unboundVariable(name: Sym): Value {
+    return askForValue(this, "UNBOUND-VARIABLE", name);
+  }
+
+  // ---- text
+
+  /** As `prin1` shows it. */
+  show(value: Value): string {
+    return this.services.print(this, value, true);
+  }
+
+  formatted(control: Value, args: Value): string {
+    return this.services.format(this, control, args);
+  }
+
+  /** A sentence for those who come from elsewhere, or nothing. */
+  hintFor(name: Value | null, kind: "variable" | "function"): string {
+    const hint = name instanceof Sym ? (kind === "function" ? functionHints : variableHints).get(name.name) : undefined;
+    return hint === undefined ? "" : ` ${hint}`;
+  }
+}
+
+const typeNamed = (text: string): Value => {
+  const upper = text.toUpperCase();
+  return upper.startsWith("(") ? listOf(upper.slice(1, -1).split(" ").map(named)) : named(upper);
+};

@@ -1,0 +1,98 @@
+// Restarts: ways on from a condition, offered by those who established them, innermost first.
+import { makeCondition } from "./conditions.ts";
+import { named } from "./define.ts";
+import type { Machine } from "./machine.ts";
+import { transferOut } from "./transfer.ts";
+import { type Instance, NIL, Opaque, type Sym, type Value } from "./values.ts";
+
+export interface Restart {
+  readonly name: Sym;
+  readonly outer: Restart | null;
+  /** Runs where the restart is invoked; most transfer control to where it was established. */
+  readonly invoke: (m: Machine, args: Value[]) => Value;
+  readonly report: ((m: Machine) => string) | null;
+  /** Asks for arguments when invoked interactively; nobody is there to answer, so few have one. */
+  readonly interactive: ((m: Machine) => Value[]) | null;
+  /** Whether it applies to a condition. */
+  readonly test: ((m: Machine, condition: Instance | null) => boolean) | null;
+  /** The conditions it was made for; empty means any. */
+  readonly conditions: Instance[];
+  readonly handle: Opaque;
+}
+
+export type RestartSpec = Pick<Restart, "name" | "invoke"> & Partial<Pick<Restart, "report" | "interactive" | "test">>;
+
+/** Adds restarts for as long as `body` runs. The first is the innermost. */
+export function withRestarts<Result>(m: Machine, specs: readonly RestartSpec[], body: () => Result): Result {
+  const outside = m.restarts;
+  let inner = outside;
+  for (const spec of [...specs].reverse()) inner = makeRestart(spec, inner);
+  m.restarts = inner;
+  try {
+    return body();
+  } finally {
+    m.restarts = outside;
+  }
+}
+
+export function makeRestart(spec: RestartSpec, outer: Restart | null): Restart {
+  const content: { restart: Restart | null } = { restart: null };
+  const made: Restart = {
+    name: spec.name,
+    invoke: spec.invoke,
+    outer,
+    report: spec.report ?? null,
+    interactive: spec.interactive ?? null,
+    test: spec.test ?? null,
+    conditions: [],
+    handle: new Opaque("RESTART", content),
+  };
+  content.restart = made;
+  return made;
+}
+
+/** The restarts in force for a condition (or for any), innermost first. */
+export function activeRestarts(m: Machine, condition: Instance | null): Restart[] {
+  const found: Restart[] = [];
+  for (let at = m.restarts; at !== null; at = at.outer) {
+    const associated = at.conditions.length === 0 || condition === null || at.conditions.includes(condition);
+    if (associated && (at.test === null || at.test(m, condition))) found.push(at);
+  }
+  return found;
+}
+
+/** By name, or by the object `compute-restarts` gave out. */
+export function findRestart(m: Machine, designator: Value, condition: Instance | null): Restart | undefined {
+  return activeRestarts(m, condition).find((restart) => restart.name === designator || restart.handle === designator);
+}
+
+export function restartNames(m: Machine): string[] {
+  return activeRestarts(m, null).map((restart) => restart.name.name);
+}
+
+/** Signals that `name` has no value, and offers to use or store one: the answer of whoever invokes that. */
+export function askForValue(m: Machine, className: "UNBOUND-VARIABLE" | "UNDEFINED-FUNCTION", name: Value): Value {
+  return transferOut(m, (leave) => {
+    const use = (_: Machine, args: Value[]) => leave(args[0] ?? NIL);
+    const store = (inner: Machine, args: Value[]) => leave(storeValue(inner, className, name, args[0] ?? NIL));
+    const specs: RestartSpec[] = [
+      { name: named("CONTINUE"), report: () => `Try ${m.show(name)} again.`, invoke: () => leave(currentValue(m, className, name)) },
+      { name: named("USE-VALUE"), report: () => `Use a value instead of ${m.show(name)}.`, invoke: use },
+      { name: named("STORE-VALUE"), report: () => `Give ${m.show(name)} a value and use it.`, invoke: store },
+    ];
+    return withRestarts(m, specs, () => m.raise(makeCondition(className, { NAME: name })));
+  });
+}
+
+function storeValue(m: Machine, className: string, name: Value, value: Value): Value {
+  const sym = name as Sym;
+  if (className === "UNBOUND-VARIABLE") m.setGlobal(sym, value);
+  else m.setFunction(name, m.fn(value));
+  return value;
+}
+
+function currentValue(m: Machine, className: string, name: Value): Value {
+  const sym = name as Sym;
+  if (className === "UNBOUND-VARIABLE") return sym.value ?? askForValue(m, "UNBOUND-VARIABLE", name);
+  return sym.fn ?? askForValue(m, "UNDEFINED-FUNCTION", name);
+}
