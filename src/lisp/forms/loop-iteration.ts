@@ -1,0 +1,160 @@
+// `for` and `as`: what each kind binds, and how it steps.
+import type { Template } from "../define.ts";
+import { Cons, itemsOf, NIL, Sym, type Value } from "../values.ts";
+import { type Binding, hidden, type Iteration, type LoopPlan, noStep, type Step } from "./loop-plan.ts";
+import type { Clauses } from "./loop-words.ts";
+
+interface Read {
+  readonly bindings: Binding[];
+  readonly iteration: Iteration;
+}
+
+export function readIteration(clauses: Clauses, plan: LoopPlan): void {
+  const group: Read[] = [];
+  do {
+    clauses.accept("FOR", "AS");
+    group.push(readFor(clauses));
+  } while (clauses.accept("AND"));
+  plan.iterations.push(group.map(({ iteration }) => iteration));
+  // Clauses joined by `and` must not see each other's variables while they are bound.
+  if (group.length > 1) plan.bindings.push(group.flatMap(({ bindings }) => bindings));
+  else plan.bindings.push(...group.flatMap(({ bindings }) => bindings.map((binding) => [binding])));
+}
+
+function readFor(clauses: Clauses): Read {
+  const target = clauses.take("a variable");
+  clauses.type();
+  if (clauses.accept("=")) return equals(target, clauses);
+  if (clauses.accept("IN")) return overList(target, clauses, (list) => ["CAR", list], "ENDP");
+  if (clauses.accept("ON")) return overList(target, clauses, (list) => list, "ATOM");
+  if (clauses.accept("ACROSS")) return across(target, clauses);
+  if (clauses.accept("BEING")) return being(target, clauses);
+  return numeric(target, clauses);
+}
+
+const variablesOf = (target: Value): Binding[] => {
+  if (target instanceof Cons) return [...variablesOf(target.car), ...variablesOf(target.cdr)];
+  return target instanceof Sym && target !== NIL ? [{ variable: target, value: NIL }] : [];
+};
+
+function equals(target: Value, clauses: Clauses): Read {
+  const value = clauses.take("a value");
+  const then = clauses.accept("THEN") ? clauses.take("the next value") : value;
+  const set = (form: Value): Step => ({ ...noStep, sets: [{ target, value: form }] });
+  return { bindings: variablesOf(target), iteration: { first: set(value), rest: set(then) } };
+}
+
+function overList(target: Value, clauses: Clauses, item: (list: Sym) => Template, ended: string): Read {
+  const list = hidden("LIST");
+  const bindings: Binding[] = [{ variable: list, value: clauses.take("a list") }, ...variablesOf(target)];
+  const by = clauses.accept("BY") ? stepper(clauses.take("a function"), bindings) : (at: Sym): Template => ["CDR", at];
+  const step: Step = { ...noStep, endWhenBefore: [[ended, list]], sets: [{ target, value: item(list) }], advance: [["SETQ", list, by(list)]] };
+  return { bindings, iteration: { first: step, rest: step } };
+}
+
+/** `#'cddr` needs no variable. */
+function stepper(by: Value, bindings: Binding[]): (at: Sym) => Template {
+  if (by instanceof Cons && by.car instanceof Sym && by.car.name === "FUNCTION" && by.cdr instanceof Cons && by.cdr.car instanceof Sym) {
+    const { car: name } = by.cdr;
+    return (at) => [name, at];
+  }
+  const variable = hidden("BY");
+  bindings.push({ variable, value: by });
+  return (at) => ["FUNCALL", variable, at];
+}
+
+function across(target: Value, clauses: Clauses): Read {
+  const [vector, index, length] = [hidden("VECTOR"), hidden("INDEX"), hidden("LENGTH")];
+  const form = clauses.take("a vector");
+  // The length is asked for in the first step, so that bindings joined by `and` need not see the vector.
+  const bindings: Binding[] = [{ variable: vector, value: form }, { variable: index, value: 0 }, { variable: length, value: 0 }, ...variablesOf(target)];
+  const step: Step = {
+    ...noStep,
+    endWhenBefore: [[">=", index, length]],
+    sets: [{ target, value: ["AREF", vector, index] }],
+    advance: [["SETQ", index, ["1+", index]]],
+  };
+  const first: Step = { ...step, endWhenBefore: [[">=", index, ["SETQ", length, ["LENGTH", vector]]]] };
+  return { bindings, iteration: { first, rest: step } };
+}
+
+function being(target: Value, clauses: Clauses): Read {
+  if (!clauses.accept("THE", "EACH")) clauses.refuseNext("THE or EACH");
+  const what = clauses.accept(
+    "HASH-KEY",
+    "HASH-KEYS",
+    "HASH-VALUE",
+    "HASH-VALUES",
+    "SYMBOL",
+    "SYMBOLS",
+    "PRESENT-SYMBOL",
+    "PRESENT-SYMBOLS",
+    "EXTERNAL-SYMBOL",
+    "EXTERNAL-SYMBOLS",
+  );
+  if (what === undefined) return clauses.refuseNext("HASH-KEYS, HASH-VALUES or SYMBOLS");
+  const isGiven = clauses.accept("OF", "IN") !== undefined;
+  if (what.includes("SYMBOL")) return symbols(target, what, isGiven ? clauses.take("a package") : null);
+  if (!isGiven) clauses.refuseNext("OF and a hash table");
+  return entries(target, what.startsWith("HASH-KEY"), clauses);
+}
+
+function entries(target: Value, byKey: boolean, clauses: Clauses): Read {
+  const list = hidden("ENTRIES");
+  const table = clauses.take("a hash table");
+  const other = clauses.accept("USING") ? usingVariable(clauses) : NIL;
+  const sets = [{ target, value: [byKey ? "CAR" : "CADR", list] }, ...(other === NIL ? [] : [{ target: other, value: [byKey ? "CADR" : "CAR", list] }])];
+  const step: Step = { ...noStep, endWhenBefore: [["ENDP", list]], sets, advance: [["SETQ", list, ["CDDR", list]]] };
+  const bindings: Binding[] = [{ variable: list, value: ["%LOOP-ENTRIES", table] }, ...variablesOf(target), ...variablesOf(other)];
+  return { bindings, iteration: { first: step, rest: step } };
+}
+
+function usingVariable(clauses: Clauses): Value {
+  const [word, variable] = itemsOf(clauses.take("(HASH-KEY variable) or (HASH-VALUE variable)"));
+  if (!(word instanceof Sym) || !["HASH-KEY", "HASH-VALUE"].includes(word.name) || variable === undefined)
+    return clauses.refuse("LOOP wants USING (HASH-KEY variable) or (HASH-VALUE variable)");
+  return variable;
+}
+
+function symbols(target: Value, what: string, pkg: Value | null): Read {
+  const list = hidden("SYMBOLS");
+  const kind = `:${what.replace(/S?$/, "").replace(/-?SYMBOL$/, "") || "ACCESSIBLE"}`;
+  const step: Step = { ...noStep, endWhenBefore: [["ENDP", list]], sets: [{ target, value: ["CAR", list] }], advance: [["SETQ", list, ["CDR", list]]] };
+  const bindings: Binding[] = [{ variable: list, value: ["%PACKAGE-SYMBOLS", pkg ?? "*PACKAGE*", kind] }, ...variablesOf(target)];
+  return { bindings, iteration: { first: step, rest: step } };
+}
+
+/** From, limit and step in the order they are written, which is the order they are evaluated in. */
+function numeric(target: Value, clauses: Clauses): Read {
+  if (!(target instanceof Sym)) return clauses.refuse("LOOP counts with one variable only");
+  const variable = target === NIL ? hidden("COUNT") : target;
+  const bindings: Binding[] = [];
+  const hold = (value: Value, name: string): Template => {
+    if (typeof value === "number") return value;
+    const holder = hidden(name);
+    bindings.push({ variable: holder, value });
+    return holder;
+  };
+  let [isDown, limit, isStrict]: [boolean, Template | null, boolean] = [false, null, false];
+  let by: Template = 1;
+  let word = clauses.accept(...prepositions);
+  if (word === undefined) return clauses.refuseNext("=, IN, ON, ACROSS, BEING or FROM after the variable");
+  for (; word !== undefined; word = clauses.accept(...prepositions)) {
+    if (word.startsWith("DOWN") || word === "ABOVE") isDown = true;
+    if (word.endsWith("FROM")) bindings.push({ variable, value: clauses.take("a number") });
+    else if (word === "BY") by = hold(clauses.take("a number"), "BY");
+    else {
+      limit = hold(clauses.take("a number"), "LIMIT");
+      isStrict = word === "BELOW" || word === "ABOVE";
+    }
+  }
+  if (!bindings.some((binding) => binding.variable === variable)) bindings.push({ variable, value: 0 });
+  const ended: Template[] = limit === null ? [] : [[`${isDown ? "<" : ">"}${isStrict ? "=" : ""}`, variable, limit]];
+  const move: Template = by === 1 ? [isDown ? "1-" : "1+", variable] : [isDown ? "-" : "+", variable, by];
+  return {
+    bindings,
+    iteration: { first: { ...noStep, endWhenAfter: ended }, rest: { ...noStep, sets: [{ target: variable, value: move }], endWhenAfter: ended } },
+  };
+}
+
+const prepositions = ["FROM", "UPFROM", "DOWNFROM", "TO", "UPTO", "DOWNTO", "BELOW", "ABOVE", "BY"] as const;

@@ -1,0 +1,127 @@
+// `loop`. The extended form is read clause by clause (loop-clauses.ts) into a plan, and the plan becomes one block:
+//
+//   (block name (let* (bindings) (tagbody prologue first-steps next body next-steps (go next) %loop-end epilogue) result))
+//
+// The tag of the end has one name for all loops, so `loop-finish` is an ordinary macro and finds the innermost one.
+import { defineFunction, defineMacro, form, type Template } from "../define.ts";
+import type { Machine } from "../machine.ts";
+import { Cons, itemsOf, NIL, Sym, Table, type Value } from "../values.ts";
+import { readLoop } from "./loop-clauses.ts";
+import type { Binding, LoopPlan, Step } from "./loop-plan.ts";
+
+export function defineLoop(): void {
+  defineMacro("LOOP", (whole, _, m) => expandLoop(itemsOf(whole.cdr), m), "Repeats its forms; with loop keywords, iterates, tests and accumulates.");
+  defineMacro("LOOP-FINISH", () => form(["GO", "%LOOP-END"]), "Ends the innermost loop normally: its finally clauses run.");
+  defineFunction("%LOOP-COLLECT", "tail item", (m, tail: Cons, item: Value) => {
+    const last = m.cons(item, NIL);
+    tail.cdr = last;
+    return last;
+  });
+  defineFunction("%LOOP-APPEND", "tail items", appendTo);
+  defineFunction("%LOOP-NCONC", "tail items", (_, tail: Cons, items: Value) => {
+    tail.cdr = items;
+    return lastOf(tail);
+  });
+  defineFunction("%LOOP-ENTRIES", "table", entriesOf);
+}
+
+function expandLoop(forms: Value[], m: Machine): Value {
+  if (forms.every((item) => item instanceof Cons)) return simpleLoop(forms);
+  return assemble(readLoop(forms, m));
+}
+
+function simpleLoop(forms: Value[]): Value {
+  const next = new Sym("NEXT-LOOP", null);
+  return form(["BLOCK", NIL, ["TAGBODY", next, ...forms, ["GO", next]]]);
+}
+
+function assemble(plan: LoopPlan): Value {
+  const next = new Sym("NEXT-LOOP", null);
+  const body: Template = [
+    "TAGBODY",
+    ...plan.prologue,
+    ...plan.iterations.flatMap((group) => stepForms(group.map(({ first }) => first))),
+    next,
+    ...plan.body,
+    ...plan.iterations.flatMap((group) => stepForms(group.map(({ rest }) => rest))),
+    ["GO", next],
+    "%LOOP-END",
+    ...plan.epilogue,
+  ];
+  return form(["BLOCK", plan.name, bind(plan.bindings, [body, plan.result])]);
+}
+
+/** Steps joined by `and` test first, then take their values at once; a single one does both in turn. */
+function stepForms(group: readonly Step[]): Template[] {
+  const before = group.flatMap(({ endWhenBefore }) => endWhenBefore.map(endWhen));
+  const after = group.flatMap(({ advance }) => advance);
+  const tests = group.flatMap(({ endWhenAfter }) => endWhenAfter.map(endWhen));
+  return [...before, ...assignments(group.flatMap(({ sets }) => sets)), ...after, ...tests];
+}
+
+const endWhen = (test: Template): Template => ["IF", test, ["GO", "%LOOP-END"]];
+
+function assignments(sets: readonly { target: Value; value: Template }[]): Template[] {
+  const [only] = sets;
+  if (only === undefined) return [];
+  if (sets.length === 1) return assign(only.target, only.value);
+  const held = sets.map(({ target, value }) => ({ target, value, holder: new Sym("HELD", null) }));
+  return [["LET", held.map(({ holder, value }) => [holder, value]), ...held.flatMap(({ target, holder }) => assign(target, holder))]];
+}
+
+/** `target` is a variable or a tree of them; NIL in it skips a place. */
+export function assign(target: Value, value: Template): Template[] {
+  if (target === NIL) return [value];
+  if (!(target instanceof Cons)) return [["SETQ", target, value]];
+  const whole = new Sym("WHOLE", null);
+  return [["LET", [[whole, value]], ...takeApart(target, whole)]];
+}
+
+function takeApart(target: Cons, whole: Sym): Template[] {
+  const forms = target.car === NIL ? [] : assign(target.car, ["CAR", whole]);
+  const { cdr } = target;
+  if (cdr instanceof Cons) return [...forms, ["SETQ", whole, ["CDR", whole]], ...takeApart(cdr, whole)];
+  return cdr === NIL ? forms : [...forms, ...assign(cdr, ["CDR", whole])];
+}
+
+function bind(groups: readonly (readonly Binding[])[], body: Template[]): Template {
+  const made = groups.reduceRight<{ sequential: Binding[]; body: Template[] }>(
+    (inner, group) => {
+      if (group.length < 2) return { sequential: [...group, ...inner.sequential], body: inner.body };
+      return { sequential: [], body: [["LET", group.map(({ variable, value }) => [variable, value]), ...wrap(inner)]] };
+    },
+    { sequential: [], body },
+  );
+  const [first, ...more] = wrap(made);
+  return more.length === 0 && first !== undefined ? first : ["PROGN", ...wrap(made)];
+}
+
+function wrap({ sequential, body }: { sequential: Binding[]; body: Template[] }): Template[] {
+  return sequential.length === 0 ? body : [["LET*", sequential.map(({ variable, value }) => [variable, value]), ...body]];
+}
+
+function appendTo(m: Machine, tail: Cons, items: Value): Value {
+  let last = tail;
+  let at = items;
+  for (; at instanceof Cons; at = at.cdr) {
+    const copy = m.cons(at.car, NIL);
+    last.cdr = copy;
+    last = copy;
+  }
+  if (at !== NIL) last.cdr = at;
+  return last;
+}
+
+function lastOf(cell: Cons): Cons {
+  let last = cell;
+  while (last.cdr instanceof Cons) last = last.cdr;
+  return last;
+}
+
+/** Keys and values in turn, as they are when the loop begins: the body may change the table. */
+function entriesOf(m: Machine, table: Value): Value {
+  if (!(table instanceof Table)) return m.typeError(table, "HASH-TABLE");
+  const items: Value[] = [];
+  for (const { key, value } of table.entries.values()) items.push(key, value);
+  return m.list(items);
+}
