@@ -75,6 +75,8 @@ export class Machine {
   /** What definition modules keep for the session: methods, types, setf expanders … one key each. */
   readonly kept = new Map<string, unknown>();
   readonly warnings: Instance[] = [];
+  /** Where lists that were read began. */
+  readonly positions = new WeakMap<Cons, { readonly line: number; readonly column: number }>();
   readonly services: Services;
   readonly host: Host;
   budgets: Budgets = defaultBudgets;

@@ -1,0 +1,88 @@
+// Packages of a session: the locked ones every session shares, its own KEYWORD, COMMON-LISP-USER, and what the program makes.
+import { extrasPackage, named, sharedPackages } from "./define.ts";
+import type { Machine } from "./machine.ts";
+import { commonLisp, Package, Str, Sym, sharedKeywords, type Value } from "./values.ts";
+
+export type SymbolStatus = "INTERNAL" | "EXTERNAL" | "INHERITED";
+
+export const packageVariable = named("*PACKAGE*");
+
+/** Called once for a machine. */
+export function openPackages(m: Machine): void {
+  const keywords = new Package("KEYWORD");
+  keywords.shared = sharedKeywords;
+  keywords.locked = true;
+  const user = new Package("COMMON-LISP-USER");
+  user.nicknames = ["CL-USER", "USER"];
+  user.uses = [commonLisp, extrasPackage];
+  for (const pkg of [...sharedPackages, keywords, user]) addPackage(m, pkg);
+}
+
+export function addPackage(m: Machine, pkg: Package): void {
+  for (const name of [pkg.name, ...pkg.nicknames]) m.packages.set(name, pkg);
+}
+
+/** Without nicknames. */
+export function allPackages(m: Machine): Package[] {
+  return [...new Set(m.packages.values())];
+}
+
+/** Undefined where there is none. Takes a package, a symbol or a string. */
+export function findPackage(m: Machine, designator: Value): Package | undefined {
+  if (designator instanceof Package) return designator;
+  if (designator instanceof Str || designator instanceof Sym) return m.packages.get(designator instanceof Sym ? designator.name : designator.toString());
+  return undefined;
+}
+
+export function currentPackage(m: Machine): Package {
+  const { value } = packageVariable;
+  return value instanceof Package ? value : (m.packages.get("COMMON-LISP-USER") as Package);
+}
+
+export interface FoundSymbol {
+  readonly sym: Sym;
+  readonly status: SymbolStatus;
+}
+
+/** Undefined where the package has no access to such a name. */
+export function findSymbol(pkg: Package, name: string): FoundSymbol | undefined {
+  const present = pkg.symbols.get(name);
+  if (present !== undefined) return { sym: present, status: pkg.external.has(name) ? "EXTERNAL" : "INTERNAL" };
+  const shared = pkg.shared?.symbols.get(name);
+  if (shared !== undefined) return { sym: shared, status: "EXTERNAL" };
+  for (const used of pkg.uses) {
+    const sym = used.external.has(name) ? used.symbols.get(name) : undefined;
+    if (sym !== undefined) return { sym, status: "INHERITED" };
+  }
+  return undefined;
+}
+
+/** Finds or makes. Locked packages refuse to make; KEYWORD makes constants. */
+export function intern(m: Machine, pkg: Package, name: string): Sym {
+  const found = findSymbol(pkg, name);
+  if (found !== undefined) return found.sym;
+  if (pkg.shared !== null) return internKeyword(m, pkg, name);
+  if (pkg.locked) {
+    const text = `the package ${pkg.name} is locked and has no symbol ${name}`;
+    m.error("GUILDHALL:PACKAGE-LOCK-VIOLATION", { PACKAGE: pkg, TEXT: new Str(text) });
+  }
+  m.alloc(4);
+  const made = new Sym(name, pkg);
+  pkg.symbols.set(name, made);
+  return made;
+}
+
+function internKeyword(m: Machine, pkg: Package, name: string): Sym {
+  m.alloc(4);
+  // Its home is the shared package, whose lock keeps functions and properties off keywords.
+  const made = new Sym(name, sharedKeywords);
+  made.value = made;
+  made.kind = "constant";
+  pkg.symbols.set(name, made);
+  pkg.external.add(name);
+  return made;
+}
+
+export function keywordOf(m: Machine, name: string): Sym {
+  return intern(m, m.packages.get("KEYWORD") as Package, name);
+}

@@ -1,0 +1,316 @@
+// Text to forms, one by one: what the first form defines or which package it enters is in force when the second is read. Every
+// list remembers where it began, so that "missing )" can name the parenthesis and a backtrace the line.
+import { expandBackquote, splice, unquote } from "./backquote.ts";
+import { form } from "./define.ts";
+import { dispatchMacros } from "./dispatch-macros.ts";
+import type { Machine } from "./machine.ts";
+import { readNumber } from "./number-syntax.ts";
+import { currentPackage, findSymbol, intern, keywordOf } from "./packages.ts";
+import { type Cons, NIL, Str, type Sym, T, type Value } from "./values.ts";
+
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+const nestedMax = 1000;
+const whitespace = new Set([" ", "\t", "\n", "\r", "\f", "\v", "\u00a0", "\ufeff"]);
+const terminating = new Set(["(", ")", "'", '"', ";", "`", ","]);
+
+export class Reader {
+  readonly m: Machine;
+  readonly text: string;
+  at: number;
+  readonly labels = new Map<number, { value: Value | null; readonly placeholder: Sym }>();
+  /** True while a form is skipped by `#+` or `#-`: its symbols need not exist. */
+  suppress = false;
+  #depth = 0;
+  #backquotes = 0;
+  readonly #lineStarts: number[];
+
+  constructor(m: Machine, text: string, at = 0) {
+    this.m = m;
+    this.text = text;
+    this.at = at;
+    this.#lineStarts = [0];
+    for (let found = text.indexOf("\n"); found >= 0; found = text.indexOf("\n", found + 1)) this.#lineStarts.push(found + 1);
+  }
+
+  /** The next form, or undefined at the end of the text. */
+  next(): Value | undefined {
+    for (;;) {
+      this.skipBlank();
+      if (this.at >= this.text.length) return undefined;
+      if (this.text[this.at] === ")") this.fault(`unmatched ) at ${this.where(this.at)}`);
+      const read = this.#dispatch();
+      if (read !== undefined) return read;
+    }
+  }
+
+  /** A form that has to be there; `purpose` says for what, `from` where that began. */
+  need(purpose: string, from: number): Value {
+    for (;;) {
+      this.skipBlank();
+      if (this.at >= this.text.length) this.endOfText(`the text ends where a form after ${purpose} at ${this.where(from)} is expected`);
+      if (this.text[this.at] === ")") this.fault(`) at ${this.where(this.at)} where a form after ${purpose} is expected`);
+      const read = this.#dispatch();
+      if (read !== undefined) return read;
+    }
+  }
+
+  position(at: number): Position {
+    let low = 0;
+    let high = this.#lineStarts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.#lineStarts[middle] as number) <= at) low = middle;
+      else high = middle - 1;
+    }
+    return { line: low + 1, column: at - (this.#lineStarts[low] as number) + 1 };
+  }
+
+  where(at: number): string {
+    const { line, column } = this.position(at);
+    return `line ${line} column ${column}`;
+  }
+
+  fault(text: string): never {
+    this.m.error("READER-ERROR", { TEXT: new Str(text) });
+  }
+
+  endOfText(text: string): never {
+    this.m.error("%READER-END-OF-FILE", { TEXT: new Str(text) });
+  }
+
+  skipBlank(): void {
+    const { text } = this;
+    for (;;) {
+      const character = text[this.at];
+      if (character === undefined) return;
+      if (whitespace.has(character)) this.at++;
+      else if (character === ";") {
+        const end = text.indexOf("\n", this.at);
+        this.at = end < 0 ? text.length : end + 1;
+      } else if (character === "#" && text[this.at + 1] === "|") this.#skipComment();
+      else return;
+    }
+  }
+
+  #skipComment(): void {
+    const from = this.at;
+    let depth = 0;
+    const { text } = this;
+    for (;;) {
+      if (this.at >= text.length) this.endOfText(`missing |# for the #| at ${this.where(from)}`);
+      if (text.startsWith("#|", this.at)) depth++;
+      else if (text.startsWith("|#", this.at)) depth--;
+      else {
+        this.at++;
+        continue;
+      }
+      this.at += 2;
+      if (depth === 0) return;
+    }
+  }
+
+  /** Undefined where what was read is nothing, such as a form left out by `#+`. */
+  #dispatch(): Value | undefined {
+    const from = this.at;
+    const character = this.text[this.at] as string;
+    if (++this.#depth > nestedMax) this.fault(`forms are nested more than ${nestedMax} deep at ${this.where(from)}`);
+    try {
+      switch (character) {
+        case "(":
+          this.at++;
+          return this.list(")", from);
+        case "'":
+          this.at++;
+          return form(["QUOTE", this.need("'", from)]);
+        case '"':
+          return this.#string(from);
+        case "`":
+          return this.#backquote(from);
+        case ",":
+          return this.#comma(from);
+        case "#":
+          return this.#sharp(from);
+        default:
+          return this.#token(from);
+      }
+    } finally {
+      this.#depth--;
+    }
+  }
+
+  list(close: string, from: number): Value {
+    const { m } = this;
+    let head: Value = NIL;
+    let last: Cons | null = null;
+    for (;;) {
+      this.skipBlank();
+      if (this.at >= this.text.length) this.endOfText(`missing ${close} for the ( at ${this.where(from)}`);
+      if (this.text[this.at] === close) {
+        this.at++;
+        return head;
+      }
+      if (this.#isDot()) {
+        if (last === null) this.fault(`nothing before the dot at ${this.where(this.at)}`);
+        this.#dottedEnd(last, from);
+        return head;
+      }
+      const item = this.#dispatch();
+      if (item === undefined) continue;
+      const cell: Cons = m.cons(item, NIL);
+      if (last === null) {
+        head = cell;
+        m.positions.set(cell, this.position(from));
+      } else last.cdr = cell;
+      last = cell;
+    }
+  }
+
+  #isDot(): boolean {
+    if (this.text[this.at] !== ".") return false;
+    const next = this.text[this.at + 1];
+    return next === undefined || whitespace.has(next) || terminating.has(next);
+  }
+
+  #dottedEnd(last: Cons, from: number): void {
+    const dot = this.at;
+    this.at++;
+    last.cdr = this.need(".", dot);
+    for (;;) {
+      this.skipBlank();
+      if (this.at >= this.text.length) this.endOfText(`missing ) for the ( at ${this.where(from)}`);
+      if (this.text[this.at] === ")") {
+        this.at++;
+        return;
+      }
+      if (this.#dispatch() !== undefined) this.fault(`more than one form after the dot at ${this.where(dot)}`);
+    }
+  }
+
+  #string(from: number): Value {
+    let read = "";
+    for (this.at++; this.at < this.text.length; this.at++) {
+      const character = this.text[this.at];
+      if (character === '"') {
+        this.at++;
+        return this.m.string(read);
+      }
+      if (character === "\\") this.at++;
+      read += this.text[this.at] ?? "";
+    }
+    return this.endOfText(`missing " for the string that begins at ${this.where(from)}`);
+  }
+
+  #backquote(from: number): Value {
+    this.at++;
+    this.#backquotes++;
+    const template = this.need("`", from);
+    this.#backquotes--;
+    return expandBackquote(template);
+  }
+
+  #comma(from: number): Value {
+    if (this.#backquotes === 0) this.fault(`a comma outside any backquote at ${this.where(from)}`);
+    this.at++;
+    const splicing = this.text[this.at] === "@" || this.text[this.at] === ".";
+    if (splicing) this.at++;
+    this.#backquotes--;
+    const read = this.need(splicing ? ",@" : ",", from);
+    this.#backquotes++;
+    return form([splicing ? splice : unquote, read]);
+  }
+
+  #sharp(from: number): Value | undefined {
+    let at = this.at + 1;
+    while (/[0-9]/.test(this.text[at] ?? "")) at++;
+    const digits = this.text.slice(this.at + 1, at);
+    const character = this.text[at];
+    if (character === undefined) this.endOfText(`the text ends after the # at ${this.where(from)}`);
+    const macro = dispatchMacros.get(character.toUpperCase());
+    if (macro === undefined) this.fault(`#${character} at ${this.where(from)} has no meaning here`);
+    this.at = at + 1;
+    return macro(this, digits === "" ? null : Number(digits), from);
+  }
+
+  /** The characters of a token, and which of them were escaped. */
+  token(): { readonly text: string; readonly escaped: readonly boolean[] } {
+    let text = "";
+    const escaped: boolean[] = [];
+    const from = this.at;
+    const add = (character: string, isEscaped: boolean) => {
+      text += character;
+      for (let unit = 0; unit < character.length; unit++) escaped.push(isEscaped);
+    };
+    let inBars = false;
+    while (this.at < this.text.length) {
+      const character = this.text[this.at] as string;
+      if (character === "\\") {
+        this.at++;
+        if (this.at >= this.text.length) this.endOfText(`the text ends after the \\ at ${this.where(this.at - 1)}`);
+        add(this.text[this.at] as string, true);
+      } else if (character === "|") {
+        inBars = !inBars;
+        if (inBars) add("", true);
+        if (!inBars && text === "") this.#sawBars = true;
+      } else if (inBars) add(character, true);
+      else if (whitespace.has(character) || terminating.has(character)) break;
+      else add(character.toUpperCase().length === character.length ? character.toUpperCase() : character, false);
+      this.at++;
+    }
+    if (inBars) this.endOfText(`missing | for the symbol that begins at ${this.where(from)}`);
+    return { text, escaped };
+  }
+
+  #sawBars = false;
+
+  #token(from: number): Value {
+    this.#sawBars = false;
+    const { text, escaped } = this.token();
+    if (this.suppress) return NIL;
+    if (escaped.length === 0 && !this.#sawBars) this.fault(`cannot read what stands at ${this.where(from)}`);
+    if (!escaped.includes(true) && text !== "") {
+      const number = readNumber(this.m, text);
+      if (number !== undefined) return number;
+      if (/^\.+$/.test(text)) this.fault(`a token of dots only at ${this.where(from)}`);
+    }
+    return this.#symbol(text, escaped, from);
+  }
+
+  #symbol(text: string, escaped: readonly boolean[], from: number): Value {
+    const colon = [...escaped.keys()].find((index) => text[index] === ":" && !escaped[index]);
+    if (colon === undefined) return this.#interned(text);
+    const double = text[colon + 1] === ":" && !escaped[colon + 1];
+    const name = text.slice(colon + (double ? 2 : 1));
+    const rest = escaped.slice(colon + (double ? 2 : 1));
+    if (rest.some((isEscaped, index) => !isEscaped && name[index] === ":")) this.fault(`too many colons in ${text} at ${this.where(from)}`);
+    if (colon === 0) return keywordOf(this.m, name);
+    return this.#qualified(text.slice(0, colon), name, double, from);
+  }
+
+  #interned(name: string): Value {
+    if (name === "NIL") return this.#present(name, NIL);
+    if (name === "T") return this.#present(name, T);
+    return intern(this.m, currentPackage(this.m), name);
+  }
+
+  #present(name: string, usual: Sym): Sym {
+    return findSymbol(currentPackage(this.m), name)?.sym ?? usual;
+  }
+
+  #qualified(packageName: string, name: string, double: boolean, from: number): Value {
+    const pkg = this.m.packages.get(packageName);
+    if (pkg === undefined) {
+      const text = `there is no package ${packageName} (at ${this.where(from)})`;
+      this.m.error("READER-ERROR", { TEXT: new Str(text) });
+    }
+    if (double) return intern(this.m, pkg, name);
+    const found = findSymbol(pkg, name);
+    if (found === undefined) this.fault(`the package ${packageName} has no symbol ${name} (at ${this.where(from)})`);
+    if (found.status !== "EXTERNAL")
+      this.fault(`the symbol ${name} is not external in ${packageName} (at ${this.where(from)}); ${packageName}::${name} reaches it`);
+    return found.sym;
+  }
+}
