@@ -1,0 +1,227 @@
+/** Conses and lists: parts, copies, tails, joining. */
+import { defineFunction, defineSetter } from "../define.ts";
+import { eql } from "../equality.ts";
+import type { Machine } from "../machine.ts";
+import { listItems } from "../sequences.ts";
+import { bool, Cons, NIL, T, type Value } from "../values.ts";
+
+export function defineLists(): void {
+  defineParts();
+  defineMaking();
+  defineTails();
+  defineJoining();
+}
+
+function defineParts(): void {
+  for (const path of partPaths()) {
+    // "ADD" names CADDR's way: the last letter is followed first.
+    const isFirst = path.startsWith("A");
+    const way = [...path.slice(1)].reverse().map((letter) => letter === "A");
+    const reach = (m: Machine, value: Value): Value => way.reduce((at, isCar) => (isCar ? car(m, at) : cdr(m, at)), value);
+    const name = `C${path}R`;
+    if (path === "A") defineFunction(name, "list", car);
+    else if (path === "D") defineFunction(name, "list", cdr);
+    else defineFunction(name, "list", isFirst ? (m, list: Value) => car(m, reach(m, list)) : (m, list: Value) => cdr(m, reach(m, list)));
+    defineSetter(name, "value list", (m, value: Value, list: Value) => {
+      const cell = cellOf(m, reach(m, list));
+      if (isFirst) cell.car = value;
+      else cell.cdr = value;
+      return value;
+    });
+  }
+  const ordinals = ["FIRST", "SECOND", "THIRD", "FOURTH", "FIFTH", "SIXTH", "SEVENTH", "EIGHTH", "NINTH", "TENTH"];
+  ordinals.forEach((name, index) => {
+    defineFunction(name, "list", (m, list: Value) => car(m, tailAt(m, index, list)));
+    defineSetter(name, "value list", (m, value: Value, list: Value) => {
+      cellOf(m, tailAt(m, index, list)).car = value;
+      return value;
+    });
+  });
+  defineFunction("REST", "list", cdr);
+  defineSetter("REST", "value list", (m, value: Value, list: Value) => {
+    cellOf(m, list).cdr = value;
+    return value;
+  });
+  defineFunction("NTH", "n list", (m, n: Value, list: Value) => car(m, tailAt(m, count(m, n), list)));
+  defineSetter("NTH", "value n list", (m, value: Value, n: Value, list: Value) => {
+    cellOf(m, tailAt(m, count(m, n), list)).car = value;
+    return value;
+  });
+  defineFunction("NTHCDR", "n list", (m, n: Value, list: Value) => tailAt(m, count(m, n), list));
+  defineFunction("RPLACA", "cons object", (m, cell: Value, value: Value) => {
+    cellOf(m, cell).car = value;
+    return cell;
+  });
+  defineFunction("RPLACD", "cons object", (m, cell: Value, value: Value) => {
+    cellOf(m, cell).cdr = value;
+    return cell;
+  });
+}
+
+/** A, D, AA, AD … up to four letters. */
+function partPaths(): string[] {
+  const paths = ["A", "D"];
+  for (let at = 0; at < 14; at += 1) paths.push(`A${paths[at]}`, `D${paths[at]}`);
+  return paths;
+}
+
+export function car(m: Machine, value: Value): Value {
+  if (value instanceof Cons) return value.car;
+  return value === NIL ? NIL : m.typeError(value, "LIST");
+}
+
+export function cdr(m: Machine, value: Value): Value {
+  if (value instanceof Cons) return value.cdr;
+  return value === NIL ? NIL : m.typeError(value, "LIST");
+}
+
+function cellOf(m: Machine, value: Value): Cons {
+  return value instanceof Cons ? value : m.typeError(value, "CONS");
+}
+
+/** A count that lists can be walked by; bigger than any list is as good as the biggest. */
+export function count(m: Machine, value: Value): number {
+  if (typeof value === "number" && value >= 0) return value;
+  return typeof value === "bigint" && value >= 0n ? Number.MAX_SAFE_INTEGER : m.typeError(value, "UNSIGNED-BYTE");
+}
+
+function tailAt(m: Machine, index: number, list: Value): Value {
+  let at = list;
+  for (let left = index; left > 0; left -= 1) {
+    if (!(at instanceof Cons)) return cdr(m, at);
+    at = at.cdr;
+    if (left % 1024 === 0) m.tick(1024);
+  }
+  return at;
+}
+
+function defineMaking(): void {
+  defineFunction("CONS", "object1 object2", (m, first: Value, rest: Value) => m.cons(first, rest));
+  defineFunction("LIST", "&rest items", (m, items: Value[]) => m.list(items));
+  defineFunction("LIST*", "item &rest more", (m, item: Value, more: Value[]) => {
+    const all = [item, ...more];
+    const last = all.pop() as Value;
+    return m.list(all, last);
+  });
+  defineFunction("MAKE-LIST", "size &key initial-element", (m, size: Value, initial: Value = NIL) => {
+    const length = count(m, size);
+    m.alloc(length);
+    let made: Value = NIL;
+    for (let at = 0; at < length; at += 1) made = new Cons(initial, made);
+    return made;
+  });
+  defineFunction("COPY-LIST", "list", (m, list: Value) => {
+    if (!(list instanceof Cons)) return list === NIL ? NIL : m.typeError(list, "LIST");
+    const { items, tail } = takeItems(m, list);
+    return m.list(items, tail);
+  });
+  defineFunction("COPY-ALIST", "alist", (m, alist: Value) =>
+    m.list(listItems(m, alist).map((pair) => (pair instanceof Cons ? m.cons(pair.car, pair.cdr) : pair))),
+  );
+  defineFunction("COPY-TREE", "tree", copyTree);
+  defineFunction("ACONS", "key datum alist", (m, key: Value, datum: Value, alist: Value) => m.cons(m.cons(key, datum), alist));
+}
+
+function copyTree(m: Machine, tree: Value): Value {
+  if (!(tree instanceof Cons)) return tree;
+  const { items, tail } = takeItems(m, tree);
+  return m.list(
+    items.map((item) => copyTree(m, item)),
+    tail,
+  );
+}
+
+/** The elements of a list that may be dotted, and what it ends in. */
+export function takeItems(m: Machine, list: Value): { items: Value[]; tail: Value } {
+  const items: Value[] = [];
+  let at = list;
+  while (at instanceof Cons) {
+    items.push(at.car);
+    at = at.cdr;
+    if (items.length % 1024 === 0) m.alloc(1024);
+  }
+  return { items, tail: at };
+}
+
+function defineTails(): void {
+  defineFunction("LAST", "list &optional n", (m, list: Value, n: Value = 1) => lastTail(m, list, count(m, n)));
+  defineFunction("BUTLAST", "list &optional n", (m, list: Value, n: Value = 1) => butLast(m, list, count(m, n)));
+  defineFunction("NBUTLAST", "list &optional n", (m, list: Value, n: Value = 1) => butLast(m, list, count(m, n)));
+  defineFunction("LDIFF", "list object", (m, list: Value, object: Value) => {
+    const items: Value[] = [];
+    let at: Value = isList(m, list);
+    for (; at instanceof Cons && !eql(at, object); at = at.cdr) {
+      items.push(at.car);
+      m.tick(1);
+    }
+    return m.list(items, eql(at, object) ? NIL : at);
+  });
+  defineFunction("TAILP", "object list", (m, object: Value, list: Value) => {
+    let at: Value = isList(m, list);
+    for (; at instanceof Cons; at = at.cdr) {
+      if (eql(at, object)) return T;
+      m.tick(1);
+    }
+    return bool(eql(at, object));
+  });
+  defineFunction("LIST-LENGTH", "list", (m, list: Value) => {
+    let slow: Value = list;
+    let length = 0;
+    for (let fast: Value = isList(m, list); ; length += 2) {
+      if (!(fast instanceof Cons)) return fast === NIL ? length : m.typeError(fast, "LIST");
+      const next: Value = fast.cdr;
+      if (!(next instanceof Cons)) return next === NIL ? length + 1 : m.typeError(next, "LIST");
+      fast = next.cdr;
+      slow = (slow as Cons).cdr;
+      if (fast === slow && fast !== NIL) return NIL;
+      m.tick(1);
+    }
+  });
+  defineFunction("ENDP", "list", (m, list: Value) => bool(isList(m, list) === NIL));
+}
+
+function isList(m: Machine, value: Value): Value {
+  return value instanceof Cons || value === NIL ? value : m.typeError(value, "LIST");
+}
+
+function lastTail(m: Machine, list: Value, n: number): Value {
+  isList(m, list);
+  let ahead: Value = list;
+  for (let left = n; left > 0 && ahead instanceof Cons; left -= 1) ahead = ahead.cdr;
+  let at = list;
+  while (ahead instanceof Cons) {
+    ahead = ahead.cdr;
+    at = (at as Cons).cdr;
+    m.tick(1);
+  }
+  return at;
+}
+
+function butLast(m: Machine, list: Value, n: number): Value {
+  const { items } = takeItems(m, isList(m, list));
+  return m.list(items.slice(0, Math.max(0, items.length - n)));
+}
+
+function defineJoining(): void {
+  defineFunction("APPEND", "&rest lists", (m, lists: Value[]) => {
+    let joined: Value = lists.at(-1) ?? NIL;
+    for (let at = lists.length - 2; at >= 0; at -= 1) joined = m.list(listItems(m, lists[at] as Value), joined);
+    return joined;
+  });
+  defineFunction("NCONC", "&rest lists", (m, lists: Value[]) => nconc(m, lists));
+  defineFunction("REVAPPEND", "list tail", (m, list: Value, tail: Value) => m.list(listItems(m, list).reverse(), tail));
+  defineFunction("NRECONC", "list tail", (m, list: Value, tail: Value) => m.list(listItems(m, list).reverse(), tail));
+}
+
+export function nconc(m: Machine, lists: readonly Value[]): Value {
+  let joined: Value = NIL;
+  let end: Cons | undefined;
+  for (const [index, list] of lists.entries()) {
+    if (list === NIL) continue;
+    if (end === undefined) joined = list;
+    else end.cdr = list;
+    if (list instanceof Cons) end = lastTail(m, list, 1) as Cons;
+    else if (index < lists.length - 1) m.typeError(list, "LIST");
+  }
+  return joined;
+}

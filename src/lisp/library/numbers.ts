@@ -1,0 +1,255 @@
+/** Arithmetic, comparison and the floor family. */
+import { defineConstant, defineFunction } from "../define.ts";
+import { decodeDouble } from "../float-digits.ts";
+import type { Machine } from "../machine.ts";
+import {
+  add,
+  checkedFloat,
+  compare,
+  denominatorOf,
+  divide,
+  equalNumbers,
+  gcd,
+  isZero,
+  multiply,
+  negate,
+  numeratorOf,
+  rational,
+  real,
+  signOf,
+  subtract,
+  toDouble,
+  toInteger,
+  toRational,
+} from "../numbers.ts";
+import { divideRounded, floatQuotient, magnitude, modulo, type Rounding, remainder } from "../numbers-division.ts";
+import { noComplex } from "../numbers-faults.ts";
+import { exponential, integerRoot, logarithm, power, squareRoot } from "../numbers-power.ts";
+import { fractionOf, simplestFraction } from "../numbers-rational.ts";
+import { bool, Float, integer, type Value } from "../values.ts";
+
+export function defineNumbers(): void {
+  defineArithmetic();
+  defineComparison();
+  defineRounding();
+  defineIrrational();
+  defineRationals();
+  defineFloats();
+  defineComplexRefusals();
+}
+
+function defineArithmetic(): void {
+  defineFunction("+", "&rest numbers", (m, numbers: Value[]) => fold(m, numbers, 0, add));
+  defineFunction("*", "&rest numbers", (m, numbers: Value[]) => fold(m, numbers, 1, multiply));
+  defineFunction("-", "number &rest more", (m, first: Value, more: Value[]) => (more.length === 0 ? negate(m, first) : foldFrom(m, first, more, subtract)));
+  defineFunction("/", "number &rest more", (m, first: Value, more: Value[]) => (more.length === 0 ? divide(m, 1, first) : foldFrom(m, first, more, divide)));
+  defineFunction("1+", "number", (m, number: Value) => add(m, number, 1));
+  defineFunction("1-", "number", (m, number: Value) => subtract(m, number, 1));
+  defineFunction("ABS", "number", (m, number: Value) => magnitude(m, number));
+  defineFunction("SIGNUM", "number", (m, number: Value) => {
+    const x = real(m, number, "NUMBER");
+    return x instanceof Float ? new Float(Math.sign(x.value)) : signOf(x);
+  });
+  defineFunction("MAX", "number &rest more", (m, first: Value, more: Value[]) => choose(m, first, more, 1));
+  defineFunction("MIN", "number &rest more", (m, first: Value, more: Value[]) => choose(m, first, more, -1));
+  defineFunction("GCD", "&rest integers", (m, integers: Value[]) => integer(integers.reduce((sum: bigint, next) => gcd(sum, BigInt(toInteger(m, next))), 0n)));
+  defineFunction("LCM", "&rest integers", (m, integers: Value[]) => integer(integers.reduce((sum: bigint, next) => lcm(sum, BigInt(toInteger(m, next))), 1n)));
+}
+
+type Binary = (m: Machine, a: Value, b: Value) => Value;
+
+function fold(m: Machine, numbers: Value[], unit: number, combine: Binary): Value {
+  let sum: Value = numbers.length === 0 ? unit : real(m, numbers[0] as Value, "NUMBER");
+  for (let at = 1; at < numbers.length; at += 1) sum = combine(m, sum, numbers[at] as Value);
+  return sum;
+}
+
+function foldFrom(m: Machine, first: Value, more: Value[], combine: Binary): Value {
+  let sum = first;
+  for (const next of more) sum = combine(m, sum, next);
+  return sum;
+}
+
+function choose(m: Machine, first: Value, more: Value[], sign: 1 | -1): Value {
+  let best: Value = real(m, first);
+  for (const next of more) if (compare(m, next, best) * sign > 0) best = next;
+  return best;
+}
+
+function lcm(a: bigint, b: bigint): bigint {
+  if (a === 0n || b === 0n) return 0n;
+  const product = (a / gcd(a, b)) * b;
+  return product < 0n ? -product : product;
+}
+
+function defineComparison(): void {
+  chain("<", (order) => order < 0);
+  chain(">", (order) => order > 0);
+  chain("<=", (order) => order <= 0);
+  chain(">=", (order) => order >= 0);
+  defineFunction("=", "number &rest more", (m, first: Value, more: Value[]) => {
+    real(m, first, "NUMBER");
+    return bool(more.reduce((same, next) => equalNumbers(m, first, next) && same, true));
+  });
+  defineFunction("/=", "number &rest more", (m, first: Value, more: Value[]) => bool(areDistinct(m, [first, ...more])));
+  defineFunction("ZEROP", "number", (m, number: Value) => bool(isZero(real(m, number, "NUMBER"))));
+  defineFunction("PLUSP", "number", (m, number: Value) => bool(signOf(real(m, number)) > 0));
+  defineFunction("MINUSP", "number", (m, number: Value) => bool(signOf(real(m, number)) < 0));
+  defineFunction("EVENP", "integer", (m, value: Value) => bool(isEven(m, value)));
+  defineFunction("ODDP", "integer", (m, value: Value) => bool(!isEven(m, value)));
+}
+
+function chain(name: string, holds: (order: number) => boolean): void {
+  defineFunction(name, "number &rest more", (m, first: Value, more: Value[]) => {
+    let previous: Value = real(m, first);
+    let isTrue = true;
+    for (const next of more) {
+      // The rest is compared as well: a wrong type further on is an error, not a reason to stop early.
+      if (!holds(compare(m, previous, next))) isTrue = false;
+      previous = next;
+    }
+    return bool(isTrue);
+  });
+}
+
+function areDistinct(m: Machine, numbers: Value[]): boolean {
+  real(m, numbers[0] as Value, "NUMBER");
+  m.tick(numbers.length * numbers.length);
+  let isTrue = true;
+  for (let a = 0; a < numbers.length; a += 1) {
+    for (let b = a + 1; b < numbers.length; b += 1) if (equalNumbers(m, numbers[a] as Value, numbers[b] as Value)) isTrue = false;
+  }
+  return isTrue;
+}
+
+function isEven(m: Machine, value: Value): boolean {
+  const x = toInteger(m, value);
+  return typeof x === "number" ? x % 2 === 0 : x % 2n === 0n;
+}
+
+function defineRounding(): void {
+  for (const rounding of ["floor", "ceiling", "truncate", "round"] as const) {
+    defineFunction(rounding.toUpperCase(), "number &optional divisor", (m, number: Value, divisor: Value = 1) => rounded(m, rounding, number, divisor), {
+      values: true,
+    });
+    defineFunction(
+      `F${rounding.toUpperCase()}`,
+      "number &optional divisor",
+      (m, number: Value, divisor: Value = 1) => {
+        const { float, remainder } = floatQuotient(m, rounding, number, divisor);
+        return m.values(float, remainder);
+      },
+      { values: true },
+    );
+  }
+  defineFunction("MOD", "number divisor", (m, number: Value, divisor: Value) => modulo(m, number, divisor));
+  defineFunction("REM", "number divisor", (m, number: Value, divisor: Value) => remainder(m, number, divisor));
+}
+
+function rounded(m: Machine, rounding: Rounding, number: Value, divisor: Value): Value {
+  const { quotient, remainder } = divideRounded(m, rounding, number, divisor);
+  return m.values(quotient, remainder);
+}
+
+function defineIrrational(): void {
+  defineConstant("PI", new Float(Math.PI));
+  defineFunction("EXPT", "base power", power);
+  defineFunction("SQRT", "number", squareRoot);
+  defineFunction("ISQRT", "integer", integerRoot);
+  defineFunction("EXP", "number", exponential);
+  defineFunction("LOG", "number &optional base", logarithm);
+  for (const name of ["sin", "cos", "tan", "sinh", "cosh", "tanh", "asinh"] as const) defineCurve(name, () => true);
+  defineCurve("asin", (x) => Math.abs(x) <= 1);
+  defineCurve("acos", (x) => Math.abs(x) <= 1);
+  defineCurve("acosh", (x) => x >= 1);
+  defineCurve("atanh", (x) => Math.abs(x) < 1);
+  defineFunction("ATAN", "y &optional x", (m, y: Value, x: Value | undefined) => {
+    const top = toDouble(m, real(m, y));
+    return new Float(x === undefined ? Math.atan(top) : Math.atan2(top, toDouble(m, real(m, x))));
+  });
+}
+
+type Curve = "sin" | "cos" | "tan" | "sinh" | "cosh" | "tanh" | "asin" | "acos" | "asinh" | "acosh" | "atanh";
+
+function defineCurve(name: Curve, isReal: (x: number) => boolean): void {
+  const lispName = name.toUpperCase();
+  defineFunction(lispName, "number", (m, number: Value) => {
+    const x = toDouble(m, real(m, number, "NUMBER"));
+    if (!isReal(x)) return noComplex(m, lispName, number);
+    return checkedFloat(m, Math[name](x), lispName, number);
+  });
+}
+
+function defineRationals(): void {
+  defineFunction("NUMERATOR", "rational", (m, value: Value) => integer(numeratorOf(toRational(m, value))));
+  defineFunction("DENOMINATOR", "rational", (m, value: Value) => integer(denominatorOf(toRational(m, value))));
+  defineFunction("RATIONAL", "number", (m, number: Value) => {
+    const x = real(m, number);
+    if (!(x instanceof Float)) return x;
+    const { numerator, denominator } = fractionOf(x.value);
+    return rational(numerator, denominator);
+  });
+  defineFunction("RATIONALIZE", "number", (m, number: Value) => {
+    const x = real(m, number);
+    if (!(x instanceof Float)) return x;
+    const { numerator, denominator } = simplestFraction(x.value);
+    return rational(numerator, denominator);
+  });
+}
+
+function defineFloats(): void {
+  defineFunction("FLOAT", "number &optional prototype", (m, number: Value) => {
+    const x = real(m, number);
+    return x instanceof Float ? x : new Float(toDouble(m, x));
+  });
+  defineFunction(
+    "DECODE-FLOAT",
+    "float",
+    (m, value: Value) => {
+      const x = float(m, value);
+      const { mantissa, exponent, sign } = decodeDouble(x);
+      if (mantissa === 0n) return m.values(new Float(0), -1074, new Float(sign));
+      const length = mantissa.toString(2).length;
+      return m.values(new Float(Number(mantissa) / 2 ** length), exponent + length, new Float(sign));
+    },
+    { values: true },
+  );
+  defineFunction(
+    "INTEGER-DECODE-FLOAT",
+    "float",
+    (m, value: Value) => {
+      const { mantissa, exponent, sign } = decodeDouble(float(m, value));
+      return m.values(integer(mantissa), exponent, sign);
+    },
+    { values: true },
+  );
+  defineFunction("SCALE-FLOAT", "float integer", (m, value: Value, by: Value) => {
+    const power = Number(toInteger(m, by));
+    const half = Math.trunc(power / 2);
+    return checkedFloat(m, float(m, value) * 2 ** half * 2 ** (power - half), "SCALE-FLOAT", value, by);
+  });
+  defineFunction("FLOAT-SIGN", "float &optional other", (m, value: Value, other: Value | undefined) => {
+    const x = float(m, value);
+    const size = Math.abs(other === undefined ? 1 : float(m, other));
+    return new Float(x < 0 || Object.is(x, -0) ? -size : size);
+  });
+  defineFunction("FLOAT-DIGITS", "float", (m, value: Value) => (float(m, value), 53));
+  defineFunction("FLOAT-RADIX", "float", (m, value: Value) => (float(m, value), 2));
+  defineFunction("FLOAT-PRECISION", "float", (m, value: Value) => decodeDouble(float(m, value)).mantissa.toString(2).length);
+}
+
+function float(m: Machine, value: Value): number {
+  return value instanceof Float ? value.value : m.typeError(value, "FLOAT");
+}
+
+/** Real numbers are complex numbers too; nothing else is, here. */
+function defineComplexRefusals(): void {
+  defineFunction("COMPLEX", "realpart &optional imagpart", (m, realPart: Value, imaginary: Value = 0) =>
+    imaginary === 0 && !(realPart instanceof Float) ? real(m, realPart) : noComplex(m, "COMPLEX", realPart, imaginary),
+  );
+  defineFunction("REALPART", "number", (m, number: Value) => real(m, number, "NUMBER"));
+  defineFunction("IMAGPART", "number", (m, number: Value) => (real(m, number, "NUMBER") instanceof Float ? new Float(0) : 0));
+  defineFunction("CONJUGATE", "number", (m, number: Value) => real(m, number, "NUMBER"));
+  defineFunction("PHASE", "number", (m, number: Value) => new Float(signOf(real(m, number, "NUMBER")) < 0 ? Math.PI : 0));
+  defineFunction("CIS", "radians", (m, radians: Value) => noComplex(m, "CIS", radians));
+}

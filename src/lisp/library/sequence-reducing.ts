@@ -1,0 +1,197 @@
+/** Sequences as a whole: reduce, quantifiers, comparison of two, sorting and merging. */
+import { defineFunction } from "../define.ts";
+import type { Machine } from "../machine.ts";
+import { elements, isSequence, lengthOf, spanOf } from "../sequences.ts";
+import { cl, type Fn, NIL, T, type Value } from "../values.ts";
+import { type Key, keyOf, type Test, testOf } from "./designators.ts";
+import { callAt } from "./sequence-building.ts";
+import { sequenceOfType } from "./sequence-types.ts";
+import { overwrite } from "./sequences.ts";
+
+export function defineSequenceReducing(): void {
+  defineFunction("REDUCE", "function sequence &key key from-end start end initial-value", reduce);
+  defineQuantifier(
+    "EVERY",
+    (answer) => answer === NIL,
+    () => NIL,
+    T,
+  );
+  defineQuantifier(
+    "SOME",
+    (answer) => answer !== NIL,
+    (answer) => answer,
+    NIL,
+  );
+  defineQuantifier(
+    "NOTANY",
+    (answer) => answer !== NIL,
+    () => NIL,
+    T,
+  );
+  defineQuantifier(
+    "NOTEVERY",
+    (answer) => answer === NIL,
+    () => T,
+    NIL,
+  );
+  defineFunction("SEARCH", "sequence1 sequence2 &key from-end test test-not key start1 start2 end1 end2", search);
+  defineFunction("MISMATCH", "sequence1 sequence2 &key from-end test test-not key start1 start2 end1 end2", mismatch);
+  for (const name of ["SORT", "STABLE-SORT"]) {
+    defineFunction(name, "sequence predicate &key key", (m, sequence: Value, predicate: Value, key?: Value) => {
+      if (!isSequence(sequence)) return m.typeError(sequence, "SEQUENCE");
+      overwrite(sequence, sorted(m, elements(m, sequence, undefined, undefined), m.fn(predicate), key));
+      return sequence;
+    });
+  }
+  defineFunction(
+    "MERGE",
+    "type sequence1 sequence2 predicate &key key",
+    (m, type: Value, sequence1: Value, sequence2: Value, predicate: Value, key?: Value) => {
+      const [left, right] = [elements(m, sequence1, undefined, undefined), elements(m, sequence2, undefined, undefined)];
+      return sequenceOfType(m, type, merge(left, right, precedes(m, m.fn(predicate)), keyOf(m, key)));
+    },
+  );
+}
+
+function reduce(m: Machine, fn: Value, sequence: Value, key?: Value, fromEnd?: Value, start?: Value, end?: Value, initial?: Value): Value {
+  const combine = m.fn(fn);
+  const part = keyOf(m, key);
+  const items = elements(m, sequence, start, end);
+  const isBackwards = fromEnd !== undefined && fromEnd !== NIL;
+  const { length } = items;
+  if (length === 0) return initial ?? m.call0(combine);
+  let at = 0;
+  const next = () => part(items[isBackwards ? length - 1 - at++ : at++] as Value);
+  let result = initial ?? next();
+  while (at < length) {
+    m.tick(1);
+    const item = next();
+    result = isBackwards ? m.call2(combine, item, result) : m.call2(combine, result, item);
+  }
+  return result;
+}
+
+function defineQuantifier(name: string, isDecided: (answer: Value) => boolean, result: (answer: Value) => Value, otherwise: Value): void {
+  defineFunction(name, "predicate sequence &rest more", (m, predicate: Value, sequence: Value, more: Value[]) => {
+    const fn = m.fn(predicate);
+    const columns = [sequence, ...more].map((one) => (isSequence(one) ? elements(m, one, undefined, undefined) : m.typeError(one, "SEQUENCE")));
+    const length = Math.min(...columns.map((column) => column.length));
+    for (let at = 0; at < length; at += 1) {
+      m.tick(1);
+      const answer = callAt(m, fn, columns, at);
+      if (isDecided(answer)) return result(answer);
+    }
+    return otherwise;
+  });
+}
+
+type Pair = [
+  m: Machine,
+  a: Value,
+  b: Value,
+  fromEnd?: Value,
+  test?: Value,
+  testNot?: Value,
+  key?: Value,
+  start1?: Value,
+  start2?: Value,
+  end1?: Value,
+  end2?: Value,
+];
+
+interface Compared {
+  readonly left: readonly Value[];
+  readonly right: readonly Value[];
+  readonly offset1: number;
+  readonly offset2: number;
+  readonly holds: Test;
+  readonly isBackwards: boolean;
+}
+
+function compared(...[m, a, b, fromEnd, test, testNot, key, start1, start2, end1, end2]: Pair): Compared {
+  const part = keyOf(m, key);
+  const mapped = (items: readonly Value[]) => (key === undefined || key === NIL ? items : items.map(part));
+  return {
+    left: mapped(elements(m, a, start1, end1)),
+    right: mapped(elements(m, b, start2, end2)),
+    offset1: spanOf(m, start1, end1, lengthOf(m, a), a).start,
+    offset2: spanOf(m, start2, end2, lengthOf(m, b), b).start,
+    holds: testOf(m, test, testNot),
+    isBackwards: fromEnd !== undefined && fromEnd !== NIL,
+  };
+}
+
+function search(...args: Pair): Value {
+  const { left, right, offset2, holds, isBackwards } = compared(...args);
+  const last = right.length - left.length;
+  for (let step = 0; step <= last; step += 1) {
+    const at = isBackwards ? last - step : step;
+    args[0].tick(1);
+    if (left.every((item, index) => holds(item, right[at + index] as Value))) return at + offset2;
+  }
+  return NIL;
+}
+
+function mismatch(...args: Pair): Value {
+  const { left, right, offset1, holds, isBackwards } = compared(...args);
+  const common = Math.min(left.length, right.length);
+  args[0].tick(common);
+  for (let step = 0; step < common; step += 1) {
+    const [at1, at2] = isBackwards ? [left.length - 1 - step, right.length - 1 - step] : [step, step];
+    if (!holds(left[at1] as Value, right[at2] as Value)) return offset1 + (isBackwards ? at1 + 1 : at1);
+  }
+  if (left.length === right.length) return NIL;
+  return offset1 + (isBackwards ? left.length - common : common);
+}
+
+type Precedes = (a: Value, b: Value) => boolean;
+
+function precedes(m: Machine, fn: Fn): Precedes {
+  return (a, b) => {
+    m.tick(1);
+    return m.call2(fn, a, b) !== NIL;
+  };
+}
+
+function sorted(m: Machine, items: readonly Value[], predicate: Fn, key: Value | undefined): Value[] {
+  const quick = (key === undefined || key === NIL) && items.every((item) => typeof item === "number") ? numberOrder(predicate) : undefined;
+  m.tick(items.length);
+  if (quick !== undefined) return [...(items as readonly number[])].sort(quick);
+  const before = precedes(m, predicate);
+  const part = keyOf(m, key);
+  const pairs = items.map((item) => ({ item, key: part(item) }));
+  return mergeSort(pairs, (a, b) => before(a.key, b.key)).map((pair) => pair.item);
+}
+
+function numberOrder(predicate: Fn): ((a: number, b: number) => number) | undefined {
+  if (predicate === cl("<").fn || predicate === cl("<=").fn) return (a, b) => a - b;
+  return predicate === cl(">").fn || predicate === cl(">=").fn ? (a, b) => b - a : undefined;
+}
+
+/** Stable, and content with a predicate that contradicts itself. */
+function mergeSort<Item>(items: readonly Item[], before: (a: Item, b: Item) => boolean): Item[] {
+  let runs = items.slice();
+  for (let width = 1; width < runs.length; width *= 2) {
+    const next: Item[] = [];
+    for (let low = 0; low < runs.length; low += 2 * width) {
+      let [left, right] = [low, Math.min(low + width, runs.length)];
+      const [middle, high] = [right, Math.min(low + 2 * width, runs.length)];
+      while (left < middle || right < high) {
+        const takesRight = left >= middle || (right < high && before(runs[right] as Item, runs[left] as Item));
+        next.push(runs[takesRight ? right++ : left++] as Item);
+      }
+    }
+    runs = next;
+  }
+  return runs;
+}
+
+function merge(left: readonly Value[], right: readonly Value[], before: Precedes, part: Key): Value[] {
+  const merged: Value[] = [];
+  let [a, b] = [0, 0];
+  while (a < left.length || b < right.length) {
+    const takesRight = a >= left.length || (b < right.length && before(part(right[b] as Value), part(left[a] as Value)));
+    merged.push((takesRight ? right[b++] : left[a++]) as Value);
+  }
+  return merged;
+}

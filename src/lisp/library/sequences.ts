@@ -1,0 +1,200 @@
+/** Sequences searched, counted and changed: find, position, count, remove, substitute and their -IF forms, with all keywords. */
+import { defineFunction, type Native } from "../define.ts";
+import { eql } from "../equality.ts";
+import type { Machine } from "../machine.ts";
+import { elements, isSequence, lengthOf, sequenceLike, spanOf } from "../sequences.ts";
+import { Char, Cons, Float, NIL, Ratio, Str, type Value, Vec } from "../values.ts";
+import { keyOf, type Match, matchItem, matchPredicate, testOf } from "./designators.ts";
+
+export function defineSequences(): void {
+  defineMatching("FIND", "", "from-end start end", (m, matches, sequence, fromEnd, start, end) => {
+    const items = elements(m, sequence, start, end);
+    const at = locate(items, matches, isTrue(fromEnd));
+    return at < 0 ? NIL : (items[at] as Value);
+  });
+  defineMatching("POSITION", "", "from-end start end", (m, matches, sequence, fromEnd, start, end) => {
+    const at = locate(elements(m, sequence, start, end), matches, isTrue(fromEnd));
+    return at < 0 ? NIL : at + ((start as number | undefined) ?? 0);
+  });
+  defineMatching("COUNT", "", "from-end start end", (m, matches, sequence, fromEnd, start, end) => {
+    const items = elements(m, sequence, start, end);
+    let count = 0;
+    walk(items, isTrue(fromEnd), (item) => {
+      if (matches(item)) count += 1;
+      return true;
+    });
+    return count;
+  });
+  for (const name of ["REMOVE", "DELETE"]) {
+    defineMatching(name, "", "from-end start end count", (m, matches, sequence, fromEnd, start, end, count) => {
+      const hit = marked(m, matches, sequence, { fromEnd, start, end, count });
+      if (hit.size === 0) return sequence;
+      return sequenceLike(
+        m,
+        sequence,
+        elements(m, sequence, undefined, undefined).filter((_, at) => !hit.has(at)),
+      );
+    });
+  }
+  for (const name of ["SUBSTITUTE", "NSUBSTITUTE"]) {
+    defineMatching(name, "new ", "from-end start end count", (m, matches, sequence, fromEnd, start, end, count, replacement) => {
+      const hit = marked(m, matches, sequence, { fromEnd, start, end, count });
+      const items = elements(m, sequence, undefined, undefined).map((item, at) => (hit.has(at) ? (replacement as Value) : item));
+      if (name === "SUBSTITUTE") return sequenceLike(m, sequence, items);
+      overwrite(sequence, items);
+      return sequence;
+    });
+  }
+  defineDuplicates();
+}
+
+type Work = (m: Machine, matches: Match, sequence: Value, ...rest: (Value | undefined)[]) => Value;
+
+/** NAME, NAME-IF and NAME-IF-NOT over one piece of work; `before` is a parameter in front, handed over last. */
+function defineMatching(name: string, before: string, keys: string, work: Work): void {
+  const extra = before === "" ? 0 : 1;
+  const keyCount = keys.split(" ").length;
+  const run = (m: Machine, matches: (key: Value | undefined) => Match, args: (Value | undefined)[]): Value => {
+    const sequence = args[1 + extra] as Value;
+    if (!isSequence(sequence)) return m.typeError(sequence, "SEQUENCE");
+    const options = args.slice(2 + extra, 2 + extra + keyCount);
+    return work(m, matches(args[2 + extra + keyCount]), sequence, ...options, args[0]);
+  };
+  const plain = (m: Machine, ...args: (Value | undefined)[]) => {
+    const [test, testNot] = [args[3 + extra + keyCount], args[4 + extra + keyCount]];
+    return run(m, (key) => matchItem(m, args[extra] as Value, test, testNot, key), args);
+  };
+  const byPredicate =
+    (wanted: boolean) =>
+    (m: Machine, ...args: (Value | undefined)[]) =>
+      run(m, (key) => matchPredicate(m, args[extra] as Value, key, wanted), args);
+  defineFunction(name, `${before}item sequence &key ${keys} key test test-not`, plain as Native);
+  defineFunction(`${name}-IF`, `${before}predicate sequence &key ${keys} key`, byPredicate(true) as Native);
+  defineFunction(`${name}-IF-NOT`, `${before}predicate sequence &key ${keys} key`, byPredicate(false) as Native);
+}
+
+function isTrue(value: Value | undefined): boolean {
+  return value !== undefined && value !== NIL;
+}
+
+function walk(items: readonly Value[], isBackwards: boolean, visit: (item: Value, at: number) => boolean): void {
+  if (isBackwards) {
+    for (let at = items.length - 1; at >= 0; at -= 1) if (!visit(items[at] as Value, at)) return;
+  } else {
+    for (let at = 0; at < items.length; at += 1) if (!visit(items[at] as Value, at)) return;
+  }
+}
+
+function locate(items: readonly Value[], matches: Match, isBackwards: boolean): number {
+  let found = -1;
+  walk(items, isBackwards, (item, at) => {
+    if (!matches(item)) return true;
+    found = at;
+    return false;
+  });
+  return found;
+}
+
+interface Marking {
+  readonly fromEnd: Value | undefined;
+  readonly start: Value | undefined;
+  readonly end: Value | undefined;
+  readonly count: Value | undefined;
+}
+
+/** The places, in the whole sequence, of what is to go: at most `count`, from the end when asked. */
+function marked(m: Machine, matches: Match, sequence: Value, { fromEnd, start, end, count }: Marking): Set<number> {
+  const items = elements(m, sequence, start, end);
+  const offset = (start as number | undefined) ?? 0;
+  const limit = countLimit(m, count);
+  const hit = new Set<number>();
+  if (limit <= 0) return hit;
+  walk(items, isTrue(fromEnd) && limit !== Number.POSITIVE_INFINITY, (item, at) => {
+    if (matches(item)) hit.add(at + offset);
+    return hit.size < limit;
+  });
+  return hit;
+}
+
+function countLimit(m: Machine, count: Value | undefined): number {
+  if (count === undefined || count === NIL) return Number.POSITIVE_INFINITY;
+  if (typeof count === "number") return count;
+  return typeof count === "bigint" ? Number(count) : m.typeError(count, "(OR NULL INTEGER)");
+}
+
+/** Puts the items back into a list, vector or string of the same length. */
+export function overwrite(sequence: Value, items: readonly Value[]): void {
+  if (sequence instanceof Vec) {
+    items.forEach((item, at) => {
+      sequence.items[at] = item;
+    });
+  } else if (sequence instanceof Str) {
+    items.forEach((item, at) => {
+      sequence.setCode(at, (item as Char).code);
+    });
+  } else {
+    let cell: Value = sequence;
+    for (const item of items) {
+      if (!(cell instanceof Cons)) return;
+      cell.car = item;
+      cell = cell.cdr;
+    }
+  }
+}
+
+function defineDuplicates(): void {
+  for (const name of ["REMOVE-DUPLICATES", "DELETE-DUPLICATES"]) {
+    defineFunction(
+      name,
+      "sequence &key key test test-not start end from-end",
+      (m, sequence: Value, key?: Value, test?: Value, testNot?: Value, start?: Value, end?: Value, fromEnd?: Value) => {
+        const length = lengthOf(m, sequence);
+        const span = spanOf(m, start, end, length, sequence);
+        const items = elements(m, sequence, undefined, undefined);
+        const part = keyOf(m, key);
+        const keys = items.slice(span.start, span.end).map(part);
+        const holds = testOf(m, test, testNot);
+        const dropped = holds === eql ? repeatedEql(keys, isTrue(fromEnd)) : repeated(m, keys, holds, isTrue(fromEnd));
+        return sequenceLike(
+          m,
+          sequence,
+          items.filter((_, at) => !dropped.has(at - span.start)),
+        );
+      },
+    );
+  }
+}
+
+/** The later of two equal elements stays, unless `fromEnd`. */
+function repeated(m: Machine, keys: readonly Value[], holds: (a: Value, b: Value) => boolean, fromEnd: boolean): Set<number> {
+  const dropped = new Set<number>();
+  for (let a = 0; a < keys.length; a += 1) {
+    if (dropped.has(a)) continue;
+    m.tick(keys.length - a);
+    for (let b = a + 1; b < keys.length; b += 1) {
+      if (dropped.has(b) || !holds(keys[a] as Value, keys[b] as Value)) continue;
+      dropped.add(fromEnd ? b : a);
+      if (!fromEnd) break;
+    }
+  }
+  return dropped;
+}
+
+function repeatedEql(keys: readonly Value[], fromEnd: boolean): Set<number> {
+  const dropped = new Set<number>();
+  const seen = new Map<unknown, number>();
+  keys.forEach((key, at) => {
+    const identity = identityOf(key);
+    const earlier = seen.get(identity);
+    if (earlier !== undefined) dropped.add(fromEnd ? at : earlier);
+    if (earlier === undefined || !fromEnd) seen.set(identity, at);
+  });
+  return dropped;
+}
+
+/** Equal exactly when `eql` holds. */
+function identityOf(key: Value): unknown {
+  if (key instanceof Ratio) return `r${key.numerator}/${key.denominator}`;
+  if (key instanceof Char) return `c${key.code}`;
+  return key instanceof Float ? `f${Object.is(key.value, -0) ? "-0" : key.value}` : key;
+}

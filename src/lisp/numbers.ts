@@ -1,0 +1,213 @@
+/**
+ * Arithmetic on integers, ratios and doubles, with the contagion rules of Common Lisp. Two plain numbers take the short way in each
+ * function; compiled code calls these directly. Comparisons between exact numbers and doubles are exact. A double that is not finite
+ * never leaves here: as in SBCL, overflow and division by zero are conditions.
+ */
+
+import type { Machine } from "./machine.ts";
+import { divisionByZero, floatOverflow } from "./numbers-faults.ts";
+import { doubleOf, fractionOf } from "./numbers-rational.ts";
+import { Float, integer, Ratio, type Value } from "./values.ts";
+
+export type Int = number | bigint;
+export type Rational = Int | Ratio;
+export type Real = Rational | Float;
+
+export function add(m: Machine, a: Value, b: Value): Value {
+  if (typeof a === "number" && typeof b === "number") {
+    const sum = a + b;
+    return Number.isSafeInteger(sum) ? sum : BigInt(a) + BigInt(b);
+  }
+  if (a instanceof Float && b instanceof Float) return checkedFloat(m, a.value + b.value, "+", a, b);
+  const x = real(m, a, "NUMBER");
+  const y = real(m, b, "NUMBER");
+  if (x instanceof Float || y instanceof Float) return checkedFloat(m, toDouble(m, x) + toDouble(m, y), "+", a, b);
+  if (x instanceof Ratio || y instanceof Ratio) {
+    return rational(numeratorOf(x) * denominatorOf(y) + numeratorOf(y) * denominatorOf(x), denominatorOf(x) * denominatorOf(y));
+  }
+  return sized(m, BigInt(x) + BigInt(y));
+}
+
+export function subtract(m: Machine, a: Value, b: Value): Value {
+  if (typeof a === "number" && typeof b === "number") {
+    const difference = a - b;
+    return Number.isSafeInteger(difference) ? difference : BigInt(a) - BigInt(b);
+  }
+  if (a instanceof Float && b instanceof Float) return checkedFloat(m, a.value - b.value, "-", a, b);
+  const x = real(m, a, "NUMBER");
+  const y = real(m, b, "NUMBER");
+  if (x instanceof Float || y instanceof Float) return checkedFloat(m, toDouble(m, x) - toDouble(m, y), "-", a, b);
+  if (x instanceof Ratio || y instanceof Ratio) {
+    return rational(numeratorOf(x) * denominatorOf(y) - numeratorOf(y) * denominatorOf(x), denominatorOf(x) * denominatorOf(y));
+  }
+  return sized(m, BigInt(x) - BigInt(y));
+}
+
+export function multiply(m: Machine, a: Value, b: Value): Value {
+  if (typeof a === "number" && typeof b === "number") {
+    const product = a * b;
+    // -0 is no integer: 0 * -5 must be 0.
+    return Number.isSafeInteger(product) ? product + 0 : BigInt(a) * BigInt(b);
+  }
+  if (a instanceof Float && b instanceof Float) return checkedFloat(m, a.value * b.value, "*", a, b);
+  const x = real(m, a, "NUMBER");
+  const y = real(m, b, "NUMBER");
+  if (x instanceof Float || y instanceof Float) return checkedFloat(m, toDouble(m, x) * toDouble(m, y), "*", a, b);
+  if (x instanceof Ratio || y instanceof Ratio) return rational(numeratorOf(x) * numeratorOf(y), denominatorOf(x) * denominatorOf(y));
+  return product(m, BigInt(x), BigInt(y));
+}
+
+export function divide(m: Machine, a: Value, b: Value): Value {
+  if (typeof a === "number" && typeof b === "number" && b !== 0) {
+    const quotient = a / b;
+    if (Number.isSafeInteger(quotient) && a % b === 0) return quotient + 0;
+  }
+  const x = real(m, a, "NUMBER");
+  const y = real(m, b, "NUMBER");
+  if (isZero(y)) return divisionByZero(m, "/", a, b);
+  if (x instanceof Float || y instanceof Float) return checkedFloat(m, toDouble(m, x) / toDouble(m, y), "/", a, b);
+  return rational(numeratorOf(x) * denominatorOf(y), denominatorOf(x) * numeratorOf(y));
+}
+
+export function negate(m: Machine, a: Value): Value {
+  if (typeof a === "number") return 0 - a;
+  const x = real(m, a, "NUMBER");
+  if (x instanceof Float) return new Float(-x.value);
+  if (x instanceof Ratio) return new Ratio(-x.numerator, x.denominator);
+  return integer(-BigInt(x));
+}
+
+/** Below, at or above zero as a is less than, equal to or greater than b. Exact, whatever the types. */
+export function compare(m: Machine, a: Value, b: Value): number {
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  return compareReals(real(m, a, "REAL"), real(m, b, "REAL"));
+}
+
+/** `=` */
+export function equalNumbers(m: Machine, a: Value, b: Value): boolean {
+  if (typeof a === "number" && typeof b === "number") return a === b;
+  return compareReals(real(m, a, "NUMBER"), real(m, b, "NUMBER")) === 0;
+}
+
+function compareReals(x: Real, y: Real): number {
+  if (x instanceof Float) {
+    if (y instanceof Float) return order(x.value, y.value);
+    if (y instanceof Ratio) return -compareReals(y, x);
+    return order(x.value, y);
+  }
+  if (y instanceof Float) {
+    if (!(x instanceof Ratio)) return order(x, y.value);
+    const exact = fractionOf(y.value);
+    return order(x.numerator * exact.denominator, exact.numerator * x.denominator);
+  }
+  if (x instanceof Ratio || y instanceof Ratio) return order(numeratorOf(x) * denominatorOf(y), numeratorOf(y) * denominatorOf(x));
+  return order(x, y);
+}
+
+// JS compares numbers with bigints by their exact values.
+function order(a: Int, b: Int): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+export function isNumber(value: Value): value is Real {
+  return typeof value === "number" || typeof value === "bigint" || value instanceof Float || value instanceof Ratio;
+}
+
+export function isInteger(value: Value): value is Int {
+  return typeof value === "number" || typeof value === "bigint";
+}
+
+export function isZero(value: Real): boolean {
+  return value === 0 || (value instanceof Float && value.value === 0);
+}
+
+/** -1, 0 or 1; the sign of a zero is 0. */
+export function signOf(value: Real): number {
+  if (value instanceof Float) return Math.sign(value.value) + 0;
+  if (value instanceof Ratio) return value.numerator < 0n ? -1 : 1;
+  return value < 0 ? -1 : value > 0 ? 1 : 0;
+}
+
+export function real(m: Machine, value: Value, expected: "NUMBER" | "REAL" = "REAL"): Real {
+  if (isNumber(value)) return value;
+  return m.typeError(value, expected);
+}
+
+export function toInteger(m: Machine, value: Value): Int {
+  if (typeof value === "number" || typeof value === "bigint") return value;
+  return m.typeError(value, "INTEGER");
+}
+
+export function toRational(m: Machine, value: Value): Rational {
+  if (isNumber(value) && !(value instanceof Float)) return value;
+  return m.typeError(value, "RATIONAL");
+}
+
+export function numeratorOf(value: Rational): bigint {
+  return value instanceof Ratio ? value.numerator : BigInt(value);
+}
+
+export function denominatorOf(value: Rational): bigint {
+  return value instanceof Ratio ? value.denominator : 1n;
+}
+
+/** numerator / denominator in lowest terms; the denominator is not zero. */
+export function rational(numerator: bigint, denominator: bigint): Rational {
+  const divisor = gcd(numerator, denominator);
+  const sign = denominator < 0n ? -1n : 1n;
+  const bottom = (sign * denominator) / divisor;
+  const top = (sign * numerator) / divisor;
+  return bottom === 1n ? integer(top) : new Ratio(top, bottom);
+}
+
+/** Not negative; gcd(0, 0) is 0. */
+export function gcd(a: bigint, b: bigint): bigint {
+  let x = a < 0n ? -a : a;
+  let y = b < 0n ? -b : b;
+  while (y > 0n) {
+    if (x <= 9007199254740991n && y <= 9007199254740991n) return BigInt(smallGcd(Number(x), Number(y)));
+    [x, y] = [y, x % y];
+  }
+  return x;
+}
+
+function smallGcd(a: number, b: number): number {
+  let x = a;
+  let y = b;
+  while (y !== 0) [x, y] = [y, x % y];
+  return x;
+}
+
+/** The nearest double; a condition when there is none. */
+export function toDouble(m: Machine, value: Real): number {
+  if (typeof value === "number") return value;
+  if (value instanceof Float) return value.value;
+  const double = value instanceof Ratio ? doubleOf(value.numerator, value.denominator) : Number(value);
+  return Number.isFinite(double) ? double : floatOverflow(m, "FLOAT", value);
+}
+
+export function checkedFloat(m: Machine, value: number, operation: string, ...operands: Value[]): Float {
+  return Number.isFinite(value) ? new Float(value) : floatOverflow(m, operation, ...operands);
+}
+
+/** Products are made only when there is room for them. */
+export function product(m: Machine, a: bigint, b: bigint): Int {
+  const words = wordsOf(a) + wordsOf(b);
+  if (words > 8) m.checkBits(words * 64);
+  return integer(a * b);
+}
+
+function sized(m: Machine, value: bigint): Int {
+  const words = wordsOf(value);
+  if (words > 8) m.checkBits(words * 64);
+  return integer(value);
+}
+
+const wordSteps = [1, 4, 16, 64, 256].map((words) => ({ words, bound: 1n << BigInt(64 * words) }));
+
+/** Length in 64-bit words, for short ones at most four times too large: comparing a bigint with one of another length costs nothing. */
+export function wordsOf(value: bigint): number {
+  const size = value < 0n ? -value : value;
+  for (const { words, bound } of wordSteps) if (size < bound) return words;
+  return Math.ceil(value.toString(16).length / 16);
+}

@@ -1,0 +1,111 @@
+/** How numbers, characters, strings and symbols look. */
+import { characterName } from "./characters.ts";
+import { shortestDigits } from "./float-digits.ts";
+import type { Machine } from "./machine.ts";
+import { currentPackage, findSymbol } from "./packages.ts";
+import { type Char, cl, Float, Ratio, type Str, type Sym, sharedKeywords } from "./values.ts";
+
+export type LetterCase = "UPCASE" | "DOWNCASE" | "CAPITALIZE";
+
+export interface NumberStyle {
+  readonly base: number;
+  readonly radix: boolean;
+}
+
+export function numberText(value: number | bigint | Ratio | Float, { base, radix }: NumberStyle): string {
+  if (value instanceof Float) return floatText(value.value);
+  if (value instanceof Ratio) {
+    const text = `${value.numerator.toString(base)}/${value.denominator.toString(base)}`.toUpperCase();
+    return radix ? radixPrefix(base, true) + text : text;
+  }
+  if (base === 10) return radix ? `${value}.` : String(value);
+  const text = value.toString(base).toUpperCase();
+  return radix ? radixPrefix(base, false) + text : text;
+}
+
+function radixPrefix(base: number, isRatio: boolean): string {
+  if (base === 2) return "#b";
+  if (base === 8) return "#o";
+  if (base === 16) return "#x";
+  return base === 10 && !isRatio ? "" : `#${base}r`;
+}
+
+const floatFormat = cl("*READ-DEFAULT-FLOAT-FORMAT*");
+
+/** Plain between a thousandth and ten million, with an exponent outside; always with a digit on both sides of the point. */
+export function floatText(value: number): string {
+  const marker = floatFormat.value === cl("SINGLE-FLOAT") || floatFormat.value === cl("SHORT-FLOAT") ? "d" : "e";
+  const plainEnd = marker === "d" ? "d0" : "";
+  if (!Number.isFinite(value)) return value > 0 ? "#<FLOAT INFINITY>" : value < 0 ? "#<FLOAT -INFINITY>" : "#<FLOAT NAN>";
+  const sign = value < 0 || Object.is(value, -0) ? "-" : "";
+  const { digits, exponent } = shortestDigits(Math.abs(value));
+  if (value === 0) return `${sign}0.0${plainEnd}`;
+  if (exponent > -3 && exponent < 8) return `${sign}${plainText(digits, exponent)}${plainEnd}`;
+  return `${sign}${plainText(digits, 1)}${marker}${exponent - 1}`;
+}
+
+function plainText(digits: string, point: number): string {
+  if (point <= 0) return `0.${"0".repeat(-point)}${digits}`;
+  return `${digits.slice(0, point).padEnd(point, "0")}.${digits.slice(point) || "0"}`;
+}
+
+export function characterText(character: Char): string {
+  return `#\\${characterName(character.code) ?? String.fromCodePoint(character.code)}`;
+}
+
+export function stringText(string: Str): string {
+  return `"${string.toString().replace(/["\\]/g, "\\$&")}"`;
+}
+
+export interface SymbolStyle {
+  readonly escape: boolean;
+  readonly letterCase: LetterCase;
+  readonly gensym: boolean;
+  readonly base: number;
+}
+
+export function symbolText(m: Machine, sym: Sym, style: SymbolStyle): string {
+  if (!style.escape) return inCase(sym.name, style.letterCase);
+  return symbolPrefix(m, sym, style) + nameText(sym.name, style);
+}
+
+function symbolPrefix(m: Machine, sym: Sym, style: SymbolStyle): string {
+  const { pkg } = sym;
+  if (pkg === sharedKeywords) return ":";
+  if (pkg === null) return style.gensym ? "#:" : "";
+  const current = currentPackage(m);
+  if (current === pkg || findSymbol(current, sym.name)?.sym === sym) return "";
+  return nameText(pkg.name, style) + (pkg.external.has(sym.name) ? ":" : "::");
+}
+
+/** A name as it must be written to be read back. */
+export function nameText(name: string, style: Pick<SymbolStyle, "letterCase" | "base">): string {
+  if (!needsBars(name, style.base)) return inCase(name, style.letterCase);
+  return `|${name.replace(/[|\\]/g, "\\$&")}|`;
+}
+
+// Whatever the reader would cut, upcase or take for something else.
+const special = /[\s()"';`,|\\:\p{Ll}\u0000-\u0020\u007f]/u;
+const numeric = /^[+-]?(\d+\.?|\d+\/\d+|\d*\.\d+([esfdl][+-]?\d+)?|\d+(\.\d*)?[esfdl][+-]?\d+)$/i;
+
+function needsBars(name: string, base: number): boolean {
+  if (name === "" || special.test(name) || /^\.+$/.test(name) || name.startsWith("#")) return true;
+  if (numeric.test(name)) return true;
+  return base > 10 && isInteger(name, base);
+}
+
+function isInteger(name: string, base: number): boolean {
+  const last = (base - 1).toString(36);
+  return new RegExp(`^[+-]?[0-9a-${last}]+(/[0-9a-${last}]+)?$`, "i").test(name);
+}
+
+export function inCase(name: string, letterCase: LetterCase): string {
+  switch (letterCase) {
+    case "UPCASE":
+      return name;
+    case "DOWNCASE":
+      return name.replace(/\p{Lu}+/gu, (letters) => letters.toLowerCase());
+    case "CAPITALIZE":
+      return name.replace(/[\p{L}\p{N}]+/gu, (word) => word.charAt(0) + word.slice(1).toLowerCase());
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * Values over several lines: what fits on the line stays on it, what does not is broken between its elements. Forms with a body
+ * indent it by two, calls align their arguments, other lists are filled.
+ */
+import type { Machine } from "./machine.ts";
+import type { Printing, PrintStyle } from "./printer.ts";
+import { Cons, NIL, Sym, type Value, Vec } from "./values.ts";
+
+export function prettyText(m: Machine, value: Value, style: PrintStyle, printing: Printing): string {
+  const flat = printing.text(value);
+  if (style.circle || flat.length <= style.rightMargin || !Number.isFinite(style.rightMargin)) return flat;
+  return new Layout(m, style, printing).text(value, 0, 0, 0);
+}
+
+/** How many elements after the operator stay beside it; the rest is the body. */
+const bodies = new Map([
+  ...["DEFUN", "DEFMACRO", "DEFMETHOD", "DEFGENERIC"].map((name) => [name, 2] as const),
+  ...["LET", "LET*", "LAMBDA", "WHEN", "UNLESS", "FLET", "LABELS", "MACROLET", "DOLIST", "DOTIMES", "BLOCK", "HANDLER-CASE"].map((name) => [name, 1] as const),
+  ...["DESTRUCTURING-BIND", "MULTIPLE-VALUE-BIND", "DO", "DO*"].map((name) => [name, 2] as const),
+  ["PROGN", 0] as const,
+]);
+
+class Layout {
+  readonly #m: Machine;
+  readonly #style: PrintStyle;
+  readonly #printing: Printing;
+
+  constructor(m: Machine, style: PrintStyle, printing: Printing) {
+    this.#m = m;
+    this.#style = style;
+    this.#printing = printing;
+  }
+
+  /** `column` is where the text begins, `closing` how many characters follow it on its last line. */
+  text(value: Value, column: number, depth: number, closing: number): string {
+    this.#m.tick(1);
+    const flat = this.#printing.text(value, depth);
+    if (column + flat.length + closing <= this.#style.rightMargin || depth >= this.#style.level) return flat;
+    if (value instanceof Vec && value.dims === null && value.elementType.name !== "BIT") {
+      return `#(${this.#fill(value.items.slice(0, value.length), column + 2, depth, closing + 1)})`;
+    }
+    if (!(value instanceof Cons)) return flat;
+    const { items, isProper } = this.#properItems(value);
+    return isProper ? this.#list(items, column, depth, closing) : flat;
+  }
+
+  #properItems(list: Cons): { items: Value[]; isProper: boolean } {
+    const items: Value[] = [];
+    let at: Value = list;
+    for (; at instanceof Cons; at = at.cdr) items.push(at.car);
+    return { items, isProper: at === NIL };
+  }
+
+  #list(items: Value[], column: number, depth: number, closing: number): string {
+    const [head] = items;
+    if (items.length > this.#style.length) return this.#filled(items, column, depth, closing);
+    const beside = head instanceof Sym ? bodies.get(head.name) : undefined;
+    if (beside !== undefined && items.length > beside + 1) return this.#body(items, beside, column, depth, closing);
+    if (head instanceof Sym && items.length > 1 && head.fn !== null) return this.#call(items, column, depth, closing);
+    return this.#filled(items, column, depth, closing);
+  }
+
+  #filled(items: Value[], column: number, depth: number, closing: number): string {
+    return `(${this.#fill(items, column + 1, depth, closing + 1)})`;
+  }
+
+  #body(items: Value[], beside: number, column: number, depth: number, closing: number): string {
+    const first = items.slice(0, beside + 1);
+    let line = "(";
+    for (const [index, item] of first.entries()) {
+      if (index > 0) line += " ";
+      line += this.text(item, column + lastLine(line, column), depth + 1, 0);
+    }
+    const lines = items.slice(beside + 1).map((item, index, rest) => {
+      return `\n${" ".repeat(column + 2)}${this.text(item, column + 2, depth + 1, index === rest.length - 1 ? closing + 1 : 0)}`;
+    });
+    return `${line}${lines.join("")})`;
+  }
+
+  #call(items: Value[], column: number, depth: number, closing: number): string {
+    const operator = this.#printing.text(items[0] as Value, depth + 1);
+    const indent = column + operator.length + 2;
+    const args = items.slice(1).map((item, index, rest) => this.text(item, indent, depth + 1, index === rest.length - 1 ? closing + 1 : 0));
+    return `(${operator} ${args.join(`\n${" ".repeat(indent)}`)})`;
+  }
+
+  /** As many elements on a line as fit. */
+  #fill(items: readonly Value[], indent: number, depth: number, closing: number): string {
+    let text = "";
+    let column = indent;
+    const shown = items.slice(0, Math.min(items.length, this.#style.length));
+    for (const [index, item] of shown.entries()) {
+      const isLast = index === shown.length - 1;
+      const flat = this.#printing.text(item, depth + 1);
+      const room = this.#style.rightMargin - (isLast ? closing : 0);
+      if (index > 0 && column + 1 + flat.length <= room) text += " ";
+      else if (index > 0) text += `\n${" ".repeat(indent)}`;
+      column = lastLine(text, indent);
+      text += this.text(item, column, depth + 1, isLast ? closing : 0);
+      column = lastLine(text, indent);
+    }
+    return shown.length < items.length ? `${text} ...` : text;
+  }
+}
+
+/** The column after `text`, which began at `start`. */
+function lastLine(text: string, start: number): number {
+  const newline = text.lastIndexOf("\n");
+  return newline < 0 ? start + text.length : text.length - newline - 1;
+}

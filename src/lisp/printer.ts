@@ -1,0 +1,243 @@
+/**
+ * Values as text, as the `*print-…*` variables say. Lists and arrays are walked, so what a program links into a ring would go on for
+ * ever: every text has a limit, after which the output budget is used up.
+ *
+ * How an object prints itself is up to `print-object`: a session that has methods for it keeps an `ObjectPrinter` under that name.
+ */
+import { reportOf } from "./conditions.ts";
+import type { Machine } from "./machine.ts";
+import { characterText, type LetterCase, numberText, stringText, symbolText } from "./printer-atoms.ts";
+import { prettyText } from "./printer-pretty.ts";
+import { findShared, type Shared } from "./printer-sharing.ts";
+import { Char, Cons, cl, Float, Fn, Instance, LispClass, NIL, Package, Ratio, Str, Stream, Sym, Table, type Value, Vec } from "./values.ts";
+
+/** Writes the object to the stream, or answers false to have it printed as usual. */
+export type ObjectPrinter = (m: Machine, object: Instance, stream: Stream) => boolean;
+export const objectPrinter = "print-object";
+
+export interface PrintStyle {
+  readonly escape: boolean;
+  readonly readably: boolean;
+  readonly base: number;
+  readonly radix: boolean;
+  readonly letterCase: LetterCase;
+  readonly gensym: boolean;
+  readonly array: boolean;
+  readonly length: number;
+  readonly level: number;
+  readonly circle: boolean;
+  readonly pretty: boolean;
+  readonly rightMargin: number;
+}
+
+/** `prin1` when `escape`, `princ` when not; by default what `*print-escape*` says. */
+export function printText(m: Machine, value: Value, escape?: boolean): string {
+  if (typeof value === "number" && baseVariable.value === 10 && radixVariable.value === NIL) return String(value);
+  if (escape === false && value instanceof Str && readablyVariable.value === NIL) return value.toString();
+  return styledText(m, value, currentStyle(escape));
+}
+
+/** For messages: never long, never an error, whatever the program set. */
+export function briefText(m: Machine, value: Value): string {
+  const style: PrintStyle = { ...currentStyle(true), readably: false, length: 12, level: 5, pretty: false, circle: false };
+  const text = new Printing(m, style, undefined, true).text(value);
+  return text.length > 400 ? `${text.slice(0, 399)}…` : text;
+}
+
+export function styledText(m: Machine, value: Value, style: PrintStyle): string {
+  const shared = style.circle ? findShared(m, value) : undefined;
+  const printing = new Printing(m, style, shared, false);
+  return style.pretty ? prettyText(m, value, style, printing) : printing.text(value);
+}
+
+const baseVariable = cl("*PRINT-BASE*");
+const radixVariable = cl("*PRINT-RADIX*");
+const readablyVariable = cl("*PRINT-READABLY*");
+
+export function currentStyle(escape?: boolean): PrintStyle {
+  const readably = isOn("*PRINT-READABLY*");
+  return {
+    escape: readably || (escape ?? isOn("*PRINT-ESCAPE*")),
+    readably,
+    base: numberIn("*PRINT-BASE*", 10),
+    radix: isOn("*PRINT-RADIX*"),
+    letterCase: letterCase(),
+    gensym: readably || isOn("*PRINT-GENSYM*"),
+    array: readably || isOn("*PRINT-ARRAY*"),
+    length: readably ? Number.POSITIVE_INFINITY : numberIn("*PRINT-LENGTH*", Number.POSITIVE_INFINITY),
+    level: readably ? Number.POSITIVE_INFINITY : numberIn("*PRINT-LEVEL*", Number.POSITIVE_INFINITY),
+    circle: isOn("*PRINT-CIRCLE*"),
+    pretty: isOn("*PRINT-PRETTY*"),
+    rightMargin: numberIn("*PRINT-RIGHT-MARGIN*", 80),
+  };
+}
+
+function isOn(name: string): boolean {
+  return cl(name).value !== NIL;
+}
+
+function numberIn(name: string, otherwise: number): number {
+  const { value } = cl(name);
+  return typeof value === "number" ? value : otherwise;
+}
+
+function letterCase(): LetterCase {
+  const { value } = cl("*PRINT-CASE*");
+  const name = value instanceof Sym ? value.name : "";
+  return name === "DOWNCASE" || name === "CAPITALIZE" ? name : "UPCASE";
+}
+
+/** One value being printed: where labels stand and how much has been written. */
+export class Printing {
+  readonly #m: Machine;
+  readonly #style: PrintStyle;
+  readonly #shared: Shared | undefined;
+  readonly #isBrief: boolean;
+  #written = 0;
+
+  constructor(m: Machine, style: PrintStyle, shared: Shared | undefined, isBrief: boolean) {
+    this.#m = m;
+    this.#style = style;
+    this.#shared = shared;
+    this.#isBrief = isBrief;
+  }
+
+  text(value: Value, depth = 0): string {
+    const label = typeof value === "object" ? this.#shared?.mark(value) : undefined;
+    if (label?.kind === "again") return this.#count(`#${label.number}#`);
+    return `${label === undefined ? "" : `#${label.number}=`}${this.#plain(value, depth)}`;
+  }
+
+  /** Text of a value that holds no others, or undefined. */
+  atom(value: Value): string | undefined {
+    const m = this.#m;
+    if (typeof value === "number" || typeof value === "bigint" || value instanceof Float || value instanceof Ratio) return numberText(value, this.#style);
+    if (value instanceof Sym) return symbolText(m, value, this.#style);
+    if (value instanceof Str) return this.#style.escape ? stringText(value) : value.toString();
+    if (value instanceof Char) return this.#style.escape ? characterText(value) : String.fromCodePoint(value.code);
+    return undefined;
+  }
+
+  #plain(value: Value, depth: number): string {
+    const atom = this.atom(value);
+    if (atom !== undefined) return this.#count(atom);
+    if (value instanceof Cons) return depth >= this.#style.level ? "#" : this.#list(value, depth);
+    if (value instanceof Vec) return this.#array(value, depth);
+    if (value instanceof Instance) return this.#count(this.#instance(value, depth));
+    if (this.#style.readably) this.#m.error("PRINT-NOT-READABLE", { OBJECT: value });
+    return this.#count(this.#unreadable(value));
+  }
+
+  #count(text: string): string {
+    this.#written += text.length + 1;
+    this.#m.tick(1);
+    if (this.#written > this.#m.budgets.output && !this.#isBrief) this.#m.exceed("OUTPUT");
+    return text;
+  }
+
+  #list(list: Cons, depth: number): string {
+    const short = this.#style.pretty ? this.quoted(list, depth) : undefined;
+    if (short !== undefined) return short;
+    const parts: string[] = [];
+    let at: Value = list;
+    for (; at instanceof Cons; at = at.cdr) {
+      if (parts.length >= this.#style.length) return `(${[...parts, "..."].join(" ")})`;
+      if (at !== list && this.#shared?.isShared(at)) break;
+      parts.push(this.text(at.car, depth + 1));
+      if (this.#isBrief && parts.length > 100) break;
+    }
+    return at === NIL ? `(${parts.join(" ")})` : `(${parts.join(" ")} . ${this.text(at, depth + 1)})`;
+  }
+
+  /** `'x` and `#'x`, which only the pretty printer writes. */
+  quoted(list: Cons, depth: number): string | undefined {
+    const mark = list.car === cl("QUOTE") ? "'" : list.car === cl("FUNCTION") ? "#'" : undefined;
+    if (mark === undefined || !(list.cdr instanceof Cons) || list.cdr.cdr !== NIL) return undefined;
+    return mark + this.text(list.cdr.car, depth);
+  }
+
+  #array(array: Vec, depth: number): string {
+    const { style, elementType } = { style: this.#style, elementType: array.elementType.name };
+    if (!style.array) return this.#count(`#<${array.dims === null ? "VECTOR" : "ARRAY"}>`);
+    if (elementType === "BIT" && array.dims === null) return this.#count(`#*${array.items.slice(0, array.length).join("")}`);
+    if (array.dims === null) return depth >= style.level ? "#" : `#${this.#elements(array.items.slice(0, array.length), depth)}`;
+    if (depth >= style.level) return "#";
+    return `#${array.dims.length}A${this.#dimension(array, array.dims, 0, depth)}`;
+  }
+
+  #elements(items: readonly Value[], depth: number): string {
+    const shown = items.slice(0, Math.min(items.length, this.#style.length)).map((item) => this.text(item, depth + 1));
+    if (shown.length < items.length) shown.push("...");
+    return `(${shown.join(" ")})`;
+  }
+
+  #dimension(array: Vec, dims: readonly number[], offset: number, depth: number): string {
+    const [size, ...inner] = dims;
+    if (size === undefined) return this.text(array.items[offset] as Value, depth);
+    if (depth >= this.#style.level) return "#";
+    const step = inner.reduce((product, dim) => product * dim, 1);
+    const shown: string[] = [];
+    for (let at = 0; at < size && at < this.#style.length; at += 1) shown.push(this.#dimension(array, inner, offset + at * step, depth + 1));
+    if (shown.length < size) shown.push("...");
+    return `(${shown.join(" ")})`;
+  }
+
+  #instance(object: Instance, depth: number): string {
+    const own = this.#isBrief ? undefined : this.#printedByProgram(object);
+    if (own !== undefined) return own;
+    const name = symbolText(this.#m, object.cls.name, this.#style);
+    if (object.cls.kind === "condition") return this.#condition(object, name);
+    if (this.#style.readably && object.cls.kind !== "structure") this.#m.error("PRINT-NOT-READABLE", { OBJECT: object });
+    if (object.cls.kind !== "structure") return `#<${name}>`;
+    if (depth >= this.#style.level) return "#";
+    const parts = object.cls.slots.map((slot, at) => {
+      const value = object.slots[at];
+      return `:${symbolText(this.#m, slot.name, { ...this.#style, escape: false })} ${value === undefined ? "#<unbound>" : this.text(value, depth + 1)}`;
+    });
+    return `#S(${[name, ...parts].join(" ")})`;
+  }
+
+  #condition(condition: Instance, name: string): string {
+    if (!this.#style.escape) return reportOf(this.#m, condition);
+    const at = condition.cls.slotIndex.get(cl("FORMAT-CONTROL"));
+    const control = at === undefined ? undefined : condition.slots[at];
+    return control === undefined ? `#<${name}>` : `#<${name} ${this.text(control)}>`;
+  }
+
+  #printedByProgram(object: Instance): string | undefined {
+    const print = this.#m.kept.get(objectPrinter) as ObjectPrinter | undefined;
+    if (print === undefined) return undefined;
+    let text = "";
+    const stream = new Stream();
+    stream.sink = (more) => {
+      text += more;
+    };
+    const mark = this.#m.bindings.length;
+    this.#m.bind(cl("*PRINT-ESCAPE*"), this.#style.escape ? cl("T") : NIL);
+    try {
+      return print(this.#m, object, stream) ? text : undefined;
+    } finally {
+      this.#m.unbindTo(mark);
+    }
+  }
+
+  /** Without addresses: the same program prints the same text each time. */
+  #unreadable(value: Value): string {
+    const m = this.#m;
+    const named = (sym: Value) =>
+      sym instanceof Sym || sym instanceof Cons ? new Printing(m, { ...this.#style, escape: true }, undefined, true).text(sym) : "";
+    if (value instanceof Table) return `#<HASH-TABLE :TEST ${value.test} :COUNT ${value.entries.size}>`;
+    if (value instanceof Fn) return `#<${value.code.generic === null ? "FUNCTION" : "STANDARD-GENERIC-FUNCTION"} ${named(value.code.name)}>`;
+    if (value instanceof Package) return `#<PACKAGE "${value.name}">`;
+    if (value instanceof Stream) return value.sink === null ? "#<STRING-INPUT-STREAM>" : "#<STRING-OUTPUT-STREAM>";
+    if (value instanceof LispClass) return `#<${classKinds[value.kind]} ${named(value.name)}>`;
+    return `#<${(value as { label: string }).label}>`;
+  }
+}
+
+const classKinds: Record<LispClass["kind"], string> = {
+  "built-in": "BUILT-IN-CLASS",
+  structure: "STRUCTURE-CLASS",
+  condition: "CONDITION-CLASS",
+  standard: "STANDARD-CLASS",
+};

@@ -1,0 +1,153 @@
+/** Lists, vectors and strings as sequences: their elements as an array, and sequences made of an array. */
+import type { Machine } from "./machine.ts";
+import { Char, Cons, char, cl, NIL, Str, type Sym, T, type Value, Vec } from "./values.ts";
+
+export type Sequence = Cons | Sym | Vec | Str;
+
+export function isSequence(value: Value): value is Sequence {
+  return value instanceof Cons || value === NIL || value instanceof Str || (value instanceof Vec && value.dims === null);
+}
+
+export function lengthOf(m: Machine, sequence: Value): number {
+  if (sequence instanceof Str) return sequence.length;
+  if (sequence instanceof Vec && sequence.dims === null) return sequence.length;
+  if (sequence instanceof Cons || sequence === NIL) return listLength(m, sequence);
+  return m.typeError(sequence, "SEQUENCE");
+}
+
+export function listLength(m: Machine, list: Value): number {
+  let length = 0;
+  let at = list;
+  while (at instanceof Cons) {
+    length += 1;
+    at = at.cdr;
+    if (length % 1024 === 0) m.tick(1024);
+  }
+  return at === NIL ? length : m.typeError(at, "LIST");
+}
+
+/** The elements from `start` up to `end`, which are checked. Do not write to the answer: it may be the sequence's own array. */
+export function elements(m: Machine, sequence: Value, start: Value | undefined, end: Value | undefined): readonly Value[] {
+  if (sequence instanceof Vec && sequence.dims === null) {
+    const { length } = sequence;
+    m.tick(length >> 2);
+    const span = spanOf(m, start, end, length, sequence);
+    return span.start === 0 && span.end === sequence.items.length ? sequence.items : sequence.items.slice(span.start, span.end);
+  }
+  if (sequence instanceof Str) {
+    const span = spanOf(m, start, end, sequence.length, sequence);
+    m.tick((span.end - span.start) >> 2);
+    const items: Value[] = [];
+    for (let at = span.start; at < span.end; at += 1) items.push(char(sequence.codeAt(at)));
+    return items;
+  }
+  const items = listItems(m, sequence, "SEQUENCE");
+  if (isWhole(start, end)) return items;
+  const span = spanOf(m, start, end, items.length, sequence);
+  return items.slice(span.start, span.end);
+}
+
+/** The elements of a proper list. */
+export function listItems(m: Machine, list: Value, expected = "LIST"): Value[] {
+  const items: Value[] = [];
+  let at = list;
+  while (at instanceof Cons) {
+    items.push(at.car);
+    at = at.cdr;
+    if (items.length % 1024 === 0) m.alloc(1024);
+  }
+  return at === NIL ? items : m.typeError(at, at === list ? expected : "LIST");
+}
+
+function isWhole(start: Value | undefined, end: Value | undefined): boolean {
+  return (start === undefined || start === 0) && (end === undefined || end === NIL);
+}
+
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** `:start` and `:end` of a sequence of that length; out of bounds is a TYPE-ERROR that names both. */
+export function spanOf(m: Machine, start: Value | undefined, end: Value | undefined, length: number, sequence: Value): Span {
+  const from = start ?? 0;
+  const to = end === undefined || end === NIL ? length : end;
+  if (typeof from !== "number" || from < 0) return m.typeError(from, "UNSIGNED-BYTE");
+  if (typeof to !== "number" || to < 0) return m.typeError(to, "(OR NULL UNSIGNED-BYTE)");
+  if (to <= length && from <= to) return { start: from, end: to };
+  return badIndex(
+    m,
+    to > length ? to : from,
+    `the bounds ${from} and ${end === undefined ? "NIL" : to} do not fit ${m.show(sequence)}, which has ${length} elements`,
+    length,
+  );
+}
+
+export function badIndex(m: Machine, index: Value, text: string, length: number): never {
+  m.error("%INDEX-ERROR", { DATUM: index, "EXPECTED-TYPE": m.list([cl("INTEGER"), 0, m.list([length])]), TEXT: new Str(text) });
+}
+
+/** A new sequence of the kind of `model`. */
+export function sequenceLike(m: Machine, model: Value, items: readonly Value[]): Value {
+  if (model instanceof Str) return stringOf(m, items);
+  if (model instanceof Vec) return vectorOf(m, items, model.elementType);
+  return m.list(items);
+}
+
+export function vectorOf(m: Machine, items: readonly Value[], elementType: Sym = T): Vec {
+  m.alloc(items.length + 1);
+  const made = new Vec(items.slice());
+  made.elementType = elementType;
+  return made;
+}
+
+export function stringOf(m: Machine, items: readonly Value[]): Str {
+  m.alloc((items.length >> 3) + 1);
+  return Str.ofCodes(items.map((item) => (item instanceof Char ? item.code : m.typeError(item, "CHARACTER"))));
+}
+
+/** The characters from `start` up to `end` as text. */
+export function sliceText(string: Str, start: number, end: number): string {
+  const text = string.toString();
+  if (text.length === string.length) return text.slice(start, end);
+  return Array.from(text).slice(start, end).join("");
+}
+
+export function elementAt(m: Machine, sequence: Value, index: Value): Value {
+  if (typeof index !== "number" || index < 0) return m.typeError(index, "UNSIGNED-BYTE");
+  if (sequence instanceof Str || (sequence instanceof Vec && sequence.dims === null)) {
+    if (index >= sequence.length) return indexBeyond(m, sequence, index, sequence.length);
+    return sequence instanceof Str ? char(sequence.codeAt(index)) : (sequence.items[index] as Value);
+  }
+  return cellAt(m, sequence, index).car;
+}
+
+export function setElementAt(m: Machine, sequence: Value, index: Value, value: Value): void {
+  if (typeof index !== "number" || index < 0) m.typeError(index, "UNSIGNED-BYTE");
+  if (sequence instanceof Str) {
+    if (index >= sequence.length) indexBeyond(m, sequence, index, sequence.length);
+    sequence.setCode(index, value instanceof Char ? value.code : m.typeError(value, "CHARACTER"));
+  } else if (sequence instanceof Vec && sequence.dims === null) {
+    if (index >= sequence.length) indexBeyond(m, sequence, index, sequence.length);
+    sequence.items[index] = fitting(m, sequence, value);
+  } else cellAt(m, sequence, index).car = value;
+}
+
+/** A value that may be stored in this array. */
+export function fitting(m: Machine, array: Vec, value: Value): Value {
+  if (array.elementType.name === "BIT" && value !== 0 && value !== 1) return m.typeError(value, "BIT");
+  return value;
+}
+
+function cellAt(m: Machine, list: Value, index: number): Cons {
+  if (!(list instanceof Cons) && list !== NIL) return m.typeError(list, "SEQUENCE");
+  m.tick(index >> 3);
+  let at: Value = list;
+  for (let count = index; count > 0 && at instanceof Cons; count -= 1) at = at.cdr;
+  if (at instanceof Cons) return at;
+  return at === NIL ? indexBeyond(m, list, index, listLength(m, list)) : m.typeError(at, "LIST");
+}
+
+export function indexBeyond(m: Machine, sequence: Value, index: number, length: number): never {
+  badIndex(m, index, `the index ${index} is too large for ${m.show(sequence)}, which has ${length} elements`, length);
+}
