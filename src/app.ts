@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import { createAgentToolkit } from "./agents/agents.ts";
 import { createGroups, type GroupSource, type Groups } from "./agents/groups.ts";
+import { createPlanners, type PlannerConfig } from "./agents/planners.ts";
+import { createRuns, type RunsOptions } from "./agents/runs.ts";
 import { createLog, type Log, type Secrets } from "./base/log.ts";
 import { version } from "./base/version.ts";
 import type { ServerConfig } from "./config/schema.ts";
@@ -66,6 +68,10 @@ export interface HallOptions {
   readonly names?: NameStyle;
   /** The groups there are, and what clients are told of them. Default: none. */
   readonly agents?: GroupSource;
+  /** Who plans for agents. Default: the client's model where it lends one, else nobody. */
+  readonly planner?: PlannerConfig;
+  /** What is kept of an agent's run. Default `full`. */
+  readonly runs?: Pick<RunsOptions, "keep" | "keepDays">;
   /** Other words for tools, by full name: they are found by them too. */
   readonly aliases?: Readonly<Record<string, readonly string[]>>;
   /** What the hall has of its own. Default: the built-in toolkits. */
@@ -155,7 +161,9 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
   const finder = createFinder({ registry, trust, aliases: options.aliases, log });
   const groups = createGroups({ registry, source: options.agents, log });
   const answers = { registry, health, trust };
-  const own = { find: createFindToolkit(finder, answers), agents: createAgentToolkit({ groups, finder, parts: answers }) };
+  const planners = createPlanners({ config: options.planner, secrets: options.secrets });
+  const runs = createRuns({ shelf: store.runs, secrets: options.secrets, log, ...options.runs });
+  const own = { find: createFindToolkit(finder, answers), agents: createAgentToolkit({ groups, finder, parts: answers, planners, runs }) };
   // What may be called; whoever goes through toolkits or lists needs only what others brought.
   const callable = withOwn(registry, Object.values(own));
   const tracing = options.telemetry?.otlpUrl === undefined ? undefined : await startTracing(options.telemetry.otlpUrl, log);

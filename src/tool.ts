@@ -44,6 +44,8 @@ export interface Call {
   readonly rootCall?: Call;
   /** How many calls stand between this one and its root. */
   readonly depth?: number;
+  /** The agents this call is made for, outermost first: none of them is called again. */
+  readonly inside?: readonly string[] | undefined;
   /** The time the caller gives it, where the caller may say. */
   readonly timeoutMs?: number | undefined;
   /** Through what the caller found it, and what decided on it, where that is known: for the record only. */
@@ -95,9 +97,17 @@ export interface CallContext {
    * Calls another tool for this call, through the whole gateway: with its deadline and its caller, and never more powerful than it.
    * `scope` ends the inner call before this one. Throws HallError. Absent outside the gateway.
    */
-  call?(name: string, args: JsonObject, scope?: Scope): Promise<Outcome>;
+  call?(name: string, args: JsonObject, scope?: Scope, how?: InnerCall): Promise<Outcome>;
   /** Whose call it is. Absent outside the gateway. */
   readonly caller?: Caller;
+}
+
+/** What one call says about another that it makes. */
+export interface InnerCall {
+  /** Who decided on it: for the record. */
+  readonly planner?: string;
+  /** Hears how far it is. Default: the caller of the outer one does. */
+  progress?(progress: Progress): void;
 }
 
 export interface Progress {

@@ -1,5 +1,6 @@
 import { HallError } from "../base/errors.ts";
 import { type FrontMatter, parseFrontMatter, writeText } from "./front-matter.ts";
+import { type PlannerChoice, plannerChoices } from "./planner.ts";
 
 /**
  * A group of tools that can be asked, as the Markdown file its owner edits: front matter says who it is and what it has,
@@ -12,14 +13,23 @@ export interface AgentFile {
   /** Full names; `server.*` stands for all tools of one. */
   readonly tools: readonly string[];
   readonly limits?: AgentLimits;
+  /** Who plans for it, and with which model, where it is not to be as the config says. */
+  readonly planner?: PlannerChoice;
+  readonly model?: string;
   readonly instructions: string;
 }
 
+/** What one run may use; what is not said is as usual. */
 export interface AgentLimits {
-  /** Calls one run may make. */
+  readonly turns?: number;
+  /** Calls of tools. */
   readonly steps?: number;
+  readonly tokens?: number;
+  readonly bytes?: number;
   readonly seconds?: number;
 }
+
+const limitNames: readonly (keyof AgentLimits)[] = ["turns", "steps", "tokens", "bytes", "seconds"];
 
 const knownFields = ["name", "description", "tools", "limits", "planner", "model"];
 
@@ -46,6 +56,8 @@ export function parseAgentFile(text: string, stem: string): ParsedAgentFile {
     description,
     tools: readTools(fields.get("tools")),
     ...readLimits(fields.get("limits")),
+    ...readPlanner(read("planner"), fields.get("planner")?.line),
+    ...readModel(read("model")),
     instructions: matter.body.trim(),
     matter,
     unknown: [...fields.keys()].filter((key) => !knownFields.includes(key)),
@@ -65,14 +77,26 @@ function readTools(field: Field | undefined): readonly string[] {
 function readLimits(field: Field | undefined): { limits?: AgentLimits } {
   if (field === undefined) return {};
   const { value, line } = field;
-  if (typeof value === "string" || Array.isArray(value)) throw new HallError("INVALID_PARAMS", `line ${line}: limits must have steps and seconds below it`);
+  if (typeof value === "string" || Array.isArray(value))
+    throw new HallError("INVALID_PARAMS", `line ${line}: limits must have ${limitNames.join(", ")} below it`);
   const limits = value as Readonly<Record<string, string>>;
+  const isName = (key: string): boolean => limitNames.some((name) => name === key);
   for (const [key, limit] of Object.entries(limits)) {
-    if (key !== "steps" && key !== "seconds") throw new HallError("INVALID_PARAMS", `line ${line}: there is no limit "${key}"; there are steps and seconds`);
-    if (!/^[1-9]\d{0,4}$/.test(limit)) throw new HallError("INVALID_PARAMS", `line ${line}: ${key} must be a whole number from 1 to 99999`);
+    if (!isName(key)) throw new HallError("INVALID_PARAMS", `line ${line}: there is no limit "${key}"; there are ${limitNames.join(", ")}`);
+    if (!/^[1-9]\d{0,8}$/.test(limit)) throw new HallError("INVALID_PARAMS", `line ${line}: ${key} must be a whole number from 1 to 999999999`);
   }
-  const { steps, seconds } = limits;
-  return { limits: { ...(steps === undefined ? {} : { steps: Number(steps) }), ...(seconds === undefined ? {} : { seconds: Number(seconds) }) } };
+  return { limits: Object.fromEntries(Object.entries(limits).map(([key, limit]) => [key, Number(limit)])) };
+}
+
+function readPlanner(text: string | undefined, line = 0): { planner?: PlannerChoice } {
+  if (text === undefined) return {};
+  const planner = plannerChoices.find((choice) => choice === text.trim());
+  if (planner) return { planner };
+  throw new HallError("INVALID_PARAMS", `line ${line}: there is no planner "${text.slice(0, 50)}"; there are ${plannerChoices.join(", ")}`);
+}
+
+function readModel(text: string | undefined): { model?: string } {
+  return text === undefined || text.trim() === "" ? {} : { model: text.trim() };
 }
 
 /** `Web research` and `web-research` are `web_research_agent`. Throws INVALID_PARAMS for what has no letters. */
@@ -93,12 +117,14 @@ export function fileNameOf(name: string): string {
 }
 
 /** The file as `build` writes it: the same agent is the same bytes. */
-export function writeAgentFile({ name, description, tools, limits, instructions }: AgentFile): string {
+export function writeAgentFile({ name, description, tools, limits, planner, model, instructions }: AgentFile): string {
   return [
     "---",
     `name: ${name}`,
     `description: ${writeText(description)}`,
     ...writeTools(tools),
+    ...(planner === undefined ? [] : [`planner: ${planner}`]),
+    ...(model === undefined ? [] : [`model: ${writeText(model)}`]),
     ...(limits ? ["limits:", ...Object.entries(limits).map(([key, value]) => `  ${key}: ${value}`)] : []),
     "---",
     "",

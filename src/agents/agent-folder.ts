@@ -55,7 +55,7 @@ export async function readAgentFolder(folder: string): Promise<AgentFolder> {
 }
 
 function suggest(key: string): string {
-  const [near] = findNear(key, ["name", "description", "tools", "limits"]);
+  const [near] = findNear(key, ["name", "description", "tools", "limits", "planner", "model"]);
   return near === undefined ? "" : `; did you mean ${near}?`;
 }
 

@@ -1,20 +1,47 @@
-import type { JsonObject } from "../base/json.ts";
-import type { Finder, Finding } from "../registry/find.ts";
-import { type AnswerParts, answerFinding } from "../registry/find-answer.ts";
+import { createIds } from "../base/ids.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { Finder } from "../registry/find.ts";
+import type { AnswerParts } from "../registry/find-answer.ts";
 import { createOwnToolkit, type OwnToolkit } from "../registry/own.ts";
-import type { Outcome, Tool } from "../tool.ts";
+import type { CallContext, Outcome, Tool } from "../tool.ts";
+import { answerRun } from "./answer.ts";
 import type { Group, Groups } from "./groups.ts";
+import { limitsOf, limitsSchema } from "./limits.ts";
+import type { Planners } from "./planners.ts";
+import { Run, type RunRequest } from "./run.ts";
+import { type Runs, recordRun } from "./runs.ts";
+import { openWorkbench } from "./workbench.ts";
 
 export interface AgentsOptions {
   readonly groups: Groups;
   readonly finder: Finder;
   readonly parts: AnswerParts;
+  readonly planners: Planners;
+  readonly runs: Runs;
 }
 
-/** One tool for each group, to be asked with a task. It answers with its best tools for it, and how they are called. */
-export function createAgentToolkit({ groups, finder, parts }: AgentsOptions): OwnToolkit {
+/** One tool for each group, to be asked with a task: a planner does it with the group's tools, and the answer says how. */
+export function createAgentToolkit({ groups, finder, parts, planners, runs }: AgentsOptions): OwnToolkit {
   let seen: readonly Group[] | undefined;
   let tools: readonly Tool[] = [];
+  const runIds = createIds("run");
+
+  async function ask(group: Group, args: JsonObject, context: CallContext): Promise<Outcome> {
+    const at = Date.now();
+    const startedAt = performance.now();
+    const request = readRequest(group, args);
+    const chosen = planners.choose({ file: group.file, context });
+    const words = `${request.task}\n${request.context ?? ""}`.trim().slice(0, wordsMax);
+    const bench = await openWorkbench({ group, groups, finder, parts, context, words });
+    const run = new Run(request, { bench, scope: context.scope, progress: context.progress });
+    const ended = await run.work(chosen);
+    const id = runIds();
+    const { planner, said, finds } = run;
+    const outline = { id, at, caller: context.caller?.client ?? "unnamed client", planner, ms: Math.round(performance.now() - startedAt) };
+    runs.keep(recordRun(ended, { outline, request, said, offered: bench, finds }));
+    return answerRun(ended, { agent: request.agent, id, planner });
+  }
+
   return createOwnToolkit("agents", {
     tools() {
       const all = groups.all();
@@ -25,23 +52,20 @@ export function createAgentToolkit({ groups, finder, parts }: AgentsOptions): Ow
       return tools;
     },
     mayBe: (name) => name.endsWith("_agent"),
-    async call({ name }, args) {
-      const group = groups.all().find(({ file }) => file.name === name);
-      const { task, context = "" } = args as unknown as { task: string; context?: string };
-      const words = `${task}\n${context}`.trim().slice(0, wordsMax);
-      const finding = await finder.find(words, { limit: foundMax, among: (target) => group?.tools.has(target) ?? false });
-      const better = finding.fits ? undefined : await findBetter(words, { groups, finder, asked: name });
-      return answerAs(name, finding, { better, task, parts });
+    async call({ name }, args, context) {
+      const group = groups.all().find(({ file }) => file.name === name) ?? { file: { name, description: "", tools: [], instructions: "" }, tools: new Set() };
+      return ask(group, args, context);
     },
   });
 }
 
-const foundMax = 5;
 /** Characters of a task that say what is wanted. */
 const wordsMax = 8_000;
+/** What is left to say what was obtained, when a run's own time is up. */
+const graceMs = 2_000;
 
-function describeAgent({ file: { name, description } }: Group): Tool {
-  return { name, description, inputSchema, annotations };
+function describeAgent({ file: { name, description, limits } }: Group): Tool {
+  return { name, description, inputSchema, annotations, facts: { timeoutMs: limitsOf(limits).seconds * 1_000 + graceMs } };
 }
 
 /** Said once for each agent, so it says no more than a model needs. */
@@ -51,36 +75,13 @@ const inputSchema: JsonObject = {
     task: { type: "string", minLength: 1, description: "What to do, in plain words" },
     data: { description: "What the task is about" },
     context: { type: "string" },
+    limits: limitsSchema,
   },
   required: ["task"],
 };
-const annotations: JsonObject = { readOnlyHint: true };
+const annotations: JsonObject = { openWorldHint: true };
 
-/** The agent whose tools fit where those of the one that was asked do not. */
-async function findBetter(
-  words: string,
-  { groups, finder, asked }: { readonly groups: Groups; readonly finder: Finder; readonly asked: string },
-): Promise<string | undefined> {
-  const { found, fits } = await finder.find(words, { limit: 1 });
-  const [best] = found;
-  if (!fits || !best) return undefined;
-  const owner = groups.all().find(({ tools }) => tools.has(best.target));
-  return owner && owner.file.name !== asked ? owner.file.name : undefined;
-}
-
-interface Answering {
-  readonly better: string | undefined;
-  readonly task: string;
-  readonly parts: AnswerParts;
-}
-
-function answerAs(agent: string, finding: Finding, { better, task, parts }: Answering): Outcome {
-  const answer = answerFinding(finding, { ...parts, task });
-  const head = better === undefined ? `${agent}:` : `${agent}: this looks like work for ${better}.`;
-  const structured = answer.structuredContent as JsonObject;
-  const [first] = answer.content;
-  return {
-    content: [{ type: "text", text: `${head}\n\n${String(first?.text ?? "")}` }],
-    structuredContent: { agent, ...(better === undefined ? {} : { better }), ...structured },
-  };
+function readRequest({ file: { name, instructions, limits } }: Group, args: JsonObject): RunRequest {
+  const { task, data, context } = args as { readonly task: string; readonly data?: unknown; readonly context?: string };
+  return { agent: name, task, data, context, instructions, limits: limitsOf(limits, isObject(args.limits) ? args.limits : {}) };
 }

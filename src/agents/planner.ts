@@ -14,6 +14,10 @@ export interface Planner {
 export const plannerKinds = ["model", "sampling", "local"] as const;
 export type PlannerKind = (typeof plannerKinds)[number];
 
+/** `auto`: a model of ours where there is a key for it, else the client's where it offers one, else none. */
+export const plannerChoices = ["auto", ...plannerKinds] as const;
+export type PlannerChoice = (typeof plannerChoices)[number];
+
 /** One task of one agent, and all a planner may do about it. */
 export interface Job {
   readonly agent: string;
@@ -47,8 +51,8 @@ export interface Job {
   note(phase: Phase, text: string): void;
   /** Before a model is asked once more. Throws BUDGET when the run may have no more turns, or has no tokens left. */
   beginTurn(): void;
-  /** Counts what a turn cost. */
-  spend(usage: Usage): void;
+  /** Counts what a turn cost, and keeps what was said in it for a replay. */
+  spend(usage: Usage, said?: JsonObject): void;
 }
 
 /** A tool as a planner sees it. */
@@ -104,6 +108,8 @@ export interface RunLimits {
 export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
+  /** True where nobody counted and the length of the texts had to do. */
+  readonly estimated?: boolean;
 }
 
 export const phases = ["observe", "think", "execute", "verify", "learn"] as const;
@@ -114,6 +120,8 @@ export interface Conclusion {
   /** The answer as text: Markdown, for a model and for a person. */
   readonly answer: string;
   readonly stopped: StopReason;
+  /** What went wrong, where something did. */
+  readonly problem?: string | undefined;
   /** Parts of the tools' results that belong into the answer: images, resource links. */
   readonly carried?: readonly JsonObject[] | undefined;
   /** The result of a tool that is the answer as data. */

@@ -42,6 +42,8 @@ export async function openAlone({ folder, settings, isStatic = false }: ProjectO
   const hall = await createHall({
     faces,
     agents,
+    planner: config.planner,
+    runs: { keep: config.store.runs, keepDays: config.store.keepDays },
     aliases: config.aliases,
     names: config.names,
     isStatic,

@@ -4,6 +4,7 @@ import { ConfigError, fieldOf, type Path, type Problem, tellable } from "./error
 import { type ConfigFile, projectFilesOf } from "./files.ts";
 import { findFolderProblems } from "./folders.ts";
 import { fieldAt, type Layer, locateField, mergeLayers } from "./layer.ts";
+import { findPlannerProblems } from "./planner.ts";
 import { type Config, foreignKeys, type PartialConfig } from "./schema.ts";
 import { findSecrets } from "./secrets.ts";
 import { findServerProblems } from "./servers.ts";
@@ -46,6 +47,7 @@ export async function assembleConfig({ folder, files, env, flags, hasVariables }
     ...expanded.problems,
     ...findServerProblems(expanded.tree, folder),
     ...findFolderProblems(expanded.tree, folder, isOfProject),
+    ...findPlannerProblems(expanded.tree, isOfProject),
     ...findTrustProblems(
       expanded.tree,
       isOfProject,

@@ -16,7 +16,7 @@ export const defaultConfig: Config = {
   trust: { policy: "destructive", servers: {}, tools: {}, unguarded: [] },
   health: { intervalSeconds: 60 },
   registration: { allowPrivate: false },
-  store: { record: "digest", keepDays: 30, auditKeepDays: 365, sizeMbMax: 512 },
+  store: { record: "digest", runs: "full", keepDays: 30, auditKeepDays: 365, sizeMbMax: 512 },
   telemetry: {},
   log: {},
   hints: [],
@@ -24,5 +24,6 @@ export const defaultConfig: Config = {
   mcpServers: {},
   images: {},
   search: { folders: [] },
+  planner: { kind: "auto" },
   documents: { roots: [] },
 };

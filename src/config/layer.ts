@@ -23,7 +23,7 @@ export function mergeLayers(layers: readonly Layer[]): JsonObject {
   }, {});
 }
 
-const sectionsWithKeys = ["images"];
+const sectionsWithKeys = ["images", "planner"];
 
 export function mergeTrees(below: JsonObject, above: JsonObject): JsonObject {
   return entriesOf(below, above, (left, right) => (isObject(left) && isObject(right) ? mergeTrees(left, right) : right));

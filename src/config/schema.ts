@@ -127,6 +127,10 @@ export const configSchema = z.strictObject({
         "What is kept of a call's arguments and result: their digest, or everything but secrets.",
         z._default(z.enum(["digest", "full"]), "digest"),
       ),
+      runs: field(
+        "What is kept of an agent's run: everything but secrets, to be shown and replayed for a week, or only an outline without texts.",
+        z._default(z.enum(["full", "outline"]), "full"),
+      ),
       keepDays: field("Days calls are kept.", z._default(whole(1, 3_650), 30)),
       auditKeepDays: field("Days the audit and the statistics are kept.", z._default(whole(1, 36_500), 365)),
       sizeMbMax: field("Megabytes the file may have; past it the oldest calls go first.", z._default(whole(16, 1_000_000), 512)),
@@ -178,6 +182,25 @@ export const configSchema = z.strictObject({
       url: field("Where SearXNG is.", z.optional(text())),
       apiKeyEnv: field("The environment variable with the key. Without it, BRAVE_API_KEY or TAVILY_API_KEY.", z.optional(variableName())),
       folders: field("The folders `local` searches, from the project's folder on.", z._default(z.array(text()), [])),
+    }),
+  ),
+  planner: field(
+    "Who plans for agents. An address elsewhere, and a program that prints a key, only the user's own file can name, not a project's.",
+    section({
+      kind: field(
+        "auto: a model where there is a key for it, else the client's own (sampling), else none (local).",
+        z._default(z.enum(["auto", "model", "sampling", "local"]), "auto"),
+      ),
+      model: field(
+        "provider/name, the provider being anthropic, openai, google, bedrock, openrouter, ollama or openai-compatible.",
+        z.optional(text(200).check(z.regex(/^[a-z-]+\/\S+$/))),
+      ),
+      baseUrl: field("Where the provider is. Needed for openai-compatible.", z.optional(text().check(z.regex(/^https?:\/\/\S+$/)))),
+      apiKeyEnv: field(
+        "The environment variable with the key. Without it, the provider's usual one; GUILDHALL_API_KEY for openai-compatible.",
+        z.optional(variableName()),
+      ),
+      apiKeyCommand: field("A program that prints the key, and its arguments; no shell is involved.", z.optional(z.array(text()).check(z.minLength(1)))),
     }),
   ),
   documents: field(

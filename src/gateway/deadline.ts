@@ -43,7 +43,10 @@ function narrow(context: CallContext, { scope, caller, nest }: Narrowed): CallCo
     meta: context.meta,
     // A person who thinks does not use up the tool's time.
     ask: (questions, asked) => scope.hold(() => context.ask(questions, asked)),
-    call: (name, args, inner) => nest(inner ? { ...narrowed, scope: inner } : narrowed)(name, args),
+    call: (name, args, inner, how) => {
+      const child = { ...narrowed, ...(inner ? { scope: inner } : {}), ...(how?.progress ? { progress: how.progress } : {}) };
+      return nest(child)(name, args, inner, how);
+    },
     caller,
   };
   return narrowed;

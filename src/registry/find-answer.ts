@@ -65,7 +65,8 @@ function describeFound({ target, score, words, alike }: Found, { detail = "signa
   };
 }
 
-function findOutage({ toolkit }: Target, health: HealthBook): string | undefined {
+/** Why a tool cannot be called right now. */
+export function findOutage({ toolkit }: Target, health: HealthBook): string | undefined {
   const { health: found } = health.record(toolkit);
   return found.state === "unavailable" || found.state === "maintenance" ? found.reason : toolkit.problem?.();
 }

@@ -180,8 +180,8 @@ function createShelf(now: () => number): Shelf {
       const found = documents.get(key);
       return found && isCurrent(found) ? (JSON.parse(found.text) as Json) : undefined;
     },
-    async list() {
-      const current = [...documents].filter(([, document]) => isCurrent(document)).sort(([a], [b]) => (a < b ? -1 : 1));
+    async list(prefix = "") {
+      const current = [...documents].filter(([key, document]) => key.startsWith(prefix) && isCurrent(document)).sort(([a], [b]) => (a < b ? -1 : 1));
       return current.map(([key, { text }]) => ({ key, value: JSON.parse(text) as Json }));
     },
     async remove(key) {

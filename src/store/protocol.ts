@@ -24,7 +24,7 @@ export type Read =
   | { readonly what: "verify" }
   | { readonly what: "statistics"; readonly since: number }
   | { readonly what: "find"; readonly shelf: ShelfName; readonly key: string }
-  | { readonly what: "documents"; readonly shelf: ShelfName }
+  | { readonly what: "documents"; readonly shelf: ShelfName; readonly prefix: string }
   | { readonly what: "prune"; readonly now: number };
 
 export type FromWriter =

@@ -57,7 +57,7 @@ function createShelf(shelf: ShelfName, thread: WriterThread): Shelf {
     put: (key, value, { ttlMs } = {}) =>
       thread.write({ what: "put", shelf, key, body: JSON.stringify(value), expiresAt: ttlMs === undefined ? null : Date.now() + ttlMs }),
     find: (key) => thread.read<Json | undefined>({ what: "find", shelf, key }),
-    list: () => thread.read({ what: "documents", shelf }),
+    list: (prefix = "") => thread.read({ what: "documents", shelf, prefix }),
     remove: (key) => thread.write({ what: "remove", shelf, key }),
   };
 }

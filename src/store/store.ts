@@ -135,8 +135,8 @@ export interface Shelf {
   put(key: string, value: Json, options?: { readonly ttlMs?: number }): Promise<void>;
   /** Undefined when there is none, or its time is over. */
   find(key: string): Promise<Json | undefined>;
-  /** Sorted by key. */
-  list(): Promise<readonly { readonly key: string; readonly value: Json }[]>;
+  /** Sorted by key; with `prefix`, those whose key begins with it. */
+  list(prefix?: string): Promise<readonly { readonly key: string; readonly value: Json }[]>;
   remove(key: string): Promise<void>;
 }
 

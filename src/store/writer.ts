@@ -189,7 +189,7 @@ export function createWriter({ path, retention, isReader = false }: WriterOption
       case "find":
         return documents.find(read.shelf, read.key, Date.now());
       case "documents":
-        return documents.list(read.shelf, Date.now());
+        return documents.list(read.shelf, read.prefix, Date.now());
       case "prune":
         return pruneStore(state, { retention, now: read.now, transact });
     }

@@ -1,0 +1,235 @@
+import type {
+  LanguageModelV3,
+  LanguageModelV3Content,
+  LanguageModelV3Message,
+  LanguageModelV3ToolCall,
+  LanguageModelV3ToolResultPart,
+  LanguageModelV3Usage,
+} from "@ai-sdk/provider";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import type { Secrets } from "../../base/log.ts";
+import type { Conclusion, Job, OfferedTool, Planner, StopReason, Usage } from "../planner.ts";
+import { explainModelError } from "./model-error.ts";
+import { describeTools, plannerTools, writePrompt } from "./prompt.ts";
+import { createResults, type Results } from "./results.ts";
+import { createToolNames } from "./tool-names.ts";
+import { type Turn, takeTurn } from "./turn.ts";
+
+export interface ModelPlannerOptions {
+  readonly kind: "model" | "sampling";
+  /** Opened when there is a job for it. */
+  open(job: Job): Promise<LanguageModelV3>;
+  readonly secrets?: Secrets | undefined;
+}
+
+/** A model decides: turn by turn it calls tools and reads what they give, until it answers. The same loop whoever the model is of. */
+export function createModelPlanner({ kind, open, secrets }: ModelPlannerOptions): Planner {
+  return {
+    kind,
+    async plan(job) {
+      const model = await open(job);
+      return new Conversation(model, job, secrets).hold();
+    },
+  };
+}
+
+/** Calls of one turn that run at once. */
+const parallelMax = 4;
+/** Tools a model may come to see, however often it looks for more. */
+const shownMax = 40;
+const outputTokensMax = 8_192;
+/** Of a model that writes nothing: asked again before it counts as having nothing to say. */
+const nudge = "You wrote nothing. Answer now, with what you have.";
+const lastTurn = "This is your last turn: call nothing more, and answer with what you have.";
+
+/** One job as a model sees it: what was said, what was found. */
+class Conversation {
+  readonly #model: LanguageModelV3;
+  readonly #job: Job;
+  readonly #secrets: Secrets | undefined;
+  readonly #results: Results = createResults();
+  readonly #names = createToolNames(Object.values(plannerTools));
+  readonly #messages: LanguageModelV3Message[];
+  readonly #tools: OfferedTool[];
+  /** The last text the model wrote. */
+  #text = "";
+  #turns = 0;
+
+  constructor(model: LanguageModelV3, job: Job, secrets: Secrets | undefined) {
+    this.#model = model;
+    this.#job = job;
+    this.#secrets = secrets;
+    this.#tools = [...job.tools];
+    this.#messages = writePrompt(job, this.#results);
+  }
+
+  async hold(): Promise<Conclusion> {
+    let isFirst = true;
+    try {
+      for (;;) {
+        this.#job.beginTurn();
+        this.#turns++;
+        const turn = await this.#ask();
+        isFirst = false;
+        const calls = turn.content.filter((part) => part.type === "tool-call");
+        if (calls.length > 0 && !isCut(turn)) await this.#answerCalls(calls);
+        else if (this.#text !== "" || isCut(turn)) return this.#conclude(turn);
+        else this.#messages.push({ role: "user", content: [{ type: "text", text: nudge }] });
+      }
+    } catch (error) {
+      const failure = explainModelError(error, { model: this.#model.modelId, secrets: this.#secrets });
+      // Where nothing was said yet, another planner may do better.
+      if (isFirst && failure.code !== "BUDGET") throw failure;
+      return { ...this.#carry(), stopped: "failed", ...(failure.code === "BUDGET" ? {} : { problem: failure.message }) };
+    }
+  }
+
+  async #ask(): Promise<Turn> {
+    const { signal } = this.#job;
+    const tools = describeTools(this.#tools, this.#names, { hasMore: this.#job.toolCount > this.#job.tools.length });
+    const turn = await takeTurn(
+      this.#model,
+      { prompt: this.#messages, tools, toolChoice: { type: "auto" }, maxOutputTokens: outputTokensMax },
+      {
+        signal,
+        remainingMs: () => this.#job.remainingMs(),
+        heard: (text) => {
+          this.#text = text;
+        },
+        retrying: (error, delayMs) =>
+          this.#job.note(
+            "observe",
+            `${explainModelError(error, { model: this.#model.modelId, secrets: this.#secrets }).message}; again in ${Math.round(delayMs)} ms`,
+          ),
+      },
+    );
+    this.#hear(turn);
+    return turn;
+  }
+
+  #hear({ content, usage, finish }: Turn): void {
+    const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
+    const calls = content.flatMap((part) => (part.type === "tool-call" ? [this.#names.meant(part.toolName)] : []));
+    const text = texts.join("\n").trim();
+    if (text !== "" || calls.length === 0) this.#text = text;
+    this.#job.spend(readUsage(usage), { content: content as unknown as JsonObject[], finish, usage: usage as unknown as JsonObject });
+    this.#job.note("think", text === "" ? `calls ${calls.join(", ")}` : text);
+    const said = content.flatMap(repeatPart);
+    if (said.length > 0) this.#messages.push({ role: "assistant", content: said });
+  }
+
+  /** Runs the calls of one turn, a few at once; each gets its answer, in the order they were made. */
+  async #answerCalls(calls: readonly LanguageModelV3ToolCall[]): Promise<void> {
+    const answers: LanguageModelV3ToolResultPart[] = [];
+    let next = 0;
+    const work = async (): Promise<void> => {
+      for (let at = next++; at < calls.length; at = next++) {
+        const call = calls[at] as LanguageModelV3ToolCall;
+        const { text, isError } = await this.#answer(call);
+        answers[at] = {
+          type: "tool-result",
+          toolCallId: call.toolCallId,
+          toolName: call.toolName,
+          output: { type: isError ? "error-text" : "text", value: text },
+        };
+      }
+    };
+    const settled = await Promise.allSettled(Array.from({ length: Math.min(parallelMax, calls.length) }, work));
+    const failed = settled.find((one) => one.status === "rejected");
+    if (failed) throw failed.reason;
+    this.#messages.push({ role: "tool", content: answers });
+    if (this.#turns === this.#job.limits.turns - 1) this.#messages.push({ role: "user", content: [{ type: "text", text: lastTurn }] });
+  }
+
+  async #answer({ toolName, input }: LanguageModelV3ToolCall): Promise<Said> {
+    const args = parseArguments(input);
+    if (args === undefined) {
+      this.#job.note("verify", `the arguments for ${this.#names.meant(toolName)} were not JSON`);
+      return failure(`The arguments are not a JSON object: ${input.slice(0, 300)}\nCall it again with a JSON object that fits its schema.`);
+    }
+    if (toolName === plannerTools.read)
+      return { text: this.#results.read(String(args.handle ?? ""), args.range === undefined ? undefined : String(args.range)) };
+    if (toolName === plannerTools.find) return this.#findMore(String(args.query ?? ""));
+    const result = await this.#job.call(this.#names.meant(toolName), args);
+    return { text: this.#results.keep(result), isError: result.outcome.isError ?? false };
+  }
+
+  async #findMore(query: string): Promise<Said> {
+    if (query.trim() === "") return failure('find_more needs {"query": "what a tool should do"}');
+    const found = await this.#job.find(query, 10);
+    const fresh = found.filter(({ name }) => !this.#tools.some((tool) => tool.name === name)).slice(0, shownMax - this.#tools.length);
+    this.#tools.push(...fresh);
+    if (found.length === 0) return { text: "No tool of yours does that." };
+    const isShown = ({ name }: OfferedTool): boolean => this.#tools.some((tool) => tool.name === name);
+    return {
+      text: found
+        .filter(isShown)
+        .map((tool) => `${this.#names.shown(tool.name)}: ${tool.description.slice(0, 200)}`)
+        .join("\n"),
+    };
+  }
+
+  #conclude({ finish }: Turn): Conclusion {
+    return { ...this.#carry(), stopped: stopOf[finish] };
+  }
+
+  #carry(): Pick<Conclusion, "answer" | "carried" | "result"> {
+    const { content, structured } = this.#results.carried(this.#text);
+    return { answer: this.#text, carried: content, ...(Object.keys(structured).length > 0 ? { result: structured } : {}) };
+  }
+}
+
+interface Said {
+  readonly text: string;
+  readonly isError?: boolean;
+}
+
+const failure = (text: string): Said => ({ text, isError: true });
+
+const stopOf: Readonly<Record<Turn["finish"], StopReason>> = {
+  stop: "done",
+  "tool-calls": "done",
+  other: "done",
+  length: "length",
+  "content-filter": "filter",
+  error: "failed",
+};
+
+/** A turn that did not end where the model wanted: its calls may be halves. */
+function isCut({ finish }: Turn): boolean {
+  return finish === "length" || finish === "content-filter" || finish === "error";
+}
+
+function readUsage({ inputTokens, outputTokens, raw }: LanguageModelV3Usage): Usage {
+  const estimated = raw?.estimated === true;
+  return { inputTokens: inputTokens.total ?? 0, outputTokens: outputTokens.total ?? 0, ...(estimated ? { estimated } : {}) };
+}
+
+function parseArguments(input: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(input.trim() === "" ? "{}" : input);
+    return isObject(value) ? value : undefined;
+  } catch {
+    // The model is told, and writes it again.
+    return undefined;
+  }
+}
+
+type AssistantPart = Extract<LanguageModelV3Message, { role: "assistant" }>["content"][number];
+
+/** What a model said, as it is shown to it again; what the provider attached goes back to it. */
+function repeatPart(part: LanguageModelV3Content): AssistantPart[] {
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return part.text === "" && part.providerMetadata === undefined ? [] : [{ type: part.type, text: part.text, ...optionsOf(part) }];
+    case "tool-call":
+      return [{ type: "tool-call", toolCallId: part.toolCallId, toolName: part.toolName, input: parseArguments(part.input) ?? {}, ...optionsOf(part) }];
+    default:
+      return [];
+  }
+}
+
+function optionsOf({ providerMetadata }: Pick<LanguageModelV3Content, "providerMetadata">): Pick<AssistantPart, "providerOptions"> {
+  return providerMetadata === undefined ? {} : { providerOptions: providerMetadata };
+}

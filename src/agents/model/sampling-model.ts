@@ -1,0 +1,214 @@
+import { randomUUID } from "node:crypto";
+import type {
+  LanguageModelV3,
+  LanguageModelV3CallOptions,
+  LanguageModelV3Content,
+  LanguageModelV3FunctionTool,
+  LanguageModelV3Message,
+  LanguageModelV3ToolResultOutput,
+} from "@ai-sdk/provider";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { streamOf, type Turn } from "./turn.ts";
+
+/**
+ * The client's own model as one more provider: each turn is a `sampling/createMessage`. With tools where the client has them
+ * (2025-11-25); else the tools are described in words, and the model answers in JSON.
+ */
+export interface SamplingOptions {
+  /** What the client declared. */
+  readonly hasTools: boolean;
+  /** Sends the question, and gives its result. Throws HallError. */
+  sample(params: JsonObject): Promise<JsonObject>;
+}
+
+export function createSamplingModel({ hasTools, sample }: SamplingOptions): LanguageModelV3 {
+  const ask = async (call: LanguageModelV3CallOptions): Promise<Turn> => {
+    const params = hasTools ? writeWithTools(call) : writeInWords(call);
+    const result = await sample(params);
+    const content = hasTools ? readParts(result) : readWords(result);
+    const hasCalls = content.some(({ type }) => type === "tool-call");
+    return { content, finish: hasCalls ? "tool-calls" : finishOf(result.stopReason), usage: estimate(params, result) };
+  };
+  return {
+    specificationVersion: "v3",
+    provider: "sampling",
+    modelId: "the client's model",
+    supportedUrls: {},
+    async doGenerate(call) {
+      const { content, finish, usage } = await ask(call);
+      return { content: [...content], finishReason: { unified: finish, raw: finish }, usage, warnings: [] };
+    },
+    doStream: async (call) => ({ stream: streamOf(await ask(call)) }),
+  };
+}
+
+const tokensUsual = 4_096;
+
+function writeWithTools({ prompt, tools = [], maxOutputTokens = tokensUsual }: LanguageModelV3CallOptions): JsonObject {
+  const described = tools.filter((tool) => tool.type === "function").map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+  return {
+    systemPrompt: systemOf(prompt),
+    messages: joinRoles(prompt.flatMap(writeMessage)),
+    maxTokens: maxOutputTokens,
+    ...(described.length > 0 ? { tools: described, toolChoice: { mode: "auto" } } : {}),
+  };
+}
+
+interface SamplingMessage {
+  readonly role: "user" | "assistant";
+  readonly content: readonly JsonObject[];
+}
+
+function writeMessage(message: LanguageModelV3Message): SamplingMessage[] {
+  switch (message.role) {
+    case "system":
+      return [];
+    case "user":
+      return [{ role: "user", content: message.content.flatMap((part) => (part.type === "text" ? [text(part.text)] : [])) }];
+    case "assistant":
+      return [
+        {
+          role: "assistant",
+          content: message.content.flatMap((part): JsonObject[] => {
+            if (part.type === "text") return [text(part.text)];
+            return part.type === "tool-call" ? [{ type: "tool_use", id: part.toolCallId, name: part.toolName, input: part.input }] : [];
+          }),
+        },
+      ];
+    case "tool":
+      return [
+        {
+          role: "user",
+          content: message.content.flatMap((part): JsonObject[] =>
+            part.type === "tool-result"
+              ? [{ type: "tool_result", toolUseId: part.toolCallId, content: [text(textOf(part.output))], isError: part.output.type === "error-text" }]
+              : [],
+          ),
+        },
+      ];
+  }
+}
+
+/** A message of results may hold nothing else, so what is said behind it becomes part of the last result. */
+function joinRoles(messages: readonly SamplingMessage[]): SamplingMessage[] {
+  const joined: SamplingMessage[] = [];
+  for (const message of messages) {
+    const last = joined.at(-1);
+    const [first] = last?.content ?? [];
+    if (!last || last.role !== message.role) joined.push(message);
+    else if (first?.type !== "tool_result") joined[joined.length - 1] = { role: last.role, content: [...last.content, ...message.content] };
+    else {
+      const end = last.content.at(-1) as JsonObject;
+      const longer = { ...end, content: [...(end.content as JsonObject[]), ...message.content] };
+      joined[joined.length - 1] = { role: last.role, content: [...last.content.slice(0, -1), longer] };
+    }
+  }
+  return joined;
+}
+
+function text(words: string): JsonObject {
+  return { type: "text", text: words };
+}
+
+function textOf(output: LanguageModelV3ToolResultOutput): string {
+  return output.type === "text" || output.type === "error-text" ? output.value : JSON.stringify(output);
+}
+
+function systemOf(prompt: readonly LanguageModelV3Message[]): string {
+  return prompt.flatMap((message) => (message.role === "system" ? [message.content] : [])).join("\n\n");
+}
+
+function readParts({ content }: JsonObject): LanguageModelV3Content[] {
+  const parts = (Array.isArray(content) ? content : [content]).filter(isObject);
+  return parts.flatMap((part): LanguageModelV3Content[] => {
+    if (part.type === "text") return [{ type: "text", text: String(part.text ?? "") }];
+    if (part.type !== "tool_use") return [];
+    return [toolCall(String(part.name ?? ""), part.input, String(part.id ?? randomUUID()))];
+  });
+}
+
+function toolCall(name: string, input: unknown, id: string): LanguageModelV3Content {
+  return { type: "tool-call", toolCallId: id, toolName: name, input: JSON.stringify(input ?? {}) };
+}
+
+/** For models that are only given words: one message a turn, and what to answer with. */
+function writeInWords({ prompt, tools = [], maxOutputTokens = tokensUsual }: LanguageModelV3CallOptions): JsonObject {
+  const functions = tools.filter((tool) => tool.type === "function");
+  return {
+    systemPrompt: [systemOf(prompt), ...(functions.length > 0 ? [describeProtocol(functions)] : [])].join("\n\n"),
+    // One part a message: clients of this age know no lists.
+    messages: joinRoles(prompt.flatMap(writePlainMessage)).map(({ role, content }) => ({ role, content: text(content.map((part) => part.text).join("\n\n")) })),
+    maxTokens: maxOutputTokens,
+  };
+}
+
+function describeProtocol(tools: readonly LanguageModelV3FunctionTool[]): string {
+  const described = tools.map(({ name, description = "", inputSchema }) => `${name}: ${description}\n  arguments: ${JSON.stringify(inputSchema)}`);
+  return [
+    "Your tools:",
+    described.join("\n"),
+    'Answer with one JSON object and nothing else. To call tools: {"calls": [{"name": "…", "arguments": {…}}]}. When you are done: {"answer": "…"}.',
+  ].join("\n\n");
+}
+
+function writePlainMessage(message: LanguageModelV3Message): SamplingMessage[] {
+  switch (message.role) {
+    case "system":
+      return [];
+    case "user":
+      return writeMessage(message);
+    case "assistant": {
+      const calls = message.content.flatMap((part) => (part.type === "tool-call" ? [{ name: part.toolName, arguments: part.input }] : []));
+      const words = message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+      return [{ role: "assistant", content: [text(JSON.stringify(calls.length > 0 ? { calls } : { answer: words }))] }];
+    }
+    case "tool":
+      return [
+        {
+          role: "user",
+          content: message.content.flatMap((part) =>
+            part.type === "tool-result" ? [text(`${part.output.type === "error-text" ? `${part.toolName} failed:\n` : ""}${textOf(part.output)}`)] : [],
+          ),
+        },
+      ];
+  }
+}
+
+/** Words that are not in the form asked for are the answer itself. */
+function readWords({ content }: JsonObject): LanguageModelV3Content[] {
+  const parts = (Array.isArray(content) ? content : [content]).filter(isObject);
+  const words = parts.flatMap((part) => (part.type === "text" ? [String(part.text ?? "")] : [])).join("\n");
+  const said = findObject(words);
+  const calls = Array.isArray(said?.calls) ? said.calls.filter(isObject) : isObject(said?.call) ? [said.call] : [];
+  if (calls.length > 0) return calls.map(({ name, arguments: args }) => toolCall(String(name ?? ""), args, randomUUID()));
+  return [{ type: "text", text: typeof said?.answer === "string" ? said.answer : words }];
+}
+
+/** The JSON object in what a model wrote, with or without a fence around it. */
+function findObject(words: string): JsonObject | undefined {
+  const start = words.indexOf("{");
+  const end = words.lastIndexOf("}");
+  if (start === -1 || end < start) return undefined;
+  try {
+    const value: unknown = JSON.parse(words.slice(start, end + 1));
+    return isObject(value) ? value : undefined;
+  } catch {
+    // Not JSON: then it is words.
+    return undefined;
+  }
+}
+
+function finishOf(reason: unknown): Turn["finish"] {
+  return reason === "maxTokens" ? "length" : "stop";
+}
+
+/** Clients do not say what a turn cost. Four characters are about a token. */
+function estimate(params: JsonObject, result: JsonObject): Turn["usage"] {
+  const input = Math.ceil(JSON.stringify(params).length / 4);
+  const output = Math.ceil(JSON.stringify(result.content ?? "").length / 4);
+  return {
+    inputTokens: { total: input, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+    outputTokens: { total: output, text: undefined, reasoning: undefined },
+    raw: { estimated: true },
+  };
+}

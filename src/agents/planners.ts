@@ -1,0 +1,140 @@
+import { randomUUID } from "node:crypto";
+import { HallError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { Secrets } from "../base/log.ts";
+import { Scope } from "../base/scope.ts";
+import type { CallContext } from "../tool.ts";
+import type { AgentFile } from "./agent-file.ts";
+import { hasKey, type KeySource } from "./model/api-key.ts";
+import { parseModelName } from "./model/model-name.ts";
+import type { OpenModelOptions } from "./model/open-model.ts";
+import { type Conclusion, type Job, type Planner, type PlannerChoice, plannerChoices } from "./planner.ts";
+
+/** Who plans for an agent, as the config says it. */
+export interface PlannerConfig {
+  /** Default `auto`. */
+  readonly kind?: PlannerChoice | undefined;
+  /** `provider/name`. */
+  readonly model?: string | undefined;
+  readonly baseUrl?: string | undefined;
+  readonly apiKeyEnv?: string | undefined;
+  readonly apiKeyCommand?: readonly string[] | undefined;
+}
+
+export interface Planners {
+  /** The planner for one task, and those that stand in where it cannot even begin. Nothing of them is loaded yet. */
+  choose(wish: PlannerWish): readonly Planner[];
+}
+
+export interface PlannerWish {
+  readonly file: Pick<AgentFile, "planner" | "model">;
+  readonly context: CallContext;
+}
+
+export interface PlannersOptions {
+  readonly config?: PlannerConfig | undefined;
+  readonly secrets?: Secrets | undefined;
+  /** Where keys are looked for. Default: the process's. */
+  readonly env?: NodeJS.ProcessEnv | undefined;
+}
+
+/** Under this name a caller asks for another planner than the agent's own. */
+export const plannerMeta = "guildhall/planner";
+
+/** The caller's word, else the agent's file, else the config. */
+export function createPlanners({ config = {}, secrets, env = process.env }: PlannersOptions): Planners {
+  return {
+    choose({ file, context }) {
+      const opening = openingFor(file.model, config, env);
+      const model = (): Planner => planWithModel(opening, secrets);
+      const choice = readChoice(context.meta?.[plannerMeta]) ?? file.planner ?? config.kind ?? "auto";
+      switch (choice) {
+        case "model":
+          return [model()];
+        case "sampling":
+          return [planWithSampling(context, secrets)];
+        case "local":
+          return [planAlone];
+        case "auto":
+          return [
+            ...(opening && hasKey(parseModelName(opening.model), opening) ? [model()] : []),
+            ...(isObject(context.capabilities?.sampling) ? [planWithSampling(context, secrets)] : []),
+            planAlone,
+          ];
+      }
+    },
+  };
+}
+
+/** Throws INVALID_PARAMS. */
+function readChoice(value: unknown): PlannerChoice | undefined {
+  if (value === undefined) return undefined;
+  const choice = plannerChoices.find((known) => known === value);
+  if (choice) return choice;
+  throw new HallError("INVALID_PARAMS", `there is no planner "${String(value).slice(0, 50)}"; there is: ${plannerChoices.join(", ")}`);
+}
+
+type Opening = Omit<OpenModelOptions, "secrets">;
+
+/** An address and a key in the config are those of its own model's provider: no other provider is shown them. */
+export function openingFor(model: string | undefined, config: PlannerConfig, env: NodeJS.ProcessEnv): Opening | undefined {
+  const name = model ?? config.model;
+  if (name === undefined) return undefined;
+  const { provider } = parseModelName(name);
+  const isSame = config.model !== undefined && parseModelName(config.model).provider === provider;
+  if (!isSame) return { model: name, env };
+  const { baseUrl, apiKeyEnv, apiKeyCommand } = config;
+  return { model: name, baseUrl, env, ...({ apiKeyEnv, apiKeyCommand } satisfies Omit<KeySource, "env">) };
+}
+
+function planWithModel(opening: Opening | undefined, secrets: Secrets | undefined): Planner {
+  return {
+    kind: "model",
+    async plan(job) {
+      if (!opening)
+        throw new HallError("UNAVAILABLE", "no model is configured for planning", {
+          hint: 'Set planner.model, such as "anthropic/NAME", in the config or in the agent\'s file.',
+        });
+      const [{ createModelPlanner }, { openModel }] = await Promise.all([import("./model/model-planner.ts"), import("./model/open-model.ts")]);
+      return createModelPlanner({ kind: "model", open: () => openModel({ ...opening, secrets }), secrets }).plan(job);
+    },
+  };
+}
+
+function planWithSampling(context: CallContext, secrets: Secrets | undefined): Planner {
+  return {
+    kind: "sampling",
+    async plan(job) {
+      const sampling = context.capabilities?.sampling;
+      if (!isObject(sampling)) {
+        throw new HallError("MISSING_CAPABILITY", "the sampling planner needs a client that lends its model", {
+          details: { requiredCapabilities: { sampling: {} } },
+        });
+      }
+      const [{ createModelPlanner }, { createSamplingModel }] = await Promise.all([import("./model/model-planner.ts"), import("./model/sampling-model.ts")]);
+      const model = createSamplingModel({ hasTools: isObject(sampling.tools), sample: (params) => sample(params, context, job) });
+      return createModelPlanner({ kind: "sampling", open: async () => model, secrets }).plan(job);
+    },
+  };
+}
+
+/** Asks the client's model one thing; a run that ends does not leave it thinking. */
+async function sample(params: JsonObject, context: CallContext, { signal }: Job): Promise<JsonObject> {
+  // Nobody can guess the key: a client's request can bring answers to questions that were not asked yet.
+  const key = `sampling-${randomUUID()}`;
+  const asked = new Scope(context.scope);
+  const leave = (): void => asked.cancel(new HallError("CANCELLED", "the run has ended"));
+  signal.addEventListener("abort", leave, { once: true });
+  try {
+    const answers = await context.ask({ [key]: { method: "sampling/createMessage", params } }, asked);
+    return answers[key] ?? {};
+  } finally {
+    signal.removeEventListener("abort", leave);
+    asked.close();
+  }
+}
+
+const planAlone: Planner = {
+  kind: "local",
+  plan: async (job): Promise<Conclusion> => (await import("./suggest.ts")).suggestTools(job),
+};

@@ -1,0 +1,100 @@
+import { HallError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { Scope } from "../base/scope.ts";
+import type { Finder } from "../registry/find.ts";
+import { type AnswerParts, findOutage } from "../registry/find-answer.ts";
+import type { CallContext, Outcome, Progress, Target } from "../tool.ts";
+import { markTool } from "../trust/marks.ts";
+import type { Group, Groups } from "./groups.ts";
+import { type OfferedTool, offeredMax } from "./planner.ts";
+
+/** The tools a run works with: a group of the hall's, or what the record of an earlier run says of them. */
+export interface Workbench {
+  /** For the task, best first, at most `offeredMax`. */
+  readonly tools: readonly OfferedTool[];
+  readonly fits: boolean;
+  readonly toolCount: number;
+  readonly better?: string | undefined;
+  /** Others of the group. */
+  find(query: string, limit: number): Promise<readonly OfferedTool[]>;
+  /** By its full name, `toolkit__tool`, or a bare name that only one has. */
+  get(name: string): OfferedTool | undefined;
+  /** Throws HallError. */
+  call(tool: OfferedTool, args: JsonObject, how: CallHow): Promise<Outcome>;
+}
+
+export interface CallHow {
+  readonly scope: Scope;
+  readonly planner: string;
+  progress(progress: Progress): void;
+}
+
+export interface WorkbenchOptions {
+  readonly group: Group;
+  readonly groups: Groups;
+  readonly finder: Finder;
+  readonly parts: AnswerParts;
+  readonly context: CallContext;
+  /** What the task says, and what it is about. */
+  readonly words: string;
+}
+
+export async function openWorkbench({ group, groups, finder, parts, context, words }: WorkbenchOptions): Promise<Workbench> {
+  const among = (target: Target): boolean => group.tools.has(target);
+  const offer = (target: Target, score: number): OfferedTool => describeTool(target, score, parts);
+  const { found, fits } = await finder.find(words, { limit: offeredMax, among });
+  const chosen = found.map(({ target, score }) => offer(target, score));
+  // A small group is shown whole: the one that was not found may be the one that is needed.
+  const rest =
+    group.tools.size > offeredMax ? [] : [...group.tools].filter((target) => mayBeSeen(target, parts) && !found.some((item) => item.target === target));
+  return {
+    tools: [...chosen, ...rest.map((target) => offer(target, 0))],
+    fits,
+    toolCount: group.tools.size,
+    better: fits ? undefined : await findBetter(words, { group, groups, finder }),
+    async find(query, limit) {
+      const more = await finder.find(query, { limit, among });
+      return more.found.map(({ target, score }) => offer(target, score));
+    },
+    get(name) {
+      const tools = [...group.tools];
+      const exact = tools.find(({ fullName }) => fullName === name || fullName.replace(".", "__") === name);
+      const bare = exact ? [] : tools.filter(({ tool }) => tool.name === name);
+      const target = exact ?? (bare.length === 1 ? bare[0] : undefined);
+      return target && mayBeSeen(target, parts) ? offer(target, 0) : undefined;
+    },
+    async call({ name }, args, { scope, planner, progress }) {
+      if (!context.call) throw new HallError("EXECUTION", "agents work inside the gateway only");
+      return context.call(name, args, scope, { planner, progress });
+    },
+  };
+}
+
+/** What is held back shows no words of its own. */
+function mayBeSeen(target: Target, { trust }: AnswerParts): boolean {
+  return trust?.judge(target).held === undefined;
+}
+
+function describeTool(target: Target, score: number, { health, trust }: AnswerParts): OfferedTool {
+  const { tool, fullName } = target;
+  const verdict = trust?.judge(target);
+  return {
+    name: fullName,
+    description: tool.description ?? tool.title ?? "",
+    inputSchema: tool.inputSchema,
+    score,
+    isDestructive: (verdict?.marks ?? markTool(tool)).destructive,
+    asks: verdict?.ask,
+    unavailable: findOutage(target, health),
+    target,
+  };
+}
+
+/** The agent whose tools fit where those of the one that was asked do not. */
+async function findBetter(words: string, { group, groups, finder }: Pick<WorkbenchOptions, "group" | "groups" | "finder">): Promise<string | undefined> {
+  const { found, fits } = await finder.find(words, { limit: 1 });
+  const [best] = found;
+  if (!fits || !best) return undefined;
+  const owner = groups.all().find(({ tools }) => tools.has(best.target));
+  return owner === undefined || owner.file.name === group.file.name ? undefined : owner.file.name;
+}
