@@ -1,0 +1,104 @@
+// The classes a session defines. Defining one again makes a new version: the old one points to its successor, and its objects
+// move over when they are next looked into.
+import { classNamed, findClass } from "../classes.ts";
+import type { Machine } from "../machine.ts";
+import { type Instance, LispClass, type Slot, type Sym, type Value } from "../values.ts";
+import { forgetDispatch } from "./generics.ts";
+import { precedenceOf } from "./precedence.ts";
+
+/** What a `defclass` says. */
+export interface ClassDefinition {
+  readonly name: Sym;
+  readonly supers: readonly Sym[];
+  /** Own slots only. */
+  readonly slots: readonly Slot[];
+  readonly defaultInitargs: LispClass["defaultInitargs"];
+  readonly documentation: string | null;
+}
+
+export function registerClass(m: Machine, cls: LispClass): void {
+  m.classes.set(cls.name, cls);
+  forgetDispatch(m);
+}
+
+export function defineClass(m: Machine, definition: ClassDefinition): LispClass {
+  const made = new LispClass(definition.name, "standard", []);
+  made.notes.set("definition", definition);
+  made.documentation = definition.documentation;
+  finalise(m, made, definition);
+  replace(m, m.classes.get(definition.name), made);
+  return made;
+}
+
+function replace(m: Machine, old: LispClass | undefined, made: LispClass): void {
+  registerClass(m, made);
+  if (old !== undefined) {
+    old.notes.set("successor", made);
+    old.slotIndex.clear();
+    // Objects that have not moved yet are still of their class.
+    old.precedence = [old, ...made.precedence];
+  }
+  for (const below of [...m.classes.values()]) {
+    const definition = definitionOf(below);
+    if (below !== made && definition?.supers.includes(made.name)) defineClass(m, definition);
+  }
+}
+
+const definitionOf = (cls: LispClass): ClassDefinition | undefined => cls.notes.get("definition") as ClassDefinition | undefined;
+
+/** Superclasses may be defined later; until then the class has no objects. */
+function finalise(m: Machine, cls: LispClass, definition: ClassDefinition): void {
+  const found = definition.supers.map((name) => findClass(m, name));
+  const missing = definition.supers.filter((_, index) => found[index] === undefined);
+  cls.notes.set("missing", missing);
+  const known = found.filter((one) => one !== undefined);
+  cls.supers = known.length === 0 ? [classNamed("STANDARD-OBJECT")] : known;
+  const precedence = precedenceOf(cls);
+  if (precedence === undefined) m.fail(`the superclasses of ${m.show(cls.name)} contradict each other in their order`);
+  cls.precedence = precedence;
+  inheritSlots(cls);
+  cls.defaultInitargs = inheritInitargs(cls);
+}
+
+function inheritSlots(cls: LispClass): void {
+  const slots = new Map<Sym, Slot>();
+  for (const one of [...cls.precedence].reverse()) {
+    for (const slot of definitionOf(one)?.slots ?? []) {
+      const above = slots.get(slot.name);
+      slots.set(
+        slot.name,
+        above === undefined ? slot : { ...slot, initargs: [...new Set([...slot.initargs, ...above.initargs])], init: slot.init ?? above.init },
+      );
+    }
+  }
+  cls.slots = [...slots.values()];
+  cls.slots.forEach((slot, index) => {
+    cls.slotIndex.set(slot.name, index);
+  });
+}
+
+function inheritInitargs(cls: LispClass): LispClass["defaultInitargs"] {
+  const all = cls.precedence.flatMap((one) => definitionOf(one)?.defaultInitargs ?? []);
+  return all.filter(({ key }, index) => all.findIndex((other) => other.key === key) === index);
+}
+
+/** Names of superclasses nobody has defined yet. */
+export const missingSupers = (cls: LispClass): readonly Sym[] => (cls.notes.get("missing") as Sym[] | undefined) ?? [];
+
+/** Moves an object to the newest version of its class. False when it is there already. */
+export function bringUpToDate(object: Instance): boolean {
+  const successor = object.cls.notes.get("successor") as LispClass | undefined;
+  if (successor === undefined) return false;
+  moveTo(object, successor);
+  bringUpToDate(object);
+  return true;
+}
+
+/** Slots of the same name keep their values. */
+export function moveTo(object: Instance, cls: LispClass): void {
+  const held = new Map<Sym, Value | undefined>(
+    object.cls.slots.map((slot, index) => [slot.name, slot.shared === null ? object.slots[index] : slot.shared.value]),
+  );
+  object.slots = cls.slots.map((slot) => (slot.shared === null ? held.get(slot.name) : undefined));
+  object.cls = cls;
+}

@@ -1,0 +1,129 @@
+// `defclass`, and asking for classes.
+import { classOf, findClass } from "../classes.ts";
+import { defineFunction, defineMacro, form, named, nativeFunction, type Template } from "../define.ts";
+import type { Machine } from "../machine.ts";
+import { Cons, Fn, itemsOf, keyword, LispClass, list, listOf, NIL, type Slot, Str, Sym, T, type Value } from "../values.ts";
+import { defineClass } from "./class-table.ts";
+import type { Shape } from "./generics.ts";
+import { addMethod, openGeneric } from "./methods.ts";
+import { setSlotValue, slotValue } from "./slots.ts";
+
+export function defineClassForms(): void {
+  defineMacro("DEFCLASS", (whole, _, m) => expandClass(m, itemsOf(whole.cdr)));
+  defineFunction("%DEFINE-CLASS", "name supers slots default-initargs documentation", define);
+  defineFunction("FIND-CLASS", "name &optional errorp environment", (m, name: Value, errorp: Value = T) => {
+    const found = name instanceof Sym ? findClass(m, name) : undefined;
+    if (found === undefined && errorp !== NIL) return m.fail(`there is no class named ${m.show(name)}`);
+    return found ?? NIL;
+  });
+  defineFunction("CLASS-OF", "object", (_, object: Value) => classOf(object));
+  defineFunction("CLASS-NAME", "class", (m, cls: Value) => (cls instanceof LispClass ? cls.name : m.typeError(cls, "CLASS")));
+}
+
+// ---- expansion: everything quoted but the initforms, which become functions
+
+function expandClass(m: Machine, [name = NIL, supers = NIL, slots = NIL, ...options]: readonly Value[]): Value {
+  if (!(name instanceof Sym) || name === NIL) return m.programError(`DEFCLASS wants a name, not ${m.show(name)}`);
+  let [defaults, documentation]: [Template[], Value] = [[], NIL];
+  for (const option of options) {
+    const [key, ...args] = itemsOf(option);
+    if (key === keyword("DEFAULT-INITARGS")) defaults = pairs(args).map(([initarg, value]) => ["LIST", ["QUOTE", initarg], initFunction(value)]);
+    else if (key === keyword("DOCUMENTATION")) documentation = args[0] ?? NIL;
+    else if (key !== keyword("METACLASS")) m.programError(`DEFCLASS knows no option ${m.show(option)}`);
+  }
+  const described = itemsOf(slots).map((slot) => expandSlot(m, slot));
+  return form(["%DEFINE-CLASS", ["QUOTE", name], ["QUOTE", supers], ["LIST", ...described], ["LIST", ...defaults], documentation]);
+}
+
+function pairs(items: readonly Value[]): [Value, Value][] {
+  return items.flatMap((item, index): [Value, Value][] => (index % 2 === 0 ? [[item, items[index + 1] ?? NIL]] : []));
+}
+
+/** `(value)` for a constant, else the function that makes the value. */
+function initFunction(initform: Value): Template {
+  if (initform instanceof Cons && initform.car === named("QUOTE")) return ["LIST", initform];
+  const isConstant = !(initform instanceof Cons) && (!(initform instanceof Sym) || initform.kind === "constant");
+  return isConstant ? ["LIST", initform] : ["FUNCTION", ["LAMBDA", [], initform]];
+}
+
+const slotOptions = new Set(["INITARG", "INITFORM", "ACCESSOR", "READER", "WRITER", "ALLOCATION", "TYPE", "DOCUMENTATION"]);
+
+function expandSlot(m: Machine, slot: Value): Template {
+  const [name, ...options] = slot instanceof Cons ? itemsOf(slot) : [slot];
+  if (!(name instanceof Sym)) return m.programError(`DEFCLASS wants a slot, not ${m.show(slot)}`);
+  const given = pairs(options);
+  for (const [key] of given) if (!(key instanceof Sym) || !slotOptions.has(key.name)) m.programError(`a slot of DEFCLASS knows no option ${m.show(key)}`);
+  const all = (key: string): Value[] => given.flatMap(([option, value]) => (option === keyword(key) ? [value] : []));
+  const quoted = (value: Value | undefined): Template => ["QUOTE", value ?? NIL];
+  const [initform] = all("INITFORM");
+  const readers = [...all("READER"), ...all("ACCESSOR")];
+  const writers = [...all("WRITER"), ...all("ACCESSOR").map((accessor) => list(named("SETF"), accessor))];
+  return [
+    "LIST",
+    quoted(name),
+    quoted(listOf(all("INITARG"))),
+    initform === undefined ? NIL : initFunction(initform),
+    quoted(all("ALLOCATION")[0]),
+    quoted(listOf(readers)),
+    quoted(listOf(writers)),
+    quoted(all("TYPE")[0] ?? T),
+    quoted(all("DOCUMENTATION")[0]),
+  ];
+}
+
+// ---- definition
+
+function define(m: Machine, name: Sym, supers: Value, slots: Value, defaults: Value, documentation: Value): Value {
+  m.refuseLocked(name, "define");
+  const described = itemsOf(slots).map(itemsOf);
+  const cls = defineClass(m, {
+    name,
+    supers: itemsOf(supers) as Sym[],
+    slots: described.map((slot) => slotOf(slot)),
+    defaultInitargs: itemsOf(defaults).map((entry) => {
+      const [key, init] = itemsOf(entry);
+      return { key: key as Sym, init: initOf(init as Value) ?? (() => NIL) };
+    }),
+    documentation: documentation instanceof Str ? documentation.toString() : null,
+  });
+  for (const [slot, , , , readers = NIL, writers = NIL] of described) {
+    for (const reader of itemsOf(readers)) addReader(m, reader, name, slot as Sym);
+    for (const writer of itemsOf(writers)) addWriter(m, writer, name, slot as Sym);
+  }
+  return cls;
+}
+
+function slotOf([name, initargs = NIL, init = NIL, allocation, , , type = T, documentation]: Value[]): Slot {
+  const initial = initOf(init);
+  return {
+    name: name as Sym,
+    initargs: itemsOf(initargs) as Sym[],
+    init: initial,
+    shared: allocation === keyword("CLASS") ? { value: undefined } : null,
+    type,
+    documentation: documentation instanceof Str ? documentation.toString() : null,
+    readOnly: false,
+  };
+}
+
+function initOf(init: Value): Slot["init"] {
+  if (init instanceof Fn) return (m) => m.call0(init);
+  return init instanceof Cons ? () => init.car : null;
+}
+
+const oneArgument: Shape = { required: 1, optional: 0, rest: false, keys: null, allowOthers: false };
+const twoArguments: Shape = { ...oneArgument, required: 2 };
+
+function addReader(m: Machine, reader: Value, cls: Sym, slot: Sym): void {
+  const fn = nativeFunction(reader, "object", (mm: Machine, object: Value) => slotValue(mm, object, slot), { values: true });
+  addMethod(openGeneric(m, reader, oneArgument), { qualifiers: [], specializers: [{ kind: "class", name: cls }], shape: oneArgument, fn, usesNext: false });
+}
+
+function addWriter(m: Machine, writer: Value, cls: Sym, slot: Sym): void {
+  const fn = nativeFunction(writer, "value object", (mm: Machine, value: Value, object: Value) => setSlotValue(mm, object, slot, value));
+  const specializers = [
+    { kind: "class", name: T },
+    { kind: "class", name: cls },
+  ] as const;
+  addMethod(openGeneric(m, writer, twoArguments), { qualifiers: [], specializers, shape: twoArguments, fn, usesNext: false });
+}

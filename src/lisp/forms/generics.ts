@@ -1,0 +1,236 @@
+// Generic functions: their methods, and which of them a call runs. What a call of given classes runs is worked out once and kept
+// until a method or a class changes.
+import { classOf } from "../classes.ts";
+import { named } from "../define.ts";
+import type { Machine } from "../machine.ts";
+import { Char, Code, Cons, Float, Fn, type LispClass, NIL, type Opaque, Sym, type Value } from "../values.ts";
+import { type Combination, combine, type Effective, standardCombination } from "./method-combination.ts";
+
+export type Specializer = { readonly kind: "class"; readonly name: Sym } | { readonly kind: "eql"; readonly value: Value };
+
+/** What of a lambda list must agree between methods. `keys` is null without `&key`. */
+export interface Shape {
+  readonly required: number;
+  readonly optional: number;
+  readonly rest: boolean;
+  readonly keys: readonly Sym[] | null;
+  readonly allowOthers: boolean;
+}
+
+export interface Method {
+  readonly qualifiers: readonly Value[];
+  /** One for each required parameter. */
+  readonly specializers: readonly Specializer[];
+  readonly shape: Shape;
+  /** With `usesNext` it gets the next method before its arguments. */
+  readonly fn: Fn;
+  readonly usesNext: boolean;
+  /** What a program sees. */
+  readonly handle: Opaque;
+}
+
+export class Generic {
+  readonly name: Value;
+  readonly fn: Fn;
+  shape: Shape;
+  combination: Combination = standardCombination;
+  methods: Method[] = [];
+  /** How many leading arguments decide; and the values that `eql` methods want at each place. */
+  #width = 0;
+  #wanted: (Set<unknown> | null)[] = [];
+  #only: Effective | null = null;
+  #kept = new Map<unknown, Effective | Map<unknown, unknown>>();
+  // The last answer for one deciding argument: most calls are like the one before.
+  #lastKey: unknown = null;
+  #last: Effective | null = null;
+
+  constructor(name: Value, shape: Shape, documentation: string | null = null) {
+    this.name = name;
+    this.shape = shape;
+    this.fn = new Fn(codeFor(this, name), []);
+    this.fn.code.documentation = documentation;
+  }
+
+  add(method: Method): void {
+    const same = this.methods.findIndex((other) => areAlike(other, method));
+    if (same >= 0) this.methods.splice(same, 1, method);
+    else this.methods.push(method);
+    this.forget();
+  }
+
+  remove(method: Method): void {
+    this.methods = this.methods.filter((other) => other !== method);
+    this.forget();
+  }
+
+  forget(): void {
+    const { required } = this.shape;
+    const decides = (index: number) => this.methods.some(({ specializers }) => !isAny(specializers[index]));
+    this.#width = 0;
+    for (let index = 0; index < required; index++) if (decides(index)) this.#width = index + 1;
+    this.#wanted = Array.from({ length: this.#width }, (_, index) => {
+      const values = this.methods.flatMap(({ specializers }) => eqlKeys(specializers[index]));
+      return values.length === 0 ? null : new Set(values);
+    });
+    this.#only = null;
+    this.#kept = new Map();
+    this.#lastKey = null;
+    this.#last = null;
+  }
+
+  /** What a call with this first argument runs; `args` gives the others when they decide too. */
+  find(m: Machine, first: Value, args: () => Value[]): Effective {
+    if (this.#width === 0) {
+      this.#only ??= this.#compute(m, args());
+      return this.#only;
+    }
+    if (this.#width > 1) return this.#findByMany(m, args());
+    const key = this.#keyOf(first, 0);
+    if (key === this.#lastKey && this.#last !== null) return this.#last;
+    const found = (this.#kept.get(key) as Effective | undefined) ?? this.#compute(m, args());
+    if (found.isKept) this.#kept.set(key, found);
+    if (found.isKept) [this.#lastKey, this.#last] = [key, found];
+    return found;
+  }
+
+  #findByMany(m: Machine, args: Value[]): Effective {
+    let level = this.#kept as Map<unknown, unknown>;
+    for (let index = 0; index < this.#width - 1; index++) {
+      const key = this.#keyOf(args[index] as Value, index);
+      let next = level.get(key) as Map<unknown, unknown> | undefined;
+      if (next === undefined) {
+        next = new Map();
+        level.set(key, next);
+      }
+      level = next;
+    }
+    const key = this.#keyOf(args[this.#width - 1] as Value, this.#width - 1);
+    const known = level.get(key) as Effective | undefined;
+    if (known !== undefined) return known;
+    const found = this.#compute(m, args);
+    if (found.isKept) level.set(key, found);
+    return found;
+  }
+
+  #keyOf(value: Value, index: number): unknown {
+    const wanted = this.#wanted[index];
+    if (wanted) {
+      const key = eqlKey(value);
+      if (wanted.has(key)) return key;
+    }
+    return classOf(value);
+  }
+
+  #compute(m: Machine, args: Value[]): Effective {
+    return combine(m, this, applicableMethods(this, args));
+  }
+}
+
+/** The methods a call runs, the most specific first. */
+export function applicableMethods(generic: Generic, args: readonly Value[]): Method[] {
+  const orders = args.slice(0, generic.shape.required).map((arg) => classOf(arg).precedence);
+  const ranked = generic.methods.flatMap((method) => {
+    const ranks = method.specializers.map((specializer, index) => rankOf(specializer, args[index] as Value, orders[index] ?? []));
+    return ranks.some((rank) => rank < 0) ? [] : [{ method, ranks }];
+  });
+  ranked.sort((a, b) => a.ranks.map((rank, index) => rank - (b.ranks[index] ?? 0)).find((difference) => difference !== 0) ?? 0);
+  return ranked.map(({ method }) => method);
+}
+
+/** 0 for the very value, then by the distance of the class; -1 where it does not apply. */
+function rankOf(specializer: Specializer, arg: Value, order: readonly LispClass[]): number {
+  if (specializer.kind === "eql") return eqlKey(specializer.value) === eqlKey(arg) ? 0 : -1;
+  const at = order.findIndex(({ name }) => name === specializer.name);
+  return at < 0 ? -1 : at + 1;
+}
+
+const any = named("T");
+const isAny = (specializer: Specializer | undefined): boolean => specializer === undefined || (specializer.kind === "class" && specializer.name === any);
+
+const eqlKeys = (specializer: Specializer | undefined): unknown[] => (specializer?.kind === "eql" ? [eqlKey(specializer.value)] : []);
+
+/** The same for values that are `eql`. */
+function eqlKey(value: Value): unknown {
+  if (value instanceof Float) return `float ${Object.is(value.value, -0) ? "-0" : value.value}`;
+  return value instanceof Char ? `char ${value.code}` : value;
+}
+
+function areAlike(a: Method, b: Method): boolean {
+  if (a.qualifiers.length !== b.qualifiers.length || a.qualifiers.some((qualifier, index) => qualifier !== b.qualifiers[index])) return false;
+  return a.specializers.every((one, index) => isSame(one, b.specializers[index]));
+}
+
+export function isSame(a: Specializer, b: Specializer | undefined): boolean {
+  if (a.kind === "class") return b?.kind === "class" && a.name === b.name;
+  return b?.kind === "eql" && eqlKey(a.value) === eqlKey(b.value);
+}
+
+/** The entry points of a generic function. They answer like the method they run, so a method's tail call stays one. */
+function codeFor(generic: Generic, name: Value): Code {
+  const code = new Code(name, false, false);
+  code.generic = generic;
+  code.c0 = (m, fn) => code.cn(m, fn, []);
+  code.c1 = (m, fn, a) => {
+    if (generic.shape.required > 1) return m.wrongCount(fn, 1);
+    const { fn: method, run } = generic.find(m, a, () => [a]);
+    if (method === null) return run(m, [a]);
+    return settle(m, method, method.code.c1(m, method, a));
+  };
+  code.c2 = (m, fn, a, b) => {
+    if (generic.shape.required > 2) return m.wrongCount(fn, 2);
+    const { fn: method, run } = generic.find(m, a, () => [a, b]);
+    if (method === null) return run(m, [a, b]);
+    return settle(m, method, method.code.c2(m, method, a, b));
+  };
+  code.c3 = (m, fn, a, b, c) => {
+    if (generic.shape.required > 3) return m.wrongCount(fn, 3);
+    const { fn: method, run } = generic.find(m, a, () => [a, b, c]);
+    if (method === null) return run(m, [a, b, c]);
+    return settle(m, method, method.code.c3(m, method, a, b, c));
+  };
+  code.cn = (m, fn, args) => {
+    if (args.length < generic.shape.required) return m.wrongCount(fn, args.length);
+    return generic.find(m, args[0] ?? NIL, () => args).run(m, args);
+  };
+  return code;
+}
+
+/** Natives of one value may leave others behind. */
+function settle(m: Machine, method: Fn, answer: Value): Value {
+  if (method.code.single) m.mv = null;
+  return answer;
+}
+
+/** Every generic function of the session; those of the language have no place of their own in it. */
+interface Registry {
+  readonly all: Set<Generic>;
+  readonly standard: Map<Sym, Generic>;
+}
+
+function registryOf(m: Machine): Registry {
+  let registry = m.kept.get("generics") as Registry | undefined;
+  if (registry === undefined) {
+    registry = { all: new Set(), standard: new Map() };
+    m.kept.set("generics", registry);
+  }
+  return registry;
+}
+
+export function forgetDispatch(m: Machine): void {
+  for (const generic of registryOf(m).all) generic.forget();
+}
+
+/** The generic function of a name, or undefined: also one of the language that this session has added methods to. */
+export function findGeneric(m: Machine, name: Value): Generic | undefined {
+  if (name instanceof Sym) return registryOf(m).standard.get(name) ?? (name.fn?.code.generic as Generic | null | undefined) ?? undefined;
+  const setter = name instanceof Cons && name.cdr instanceof Cons && name.cdr.car instanceof Sym ? name.cdr.car.setter : null;
+  return (setter?.code.generic as Generic | null | undefined) ?? undefined;
+}
+
+/** Makes a generic function known by its name; one of the language stays what it is for every other session. */
+export function registerGeneric(m: Machine, generic: Generic, isStandard = false): void {
+  const registry = registryOf(m);
+  registry.all.add(generic);
+  if (isStandard) registry.standard.set(generic.name as Sym, generic);
+  else m.setFunction(generic.name, generic.fn);
+}

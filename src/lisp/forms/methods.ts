@@ -1,0 +1,261 @@
+// `defgeneric` and `defmethod`. A method is a lambda; one that may ask for the next method gets it as a hidden first argument.
+import { findClass, plainSlot, sharedClass } from "../classes.ts";
+import { conditionSlot } from "../conditions.ts";
+import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
+import { parseLambdaList } from "../lambda-list.ts";
+import type { Machine } from "../machine.ts";
+import { bool, Cons, Fn, itemsOf, keyword, LispClass, list, listOf, NIL, Opaque, Str, Sym, type Value } from "../values.ts";
+import { applicableMethods, findGeneric, Generic, isSame, type Method, registerGeneric, type Shape, type Specializer } from "./generics.ts";
+import { type NextMethod, shortCombinations, standardCombination } from "./method-combination.ts";
+import { defineStandardGeneric, openStandard } from "./standard-generics.ts";
+
+export function defineMethods(): void {
+  defineMacro("DEFMETHOD", (whole, _, m) => expandMethod(m, itemsOf(whole.cdr)));
+  defineMacro("DEFGENERIC", (whole, _, m) => expandGeneric(m, itemsOf(whole.cdr)));
+  defineFunction("%DEFINE-GENERIC", "name lambda-list combination order documentation", defineGeneric);
+  defineFunction("%DEFINE-METHOD", "name qualifiers specializers lambda-list uses-next function", defineMethod);
+  defineFunction("%CALL-NEXT-METHOD", "next arguments", callNextMethod, { values: true });
+  defineFunction("%NEXT-METHOD-P", "next", (_, next: Opaque) => bool((next.content as NextMethod).run !== null));
+  defineFailures();
+  defineFunction("FIND-METHOD", "generic qualifiers specializers &optional errorp", findMethod);
+  defineFunction("REMOVE-METHOD", "generic method", (m, generic: Value, method: Value) => {
+    genericOf(m, generic).remove(methodOf(m, method));
+    return generic;
+  });
+  defineFunction("COMPUTE-APPLICABLE-METHODS", "generic arguments", (m, generic: Value, args: Value) =>
+    m.list(applicableMethods(genericOf(m, generic), itemsOf(args)).map(({ handle }) => handle)),
+  );
+  defineFunction("METHOD-QUALIFIERS", "method", (m, method: Value) => m.list(methodOf(m, method).qualifiers));
+}
+
+// ---- expansion
+
+interface MethodParts {
+  readonly qualifiers: Value[];
+  readonly lambdaList: Value;
+  readonly body: Value[];
+}
+
+function splitMethod(m: Machine, name: Value, rest: readonly Value[]): MethodParts {
+  const at = rest.findIndex((item) => item instanceof Cons || item === NIL);
+  if (at < 0) return m.programError(`the method of ${m.show(name)} has no lambda list`);
+  return { qualifiers: rest.slice(0, at), lambdaList: rest[at] as Value, body: rest.slice(at + 1) };
+}
+
+function expandMethod(m: Machine, [name = NIL, ...rest]: readonly Value[]): Value {
+  const { qualifiers, lambdaList, body } = splitMethod(m, name, rest);
+  const { specializers, plain } = splitLambdaList(m, lambdaList);
+  const usesNext = mentionsNext(body);
+  const { declarations, forms } = splitDeclarations(body);
+  const inBlock: Template[] = [["BLOCK", name instanceof Cons && name.cdr instanceof Cons ? name.cdr.car : name, ...forms]];
+  const next = new Sym("NEXT", null);
+  const parameters = withOpenKeys(plain);
+  const lambda: Template = usesNext
+    ? ["LAMBDA", listOf([next, ...itemsOf(parameters)]), ...declarations, withNextMethod(next, inBlock)]
+    : ["LAMBDA", parameters, ...declarations, ...inBlock];
+  const quoted = (value: Value): Template => ["QUOTE", value];
+  return form(["%DEFINE-METHOD", quoted(name), quoted(listOf(qualifiers)), ["LIST", ...specializers], quoted(plain), bool(usesNext), ["FUNCTION", lambda]]);
+}
+
+/** Specialised parameters become plain ones; the specializers come out as forms. */
+function splitLambdaList(m: Machine, lambdaList: Value): { specializers: Template[]; plain: Value } {
+  const items = itemsOf(lambdaList);
+  const end = items.findIndex((item) => item instanceof Sym && item.name.startsWith("&"));
+  const required = items.slice(0, end < 0 ? items.length : end);
+  const specializers = required.map((item): Template => {
+    if (!(item instanceof Cons)) return ["QUOTE", named("T")];
+    const specializer = item.cdr instanceof Cons ? item.cdr.car : NIL;
+    if (!(specializer instanceof Cons)) return ["QUOTE", specializer];
+    if (specializer.car !== named("EQL") || !(specializer.cdr instanceof Cons)) return m.programError(`${m.show(specializer)} is no class and no (EQL form)`);
+    return ["LIST", ["QUOTE", named("EQL")], specializer.cdr.car];
+  });
+  return { specializers, plain: listOf([...required.map((item) => (item instanceof Cons ? item.car : item)), ...items.slice(required.length)]) };
+}
+
+/** A method takes what its siblings take: the generic function is the one to refuse keywords. */
+function withOpenKeys(lambdaList: Value): Value {
+  const items = itemsOf(lambdaList);
+  const keysAt = items.indexOf(named("&KEY"));
+  if (keysAt < 0 || items.includes(named("&ALLOW-OTHER-KEYS"))) return lambdaList;
+  const auxAt = items.indexOf(named("&AUX"));
+  const end = auxAt < 0 ? items.length : auxAt;
+  return listOf([...items.slice(0, end), named("&ALLOW-OTHER-KEYS"), ...items.slice(end)]);
+}
+
+function splitDeclarations(body: readonly Value[]): { declarations: Value[]; forms: Value[] } {
+  let at = 0;
+  const isDeclaration = (item: Value | undefined) => item instanceof Cons && item.car === named("DECLARE");
+  while (isDeclaration(body[at]) || (body[at] instanceof Str && at + 1 < body.length)) at++;
+  return { declarations: body.slice(0, at), forms: body.slice(at) };
+}
+
+function withNextMethod(next: Sym, forms: Template[]): Template {
+  const args = new Sym("ARGUMENTS", null);
+  const callNext: Template = ["CALL-NEXT-METHOD", ["&REST", args], ["%CALL-NEXT-METHOD", next, args]];
+  return ["FLET", [callNext, ["NEXT-METHOD-P", [], ["%NEXT-METHOD-P", next]]], ...forms];
+}
+
+/** Also true where a macro of the program could write it. */
+function mentionsNext(body: readonly Value[]): boolean {
+  return body.some((item) => {
+    for (let at: Value = item; ; at = at.cdr) {
+      if (at === named("CALL-NEXT-METHOD") || at === named("NEXT-METHOD-P")) return true;
+      if (!(at instanceof Cons)) return false;
+      if (at.car instanceof Sym && at.car.macro !== null && !at.car.pkg?.locked) return true;
+      if (mentionsNext([at.car])) return true;
+    }
+  });
+}
+
+function expandGeneric(m: Machine, [name = NIL, lambdaList = NIL, ...options]: readonly Value[]): Value {
+  let [combination, order, documentation]: Value[] = [NIL, NIL, NIL];
+  const methods: Template[] = [];
+  for (const option of options) {
+    const [key, ...args] = itemsOf(option);
+    if (key === keyword("METHOD-COMBINATION")) [combination = NIL, order = NIL] = args;
+    else if (key === keyword("DOCUMENTATION")) documentation = args[0] ?? NIL;
+    else if (key === keyword("METHOD")) methods.push(["DEFMETHOD", name, ...args]);
+    else if (
+      key !== named("DECLARE") &&
+      key !== keyword("ARGUMENT-PRECEDENCE-ORDER") &&
+      key !== keyword("GENERIC-FUNCTION-CLASS") &&
+      key !== keyword("METHOD-CLASS")
+    )
+      m.programError(`DEFGENERIC knows no option ${m.show(option)}`);
+  }
+  const quoted = [name, lambdaList, combination as Value, order as Value, documentation as Value].map((value): Template => ["QUOTE", value]);
+  return form(["PROGN", ["%DEFINE-GENERIC", ...quoted], ...methods, ["FUNCTION", name]]);
+}
+
+// ---- definition
+
+function defineGeneric(m: Machine, name: Value, lambdaList: Value, combination: Value, order: Value, documentation: Value): Value {
+  const shape = shapeOf(m, lambdaList);
+  const text = documentation instanceof Str ? documentation.toString() : null;
+  const generic = openGeneric(m, name, shape, text);
+  generic.shape = shape;
+  generic.fn.code.documentation = text;
+  generic.fn.code.lambdaList = lambdaList === NIL ? "" : m.show(lambdaList).slice(1, -1);
+  generic.combination = combinationOf(m, combination, order);
+  generic.forget();
+  return generic.fn;
+}
+
+function combinationOf(m: Machine, name: Value, order: Value): Generic["combination"] {
+  if (name === NIL || name === named("STANDARD")) return standardCombination;
+  if (!(name instanceof Sym) || !shortCombinations.has(name.name)) return m.fail(`there is no method combination ${m.show(name)}`);
+  return { operator: name, isReversed: order === keyword("MOST-SPECIFIC-LAST") };
+}
+
+/** The generic function of that name, made where there is none; an ordinary function is not replaced. */
+export function openGeneric(m: Machine, name: Value, shape: Shape, documentation: string | null = null): Generic {
+  const known = findGeneric(m, name) ?? openStandard(m, name);
+  if (known !== undefined) return known;
+  if (name instanceof Sym && (name.fn !== null || name.macro !== null)) return m.programError(`${m.show(name)} is already an ordinary function or a macro`);
+  const generic = new Generic(name, shape, documentation);
+  generic.fn.code.lambdaList = lambdaListText(shape);
+  registerGeneric(m, generic);
+  return generic;
+}
+
+const lambdaListText = ({ required, optional, rest, keys }: Shape): string =>
+  [
+    ...Array.from({ length: required }, (_, index) => `arg${index + 1}`),
+    ...(optional > 0 ? ["&optional …"] : []),
+    ...(rest ? ["&rest …"] : []),
+    ...(keys === null ? [] : ["&key …"]),
+  ].join(" ");
+
+function defineMethod(m: Machine, name: Value, qualifiers: Value, specializers: Value, lambdaList: Value, usesNext: Value, fn: Fn): Value {
+  const shape = shapeOf(m, lambdaList);
+  const generic = openGeneric(m, name, shape);
+  refuseIncongruent(m, generic, shape);
+  fn.code.name = name;
+  return addMethod(generic, {
+    qualifiers: itemsOf(qualifiers),
+    specializers: itemsOf(specializers).map((specializer) => specializerOf(m, specializer)),
+    shape,
+    fn,
+    usesNext: usesNext !== NIL,
+  });
+}
+
+export function addMethod(generic: Generic, parts: Omit<Method, "handle">): Opaque {
+  const content: { method: Method | null } = { method: null };
+  const method: Method = { ...parts, handle: new Opaque("METHOD", content) };
+  content.method = method;
+  generic.add(method);
+  return method.handle;
+}
+
+function specializerOf(m: Machine, specializer: Value): Specializer {
+  if (specializer instanceof Cons && specializer.cdr instanceof Cons) return { kind: "eql", value: specializer.cdr.car };
+  const cls = specializer instanceof LispClass ? specializer : specializer instanceof Sym ? findClass(m, specializer) : undefined;
+  if (cls === undefined) return m.fail(`there is no class named ${m.show(specializer)} to specialise on`);
+  return { kind: "class", name: cls.name };
+}
+
+function shapeOf(m: Machine, lambdaList: Value): Shape {
+  const { required, optional, rest, hasKeys, keys, allowOtherKeys } = parseLambdaList(m, lambdaList, false);
+  return {
+    required: required.length,
+    optional: optional.length,
+    rest: rest !== null,
+    keys: hasKeys ? keys.map(({ key }) => key) : null,
+    allowOthers: allowOtherKeys,
+  };
+}
+
+function refuseIncongruent(m: Machine, { name, shape }: Generic, { required, optional, rest, keys }: Shape): void {
+  const isOpen = shape.rest || shape.keys !== null;
+  if (shape.required === required && shape.optional === optional && isOpen === (rest || keys !== null)) return;
+  m.fail(`a method of ${m.show(name)} takes other arguments than the generic function: ${lambdaListText(shape)}`);
+}
+
+// ---- next methods
+
+function callNextMethod(m: Machine, next: Opaque, args: Value): Value {
+  const { run, args: original, generic } = next.content as NextMethod;
+  if (run === null) return m.apply(m.fn(named("NO-NEXT-METHOD")), [generic.fn, ...original]);
+  return run(m, args === NIL ? original : itemsOf(args));
+}
+
+// ---- failures
+
+function defineFailures(): void {
+  sharedClass("%NO-METHOD", "condition", ["ERROR"], [plainSlot(named("TEXT"))]).report = (_, condition) => String(conditionSlot(condition, "TEXT"));
+  const fail =
+    (what: string) =>
+    (m: Machine, generic: Value | undefined, ...args: Value[]) =>
+      m.error("%NO-METHOD", {
+        TEXT: new Str(`${m.show(genericOf(m, generic ?? NIL).name)} has no ${what} method for ${args.map((arg) => m.show(arg)).join(" ")}`),
+      });
+  defineStandardGeneric("NO-APPLICABLE-METHOD", 1, fail("applicable"), { rest: true });
+  defineStandardGeneric("NO-NEXT-METHOD", 1, fail("next"), { rest: true });
+  defineFunction("%NO-PRIMARY-METHOD", "generic &rest arguments", (m, generic: Value, args: Value[]) => fail("primary")(m, generic, ...args));
+}
+
+// ---- looking at methods
+
+function genericOf(m: Machine, value: Value): Generic {
+  const found = value instanceof Fn ? (value.code.generic as Generic | null) : null;
+  return found ?? m.typeError(value, "GENERIC-FUNCTION");
+}
+
+function methodOf(m: Machine, value: Value): Method {
+  const content = value instanceof Opaque && value.label === "METHOD" ? (value.content as { method: Method } | null) : null;
+  return content?.method ?? m.typeError(value, "METHOD");
+}
+
+function findMethod(m: Machine, generic: Value, qualifiers: Value, specializers: Value, errorp: Value = named("T")): Value {
+  const wanted = itemsOf(specializers).map((specializer) => specializerOf(m, specializer));
+  const names = itemsOf(qualifiers);
+  const found = genericOf(m, generic).methods.find(
+    (method) =>
+      method.qualifiers.length === names.length &&
+      method.qualifiers.every((qualifier, index) => qualifier === names[index]) &&
+      method.specializers.every((specializer, index) => isSame(specializer, wanted[index])),
+  );
+  if (found === undefined && errorp !== NIL) return m.fail(`${m.show(genericOf(m, generic).name)} has no method ${m.show(list(qualifiers, specializers))}`);
+  return found?.handle ?? NIL;
+}

@@ -1,0 +1,59 @@
+// How objects print themselves. The printer asks this only in sessions that have methods for `print-object`.
+import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
+import type { Machine } from "../machine.ts";
+import { type ObjectPrinter, objectPrinter, printText } from "../printer.ts";
+import { type Fn, itemsOf, keyword, NIL, type Stream, type Value } from "../values.ts";
+import { applicableMethods, findGeneric } from "./generics.ts";
+import { defineStandardGeneric } from "./standard-generics.ts";
+
+export function definePrintObject(): void {
+  defineStandardGeneric(
+    "PRINT-OBJECT",
+    2,
+    (m, object, stream) => printPlainly(m, object as Value, stream as Stream),
+    {},
+    (m) => m.kept.set(objectPrinter, printByMethod),
+  );
+  defineMacro("PRINT-UNREADABLE-OBJECT", (whole) => {
+    const [head = NIL, ...body] = itemsOf(whole.cdr);
+    const [object = NIL, stream = NIL, ...options] = itemsOf(head);
+    const option = (key: string): Template => options[options.indexOf(keyword(key)) + 1] ?? NIL;
+    const given = (key: string): Template => (options.includes(keyword(key)) ? option(key) : NIL);
+    return form(["%PRINT-UNREADABLE", object, stream, given("TYPE"), body.length === 0 ? NIL : ["FUNCTION", ["LAMBDA", [], ...body]]]);
+  });
+  defineFunction("%PRINT-UNREADABLE", "object stream type body", printUnreadable);
+}
+
+const printByMethod: ObjectPrinter = (m, object, stream) => {
+  const generic = findGeneric(m, named("PRINT-OBJECT"));
+  if (generic === undefined || applicableMethods(generic, [object, stream]).length < 2) return false;
+  m.call2(generic.fn, object, stream);
+  return true;
+};
+
+/** The way the object prints without methods; what it holds may still have its own. */
+function printPlainly(m: Machine, object: Value, stream: Stream): Value {
+  const outside = m.kept.get(objectPrinter) as ObjectPrinter | undefined;
+  const others: ObjectPrinter = (mm, other, to) => other !== object && (outside?.(mm, other, to) ?? false);
+  m.kept.set(objectPrinter, others);
+  try {
+    m.write(stream, printText(m, object));
+  } finally {
+    if (outside === undefined) m.kept.delete(objectPrinter);
+    else m.kept.set(objectPrinter, outside);
+  }
+  return object;
+}
+
+/** Identity is left out: the same program prints the same text each time. */
+function printUnreadable(m: Machine, object: Value, stream: Value, type: Value, body: Value): Value {
+  const to = stream as Stream;
+  const name = type === NIL ? "" : m.show(m.call1(m.fn(named("TYPE-OF")), object));
+  m.write(to, `#<${name}`);
+  if (body !== NIL) {
+    if (name !== "") m.write(to, " ");
+    m.call0(body as Fn);
+  }
+  m.write(to, ">");
+  return NIL;
+}

@@ -1,0 +1,60 @@
+// The generic functions of the language that programs add methods to. Without methods of the session they are plain natives; the
+// first `defmethod` makes a generic function for that session, with the native as its most general method.
+import { defineFunction, named, nativeFunction } from "../define.ts";
+import type { Machine } from "../machine.ts";
+import { Opaque, type Sym, type Value } from "../values.ts";
+import { findGeneric, Generic, type Method, registerGeneric, type Shape } from "./generics.ts";
+
+type Default = (m: Machine, ...args: Value[]) => Value;
+
+interface Standard {
+  readonly shape: Shape;
+  readonly native: Default;
+  /** Called when a session adds its first method. */
+  readonly onOpen: ((m: Machine) => void) | null;
+}
+
+const standards = new Map<Sym, Standard>();
+
+const shape = (required: number, more: Partial<Shape> = {}): Shape => ({ required, optional: 0, rest: false, keys: null, allowOthers: false, ...more });
+
+/** Of fixed arguments, or of initargs after them (`takesKeys`), which every method reads in its own way. */
+export function defineStandardGeneric(name: string, required: number, native: Default, more: Partial<Shape> = {}, onOpen: Standard["onOpen"] = null): void {
+  const sym = named(name);
+  standards.set(sym, { shape: shape(required, more), native, onOpen });
+  defineFunction(name, "&rest arguments", (m, args: Value[]) => callStandard(m, sym, args), { values: true });
+}
+
+export const initargsShape: Partial<Shape> = { rest: true, keys: [], allowOthers: true };
+
+function callStandard(m: Machine, sym: Sym, args: Value[]): Value {
+  const generic = findGeneric(m, sym);
+  if (generic !== undefined) return m.apply(generic.fn, args);
+  const { native, shape: expected } = standards.get(sym) as Standard;
+  if (args.length < expected.required) return m.programError(`${m.show(sym)} was called with ${args.length} arguments; it takes at least ${expected.required}`);
+  m.mv = null;
+  return native(m, ...args);
+}
+
+/** The session's generic function of that name, or undefined where the language has no such one. */
+export function openStandard(m: Machine, name: Value): Generic | undefined {
+  const standard = standards.get(name as Sym);
+  if (standard === undefined) return undefined;
+  const known = findGeneric(m, name);
+  if (known !== undefined) return known;
+  const generic = new Generic(name, standard.shape);
+  generic.add(defaultMethod(name, standard));
+  registerGeneric(m, generic, true);
+  standard.onOpen?.(m);
+  return generic;
+}
+
+function defaultMethod(name: Value, { shape: taken, native }: Standard): Method {
+  const specializers = Array.from({ length: taken.required }, () => ({ kind: "class", name: named("T") }) as const);
+  const fn = nativeFunction(name, "&rest arguments", (m: Machine, args: Value[]) => native(m, ...args), { values: true });
+  const made: Method = { qualifiers: [], specializers, shape: taken, fn, usesNext: false, handle: new Opaque("METHOD", null) };
+  return made;
+}
+
+/** Whether the session has methods of its own on one of these. */
+export const isExtended = (m: Machine, ...names: readonly Sym[]): boolean => names.some((name) => findGeneric(m, name) !== undefined);

@@ -1,0 +1,137 @@
+// What a `defstruct` says, read into a plan.
+import type { Machine } from "../machine.ts";
+import { currentPackage, intern } from "../packages.ts";
+import { Cons, itemsOf, keyword, NIL, Str, Sym, T, type Value } from "../values.ts";
+
+export interface StructureSlot {
+  readonly name: Sym;
+  readonly initform: Value;
+  readonly type: Value;
+  readonly readOnly: boolean;
+}
+
+export interface StructurePlan {
+  readonly name: Sym;
+  readonly concName: string;
+  /** Each with its lambda list, or null for one of keywords. */
+  constructors: { readonly name: Sym; readonly lambdaList: Value | null }[];
+  copier: Sym | null;
+  predicate: Sym | null;
+  included: StructurePlan | null;
+  /** Inherited ones first. */
+  slots: StructureSlot[];
+  /** Null for a structure of its own class. */
+  representation: "list" | "vector" | null;
+  /** Whether a list or vector begins with the structure's name. */
+  isNamed: boolean;
+  offset: number;
+  /** A function and what it is called with after the structure and the stream. */
+  printer: { readonly fn: Value; readonly more: readonly Value[] } | null;
+  documentation: Value;
+}
+
+/** The structures a session has defined, by name: later ones include them while they are still being compiled. */
+export function structurePlans(m: Machine): Map<Sym, StructurePlan> {
+  let plans = m.kept.get("structures") as Map<Sym, StructurePlan> | undefined;
+  if (plans === undefined) {
+    plans = new Map();
+    m.kept.set("structures", plans);
+  }
+  return plans;
+}
+
+export function planStructure(m: Machine, definition: Value, parts: readonly Value[]): StructurePlan {
+  const [name, ...options] = definition instanceof Cons ? itemsOf(definition) : [definition];
+  if (!(name instanceof Sym) || name === NIL) return m.programError(`DEFSTRUCT wants a name, not ${m.show(definition)}`);
+  const given = options.map((option): [string, Value[]] => (option instanceof Cons ? [nameOf(m, option.car), itemsOf(option.cdr)] : [nameOf(m, option), []]));
+  const plan = emptyPlan(m, name, given);
+  for (const [option, args] of given) applyOption(m, plan, option, args);
+  if (plan.constructors.length === 0 && !given.some(([option, args]) => option === "CONSTRUCTOR" && args[0] === NIL)) {
+    plan.constructors.push({ name: internHere(m, `MAKE-${name.name}`), lambdaList: null });
+  }
+  const [first, ...rest] = parts;
+  if (first instanceof Str) plan.documentation = first;
+  plan.slots.push(...(first instanceof Str ? rest : parts).map((slot) => readSlot(m, slot)));
+  return plan;
+}
+
+function emptyPlan(m: Machine, name: Sym, given: [string, Value[]][]): StructurePlan {
+  const concName = given.find(([option]) => option === "CONC-NAME");
+  const type = given.find(([option]) => option === "TYPE")?.[1][0];
+  const isNamed = type === undefined || given.some(([option]) => option === "NAMED");
+  return {
+    name,
+    concName: concName === undefined ? `${name.name}-` : prefixOf(concName[1][0]),
+    constructors: [],
+    copier: internHere(m, `COPY-${name.name}`),
+    predicate: isNamed ? internHere(m, `${name.name}-P`) : null,
+    included: null,
+    slots: [],
+    representation: type === undefined ? null : nameOf(m, type instanceof Cons ? type.car : type) === "LIST" ? "list" : "vector",
+    isNamed,
+    offset: 0,
+    printer: null,
+    documentation: NIL,
+  };
+}
+
+const prefixOf = (prefix: Value | undefined): string => (prefix === undefined || prefix === NIL ? "" : prefix instanceof Sym ? prefix.name : String(prefix));
+
+function applyOption(m: Machine, plan: StructurePlan, option: string, args: Value[]): void {
+  const [first, second] = args;
+  switch (option) {
+    case "CONSTRUCTOR":
+      if (first === NIL) return;
+      plan.constructors.push({ name: first instanceof Sym ? first : internHere(m, `MAKE-${plan.name.name}`), lambdaList: second ?? null });
+      return;
+    case "COPIER":
+      if (first !== undefined) plan.copier = first === NIL ? null : (first as Sym);
+      return;
+    case "PREDICATE":
+      if (first !== undefined) plan.predicate = first === NIL ? null : (first as Sym);
+      return;
+    case "INCLUDE":
+      include(m, plan, args);
+      return;
+    case "INITIAL-OFFSET":
+      plan.offset = Number(first ?? 0);
+      return;
+    case "PRINT-FUNCTION":
+      if (first !== undefined) plan.printer = { fn: first, more: [0] };
+      return;
+    case "PRINT-OBJECT":
+      if (first !== undefined) plan.printer = { fn: first, more: [] };
+      return;
+    case "CONC-NAME":
+    case "TYPE":
+    case "NAMED":
+      return;
+    default:
+      m.programError(`DEFSTRUCT knows no option :${option}`);
+  }
+}
+
+function include(m: Machine, plan: StructurePlan, [name, ...overrides]: Value[]): void {
+  const included = structurePlans(m).get(name as Sym);
+  if (included === undefined) m.fail(`${m.show(name ?? NIL)} is not a structure that ${m.show(plan.name)} could include`);
+  plan.included = included;
+  const replaced = new Map(overrides.map((slot) => readSlot(m, slot)).map((slot) => [slot.name.name, slot]));
+  plan.slots.push(...included.slots.map((slot) => ({ ...slot, ...replaced.get(slot.name.name), name: slot.name })));
+}
+
+function readSlot(m: Machine, slot: Value): StructureSlot {
+  const [name, initform = NIL, ...options] = slot instanceof Cons ? itemsOf(slot) : [slot];
+  if (!(name instanceof Sym)) return m.programError(`DEFSTRUCT wants a slot, not ${m.show(slot)}`);
+  const option = (key: string): Value | undefined => {
+    const at = options.indexOf(keyword(key));
+    return at < 0 ? undefined : options[at + 1];
+  };
+  return { name, initform, type: option("TYPE") ?? T, readOnly: (option("READ-ONLY") ?? NIL) !== NIL };
+}
+
+/** A symbol of the package the definition stands in. */
+export const internHere = (m: Machine, name: string): Sym => intern(m, currentPackage(m), name);
+
+function nameOf(m: Machine, option: Value): string {
+  return option instanceof Sym ? option.name : m.programError(`DEFSTRUCT knows no option ${m.show(option)}`);
+}
