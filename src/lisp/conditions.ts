@@ -140,6 +140,7 @@ const table: readonly [name: string, supers: string, slots: string, report?: Rep
   ["READER-ERROR", "PARSE-ERROR STREAM-ERROR", ""],
   ["%READER-END-OF-FILE", "END-OF-FILE READER-ERROR", ""],
   ["FILE-ERROR", "ERROR", "PATHNAME TEXT", plainText],
+  ["GUILDHALL:FORMAT-ERROR", "ERROR", "TEXT", plainText],
   ["PRINT-NOT-READABLE", "ERROR", "OBJECT", (m, c) => `${shown(m, c, "OBJECT")} cannot be printed readably.`],
   ["GUILDHALL:NOT-AVAILABLE", "ERROR", "NAME TEXT", plainText],
   ["GUILDHALL:BUDGET-EXCEEDED", "STORAGE-CONDITION", "TEXT", plainText],

@@ -85,7 +85,7 @@ export function nameText(name: string, style: Pick<SymbolStyle, "letterCase" | "
 }
 
 // Whatever the reader would cut, upcase or take for something else.
-const special = /[\s()"';`,|\\:\p{Ll}\u0000-\u0020\u007f]/u;
+const special = /[\s()"';`,|\\:\p{Ll}\p{Cc}]/u;
 const numeric = /^[+-]?(\d+\.?|\d+\/\d+|\d*\.\d+([esfdl][+-]?\d+)?|\d+(\.\d*)?[esfdl][+-]?\d+)$/i;
 
 function needsBars(name: string, base: number): boolean {

@@ -30,11 +30,11 @@ export interface PrintStyle {
   readonly rightMargin: number;
 }
 
-/** `prin1` when `escape`, `princ` when not; by default what `*print-escape*` says. */
-export function printText(m: Machine, value: Value, escape?: boolean): string {
+/** `prin1` when `escapes`, `princ` when not; by default what `*print-escape*` says. */
+export function printText(m: Machine, value: Value, escapes?: boolean): string {
   if (typeof value === "number" && baseVariable.value === 10 && radixVariable.value === NIL) return String(value);
-  if (escape === false && value instanceof Str && readablyVariable.value === NIL) return value.toString();
-  return styledText(m, value, currentStyle(escape));
+  if (escapes === false && value instanceof Str && readablyVariable.value === NIL) return value.toString();
+  return styledText(m, value, currentStyle(escapes));
 }
 
 /** For messages: never long, never an error, whatever the program set. */
@@ -54,10 +54,10 @@ const baseVariable = cl("*PRINT-BASE*");
 const radixVariable = cl("*PRINT-RADIX*");
 const readablyVariable = cl("*PRINT-READABLY*");
 
-export function currentStyle(escape?: boolean): PrintStyle {
+export function currentStyle(escapes?: boolean): PrintStyle {
   const readably = isOn("*PRINT-READABLY*");
   return {
-    escape: readably || (escape ?? isOn("*PRINT-ESCAPE*")),
+    escape: readably || (escapes ?? isOn("*PRINT-ESCAPE*")),
     readably,
     base: numberIn("*PRINT-BASE*", 10),
     radix: isOn("*PRINT-RADIX*"),

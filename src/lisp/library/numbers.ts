@@ -233,8 +233,15 @@ function defineFloats(): void {
     const size = Math.abs(other === undefined ? 1 : float(m, other));
     return new Float(x < 0 || Object.is(x, -0) ? -size : size);
   });
-  defineFunction("FLOAT-DIGITS", "float", (m, value: Value) => (float(m, value), 53));
-  defineFunction("FLOAT-RADIX", "float", (m, value: Value) => (float(m, value), 2));
+  for (const [name, answer] of [
+    ["FLOAT-DIGITS", 53],
+    ["FLOAT-RADIX", 2],
+  ] as const) {
+    defineFunction(name, "float", (m, value: Value) => {
+      float(m, value);
+      return answer;
+    });
+  }
   defineFunction("FLOAT-PRECISION", "float", (m, value: Value) => decodeDouble(float(m, value)).mantissa.toString(2).length);
 }
 

@@ -109,7 +109,7 @@ function replace(m: Machine, target: Value, source: Value, { start1, end1, start
     const all = [...elements(m, target, undefined, undefined)];
     all.splice(span.start, items.length, ...items);
     overwrite(target, all);
-  } else items.forEach((item, at) => setElementAt(m, target, span.start + at, item));
+  } else for (const [at, item] of items.entries()) setElementAt(m, target, span.start + at, item);
 }
 
 /** Calls with the elements at 0, 1, 2 … of all sequences until the shortest ends, or `limit` calls. */

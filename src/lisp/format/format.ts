@@ -1,0 +1,85 @@
+/** `format`: control strings are parsed once and kept, then run piece by piece against the table of directives. */
+import type { Machine } from "../machine.ts";
+import { Fn, itemsOf, Str, type Value } from "../values.ts";
+import { blockDirectives } from "./blocks.ts";
+import { layoutDirectives } from "./layout.ts";
+import { numberDirectives } from "./number-directives.ts";
+import { ControlFault, type Directive, type Piece, parseControl } from "./parse.ts";
+import { Buffer, type Ending, Run, type Target } from "./run.ts";
+import { valueDirectives } from "./value-directives.ts";
+
+/** Does its work; answers how its list of pieces ends, if it ends there. */
+export type Action = (run: Run, directive: Directive, format: Formatting) => Ending | undefined;
+
+/** What blocks and `~?` need to go deeper. */
+export interface Formatting {
+  /** Runs until the pieces end or a `~^` ends them. */
+  readonly pieces: (run: Run, pieces: readonly Piece[]) => Ending;
+  /** Runs another control, a string or a function, with the arguments of `run`. */
+  readonly control: (run: Run, control: Value) => Ending;
+}
+
+const actions: ReadonlyMap<string, Action> = new Map([...valueDirectives, ...numberDirectives, ...layoutDirectives, ...blockDirectives]);
+
+/** `(apply #'format nil control arguments)`. */
+export function formatText(m: Machine, control: Value, args: Value): string {
+  const buffer = new Buffer(m);
+  formatTo(m, buffer, control, itemsOf(args));
+  return buffer.text;
+}
+
+/** Answers the arguments that were not used. */
+export function formatTo(m: Machine, target: Target, control: Value, args: readonly Value[]): readonly Value[] {
+  const run = new Run(m, target, args);
+  runControl(run, control);
+  return args.slice(run.at);
+}
+
+function runControl(run: Run, control: Value): Ending {
+  if (control instanceof Fn) {
+    run.m.apply(control, [run.target.stream, ...run.args.slice(run.at)]);
+    return "end";
+  }
+  if (!(control instanceof Str)) return run.m.typeError(control, "(OR STRING FUNCTION)");
+  return runPieces(run, piecesOf(run, control.toString()));
+}
+
+function runPieces(run: Run, pieces: readonly Piece[]): Ending {
+  for (const piece of pieces) {
+    run.m.tick(1);
+    if (typeof piece === "string") {
+      run.target.write(piece);
+      continue;
+    }
+    const action = actions.get(piece.character);
+    if (action === undefined) return run.fail(`there is no directive ~${piece.character}`);
+    const ending = action(run, piece, formatting);
+    if (ending !== undefined) return ending;
+  }
+  return "end";
+}
+
+const formatting: Formatting = { pieces: runPieces, control: runControl };
+
+// What a control string parses to depends on its text alone, so all sessions may share it.
+const parsed = new Map<string, readonly Piece[]>();
+const parsedMax = 500;
+
+function piecesOf(run: Run, control: string): readonly Piece[] {
+  const known = parsed.get(control);
+  if (known !== undefined) return known;
+  const pieces = parseOrFail(run, control);
+  if (parsed.size >= parsedMax) parsed.clear();
+  if (control.length <= 1000) parsed.set(control, pieces);
+  return pieces;
+}
+
+function parseOrFail(run: Run, control: string): readonly Piece[] {
+  run.m.tick(control.length);
+  try {
+    return parseControl(control);
+  } catch (fault) {
+    if (fault instanceof ControlFault) return run.fail(`${fault.text}, at character ${fault.position} of ${run.m.show(new Str(control))}`);
+    throw fault;
+  }
+}

@@ -1,0 +1,137 @@
+/** Directives for numbers: `~d ~b ~o ~x ~r ~f ~e ~g ~$ ~p`. */
+import { isInteger, isNumber, toDouble } from "../numbers.ts";
+import { currentStyle, printText, styledText } from "../printer.ts";
+import { Float, type Value } from "../values.ts";
+import { cardinal, ordinal } from "./english.ts";
+import { exponentText, fixedText, generalText, moneyText } from "./floats.ts";
+import type { Action } from "./format.ts";
+import type { Directive } from "./parse.ts";
+import { roman } from "./roman.ts";
+import type { Run } from "./run.ts";
+import { writeField } from "./value-directives.ts";
+
+export const numberDirectives: readonly (readonly [string, Action])[] = [
+  ["D", (run, directive) => integerDirective(run, directive, 10)],
+  ["B", (run, directive) => integerDirective(run, directive, 2)],
+  ["O", (run, directive) => integerDirective(run, directive, 8)],
+  ["X", (run, directive) => integerDirective(run, directive, 16)],
+  ["R", radixDirective],
+  ["F", fixedDirective],
+  ["E", (run, directive) => exponentDirective(run, directive, exponentText)],
+  ["G", (run, directive) => exponentDirective(run, directive, generalText)],
+  ["$", moneyDirective],
+  ["P", pluralDirective],
+];
+
+type Parameters = ReturnType<Run["parameters"]>;
+
+function integerDirective(run: Run, directive: Directive, base: number): undefined {
+  writeInteger(run, directive, run.parameters(directive), base);
+}
+
+function writeInteger(run: Run, directive: Directive, parameters: Parameters, base: number): undefined {
+  const width = parameters.number() ?? 0;
+  const pad = parameters.character() ?? " ";
+  const comma = parameters.character() ?? ",";
+  const interval = parameters.number() ?? 3;
+  const value = run.next();
+  if (!isInteger(value)) {
+    run.target.write(styledText(run.m, value, { ...currentStyle(false), base, radix: false }));
+    return;
+  }
+  const digits = (value < 0 ? -value : value).toString(base).toUpperCase();
+  const grouped = directive.colon ? group(run, digits, comma, interval) : digits;
+  const sign = value < 0 ? "-" : directive.at ? "+" : "";
+  writeField(run, sign + grouped, { width, step: 1, padding: 0, pad, isRight: true });
+}
+
+function group(run: Run, digits: string, comma: string, interval: number): string {
+  if (interval <= 0) return run.fail(`digits cannot be grouped by ${interval}`);
+  const first = digits.length % interval || interval;
+  const groups = [digits.slice(0, first)];
+  for (let at = first; at < digits.length; at += interval) groups.push(digits.slice(at, at + interval));
+  return groups.join(comma);
+}
+
+function radixDirective(run: Run, directive: Directive): undefined {
+  const parameters = run.parameters(directive);
+  const base = parameters.number();
+  if (base !== undefined) {
+    if (base < 2 || base > 36) run.m.typeError(base, "(INTEGER 2 36)");
+    return writeInteger(run, directive, parameters, base);
+  }
+  const value = run.next();
+  if (!isInteger(value)) return run.fail(`~r takes an integer, not ${run.m.show(value)}`);
+  run.target.write(directive.at ? romanText(run, value, directive.colon) : englishText(run, value, directive.colon));
+}
+
+function romanText(run: Run, value: number | bigint, isOld: boolean): string {
+  const limit = isOld ? 5000 : 4000;
+  if (value <= 0 || value >= limit) return run.m.fail(`${value} cannot be written in Roman numerals; they go from 1 to ${limit - 1}`);
+  return roman(Number(value), isOld);
+}
+
+function englishText(run: Run, value: number | bigint, isOrdinal: boolean): string {
+  const text = isOrdinal ? ordinal(BigInt(value)) : cardinal(BigInt(value));
+  return text ?? run.m.fail(`${value} is too large to be written in English`);
+}
+
+function fixedDirective(run: Run, directive: Directive): undefined {
+  const parameters = run.parameters(directive);
+  const width = parameters.number();
+  const digits = parameters.number();
+  const scale = parameters.number();
+  const overflow = parameters.character();
+  const pad = parameters.character() ?? " ";
+  const value = run.next();
+  if (!isNumber(value)) return writePlain(run, value, width, pad);
+  checkRoom(run, width, digits, scale);
+  run.target.write(fixedText(toDouble(run.m, value), { width, digits, scale, overflow, pad, plus: directive.at }));
+}
+
+function exponentDirective(run: Run, directive: Directive, text: typeof exponentText): undefined {
+  const parameters = run.parameters(directive);
+  const width = parameters.number();
+  const digits = parameters.number();
+  const exponentDigits = parameters.number();
+  const scale = parameters.number();
+  const overflow = parameters.character();
+  const pad = parameters.character() ?? " ";
+  const mark = parameters.character();
+  const value = run.next();
+  if (!isNumber(value)) return writePlain(run, value, width, pad);
+  checkRoom(run, width, digits, exponentDigits, scale);
+  run.target.write(text(toDouble(run.m, value), { width, digits, exponentDigits, scale, overflow, pad, mark, plus: directive.at }));
+}
+
+function moneyDirective(run: Run, directive: Directive): undefined {
+  const parameters = run.parameters(directive);
+  const digits = parameters.number() ?? 2;
+  const whole = parameters.number() ?? 1;
+  const width = parameters.number() ?? 0;
+  const pad = parameters.character() ?? " ";
+  const value = run.next();
+  if (!isNumber(value)) return writePlain(run, value, width, " ");
+  checkRoom(run, width, digits, whole);
+  run.target.write(moneyText(toDouble(run.m, value), { digits, whole, width, pad, signFirst: directive.colon, plus: directive.at }));
+}
+
+function checkRoom(run: Run, ...counts: (number | undefined)[]): void {
+  for (const count of counts) if (count !== undefined && Math.abs(count) > 10_000) run.m.exceed("OUTPUT");
+}
+
+/** What is no number is shown as `~a` would, in base ten. */
+function writePlain(run: Run, value: Value, width: number | undefined, pad: string): undefined {
+  const text = value instanceof Float ? printText(run.m, value) : styledText(run.m, value, { ...currentStyle(false), base: 10 });
+  writeField(run, text, { width: width ?? 0, step: 1, padding: 0, pad, isRight: true });
+}
+
+function pluralDirective(run: Run, directive: Directive): undefined {
+  if (directive.colon) {
+    if (run.at === 0) run.fail("~:p goes back to an argument, and there is none before it");
+    run.at -= 1;
+  }
+  const isOne = run.next() === 1;
+  if (directive.at) run.target.write(isOne ? "y" : "ies");
+  else if (!isOne) run.target.write("s");
+}
