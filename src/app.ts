@@ -3,7 +3,7 @@ import { createAgentToolkit } from "./agents/agents.ts";
 import { createGroups, type GroupSource, type Groups } from "./agents/groups.ts";
 import { createPlanners, type PlannerConfig } from "./agents/planners.ts";
 import { createRuns, type RunsOptions } from "./agents/runs.ts";
-import { createLog, type Log, type Secrets } from "./base/log.ts";
+import { createLog, type Log, Secrets } from "./base/log.ts";
 import { version } from "./base/version.ts";
 import type { ServerConfig } from "./config/schema.ts";
 import { auditDecisions, auditRegistrations } from "./gateway/audit.ts";
@@ -161,8 +161,9 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
   const finder = createFinder({ registry, trust, aliases: options.aliases, log });
   const groups = createGroups({ registry, source: options.agents, log });
   const answers = { registry, health, trust };
-  const planners = createPlanners({ config: options.planner, secrets: options.secrets });
-  const runs = createRuns({ shelf: store.runs, secrets: options.secrets, log, ...options.runs });
+  const { secrets = new Secrets() } = options;
+  const planners = createPlanners({ config: options.planner, secrets });
+  const runs = createRuns({ shelf: store.runs, secrets, log, ...options.runs });
   const own = { find: createFindToolkit(finder, answers), agents: createAgentToolkit({ groups, finder, parts: answers, planners, runs }) };
   // What may be called; whoever goes through toolkits or lists needs only what others brought.
   const callable = withOwn(registry, Object.values(own));

@@ -33,7 +33,8 @@ export interface PlannerWish {
 
 export interface PlannersOptions {
   readonly config?: PlannerConfig | undefined;
-  readonly secrets?: Secrets | undefined;
+  /** Keys are added to it. */
+  readonly secrets: Secrets;
   /** Where keys are looked for. Default: the process's. */
   readonly env?: NodeJS.ProcessEnv | undefined;
 }
@@ -87,7 +88,7 @@ export function openingFor(model: string | undefined, config: PlannerConfig, env
   return { model: name, baseUrl, env, ...({ apiKeyEnv, apiKeyCommand } satisfies Omit<KeySource, "env">) };
 }
 
-function planWithModel(opening: Opening | undefined, secrets: Secrets | undefined): Planner {
+function planWithModel(opening: Opening | undefined, secrets: Secrets): Planner {
   return {
     kind: "model",
     async plan(job) {
@@ -101,7 +102,7 @@ function planWithModel(opening: Opening | undefined, secrets: Secrets | undefine
   };
 }
 
-function planWithSampling(context: CallContext, secrets: Secrets | undefined): Planner {
+function planWithSampling(context: CallContext, secrets: Secrets): Planner {
   return {
     kind: "sampling",
     async plan(job) {

@@ -85,7 +85,7 @@ export class Run implements Job {
   readonly #scope: Scope;
   readonly #progress: RunOptions["progress"];
   readonly #startedAt = performance.now();
-  readonly #steps: (StepResult | undefined)[] = [];
+  readonly #steps: (StepResult | Begun)[] = [];
   readonly #trace: TraceEvent[] = [];
   readonly #approvals: NeededApproval[] = [];
   readonly #limitations = new Set<string>();
@@ -163,13 +163,13 @@ export class Run implements Job {
     this.#requireTime();
     if (this.#steps.length >= this.limits.steps) throw this.#stopAt("steps", `${this.limits.steps} calls of tools`);
     if (this.#resultBytes >= this.limits.resultBytes) throw this.#stopAt("bytes", `${this.limits.resultBytes} bytes of results`);
-    const step = this.#steps.push(undefined);
     const tool = this.#bench.get(name);
     const full = tool?.name ?? shorten(name, 100);
+    const startedAt = performance.now();
+    const step = this.#steps.push({ tool: full, args, startedAt });
     if (tool?.unavailable !== undefined) this.#noteStep(step, "observe", `${full} is not available: ${tool.unavailable}`);
     this.#progress({ progress: step, total: this.limits.steps, message: `${step}/${this.limits.steps} ${full} …` });
     this.#noteStep(step, "execute", `${full} ${shorten(JSON.stringify(args), 200)}`);
-    const startedAt = performance.now();
     const { outcome, error } = await this.#attempt(tool, full, args);
     const result = this.#verify(step, { tool: full, args, outcome, error, ms: performance.now() - startedAt });
     this.#steps[step - 1] = result;
@@ -252,7 +252,7 @@ export class Run implements Job {
 
   #end(conclusion: Conclusion | undefined, error?: unknown): EndedRun {
     const stopped = conclusion?.stopped === "done" ? "done" : (this.#forced() ?? conclusion?.stopped ?? "failed");
-    const taken = this.#steps.flatMap((result) => result ?? []);
+    const taken = this.#steps.map((result, at) => ("step" in result ? result : this.#abandon(at + 1, result)));
     return {
       answer: conclusion?.answer ?? this.#thought,
       stopped,
@@ -267,11 +267,24 @@ export class Run implements Job {
     };
   }
 
+  /** A call that still ran when the run was over: it has been called off. */
+  #abandon(step: number, { tool, args, startedAt }: Begun): StepResult {
+    const error = this.#scope.cancelled ?? new HallError("CANCELLED", "the run was over");
+    return this.#verify(step, { tool, args, error, outcome: describeFailure(error), ms: performance.now() - startedAt });
+  }
+
   /** What ended it from outside. */
   #forced(): StopReason | undefined {
     const { cancelled } = this.#scope;
     return cancelled ? (cancelled.code === "TIMEOUT" ? "time" : "cancelled") : this.#limit;
   }
+}
+
+/** A step that has not come back yet. */
+interface Begun {
+  readonly tool: string;
+  readonly args: JsonObject;
+  readonly startedAt: number;
 }
 
 interface Attempt {

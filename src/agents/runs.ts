@@ -58,7 +58,7 @@ export interface RunsOptions {
   readonly keep?: "full" | "outline" | undefined;
   /** Days an outline is kept; the rest of a run is kept for seven at most. Default 30. */
   readonly keepDays?: number | undefined;
-  readonly secrets?: Secrets | undefined;
+  readonly secrets: Secrets;
   readonly log: Pick<Log, "warn">;
 }
 
@@ -69,7 +69,7 @@ const keptMax = 500;
 
 export function createRuns({ shelf, keep = "full", keepDays = 30, secrets, log }: RunsOptions): Runs {
   const kept: string[] = [];
-  const clean = (value: unknown): Json => JSON.parse(secrets?.scrub(redact(value)) ?? redact(value)) as Json;
+  const clean = (value: unknown): Json => JSON.parse(secrets.scrub(redact(value))) as Json;
 
   async function write(record: RunRecord): Promise<void> {
     const { outline } = record;

@@ -5,9 +5,9 @@ import type { Secrets } from "../../base/log.ts";
 import { CutOff } from "./turn.ts";
 
 /** What went wrong with a model, and what to do about it. Nothing of the request is in it, and no key. */
-export function explainModelError(error: unknown, { model, secrets }: { readonly model: string; readonly secrets?: Secrets | undefined }): HallError {
+export function explainModelError(error: unknown, { model, secrets }: { readonly model: string; readonly secrets: Secrets }): HallError {
   if (error instanceof HallError) return error;
-  const clean = (text: string): string => secrets?.scrub(text) ?? text;
+  const clean = (text: string): string => secrets.scrub(text);
   if (error instanceof CutOff) return new HallError("UNAVAILABLE", `${model}: the answer was cut off`);
   if (!APICallError.isInstance(error)) return new HallError("UNAVAILABLE", clean(`${model}: ${describe(error)}`), { hint: "Run `guildhall models test`." });
   const { statusCode } = error;

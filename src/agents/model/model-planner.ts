@@ -19,7 +19,7 @@ export interface ModelPlannerOptions {
   readonly kind: "model" | "sampling";
   /** Opened when there is a job for it. */
   open(job: Job): Promise<LanguageModelV3>;
-  readonly secrets?: Secrets | undefined;
+  readonly secrets: Secrets;
 }
 
 /** A model decides: turn by turn it calls tools and reads what they give, until it answers. The same loop whoever the model is of. */
@@ -46,7 +46,7 @@ const lastTurn = "This is your last turn: call nothing more, and answer with wha
 class Conversation {
   readonly #model: LanguageModelV3;
   readonly #job: Job;
-  readonly #secrets: Secrets | undefined;
+  readonly #secrets: Secrets;
   readonly #results: Results = createResults();
   readonly #names = createToolNames(Object.values(plannerTools));
   readonly #messages: LanguageModelV3Message[];
@@ -55,7 +55,7 @@ class Conversation {
   #text = "";
   #turns = 0;
 
-  constructor(model: LanguageModelV3, job: Job, secrets: Secrets | undefined) {
+  constructor(model: LanguageModelV3, job: Job, secrets: Secrets) {
     this.#model = model;
     this.#job = job;
     this.#secrets = secrets;

@@ -10,7 +10,7 @@ export interface OpenModelOptions extends KeySource {
   readonly model: string;
   readonly baseUrl?: string | undefined;
   /** Keys are added to it, so that no log and no row ever has one. */
-  readonly secrets?: Secrets | undefined;
+  readonly secrets: Secrets;
 }
 
 /** Loads the provider's package and nothing of the others. Throws INVALID_PARAMS, or UNAVAILABLE where there is no key. */
@@ -21,7 +21,7 @@ export async function openModel({ model, baseUrl, secrets, ...source }: OpenMode
     throw new HallError("INVALID_PARAMS", `${model} needs planner.baseUrl`, { hint: "Such as http://127.0.0.1:8000/v1." });
   }
   const apiKey = await readKey(name, source);
-  if (apiKey !== undefined) secrets?.add(apiKey);
+  if (apiKey !== undefined) secrets.add(apiKey);
   return openers[name.provider](name, { apiKey, baseUrl: address, env: source.env });
 }
 

@@ -7,7 +7,8 @@ import type { ToolNames } from "./tool-names.ts";
 /** What a model is told before it begins. */
 export function writePrompt(job: Job, results: Results): LanguageModelV3Message[] {
   return [
-    { role: "system", content: writeSystem(job) },
+    // It comes again with every turn, and is the same every time.
+    { role: "system", content: writeSystem(job), providerOptions: { anthropic: { cacheControl: { type: "ephemeral" } } } },
     { role: "user", content: [{ type: "text", text: writeTask(job, results) }] },
   ];
 }
