@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { HallOptions } from "../../src/app.ts";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import type { Decision } from "../../src/gateway/trust.ts";
 import type { CallContext, ListKind, Outcome, Tool, Toolkit } from "../../src/tool.ts";
@@ -43,11 +44,13 @@ export interface WorldOptions extends Omit<Partial<TrustOptions>, "ledger"> {
   readonly page?: string;
   /** Tools trusted beforehand, as `toolkit.tool`. Default: mail.send_email. */
   readonly trusted?: readonly string[];
+  /** What else the hall has. */
+  readonly hall?: Pick<HallOptions, "agents" | "planner">;
 }
 
 const anything = { type: "object" };
 
-export async function openWorld({ page = "nothing", trusted = ["mail.send_email"], ...options }: WorldOptions = {}): Promise<World> {
+export async function openWorld({ page = "nothing", trusted = ["mail.send_email"], hall = {}, ...options }: WorldOptions = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), "guildhall-trust-"));
   const ledger = openLedger("/the/project", { folder, warn: () => {} });
   const ran: string[] = [];
@@ -83,6 +86,7 @@ export async function openWorld({ page = "nothing", trusted = ["mail.send_email"
   );
   await ledger.change((entries) => ({ ...entries, servers: Object.fromEntries(reviews), grants: Object.fromEntries(grants) }));
   const door = await openDoor({
+    ...hall,
     toolkits: [web, files, mail, shop, relay],
     trust: { ledger, ...options },
     audit: async (decision) => void decisions.push(decision),
