@@ -1,0 +1,268 @@
+/** Arrays of any rank, fill pointers, adjustable vectors, bits. */
+import { defineConstant, defineFunction, defineSetter } from "../define.ts";
+import type { Machine } from "../machine.ts";
+import { badIndex, elements, fitting, listItems } from "../sequences.ts";
+import { expandType } from "../types.ts";
+import { bool, Cons, char, cl, listOf, NIL, Str, Sym, T, type Value, Vec } from "../values.ts";
+import { codeOf } from "./characters.ts";
+
+type LispArray = Vec | Str;
+
+export function defineArrays(): void {
+  defineConstant("ARRAY-RANK-LIMIT", 65_529);
+  defineConstant("ARRAY-DIMENSION-LIMIT", 2 ** 31);
+  defineConstant("ARRAY-TOTAL-SIZE-LIMIT", 2 ** 31);
+  defineFunction(
+    "MAKE-ARRAY",
+    "dimensions &key element-type initial-element initial-contents adjustable fill-pointer displaced-to displaced-index-offset",
+    (m, dimensions: Value, elementType?: Value, element?: Value, contents?: Value, adjustable?: Value, fill?: Value, displaced?: Value) => {
+      if (displaced !== undefined && displaced !== NIL) return m.unavailable(cl("MAKE-ARRAY"), ":displaced-to is not available here; copy the part with subseq");
+      return makeArray(m, { dims: dimensionsOf(m, dimensions), elementType: elementType ?? T, element, contents, adjustable: isOn(adjustable), fill });
+    },
+  );
+  defineFunction("VECTOR", "&rest items", (m, items: Value[]) => {
+    m.alloc(items.length + 1);
+    return new Vec(items);
+  });
+  defineAccess();
+  defineShape();
+  defineFillPointers();
+  defineAdjusting();
+}
+
+function isOn(value: Value | undefined): boolean {
+  return value !== undefined && value !== NIL;
+}
+
+interface Wanted {
+  readonly dims: readonly number[];
+  readonly elementType: Value;
+  readonly element: Value | undefined;
+  readonly contents: Value | undefined;
+  readonly adjustable: boolean;
+  readonly fill: Value | undefined;
+}
+
+function makeArray(m: Machine, { dims, elementType, element, contents, adjustable, fill }: Wanted): Value {
+  const kind = upgraded(m, elementType);
+  const size = dims.reduce((product, dim) => product * dim, 1);
+  m.alloc(kind === "CHARACTER" ? (size >> 3) + 1 : size + 1);
+  const items = contents === undefined ? new Array<Value>(size).fill(element ?? (kind === "CHARACTER" ? char(0) : 0)) : flatten(m, dims, contents);
+  const made = kind === "CHARACTER" && dims.length === 1 ? Str.ofCodes(items.map((item) => codeOf(m, item))) : vecOf(m, items, kind);
+  if (made instanceof Vec && dims.length !== 1) made.dims = [...dims];
+  made.adjustable = adjustable;
+  if (isOn(fill)) made.fill = fillOf(m, fill as Value, size);
+  return made;
+}
+
+function vecOf(m: Machine, items: Value[], kind: string): Vec {
+  const made = new Vec(items);
+  if (kind !== "BIT") return made;
+  made.elementType = cl("BIT");
+  for (const item of items) fitting(m, made, item);
+  return made;
+}
+
+function fillOf(m: Machine, fill: Value, size: number): number {
+  if (fill === T) return size;
+  return typeof fill === "number" && fill >= 0 && fill <= size ? fill : m.typeError(fill, `(INTEGER 0 ${size})`);
+}
+
+/** What an array asked to hold a type really holds: characters, bits or anything. */
+function upgraded(m: Machine, type: Value): "CHARACTER" | "BIT" | "T" {
+  const expanded = expandType(m, type);
+  const name = expanded instanceof Sym ? expanded.name : "";
+  if (name === "CHARACTER" || name === "BASE-CHAR" || name === "STANDARD-CHAR") return "CHARACTER";
+  if (name === "BIT") return "BIT";
+  const parts = expanded instanceof Cons ? m.show(expanded) : "";
+  return parts === "(INTEGER 0 1)" || parts === "(UNSIGNED-BYTE 1)" || parts === "(MOD 2)" ? "BIT" : "T";
+}
+
+function dimensionsOf(m: Machine, value: Value): number[] {
+  const dims = value instanceof Cons || value === NIL ? listItems(m, value) : [value];
+  return dims.map((dim) => (typeof dim === "number" && dim >= 0 ? dim : m.typeError(dim, "(INTEGER 0 2147483647)")));
+}
+
+/** Nested sequences as the row-major items of an array. */
+function flatten(m: Machine, dims: readonly number[], contents: Value): Value[] {
+  const [size, ...inner] = dims;
+  if (size === undefined) return [contents];
+  const rows = elements(m, contents, undefined, undefined);
+  if (rows.length !== size) m.fail(`:initial-contents has ${rows.length} elements where the dimension is ${size}`);
+  return inner.length === 0 ? [...rows] : rows.flatMap((row) => flatten(m, inner, row));
+}
+
+export function arrayOf(m: Machine, value: Value, expected = "ARRAY"): LispArray {
+  return value instanceof Vec || value instanceof Str ? value : m.typeError(value, expected);
+}
+
+function shapeOf(array: LispArray): readonly number[] {
+  if (array instanceof Str) return [array.capacity];
+  return array.dims ?? [array.items.length];
+}
+
+function sizeOf(array: LispArray): number {
+  return array instanceof Str ? array.capacity : array.items.length;
+}
+
+function defineAccess(): void {
+  defineFunction("AREF", "array &rest subscripts", (m, array: Value, subscripts: Value[]) => getAt(m, array, placeOf(m, array, subscripts)));
+  defineSetter("AREF", "value array &rest subscripts", (m, value: Value, array: Value, subscripts: Value[]) => setAt(m, array, placeOf(m, array, subscripts), value));
+  for (const name of ["BIT", "SBIT"]) {
+    defineFunction(name, "array &rest subscripts", (m, array: Value, subscripts: Value[]) => getAt(m, bits(m, array), placeOf(m, array, subscripts)));
+    defineSetter(name, "value array &rest subscripts", (m, value: Value, array: Value, subscripts: Value[]) => setAt(m, bits(m, array), placeOf(m, array, subscripts), value));
+  }
+  defineFunction("SVREF", "vector index", (m, vector: Value, index: Value) => getAt(m, simple(m, vector), placeOf(m, vector, [index])));
+  defineSetter("SVREF", "value vector index", (m, value: Value, vector: Value, index: Value) => setAt(m, simple(m, vector), placeOf(m, vector, [index]), value));
+  defineFunction("ROW-MAJOR-AREF", "array index", (m, array: Value, index: Value) => getAt(m, array, rowMajor(m, array, index)));
+  defineSetter("ROW-MAJOR-AREF", "value array index", (m, value: Value, array: Value, index: Value) => setAt(m, array, rowMajor(m, array, index), value));
+}
+
+function bits(m: Machine, array: Value): Value {
+  return array instanceof Vec && array.elementType.name === "BIT" ? array : m.typeError(array, "(ARRAY BIT)");
+}
+
+function simple(m: Machine, vector: Value): Value {
+  const isSimple = vector instanceof Vec && vector.dims === null && vector.fill < 0 && !vector.adjustable && vector.elementType === T;
+  return isSimple ? vector : m.typeError(vector, "SIMPLE-VECTOR");
+}
+
+function getAt(m: Machine, array: Value, place: number): Value {
+  const found = arrayOf(m, array);
+  return found instanceof Str ? char(found.codeAt(place)) : (found.items[place] as Value);
+}
+
+function setAt(m: Machine, array: Value, place: number, value: Value): Value {
+  const found = arrayOf(m, array);
+  if (found instanceof Str) found.setCode(place, codeOf(m, value));
+  else found.items[place] = fitting(m, found, value);
+  return value;
+}
+
+function placeOf(m: Machine, array: Value, subscripts: readonly Value[]): number {
+  const dims = shapeOf(arrayOf(m, array));
+  if (subscripts.length !== dims.length) return m.programError(`${subscripts.length} subscripts for an array of rank ${dims.length}: ${m.show(array)}`);
+  let place = 0;
+  for (const [at, dim] of dims.entries()) {
+    const index = subscripts[at] as Value;
+    if (typeof index !== "number") return m.typeError(index, "INTEGER");
+    if (index < 0 || index >= dim) return badIndex(m, index, `the index ${index} is out of bounds for axis ${at} of ${m.show(array)}, whose length is ${dim}`, dim);
+    place = place * dim + index;
+  }
+  return place;
+}
+
+function rowMajor(m: Machine, array: Value, index: Value): number {
+  const size = sizeOf(arrayOf(m, array));
+  if (typeof index === "number" && index >= 0 && index < size) return index;
+  return badIndex(m, index, `the index ${m.show(index)} is out of bounds for ${m.show(array)}, whose size is ${size}`, size);
+}
+
+function defineShape(): void {
+  defineFunction("ARRAY-RANK", "array", (m, array: Value) => shapeOf(arrayOf(m, array)).length);
+  defineFunction("ARRAY-DIMENSIONS", "array", (m, array: Value) => listOf(shapeOf(arrayOf(m, array))));
+  defineFunction("ARRAY-DIMENSION", "array axis", (m, array: Value, axis: Value) => {
+    const dims = shapeOf(arrayOf(m, array));
+    return (typeof axis === "number" ? dims[axis] : undefined) ?? m.typeError(axis, `(INTEGER 0 ${dims.length - 1})`);
+  });
+  defineFunction("ARRAY-TOTAL-SIZE", "array", (m, array: Value) => sizeOf(arrayOf(m, array)));
+  defineFunction("ARRAY-ELEMENT-TYPE", "array", (m, array: Value) => {
+    const found = arrayOf(m, array);
+    return found instanceof Str ? cl("CHARACTER") : found.elementType;
+  });
+  defineFunction("UPGRADED-ARRAY-ELEMENT-TYPE", "type &optional environment", (m, type: Value) => cl(upgraded(m, type)));
+  defineFunction("ADJUSTABLE-ARRAY-P", "array", (m, array: Value) => bool(arrayOf(m, array).adjustable));
+  defineFunction("ARRAY-HAS-FILL-POINTER-P", "array", (m, array: Value) => bool(arrayOf(m, array).fill >= 0));
+  defineFunction("ARRAY-IN-BOUNDS-P", "array &rest subscripts", (m, array: Value, subscripts: Value[]) => {
+    const dims = shapeOf(arrayOf(m, array));
+    if (subscripts.length !== dims.length) return m.programError(`${subscripts.length} subscripts for an array of rank ${dims.length}`);
+    return bool(subscripts.every((index, at) => typeof index === "number" && index >= 0 && index < (dims[at] as number)));
+  });
+  defineFunction("ARRAY-ROW-MAJOR-INDEX", "array &rest subscripts", (m, array: Value, subscripts: Value[]) => placeOf(m, array, subscripts));
+  defineFunction("ARRAY-DISPLACEMENT", "array", (m, array: Value) => {
+    arrayOf(m, array);
+    return m.values(NIL, 0);
+  }, { values: true });
+}
+
+function defineFillPointers(): void {
+  defineFunction("FILL-POINTER", "vector", (m, vector: Value) => filled(m, vector).fill);
+  defineSetter("FILL-POINTER", "value vector", (m, value: Value, vector: Value) => {
+    const array = filled(m, vector);
+    array.fill = typeof value === "number" && value >= 0 && value <= sizeOf(array) ? value : m.typeError(value, `(INTEGER 0 ${sizeOf(array)})`);
+    return value;
+  });
+  defineFunction("VECTOR-PUSH", "item vector", (m, item: Value, vector: Value) => {
+    const array = filled(m, vector);
+    if (array.fill >= sizeOf(array)) return NIL;
+    setAt(m, array, array.fill, item);
+    return array.fill++;
+  });
+  defineFunction("VECTOR-PUSH-EXTEND", "item vector &optional extension", (m, item: Value, vector: Value) => {
+    const array = filled(m, vector);
+    if (array.fill >= sizeOf(array)) grow(m, array, Math.max(4, sizeOf(array)));
+    setAt(m, array, array.fill, item);
+    return array.fill++;
+  });
+  defineFunction("VECTOR-POP", "vector", (m, vector: Value) => {
+    const array = filled(m, vector);
+    if (array.fill === 0) return m.fail("there is nothing left to pop: the fill pointer is 0");
+    array.fill -= 1;
+    return getAt(m, array, array.fill);
+  });
+}
+
+function filled(m: Machine, vector: Value): LispArray {
+  const array = arrayOf(m, vector, "VECTOR");
+  return array.fill >= 0 ? array : m.typeError(vector, "(AND VECTOR (SATISFIES ARRAY-HAS-FILL-POINTER-P))");
+}
+
+function grow(m: Machine, array: LispArray, by: number): void {
+  m.alloc(array instanceof Str ? (by >> 3) + 1 : by);
+  const items: (Value | number)[] = array instanceof Str ? array.codes() : array.items;
+  for (let at = 0; at < by; at += 1) items.push(0);
+}
+
+function defineAdjusting(): void {
+  defineFunction(
+    "ADJUST-ARRAY",
+    "array dimensions &key element-type initial-element initial-contents fill-pointer displaced-to displaced-index-offset",
+    (m, array: Value, dimensions: Value, _type?: Value, element?: Value, contents?: Value, fill?: Value) => {
+      const old = arrayOf(m, array);
+      const dims = dimensionsOf(m, dimensions);
+      if (dims.length !== shapeOf(old).length) return m.fail(`an array of rank ${shapeOf(old).length} cannot get ${dims.length} dimensions`);
+      const elementType = old instanceof Str ? cl("CHARACTER") : old.elementType;
+      const made = makeArray(m, { dims, elementType, element, contents, adjustable: old.adjustable, fill: undefined }) as LispArray;
+      if (contents === undefined) copyCommon(m, old, made);
+      made.fill = isOn(fill) ? fillOf(m, fill as Value, sizeOf(made)) : old.fill;
+      if (made.fill > sizeOf(made)) return m.fail(`the fill pointer ${made.fill} does not fit an array of size ${sizeOf(made)}`);
+      return old.adjustable ? become(old, made) : made;
+    },
+  );
+}
+
+/** Elements whose subscripts exist in both arrays stay where they were. */
+function copyCommon(m: Machine, from: LispArray, to: LispArray): void {
+  const [before, after] = [shapeOf(from), shapeOf(to)];
+  const walk = (axis: number, source: number, target: number): void => {
+    if (axis === before.length) {
+      setAt(m, to, target, getAt(m, from, source));
+      return;
+    }
+    const [old, now] = [before[axis] as number, after[axis] as number];
+    for (let at = 0; at < Math.min(old, now); at += 1) walk(axis + 1, source * old + at, target * now + at);
+  };
+  m.tick(sizeOf(to));
+  walk(0, 0, 0);
+}
+
+/** An adjustable array keeps its identity. */
+function become(array: LispArray, made: LispArray): Value {
+  array.fill = made.fill;
+  if (array instanceof Str && made instanceof Str) array.codes().splice(0, array.capacity, ...made.codes());
+  else if (array instanceof Vec && made instanceof Vec) {
+    array.items = made.items;
+    array.dims = made.dims;
+  }
+  return array;
+}

@@ -1,0 +1,96 @@
+/** Hash tables. Entries keep the order in which they came. */
+import { defineFunction, defineMacro, defineSetter, form, nativeFunction } from "../define.ts";
+import type { Machine } from "../machine.ts";
+import { tableGet, tableRemove, tableSet } from "../tables.ts";
+import { bool, cl, Float, Fn, itemsOf, list, NIL, Sym, T, Table, type TableEntry, type TableTest, type Value } from "../values.ts";
+
+export function defineHashTables(): void {
+  defineFunction("MAKE-HASH-TABLE", "&key test size rehash-size rehash-threshold weakness synchronized", (m, test: Value = cl("EQL")) => {
+    m.alloc(4);
+    return new Table(testNamed(m, test));
+  });
+  defineFunction(
+    "GETHASH",
+    "key table &optional default",
+    (m, key: Value, table: Value, fallback: Value = NIL) => {
+      const entry = tableGet(tableOf(m, table), key);
+      return entry === undefined ? m.values(fallback, NIL) : m.values(entry.value, T);
+    },
+    { values: true },
+  );
+  defineSetter("GETHASH", "value key table &optional default", (m, value: Value, key: Value, table: Value) => {
+    m.alloc(2);
+    tableSet(tableOf(m, table), key, value);
+    return value;
+  });
+  defineFunction("REMHASH", "key table", (m, key: Value, table: Value) => bool(tableRemove(tableOf(m, table), key)));
+  defineFunction("CLRHASH", "table", (m, table: Value) => {
+    tableOf(m, table).entries.clear();
+    return table;
+  });
+  defineFunction("MAPHASH", "function table", (m, fn: Value, table: Value) => {
+    const visit = m.fn(fn);
+    for (const { key, value } of entriesOf(m, table)) {
+      m.tick(1);
+      m.call2(visit, key, value);
+    }
+    return NIL;
+  });
+  defineFunction("HASH-TABLE-COUNT", "table", (m, table: Value) => tableOf(m, table).entries.size);
+  defineFunction("HASH-TABLE-SIZE", "table", (m, table: Value) => Math.max(14, tableOf(m, table).entries.size));
+  defineFunction("HASH-TABLE-TEST", "table", (m, table: Value) => cl(tableOf(m, table).test));
+  defineFunction("HASH-TABLE-REHASH-SIZE", "table", (m, table: Value) => {
+    tableOf(m, table);
+    return new Float(1.5);
+  });
+  defineFunction("HASH-TABLE-REHASH-THRESHOLD", "table", (m, table: Value) => {
+    tableOf(m, table);
+    return new Float(1);
+  });
+  defineFunction("SXHASH", "object", (m, object: Value) => hashOf(m.show(object)));
+  defineIterator();
+}
+
+/** A copy, so that a program may change the table while it goes through it. */
+function entriesOf(m: Machine, table: Value): TableEntry[] {
+  const { entries } = tableOf(m, table);
+  m.tick(entries.size);
+  return [...entries.values()];
+}
+
+export function tableOf(m: Machine, value: Value): Table {
+  return value instanceof Table ? value : m.typeError(value, "HASH-TABLE");
+}
+
+function testNamed(m: Machine, test: Value): TableTest {
+  const name = test instanceof Fn ? test.code.name : test;
+  const text = name instanceof Sym ? name.name : "";
+  if (text === "EQ" || text === "EQL" || text === "EQUAL" || text === "EQUALP") return text;
+  return m.fail(`${m.show(test)} is no test of hash tables; use EQ, EQL, EQUAL or EQUALP`);
+}
+
+/** `(with-hash-table-iterator (next table) …)`: `(next)` answers T, key and value until it answers NIL. */
+function defineIterator(): void {
+  defineMacro("WITH-HASH-TABLE-ITERATOR", (whole) => {
+    const [head = NIL, ...body] = itemsOf(whole.cdr);
+    const [name = NIL, table = NIL] = itemsOf(head);
+    const step = new Sym("STEP", null);
+    return form(["LET", [[step, ["%TABLE-ITERATOR", table]]], ["MACROLET", [[name, list(), ["QUOTE", ["FUNCALL", step]]]], ...body]]);
+  });
+  defineFunction("%TABLE-ITERATOR", "table", (m, table: Value) => {
+    const entries = entriesOf(m, table);
+    let at = 0;
+    const next = (inner: Machine) => {
+      const entry = entries[at++];
+      return entry === undefined ? inner.values(NIL) : inner.values(T, entry.key, entry.value);
+    };
+    return nativeFunction(cl("WITH-HASH-TABLE-ITERATOR"), "", next, { values: true });
+  });
+}
+
+/** FNV-1a over the printed text. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return hash >>> 0;
+}

@@ -1,0 +1,173 @@
+/** Strings: case, trimming, comparison, parsing of integers. */
+import { digitWeight, isAlphanumeric, lowerCode, upperCode } from "../characters.ts";
+import { defineFunction, defineSetter } from "../define.ts";
+import type { Machine } from "../machine.ts";
+import { elements, indexBeyond, spanOf } from "../sequences.ts";
+import { char, integer, NIL, Str, T, type Value } from "../values.ts";
+import { codeOf, radixOf } from "./characters.ts";
+import { textOf } from "./designators.ts";
+
+export function defineStrings(): void {
+  defineFunction("STRING", "x", (m, value: Value) => (value instanceof Str ? value : m.string(textOf(m, value))));
+  defineFunction("MAKE-STRING", "size &key initial-element element-type", (m, size: Value, initial?: Value) => {
+    if (typeof size !== "number" || size < 0) return m.typeError(size, "UNSIGNED-BYTE");
+    m.alloc((size >> 3) + 1);
+    return new Str(String.fromCodePoint(initial === undefined ? 0 : codeOf(m, initial)).repeat(size));
+  });
+  for (const name of ["CHAR", "SCHAR"]) {
+    defineFunction(name, "string index", (m, string: Value, index: Value) => char(stringOf(m, string).codeAt(indexIn(m, string, index))));
+    defineSetter(name, "value string index", (m, value: Value, string: Value, index: Value) => {
+      stringOf(m, string).setCode(indexIn(m, string, index), codeOf(m, value));
+      return value;
+    });
+  }
+  defineCase();
+  defineTrimming();
+  defineComparison();
+  defineParsing();
+}
+
+function stringOf(m: Machine, value: Value): Str {
+  return value instanceof Str ? value : m.typeError(value, "STRING");
+}
+
+function indexIn(m: Machine, string: Value, index: Value): number {
+  const { capacity } = stringOf(m, string);
+  if (typeof index !== "number" || index < 0) return m.typeError(index, "UNSIGNED-BYTE");
+  return index < capacity ? index : indexBeyond(m, string, index, capacity);
+}
+
+/** A string to work on: a string itself, or the characters of a symbol or character. */
+function designated(m: Machine, value: Value): Str {
+  return value instanceof Str ? value : new Str(textOf(m, value));
+}
+
+type CaseChange = (code: number, isInWord: boolean) => number;
+
+const cases: readonly [string, CaseChange][] = [
+  ["UPCASE", upperCode],
+  ["DOWNCASE", lowerCode],
+  ["CAPITALIZE", (code, isInWord) => (isInWord ? lowerCode(code) : upperCode(code))],
+];
+
+function defineCase(): void {
+  for (const [name, change] of cases) {
+    defineFunction(`STRING-${name}`, "string &key start end", (m, value: Value, start?: Value, end?: Value) => {
+      m.alloc((designated(m, value).length >> 3) + 1);
+      return Str.ofCodes(changed(m, designated(m, value), change, start, end));
+    });
+    defineFunction(`NSTRING-${name}`, "string &key start end", (m, value: Value, start?: Value, end?: Value) => {
+      const string = stringOf(m, value);
+      for (const [at, code] of changed(m, string, change, start, end).entries()) string.setCode(at, code);
+      return string;
+    });
+  }
+}
+
+function changed(m: Machine, string: Str, change: CaseChange, start: Value | undefined, end: Value | undefined): number[] {
+  const { length } = string;
+  const span = spanOf(m, start, end, length, string);
+  m.tick(length >> 2);
+  const codes: number[] = [];
+  let isInWord = false;
+  for (let at = 0; at < length; at += 1) {
+    const code = string.codeAt(at);
+    const isInside = at >= span.start && at < span.end;
+    codes.push(isInside ? change(code, isInWord) : code);
+    isInWord = isInside && isAlphanumeric(code);
+  }
+  return codes;
+}
+
+function defineTrimming(): void {
+  const sides: readonly [string, boolean, boolean][] = [
+    ["STRING-TRIM", true, true],
+    ["STRING-LEFT-TRIM", true, false],
+    ["STRING-RIGHT-TRIM", false, true],
+  ];
+  for (const [name, left, right] of sides) {
+    defineFunction(name, "character-bag string", (m, bag: Value, value: Value) => {
+      const codes = new Set(elements(m, bag, undefined, undefined).map((item) => codeOf(m, item)));
+      const string = designated(m, value);
+      let [start, end] = [0, string.length];
+      if (left) while (start < end && codes.has(string.codeAt(start))) start += 1;
+      if (right) while (end > start && codes.has(string.codeAt(end - 1))) end -= 1;
+      m.tick(string.length >> 2);
+      return m.string(Array.from({ length: end - start }, (_, at) => String.fromCodePoint(string.codeAt(start + at))).join(""));
+    });
+  }
+}
+
+/** Which orders count: equal, less, greater; the answer is the place of the first difference, or T and NIL for equality. */
+const comparisons: readonly [string, string, (order: number) => boolean][] = [
+  ["=", "EQUAL", (order) => order === 0],
+  ["/=", "NOT-EQUAL", (order) => order !== 0],
+  ["<", "LESSP", (order) => order < 0],
+  [">", "GREATERP", (order) => order > 0],
+  ["<=", "NOT-GREATERP", (order) => order <= 0],
+  [">=", "NOT-LESSP", (order) => order >= 0],
+];
+
+function defineComparison(): void {
+  for (const [sign, word, holds] of comparisons) {
+    define(`STRING${sign}`, (code) => code, holds, sign === "=");
+    define(`STRING-${word}`, upperCode, holds, sign === "=");
+  }
+}
+
+function define(name: string, fold: (code: number) => number, holds: (order: number) => boolean, isEquality: boolean): void {
+  defineFunction(name, "string1 string2 &key start1 end1 start2 end2", (m, a: Value, b: Value, start1?: Value, end1?: Value, start2?: Value, end2?: Value) => {
+    const [left, right] = [designated(m, a), designated(m, b)];
+    const span1 = spanOf(m, start1, end1, left.length, left);
+    const span2 = spanOf(m, start2, end2, right.length, right);
+    const common = Math.min(span1.end - span1.start, span2.end - span2.start);
+    m.tick(common >> 2);
+    let same = 0;
+    while (same < common && fold(left.codeAt(span1.start + same)) === fold(right.codeAt(span2.start + same))) same += 1;
+    const order =
+      same < common ? fold(left.codeAt(span1.start + same)) - fold(right.codeAt(span2.start + same)) : span1.end - span1.start - (span2.end - span2.start);
+    if (!holds(order)) return NIL;
+    return isEquality ? T : span1.start + same;
+  });
+}
+
+const blank = new Set([9, 10, 12, 13, 32, 160]);
+
+function defineParsing(): void {
+  defineFunction(
+    "PARSE-INTEGER",
+    "string &key start end radix junk-allowed",
+    (m, value: Value, start?: Value, end?: Value, radix: Value = 10, junkAllowed: Value = NIL) => {
+      const string = stringOf(m, value);
+      const span = spanOf(m, start, end, string.length, string);
+      const base = radixOf(m, radix);
+      m.tick(span.end - span.start);
+      let at = span.start;
+      while (at < span.end && blank.has(string.codeAt(at))) at += 1;
+      const sign = at < span.end && (string.codeAt(at) === 45 || string.codeAt(at) === 43) ? string.codeAt(at++) : 43;
+      const first = at;
+      while (at < span.end && digitWeight(string.codeAt(at), base) !== undefined) at += 1;
+      const digits = Array.from({ length: at - first }, (_, index) => string.codeAt(first + index));
+      let rest = at;
+      while (rest < span.end && blank.has(string.codeAt(rest))) rest += 1;
+      const isClean = digits.length > 0 && rest === span.end;
+      if (!isClean && junkAllowed === NIL) {
+        return m.error("PARSE-ERROR", { TEXT: new Str(`there is ${digits.length === 0 ? "no integer" : "junk after the integer"} in ${m.show(string)}`) });
+      }
+      if (digits.length === 0) return m.values(NIL, at);
+      m.checkBits(digits.length * Math.log2(base));
+      const size = integerOf(digits, base);
+      return m.values(integer(sign === 45 ? -size : size), junkAllowed === NIL ? rest : at);
+    },
+    { values: true },
+  );
+}
+
+/** Halves, so that long numbers do not cost a multiplication per digit. */
+function integerOf(digits: readonly number[], base: number): bigint {
+  if (digits.length > 8) {
+    const half = digits.length >> 1;
+    return integerOf(digits.slice(0, -half), base) * BigInt(base) ** BigInt(half) + integerOf(digits.slice(-half), base);
+  }
+  return BigInt(digits.reduce((sum, code) => sum * base + (digitWeight(code, base) ?? 0), 0));
+}

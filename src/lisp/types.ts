@@ -1,0 +1,156 @@
+// Type specifiers and `typep`. A name is a type of the session (`deftype`), one of the table below, or a class.
+import { classOf, findClass } from "./classes.ts";
+import { named } from "./define.ts";
+import { eql } from "./equality.ts";
+import type { Machine } from "./machine.ts";
+import { compare } from "./numbers.ts";
+import { Char, Cons, Float, Fn, Instance, itemsOf, LispClass, NIL, Ratio, Str, Sym, T, type Value, Vec } from "./values.ts";
+
+/** `args` is what stands behind the name: `(integer 0 10)` gives 0 and 10. */
+export type TypePredicate = (m: Machine, value: Value, args: readonly Value[]) => boolean;
+
+const table = new Map<Sym, TypePredicate>();
+
+/** A type of the language that is no class, or takes arguments. */
+export function defineType(name: string, predicate: TypePredicate): void {
+  table.set(named(name), predicate);
+}
+
+/** From a `deftype`: what a specifier stands for. */
+export type TypeExpander = (m: Machine, specifier: Value) => Value;
+
+export function sessionTypes(m: Machine): Map<Sym, TypeExpander> {
+  let types = m.kept.get("types") as Map<Sym, TypeExpander> | undefined;
+  if (types === undefined) {
+    types = new Map();
+    m.kept.set("types", types);
+  }
+  return types;
+}
+
+/** The specifier with the session's own types replaced by what they stand for, at the outermost level. */
+export function expandType(m: Machine, specifier: Value): Value {
+  let type = specifier;
+  for (;;) {
+    const name = type instanceof Cons ? type.car : type;
+    const expander = name instanceof Sym ? sessionTypes(m).get(name) : undefined;
+    if (expander === undefined) return type;
+    m.tick(10);
+    type = expander(m, type);
+  }
+}
+
+export function typep(m: Machine, value: Value, specifier: Value): boolean {
+  const type = expandType(m, specifier);
+  if (type instanceof LispClass) return isOfClass(value, type);
+  if (type === T) return true;
+  if (type === NIL) return false;
+  const name = type instanceof Cons ? type.car : type;
+  if (!(name instanceof Sym)) return m.fail(`${m.show(type)} is no type`);
+  const args = type instanceof Cons ? itemsOf(type.cdr) : [];
+  const predicate = table.get(name);
+  if (predicate !== undefined) return predicate(m, value, args);
+  const cls = findClass(m, name);
+  if (cls === undefined) return m.fail(`${m.show(type)} names no type`);
+  return isOfClass(value, cls);
+}
+
+/** Whether the name is one of a type at all. */
+export function isTypeName(m: Machine, name: Sym): boolean {
+  return table.has(name) || findClass(m, name) !== undefined || sessionTypes(m).has(name);
+}
+
+export function isOfClass(value: Value, cls: LispClass): boolean {
+  return classOf(value).precedence.includes(cls);
+}
+
+const any = named("*");
+
+/** Numbers within limits: `*` or nothing is no limit, `(n)` excludes n. */
+function within(m: Machine, value: Value, [low, high]: readonly Value[]): boolean {
+  const above = (limit: Value): boolean => (limit instanceof Cons ? compare(m, value, limit.car) > 0 : compare(m, value, limit) >= 0);
+  const below = (limit: Value): boolean => (limit instanceof Cons ? compare(m, value, limit.car) < 0 : compare(m, value, limit) <= 0);
+  return (low === undefined || low === any || above(low)) && (high === undefined || high === any || below(high));
+}
+
+const isInteger = (value: Value): boolean => typeof value === "number" || typeof value === "bigint";
+const isRational = (value: Value): boolean => isInteger(value) || value instanceof Ratio;
+const isReal = (value: Value): boolean => isRational(value) || value instanceof Float;
+const isFloat = (value: Value): boolean => value instanceof Float;
+
+function ranged(holds: (value: Value) => boolean): TypePredicate {
+  return (m, value, args) => holds(value) && within(m, value, args);
+}
+
+function isArrayOf(m: Machine, value: Value, elementType: Value | undefined, dims: Value | undefined): boolean {
+  if (!(value instanceof Vec) && !(value instanceof Str)) return false;
+  if (elementType !== undefined && elementType !== any && !sameElements(m, value, elementType)) return false;
+  const actual = value instanceof Vec && value.dims !== null ? value.dims : [value instanceof Vec ? value.items.length : value.capacity];
+  if (dims === undefined || dims === any) return true;
+  if (typeof dims === "number") return actual.length === dims;
+  const wanted = itemsOf(dims);
+  return wanted.length === actual.length && wanted.every((size, index) => size === any || size === actual[index]);
+}
+
+function sameElements(m: Machine, value: Vec | Str, elementType: Value): boolean {
+  const wanted = upgradedType(m, elementType);
+  return wanted === (value instanceof Str ? named("CHARACTER") : value.elementType);
+}
+
+/** What an array for such elements is made for: characters, bits, or anything. */
+export function upgradedType(m: Machine, elementType: Value): Sym {
+  const type = expandType(m, elementType);
+  const name = type instanceof Cons ? type.car : type;
+  if (name === named("CHARACTER") || name === named("BASE-CHAR") || name === named("STANDARD-CHAR")) return named("CHARACTER");
+  if (name === named("BIT")) return named("BIT");
+  return T;
+}
+
+const isSimple = (value: Value): boolean => (value instanceof Vec || value instanceof Str) && value.fill < 0 && !value.adjustable;
+const isVector = (value: Value): boolean => value instanceof Str || (value instanceof Vec && value.dims === null);
+const sized = (holds: (value: Value) => boolean): TypePredicate => (_, value, [size]) =>
+  holds(value) && (size === undefined || size === any || size === (value instanceof Str ? value.capacity : value instanceof Vec ? value.items.length : NIL));
+
+export function defineTypes(): void {
+  defineType("AND", (m, value, args) => args.every((type) => typep(m, value, type)));
+  defineType("OR", (m, value, args) => args.some((type) => typep(m, value, type)));
+  defineType("NOT", (m, value, [type]) => !typep(m, value, type ?? NIL));
+  defineType("MEMBER", (_, value, args) => args.some((item) => eql(item, value)));
+  defineType("EQL", (_, value, [item]) => item !== undefined && eql(item, value));
+  defineType("SATISFIES", (m, value, [predicate]) => m.call1(m.fn(predicate ?? NIL), value) !== NIL);
+  defineType("VALUES", (m, value, [type]) => type === undefined || typep(m, value, type));
+  defineType("ATOM", (_, value) => !(value instanceof Cons));
+  defineType("BOOLEAN", (_, value) => value === NIL || value === T);
+  defineType("CONS", (m, value, [car, cdr]) => value instanceof Cons && (car === undefined || car === any || typep(m, value.car, car)) && (cdr === undefined || cdr === any || typep(m, value.cdr, cdr)));
+  for (const name of ["INTEGER", "BIGNUM"]) defineType(name, name === "INTEGER" ? ranged(isInteger) : (_, value) => typeof value === "bigint");
+  defineType("FIXNUM", (_, value) => typeof value === "number");
+  defineType("RATIONAL", ranged(isRational));
+  defineType("REAL", ranged(isReal));
+  for (const name of ["FLOAT", "DOUBLE-FLOAT", "SINGLE-FLOAT", "SHORT-FLOAT", "LONG-FLOAT"]) defineType(name, ranged(isFloat));
+  defineType("BIT", (_, value) => value === 0 || value === 1);
+  defineType("MOD", (m, value, [limit]) => isInteger(value) && compare(m, value, 0) >= 0 && (limit === undefined || compare(m, value, limit) < 0));
+  defineType("UNSIGNED-BYTE", (m, value, [bits]) => isInteger(value) && compare(m, value, 0) >= 0 && fitsBits(m, value, bits, false));
+  defineType("SIGNED-BYTE", (m, value, [bits]) => isInteger(value) && fitsBits(m, value, bits, true));
+  defineType("BASE-CHAR", (_, value) => value instanceof Char && value.code < 128);
+  defineType("STANDARD-CHAR", (_, value) => value instanceof Char && (value.code === 10 || (value.code >= 32 && value.code < 127)));
+  defineType("EXTENDED-CHAR", (_, value) => value instanceof Char && value.code >= 128);
+  defineType("ARRAY", (m, value, [element, dims]) => isArrayOf(m, value, element, dims));
+  defineType("SIMPLE-ARRAY", (m, value, [element, dims]) => isSimple(value) && isArrayOf(m, value, element, dims));
+  defineType("VECTOR", (m, value, [element, size]) => isVector(value) && isArrayOf(m, value, element, undefined) && sized(isVector)(m, value, size === undefined ? [] : [size]));
+  defineType("SIMPLE-VECTOR", sized((value) => value instanceof Vec && value.dims === null && isSimple(value) && value.elementType === T));
+  for (const name of ["STRING", "BASE-STRING"]) defineType(name, sized((value) => value instanceof Str));
+  for (const name of ["SIMPLE-STRING", "SIMPLE-BASE-STRING"]) defineType(name, sized((value) => value instanceof Str && isSimple(value)));
+  defineType("BIT-VECTOR", sized((value) => value instanceof Vec && value.elementType === named("BIT")));
+  defineType("SIMPLE-BIT-VECTOR", sized((value) => value instanceof Vec && value.elementType === named("BIT") && isSimple(value)));
+  for (const name of ["FUNCTION", "COMPILED-FUNCTION"]) defineType(name, (_, value) => value instanceof Fn);
+  defineType("STRUCTURE-OBJECT", (_, value) => value instanceof Instance && value.cls.kind === "structure");
+  defineType("KEYWORD", (_, value) => value instanceof Sym && value.pkg?.name === "KEYWORD");
+}
+
+function fitsBits(m: Machine, value: Value, bits: Value | undefined, signed: boolean): boolean {
+  if (bits === undefined || bits === any || typeof bits !== "number") return true;
+  m.checkBits(bits);
+  const size = BigInt(Math.max(0, bits));
+  const integer = BigInt(value as number | bigint);
+  return signed ? BigInt.asIntN(bits, integer) === integer : integer < 1n << size;
+}
