@@ -8,7 +8,7 @@ import { type HandlerCluster, makeCondition, signalCondition, Unhandled } from "
 import { named, sharedVariables } from "./define.ts";
 import { functionHints, variableHints } from "./hints.ts";
 import { askForValue, type Restart } from "./restarts.ts";
-import { Cons, Fn, type Frame, type Instance, type LispClass, listOf, NIL, type Package, Str, type Stream, Sym, TAIL, type Value } from "./values.ts";
+import { Cons, Fn, type Frame, type Instance, type LispClass, listOf, NIL, type Package, Str, Stream, Sym, TAIL, type Value } from "./values.ts";
 
 /** What the machine needs of the library above it. */
 export interface Services {
@@ -36,6 +36,8 @@ export interface Host {
   /** Blocks for that long, or until interrupted. */
   readonly sleep: (ms: number) => void;
 }
+
+export type DefinitionKind = "function" | "macro" | "variable" | "class" | "structure" | "condition" | "generic" | "type" | "package";
 
 /** Steps between two looks at the clock: about two milliseconds. */
 const slice = 20_000;
@@ -75,6 +77,10 @@ export class Machine {
   /** What definition modules keep for the session: methods, types, setf expanders … one key each. */
   readonly kept = new Map<string, unknown>();
   readonly warnings: Instance[] = [];
+  readonly documentation = new Map<Sym, string>();
+  readonly symbolMacros = new Map<Sym, Value>();
+  /** What the program defined, in order: kind and name. */
+  readonly definitions = new Map<string, { readonly kind: DefinitionKind; readonly name: Value }>();
   /** Where lists that were read began. */
   readonly positions = new WeakMap<Cons, { readonly line: number; readonly column: number }>();
   readonly services: Services;
@@ -218,6 +224,12 @@ export class Machine {
     stream.column = line < 0 ? stream.column + text.length : text.length - line - 1;
   }
 
+  /** Writes to `*trace-output*`. */
+  trace(text: string): void {
+    const stream = named("*TRACE-OUTPUT*").value ?? named("*STANDARD-OUTPUT*").value;
+    if (stream instanceof Stream) this.write(stream, text);
+  }
+
   // ---- values
 
   /** Answers several values: `return m.values(quotient, remainder)`. */
@@ -309,7 +321,7 @@ export class Machine {
         default:
           answer = fn.code.cn(this, fn, this.tailArgs);
       }
-      if (answer !== TAIL) return answer;
+      if (answer !== TAIL) return this.#settle(fn, answer);
     }
   }
 
@@ -332,6 +344,11 @@ export class Machine {
       this.refuseLocked(name.cdr.car, "define");
       name.cdr.car.setter = fn;
     } else this.typeError(name, "(OR SYMBOL CONS)");
+  }
+
+  /** Notes a definition, for lists of them. */
+  defined(kind: DefinitionKind, name: Value): void {
+    this.definitions.set(`${kind} ${this.show(name)}`, { kind, name });
   }
 
   /** Names of the language are the same for every session, so none can redefine them. */
@@ -398,6 +415,10 @@ export class Machine {
 
   undefinedFunction(name: Value): Fn {
     return this.fn(askForValue(this, "UNDEFINED-FUNCTION", name));
+  }
+
+  undefinedSetter(sym: Sym): Fn {
+    return this.undefinedFunction(listOf([named("SETF"), sym]));
   }
 
   unboundVariable(name: Sym): Value {

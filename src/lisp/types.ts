@@ -51,13 +51,22 @@ export function typep(m: Machine, value: Value, specifier: Value): boolean {
   const predicate = table.get(name);
   if (predicate !== undefined) return predicate(m, value, args);
   const cls = findClass(m, name);
-  if (cls === undefined) return m.fail(`${m.show(type)} names no type`);
+  if (cls === undefined) return unknownType(m, type);
   return isOfClass(value, cls);
 }
 
 /** Whether the name is one of a type at all. */
 export function isTypeName(m: Machine, name: Sym): boolean {
   return table.has(name) || findClass(m, name) !== undefined || sessionTypes(m).has(name);
+}
+
+/** Whether it is a type of the table, of which no class says what it is. */
+export function isAtomicType(name: Sym): boolean {
+  return table.has(name);
+}
+
+export function unknownType(m: Machine, type: Value): never {
+  m.fail(`${m.show(type)} names no type`);
 }
 
 export function isOfClass(value: Value, cls: LispClass): boolean {
@@ -108,10 +117,12 @@ export function upgradedType(m: Machine, elementType: Value): Sym {
 
 const isSimple = (value: Value): boolean => (value instanceof Vec || value instanceof Str) && value.fill < 0 && !value.adjustable;
 const isVector = (value: Value): boolean => value instanceof Str || (value instanceof Vec && value.dims === null);
-const sized = (holds: (value: Value) => boolean): TypePredicate => (_, value, [size]) =>
-  holds(value) && (size === undefined || size === any || size === (value instanceof Str ? value.capacity : value instanceof Vec ? value.items.length : NIL));
+const sized =
+  (holds: (value: Value) => boolean): TypePredicate =>
+  (_, value, [size]) =>
+    holds(value) && (size === undefined || size === any || size === (value instanceof Str ? value.capacity : value instanceof Vec ? value.items.length : NIL));
 
-export function defineTypes(): void {
+export function defineTypeTable(): void {
   defineType("AND", (m, value, args) => args.every((type) => typep(m, value, type)));
   defineType("OR", (m, value, args) => args.some((type) => typep(m, value, type)));
   defineType("NOT", (m, value, [type]) => !typep(m, value, type ?? NIL));
@@ -121,7 +132,11 @@ export function defineTypes(): void {
   defineType("VALUES", (m, value, [type]) => type === undefined || typep(m, value, type));
   defineType("ATOM", (_, value) => !(value instanceof Cons));
   defineType("BOOLEAN", (_, value) => value === NIL || value === T);
-  defineType("CONS", (m, value, [car, cdr]) => value instanceof Cons && (car === undefined || car === any || typep(m, value.car, car)) && (cdr === undefined || cdr === any || typep(m, value.cdr, cdr)));
+  defineType(
+    "CONS",
+    (m, value, [car, cdr]) =>
+      value instanceof Cons && (car === undefined || car === any || typep(m, value.car, car)) && (cdr === undefined || cdr === any || typep(m, value.cdr, cdr)),
+  );
   for (const name of ["INTEGER", "BIGNUM"]) defineType(name, name === "INTEGER" ? ranged(isInteger) : (_, value) => typeof value === "bigint");
   defineType("FIXNUM", (_, value) => typeof value === "number");
   defineType("RATIONAL", ranged(isRational));
@@ -136,12 +151,32 @@ export function defineTypes(): void {
   defineType("EXTENDED-CHAR", (_, value) => value instanceof Char && value.code >= 128);
   defineType("ARRAY", (m, value, [element, dims]) => isArrayOf(m, value, element, dims));
   defineType("SIMPLE-ARRAY", (m, value, [element, dims]) => isSimple(value) && isArrayOf(m, value, element, dims));
-  defineType("VECTOR", (m, value, [element, size]) => isVector(value) && isArrayOf(m, value, element, undefined) && sized(isVector)(m, value, size === undefined ? [] : [size]));
-  defineType("SIMPLE-VECTOR", sized((value) => value instanceof Vec && value.dims === null && isSimple(value) && value.elementType === T));
-  for (const name of ["STRING", "BASE-STRING"]) defineType(name, sized((value) => value instanceof Str));
-  for (const name of ["SIMPLE-STRING", "SIMPLE-BASE-STRING"]) defineType(name, sized((value) => value instanceof Str && isSimple(value)));
-  defineType("BIT-VECTOR", sized((value) => value instanceof Vec && value.elementType === named("BIT")));
-  defineType("SIMPLE-BIT-VECTOR", sized((value) => value instanceof Vec && value.elementType === named("BIT") && isSimple(value)));
+  defineType(
+    "VECTOR",
+    (m, value, [element, size]) => isVector(value) && isArrayOf(m, value, element, undefined) && sized(isVector)(m, value, size === undefined ? [] : [size]),
+  );
+  defineType(
+    "SIMPLE-VECTOR",
+    sized((value) => value instanceof Vec && value.dims === null && isSimple(value) && value.elementType === T),
+  );
+  for (const name of ["STRING", "BASE-STRING"])
+    defineType(
+      name,
+      sized((value) => value instanceof Str),
+    );
+  for (const name of ["SIMPLE-STRING", "SIMPLE-BASE-STRING"])
+    defineType(
+      name,
+      sized((value) => value instanceof Str && isSimple(value)),
+    );
+  defineType(
+    "BIT-VECTOR",
+    sized((value) => value instanceof Vec && value.elementType === named("BIT")),
+  );
+  defineType(
+    "SIMPLE-BIT-VECTOR",
+    sized((value) => value instanceof Vec && value.elementType === named("BIT") && isSimple(value)),
+  );
   for (const name of ["FUNCTION", "COMPILED-FUNCTION"]) defineType(name, (_, value) => value instanceof Fn);
   defineType("STRUCTURE-OBJECT", (_, value) => value instanceof Instance && value.cls.kind === "structure");
   defineType("KEYWORD", (_, value) => value instanceof Sym && value.pkg?.name === "KEYWORD");

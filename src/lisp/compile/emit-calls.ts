@@ -1,0 +1,235 @@
+// Calls. A call in tail position leaves itself in the machine's registers and answers TAIL, so that it takes no room on the stack;
+// a call of the function that is running puts its arguments in place of the parameters and answers AGAIN. Natives are simply called.
+import type { Machine } from "../machine.ts";
+import { AGAIN, Fn, type Frame, TAIL, type Value } from "../values.ts";
+import type { Emitter } from "./emit.ts";
+import { readVariable } from "./emit-variables.ts";
+import { inlineNative } from "./inline.ts";
+import type { Node } from "./nodes.ts";
+import type { Mode, Run } from "./run.ts";
+
+type Callee = (f: Frame) => Fn;
+
+export function emitCall(e: Emitter, node: Extract<Node, { kind: "call" }>, mode: Mode): Run {
+  const { m } = e;
+  const { sym } = node;
+  if (node.setter) return calling(e, () => sym.setter ?? m.undefinedSetter(sym), node.args, mode);
+  if (mode === "tail" || node.args.length > 3) return calling(e, () => sym.fn ?? m.undefinedFunction(sym), node.args, mode);
+  // The same as `calling`, without asking another closure for the function.
+  const [a, b, c] = node.args.map((arg) => e.run(arg)) as [Run, Run, Run];
+  switch (node.args.length) {
+    case 0:
+      return () => {
+        const fn = sym.fn ?? m.undefinedFunction(sym);
+        const answer = fn.code.c0(m, fn);
+        return answer === TAIL ? m.bounce() : settled(m, fn, answer);
+      };
+    case 1:
+      return (f) => {
+        const x = a(f);
+        const fn = sym.fn ?? m.undefinedFunction(sym);
+        const answer = fn.code.c1(m, fn, x);
+        return answer === TAIL ? m.bounce() : settled(m, fn, answer);
+      };
+    case 2:
+      return (f) => {
+        const x = a(f);
+        const y = b(f);
+        const fn = sym.fn ?? m.undefinedFunction(sym);
+        const answer = fn.code.c2(m, fn, x, y);
+        return answer === TAIL ? m.bounce() : settled(m, fn, answer);
+      };
+    default:
+      return (f) => {
+        const x = a(f);
+        const y = b(f);
+        const z = c(f);
+        const fn = sym.fn ?? m.undefinedFunction(sym);
+        const answer = fn.code.c3(m, fn, x, y, z);
+        return answer === TAIL ? m.bounce() : settled(m, fn, answer);
+      };
+  }
+}
+
+function settled(m: Machine, fn: Fn, answer: Value): Value {
+  if (fn.code.single) m.mv = null;
+  return answer;
+}
+
+export function emitLocalCall(e: Emitter, node: Extract<Node, { kind: "call-local" }>, mode: Mode): Run {
+  return calling(e, readVariable(e, node.variable) as Callee, node.args, mode);
+}
+
+export function emitFuncall(e: Emitter, node: Extract<Node, { kind: "funcall" }>, mode: Mode): Run {
+  const { m } = e;
+  const run = e.run(node.fn);
+  const callee: Callee = (f) => {
+    const fn = run(f);
+    return fn instanceof Fn ? fn : m.fn(fn);
+  };
+  return calling(e, callee, node.args, mode);
+}
+
+function calling(e: Emitter, callee: Callee, args: readonly Node[], mode: Mode): Run {
+  const runs = args.map((arg) => e.run(arg));
+  return mode === "tail" ? tailCall(e, callee, runs) : plainCall(e.m, callee, runs);
+}
+
+function plainCall(m: Machine, callee: Callee, runs: readonly Run[]): Run {
+  const [a, b, c] = runs as [Run, Run, Run];
+  switch (runs.length) {
+    case 0:
+      return (f) => {
+        const fn = callee(f);
+        const answer = fn.code.c0(m, fn);
+        return answer === TAIL ? m.bounce() : settled(m, fn, answer);
+      };
+    case 1:
+      return (f) => {
+        const fn = callee(f);
+        const answer = fn.code.c1(m, fn, a(f));
+        return answer === TAIL ? m.bounce() : settled(m, fn, answer);
+      };
+    case 2:
+      return (f) => {
+        const fn = callee(f);
+        const answer = fn.code.c2(m, fn, a(f), b(f));
+        return answer === TAIL ? m.bounce() : settled(m, fn, answer);
+      };
+    case 3:
+      return (f) => {
+        const fn = callee(f);
+        const answer = fn.code.c3(m, fn, a(f), b(f), c(f));
+        return answer === TAIL ? m.bounce() : settled(m, fn, answer);
+      };
+    default:
+      return (f) => {
+        const fn = callee(f);
+        const answer = fn.code.cn(m, fn, valuesOf(runs, f));
+        return answer === TAIL ? m.bounce() : settled(m, fn, answer);
+      };
+  }
+}
+
+function valuesOf(runs: readonly Run[], f: Frame): Value[] {
+  const values: Value[] = new Array(runs.length);
+  for (let at = 0; at < runs.length; at++) values[at] = (runs[at] as Run)(f);
+  return values;
+}
+
+function tailCall(e: Emitter, callee: Callee, runs: readonly Run[]): Run {
+  const { m } = e;
+  const selfFits = isSimple(e) && e.lambda.required.length === runs.length;
+  const [a, b, c] = runs as [Run, Run, Run];
+  switch (runs.length) {
+    case 0:
+      return (f) => leave(m, callee(f), 0);
+    case 1:
+      return (f) => {
+        const x = a(f);
+        const fn = callee(f);
+        if (selfFits && fn === f[0]) {
+          f[1] = x;
+          return AGAIN;
+        }
+        m.tail0 = x;
+        return leave(m, fn, 1);
+      };
+    case 2:
+      return (f) => {
+        const x = a(f);
+        const y = b(f);
+        const fn = callee(f);
+        if (selfFits && fn === f[0]) {
+          f[1] = x;
+          f[2] = y;
+          return AGAIN;
+        }
+        m.tail0 = x;
+        m.tail1 = y;
+        return leave(m, fn, 2);
+      };
+    case 3:
+      return (f) => {
+        const x = a(f);
+        const y = b(f);
+        const z = c(f);
+        const fn = callee(f);
+        if (selfFits && fn === f[0]) {
+          f[1] = x;
+          f[2] = y;
+          f[3] = z;
+          return AGAIN;
+        }
+        m.tail0 = x;
+        m.tail1 = y;
+        m.tail2 = z;
+        return leave(m, fn, 3);
+      };
+    default:
+      return (f) => {
+        const values = valuesOf(runs, f);
+        const fn = callee(f);
+        if (selfFits && fn === f[0]) {
+          for (let at = 0; at < values.length; at++) f[at + 1] = values[at] as Value;
+          return AGAIN;
+        }
+        m.tailArgs = values;
+        return leave(m, fn, values.length);
+      };
+  }
+}
+
+/** Only required parameters: their slots are the first, and every value for them is right. */
+function isSimple({ lambda }: Emitter): boolean {
+  return lambda.optional.length === 0 && lambda.rest === null && !lambda.hasKeys;
+}
+
+/** Natives do not answer TAIL, so nothing is won by going back to the caller first. */
+function leave(m: Machine, fn: Fn, count: number): Value {
+  m.tailFn = fn;
+  m.tailCount = count;
+  return fn.code.native ? m.bounce() : TAIL;
+}
+
+/** A native with several values sets `mv` itself, also when it answers one. */
+export function emitNativeCall(e: Emitter, node: Extract<Node, { kind: "call-native" }>, mode: Mode): Run {
+  const { fn, args } = node;
+  if (fn.code.single) return e.one(inlineNative(e, node) ?? nativeCall(e, fn, args), mode);
+  return nativeCall(e, fn, args);
+}
+
+function nativeCall(e: Emitter, fn: Fn, args: readonly Node[]): Run {
+  const { m } = e;
+  const { code } = fn;
+  const runs = args.map((arg) => e.run(arg));
+  const { direct } = code;
+  const [a, b, c] = runs as [Run, Run, Run];
+  if (direct === null || args.length < code.min || args.length > code.max || args.length > 3) return (f) => code.cn(m, fn, valuesOf(runs, f));
+  switch (args.length) {
+    case 0:
+      return () => direct(m);
+    case 1:
+      return (f) => direct(m, a(f));
+    case 2:
+      return (f) => direct(m, a(f), b(f));
+    default:
+      return (f) => direct(m, a(f), b(f), c(f));
+  }
+}
+
+export function emitValuesCall(e: Emitter, node: Extract<Node, { kind: "values-call" }>): Run {
+  const { m } = e;
+  const callee = e.run(node.fn);
+  const runs = node.args.map((arg) => e.run(arg, "values"));
+  return (f) => {
+    const fn = m.fn(callee(f));
+    const args: Value[] = [];
+    for (const run of runs) {
+      const first = run(f);
+      if (m.mv === null) args.push(first);
+      else args.push(...m.mv);
+    }
+    return m.apply(fn, args);
+  };
+}

@@ -1,0 +1,207 @@
+// Blocks and tagbodies. An exit that everything in between passes on is an answer, EXIT, with its target in the machine; any other
+// is thrown to a token that lives as long as the block does.
+import { dynamicState, restoreState, Transfer } from "../transfer.ts";
+import { EXIT, type Frame, NIL, Opaque, type Value } from "../values.ts";
+import type { Emitter } from "./emit.ts";
+import { bindVariable, readVariable } from "./emit-variables.ts";
+import type { Node } from "./nodes.ts";
+import { type Mode, notTail, type Run, type Test } from "./run.ts";
+import type { Target, Variable } from "./scope.ts";
+
+export interface Token {
+  active: boolean;
+}
+
+export function emitBlock(e: Emitter, node: Extract<Node, { kind: "block" }>, mode: Mode): Run {
+  const { m } = e;
+  const { target } = node;
+  if (target.token !== null) return emitThrownBlock(e, node, target.token, mode);
+  const body = e.run(node.body, mode);
+  return (f) => {
+    const answer = body(f);
+    return answer === EXIT && m.exitTarget === target ? m.exitValue : answer;
+  };
+}
+
+function emitThrownBlock(e: Emitter, node: Extract<Node, { kind: "block" }>, variable: Variable, mode: Mode): Run {
+  const { m } = e;
+  const { target } = node;
+  const body = e.run(node.body, notTail(mode));
+  const bind = bindVariable(variable);
+  return (f) => {
+    const content: Token = { active: true };
+    const token = new Opaque("EXIT", content);
+    bind(f, token);
+    const state = dynamicState(m);
+    try {
+      const answer = body(f);
+      return answer === EXIT && m.exitTarget === target ? m.exitValue : answer;
+    } catch (thrown) {
+      if (!(thrown instanceof Transfer) || thrown.target !== token) throw thrown;
+      restoreState(m, state);
+      m.mv = thrown.mv;
+      return thrown.value;
+    } finally {
+      content.active = false;
+    }
+  };
+}
+
+export function emitReturn(e: Emitter, node: Extract<Node, { kind: "return" }>): Run {
+  const { m } = e;
+  const { target } = node;
+  const value = e.run(node.value, "values");
+  if (!node.direct) return throwTo(e, target, value);
+  return (f) => {
+    m.exitValue = value(f);
+    m.exitTarget = target;
+    return EXIT;
+  };
+}
+
+function throwTo(e: Emitter, target: Target, value: Run): Run {
+  const { m } = e;
+  const read = readVariable(e, target.token as Variable);
+  return (f) => {
+    const answer = value(f);
+    const token = read(f) as Opaque;
+    if (!(token.content as Token).active)
+      m.error("CONTROL-ERROR", { TEXT: m.string(`cannot leave the block ${m.show(target.name)}: it has been left already`) });
+    throw new Transfer(token, answer, m.mv);
+  };
+}
+
+export function emitGo(e: Emitter, node: Extract<Node, { kind: "go" }>): Run {
+  const { m } = e;
+  const { target, index } = node;
+  if (!node.direct) return throwTo(e, target, () => index);
+  return () => {
+    m.exitTag = index;
+    m.exitTarget = target;
+    return EXIT;
+  };
+}
+
+/** A statement: something to run, or a jump, perhaps with a test. */
+type Statement =
+  | { readonly kind: "run"; readonly run: Run }
+  | { readonly kind: "jump"; readonly to: number }
+  | { readonly kind: "jump-if"; readonly test: Test; readonly to: number };
+
+export function emitTagbody(e: Emitter, node: Extract<Node, { kind: "tagbody" }>, mode: Mode): Run {
+  const { target } = node;
+  if (target.token !== null) return e.one(emitThrownTagbody(e, node, target.token), mode);
+  if (!target.hasDirect) return e.one(inOrder(node.statements.map((statement) => e.run(statement))), mode);
+  const statements = node.statements.map((statement) => statementOf(e, target, statement));
+  return e.one(asLoop(e, target, statements) ?? jumping(e, target, statements), mode);
+}
+
+function statementOf(e: Emitter, target: Target, node: Node): Statement {
+  if (node.kind === "go" && node.target === target && node.direct) return { kind: "jump", to: node.index };
+  if (node.kind === "if") {
+    const { when, otherwise } = node;
+    if (when.kind === "go" && when.target === target && isNothing(otherwise)) return { kind: "jump-if", test: e.test(node.test), to: when.index };
+    if (otherwise.kind === "go" && otherwise.target === target && isNothing(when)) {
+      const test = e.test(node.test);
+      return { kind: "jump-if", test: (f) => !test(f), to: otherwise.index };
+    }
+  }
+  return { kind: "run", run: e.run(node) };
+}
+
+const isNothing = (node: Node): boolean => node.kind === "constant";
+
+function inOrder(runs: readonly Run[]): Run {
+  return (f) => {
+    for (const run of runs) if (run(f) === EXIT) return EXIT;
+    return NIL;
+  };
+}
+
+/** `top: (when test (go end)) … (go top) end:`, what most loops come down to: no program counter is needed. */
+function asLoop(e: Emitter, target: Target, statements: readonly Statement[]): Run | null {
+  const { m } = e;
+  const last = statements.at(-1);
+  const first = statements[0];
+  if (last?.kind !== "jump" || last.to !== 0 || first?.kind !== "jump-if" || first.to !== statements.length) return null;
+  const inner = statements.slice(1, -1);
+  if (!inner.every((statement) => statement.kind === "run")) return null;
+  const runs = inner.map((statement) => statement.run);
+  const { test } = first;
+  const [a, b] = runs as [Run, Run];
+  const left = (): Value | null => (m.exitTarget === target ? null : EXIT);
+  // An exit to a tag inside takes the general way, which begins where the tag is.
+  const general = jumping(e, target, statements);
+  const resume = (f: Frame): Value => left() ?? general.from(f, m.exitTag);
+  if (runs.length === 2) {
+    return (f) => {
+      while (!test(f)) {
+        if (a(f) === EXIT || b(f) === EXIT) return resume(f);
+        if (--m.fuel < 0) m.refuel();
+      }
+      return NIL;
+    };
+  }
+  return (f) => {
+    while (!test(f)) {
+      for (let at = 0; at < runs.length; at++) if ((runs[at] as Run)(f) === EXIT) return resume(f);
+      if (--m.fuel < 0) m.refuel();
+    }
+    return NIL;
+  };
+}
+
+type Jumping = Run & { readonly from: (f: Frame, start: number) => Value };
+
+function jumping(e: Emitter, target: Target, statements: readonly Statement[]): Jumping {
+  const { m } = e;
+  const from = (f: Frame, start: number): Value => {
+    let at = start;
+    while (at < statements.length) {
+      const statement = statements[at] as Statement;
+      let next = at + 1;
+      if (statement.kind === "run") {
+        if (statement.run(f) === EXIT) {
+          if (m.exitTarget !== target) return EXIT;
+          next = m.exitTag;
+        }
+      } else if (statement.kind === "jump" || statement.test(f)) next = statement.to;
+      if (next <= at && --m.fuel < 0) m.refuel();
+      at = next;
+    }
+    return NIL;
+  };
+  return Object.assign((f: Frame) => from(f, 0), { from });
+}
+
+function emitThrownTagbody(e: Emitter, node: Extract<Node, { kind: "tagbody" }>, variable: Variable): Run {
+  const { m } = e;
+  const { target } = node;
+  const general = jumping(
+    e,
+    target,
+    node.statements.map((statement) => statementOf(e, target, statement)),
+  );
+  const bind = bindVariable(variable);
+  return (f) => {
+    const content: Token = { active: true };
+    const token = new Opaque("EXIT", content);
+    bind(f, token);
+    const state = dynamicState(m);
+    let start = 0;
+    try {
+      for (;;) {
+        try {
+          return general.from(f, start);
+        } catch (thrown) {
+          if (!(thrown instanceof Transfer) || thrown.target !== token) throw thrown;
+          restoreState(m, state);
+          start = thrown.value as number;
+          m.tick(1);
+        }
+      }
+    } finally {
+      content.active = false;
+    }
+  };
+}

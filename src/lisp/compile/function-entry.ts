@@ -1,0 +1,179 @@
+// The entries of a compiled function. A call takes one step, one level of depth and a frame; the frame stays on the machine's stack
+// while the call lasts, for backtraces.
+import type { Machine } from "../machine.ts";
+import { AGAIN, Box, Code, type Fn, type Frame, keyword, NIL, T, type Value } from "../values.ts";
+import { Emitter, isSingle } from "./emit.ts";
+import { bindVariable } from "./emit-variables.ts";
+import type { Lambda } from "./nodes.ts";
+import type { Run } from "./run.ts";
+import type { Variable } from "./scope.ts";
+
+export function makeCode(m: Machine, lambda: Lambda): Code {
+  const single = isSingle(lambda.body);
+  const code = new Code(lambda.name, false, single);
+  code.lambdaList = lambda.lambdaList;
+  code.documentation = lambda.documentation;
+  code.lambda = lambda;
+  code.max = lambda.required.length + lambda.optional.length;
+  const emitter = new Emitter(m, lambda, makeCode);
+  const body = emitter.run(lambda.body, single ? "single" : "tail");
+  if (lambda.optional.length > 0 || lambda.rest !== null || lambda.hasKeys) setGeneralEntry(code, emitter, body);
+  else setFixedEntries(code, lambda, boxing(lambda.required, body));
+  return code;
+}
+
+/** Parameters that closures share and someone assigns move into boxes first. */
+function boxing(parameters: readonly Variable[], body: Run): Run {
+  const slots = parameters.filter(({ boxed }) => boxed).map(({ slot }) => slot);
+  if (slots.length === 0) return body;
+  return (f) => {
+    for (const slot of slots) f[slot] = new Box(f[slot] as Value) as unknown as Value;
+    return body(f);
+  };
+}
+
+function setFixedEntries(code: Code, { required, frameSize }: Lambda, body: Run): void {
+  const count = required.length;
+  code.c0 = count === 0 ? entry0(body, frameSize) : (m, fn) => m.wrongCount(fn, 0);
+  code.c1 = count === 1 ? entry1(body, frameSize) : (m, fn) => m.wrongCount(fn, 1);
+  code.c2 = count === 2 ? entry2(body, frameSize) : (m, fn) => m.wrongCount(fn, 2);
+  code.c3 = count === 3 ? entry3(body, frameSize) : (m, fn) => m.wrongCount(fn, 3);
+  code.cn = (m, fn, args) => {
+    if (args.length !== count) return m.wrongCount(fn, args.length);
+    const frame: Frame = new Array(frameSize);
+    frame[0] = fn;
+    for (let at = 0; at < count; at++) frame[at + 1] = args[at] as Value;
+    return enter(m, frame, body);
+  };
+}
+
+/** Frames of the usual sizes are literals: those are the cheapest to make. */
+function entry0(body: Run, size: number): Code["c0"] {
+  if (size <= 4) return (m, fn) => enter(m, [fn, NIL, NIL, NIL], body);
+  if (size <= 8) return (m, fn) => enter(m, [fn, NIL, NIL, NIL, NIL, NIL, NIL, NIL], body);
+  return (m, fn) => enter(m, wideFrame(size, fn), body);
+}
+
+function entry1(body: Run, size: number): Code["c1"] {
+  if (size <= 4) return (m, fn, a) => enter(m, [fn, a, NIL, NIL], body);
+  if (size <= 8) return (m, fn, a) => enter(m, [fn, a, NIL, NIL, NIL, NIL, NIL, NIL], body);
+  return (m, fn, a) => {
+    const frame = wideFrame(size, fn);
+    frame[1] = a;
+    return enter(m, frame, body);
+  };
+}
+
+function entry2(body: Run, size: number): Code["c2"] {
+  if (size <= 4) return (m, fn, a, b) => enter(m, [fn, a, b, NIL], body);
+  if (size <= 8) return (m, fn, a, b) => enter(m, [fn, a, b, NIL, NIL, NIL, NIL, NIL], body);
+  return (m, fn, a, b) => {
+    const frame = wideFrame(size, fn);
+    frame[1] = a;
+    frame[2] = b;
+    return enter(m, frame, body);
+  };
+}
+
+function entry3(body: Run, size: number): Code["c3"] {
+  if (size <= 4) return (m, fn, a, b, c) => enter(m, [fn, a, b, c], body);
+  if (size <= 8) return (m, fn, a, b, c) => enter(m, [fn, a, b, c, NIL, NIL, NIL, NIL], body);
+  return (m, fn, a, b, c) => {
+    const frame = wideFrame(size, fn);
+    frame[1] = a;
+    frame[2] = b;
+    frame[3] = c;
+    return enter(m, frame, body);
+  };
+}
+
+function wideFrame(size: number, fn: Fn): Frame {
+  const frame: Frame = new Array(size);
+  frame[0] = fn;
+  return frame;
+}
+
+function enter(m: Machine, frame: Frame, body: Run): Value {
+  if (--m.fuel < 0) m.refuel();
+  const depth = m.depth + 1;
+  if (depth > m.depthMax) m.exceed("DEPTH");
+  m.depth = depth;
+  m.stack[depth] = frame;
+  let answer = body(frame);
+  while (answer === AGAIN) {
+    if (--m.fuel < 0) m.refuel();
+    answer = body(frame);
+  }
+  m.depth = depth - 1;
+  return answer;
+}
+
+/** Optional, rest and keyword parameters: bound one by one, since the init of one may use those before it. */
+function setGeneralEntry(code: Code, e: Emitter, body: Run): void {
+  const { lambda } = e;
+  const { required } = lambda;
+  const bindRequired = required.map(bindVariable);
+  const bindRest = bindOptional(e);
+  const max = lambda.rest !== null || lambda.hasKeys ? Number.POSITIVE_INFINITY : required.length + lambda.optional.length;
+  code.cn = (m, fn, args) => {
+    if (args.length < required.length || args.length > max) return m.wrongCount(fn, args.length);
+    const frame: Frame = new Array(lambda.frameSize);
+    frame[0] = fn;
+    for (let at = 0; at < bindRequired.length; at++) (bindRequired[at] as Binder)(frame, args[at] as Value);
+    return enter(m, frame, (f) => {
+      bindRest(m, f, fn, args);
+      return body(f);
+    });
+  };
+}
+
+type Binder = (f: Frame, value: Value) => void;
+
+function bindOptional(e: Emitter): (m: Machine, f: Frame, fn: Fn, args: Value[]) => void {
+  const { lambda } = e;
+  const parameter = (one: { variable: Variable; init: Parameters<Emitter["run"]>[0]; supplied: Variable | null }) => ({
+    bind: bindVariable(one.variable),
+    init: e.run(one.init),
+    supplied: one.supplied === null ? null : bindVariable(one.supplied),
+  });
+  const optional = lambda.optional.map(parameter);
+  const rest = lambda.rest === null ? null : bindVariable(lambda.rest);
+  const keys = lambda.keys.map((one) => ({ key: one.key, ...parameter(one) }));
+  const first = lambda.required.length;
+  return (m, f, fn, args) => {
+    let at = first;
+    for (const { bind, init, supplied } of optional) {
+      const given = at < args.length;
+      bind(f, given ? (args[at] as Value) : init(f));
+      supplied?.(f, given ? T : NIL);
+      at++;
+    }
+    if (rest !== null) rest(f, at < args.length ? m.list(args.slice(at)) : NIL);
+    if (!lambda.hasKeys) return;
+    checkKeywords(m, fn, lambda, args, at);
+    for (const { key, bind, init, supplied } of keys) {
+      const found = findKeyword(args, at, key);
+      bind(f, found < 0 ? init(f) : (args[found + 1] as Value));
+      supplied?.(f, found < 0 ? NIL : T);
+    }
+  };
+}
+
+function findKeyword(args: readonly Value[], from: number, key: Value): number {
+  for (let at = from; at + 1 < args.length; at += 2) if (args[at] === key) return at;
+  return -1;
+}
+
+const allowOtherKeys = keyword("ALLOW-OTHER-KEYS");
+
+export function checkKeywords(m: Machine, fn: Fn, lambda: Lambda, args: readonly Value[], from: number): void {
+  if (from < args.length && (args.length - from) % 2 === 1) m.programError(`odd number of keyword arguments in a call of ${m.show(fn.code.name)}`);
+  if (lambda.allowOtherKeys) return;
+  const allow = findKeyword(args, from, allowOtherKeys);
+  if (allow >= 0 && args[allow + 1] !== NIL) return;
+  for (let at = from; at + 1 < args.length; at += 2) {
+    const key = args[at] as Value;
+    if (key !== allowOtherKeys && !lambda.keys.some((one) => one.key === key))
+      m.programError(`${m.show(fn.code.name)} knows no keyword argument ${m.show(key)}`);
+  }
+}

@@ -1,0 +1,216 @@
+// Natives that answer T or NIL, as JS booleans where a test is wanted.
+import { eql } from "../equality.ts";
+import { compare, equalNumbers, isZero, real } from "../numbers.ts";
+import { Char, Cons, NIL, Str, Sym, type Value } from "../values.ts";
+import type { Emitter } from "./emit.ts";
+import { plainSlot } from "./emit-variables.ts";
+import type { Node } from "./nodes.ts";
+import type { Run, Test } from "./run.ts";
+
+type NativeNode = Extract<Node, { kind: "call-native" }>;
+
+/** Null where there is no short way. */
+export function inlineTest(e: Emitter, node: NativeNode): Test | null {
+  const { name } = node.fn.code;
+  if (!(name instanceof Sym)) return null;
+  const [left, right] = node.args;
+  if (node.args.length === 2) return two.get(name.name)?.(e, left as Node, right as Node) ?? null;
+  if (node.args.length !== 1) return null;
+  if (name.name === "NOT" || name.name === "NULL") {
+    const test = e.test(left as Node);
+    return (f) => !test(f);
+  }
+  const check = one.get(name.name);
+  if (check === undefined) return null;
+  const run = e.run(left as Node);
+  return check(e, run);
+}
+
+const one = new Map<string, (e: Emitter, run: Run) => Test>([
+  ["CONSP", (_, run) => (f) => run(f) instanceof Cons],
+  ["ATOM", (_, run) => (f) => !(run(f) instanceof Cons)],
+  ["SYMBOLP", (_, run) => (f) => run(f) instanceof Sym],
+  ["STRINGP", (_, run) => (f) => run(f) instanceof Str],
+  [
+    "LISTP",
+    (_, run) => (f) => {
+      const value = run(f);
+      return value === NIL || value instanceof Cons;
+    },
+  ],
+  [
+    "ENDP",
+    (e, run) => (f) => {
+      const value = run(f);
+      return value === NIL || (value instanceof Cons ? false : e.m.typeError(value, "LIST"));
+    },
+  ],
+  [
+    "INTEGERP",
+    (_, run) => (f) => {
+      const value = run(f);
+      return typeof value === "number" || typeof value === "bigint";
+    },
+  ],
+  [
+    "ZEROP",
+    (e, run) => (f) => {
+      const value = run(f);
+      return typeof value === "number" ? value === 0 : isZero(real(e.m, value, "NUMBER"));
+    },
+  ],
+  [
+    "PLUSP",
+    (e, run) => (f) => {
+      const value = run(f);
+      return typeof value === "number" ? value > 0 : compare(e.m, value, 0) > 0;
+    },
+  ],
+  [
+    "MINUSP",
+    (e, run) => (f) => {
+      const value = run(f);
+      return typeof value === "number" ? value < 0 : compare(e.m, value, 0) < 0;
+    },
+  ],
+  [
+    "EVENP",
+    (e, run) => (f) => {
+      const value = run(f);
+      if (typeof value === "number") return value % 2 === 0;
+      return typeof value === "bigint" ? value % 2n === 0n : e.m.typeError(value, "INTEGER");
+    },
+  ],
+  [
+    "ODDP",
+    (e, run) => (f) => {
+      const value = run(f);
+      if (typeof value === "number") return value % 2 !== 0;
+      return typeof value === "bigint" ? value % 2n !== 0n : e.m.typeError(value, "INTEGER");
+    },
+  ],
+]);
+
+type Two = (e: Emitter, left: Node, right: Node) => Test;
+
+const two = new Map<string, Two>([
+  ["EQ", identity],
+  ["EQL", (e, left, right) => (isIdentity(left) || isIdentity(right) ? identity(e, left, right) : comparing(e, left, right, eql))],
+  [
+    "=",
+    (e, left, right) =>
+      numeric(
+        e,
+        left,
+        right,
+        (a, b) => a === b,
+        (x, y) => equalNumbers(e.m, x, y),
+      ),
+  ],
+  [
+    "/=",
+    (e, left, right) =>
+      numeric(
+        e,
+        left,
+        right,
+        (a, b) => a !== b,
+        (x, y) => !equalNumbers(e.m, x, y),
+      ),
+  ],
+  ["<", less],
+  [
+    ">",
+    (e, left, right) =>
+      numeric(
+        e,
+        left,
+        right,
+        (a, b) => a > b,
+        (x, y) => compare(e.m, x, y) > 0,
+      ),
+  ],
+  [
+    "<=",
+    (e, left, right) =>
+      numeric(
+        e,
+        left,
+        right,
+        (a, b) => a <= b,
+        (x, y) => compare(e.m, x, y) <= 0,
+      ),
+  ],
+  [">=", atLeast],
+]);
+
+/** Constants for which eql is eq. */
+const isIdentity = (node: Node): boolean =>
+  node.kind === "constant" && (typeof node.value === "number" || node.value instanceof Sym || (node.value instanceof Char && node.value.code < 0x3000));
+
+function identity(e: Emitter, left: Node, right: Node): Test {
+  const a = e.run(left);
+  if (right.kind === "constant") {
+    const { value } = right;
+    return (f) => a(f) === value;
+  }
+  const b = e.run(right);
+  return (f) => a(f) === b(f);
+}
+
+function comparing(e: Emitter, left: Node, right: Node, same: (a: Value, b: Value) => boolean): Test {
+  const a = e.run(left);
+  const b = e.run(right);
+  return (f) => same(a(f), b(f));
+}
+
+function numeric(e: Emitter, left: Node, right: Node, small: (a: number, b: number) => boolean, any: (a: Value, b: Value) => boolean): Test {
+  const a = e.run(left);
+  const b = e.run(right);
+  return (f) => {
+    const x = a(f);
+    const y = b(f);
+    if (typeof x === "number" && typeof y === "number") return small(x, y);
+    return any(x, y);
+  };
+}
+
+/** The two comparisons loops and recursions make most. */
+function less(e: Emitter, left: Node, right: Node): Test {
+  const { m } = e;
+  const slot = plainSlot(e, left);
+  if (slot !== null && right.kind === "constant" && typeof right.value === "number") {
+    const limit = right.value;
+    return (f) => {
+      const x = f[slot] as Value;
+      return typeof x === "number" ? x < limit : compare(m, x, limit) < 0;
+    };
+  }
+  const a = e.run(left);
+  const b = e.run(right);
+  return (f) => {
+    const x = a(f);
+    const y = b(f);
+    return typeof x === "number" && typeof y === "number" ? x < y : compare(m, x, y) < 0;
+  };
+}
+
+function atLeast(e: Emitter, left: Node, right: Node): Test {
+  const { m } = e;
+  const slotA = plainSlot(e, left);
+  const slotB = plainSlot(e, right);
+  if (slotA !== null && slotB !== null) {
+    return (f) => {
+      const x = f[slotA] as Value;
+      const y = f[slotB] as Value;
+      return typeof x === "number" && typeof y === "number" ? x >= y : compare(m, x, y) >= 0;
+    };
+  }
+  const a = e.run(left);
+  const b = e.run(right);
+  return (f) => {
+    const x = a(f);
+    const y = b(f);
+    return typeof x === "number" && typeof y === "number" ? x >= y : compare(m, x, y) >= 0;
+  };
+}

@@ -1,0 +1,184 @@
+// Natives worth more than a call: arithmetic on small integers, and the parts of a cons. The names belong to a locked package, so
+// what they mean cannot change under a compiled program.
+import { named } from "../define.ts";
+import { add, multiply, subtract } from "../numbers.ts";
+import { Cons, NIL, T, type Value, Vec } from "../values.ts";
+import type { Emitter } from "./emit.ts";
+import { plainSlot } from "./emit-variables.ts";
+import { inlineTest } from "./inline-tests.ts";
+import type { Node } from "./nodes.ts";
+import type { Run } from "./run.ts";
+
+type NativeNode = Extract<Node, { kind: "call-native" }>;
+
+/** Null where calling is as good as it gets. */
+export function inlineNative(e: Emitter, node: NativeNode): Run | null {
+  const { name } = node.fn.code;
+  const inliner = typeof name === "object" && "name" in name && typeof name.name === "string" ? inliners.get(name.name) : undefined;
+  const inlined = inliner?.(e, node.args);
+  if (inlined) return inlined;
+  const test = inlineTest(e, node);
+  return test === null ? null : (f) => (test(f) ? T : NIL);
+}
+
+const slowElement = named("AREF");
+const max = Number.MAX_SAFE_INTEGER;
+
+const inliners = new Map<string, (e: Emitter, args: readonly Node[]) => Run | null>([
+  ["+", (e, args) => (args.length === 2 ? sum(e, args) : args.length > 2 ? chain(e, args, add) : null)],
+  ["-", (e, args) => (args.length === 2 ? difference(e, args) : args.length > 2 ? chain(e, args, subtract) : null)],
+  ["*", (e, args) => (args.length === 2 ? product(e, args) : args.length > 2 ? chain(e, args, multiply) : null)],
+  ["1+", (e, args) => (args.length === 1 ? sum(e, [args[0] as Node, { kind: "constant", value: 1 }]) : null)],
+  ["1-", (e, args) => (args.length === 1 ? difference(e, [args[0] as Node, { kind: "constant", value: 1 }]) : null)],
+  ["CAR", (e, args) => (args.length === 1 ? carOf(e, args[0] as Node) : null)],
+  ["FIRST", (e, args) => (args.length === 1 ? carOf(e, args[0] as Node) : null)],
+  ["CDR", (e, args) => (args.length === 1 ? cdrOf(e, args[0] as Node) : null)],
+  ["REST", (e, args) => (args.length === 1 ? cdrOf(e, args[0] as Node) : null)],
+  ["CONS", (e, args) => (args.length === 2 ? consOf(e, args) : null)],
+  ["IDENTITY", (e, args) => (args.length === 1 ? e.run(args[0] as Node) : null)],
+  ["AREF", (e, args) => (args.length === 2 ? elementOf(e, args) : null)],
+  ["SVREF", (e, args) => (args.length === 2 ? elementOf(e, args) : null)],
+]);
+
+const isSmall = (node: Node): node is Node & { value: number } => node.kind === "constant" && typeof node.value === "number";
+
+function sum(e: Emitter, args: readonly Node[]): Run {
+  const { m } = e;
+  const [left, right] = args as [Node, Node];
+  if (isSmall(left) && !isSmall(right)) return sum(e, [right, left]);
+  const slot = plainSlot(e, left);
+  if (isSmall(right)) {
+    const constant = right.value;
+    const a = e.run(left);
+    if (slot !== null) {
+      return (f) => {
+        const x = f[slot] as Value;
+        if (typeof x === "number") {
+          const total = x + constant;
+          if (total <= max && total >= -max) return total;
+        }
+        return add(m, x, constant);
+      };
+    }
+    return (f) => {
+      const x = a(f);
+      if (typeof x === "number") {
+        const total = x + constant;
+        if (total <= max && total >= -max) return total;
+      }
+      return add(m, x, constant);
+    };
+  }
+  const a = e.run(left);
+  const b = e.run(right);
+  return (f) => {
+    const x = a(f);
+    const y = b(f);
+    if (typeof x === "number" && typeof y === "number") {
+      const total = x + y;
+      if (total <= max && total >= -max) return total;
+    }
+    return add(m, x, y);
+  };
+}
+
+function difference(e: Emitter, args: readonly Node[]): Run {
+  const { m } = e;
+  const [left, right] = args as [Node, Node];
+  const slot = plainSlot(e, left);
+  const a = e.run(left);
+  if (isSmall(right)) {
+    const constant = right.value;
+    if (slot !== null) {
+      return (f) => {
+        const x = f[slot] as Value;
+        if (typeof x === "number") {
+          const total = x - constant;
+          if (total <= max && total >= -max) return total;
+        }
+        return subtract(m, x, constant);
+      };
+    }
+  }
+  const b = e.run(right);
+  return (f) => {
+    const x = a(f);
+    const y = b(f);
+    if (typeof x === "number" && typeof y === "number") {
+      const total = x - y;
+      if (total <= max && total >= -max) return total;
+    }
+    return subtract(m, x, y);
+  };
+}
+
+function product(e: Emitter, args: readonly Node[]): Run {
+  const { m } = e;
+  const [a, b] = args.map((arg) => e.run(arg)) as [Run, Run];
+  return (f) => {
+    const x = a(f);
+    const y = b(f);
+    if (typeof x === "number" && typeof y === "number") {
+      const total = x * y;
+      // Adding zero turns -0 into 0.
+      if (total <= max && total >= -max) return total + 0;
+    }
+    return multiply(m, x, y);
+  };
+}
+
+function chain(e: Emitter, args: readonly Node[], combine: typeof add): Run {
+  const { m } = e;
+  const [first, ...rest] = args.map((arg) => e.run(arg)) as [Run, ...Run[]];
+  return (f) => {
+    let total = first(f);
+    for (const run of rest) total = combine(m, total, run(f));
+    return total;
+  };
+}
+
+function carOf(e: Emitter, arg: Node): Run {
+  const { m } = e;
+  const run = e.run(arg);
+  return (f) => {
+    const value = run(f);
+    if (value instanceof Cons) return value.car;
+    return value === NIL ? NIL : m.typeError(value, "LIST");
+  };
+}
+
+function cdrOf(e: Emitter, arg: Node): Run {
+  const { m } = e;
+  const run = e.run(arg);
+  return (f) => {
+    const value = run(f);
+    if (value instanceof Cons) return value.cdr;
+    return value === NIL ? NIL : m.typeError(value, "LIST");
+  };
+}
+
+function consOf(e: Emitter, args: readonly Node[]): Run {
+  const { m } = e;
+  const [a, b] = args.map((arg) => e.run(arg)) as [Run, Run];
+  return (f) => {
+    const car = a(f);
+    const cdr = b(f);
+    if (--m.cellsLeft < 0) m.exceed("CELL");
+    return new Cons(car, cdr);
+  };
+}
+
+/** One subscript into a plain vector; anything else takes the long way. */
+function elementOf(e: Emitter, args: readonly Node[]): Run | null {
+  const { m } = e;
+  const [a, b] = args.map((arg) => e.run(arg)) as [Run, Run];
+  return (f) => {
+    const vector = a(f);
+    const index = b(f);
+    if (vector instanceof Vec && vector.dims === null && typeof index === "number") {
+      const item = vector.items[index];
+      if (item !== undefined) return item;
+    }
+    return slowElement.fn === null ? m.typeError(vector, "ARRAY") : m.call2(slowElement.fn, vector, index);
+  };
+}

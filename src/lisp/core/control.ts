@@ -1,0 +1,75 @@
+// Dynamic control: catch and throw, unwind-protect, progv.
+import { Ended } from "../budgets.ts";
+import { defineFunction, defineMacro, form } from "../define.ts";
+import type { Machine } from "../machine.ts";
+import { catching, dynamicState, restoreState, Transfer } from "../transfer.ts";
+import { Cons, type Fn, itemsOf, NIL, type Sym, type Value } from "../values.ts";
+
+interface CatchTag {
+  readonly tag: Value;
+}
+
+export function defineControl(): void {
+  defineFunction("%CATCH", "tag thunk", catchTag, { values: true });
+  defineFunction("%THROW", "tag values", throwTag);
+  defineFunction("%UNWIND-PROTECT", "thunk cleanup", unwindProtect, { values: true });
+  defineFunction("%PROGV", "names values thunk", withDynamic, { values: true });
+  defineMacro("CATCH", (whole) => form(["%CATCH", operand(whole), thunk(bodyOf(whole, 1))]));
+  defineMacro("THROW", (whole) => form(["%THROW", operand(whole), ["MULTIPLE-VALUE-LIST", itemsOf(whole.cdr)[1] ?? NIL]]));
+  defineMacro("UNWIND-PROTECT", (whole) => form(["%UNWIND-PROTECT", thunk([operand(whole)]), thunk(bodyOf(whole, 1))]));
+  defineMacro("PROGV", (whole) => form(["%PROGV", operand(whole), itemsOf(whole.cdr)[1] ?? NIL, thunk(bodyOf(whole, 2))]));
+}
+
+const operand = (whole: Cons): Value => (whole.cdr instanceof Cons ? whole.cdr.car : NIL);
+const bodyOf = (whole: Cons, from: number): Value[] => itemsOf(whole.cdr).slice(from);
+export const thunk = (body: readonly Value[]): Value => form(["LAMBDA", [], ["PROGN", ...body]]);
+
+function catchTag(m: Machine, tag: Value, body: Fn): Value {
+  const entry: CatchTag = { tag };
+  m.catchTags.push(entry);
+  const mark = m.catchTags.length - 1;
+  try {
+    return catching(m, entry, () => m.call0(body));
+  } finally {
+    m.catchTags.length = mark;
+  }
+}
+
+function throwTag(m: Machine, tag: Value, values: Value): Value {
+  const entry = (m.catchTags as CatchTag[]).findLast((one) => one.tag === tag);
+  if (entry === undefined) return m.error("CONTROL-ERROR", { TEXT: m.string(`nothing catches the tag ${m.show(tag)}`) });
+  const all = itemsOf(values);
+  throw new Transfer(entry, all[0] ?? NIL, all.length === 1 ? null : all);
+}
+
+function unwindProtect(m: Machine, body: Fn, cleanup: Fn): Value {
+  const state = dynamicState(m);
+  let value: Value;
+  try {
+    value = m.call0(body);
+  } catch (thrown) {
+    // When the grace of a budget is gone there is nothing left to clean up with.
+    if (thrown instanceof Ended) throw thrown;
+    restoreState(m, state);
+    m.call0(cleanup);
+    throw thrown;
+  }
+  const { mv } = m;
+  m.call0(cleanup);
+  m.mv = mv;
+  return value;
+}
+
+function withDynamic(m: Machine, names: Value, values: Value, body: Fn): Value {
+  const mark = m.bindings.length;
+  try {
+    let value = values;
+    for (const name of itemsOf(names)) {
+      m.bind(name as Sym, value instanceof Cons ? value.car : undefined);
+      value = value instanceof Cons ? value.cdr : NIL;
+    }
+    return m.call0(body);
+  } finally {
+    m.unbindTo(mark);
+  }
+}

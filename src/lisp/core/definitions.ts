@@ -1,0 +1,190 @@
+// What gives names their meaning: functions, macros, variables, and the questions about them.
+import { compileMacro } from "../compile/compile.ts";
+import { Scope } from "../compile/scope.ts";
+import { defineFunction, defineMacro, form, named, nativeFunction } from "../define.ts";
+import { checkKeys, checkPattern, destructure, findKey } from "../destructure.ts";
+import type { Machine } from "../machine.ts";
+import { bool, Cons, Fn, itemsOf, type Macro, NIL, Opaque, Str, Sym, type Value } from "../values.ts";
+
+export function defineDefinitions(): void {
+  defineFunction("%CHECK-PATTERN", "list min max what", checkPattern);
+  defineFunction("%CHECK-KEYS", "list known allow what", checkKeys);
+  defineFunction("%FIND-KEY", "list key", findKey);
+  defineFunction("%DEFUN", "name function", defun);
+  defineFunction("%DEFMACRO", "name lambda-list body", defmacro);
+  defineFunction("%DEFVAR", "name thunk documentation", defvar);
+  defineFunction("%DEFPARAMETER", "name value documentation", defparameter);
+  defineFunction("%DEFCONSTANT", "name value documentation", defconstant);
+  defineFunction("%DEFINE-SYMBOL-MACRO", "name expansion", defineSymbolMacro);
+  defineFunction("%PROCLAIM", "specifier", proclaim);
+  defineFunction("PROCLAIM", "specifier", proclaim);
+  defineMacro("LAMBDA", (whole) => form(["FUNCTION", whole]));
+  defineMacro("DEFUN", expandDefun);
+  defineMacro("DEFMACRO", (whole) => {
+    const [name, lambdaList, ...body] = itemsOf(whole.cdr) as [Value, Value, ...Value[]];
+    return form(["%DEFMACRO", ["QUOTE", name], ["QUOTE", lambdaList ?? NIL], ["QUOTE", form(body)]]);
+  });
+  defineMacro("DEFVAR", (whole) => {
+    const [name, init, documentation] = itemsOf(whole.cdr) as [Value, Value?, Value?];
+    return form(["%DEFVAR", ["QUOTE", name], init === undefined ? "NIL" : ["LAMBDA", [], init], documentation ?? "NIL"]);
+  });
+  defineMacro("DEFPARAMETER", (whole) => {
+    const [name, init, documentation] = itemsOf(whole.cdr) as [Value, Value?, Value?];
+    return form(["%DEFPARAMETER", ["QUOTE", name], init ?? "NIL", documentation ?? "NIL"]);
+  });
+  defineMacro("DEFCONSTANT", (whole) => {
+    const [name, init, documentation] = itemsOf(whole.cdr) as [Value, Value?, Value?];
+    return form(["%DEFCONSTANT", ["QUOTE", name], init ?? "NIL", documentation ?? "NIL"]);
+  });
+  defineMacro("DEFINE-SYMBOL-MACRO", (whole) => {
+    const [name, expansion] = itemsOf(whole.cdr) as [Value, Value];
+    return form(["%DEFINE-SYMBOL-MACRO", ["QUOTE", name], ["QUOTE", expansion]]);
+  });
+  defineMacro("DECLAIM", (whole) => form(["PROGN", ...itemsOf(whole.cdr).map((specifier) => ["%PROCLAIM", ["QUOTE", specifier]])]));
+  defineMacro("DESTRUCTURING-BIND", expandDestructuring);
+  defineFunction("MACROEXPAND-1", "form &optional environment", (m: Machine, whole: Value, env?: Value) => macroexpand(m, whole, env, true), { values: true });
+  defineFunction("MACROEXPAND", "form &optional environment", (m: Machine, whole: Value, env?: Value) => macroexpand(m, whole, env, false), { values: true });
+  defineFunction("MACRO-FUNCTION", "symbol &optional environment", macroFunction);
+  defineFunction("SPECIAL-OPERATOR-P", "symbol", (_: Machine, name: Value) =>
+    bool(name instanceof Sym && name.pkg?.name === "COMMON-LISP" && specialNames.has(name.name)),
+  );
+  defineFunction("CONSTANTP", "form &optional environment", (_: Machine, whole: Value) =>
+    bool(whole instanceof Sym ? whole.kind === "constant" : !(whole instanceof Cons) || whole.car === named("QUOTE")),
+  );
+  defineFunction(
+    "COMPILE",
+    "name &optional definition",
+    (m: Machine, name: Value, definition?: Value) => m.values(definition === undefined ? name : m.fn(definition), NIL, NIL),
+    { values: true },
+  );
+  defineFunction("EVAL", "form", (m: Machine, whole: Value) => m.services.evaluate(m, whole), { values: true });
+}
+
+const specialNames = new Set(
+  "BLOCK CATCH EVAL-WHEN FLET FUNCTION GO IF LABELS LET LET* LOAD-TIME-VALUE LOCALLY MACROLET MULTIPLE-VALUE-CALL MULTIPLE-VALUE-PROG1 PROGN PROGV QUOTE RETURN-FROM SETQ SYMBOL-MACROLET TAGBODY THE THROW UNWIND-PROTECT".split(
+    " ",
+  ),
+);
+
+function expandDefun(whole: Cons, _: Opaque, m: Machine): Value {
+  const [name, lambdaList, ...body] = itemsOf(whole.cdr) as [Value, Value, ...Value[]];
+  if (name === undefined || lambdaList === undefined) return m.programError("defun takes a name, a lambda list and a body");
+  return form(["%DEFUN", ["QUOTE", name], ["FUNCTION", ["%NAMED-LAMBDA", name, lambdaList, ...body]]]);
+}
+
+function defun(m: Machine, name: Value, fn: Value): Value {
+  m.setFunction(name, fn as Fn);
+  m.defined("function", name);
+  return name;
+}
+
+function defmacro(m: Machine, name: Value, lambdaList: Value, body: Value): Value {
+  if (!(name instanceof Sym)) return m.typeError(name, "SYMBOL");
+  m.refuseLocked(name, "define");
+  name.macro = compileMacro(m, name, lambdaList, body);
+  name.fn = null;
+  m.defined("macro", name);
+  return name;
+}
+
+function makeSpecial(m: Machine, name: Value): Sym {
+  if (!(name instanceof Sym)) return m.typeError(name, "SYMBOL");
+  if (name.kind === "constant") return m.programError(`${m.show(name)} is a constant`);
+  m.refuseLocked(name, "define");
+  name.kind = "special";
+  return name;
+}
+
+function defvar(m: Machine, name: Value, thunk: Value, documentation: Value): Value {
+  const sym = makeSpecial(m, name);
+  if (sym.value === undefined && thunk instanceof Fn) sym.value = m.call0(thunk);
+  document(m, sym, documentation);
+  m.defined("variable", sym);
+  return sym;
+}
+
+function defparameter(m: Machine, name: Value, value: Value, documentation: Value): Value {
+  const sym = makeSpecial(m, name);
+  sym.value = value;
+  document(m, sym, documentation);
+  m.defined("variable", sym);
+  return sym;
+}
+
+function defconstant(m: Machine, name: Value, value: Value, documentation: Value): Value {
+  if (!(name instanceof Sym)) return m.typeError(name, "SYMBOL");
+  m.refuseLocked(name, "define");
+  name.kind = "constant";
+  name.value = value;
+  document(m, name, documentation);
+  m.defined("variable", name);
+  return name;
+}
+
+function document(m: Machine, sym: Sym, documentation: Value): void {
+  if (documentation instanceof Str) m.documentation.set(sym, documentation.toString());
+}
+
+function defineSymbolMacro(m: Machine, name: Value, expansion: Value): Value {
+  if (!(name instanceof Sym)) return m.typeError(name, "SYMBOL");
+  m.refuseLocked(name, "define");
+  m.symbolMacros.set(name, expansion);
+  return name;
+}
+
+function proclaim(m: Machine, specifier: Value): Value {
+  if (specifier instanceof Cons && specifier.car === named("SPECIAL")) for (const name of itemsOf(specifier.cdr)) makeSpecial(m, name);
+  return NIL;
+}
+
+function expandDestructuring(whole: Cons, _: Opaque, m: Machine): Value {
+  const [pattern, list, ...body] = itemsOf(whole.cdr) as [Value, Value, ...Value[]];
+  if (pattern === undefined || list === undefined) return m.programError("destructuring-bind takes a pattern, a form and a body");
+  const value = new Sym("LIST", null);
+  const bindings = destructure(m, pattern, { whole: value, operands: value, env: null, what: named("DESTRUCTURING-BIND") });
+  return form(["LET*", [[value, list], ...bindings], ...body]);
+}
+
+function scopeIn(env: Value | undefined): Scope | null {
+  return env instanceof Opaque && env.content instanceof Scope ? env.content : null;
+}
+
+function macroFor(env: Value | undefined, name: Sym): Macro | null {
+  const local = scopeIn(env)?.findFunction(name);
+  if (local?.kind === "function") return null;
+  return local?.macro ?? name.macro;
+}
+
+function macroexpand(m: Machine, whole: Value, env: Value | undefined, once: boolean): Value {
+  let expanded = whole;
+  let changed = false;
+  for (;;) {
+    const next = expandOnce(m, expanded, env);
+    if (next === undefined) break;
+    expanded = next;
+    changed = true;
+    m.tick(10);
+    if (once) break;
+  }
+  return m.values(expanded, bool(changed));
+}
+
+function expandOnce(m: Machine, whole: Value, env: Value | undefined): Value | undefined {
+  if (whole instanceof Sym) {
+    const local = scopeIn(env)?.findVariable(whole);
+    if (local !== undefined) return local.kind === "symbol-macro" ? local.expansion : undefined;
+    return m.symbolMacros.get(whole);
+  }
+  if (!(whole instanceof Cons) || !(whole.car instanceof Sym)) return undefined;
+  const macro = macroFor(env, whole.car);
+  return macro === null ? undefined : macro.expand(whole, env instanceof Opaque ? env : new Opaque("ENVIRONMENT", null), m);
+}
+
+function macroFunction(m: Machine, name: Value, env?: Value): Value {
+  if (!(name instanceof Sym)) return m.typeError(name, "SYMBOL");
+  const macro = macroFor(env, name);
+  if (macro === null) return NIL;
+  return nativeFunction(name, "form environment", (inner: Machine, whole: Value, environment: Value) =>
+    macro.expand(whole as Cons, environment as Opaque, inner),
+  );
+}

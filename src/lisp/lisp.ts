@@ -1,0 +1,231 @@
+// The front: a session, and what one evaluation came to. Sessions share nothing that a program can change.
+import type { Backtrace } from "./backtrace.ts";
+import { type Budgets, budgetTexts, defaultBudgets, Ended } from "./budgets.ts";
+import { compileLambda, evaluateForm } from "./compile/compile.ts";
+import { reportOf, Unhandled } from "./conditions.ts";
+import { named, nativeFunction } from "./define.ts";
+import { formatText } from "./format/format.ts";
+import { type Host, Machine } from "./machine.ts";
+import { addPackage, currentPackage, findPackage, intern, openPackages, packageVariable } from "./packages.ts";
+import { printText } from "./printer.ts";
+import { Reader } from "./reader.ts";
+import { defineStandard } from "./standard.ts";
+import { asCondition } from "./trouble.ts";
+import { typep } from "./types.ts";
+import { type Instance, NIL, Package, type Pending, Stream, type Value } from "./values.ts";
+
+export interface LispOptions {
+  readonly budgets?: Partial<Budgets>;
+  readonly host?: Partial<Host>;
+}
+
+export interface EvaluateOptions {
+  readonly budgets?: Partial<Budgets>;
+  /** Name of the package to begin in; default: where the last evaluation ended. */
+  readonly package?: string;
+}
+
+export interface ConditionReport {
+  /** As a program names it: `DIVISION-BY-ZERO`. */
+  readonly type: string;
+  /** The type and those above it, without `T`. */
+  readonly types: readonly string[];
+  readonly message: string;
+  readonly restarts: readonly string[];
+  readonly backtrace: Backtrace;
+  /** The condition itself; null when the grace of a budget ran out too. */
+  readonly value: Instance | null;
+}
+
+export interface Evaluation {
+  /** Printed readably. Empty after an error. */
+  readonly values: readonly string[];
+  readonly results: readonly Value[];
+  readonly output: string;
+  readonly errorOutput: string;
+  readonly warnings: readonly string[];
+  readonly condition: ConditionReport | null;
+  readonly package: string;
+  readonly steps: number;
+  readonly cells: number;
+  readonly elapsedMs: number;
+}
+
+/** A function of the host for programs. `call` may block; `start` lets parallel branches wait together. */
+export interface Power {
+  readonly lambdaList?: string;
+  readonly documentation?: string;
+  readonly call: (m: Machine, args: Value[]) => Value;
+  readonly start?: (m: Machine, args: Value[]) => Pending;
+}
+
+export interface Lisp {
+  readonly machine: Machine;
+  evaluate(text: string, options?: EvaluateOptions): Evaluation;
+  /** Binds a power as an exported function of a package, which is made if need be. */
+  define(packageName: string, name: string, power: Power): void;
+  /** Ends the evaluation under way; may be called from a power. */
+  interrupt(): void;
+}
+
+export function createLisp(options: LispOptions = {}): Lisp {
+  defineStandard();
+  let interrupted = false;
+  const host: Host = { ...plainHost, ...options.host, isInterrupted: () => interrupted || (options.host?.isInterrupted?.() ?? false) };
+  const machine = new Machine({ print: printText, format: formatText, typep, compile: compileLambda, evaluate: evaluateForm }, host);
+  openPackages(machine);
+  machine.initialise();
+  const budgets = { ...defaultBudgets, ...options.budgets };
+  return {
+    machine,
+    evaluate: (text, how = {}) => {
+      interrupted = false;
+      return evaluate(machine, text, { ...budgets, ...how.budgets }, how.package);
+    },
+    define: (packageName, name, power) => definePower(machine, packageName, name, power),
+    interrupt: () => {
+      interrupted = true;
+    },
+  };
+}
+
+const plainHost: Host = {
+  now: () => performance.now(),
+  clock: () => Date.now() / 1000,
+  seed: () => Math.floor(Math.random() * 2 ** 32),
+  isInterrupted: () => false,
+  waitAny: () => {
+    throw new Error("this session has no way to wait");
+  },
+  sleep: (ms) => {
+    // Nobody else can be served meanwhile, but the budget of time must count it.
+    const end = performance.now() + ms;
+    while (performance.now() < end);
+  },
+};
+
+function evaluate(m: Machine, text: string, budgets: Budgets, packageName: string | undefined): Evaluation {
+  const began = m.host.now();
+  const output: string[] = [];
+  const errors: string[] = [];
+  return m.enter(budgets, () => {
+    redirect("*STANDARD-OUTPUT*", output);
+    redirect("*ERROR-OUTPUT*", errors);
+    redirect("*TRACE-OUTPUT*", output);
+    const found = packageName === undefined ? undefined : findPackage(m, m.string(packageName));
+    if (found !== undefined) packageVariable.value = found;
+    let results: Value[] = [];
+    let condition: ConditionReport | null = null;
+    try {
+      results = evaluateAll(m, text);
+    } catch (thrown) {
+      condition = describe(m, thrown);
+    }
+    const used = { steps: m.stepsUsed(), cells: budgets.cells - m.cellsLeft };
+    return {
+      values: condition === null ? results.map((value) => safely(() => m.show(value))) : [],
+      results,
+      output: output.join(""),
+      errorOutput: errors.join(""),
+      warnings: m.warnings.map((warning) => safely(() => reportOf(m, warning))),
+      condition,
+      package: currentPackage(m).name,
+      ...used,
+      elapsedMs: m.host.now() - began,
+    };
+  });
+}
+
+function redirect(name: string, into: string[]): void {
+  const stream = new Stream();
+  stream.sink = (text) => {
+    into.push(text);
+  };
+  named(name).value = stream;
+}
+
+function evaluateAll(m: Machine, text: string): Value[] {
+  const reader = new Reader(m, text);
+  let results: Value[] = [];
+  for (let form = reader.next(); form !== undefined; form = reader.next()) {
+    named("-").value = form;
+    const first = evaluateForm(m, form);
+    results = m.allValues(first);
+    remember(m, form, results);
+  }
+  return results;
+}
+
+/** `*`, `+` and `/` and what they were before. */
+function remember(m: Machine, form: Value, results: Value[]): void {
+  for (const [name, value] of [
+    ["*", results[0] ?? NIL],
+    ["/", m.list(results)],
+    ["+", form],
+  ] as const) {
+    const [latest, before, earlier] = [named(name), named(name.repeat(2)), named(name.repeat(3))];
+    earlier.value = before.value;
+    before.value = latest.value;
+    latest.value = value;
+  }
+}
+
+function describe(m: Machine, thrown: unknown): ConditionReport {
+  let known = thrown;
+  if (!(thrown instanceof Unhandled) && !(thrown instanceof Ended)) {
+    try {
+      asCondition(m, thrown);
+    } catch (raised) {
+      known = raised;
+    }
+  }
+  if (known instanceof Unhandled) {
+    const { condition, backtrace, restarts } = known;
+    return {
+      type: condition.cls.name.name.replace(/^%/, ""),
+      types: condition.cls.precedence.map((cls) => cls.name.name).filter((name) => name !== "T"),
+      message: safely(() => reportOf(m, condition)),
+      restarts,
+      backtrace,
+      value: condition,
+    };
+  }
+  if (known instanceof Ended) {
+    const type = known.kind === "INTERRUPT" ? "INTERRUPTED" : `${known.kind}-BUDGET-EXCEEDED`;
+    return {
+      type,
+      types: [type, "BUDGET-EXCEEDED", "STORAGE-CONDITION", "SERIOUS-CONDITION", "CONDITION"],
+      message: budgetTexts[known.kind],
+      restarts: [],
+      backtrace: [],
+      value: null,
+    };
+  }
+  throw known;
+}
+
+/** Printing may run the program's own code, so it may fail; the evaluation's answer may not. */
+function safely(print: () => string): string {
+  try {
+    return print();
+  } catch (thrown) {
+    if (thrown instanceof Unhandled) return `#<unprintable: ${thrown.condition.cls.name.name}>`;
+    return "#<unprintable>";
+  }
+}
+
+function definePower(m: Machine, packageName: string, name: string, power: Power): void {
+  let pkg = m.packages.get(packageName);
+  if (pkg === undefined) {
+    pkg = new Package(packageName);
+    addPackage(m, pkg);
+  }
+  const sym = intern(m, pkg, name);
+  pkg.external.add(name);
+  const lambdaList = power.lambdaList ?? "&rest arguments";
+  const fn = nativeFunction(sym, "&rest arguments", (inner: Machine, args: Value[]) => power.call(inner, args));
+  fn.code.lambdaList = lambdaList;
+  fn.code.documentation = power.documentation ?? null;
+  if (power.start !== undefined) fn.code.start = power.start;
+  sym.fn = fn;
+}
