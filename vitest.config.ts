@@ -1,7 +1,14 @@
 import { defineConfig } from "vitest/config";
 
 /** On the second Node: what takes longest and depends least on which Node it is. */
-const onlyOnce = ["test/wire/schedules.test.ts", "test/e2e/conformance-client.test.ts", "test/e2e/conformance-behind.test.ts", "test/e2e/http-load.test.ts"];
+const onlyOnce = [
+  "test/wire/schedules.test.ts",
+  "test/e2e/conformance-client.test.ts",
+  "test/e2e/conformance-behind.test.ts",
+  "test/e2e/http-load.test.ts",
+  "test/lisp/differential.test.ts",
+  "test/lisp/generated.test.ts",
+];
 
 export default defineConfig({
   test: {

@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { runTypedPrograms, runWildPrograms } from "../lisp/generation.ts";
+
+/** Other programs every time; a failure shows its seed, and `SEED=n` replays it. */
+const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
+const rounds = 40;
+
+test("a million generated programs neither crash nor hang nor get out", () => {
+  for (let round = 0; round < rounds; round++) {
+    runWildPrograms(800_000 / rounds, seed + round);
+    runTypedPrograms(200_000 / rounds, seed + round);
+  }
+  expect(rounds).toBeGreaterThan(0);
+}, 3_600_000);
