@@ -37,13 +37,6 @@ export function printText(m: Machine, value: Value, escapes?: boolean): string {
   return styledText(m, value, currentStyle(escapes));
 }
 
-/** For messages: never long, never an error, whatever the program set. */
-export function briefText(m: Machine, value: Value): string {
-  const style: PrintStyle = { ...currentStyle(true), readably: false, length: 12, level: 5, pretty: false, circle: false };
-  const text = new Printing(m, style, undefined, true).text(value);
-  return text.length > 400 ? `${text.slice(0, 399)}…` : text;
-}
-
 export function styledText(m: Machine, value: Value, style: PrintStyle): string {
   const shared = style.circle ? findShared(m, value) : undefined;
   const printing = new Printing(m, style, shared, false);

@@ -1,0 +1,130 @@
+/** What a session can tell about itself: documentation, describe, apropos. */
+import { classOf, findClass } from "../classes.ts";
+import { defineFunction, defineSetter } from "../define.ts";
+import type { Machine } from "../machine.ts";
+import { allPackages } from "../packages.ts";
+import { printText } from "../printer.ts";
+import { Cons, Fn, Instance, LispClass, NIL, Package, Str, Sym, Table, type Value, Vec } from "../values.ts";
+import { textOf } from "./designators.ts";
+import { outputOf } from "./streams.ts";
+import { packageOf } from "./symbols.ts";
+
+export function defineHelp(): void {
+  defineFunction("DOCUMENTATION", "object kind", (m, object: Value, kind: Value) => {
+    const text = documentationOf(m, object, kindName(kind));
+    return text === null ? NIL : m.string(text);
+  });
+  defineSetter("DOCUMENTATION", "value object kind", (m, value: Value, object: Value, kind: Value) => {
+    setDocumentation(m, object, kindName(kind), value === NIL ? null : textOf(m, value));
+    return value;
+  });
+  defineFunction("DESCRIBE", "object &optional stream", (m, object: Value, stream?: Value) => {
+    m.write(outputOf(m, stream), `${describeLines(m, object).join("\n")}\n`);
+    return m.values();
+  }, { values: true });
+  defineFunction("APROPOS-LIST", "string &optional package", (m, text: Value, pkg?: Value) => m.list(symbolsLike(m, text, pkg)));
+  defineFunction("APROPOS", "string &optional package", (m, text: Value, pkg?: Value) => {
+    const lines = symbolsLike(m, text, pkg).map((sym) => [printText(m, sym, true), ...meanings(m, sym)].join(" "));
+    m.write(outputOf(m, undefined), lines.map((line) => `${line}\n`).join(""));
+    return m.values();
+  }, { values: true });
+}
+
+function kindName(kind: Value): string {
+  return kind instanceof Sym ? kind.name : kind === NIL ? "" : "T";
+}
+
+function documentationOf(m: Machine, object: Value, kind: string): string | null {
+  if (object instanceof Fn) return object.code.documentation;
+  if (object instanceof LispClass || object instanceof Package) return object.documentation;
+  if (object instanceof Cons) return setterOf(object)?.code.documentation ?? null;
+  if (!(object instanceof Sym)) return null;
+  if (kind === "FUNCTION") return object.macro?.documentation ?? object.fn?.code.documentation ?? null;
+  if (kind === "VARIABLE") return m.documentation.get(object) ?? null;
+  if (kind === "TYPE" || kind === "STRUCTURE") return findClass(m, object)?.documentation ?? null;
+  return kind === "SETF" ? (object.setter?.code.documentation ?? null) : null;
+}
+
+function setterOf(name: Cons): Fn | null {
+  return name.cdr instanceof Cons && name.cdr.car instanceof Sym ? name.cdr.car.setter : null;
+}
+
+function setDocumentation(m: Machine, object: Value, kind: string, text: string | null): void {
+  if (object instanceof Sym) {
+    m.refuseLocked(object, "document");
+    if (kind === "VARIABLE" && text !== null) m.documentation.set(object, text);
+    const cls = kind === "TYPE" || kind === "STRUCTURE" ? findClass(m, object) : undefined;
+    if (cls !== undefined) cls.documentation = text;
+    if (kind === "FUNCTION" && object.macro !== null) object.macro.documentation = text;
+    else if (kind === "FUNCTION" && object.fn !== null) object.fn.code.documentation = text;
+  } else if (object instanceof Fn && !object.code.native) object.code.documentation = text;
+}
+
+function symbolsLike(m: Machine, text: Value, pkg: Value | undefined): Sym[] {
+  const wanted = textOf(m, text).toUpperCase();
+  const packages = pkg === undefined || pkg === NIL ? allPackages(m) : [packageOf(m, pkg)];
+  const found = new Set<Sym>();
+  for (const one of packages.filter(({ name }) => name !== "LISP-SYSTEM")) {
+    m.tick(one.symbols.size);
+    for (const sym of one.symbols.values()) if (sym.name.toUpperCase().includes(wanted) && isInUse(sym)) found.add(sym);
+  }
+  return [...found].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** The library mentions names that mean nothing by themselves. */
+function isInUse(sym: Sym): boolean {
+  return !sym.pkg?.locked || sym.fn !== null || sym.macro !== null || sym.value !== undefined || sym.kind !== "lexical";
+}
+
+function meanings(m: Machine, sym: Sym): string[] {
+  const found: string[] = [];
+  if (sym.macro !== null) found.push("(macro)");
+  else if (sym.fn !== null) found.push("(fbound)");
+  if (sym.value !== undefined) found.push("(bound)");
+  if (findClass(m, sym) !== undefined) found.push("(class)");
+  return found;
+}
+
+function describeLines(m: Machine, object: Value): string[] {
+  const shown = printText(m, object, true);
+  if (object instanceof Sym) return [`${shown}`, `  [symbol]`, ...describeSymbol(m, object)];
+  if (object instanceof Fn) return [shown, "  [function]", ...describeFunction(object)];
+  if (object instanceof Instance) return [shown, `  [${kindOf(object.cls)}]`, "", "Slots:", ...slotLines(m, object)];
+  if (object instanceof Table) return [shown, "  [hash-table]", `  Count: ${object.entries.size}`, `  Test: ${object.test}`];
+  if (object instanceof Str || object instanceof Vec) return [shown, `  [${object instanceof Str ? "string" : "vector"}]`, `  Length: ${object.length}`];
+  return [shown, `  [${classOf(object).name.name.toLowerCase()}]`];
+}
+
+function kindOf(cls: LispClass): string {
+  return cls.kind === "structure" ? "structure-object" : cls.kind === "condition" ? "condition" : "standard-object";
+}
+
+function slotLines(m: Machine, object: Instance): string[] {
+  const width = Math.max(...object.cls.slots.map((slot) => slot.name.name.length), 0);
+  return object.cls.slots.map((slot, at) => {
+    const value = object.slots[at] ?? slot.shared?.value;
+    return `  ${slot.name.name.padEnd(width)} = ${value === undefined ? "#<unbound slot>" : printText(m, value, true)}`;
+  });
+}
+
+function describeSymbol(m: Machine, sym: Sym): string[] {
+  const lines: string[] = [];
+  const name = printText(m, sym, true);
+  if (sym.value !== undefined) {
+    const kind = sym.kind === "constant" ? "a constant variable" : sym.kind === "special" ? "a special variable" : "an undeclared variable";
+    lines.push("", `${name} names ${kind}:`, `  Value: ${printText(m, sym.value, true)}`, ...noteLines(m.documentation.get(sym) ?? null));
+  }
+  if (sym.macro !== null) lines.push("", `${name} names a macro:`, ...noteLines(sym.macro.documentation));
+  else if (sym.fn !== null) lines.push("", `${name} names a function:`, ...describeFunction(sym.fn));
+  const cls = findClass(m, sym);
+  if (cls !== undefined) lines.push("", `${name} names a class:`, `  Precedence: ${cls.precedence.map((one) => one.name.name).join(", ")}`, ...noteLines(cls.documentation));
+  return lines;
+}
+
+function describeFunction(fn: Fn): string[] {
+  return [`  Lambda-list: (${fn.code.lambdaList.toUpperCase()})`, ...noteLines(fn.code.documentation)];
+}
+
+function noteLines(text: string | null): string[] {
+  return text === null ? [] : ["  Documentation:", ...text.split("\n").map((line) => `    ${line}`)];
+}

@@ -1,0 +1,144 @@
+/** The printer and `format` as functions, the variables that steer them, and reading from text. */
+import { defineFunction, defineMacro, defineVariable, form, nativeFunction } from "../define.ts";
+import { formatText, formatTo } from "../format/format.ts";
+import { streamTarget } from "../format/run.ts";
+import type { Machine } from "../machine.ts";
+import { printText } from "../printer.ts";
+import { Reader } from "../reader.ts";
+import { sliceText, spanOf } from "../sequences.ts";
+import { cl, itemsOf, keyword, listOf, NIL, Str, Stream, T, type Value } from "../values.ts";
+import { inputOf, outputOf } from "./streams.ts";
+
+export function definePrinting(): void {
+  for (const [name, initial] of variables) defineVariable(name, initial);
+  definePrinters();
+  defineFormat();
+  defineReading();
+}
+
+const variables: readonly [string, Value][] = [
+  ["*PRINT-ESCAPE*", T],
+  ["*PRINT-READABLY*", NIL],
+  ["*PRINT-BASE*", 10],
+  ["*PRINT-RADIX*", NIL],
+  ["*PRINT-CASE*", keyword("UPCASE")],
+  ["*PRINT-GENSYM*", T],
+  ["*PRINT-ARRAY*", T],
+  ["*PRINT-LENGTH*", NIL],
+  ["*PRINT-LEVEL*", NIL],
+  ["*PRINT-CIRCLE*", NIL],
+  ["*PRINT-PRETTY*", NIL],
+  ["*PRINT-LINES*", NIL],
+  ["*PRINT-MISER-WIDTH*", NIL],
+  ["*PRINT-RIGHT-MARGIN*", NIL],
+  ["*PRINT-PPRINT-DISPATCH*", NIL],
+];
+
+/** Keywords of `write` and the variables they bind for its time. */
+const writeKeys = ["escape", "readably", "base", "radix", "case", "gensym", "array", "length", "level", "circle", "pretty", "lines", "right-margin"];
+
+function definePrinters(): void {
+  defineFunction("PRIN1", "object &optional stream", (m, object: Value, stream?: Value) => write(m, object, stream, printText(m, object, true)));
+  defineFunction("PRINC", "object &optional stream", (m, object: Value, stream?: Value) => write(m, object, stream, printText(m, object, false)));
+  defineFunction("PRINT", "object &optional stream", (m, object: Value, stream?: Value) => write(m, object, stream, `\n${printText(m, object, true)} `));
+  defineFunction(
+    "PPRINT",
+    "object &optional stream",
+    (m, object: Value, stream?: Value) => {
+      write(m, object, stream, `\n${bound(m, ["*PRINT-PRETTY*"], [T], () => printText(m, object, true))}`);
+      return m.values();
+    },
+    { values: true },
+  );
+  defineFunction("PRIN1-TO-STRING", "object", (m, object: Value) => m.string(printText(m, object, true)));
+  defineFunction("PRINC-TO-STRING", "object", (m, object: Value) => m.string(printText(m, object, false)));
+  defineFunction("WRITE", `object &key stream ${writeKeys.join(" ")}`, (m, object: Value, stream: Value | undefined, ...settings: (Value | undefined)[]) =>
+    write(m, object, stream, writtenText(m, object, settings)),
+  );
+  defineFunction("WRITE-TO-STRING", `object &key ${writeKeys.join(" ")}`, (m, object: Value, ...settings: (Value | undefined)[]) =>
+    m.string(writtenText(m, object, settings)),
+  );
+}
+
+function write(m: Machine, object: Value, stream: Value | undefined, text: string): Value {
+  m.write(outputOf(m, stream), text);
+  return object;
+}
+
+function writtenText(m: Machine, object: Value, settings: readonly (Value | undefined)[]): string {
+  const given = writeKeys.map((key, at) => ({ name: `*PRINT-${key.toUpperCase()}*`, value: settings[at] })).filter(({ value }) => value !== undefined);
+  return bound(
+    m,
+    given.map(({ name }) => name),
+    given.map(({ value }) => value as Value),
+    () => printText(m, object),
+  );
+}
+
+/** Runs `work` with variables bound. */
+function bound<Result>(m: Machine, names: readonly string[], values: readonly Value[], work: () => Result): Result {
+  const mark = m.bindings.length;
+  names.forEach((name, at) => {
+    m.bind(cl(name), values[at]);
+  });
+  try {
+    return work();
+  } finally {
+    m.unbindTo(mark);
+  }
+}
+
+function defineFormat(): void {
+  defineFunction("FORMAT", "destination control-string &rest arguments", (m, destination: Value, control: Value, args: Value[]) => {
+    if (destination === NIL) return m.string(formatText(m, control, listOf(args)));
+    if (destination instanceof Str) {
+      const sink = m.call1(m.fn(cl("%STRING-SINK")), destination);
+      formatTo(m, streamTarget(m, sink as Stream), control, args);
+      return NIL;
+    }
+    formatTo(m, streamTarget(m, outputOf(m, destination === T ? undefined : destination)), control, args);
+    return NIL;
+  });
+  defineMacro("FORMATTER", (whole) => form(["%FORMATTER", itemsOf(whole.cdr)[0] ?? NIL]));
+  defineFunction("%FORMATTER", "control", (_, control: Value) =>
+    nativeFunction(cl("FORMATTER"), "stream &rest arguments", (m, stream: Value, args: Value[]) =>
+      m.list(formatTo(m, streamTarget(m, outputOf(m, stream)), control, args)),
+    ),
+  );
+}
+
+function defineReading(): void {
+  defineFunction(
+    "READ-FROM-STRING",
+    "string &optional eof-error-p eof-value &key start end preserve-whitespace",
+    (m, string: Value, isError: Value = T, atEnd: Value = NIL, start?: Value, end?: Value) => {
+      if (!(string instanceof Str)) return m.typeError(string, "STRING");
+      const span = spanOf(m, start, end, string.length, string);
+      const reader = new Reader(m, sliceText(string, 0, span.end), span.start);
+      const value = reader.next() ?? noForm(m, isError, atEnd);
+      return m.values(value, afterBlank(reader));
+    },
+    { values: true },
+  );
+  for (const name of ["READ", "READ-PRESERVING-WHITESPACE"]) {
+    defineFunction(name, "&optional stream eof-error-p eof-value recursive-p", (m, stream?: Value, isError: Value = T, atEnd: Value = NIL) => {
+      const input = inputOf(m, stream);
+      const reader = new Reader(m, input.source.slice(input.at).join(""));
+      const value = reader.next();
+      // The reader counts in UTF-16 units, the stream in characters.
+      input.at += Array.from(reader.text.slice(0, reader.at)).length;
+      if (name === "READ" && /\s/.test(input.source[input.at] ?? "")) input.at += 1;
+      return value ?? noForm(m, isError, atEnd);
+    });
+  }
+}
+
+/** One blank after a symbol or number belongs to it. */
+function afterBlank(reader: Reader): number {
+  const isBlank = /\s/.test(reader.text.charAt(reader.at)) && /[^\s)"]/.test(reader.text.charAt(reader.at - 1));
+  return isBlank ? reader.at + 1 : reader.at;
+}
+
+function noForm(m: Machine, isError: Value, atEnd: Value): Value {
+  return isError === NIL ? atEnd : m.error("END-OF-FILE", { STREAM: new Stream(), TEXT: new Str("the text ends where a form is expected") });
+}

@@ -1,0 +1,220 @@
+/** Streams of text: string streams, reading characters and lines, writing them. */
+import { defineFunction, defineMacro, defineVariable, form } from "../define.ts";
+import type { Machine } from "../machine.ts";
+import { sliceText, spanOf } from "../sequences.ts";
+import { bool, Char, char, cl, itemsOf, keyword, NIL, Str, Stream, T, type Value } from "../values.ts";
+import { codeOf } from "./characters.ts";
+
+export function defineStreams(): void {
+  for (const name of ["*STANDARD-OUTPUT*", "*ERROR-OUTPUT*", "*TRACE-OUTPUT*", "*DEBUG-IO*", "*QUERY-IO*", "*TERMINAL-IO*"]) defineVariable(name, () => silentStream());
+  defineVariable("*STANDARD-INPUT*", () => inputStream(""));
+  defineStringStreams();
+  defineWriting();
+  defineReading();
+  defineKinds();
+}
+
+/** Where output goes until an evaluation says where. */
+function silentStream(): Stream {
+  const made = new Stream();
+  made.sink = () => {};
+  return made;
+}
+
+export function inputStream(text: string): Stream {
+  const made = new Stream();
+  made.source = Array.from(text);
+  return made;
+}
+
+export function outputStringStream(): Stream {
+  const made = new Stream();
+  made.sink = (text) => {
+    made.gathered += text;
+  };
+  return made;
+}
+
+/** NIL means standard output, T the terminal, which is the same here. */
+export function outputOf(m: Machine, designator: Value | undefined): Stream {
+  const value = designator === undefined || designator === NIL || designator === T ? cl("*STANDARD-OUTPUT*").value : designator;
+  if (!(value instanceof Stream) || value.sink === null) return m.typeError(value ?? NIL, "STREAM");
+  if (value.closed) return m.error("STREAM-ERROR", { STREAM: value });
+  return value;
+}
+
+export function inputOf(m: Machine, designator: Value | undefined): Stream & { source: string[] } {
+  const value = designator === undefined || designator === NIL || designator === T ? cl("*STANDARD-INPUT*").value : designator;
+  if (!(value instanceof Stream) || value.source === null) return m.typeError(value ?? NIL, "STREAM");
+  return value as Stream & { source: string[] };
+}
+
+function defineStringStreams(): void {
+  defineFunction("MAKE-STRING-OUTPUT-STREAM", "&key element-type", () => outputStringStream());
+  defineFunction("GET-OUTPUT-STREAM-STRING", "stream", (m, stream: Value) => takeText(m, stream));
+  defineFunction("MAKE-STRING-INPUT-STREAM", "string &optional start end", (m, string: Value, start?: Value, end?: Value) => inputStream(partOf(m, string, start, end)));
+  defineFunction("%STRING-SINK", "string", (m, string: Value) => stringSink(m, string));
+  defineMacro("WITH-OUTPUT-TO-STRING", (whole) => {
+    const [head = NIL, ...body] = itemsOf(whole.cdr);
+    const [variable = NIL, string = NIL] = itemsOf(head);
+    if (string !== NIL) return form(["LET", [[variable, ["%STRING-SINK", string]]], ...body]);
+    return form(["LET", [[variable, ["MAKE-STRING-OUTPUT-STREAM"]]], ...body, ["GET-OUTPUT-STREAM-STRING", variable]]);
+  });
+  defineMacro("WITH-INPUT-FROM-STRING", (whole) => {
+    const [head = NIL, ...body] = itemsOf(whole.cdr);
+    const [variable = NIL, string = NIL, ...options] = itemsOf(head);
+    const option = (name: string) => (options.includes(keyword(name)) ? (options[options.indexOf(keyword(name)) + 1] ?? NIL) : NIL);
+    const source = ["MAKE-STRING-INPUT-STREAM", string, option("START") === NIL ? 0 : option("START"), option("END")];
+    const index = option("INDEX");
+    if (index === NIL) return form(["LET", [[variable, source]], ...body]);
+    return form(["LET", [[variable, source]], ["MULTIPLE-VALUE-PROG1", ["PROGN", ...body], ["SETF", index, ["%STREAM-PLACE", variable]]]]);
+  });
+  defineFunction("%STREAM-PLACE", "stream", (m, stream: Value) => inputOf(m, stream).at);
+  defineMacro("WITH-OPEN-STREAM", (whole) => {
+    const [head = NIL, ...body] = itemsOf(whole.cdr);
+    const [variable = NIL, stream = NIL] = itemsOf(head);
+    return form(["LET", [[variable, stream]], ["UNWIND-PROTECT", ["PROGN", ...body], ["CLOSE", variable]]]);
+  });
+  defineFunction("MAKE-BROADCAST-STREAM", "&rest streams", (m, streams: Value[]) => {
+    const targets = streams.map((stream) => outputOf(m, stream));
+    const made = new Stream();
+    made.sink = (text) => {
+      for (const target of targets) m.write(target, text);
+    };
+    return made;
+  });
+}
+
+function takeText(m: Machine, stream: Value): Str {
+  if (!(stream instanceof Stream)) return m.typeError(stream, "STRING-STREAM");
+  const text = stream.gathered;
+  stream.gathered = "";
+  return m.string(text);
+}
+
+/** Writes to the end of a string with a fill pointer. */
+function stringSink(m: Machine, value: Value): Stream {
+  if (!(value instanceof Str) || value.fill < 0) return m.typeError(value, "(AND STRING (SATISFIES ARRAY-HAS-FILL-POINTER-P))");
+  const made = new Stream();
+  made.sink = (text) => {
+    const codes = value.codes();
+    m.alloc((text.length >> 3) + 1);
+    for (const character of text) codes[value.fill++] = character.codePointAt(0) ?? 0;
+  };
+  return made;
+}
+
+function partOf(m: Machine, value: Value, start: Value | undefined, end: Value | undefined): string {
+  if (!(value instanceof Str)) return m.typeError(value, "STRING");
+  const span = spanOf(m, start, end, value.length, value);
+  return sliceText(value, span.start, span.end);
+}
+
+function defineWriting(): void {
+  defineFunction("WRITE-CHAR", "character &optional stream", (m, character: Value, stream?: Value) => {
+    m.write(outputOf(m, stream), String.fromCodePoint(codeOf(m, character)));
+    return character;
+  });
+  for (const [name, ending] of [
+    ["WRITE-STRING", ""],
+    ["WRITE-LINE", "\n"],
+  ] as const) {
+    defineFunction(name, "string &optional stream &key start end", (m, string: Value, stream?: Value, start?: Value, end?: Value) => {
+      m.write(outputOf(m, stream), partOf(m, string, start, end) + ending);
+      return string;
+    });
+  }
+  defineFunction("TERPRI", "&optional stream", (m, stream?: Value) => {
+    m.write(outputOf(m, stream), "\n");
+    return NIL;
+  });
+  defineFunction("FRESH-LINE", "&optional stream", (m, stream?: Value) => {
+    const target = outputOf(m, stream);
+    if (target.column === 0) return NIL;
+    m.write(target, "\n");
+    return T;
+  });
+  for (const name of ["FINISH-OUTPUT", "FORCE-OUTPUT", "CLEAR-OUTPUT"]) {
+    defineFunction(name, "&optional stream", (m, stream?: Value) => {
+      outputOf(m, stream);
+      return NIL;
+    });
+  }
+}
+
+interface AtEnd {
+  readonly isError: boolean;
+  readonly value: Value;
+}
+
+function endOfFile(m: Machine, stream: Stream, atEnd: AtEnd): Value {
+  if (!atEnd.isError) return atEnd.value;
+  return m.error("END-OF-FILE", { STREAM: stream, TEXT: new Str("end of file") });
+}
+
+const atEndOf = (isError: Value = T, value: Value = NIL): AtEnd => ({ isError: isError !== NIL, value });
+
+function defineReading(): void {
+  defineFunction("READ-CHAR", "&optional stream eof-error-p eof-value recursive-p", (m, stream?: Value, isError?: Value, value?: Value) => {
+    const input = inputOf(m, stream);
+    const next = input.source[input.at];
+    if (next === undefined) return endOfFile(m, input, atEndOf(isError, value));
+    input.at += 1;
+    return char(next.codePointAt(0) ?? 0);
+  });
+  defineFunction("READ-CHAR-NO-HANG", "&optional stream eof-error-p eof-value recursive-p", (m, stream?: Value, isError?: Value, value?: Value) =>
+    m.apply(m.fn(cl("READ-CHAR")), [stream ?? NIL, isError ?? T, value ?? NIL]),
+  );
+  defineFunction("UNREAD-CHAR", "character &optional stream", (m, character: Value, stream?: Value) => {
+    const input = inputOf(m, stream);
+    if (!(character instanceof Char)) return m.typeError(character, "CHARACTER");
+    if (input.at === 0) return m.fail("nothing was read yet that could be put back");
+    input.at -= 1;
+    return NIL;
+  });
+  defineFunction("PEEK-CHAR", "&optional peek-type stream eof-error-p eof-value recursive-p", (m, type: Value = NIL, stream?: Value, isError?: Value, value?: Value) => {
+    const input = inputOf(m, stream);
+    const isWanted = (text: string) => (type === NIL ? true : type === T ? text.trim() !== "" : type instanceof Char && text.codePointAt(0) === type.code);
+    while (input.at < input.source.length && !isWanted(input.source[input.at] as string)) input.at += 1;
+    const next = input.source[input.at];
+    return next === undefined ? endOfFile(m, input, atEndOf(isError, value)) : char(next.codePointAt(0) ?? 0);
+  });
+  defineFunction(
+    "READ-LINE",
+    "&optional stream eof-error-p eof-value recursive-p",
+    (m, stream?: Value, isError?: Value, value?: Value) => {
+      const input = inputOf(m, stream);
+      if (input.at >= input.source.length) return m.values(endOfFile(m, input, atEndOf(isError, value)), T);
+      const end = input.source.indexOf("\n", input.at);
+      const line = input.source.slice(input.at, end < 0 ? undefined : end).join("");
+      m.tick(line.length);
+      input.at = end < 0 ? input.source.length : end + 1;
+      return m.values(m.string(line), bool(end < 0));
+    },
+    { values: true },
+  );
+  defineFunction("LISTEN", "&optional stream", (m, stream?: Value) => {
+    const input = inputOf(m, stream);
+    return bool(input.at < input.source.length);
+  });
+  defineFunction("CLEAR-INPUT", "&optional stream", () => NIL);
+}
+
+function defineKinds(): void {
+  const streamOf = (m: Machine, value: Value) => (value instanceof Stream ? value : m.typeError(value, "STREAM"));
+  defineFunction("INPUT-STREAM-P", "stream", (m, stream: Value) => bool(streamOf(m, stream).source !== null));
+  defineFunction("OUTPUT-STREAM-P", "stream", (m, stream: Value) => bool(streamOf(m, stream).sink !== null));
+  defineFunction("OPEN-STREAM-P", "stream", (m, stream: Value) => bool(!streamOf(m, stream).closed));
+  defineFunction("INTERACTIVE-STREAM-P", "stream", (m, stream: Value) => {
+    streamOf(m, stream);
+    return NIL;
+  });
+  defineFunction("STREAM-ELEMENT-TYPE", "stream", (m, stream: Value) => {
+    streamOf(m, stream);
+    return cl("CHARACTER");
+  });
+  defineFunction("CLOSE", "stream &key abort", (m, stream: Value) => {
+    streamOf(m, stream).closed = true;
+    return T;
+  });
+}
