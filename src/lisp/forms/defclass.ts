@@ -2,9 +2,10 @@
 import { classOf, findClass } from "../classes.ts";
 import { defineFunction, defineMacro, form, named, nativeFunction, type Template } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { Cons, Fn, itemsOf, keyword, LispClass, list, listOf, NIL, type Slot, Str, Sym, T, type Value } from "../values.ts";
+import { Cons, Fn, itemsOf, LispClass, list, listOf, NIL, type Slot, Str, Sym, T, type Value } from "../values.ts";
 import { defineClass } from "./class-table.ts";
 import type { Shape } from "./generics.ts";
+import { isKeyword } from "./keywords.ts";
 import { addMethod, openGeneric } from "./methods.ts";
 import { setSlotValue, slotValue } from "./slots.ts";
 
@@ -27,9 +28,9 @@ function expandClass(m: Machine, [name = NIL, supers = NIL, slots = NIL, ...opti
   let [defaults, documentation]: [Template[], Value] = [[], NIL];
   for (const option of options) {
     const [key, ...args] = itemsOf(option);
-    if (key === keyword("DEFAULT-INITARGS")) defaults = pairs(args).map(([initarg, value]) => ["LIST", ["QUOTE", initarg], initFunction(value)]);
-    else if (key === keyword("DOCUMENTATION")) documentation = args[0] ?? NIL;
-    else if (key !== keyword("METACLASS")) m.programError(`DEFCLASS knows no option ${m.show(option)}`);
+    if (isKeyword(key, "DEFAULT-INITARGS")) defaults = pairs(args).map(([initarg, value]) => ["LIST", ["QUOTE", initarg], initFunction(value)]);
+    else if (isKeyword(key, "DOCUMENTATION")) documentation = args[0] ?? NIL;
+    else if (!isKeyword(key, "METACLASS")) m.programError(`DEFCLASS knows no option ${m.show(option)}`);
   }
   const described = itemsOf(slots).map((slot) => expandSlot(m, slot));
   return form(["%DEFINE-CLASS", ["QUOTE", name], ["QUOTE", supers], ["LIST", ...described], ["LIST", ...defaults], documentation]);
@@ -53,7 +54,7 @@ function expandSlot(m: Machine, slot: Value): Template {
   if (!(name instanceof Sym)) return m.programError(`DEFCLASS wants a slot, not ${m.show(slot)}`);
   const given = pairs(options);
   for (const [key] of given) if (!(key instanceof Sym) || !slotOptions.has(key.name)) m.programError(`a slot of DEFCLASS knows no option ${m.show(key)}`);
-  const all = (key: string): Value[] => given.flatMap(([option, value]) => (option === keyword(key) ? [value] : []));
+  const all = (key: string): Value[] => given.flatMap(([option, value]) => (isKeyword(option, key) ? [value] : []));
   const quoted = (value: Value | undefined): Template => ["QUOTE", value ?? NIL];
   const [initform] = all("INITFORM");
   const readers = [...all("READER"), ...all("ACCESSOR")];
@@ -99,7 +100,7 @@ function slotOf([name, initargs = NIL, init = NIL, allocation, , , type = T, doc
     name: name as Sym,
     initargs: itemsOf(initargs) as Sym[],
     init: initial,
-    shared: allocation === keyword("CLASS") ? { value: undefined } : null,
+    shared: isKeyword(allocation, "CLASS") ? { value: undefined } : null,
     type,
     documentation: documentation instanceof Str ? documentation.toString() : null,
     readOnly: false,

@@ -2,8 +2,9 @@
 // ones, which join what all methods answer by an operator.
 import { named } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { type Fn, keyword, NIL, Opaque, type Sym, type Value } from "../values.ts";
+import { type Fn, NIL, Opaque, type Sym, type Value } from "../values.ts";
 import type { Generic, Method } from "./generics.ts";
+import { isKeyword } from "./keywords.ts";
 
 export interface Combination {
   /** Null for the standard one. */
@@ -42,7 +43,7 @@ export function combine(m: Machine, generic: Generic, applicable: readonly Metho
   return { fn: single, run: withKeyCheck(generic, applicable, run), isKept: true };
 }
 
-const isQualified = ({ qualifiers }: Method, name: string): boolean => qualifiers.length === 1 && qualifiers[0] === keyword(name);
+const isQualified = ({ qualifiers }: Method, name: string): boolean => qualifiers.length === 1 && isKeyword(qualifiers[0], name);
 
 function standard(generic: Generic, applicable: readonly Method[]): { fn: Fn | null; run: Run } {
   const before = applicable.filter((method) => isQualified(method, "BEFORE"));
@@ -131,10 +132,10 @@ function withKeyCheck(generic: Generic, applicable: readonly Method[], run: Run)
 }
 
 function refuseUnknownKeys(m: Machine, generic: Generic, known: ReadonlySet<Value>, args: readonly Value[], from: number): void {
-  for (let at = from; at < args.length; at += 2) if (args[at] === keyword("ALLOW-OTHER-KEYS") && (args[at + 1] ?? NIL) !== NIL) return;
+  for (let at = from; at < args.length; at += 2) if (isKeyword(args[at], "ALLOW-OTHER-KEYS") && (args[at + 1] ?? NIL) !== NIL) return;
   for (let at = from; at < args.length; at += 2) {
     const key = args[at] as Value;
-    if (!known.has(key) && key !== keyword("ALLOW-OTHER-KEYS"))
+    if (!known.has(key) && !isKeyword(key, "ALLOW-OTHER-KEYS"))
       m.programError(`no method of ${m.show(generic.name)} takes the keyword argument ${m.show(key)}`);
   }
 }

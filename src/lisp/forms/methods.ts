@@ -4,8 +4,9 @@ import { conditionSlot } from "../conditions.ts";
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
 import { parseLambdaList } from "../lambda-list.ts";
 import type { Machine } from "../machine.ts";
-import { bool, Cons, Fn, itemsOf, keyword, LispClass, list, listOf, NIL, Opaque, Str, Sym, type Value } from "../values.ts";
+import { bool, Cons, Fn, itemsOf, LispClass, list, listOf, NIL, Opaque, Str, Sym, type Value } from "../values.ts";
 import { applicableMethods, findGeneric, Generic, isSame, type Method, registerGeneric, type Shape, type Specializer } from "./generics.ts";
+import { isKeyword } from "./keywords.ts";
 import { type NextMethod, shortCombinations, standardCombination } from "./method-combination.ts";
 import { defineStandardGeneric, openStandard } from "./standard-generics.ts";
 
@@ -112,14 +113,14 @@ function expandGeneric(m: Machine, [name = NIL, lambdaList = NIL, ...options]: r
   const methods: Template[] = [];
   for (const option of options) {
     const [key, ...args] = itemsOf(option);
-    if (key === keyword("METHOD-COMBINATION")) [combination = NIL, order = NIL] = args;
-    else if (key === keyword("DOCUMENTATION")) documentation = args[0] ?? NIL;
-    else if (key === keyword("METHOD")) methods.push(["DEFMETHOD", name, ...args]);
+    if (isKeyword(key, "METHOD-COMBINATION")) [combination = NIL, order = NIL] = args;
+    else if (isKeyword(key, "DOCUMENTATION")) documentation = args[0] ?? NIL;
+    else if (isKeyword(key, "METHOD")) methods.push(["DEFMETHOD", name, ...args]);
     else if (
       key !== named("DECLARE") &&
-      key !== keyword("ARGUMENT-PRECEDENCE-ORDER") &&
-      key !== keyword("GENERIC-FUNCTION-CLASS") &&
-      key !== keyword("METHOD-CLASS")
+      !isKeyword(key, "ARGUMENT-PRECEDENCE-ORDER") &&
+      !isKeyword(key, "GENERIC-FUNCTION-CLASS") &&
+      !isKeyword(key, "METHOD-CLASS")
     )
       m.programError(`DEFGENERIC knows no option ${m.show(option)}`);
   }
@@ -144,7 +145,7 @@ function defineGeneric(m: Machine, name: Value, lambdaList: Value, combination: 
 function combinationOf(m: Machine, name: Value, order: Value): Generic["combination"] {
   if (name === NIL || name === named("STANDARD")) return standardCombination;
   if (!(name instanceof Sym) || !shortCombinations.has(name.name)) return m.fail(`there is no method combination ${m.show(name)}`);
-  return { operator: name, isReversed: order === keyword("MOST-SPECIFIC-LAST") };
+  return { operator: name, isReversed: isKeyword(order, "MOST-SPECIFIC-LAST") };
 }
 
 /** The generic function of that name, made where there is none; an ordinary function is not replaced. */

@@ -3,7 +3,8 @@ import { defineFunction, defineMacro, form, named, type Template } from "../defi
 import { textOf } from "../library/designators.ts";
 import type { Machine } from "../machine.ts";
 import { currentPackage, findPackage, packageVariable } from "../packages.ts";
-import { Cons, itemsOf, keyword, NIL, type Package, Str, type Sym, T, type Value } from "../values.ts";
+import { Cons, itemsOf, NIL, type Package, Str, type Sym, T, type Value } from "../values.ts";
+import { isKeyword } from "./keywords.ts";
 import {
   createPackage,
   deletePackage,
@@ -20,11 +21,9 @@ import {
 } from "./package-operations.ts";
 
 export function definePackages(): void {
-  defineMacro("DEFPACKAGE", (whole) => form(["EVAL-WHEN", [":COMPILE-TOPLEVEL", ":LOAD-TOPLEVEL", ":EXECUTE"], ["%DEFINE-PACKAGE", ["QUOTE", whole.cdr]]]));
+  defineMacro("DEFPACKAGE", (whole) => form(["%DEFINE-PACKAGE", ["QUOTE", whole.cdr]]));
   defineFunction("%DEFINE-PACKAGE", "definition", (m, definition: Value) => definePackage(m, itemsOf(definition)));
-  defineMacro("IN-PACKAGE", (whole) =>
-    form(["EVAL-WHEN", [":COMPILE-TOPLEVEL", ":LOAD-TOPLEVEL", ":EXECUTE"], ["%IN-PACKAGE", ["QUOTE", whole.cdr instanceof Cons ? whole.cdr.car : NIL]]]),
-  );
+  defineMacro("IN-PACKAGE", (whole) => form(["%IN-PACKAGE", ["QUOTE", whole.cdr instanceof Cons ? whole.cdr.car : NIL]]));
   defineFunction("%IN-PACKAGE", "name", (m, name: Value) => {
     packageVariable.value = getPackage(m, name);
     return packageVariable.value;
@@ -86,7 +85,7 @@ const listed = (value: Value): Value[] => (value instanceof Cons || value === NI
 /** Defining a package again adds to it; what it had stays. */
 function definePackage(m: Machine, [name = NIL, ...options]: readonly Value[]): Value {
   const given = options.map((option): [Sym, Value[]] => [(option as Cons).car as Sym, itemsOf((option as Cons).cdr)]);
-  const all = (key: string): Value[] => given.flatMap(([option, args]) => (option === keyword(key) ? args : []));
+  const all = (key: string): Value[] => given.flatMap(([option, args]) => (isKeyword(option, key) ? args : []));
   const texts = (key: string): string[] => all(key).map((one) => textOf(m, one));
   const known = findPackage(m, new Str(textOf(m, name)));
   const pkg = known === undefined ? createPackage(m, textOf(m, name), texts("NICKNAMES"), []) : ownPackage(m, known);
@@ -103,7 +102,7 @@ function definePackage(m: Machine, [name = NIL, ...options]: readonly Value[]): 
   return pkg;
 }
 
-const from = (given: readonly [Sym, Value[]][], key: string): Value[][] => given.flatMap(([option, args]) => (option === keyword(key) ? [args] : []));
+const from = (given: readonly [Sym, Value[]][], key: string): Value[][] => given.flatMap(([option, args]) => (isKeyword(option, key) ? [args] : []));
 
 /** `(do-symbols (variable package result) body)`. */
 function overSymbols([head = NIL, ...body]: readonly Value[], symbols: (pkg: Template) => Template): Value {

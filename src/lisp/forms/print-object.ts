@@ -1,9 +1,10 @@
 // How objects print themselves. The printer asks this only in sessions that have methods for `print-object`.
-import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
+import { defineFunction, defineMacro, form, named } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { type ObjectPrinter, objectPrinter, printText } from "../printer.ts";
-import { type Fn, itemsOf, keyword, NIL, type Stream, type Value } from "../values.ts";
+import { type Fn, itemsOf, NIL, type Stream, type Value } from "../values.ts";
 import { applicableMethods, findGeneric } from "./generics.ts";
+import { optionOf } from "./keywords.ts";
 import { defineStandardGeneric } from "./standard-generics.ts";
 
 export function definePrintObject(): void {
@@ -17,9 +18,8 @@ export function definePrintObject(): void {
   defineMacro("PRINT-UNREADABLE-OBJECT", (whole) => {
     const [head = NIL, ...body] = itemsOf(whole.cdr);
     const [object = NIL, stream = NIL, ...options] = itemsOf(head);
-    const option = (key: string): Template => options[options.indexOf(keyword(key)) + 1] ?? NIL;
-    const given = (key: string): Template => (options.includes(keyword(key)) ? option(key) : NIL);
-    return form(["%PRINT-UNREADABLE", object, stream, given("TYPE"), body.length === 0 ? NIL : ["FUNCTION", ["LAMBDA", [], ...body]]]);
+    const type = optionOf(options, "TYPE") ?? NIL;
+    return form(["%PRINT-UNREADABLE", object, stream, type, body.length === 0 ? NIL : ["FUNCTION", ["LAMBDA", [], ...body]]]);
   });
   defineFunction("%PRINT-UNREADABLE", "object stream type body", printUnreadable);
 }

@@ -1,7 +1,8 @@
 // What a `defstruct` says, read into a plan.
 import type { Machine } from "../machine.ts";
 import { currentPackage, intern } from "../packages.ts";
-import { Cons, itemsOf, keyword, NIL, Str, Sym, T, type Value } from "../values.ts";
+import { Cons, itemsOf, NIL, Str, Sym, T, type Value } from "../values.ts";
+import { optionOf } from "./keywords.ts";
 
 export interface StructureSlot {
   readonly name: Sym;
@@ -122,11 +123,7 @@ function include(m: Machine, plan: StructurePlan, [name, ...overrides]: Value[])
 function readSlot(m: Machine, slot: Value): StructureSlot {
   const [name, initform = NIL, ...options] = slot instanceof Cons ? itemsOf(slot) : [slot];
   if (!(name instanceof Sym)) return m.programError(`DEFSTRUCT wants a slot, not ${m.show(slot)}`);
-  const option = (key: string): Value | undefined => {
-    const at = options.indexOf(keyword(key));
-    return at < 0 ? undefined : options[at + 1];
-  };
-  return { name, initform, type: option("TYPE") ?? T, readOnly: (option("READ-ONLY") ?? NIL) !== NIL };
+  return { name, initform, type: optionOf(options, "TYPE") ?? T, readOnly: (optionOf(options, "READ-ONLY") ?? NIL) !== NIL };
 }
 
 /** A symbol of the package the definition stands in. */
