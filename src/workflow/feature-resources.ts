@@ -1,0 +1,102 @@
+import { type FSWatcher, watch } from "node:fs";
+import { join } from "node:path";
+import { HallError } from "../base/errors.ts";
+import type { Resource, ResourceSource } from "../tool.ts";
+import { readInside } from "./artefacts.ts";
+import { type Feature, listFeatureNames, readFeature } from "./feature.ts";
+import { isFeatureName } from "./numbering.ts";
+import { findPlace, type Place } from "./place.ts";
+
+const root = "speckit://features";
+
+/** The features of the project and their documents: `speckit://features`, `speckit://features/001-x`, `speckit://features/001-x/spec.md`. */
+export function createFeatureResources({ folder, roots }: { readonly folder: string; readonly roots: readonly string[] }): ResourceSource {
+  const project = (): Promise<Place> => findPlace(folder, roots);
+  const read = async (place: Place, name: string): Promise<Feature> => readFeature({ ...place, path: join(place.project, "specs", name) });
+  return {
+    async list() {
+      const place = await project();
+      const features = await Promise.all((await listFeatureNames(place.project)).map((name) => read(place, name)));
+      const all: Resource = {
+        uri: root,
+        name: "features",
+        title: "Features",
+        description: "Every feature, how far it is, and what comes next.",
+        mimeType: "application/json",
+      };
+      return [all, ...features.flatMap(describeFeature)];
+    },
+    templates: async () => [
+      {
+        uriTemplate: `${root}/{feature}/{+path}`,
+        name: "feature document",
+        description: "A document of a feature, such as spec.md or plan.md.",
+        mimeType: "text/markdown",
+      },
+    ],
+    covers: (uri) => uri === root || uri.startsWith(`${root}/`),
+    async read(uri) {
+      const place = await project();
+      const [name, ...rest] = decodeURI(uri.slice(root.length + 1)).split("/");
+      if (uri === root) {
+        const features = await Promise.all((await listFeatureNames(place.project)).map((known) => read(place, known)));
+        return { contents: [{ uri, mimeType: "application/json", text: JSON.stringify({ features }) }] };
+      }
+      if (name === undefined || !isFeatureName(name) || rest.includes("..")) throw missing(uri);
+      if (!(await listFeatureNames(place.project)).includes(name)) throw missing(uri);
+      if (rest.length === 0 || rest[0] === "") return { contents: [{ uri, mimeType: "application/json", text: JSON.stringify(await read(place, name)) }] };
+      const text = await readInside(place, join(place.project, "specs", name, ...rest));
+      if (text === undefined) throw missing(uri);
+      return { contents: [{ uri, mimeType: mimeOf(rest.at(-1) ?? ""), text }] };
+    },
+  };
+}
+
+function missing(uri: string): HallError {
+  return new HallError("NOT_FOUND", `Resource not found: ${uri.slice(0, 200)}`, { details: { uri: uri.slice(0, 2_000) } });
+}
+
+function describeFeature({ name, files, phase }: Feature): readonly Resource[] {
+  const documents = files.filter((file) => /\.(md|ya?ml|json|txt)$/.test(file));
+  return [
+    { uri: `${root}/${encodeURI(name)}`, name, description: phase === "done" ? "done" : `next is ${phase}`, mimeType: "application/json" },
+    ...documents.map((file) => ({ uri: `${root}/${encodeURI(`${name}/${file.split("\\").join("/")}`)}`, name: `${name}/${file}`, mimeType: mimeOf(file) })),
+  ];
+}
+
+function mimeOf(file: string): string {
+  return file.endsWith(".md") ? "text/markdown" : file.endsWith(".json") ? "application/json" : "text/plain";
+}
+
+const quietMs = 200;
+
+/** Tells when features come or go without us. Where folders cannot be watched, the list follows at the next step. */
+export function watchSpecs(folder: string, changed: () => void): { renew(): void; close(): void } {
+  let watcher: FSWatcher | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  const start = (): void => {
+    if (watcher) return;
+    try {
+      watcher = watch(join(folder, "specs"), { persistent: false }, () => {
+        timer ??= setTimeout(() => {
+          timer = undefined;
+          changed();
+        }, quietMs).unref();
+      });
+      watcher.on("error", () => {
+        watcher?.close();
+        watcher = undefined;
+      });
+    } catch {
+      // There is no such folder yet.
+    }
+  };
+  start();
+  return {
+    renew: start,
+    close() {
+      clearTimeout(timer);
+      watcher?.close();
+    },
+  };
+}

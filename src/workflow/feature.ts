@@ -1,0 +1,98 @@
+import { readdir } from "node:fs/promises";
+import { basename, isAbsolute, join, relative, resolve } from "node:path";
+import { isObject } from "../base/json.ts";
+import { readInside, replaceFile } from "./artefacts.ts";
+import { isFeatureName, numberOf } from "./numbering.ts";
+import { checkInside, type Place } from "./place.ts";
+import { findMarks } from "./spec.ts";
+import { countTasks, parseTasks, type TaskCount } from "./tasks.ts";
+
+/** A feature's folder, and how far its files say it is. */
+export interface Feature {
+  readonly name: string;
+  readonly directory: string;
+  readonly phase: Phase;
+  /** From the folder on, in order. */
+  readonly files: readonly string[];
+  readonly tasks?: TaskCount | undefined;
+  /** Questions that are still marked in the spec. */
+  readonly openMarks: number;
+}
+
+export type Phase = "specify" | "clarify" | "plan" | "tasks" | "implement" | "done";
+
+/** What the files say: nothing yet, a spec with or without open questions, a plan, tasks, and all of them done. */
+export async function readFeature(place: Place): Promise<Feature> {
+  const [files, spec, plan, tasksText] = await Promise.all([
+    listFiles(place.path),
+    readInside(place, join(place.path, "spec.md")),
+    readInside(place, join(place.path, "plan.md")),
+    readInside(place, join(place.path, "tasks.md")),
+  ]);
+  const openMarks = spec === undefined ? 0 : findMarks(spec).length;
+  const tasks = tasksText === undefined ? undefined : countTasks(parseTasks(tasksText).tasks);
+  const phase = ((): Phase => {
+    if (spec === undefined) return "specify";
+    if (plan === undefined) return openMarks > 0 ? "clarify" : "plan";
+    if (tasks === undefined) return "tasks";
+    return tasks.total > 0 && tasks.done === tasks.total ? "done" : "implement";
+  })();
+  return { name: basename(place.path), directory: place.path, phase, files, tasks, openMarks };
+}
+
+const filesMax = 200;
+
+/** Its documents, folders inside included. */
+async function listFiles(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
+  return entries
+    .filter((entry) => entry.isFile() && !entry.name.startsWith("."))
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .sort()
+    .slice(0, filesMax);
+}
+
+/** Folders of features in `specs`, in the order of their numbers. */
+export async function listFeatureNames(project: string): Promise<readonly string[]> {
+  const entries = await readdir(join(project, "specs"), { withFileTypes: true }).catch(() => []);
+  return entries
+    .filter((entry) => entry.isDirectory() && isFeatureName(entry.name))
+    .map(({ name }) => name)
+    .sort((a, b) => (numberOf(a) ?? Number.POSITIVE_INFINITY) - (numberOf(b) ?? Number.POSITIVE_INFINITY) || (a < b ? -1 : 1));
+}
+
+/** The folder people work on: what the environment says, else `.specify/feature.json`. */
+export async function findActive(place: Pick<Place, "root" | "project">, env: NodeJS.ProcessEnv = process.env): Promise<string | undefined> {
+  const wanted = env.SPECIFY_FEATURE_DIRECTORY;
+  if (wanted) return isAbsolute(wanted) ? wanted : resolve(place.project, wanted);
+  const value = await readJson(place, join(place.project, ".specify", "feature.json"));
+  const named = value?.feature_directory;
+  return typeof named === "string" && named !== "" ? resolve(place.project, named) : undefined;
+}
+
+export async function setActive(place: Place): Promise<void> {
+  const file = join(place.project, ".specify", "feature.json");
+  const known = (await readJson(place, file)) ?? {};
+  const directory = relative(place.project, place.path).split("\\").join("/");
+  if (known.feature_directory === directory) return;
+  await checkInside(place, file);
+  await replaceFile(file, `${JSON.stringify({ ...known, feature_directory: directory }, null, 2)}\n`);
+}
+
+/** How the project numbers its features. */
+export async function readNumbering(place: Pick<Place, "root" | "project">): Promise<"sequential" | "timestamp"> {
+  const value = await readJson(place, join(place.project, ".specify", "init-options.json"));
+  return value?.feature_numbering === "timestamp" ? "timestamp" : "sequential";
+}
+
+/** Undefined for what is not there or is no object: these files belong to others too. */
+async function readJson(place: Pick<Place, "root">, file: string): Promise<Record<string, unknown> | undefined> {
+  const text = await readInside(place, file);
+  if (text === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}

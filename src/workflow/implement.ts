@@ -1,0 +1,261 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { HallError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { Outcome } from "../tool.ts";
+import { readInside, replaceFile } from "./artefacts.ts";
+import { parseCommand } from "./command.ts";
+import { checkInside } from "./place.ts";
+import { type ChecklistState, countChecklist } from "./requirements-checklist.ts";
+import { folderOf, needDocument, type Step, type StepInput } from "./step.ts";
+import { filterTasks } from "./task-filter.ts";
+import { countTasks, markTask, parseTasks, type Task } from "./tasks.ts";
+
+/** What became of one task. */
+type TaskEnd = { readonly kind: "done" } | { readonly kind: "failed"; readonly reason: string } | { readonly kind: "caller" };
+
+/**
+ * Does the tasks in their order: commands by themselves, the rest through an agent, or by giving them back to the caller, who does them and
+ * says so. Each is marked as it is done, so that whatever ends a run, the next one goes on behind the last mark.
+ */
+export const implement: Step = async (input) => {
+  const { place, args, run } = input;
+  await needDocument(input, "spec.md", "specify");
+  await needDocument(input, "plan.md", "plan");
+  const text = await needDocument(input, "tasks.md", "tasks");
+  const { tasks, faults } = parseTasks(text);
+  if (tasks.length === 0) {
+    throw new HallError("EXECUTION", `tasks.md has no tasks${faults.length > 0 ? `: ${faults[0]}` : ""}; run speckit.tasks first`, {
+      hint: "Call speckit.tasks with the same spec_directory.",
+    });
+  }
+  const notes = [...faults.map((fault) => `tasks.md: ${fault}`), ...(await findIgnoreGaps(input))];
+  await passChecklists(input);
+  await takeReport(input, tasks);
+  const current = parseTasks(await needDocument(input, "tasks.md", "tasks")).tasks;
+  const chosen = typeof args.task_filter === "string" && args.task_filter.trim() !== "" ? filterTasks(current, args.task_filter) : current;
+  const pending = chosen.filter(({ isDone }) => !isDone);
+  run.say(10, `${pending.length} of ${chosen.length} tasks are open`);
+  const { forCaller, failed } = await workThrough(pending, input);
+  const after = parseTasks(await needDocument(input, "tasks.md", "tasks")).tasks;
+  const count = countTasks(after);
+  const head = `${count.done} of ${count.total} tasks are done in ${join(place.path, "tasks.md")}`;
+  if (failed.length > 0) {
+    throw new HallError("EXECUTION", `${head}; failed: ${failed.map(({ task, reason }) => `${task.id} (${reason})`).join("; ")}`, {
+      hint: "Mend what failed, then call speckit.implement again: it goes on with what is not marked.",
+      details: { failed: failed.map(({ task, reason }) => ({ id: task.id, reason })), done: count.done, total: count.total },
+    });
+  }
+  const isOver = count.done === count.total;
+  return {
+    text: forCaller.length > 0 ? `${head}\n\n${tellTasks(forCaller, input)}` : `${head}${isOver ? "; the feature is complete" : ""}`,
+    files: [{ path: "tasks.md", change: after.every((task, at) => task.isDone === tasks[at]?.isDone) ? "unchanged" : "updated" }],
+    notes,
+    next: isOver ? undefined : "implement",
+    isPaused: forCaller.length > 0,
+    details: { done: count.done, total: count.total, tasks: forCaller.map(describeTask) },
+  };
+};
+
+interface Failure {
+  readonly task: Task;
+  readonly reason: string;
+}
+
+async function workThrough(pending: readonly Task[], input: StepInput): Promise<{ readonly forCaller: readonly Task[]; readonly failed: readonly Failure[] }> {
+  const failed: Failure[] = [];
+  const batches = batchesOf(pending);
+  let begun = 0;
+  for (const batch of batches) {
+    input.run.say(
+      10 + (85 * begun) / Math.max(1, pending.length),
+      batch.length === 1 ? `${batch[0]?.id}: ${batch[0]?.text}` : `${batch.map(({ id }) => id).join(", ")} beside each other`,
+    );
+    const ends = await runBatch(batch, input);
+    begun += batch.length;
+    for (const [at, end] of ends.entries()) {
+      const task = batch[at];
+      if (task && end.kind === "failed") failed.push({ task, reason: end.reason });
+    }
+    const forCaller = batch.filter((_task, at) => ends[at]?.kind === "caller");
+    if (forCaller.length > 0) return { forCaller, failed };
+    // One that others may run beside is not what they wait for.
+    if (failed.some(({ task }) => !task.isParallel)) break;
+  }
+  return { forCaller: [], failed };
+}
+
+const besideMax = 4;
+
+/** One task, or several of one phase that may run beside each other: marked so, and with no file in common. */
+function batchesOf(tasks: readonly Task[]): readonly (readonly Task[])[] {
+  const batches: Task[][] = [];
+  for (const task of tasks) {
+    const last = batches.at(-1);
+    const first = last?.[0];
+    const isBeside =
+      task.isParallel &&
+      last !== undefined &&
+      last.length < besideMax &&
+      first?.isParallel &&
+      first.phase.number === task.phase.number &&
+      task.command === undefined &&
+      first.command === undefined &&
+      !last.some((other) => shareFile(other, task));
+    if (isBeside) last.push(task);
+    else batches.push([task]);
+  }
+  return batches;
+}
+
+/** Documents a task refers to are only read. */
+function shareFile(a: Task, b: Task): boolean {
+  return a.paths.some((path) => !path.endsWith(".md") && b.paths.includes(path));
+}
+
+async function runBatch(batch: readonly Task[], input: StepInput): Promise<readonly TaskEnd[]> {
+  let marking = Promise.resolve();
+  return Promise.all(
+    batch.map(async (task) => {
+      const end = await runTask(task, input);
+      // One mark after the other: two at once would each miss what the other wrote.
+      if (end.kind === "done") {
+        marking = marking.then(() => markDone([task.id], input));
+        await marking;
+      }
+      input.run.note(`${task.id}: ${end.kind}${end.kind === "failed" ? ` (${end.reason})` : ""}`);
+      return end;
+    }),
+  );
+}
+
+async function runTask(task: Task, input: StepInput): Promise<TaskEnd> {
+  const { context, settings, args } = input;
+  const agent = typeof args.agent === "string" && args.agent !== "" ? args.agent : settings.agent;
+  if (!context.call || (task.command !== undefined ? !settings.commands : agent === undefined)) return { kind: "caller" };
+  try {
+    return task.command === undefined ? readAgentEnd(await askAgent(agent ?? "", task, input)) : readCommandEnd(await callCommand(task.command, task, input));
+  } catch (error) {
+    if (context.scope.cancelled) throw context.scope.cancelled;
+    return { kind: "failed", reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function callCommand(command: string, task: Task, { context, place }: StepInput): Promise<Outcome> {
+  const argv = parseCommand(command);
+  return (
+    context.call?.("speckit.command", { argv, spec_directory: place.path, task: task.id }) ??
+    Promise.reject(new HallError("EXECUTION", "commands run only inside a hall"))
+  );
+}
+
+function readCommandEnd({ isError, content }: Outcome): TaskEnd {
+  return isError ? { kind: "failed", reason: String(content[0]?.text ?? "the command failed").split("\n")[0] ?? "" } : { kind: "done" };
+}
+
+async function askAgent(agent: string, task: Task, input: StepInput): Promise<Outcome> {
+  const { context, place } = input;
+  const documents = await Promise.all(
+    ["spec.md", "plan.md", "data-model.md", "contracts/actions.md"].map(async (name) => [name, await readInside(place, join(place.path, name))] as const),
+  );
+  const data = {
+    task: describeTask(task),
+    folder: place.project,
+    feature: folderOf(place),
+    documents: Object.fromEntries(documents.filter((entry) => entry[1] !== undefined)),
+  };
+  const words = `Do this task of the feature "${folderOf(place)}" completely: ${task.id} ${task.text}. The documents of the feature are in the data. Work in ${place.project}.`;
+  const outcome = await context.call?.(agent, { task: words, data });
+  return outcome ?? { content: [], isError: true };
+}
+
+/** An agent that only names tools, or stopped half-way, has not done the task. */
+function readAgentEnd({ isError, structuredContent, content }: Outcome): TaskEnd {
+  const said = String(content[0]?.text ?? "").split("\n")[0] ?? "";
+  if (isError) return { kind: "failed", reason: said || "the agent failed" };
+  const facts = isObject(structuredContent) ? structuredContent : {};
+  if (facts.stopped_because !== "done" || facts.planner === "local") return { kind: "caller" };
+  if (Array.isArray(facts.approvals_needed) && facts.approvals_needed.length > 0) return { kind: "failed", reason: "a person must allow some of its calls" };
+  return { kind: "done" };
+}
+
+/** The file is read again for each mark: others may be editing it. */
+async function markDone(ids: readonly string[], { place }: StepInput): Promise<void> {
+  const file = join(place.path, "tasks.md");
+  const text = await readInside(place, file);
+  if (text === undefined) throw new HallError("EXECUTION", "tasks.md was removed while its tasks were being done");
+  await checkInside(place, file);
+  await replaceFile(
+    file,
+    ids.reduce((marked, id) => markTask(marked, id), text),
+  );
+}
+
+/** What the caller says of tasks it was given. */
+async function takeReport(input: StepInput, tasks: readonly Task[]): Promise<void> {
+  const { args, run } = input;
+  const completed = Array.isArray(args.completed) ? args.completed.map(String) : [];
+  const unknown = completed.filter((id) => !tasks.some((task) => task.id === id));
+  if (unknown.length > 0) throw new HallError("VALIDATION", `completed names ${unknown.join(", ")}, which tasks.md does not have`);
+  if (completed.length === 0) return;
+  await markDone(completed, input);
+  run.note(`the caller has done ${completed.join(", ")}`);
+}
+
+/** Checklists are read, never changed. Open items hold the work up until a person, or `force`, says to go on. */
+async function passChecklists(input: StepInput): Promise<void> {
+  const { place, args, context, run } = input;
+  const names = (await readdir(join(place.path, "checklists")).catch(() => [])).filter((name) => name.endsWith(".md")).sort();
+  const states: readonly ChecklistState[] = await Promise.all(
+    names.map(async (name) => countChecklist(name, (await readInside(place, join(place.path, "checklists", name))) ?? "")),
+  );
+  const open = states.filter(({ total, checked }) => checked < total);
+  for (const { name, total, checked } of states) run.note(`checklist ${name}: ${checked} of ${total}`);
+  if (open.length === 0 || args.force === true) return;
+  const table = `| Checklist | Total | Checked | Unchecked |\n|---|---|---|---|\n${states.map(({ name, total, checked }) => `| ${name} | ${total} | ${checked} | ${total - checked} |`).join("\n")}`;
+  const elicitation = context.capabilities?.elicitation;
+  if (isObject(elicitation) && (isObject(elicitation.form) || !isObject(elicitation.url))) {
+    const params = {
+      mode: "form",
+      message: `Some checklists have open items. Go on?\n\n${table}`,
+      requestedSchema: {
+        type: "object",
+        properties: { proceed: { type: "boolean", title: "Go on although items are open", default: false } },
+        required: ["proceed"],
+      },
+    };
+    const { checklists } = await context.ask({ checklists: { method: "elicitation/create", params } });
+    if (checklists?.action === "accept" && isObject(checklists.content) && checklists.content.proceed === true) return;
+  }
+  throw new HallError("EXECUTION", `checklists have open items: ${open.map(({ name, total, checked }) => `${name} (${total - checked})`).join(", ")}`, {
+    hint: "Check the items in the files, or call again with force: true to go on as they are.",
+    details: { checklists: states },
+  });
+}
+
+/** What should not be committed, by what the project is made of. Told, not written. */
+async function findIgnoreGaps({ place }: StepInput): Promise<readonly string[]> {
+  const entries = new Set(await readdir(place.project).catch(() => []));
+  if (!entries.has(".git")) return [];
+  const ignored = (await readInside(place, join(place.project, ".gitignore"))) ?? "";
+  const wanted: readonly (readonly [string, string])[] = [
+    ["package.json", "node_modules"],
+    ["pyproject.toml", "__pycache__"],
+    ["requirements.txt", "__pycache__"],
+    ["Cargo.toml", "target"],
+    ["pom.xml", "target"],
+  ];
+  const missing = wanted.filter(([file, pattern]) => entries.has(file) && !ignored.includes(pattern)).map(([, pattern]) => pattern);
+  return missing.length > 0 ? [`.gitignore does not name ${[...new Set(missing)].join(", ")}`] : [];
+}
+
+function tellTasks(tasks: readonly Task[], { settings, place }: StepInput): string {
+  const lines = tasks.map((task) => `- ${task.id}${task.isParallel ? " [P]" : ""}${task.story === undefined ? "" : ` [${task.story}]`} ${task.text}`);
+  const command = tasks.some((task) => task.command !== undefined) && !settings.commands ? "\n\nCommands are yours to run: `workflow.commands` is off." : "";
+  const ids = tasks.map(({ id }) => `"${id}"`).join(", ");
+  return `Do ${tasks.length === 1 ? "this task" : "these tasks, which may run beside each other"}, reading the documents in ${place.path}:\n\n${lines.join("\n")}${command}\n\nThen call speckit.implement again with completed: [${ids}].`;
+}
+
+function describeTask({ id, text, story, phase, paths, isParallel, command }: Task): JsonObject {
+  return { id, text, story: story ?? null, phase: phase.number, paths, parallel: isParallel, ...(command === undefined ? {} : { command }) };
+}

@@ -1,0 +1,224 @@
+import type { Dirent } from "node:fs";
+import { open, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
+import type { Scope } from "../base/scope.ts";
+import { type CommandKind, isManifest, type Manifest, readManifest } from "./manifest.ts";
+import { findTechnology, languagesByEnding, type Role, type Technology } from "./technologies.ts";
+
+/** What a repository shows of itself: languages, frameworks, folders, tests, commands. Facts with the file they come from; nothing is guessed. */
+export interface Survey {
+  readonly fileCount: number;
+  /** There are more files than were looked at. */
+  readonly isCut: boolean;
+  /** Most files first. */
+  readonly languages: readonly { readonly name: string; readonly files: number }[];
+  readonly manifests: readonly Manifest[];
+  readonly technologies: readonly (Technology & { readonly version: string; readonly from: string })[];
+  readonly runtime: { readonly text: string; readonly from: string } | undefined;
+  readonly commands: Partial<Readonly<Record<CommandKind, { readonly text: string; readonly from: string }>>>;
+  /** Folders with source files, two levels deep. */
+  readonly folders: readonly { readonly path: string; readonly files: number }[];
+  /** Where most source files are. "" for the top. */
+  readonly sourceFolder: string;
+  readonly tests: TestFacts | undefined;
+  /** How files with several words are called. */
+  readonly naming: "kebab" | "snake" | "camel" | "pascal" | undefined;
+  readonly hasReadme: boolean;
+  readonly hasGitignore: boolean;
+  readonly deployment: readonly string[];
+  readonly projectType: string | undefined;
+}
+
+export interface TestFacts {
+  readonly files: number;
+  /** "test", or "" where tests lie beside what they test. */
+  readonly folder: string;
+  /** A real one, as an example. */
+  readonly example: string;
+}
+
+const filesMax = 5_000;
+const foldersAtOnce = 16;
+const manifestsMax = 20;
+const manifestBytesMax = 256 * 1024;
+/** How long the scan works before others get their turn. */
+const sliceMs = 10;
+
+/** What package managers, builds and other tools put there, and the specs themselves, say nothing of the project. */
+const skipped = new Set(
+  "node_modules vendor dist build target out coverage __pycache__ venv env site-packages bower_components specs Pods obj bin tmp logs".split(" "),
+);
+
+export async function surveyRepository(folder: string, scope: Scope): Promise<Survey> {
+  const seen = await walk(folder, scope);
+  const manifests = await readManifests(folder, seen.paths);
+  return summarize(seen, manifests);
+}
+
+interface Seen {
+  readonly paths: readonly string[];
+  readonly isCut: boolean;
+}
+
+/** Breadth first, links not followed, in the order of names: the same repository gives the same survey. */
+async function walk(folder: string, scope: Scope): Promise<Seen> {
+  const paths: string[] = [];
+  let level: string[] = [""];
+  let sliceEnds = performance.now() + sliceMs;
+  while (level.length > 0 && paths.length < filesMax) {
+    const next: string[] = [];
+    for (let at = 0; at < level.length && paths.length < filesMax; at += foldersAtOnce) {
+      if (scope.cancelled) throw scope.cancelled;
+      const batch = level.slice(at, at + foldersAtOnce);
+      const listed = await Promise.all(batch.map((path) => readdir(join(folder, path), { withFileTypes: true }).catch((): Dirent[] => [])));
+      for (const [index, entries] of listed.entries()) {
+        const parent = batch[index] ?? "";
+        for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+          const path = parent === "" ? entry.name : `${parent}/${entry.name}`;
+          if (entry.isDirectory() && !entry.name.startsWith(".") && !skipped.has(entry.name)) next.push(path);
+          else if (entry.isDirectory() && entry.name === ".github") next.push(path);
+          else if (entry.isFile() && paths.length < filesMax) paths.push(path);
+        }
+        if (performance.now() < sliceEnds) continue;
+        await turn();
+        sliceEnds = performance.now() + sliceMs;
+      }
+    }
+    level = next;
+  }
+  return { paths, isCut: level.length > 0 };
+}
+
+async function readManifests(folder: string, paths: readonly string[]): Promise<readonly Manifest[]> {
+  const found = paths.filter((path) => path.split("/").length <= 3 && isManifest(path.split("/").at(-1) ?? "")).slice(0, manifestsMax);
+  const read = await Promise.all(
+    found.map(async (path) => {
+      const text = await readStart(join(folder, path));
+      return text === undefined ? undefined : readManifest(path, text);
+    }),
+  );
+  return read.filter((manifest) => manifest !== undefined);
+}
+
+/** Undefined for one that is too large to be written by a person. */
+async function readStart(file: string): Promise<string | undefined> {
+  const handle = await open(file, "r").catch(() => undefined);
+  if (!handle) return undefined;
+  try {
+    const { size } = await handle.stat();
+    return size > manifestBytesMax ? undefined : await handle.readFile("utf8");
+  } finally {
+    await handle.close();
+  }
+}
+
+function summarize({ paths, isCut }: Seen, manifests: readonly Manifest[]): Survey {
+  const sources = paths.filter((path) => languageOf(path) !== undefined && !path.startsWith(".github"));
+  const tests = sources.filter(isTest);
+  const own = sources.filter((path) => !isTest(path));
+  const technologies = findTechnologies(manifests);
+  const runtime = manifests.find((manifest) => manifest.runtime !== undefined);
+  const deployment = paths.filter((path) =>
+    /(^|\/)(Dockerfile|docker-compose\.ya?ml|compose\.ya?ml|vercel\.json|netlify\.toml|fly\.toml|Procfile)$|^\.github\/workflows\//.test(path),
+  );
+  return {
+    fileCount: paths.length,
+    isCut,
+    languages: countBy(own.length > 0 ? own : sources, (path) => languageOf(path) ?? "").map(([name, files]) => ({ name, files })),
+    manifests,
+    technologies,
+    runtime: runtime && { text: runtime.runtime ?? "", from: runtime.path },
+    commands: findCommands(manifests),
+    folders: countBy(
+      sources.filter((path) => path.includes("/")),
+      (path) => path.split("/").slice(0, -1).slice(0, 2).join("/"),
+    )
+      .map(([path, files]) => ({ path, files }))
+      .sort((a, b) => (a.path < b.path ? -1 : 1))
+      .slice(0, 40),
+    sourceFolder: findSourceFolder(own),
+    tests: describeTests(tests, own),
+    naming: findNaming(own),
+    hasReadme: paths.some((path) => /^readme(\.\w+)?$/i.test(path)),
+    hasGitignore: paths.includes(".gitignore"),
+    deployment: deployment.slice(0, 5),
+    projectType: findProjectType(technologies, manifests),
+  };
+}
+
+function languageOf(path: string): string | undefined {
+  const ending = /\.(\w+)$/.exec(path)?.[1]?.toLowerCase();
+  return ending === undefined || /\.(config|d)\.\w+$/.test(path) ? undefined : languagesByEnding[ending];
+}
+
+function isTest(path: string): boolean {
+  return /(^|\/)(tests?|__tests__|spec|e2e)\//.test(path) || /[._-](test|spec)\.\w+$|(^|\/)test_\w+\.py$|_test\.go$|Tests?\.(java|kt|cs|php)$/.test(path);
+}
+
+function countBy(paths: readonly string[], key: (path: string) => string): readonly (readonly [string, number])[] {
+  const counts = new Map<string, number>();
+  for (const path of paths) counts.set(key(path), (counts.get(key(path)) ?? 0) + 1);
+  return [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
+}
+
+function findTechnologies(manifests: readonly Manifest[]): Survey["technologies"] {
+  const found = manifests.flatMap(({ path, dependencies }) =>
+    dependencies.flatMap(({ name, version }) => {
+      const technology = findTechnology(name);
+      return technology ? [{ ...technology, version, from: path }] : [];
+    }),
+  );
+  return [...new Map(found.reverse().map((technology) => [technology.name, technology])).values()].reverse();
+}
+
+/** The nearest to the top says it. */
+function findCommands(manifests: readonly Manifest[]): Survey["commands"] {
+  const commands: Partial<Record<CommandKind, { text: string; from: string }>> = {};
+  const top = manifests.filter(({ path }) => !path.includes("/"));
+  for (const { path, commands: named } of top) {
+    for (const [kind, text] of Object.entries(named) as [CommandKind, string][]) commands[kind] ??= { text, from: path };
+  }
+  return commands;
+}
+
+/** `src`, `src/package`, `package`, or the top: where the files of the main language are. */
+function findSourceFolder(own: readonly string[]): string {
+  const [main] = countBy(own, (path) => (path.includes("/") ? (path.split("/")[0] ?? "") : ""));
+  const folder = main?.[0] ?? "";
+  if (folder === "") return "";
+  const inside = own.filter((path) => path.startsWith(`${folder}/`));
+  const packages = new Set(inside.filter((path) => path.endsWith("/__init__.py")).map((path) => path.split("/").slice(0, 2).join("/")));
+  const [only] = packages;
+  return packages.size === 1 && only !== undefined && !only.endsWith(".py") ? only : folder;
+}
+
+function describeTests(tests: readonly string[], own: readonly string[]): TestFacts | undefined {
+  const [example] = tests.filter((path) => /test|spec/i.test(path.split("/").at(-1) ?? ""));
+  if (example === undefined) return undefined;
+  const [main] = countBy(tests, (path) => path.split("/")[0] ?? "");
+  const folder = main?.[0] ?? "";
+  const isBeside = !/^(tests?|__tests__|spec|e2e)$/.test(folder) || own.some((path) => path.startsWith(`${folder}/`) && !isTest(path));
+  return { files: tests.length, folder: isBeside ? "" : folder, example };
+}
+
+function findNaming(own: readonly string[]): Survey["naming"] {
+  const names = own.map((path) => (path.split("/").at(-1) ?? "").replace(/\..*$/, ""));
+  const styles = [
+    ["kebab", /^[a-z0-9]+(-[a-z0-9]+)+$/],
+    ["snake", /^[a-z0-9]+(_[a-z0-9]+)+$/],
+    ["camel", /^[a-z0-9]+([A-Z][a-z0-9]*)+$/],
+    ["pascal", /^([A-Z][a-z0-9]+){2,}$/],
+  ] as const;
+  const counts = styles.map(([style, pattern]) => ({ style, count: names.filter((name) => pattern.test(name)).length })).sort((a, b) => b.count - a.count);
+  return counts[0] && counts[0].count > 0 ? counts[0].style : undefined;
+}
+
+function findProjectType(technologies: Survey["technologies"], manifests: readonly Manifest[]): string | undefined {
+  const has = (role: Role): boolean => technologies.some((technology) => technology.role === role);
+  if (has("web") && has("ui")) return "web service with a web interface";
+  if (has("web")) return "web service";
+  if (has("ui")) return "web application";
+  if (has("cli") || manifests.some(({ hasCommands }) => hasCommands)) return "command-line tool";
+  return manifests.some(({ isLibrary }) => isLibrary) ? "library" : undefined;
+}
