@@ -38,6 +38,8 @@ import { createTrust, type Trust, type TrustOptions } from "./trust/trust.ts";
 import { createFleet, type Fleet } from "./upstream/fleet.ts";
 import { emptyLock, type Lock } from "./upstream/lock.ts";
 import { defaultLimits, type Limits } from "./wire/limits.ts";
+import { createModelWriter } from "./workflow/model-writer.ts";
+import { createWorkflow, type WorkflowOptions } from "./workflow/workflow.ts";
 
 /** A running hall: the line of a call, built right to left. `close` undoes it in reverse. */
 export interface Hall {
@@ -72,6 +74,8 @@ export interface HallOptions {
   readonly planner?: PlannerConfig;
   /** What is kept of an agent's run. Default `full`. */
   readonly runs?: Pick<RunsOptions, "keep" | "keepDays">;
+  /** The spec-driven workflow of a project. Default: none. */
+  readonly workflow?: Pick<WorkflowOptions, "folder" | "roots" | "commands" | "agent">;
   /** Other words for tools, by full name: they are found by them too. */
   readonly aliases?: Readonly<Record<string, readonly string[]>>;
   /** What the hall has of its own. Default: the built-in toolkits. */
@@ -165,6 +169,10 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
   const planners = createPlanners({ config: options.planner, secrets });
   const runs = createRuns({ shelf: store.runs, secrets, log, ...options.runs });
   const own = { find: createFindToolkit(finder, answers), agents: createAgentToolkit({ groups, finder, parts: answers, planners, runs }) };
+  if (options.workflow) {
+    const writer = createModelWriter({ planner: options.planner, secrets });
+    await registry.add(createWorkflow({ ...options.workflow, shelf: store.runs, secrets, writer }));
+  }
   // What may be called; whoever goes through toolkits or lists needs only what others brought.
   const callable = withOwn(registry, Object.values(own));
   const tracing = options.telemetry?.otlpUrl === undefined ? undefined : await startTracing(options.telemetry.otlpUrl, log);

@@ -27,6 +27,8 @@ export interface ToolFacts {
   readonly module?: string;
   /** The version since which it should no longer be used. */
   readonly deprecatedIn?: string;
+  /** A person is asked for every single call, whatever was granted, and also inside other calls. */
+  readonly asksEachTime?: boolean;
 }
 
 /** One passage through the gateway. */
@@ -163,6 +165,8 @@ export interface Toolkit {
   health(): Promise<Health>;
   /** Asks whatever runs it whether it is well; undefined when nothing runs that could be asked. Throws when it does not answer. */
   probe?(scope: Scope): Promise<Health | undefined>;
+  /** For toolkits that belong to no group: whether their tools are shown beside the agents right now. */
+  besideAgents?(): boolean;
   /** Why it offers nothing, or less than it should, right now; clients are told, so that no list is silently short. */
   problem?(): string | undefined;
   close(): Promise<void>;

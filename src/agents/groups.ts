@@ -47,7 +47,8 @@ export function createGroups({ registry, source: initial = { files: [] }, log }:
     const tools = registry.tools();
     if (tools === seen) return sorted;
     seen = tools;
-    sorted = sortTools(source.files, tools);
+    const grouped = tools.filter(({ toolkit }) => !toolkit.besideAgents);
+    sorted = sortTools(source.files, grouped);
     return sorted;
   }
 

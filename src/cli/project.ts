@@ -53,6 +53,7 @@ export async function openAlone({ folder, settings, isStatic = false }: ProjectO
       search: { ...config.search, folders: config.search.folders.map((path) => resolve(folder, path)) },
       documents: { roots: config.documents.roots.map((path) => resolve(folder, path)) },
     }),
+    workflow: { folder, ...config.workflow, roots: [folder, ...config.workflow.roots.map((path) => resolve(folder, path))] },
     servers: config.mcpServers,
     ...(config.toolkits.length > 0 ? { modules: { patterns: config.toolkits, folder } } : {}),
     rates: config.limits,

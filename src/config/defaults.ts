@@ -25,5 +25,6 @@ export const defaultConfig: Config = {
   images: {},
   search: { folders: [] },
   planner: { kind: "auto" },
+  workflow: { commands: false, roots: [] },
   documents: { roots: [] },
 };

@@ -8,6 +8,7 @@ import { fieldAt } from "./layer.ts";
 const openingFields: readonly Path[] = [
   ["documents", "roots"],
   ["search", "folders"],
+  ["workflow", "roots"],
 ];
 
 /**

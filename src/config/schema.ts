@@ -76,7 +76,7 @@ const policy = () => z._default(z.enum(["destructive", "all"]), "destructive");
 export const configSchema = z.strictObject({
   $schema: field("Where an editor finds the JSON Schema of this file.", z.optional(z.string())),
   expose: field(
-    "The faces clients are shown, comma-separated: tools, search, agents. Without it, agents once `guildhall build` has made groups; before, tools up to 40 of them, search above.",
+    "The faces clients are shown, comma-separated: tools, search, agents, code. Without it, agents once `guildhall build` has made groups; before, tools up to 40 of them, search above.",
     z.optional(text()),
   ),
   names: field("Between prefix and tool: server.tool, or server__tool for models that refuse dots.", z._default(z.enum(["dot", "underscore"]), "dot")),
@@ -201,6 +201,14 @@ export const configSchema = z.strictObject({
         z.optional(variableName()),
       ),
       apiKeyCommand: field("A program that prints the key, and its arguments; no shell is involved.", z.optional(z.array(text()).check(z.minLength(1)))),
+    }),
+  ),
+  workflow: field(
+    "The spec-driven workflow, speckit.*.",
+    section({
+      commands: field("Lets implement run the commands that tasks declare; a person is asked for each.", z._default(z.boolean(), false)),
+      roots: field("Further folders that specs may lie in, from the project's folder on.", z._default(z.array(text()), [])),
+      agent: field("The agent that does the tasks of implement, such as coding_agent. Without it, whoever calls does them.", z.optional(text(100))),
     }),
   ),
   documents: field(

@@ -33,7 +33,7 @@ export const requireTrust = (parts: TrustParts): Stage => {
     const target = getTarget(call);
     const verdict = parts.trust.judge(target);
     const root = call.rootCall ?? call;
-    const reason = verdict.ask ?? flowReason(verdict, parts.flow.taintedBy(root));
+    const reason = verdict.ask ?? (asksEachTime(target) ? "every call of it is asked for" : flowReason(verdict, parts.flow.taintedBy(root)));
     const pass = (): ReturnType<typeof next> => {
       if (verdict.marks.bringsIn && verdict.isGuarded) parts.flow.taint(root, target.fullName);
       const running = next(call, context);
@@ -46,6 +46,11 @@ export const requireTrust = (parts: TrustParts): Stage => {
 
 /** What the work of a root was refused for want of a yes. */
 type Blocked = WeakMap<Call, Pending[]>;
+
+/** No trust in such a tool spares its calls the question. */
+function asksEachTime({ tool }: Target): boolean {
+  return tool.facts?.asksEachTime === true;
+}
 
 /** Those elsewhere have no way to call others through us. */
 function mayNest({ toolkit }: Target): boolean {
@@ -95,7 +100,8 @@ async function decide(call: Call, context: CallContext, { target, verdict, reaso
   if (reason === undefined) return say("destructive call", "trusted");
   if (parts.approvals.take(subject)) return say("approved", "approved before the call");
   const { rootCall } = call;
-  const answer = rootCall || !hasForms(context) ? undefined : await askPerson(parts.approvals.ask(subject), context);
+  const isClosed = (rootCall && !asksEachTime(target)) || !hasForms(context);
+  const answer = isClosed ? undefined : await askPerson(parts.approvals.ask(subject), context, asksEachTime(target) ? ["once", "no"] : answers);
   if (answer === undefined) {
     const pending = parts.approvals.leave(subject);
     if (rootCall) blocked.set(rootCall, [...(blocked.get(rootCall) ?? []).filter(({ token }) => token !== pending.token), pending]);
@@ -135,7 +141,7 @@ const labels: Readonly<Record<Answer, string>> = {
 };
 
 /** Asks the client's user; somebody may answer in another terminal first. Undefined when the client cannot ask after all. */
-async function askPerson({ pending, answered, close }: Waiting, context: CallContext): Promise<Answer | undefined> {
+async function askPerson({ pending, answered, close }: Waiting, context: CallContext, choices: readonly Answer[]): Promise<Answer | undefined> {
   // Under a key nobody can guess: a client's request can bring answers to questions that were not asked yet.
   const key = `approval-${pending.token}`;
   const params = {
@@ -143,13 +149,13 @@ async function askPerson({ pending, answered, close }: Waiting, context: CallCon
     message: `Allow this call?\n\n${pending.preview}\n\nAsked because ${pending.why}.`,
     requestedSchema: {
       type: "object",
-      properties: { decision: { type: "string", title: "Decision", enum: answers, enumNames: answers.map((value) => labels[value]), default: "no" } },
+      properties: { decision: { type: "string", title: "Decision", enum: choices, enumNames: choices.map((value) => labels[value]), default: "no" } },
       required: ["decision"],
     },
   };
   const question = new Scope(context.scope);
   try {
-    const asked = context.ask({ [key]: { method: "elicitation/create", params } }, question).then((given) => readAnswer(given[key]));
+    const asked = context.ask({ [key]: { method: "elicitation/create", params } }, question).then((given) => readAnswer(given[key], choices));
     return await context.scope.race(Promise.race([asked, answered]));
   } catch (error) {
     if (error instanceof HallError && cannotAsk.has(error.code)) return undefined;
@@ -165,8 +171,8 @@ async function askPerson({ pending, answered, close }: Waiting, context: CallCon
 const cannotAsk: ReadonlySet<ErrorCode> = new Set(["EXECUTION", "BAD_ANSWER", "MISSING_CAPABILITY"]);
 
 /** Whatever is not a clear yes is a no. */
-function readAnswer(result: unknown): Answer {
+function readAnswer(result: unknown, choices: readonly Answer[]): Answer {
   if (!isObject(result) || result.action !== "accept" || !isObject(result.content)) return "no";
   const { decision } = result.content;
-  return answers.find((known) => known === decision) ?? "no";
+  return choices.find((known) => known === decision) ?? "no";
 }

@@ -23,7 +23,8 @@ export const faces = {
   },
   agents: {
     summary: "one agent for each group of tools, find_tools and call_tool",
-    show: ({ own }) => [...own.agents.targets(), ...own.find.targets()].map(describeTool),
+    show: ({ registry, own }) =>
+      [...own.agents.targets(), ...own.find.targets(), ...registry.tools().filter(({ toolkit }) => toolkit.besideAgents?.())].map(describeTool),
   },
 } as const satisfies Record<string, { summary: string; show(parts: FaceParts): readonly ShownTool[] }>;
 
@@ -61,7 +62,9 @@ const toolsShownMax = 40;
 export function chooseFaces(choice: FaceChoice, { registry, own }: Pick<FaceParts, "registry" | "own">): readonly Face[] {
   if (choice !== "auto") return choice;
   if (own.agents.targets().length > 0) return ["agents"];
-  return registry.tools().length <= toolsShownMax ? ["tools"] : ["search"];
+  // What stands beside the agents has no group, and counts for none.
+  const grouped = registry.tools().filter(({ toolkit }) => !toolkit.besideAgents);
+  return grouped.length <= toolsShownMax ? ["tools"] : ["search"];
 }
 
 /** How full names are written: some model APIs refuse dots. Calls are understood either way. */

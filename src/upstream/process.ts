@@ -101,7 +101,7 @@ function explainStart(error: NodeJS.ErrnoException, { command, cwd }: ProcessSpe
   return cwd !== undefined && !existsSync(cwd) ? `its folder ${cwd} was not found` : `"${command}" was not found`;
 }
 
-function allowedEnvironment(): Record<string, string> {
+export function allowedEnvironment(): Record<string, string> {
   const entries = inherited.map((name) => [name, process.env[name]] as const);
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
