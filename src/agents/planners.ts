@@ -135,7 +135,8 @@ async function sample(params: JsonObject, context: CallContext, { signal }: Job)
   }
 }
 
-const planAlone: Planner = {
+/** Without a model. */
+export const planAlone: Planner = {
   kind: "local",
   plan: async (job): Promise<Conclusion> => (await import("./suggest.ts")).suggestTools(job),
 };

@@ -74,8 +74,10 @@ export function createRuns({ shelf, keep = "full", keepDays = 30, secrets, log }
   async function write(record: RunRecord): Promise<void> {
     const { outline } = record;
     const shown = keep === "full" ? outline : { ...outline, task: "" };
-    await shelf.put(outlineKey(outline.id), clean(shown), { ttlMs: keepDays * dayMs });
-    if (keep === "full") await shelf.put(wholeKey(outline.id), makeFit(record, clean), { ttlMs: Math.min(keepDays, wholeDaysMax) * dayMs });
+    // Handed over at once: a hall that closes writes what waits, and nothing that comes later.
+    const writes = [shelf.put(outlineKey(outline.id), clean(shown), { ttlMs: keepDays * dayMs })];
+    if (keep === "full") writes.push(shelf.put(wholeKey(outline.id), makeFit(record, clean), { ttlMs: Math.min(keepDays, wholeDaysMax) * dayMs }));
+    await Promise.all(writes);
     kept.push(outline.id);
     for (const id of kept.splice(0, Math.max(0, kept.length - keptMax))) {
       await shelf.remove(outlineKey(id));

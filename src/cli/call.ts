@@ -71,11 +71,12 @@ function clearProgress(): void {
   if (process.stderr.isTTY) process.stderr.write("\r\x1b[K");
 }
 
-function contentOf(result: JsonObject): readonly JsonObject[] {
+export function contentOf(result: JsonObject): readonly JsonObject[] {
   return Array.isArray(result.content) ? result.content.filter(isObject) : [];
 }
 
-async function showContent(item: JsonObject, stem: string): Promise<string> {
+/** As text; pictures and sounds are saved under a name that begins with `stem`. */
+export async function showContent(item: JsonObject, stem: string): Promise<string> {
   if (item.type === "text") return visibleLines(String(item.text));
   if ((item.type === "image" || item.type === "audio") && typeof item.data === "string") {
     const kind =

@@ -11,6 +11,7 @@ import type { ToldTool } from "../registry/find-answer.ts";
 import type { Target } from "../tool.ts";
 import { readLock } from "../upstream/lock.ts";
 import { tellGroupsChanged } from "./build-groups.ts";
+import type { HallClient } from "./hall-client.ts";
 import { listKnownTools } from "./known-tools.ts";
 import { print, table, visible, visibleLines } from "./print.ts";
 import { loadSettings } from "./settings.ts";
@@ -130,9 +131,26 @@ interface FoundTools {
 
 /** Which group a task would go to, and why: the tools found for it vote. */
 export async function runGroupsExplain(words: readonly string[], { json }: GroupsOptions): Promise<void> {
-  const { agents, targets } = await openGroups();
   const task = words.join(" ");
-  const result = await withHall((client) => client.request("tools/call", { name: "find_tools", arguments: { task, limit: 10 } }));
+  const { fits, votes } = await withHall((client) => voteForGroups(client, task));
+  const lines = votes.flatMap(({ name, score, tools: found }) => [
+    `${name}  ${score}`,
+    ...found.map(({ name: tool, score: own, matched }) => `  ${tool}  ${own}${matched.length > 0 ? `  matched ${visible(matched.join(", "))}` : ""}`),
+  ]);
+  const head = votes.length === 0 ? "no group has anything to do with this" : fits ? "" : "nothing fits well; the nearest:";
+  print({ task, fits, groups: votes }, { json, text: () => [head, ...lines].filter(Boolean).join("\n") });
+}
+
+export interface Votes {
+  readonly fits: boolean;
+  /** Best first. */
+  readonly votes: readonly { readonly name: string; readonly score: number; readonly tools: readonly ToldTool[] }[];
+}
+
+/** The groups that have something for a task: each tool found for it speaks for its group. Throws NOT_FOUND where there are no groups. */
+export async function voteForGroups(client: HallClient, task: string): Promise<Votes> {
+  const { agents, targets } = await openGroups();
+  const result = await client.request("tools/call", { name: "find_tools", arguments: { task, limit: 10 } });
   const { fits, tools } = result.structuredContent as unknown as FoundTools;
   const { groups } = sortTools(
     agents.map(({ agent }) => agent),
@@ -146,12 +164,7 @@ export async function runGroupsExplain(words: readonly string[], { json }: Group
     })
     .filter(({ tools: found }) => found.length > 0)
     .sort((a, b) => b.score - a.score || (a.name < b.name ? -1 : 1));
-  const lines = votes.flatMap(({ name, score, tools: found }) => [
-    `${name}  ${score}`,
-    ...found.map(({ name: tool, score: own, matched }) => `  ${tool}  ${own}${matched.length > 0 ? `  matched ${visible(matched.join(", "))}` : ""}`),
-  ]);
-  const head = votes.length === 0 ? "no group has anything to do with this" : fits ? "" : "nothing fits well; the nearest:";
-  print({ task, fits, groups: votes }, { json, text: () => [head, ...lines].filter(Boolean).join("\n") });
+  return { fits, votes };
 }
 
 interface OpenGroups {

@@ -45,6 +45,7 @@ export function createProgram(): Command {
   addServerCommands(program);
   addTrustCommands(program);
   addToolCommands(program);
+  addAgentCommands(program);
   addRecordCommands(program);
   return program;
 }
@@ -270,6 +271,52 @@ function addGroupCommands(program: Command): void {
     .action(async (words, options) => (await import("./groups.ts")).runGroupsExplain(words, options));
 }
 
+function addAgentCommands(program: Command): void {
+  program
+    .command("ask <words...>")
+    .usage("[options] [agent] <task>")
+    .description("give a task to an agent, or to the one that fits best; shows the steps it takes")
+    .option("--planner <kind>", "who plans: auto, model, sampling, local (default: the agent's own, else the config's)")
+    .option("--data <json>", "what the task is about")
+    .option(...asJson)
+    .addHelpText("after", examples(['guildhall ask "what time is it in Lima?"', 'guildhall ask web_research "find the release notes" --planner model']))
+    .action(async (words, options) => (await import("./ask.ts")).runAsk(words, options));
+
+  const runs = program
+    .command("runs")
+    .description("show what agents have done, and go through it again")
+    .addHelpText("after", examples(["guildhall runs list", "guildhall runs show run_x1", "guildhall runs replay run_x1"]));
+  runs
+    .command("list", { isDefault: true })
+    .description("list the runs, newest first")
+    .option("--limit <number>", "how many (default: 20)")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall runs list --limit 5 --json"]))
+    .action(async (options) => (await import("./runs.ts")).runRunsList(options));
+  runs
+    .command("show <run>")
+    .description("show one run: task, trace, answer")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall runs show run_x1 --json"]))
+    .action(async (run, options) => (await import("./runs.ts")).runRunsShow(run, options));
+  runs
+    .command("replay <run>")
+    .description("go through a run again with what models said and tools gave then; nobody is called")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall runs replay run_x1"]))
+    .action(async (run, options) => (await import("./runs.ts")).runRunsReplay(run, options));
+
+  program
+    .command("models")
+    .description("the model that plans for agents")
+    .addHelpText("after", examples(["guildhall models test", "guildhall models test ollama/NAME"]))
+    .command("test [model]")
+    .description("make one tiny call of the model, and say what is wrong")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall models test", "guildhall models test anthropic/NAME --json"]))
+    .action(async (model, options) => (await import("./models.ts")).runModelsTest(model, options));
+}
+
 function addRecordCommands(program: Command): void {
   program
     .command("stats")
@@ -316,6 +363,14 @@ function addToolCommands(program: Command): void {
     .action(async (name, _options, command) => (await import("./tools.ts")).runToolShow(name, command.optsWithGlobals()));
 
   addGroupCommands(program);
+
+  program
+    .command("lisp [file]")
+    .description("run a Lisp program that calls tools, from a file or a pipe; at a terminal, a conversation")
+    .option("--act", "bind tools that may destroy or send, too; they still ask")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall lisp", "guildhall lisp report.lisp", "echo '(+ 1 2)' | guildhall lisp --json"]))
+    .action(async (file, options) => (await import("./lisp.ts")).runLisp(file, options));
 
   program
     .command("call <name> [arguments...]")

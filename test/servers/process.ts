@@ -102,6 +102,8 @@ export async function buildTestCli(): Promise<{ readonly cli: string; remove(): 
     format: "esm",
     platform: "node",
     target: "node20.19",
+    // Large, and needed by few tests.
+    external: ["@ai-sdk/*"],
     banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
     logLevel: "error",
     plugins: [

@@ -1,0 +1,87 @@
+import { findRun, listRuns, type RunOutline, type RunRecord } from "../agents/runs.ts";
+import { HallError } from "../base/errors.ts";
+import { findNear } from "../base/near.ts";
+import type { Store } from "../store/store.ts";
+import { paint, print, table, visible, visibleLines } from "./print.ts";
+import { withProjectStore } from "./project-store.ts";
+
+export interface RunsOptions {
+  readonly limit?: string;
+  readonly json?: boolean;
+}
+
+/** What agents have done, newest first. */
+export async function runRunsList({ limit = "20", json }: RunsOptions): Promise<void> {
+  const countMax = Number(limit);
+  if (!Number.isInteger(countMax) || countMax < 1) throw new HallError("INVALID_PARAMS", `--limit must be a whole number from 1 on, not "${limit}"`);
+  const runs = (await withProjectStore((store) => listRuns(store.runs))).slice(0, countMax);
+  const rows = runs.map(({ id, at, agent, planner, stopped, ms, task }) => [
+    id,
+    new Date(at).toISOString().slice(0, 19).replace("T", " "),
+    agent,
+    planner,
+    stopped,
+    `${(ms / 1_000).toFixed(1)} s`,
+    task,
+  ]);
+  print(
+    { runs },
+    { json, text: () => (rows.length > 0 ? table(["run", "time", "agent", "planner", "ended", "took", "task"], rows) : "no agent was asked yet") },
+  );
+}
+
+export async function runRunsShow(id: string, { json }: RunsOptions): Promise<void> {
+  const record = await withProjectStore((store) => getRun(store, id));
+  print(record, { json, text: () => describe(record) });
+}
+
+/** Goes through a run again with what was recorded. Fails where it takes another way. */
+export async function runRunsReplay(id: string, { json }: RunsOptions): Promise<void> {
+  const record = await withProjectStore((store) => getRun(store, id));
+  const { replayRun } = await import("../agents/replay.ts");
+  const { ended, differences } = await replayRun(record);
+  const isSame = differences.length === 0;
+  print(
+    { run: record.outline.id, same: isSame, differences, steps: ended.steps, trace: ended.trace, stopped_because: ended.stopped, answer: ended.answer },
+    { json, text: () => `${describeTrace(ended.trace)}\n\n${isSame ? paint("green", "the same trace as then") : "another trace than then"}` },
+  );
+  if (!isSame) throw new HallError("EXECUTION", `the replay differs: ${differences.join("; ")}`, { hint: "Guildhall or its planner has changed since." });
+}
+
+/** By its id, or the end of it. Throws NOT_FOUND. */
+async function getRun(store: Store, id: string): Promise<RunRecord> {
+  const runs = await listRuns(store.runs);
+  const matching = runs.filter((run) => run.id === id || run.id.endsWith(id));
+  const outline: RunOutline | undefined = runs.find((run) => run.id === id) ?? (matching.length === 1 ? matching[0] : undefined);
+  const record = outline && (await findRun(store.runs, outline.id));
+  if (record) return record;
+  if (outline)
+    throw new HallError("NOT_FOUND", `of the run ${outline.id} only the outline is left`, {
+      hint: "Whole runs are kept for seven days, unless store.runs says otherwise.",
+    });
+  const near = findNear(
+    id,
+    runs.map((run) => run.id),
+  );
+  throw new HallError("NOT_FOUND", `there is no run "${id}"${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`, {
+    hint: "See `guildhall runs list`.",
+  });
+}
+
+function describe({ outline, request, trace, answer, problem }: RunRecord): string {
+  const { id, agent, planner, stopped, ms, usage } = outline;
+  const cost = usage.turns === 0 ? "" : `, ${usage.turns} turns, ${usage.inputTokens} tokens in, ${usage.outputTokens} out`;
+  return [
+    paint("bold", `${id}  ${agent}`),
+    `${planner} planner, ended: ${stopped}${problem === undefined ? "" : ` (${visible(problem)})`}, ${(ms / 1_000).toFixed(1)} s${cost}`,
+    `task: ${visible(request.task)}`,
+    describeTrace(trace),
+    visibleLines(answer),
+  ].join("\n\n");
+}
+
+function describeTrace(trace: RunRecord["trace"]): string {
+  return trace
+    .map(({ ms, phase, text, step }) => `${String(ms).padStart(6)} ms  ${phase.padEnd(8)}${step === undefined ? "   " : `${step}.`.padEnd(3)} ${visible(text)}`)
+    .join("\n");
+}
