@@ -16,6 +16,7 @@ const result = await build({
     cli: "src/cli/main.ts",
     index: "src/index.ts",
     "document-worker": "src/toolkits/document/worker.ts",
+    "lisp-worker": "src/toolkits/lisp/worker.ts",
     "store-worker": "src/store/store-worker.ts",
   },
   outdir: "dist",

@@ -22,7 +22,7 @@ import { createHealthBook, type HealthBook } from "./registry/health.ts";
 import { keepRegistrations } from "./registry/kept.ts";
 import { createModules, type Modules } from "./registry/modules.ts";
 import { createMonitor, type Monitor } from "./registry/monitor.ts";
-import { withOwn } from "./registry/own.ts";
+import { createOwnToolkit, withOwn } from "./registry/own.ts";
 import { createRegistrations, type Registrations } from "./registry/registrations.ts";
 import { createRegistry, type Registry } from "./registry/registry.ts";
 import type { FaceChoice, NameStyle } from "./server/faces.ts";
@@ -30,10 +30,12 @@ import { withHallResources } from "./server/hall-resources.ts";
 import { createServer, type Server } from "./server/server.ts";
 import { openStore, type StorePlace } from "./store/open-store.ts";
 import type { AuditEntry, Store } from "./store/store.ts";
-import type { Call, Toolkit } from "./tool.ts";
+import type { Call, Target, Toolkit } from "./tool.ts";
 import { createBuiltinToolkits } from "./toolkits/builtin.ts";
+import { createLispTools } from "./toolkits/lisp/lisp.ts";
 import { type Approvals, createApprovals } from "./trust/approvals.ts";
 import { createFlowGuard } from "./trust/flow.ts";
+import { markTool } from "./trust/marks.ts";
 import { createTrust, type Trust, type TrustOptions } from "./trust/trust.ts";
 import { createFleet, type Fleet } from "./upstream/fleet.ts";
 import { emptyLock, type Lock } from "./upstream/lock.ts";
@@ -168,7 +170,17 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
   const { secrets = new Secrets() } = options;
   const planners = createPlanners({ config: options.planner, secrets });
   const runs = createRuns({ shelf: store.runs, secrets, log, ...options.runs });
-  const own = { find: createFindToolkit(finder, answers), agents: createAgentToolkit({ groups, finder, parts: answers, planners, runs }) };
+  const lisp = createLispTools({
+    tools: registry.tools,
+    findTool: (name) => callable.findTool(name),
+    isDestructive: (target) => isDestructive(target, trust),
+    listGroup: (name) => listGroup(groups, name),
+  });
+  const own = {
+    find: createFindToolkit(finder, answers),
+    agents: createAgentToolkit({ groups, finder, parts: answers, planners, runs }),
+    lisp: createOwnToolkit("lisp", lisp),
+  };
   if (options.workflow) {
     const writer = createModelWriter({ planner: options.planner, secrets });
     await registry.add(createWorkflow({ ...options.workflow, shelf: store.runs, secrets, writer }));
@@ -231,6 +243,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
       await server.close(drainMs);
       monitor.close();
       groups.close();
+      await lisp.close();
       modules.close();
       await registrations.close();
       await fleet.close();
@@ -239,6 +252,17 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
       await store.close();
     },
   };
+}
+
+/** Under the group's name, or its agent's. */
+function listGroup(groups: Groups, name: string): readonly string[] | undefined {
+  const group = groups.all().find(({ file }) => file.name === name || file.name === `${name}_agent`);
+  return group && [...group.tools].map(({ fullName }) => fullName);
+}
+
+/** As a person has said, or, where nobody is asked, as the tool says of itself. */
+function isDestructive(target: Target, trust: Trust | undefined): boolean {
+  return (trust ? trust.judge(target).marks : markTool(target.tool)).destructive;
 }
 
 /** Loaded only where traces go somewhere. */

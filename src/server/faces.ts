@@ -14,7 +14,7 @@ export const faces = {
       registry
         .tools()
         // A call of such a name reaches the hall's own tool.
-        .filter(({ fullName }) => !own.find.find(fullName) && !own.agents.find(fullName))
+        .filter(({ fullName }) => !own.find.find(fullName) && !own.agents.find(fullName) && !own.lisp.find(fullName))
         .map((target) => describeHeld(target, trust) ?? markTool(describeTool(target), target, health)),
   },
   search: {
@@ -22,9 +22,19 @@ export const faces = {
     show: ({ own }) => own.find.targets().map(describeTool),
   },
   agents: {
-    summary: "one agent for each group of tools, find_tools and call_tool",
+    summary: "one agent for each group of tools, find_tools, call_tool and evaluate-lisp",
+    // Without the companions: they are for those who work in a session.
     show: ({ registry, own }) =>
-      [...own.agents.targets(), ...own.find.targets(), ...registry.tools().filter(({ toolkit }) => toolkit.besideAgents?.())].map(describeTool),
+      [
+        ...own.agents.targets(),
+        ...own.find.targets(),
+        ...own.lisp.targets().slice(0, 1),
+        ...registry.tools().filter(({ toolkit }) => toolkit.besideAgents?.()),
+      ].map(describeTool),
+  },
+  code: {
+    summary: "find_tools, and evaluate-lisp with its companions: programs that call tools",
+    show: ({ own }) => [...own.find.targets().filter(({ fullName }) => fullName === "find_tools"), ...own.lisp.targets()].map(describeTool),
   },
 } as const satisfies Record<string, { summary: string; show(parts: FaceParts): readonly ShownTool[] }>;
 
@@ -40,6 +50,7 @@ export interface FaceParts {
 export interface OwnToolkits {
   readonly find: OwnToolkit;
   readonly agents: OwnToolkit;
+  readonly lisp: OwnToolkit;
 }
 
 export type Face = keyof typeof faces;

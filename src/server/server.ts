@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { HallError } from "../base/errors.ts";
 import { createIds } from "../base/ids.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
@@ -27,6 +28,8 @@ export interface Server {
   readonly isClosing: boolean;
   counts(): JsonObject;
   readonly clientCount: number;
+  /** Asks the model of some client that lends its own. Throws UNAVAILABLE where none does. */
+  sample(params: JsonObject): Promise<JsonObject>;
   /** Undefined when requests may be read; while they may not, resolves when they may again. */
   whenReading(): Promise<void> | undefined;
   /** Starts serving a client. */
@@ -166,6 +169,13 @@ export function createServer(options: ServerOptions): Server {
     get clientCount() {
       return connections.size;
     },
+    async sample(params) {
+      const lender = [...connections].find(({ lendsModel }) => lendsModel);
+      if (lender) return lender.sample(params);
+      throw new HallError("UNAVAILABLE", "no client that is connected lends its model", {
+        hint: "Connect one that offers sampling, or use --planner model.",
+      });
+    },
     whenReading: () => reading?.again,
     get isClosing() {
       return isClosing;
@@ -212,13 +222,16 @@ function describeInstructions(faces: readonly Face[], { registry, modules, guide
     return problem === undefined ? [] : [`${toolkit.id} (${problem.slice(0, 200)})`];
   });
   const problems = [...downs, ...broken];
-  const known = (faces.includes("agents") ? guide?.() : undefined) ?? (faces.includes("tools") ? toolInstructions : searchInstructions);
+  const known = (faces.includes("agents") ? guide?.() : undefined) ?? instructions[faces.find((face) => face !== "agents") ?? "search"];
   return problems.length === 0 ? known : `${known} Not available right now: ${problems.join(", ")}.`;
 }
 
-const toolInstructions = "Tools are named toolkit.tool. When a call fails, the error says what to do next.";
-const searchInstructions =
-  "The tools here are found on demand: say what you want to do to find_tools, then run what it finds with call_tool. When a call fails, the error says what to do next.";
+const afterFailure = "When a call fails, the error says what to do next.";
+const instructions: Readonly<Record<Exclude<Face, "agents">, string>> = {
+  tools: `Tools are named toolkit.tool. ${afterFailure}`,
+  search: `The tools here are found on demand: say what you want to do to find_tools, then run what it finds with call_tool. ${afterFailure}`,
+  code: `The tools here are called from programs: say what you want to do to find_tools, then write a Lisp program for evaluate-lisp that calls what it finds. ${afterFailure}`,
+};
 
 function describeCapabilities(registry: Registry, isStatic: boolean): JsonObject {
   const listChanged = !isStatic;

@@ -91,7 +91,7 @@ test("a client sees a few agents instead of every tool, and reaches every tool",
   await withClient(async (client) => {
     const { tools } = await client.listTools();
     const agents = tools.filter(({ name }) => name.endsWith("_agent"));
-    expect(tools.map(({ name }) => name)).toEqual([...agents.map(({ name }) => name), "call_tool", "find_tools"].sort());
+    expect(tools.map(({ name }) => name)).toEqual([...agents.map(({ name }) => name), "call_tool", "evaluate-lisp", "find_tools"].sort());
     expect(agents.length).toBeGreaterThanOrEqual(3);
     expect(agents.length).toBeLessThanOrEqual(10);
     for (const { name, description, inputSchema } of agents) {

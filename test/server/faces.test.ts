@@ -42,7 +42,7 @@ test("several faces are shown as one sorted list, page by page", async () => {
     cursor = page.nextCursor;
   } while (cursor !== undefined);
   // Whatever no file names has a group for the time being.
-  expect(names).toHaveLength(17 + 4);
+  expect(names).toHaveLength(17 + 5);
   expect(names).toEqual([...names].sort());
 });
 
@@ -53,7 +53,7 @@ test("without a choice, few tools are shown as they are, many are searched, and 
   await using many = await startHall({ toolkits: [shelf(41)], faces: "auto" });
   expect(await listNames(many.connect())).toEqual(["call_tool", "find_tools"]);
   await using grouped = await startHall({ toolkits: createShop(), faces: "auto", agents: { files: [agent] } });
-  expect(await listNames(grouped.connect())).toEqual(["call_tool", "files_agent", "find_tools", "other_agent"]);
+  expect(await listNames(grouped.connect())).toEqual(["call_tool", "evaluate-lisp", "files_agent", "find_tools", "other_agent"]);
 });
 
 test("the face follows the number of tools, and clients are told", async () => {

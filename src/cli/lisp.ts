@@ -1,0 +1,90 @@
+import { readFile } from "node:fs/promises";
+import { HallError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { Scope } from "../base/scope.ts";
+import type { HallClient } from "./hall-client.ts";
+import { print, visibleLines } from "./print.ts";
+import { isAttended } from "./terminal.ts";
+import { withHall } from "./tools.ts";
+
+export interface LispOptions {
+  readonly json?: boolean;
+  /** Binds tools that may destroy or send, too. */
+  readonly act?: boolean;
+}
+
+/** A program from a file or a pipe, or a conversation at a terminal: in the running hall, where there is one. */
+export async function runLisp(file: string | undefined, options: LispOptions): Promise<void> {
+  if (file === undefined && isAttended(options)) {
+    const { converse } = await import("./lisp-repl.ts");
+    await withHall((client) => converse(createLispClient(client, options)));
+    return;
+  }
+  const code = file === undefined || file === "-" ? await readAll(process.stdin) : await readProgram(file);
+  const { result, text } = await withHall((client) => createLispClient(client, options).evaluate(code));
+  print(result, { json: options.json, text: () => visibleLines(text) });
+  if (result.isError) process.exitCode = 1;
+}
+
+/** One session in the hall. */
+export interface LispClient {
+  mode: "explore" | "act";
+  /** As the session says; what a prompt shows. */
+  readonly package: string;
+  evaluate(code: string, scope?: Scope): Promise<{ readonly result: JsonObject; readonly text: string }>;
+  /** A companion of `evaluate-lisp`, in the same session. */
+  ask(tool: string, args?: JsonObject): Promise<string>;
+}
+
+export function createLispClient(client: HallClient, { act = false }: LispOptions): LispClient {
+  let session: string | undefined;
+  let current = "COMMON-LISP-USER";
+  let mode: LispClient["mode"] = act ? "act" : "explore";
+  async function call(name: string, args: JsonObject, scope?: Scope): Promise<JsonObject> {
+    const inSession = session === undefined || name === "validate-syntax" ? {} : { session };
+    const result = await client.request("tools/call", { name, arguments: { ...args, ...inSession } }, scope ? { scope } : {});
+    const { structuredContent } = result;
+    if (isObject(structuredContent)) {
+      if (typeof structuredContent.session === "string") session = structuredContent.session;
+      if (typeof structuredContent.package === "string") current = structuredContent.package;
+    }
+    return result;
+  }
+  return {
+    get mode() {
+      return mode;
+    },
+    set mode(next) {
+      mode = next;
+    },
+    get package() {
+      return current;
+    },
+    async evaluate(code, scope) {
+      const result = await call("evaluate-lisp", { code, mode }, scope);
+      return { result, text: textOf(result) };
+    },
+    ask: async (tool, args = {}) => textOf(await call(tool, args)),
+  };
+}
+
+/** Without the last line, which only says which session it was: one conversation is one session. */
+function textOf({ content }: JsonObject): string {
+  const parts = (Array.isArray(content) ? content : []).map((part) => (isObject(part) ? String(part.text ?? `[${part.type}]`) : ""));
+  return parts.join("\n").replace(/(^|\n); session \S+$/, "");
+}
+
+async function readProgram(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (cause) {
+    throw new HallError("INVALID_PARAMS", `${file} cannot be read`, { cause, hint: "Give the path of a file with Lisp forms, or - for stdin." });
+  }
+}
+
+async function readAll(stream: NodeJS.ReadStream): Promise<string> {
+  let text = "";
+  stream.setEncoding("utf8");
+  for await (const piece of stream) text += piece;
+  return text;
+}

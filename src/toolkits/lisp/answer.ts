@@ -1,0 +1,59 @@
+import type { JsonObject } from "../../base/json.ts";
+import type { Outcome } from "../../tool.ts";
+import type { ConditionReport, Evaluation } from "./protocol.ts";
+
+/** What one call of a program came to, for the answer. */
+export interface CallReport {
+  readonly name: string;
+  readonly ms: number;
+  /** `ok`, or the code of the failure in lower case. */
+  readonly status: string;
+}
+
+export interface Told {
+  readonly session: string;
+  readonly run: string;
+  readonly calls: readonly CallReport[];
+  /** Said where the caller has to send the handle back to come to the same session. */
+  readonly isHandleNeeded: boolean;
+  readonly isShort: boolean;
+  readonly notes: readonly string[];
+}
+
+const backtraceMax = 20;
+
+/** The layout people and models read: streams, warnings, then one line for each value, or the error. */
+export function answerEvaluation(evaluation: Evaluation, { session, run, calls, isHandleNeeded, isShort, notes }: Told): Outcome {
+  const { values, stdout, stderr, warnings, condition, definitions, ms, steps } = evaluation;
+  const parts = [section("stdout", stdout), section("stderr", stderr), section("warnings", warnings.join("\n"))];
+  if (condition) parts.push(`${tellCondition(condition, isShort ? 0 : backtraceMax)}\n`);
+  else parts.push(...values.map((value) => `=> ${value}\n`));
+  for (const note of notes) parts.push(`; ${note}\n`);
+  if (isHandleNeeded) parts.push(`; session ${session}\n`);
+  const structured: JsonObject = {
+    values,
+    stdout,
+    stderr,
+    warnings,
+    ...(condition ? { condition: { ...condition } } : {}),
+    definitions: definitions.map((definition) => ({ ...definition })),
+    package: evaluation.package,
+    session,
+    run,
+    timing: { ms, steps },
+    calls: calls.map((call) => ({ ...call })),
+  };
+  return { content: [{ type: "text", text: parts.join("").slice(0, -1) }], structuredContent: structured, ...(condition ? { isError: true } : {}) };
+}
+
+/** Its header line, the text as it was printed, and one newline. */
+function section(name: string, text: string): string {
+  return text === "" ? "" : `[${name}]\n${text}\n`;
+}
+
+export function tellCondition({ type, message, backtrace }: ConditionReport, framesMax: number): string {
+  const head = `[ERROR] ${type}\n${message}`;
+  if (framesMax === 0 || backtrace.length === 0) return head;
+  const frames = backtrace.slice(0, framesMax).map((frame, index) => `${index}: ${frame}`);
+  return `${head}\n\n[Backtrace]\n${frames.join("\n")}`;
+}

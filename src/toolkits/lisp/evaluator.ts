@@ -1,0 +1,235 @@
+/** `evaluate-lisp` and its companions: one program composes many tools, and only what it returns is read by a model. */
+import { HallError } from "../../base/errors.ts";
+import { createIds } from "../../base/ids.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { Scope } from "../../base/scope.ts";
+import type { CallContext, Outcome, Target, Tool } from "../../tool.ts";
+import { answerEvaluation, type CallReport, tellCondition } from "./answer.ts";
+import { configureLimits, describeLastError, evaluateLisp, listDefinitions, resetSession, validateSyntax } from "./definitions.ts";
+import { createJournal, createReplay, type Entry, type EvaluateOrder, type Replay } from "./journal.ts";
+import { lispName } from "./names.ts";
+import type { DefinitionType, Evaluation, EvaluationLimits, Mode, ToolEntry } from "./protocol.ts";
+import { createService, type Service } from "./service.ts";
+import { createSessions, type Session } from "./sessions.ts";
+
+export interface Evaluator {
+  call(tool: Tool, args: JsonObject, context: CallContext): Promise<Outcome>;
+  close(): Promise<void>;
+}
+
+export interface EvaluatorOptions {
+  /** What programs may call. The same list as long as nothing changed. */
+  tools(): readonly Target[];
+  findTool(name: string): Target | undefined;
+  /** Whether it may destroy or send: refused in explore mode. */
+  isDestructive(target: Target): boolean;
+  /** The full names of a group's tools; undefined for a group there is not. */
+  listGroup(name: string): readonly string[] | undefined;
+  /** Told of every evaluation that has ended. */
+  keep?(run: EvaluationRun): void;
+  /** The built worker. Default: beside this module, or beside the bundle it is in. */
+  readonly worker?: URL | undefined;
+}
+
+/** One evaluation, whole: enough to run it again. */
+export interface EvaluationRun {
+  readonly id: string;
+  readonly session: string;
+  readonly seed: number;
+  readonly startedAt: number;
+  /** The evaluations before it in its session, then itself; empty when that was too much to keep. */
+  readonly entries: readonly Entry[];
+  /** The tools that the programs name. */
+  readonly tools: readonly ToolEntry[];
+  readonly evaluation: Evaluation;
+  readonly calls: readonly CallReport[];
+}
+
+const defaultLimits: EvaluationLimits = { timeoutMs: 30_000, outputCharacters: 100_000, calls: 50 };
+/** What no evaluation may exceed, whatever was configured. */
+const timeoutMsMax = 600_000;
+/** Kept back from an inherited deadline, so that what was printed can still be told. */
+const tellingMs = 250;
+
+const runIds = createIds("lisp");
+
+export function createEvaluator(options: EvaluatorOptions): Evaluator {
+  const sessions = createSessions({ worker: options.worker, limits: defaultLimits });
+  /** By session: the last run, when a person may still allow it to go on. */
+  const stopped = new Map<string, { readonly run: string; readonly entry: Entry }>();
+  const toolEntries = listEntries(options.tools);
+
+  /** The tools, unless the session's thread knows them already. */
+  function freshTools(session: Session): readonly ToolEntry[] | undefined {
+    const now = toolEntries();
+    if (session.tools === now) return undefined;
+    session.tools = now;
+    return now;
+  }
+
+  async function run(session: Session, order: EvaluateOrder, service: Service, scope: Scope): Promise<Evaluation> {
+    const { evaluation } = await session.thread.run({ ...order, tools: freshTools(session) }, "evaluated", { scope, serve: service.serve });
+    return evaluation;
+  }
+
+  /** A new thread, brought to where the session was before an entry, without calling anything. */
+  async function rewind(session: Session, entry: Entry, context: CallContext): Promise<void> {
+    const before = session.journal.entries.slice(0, session.journal.entries.indexOf(entry));
+    if (!session.journal.isWhole) throw new HallError("BUDGET", "the session is too long to be run again", { hint: "Send the code again." });
+    await sessions.renew(session);
+    session.journal = createJournal();
+    for (const { order, answers } of before) {
+      const kept = session.journal.begin(order);
+      for (const answer of answers) session.journal.add(kept, answer);
+      await run(session, order, createService({ ...options, context, order, replay: createReplay(answers), isLive: false }), context.scope);
+    }
+  }
+
+  async function evaluate(args: EvaluateArguments, context: CallContext): Promise<Outcome> {
+    return sessions.use({ caller: context.caller, handle: args.session }, async (session) => {
+      const goesOn = args.resume === undefined ? undefined : findStopped(stopped, session, args.resume);
+      let replay: Replay | undefined;
+      if (goesOn) {
+        await rewind(session, goesOn.entry, context);
+        replay = createReplay(goesOn.entry.answers.filter(({ failure }) => failure?.code !== "APPROVAL_NEEDED"));
+      }
+      const order = goesOn?.entry.order ?? createOrder(args, session);
+      const entry = session.journal.begin(order);
+      const service = createService({ ...options, context, order, replay, record: (answer) => session.journal.add(entry, answer) });
+      const startedAt = Date.now();
+      const evaluation = await run(session, withinDeadline(order, context.scope), service, context.scope);
+      const id = runIds();
+      session.lastError = evaluation.condition ?? session.lastError;
+      stopped.delete(session.handle);
+      if (service.isStopped && session.journal.isWhole) stopped.set(session.handle, { run: id, entry });
+      options.keep?.(createRun(id, session, { startedAt, evaluation, calls: service.calls }));
+      const answer = answerEvaluation(evaluation, {
+        session: session.handle,
+        run: id,
+        calls: service.calls,
+        isHandleNeeded: !context.caller?.isLasting,
+        isShort: args.verbosity === "short",
+        notes: stopped.has(session.handle) ? [`once approved, go on with resume "${id}"`] : [],
+      });
+      return service.shown.length === 0 ? answer : { ...answer, content: [...answer.content, ...service.shown] };
+    });
+  }
+
+  const calls: Readonly<Record<string, (args: JsonObject, context: CallContext) => Promise<Outcome>>> = {
+    [evaluateLisp.name]: (args, context) => evaluate(args as unknown as EvaluateArguments, context),
+    [listDefinitions.name]: (args, context) =>
+      sessions.use(which(args, context), async ({ thread, handle }) => {
+        const type = (args.type ?? "all") as DefinitionType;
+        const { definitions, package: name } = await thread.run({ kind: "definitions", type }, "definitions", { scope: context.scope, serve: nothing });
+        const lines = definitions.map(
+          (definition) => `${definition.type} ${definition.name}${definition.documentation ? ` - ${definition.documentation}` : ""}`,
+        );
+        return tell(lines.join("\n") || "Nothing is defined.", { definitions, package: name, session: handle });
+      }),
+    [resetSession.name]: (args, context) =>
+      sessions.use(which(args, context), async (session) => {
+        await sessions.renew(session);
+        session.journal = createJournal();
+        session.lastError = undefined;
+        stopped.delete(session.handle);
+        return tell("The session is new: nothing is defined, the package is CL-USER.", { session: session.handle });
+      }),
+    [configureLimits.name]: (args, context) =>
+      sessions.use(which(args, context), async (session) => {
+        session.limits = readLimits(args, session.limits);
+        const { timeoutMs, outputCharacters, calls: callsMax } = session.limits;
+        const warning = timeoutMs === 0 ? " Without a timeout a program that loops runs until the 600 s no evaluation may exceed." : "";
+        return tell(
+          `timeout ${timeoutMs === 0 ? "none" : `${timeoutMs / 1_000} s`}, max-output ${outputCharacters} characters, max-calls ${callsMax}.${warning}`,
+          { timeout: timeoutMs / 1_000, "max-output": outputCharacters, "max-calls": callsMax, session: session.handle },
+        );
+      }),
+    [validateSyntax.name]: async (args) => {
+      const { checkSyntax } = await import("./syntax.ts");
+      return checkSyntax(`${args.code}`);
+    },
+    [describeLastError.name]: (args, context) =>
+      sessions.use(which(args, context), async ({ lastError, handle }) => {
+        if (!lastError) return tell("There was no error in this session.", { session: handle });
+        const restarts = lastError.restarts.length > 0 ? `\n\n[Restarts]\n${lastError.restarts.join("\n")}` : "";
+        return tell(`${tellCondition(lastError, lastError.backtrace.length)}${restarts}`, { condition: lastError, session: handle });
+      }),
+  };
+
+  return {
+    call(tool, args, context) {
+      const found = Object.hasOwn(calls, tool.name) ? calls[tool.name] : undefined;
+      if (!found) throw new HallError("NOT_FOUND", `the evaluator has no tool named "${tool.name}"`);
+      return found(args, context);
+    },
+    close: sessions.close,
+  };
+}
+
+function createRun(
+  id: string,
+  { handle, seed, journal, tools = [] }: Session,
+  ended: Pick<EvaluationRun, "startedAt" | "evaluation" | "calls">,
+): EvaluationRun {
+  const entries = [...journal.entries];
+  const text = entries.map(({ order }) => order.code.toUpperCase()).join("\n");
+  const toolkits = new Set(tools.map(({ toolkit }) => toolkit).filter((toolkit) => text.includes(lispName(toolkit))));
+  return { id, session: handle, seed, entries, tools: tools.filter(({ toolkit }) => toolkits.has(toolkit)), ...ended };
+}
+
+interface EvaluateArguments {
+  readonly code: string;
+  readonly package?: string;
+  readonly session?: string;
+  readonly timeout?: number;
+  readonly mode?: Mode;
+  readonly verbosity?: "normal" | "short";
+  readonly resume?: string;
+}
+
+function createOrder({ code, package: name, timeout, mode = "explore" }: EvaluateArguments, { limits }: Session): EvaluateOrder {
+  return { kind: "evaluate", code, package: name, mode, limits: timeout === undefined ? limits : { ...limits, timeoutMs: timeout * 1_000 } };
+}
+
+/** The time there really is. */
+function withinDeadline(order: EvaluateOrder, scope: Scope): EvaluateOrder {
+  const wanted = order.limits.timeoutMs === 0 ? timeoutMsMax : order.limits.timeoutMs;
+  return { ...order, limits: { ...order.limits, timeoutMs: Math.max(1, Math.min(wanted, scope.remainingMs - tellingMs)) } };
+}
+
+function findStopped<T extends { readonly run: string }>(stopped: ReadonlyMap<string, T>, { handle }: Session, run: string): T {
+  const found = stopped.get(handle);
+  if (found?.run === run) return found;
+  throw new HallError("NOT_FOUND", `there is no run "${run.slice(0, 40)}" of this session that could go on`, {
+    hint: "Only the last evaluation of a session can, and only when it waits for an approval. Send the code again.",
+  });
+}
+
+function readLimits(args: JsonObject, { timeoutMs, outputCharacters, calls }: EvaluationLimits): EvaluationLimits {
+  const { timeout, "max-output": output, "max-calls": callsMax } = args as { timeout?: number; "max-output"?: number; "max-calls"?: number };
+  return { timeoutMs: timeout === undefined ? timeoutMs : timeout * 1_000, outputCharacters: output ?? outputCharacters, calls: callsMax ?? calls };
+}
+
+function which(args: JsonObject, { caller }: CallContext): { caller: CallContext["caller"]; handle: string | undefined } {
+  return { caller, handle: args.session as string | undefined };
+}
+
+const nothing = (): Promise<never> => Promise.reject(new HallError("EXECUTION", "nothing can be called here"));
+
+function tell(text: string, structuredContent: JsonObject): Outcome {
+  return { content: [{ type: "text", text }], structuredContent };
+}
+
+/** The names of tools, made anew only when they have changed. */
+function listEntries(tools: () => readonly Target[]): () => readonly ToolEntry[] {
+  let seen: readonly Target[] | undefined;
+  let entries: readonly ToolEntry[] = [];
+  return () => {
+    const now = tools();
+    if (now !== seen) {
+      seen = now;
+      entries = now.map(({ toolkit, tool, fullName }) => ({ toolkit: toolkit.prefix ?? toolkit.id, name: tool.name, fullName }));
+    }
+    return entries;
+  };
+}

@@ -1,0 +1,139 @@
+import { errorType, HallError } from "../../base/errors.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import type { Scope } from "../../base/scope.ts";
+import type { CallContext, Outcome, Target } from "../../tool.ts";
+import type { CallReport } from "./answer.ts";
+import { type Answer, type EvaluateOrder, keyOf, type Replay } from "./journal.ts";
+import type { HallRequest } from "./protocol.ts";
+
+/** What the hall does for one evaluation: its calls through the gateway, counted, told of, written down. */
+export interface Service {
+  serve(request: HallRequest, scope: Scope): Promise<unknown>;
+  readonly calls: readonly CallReport[];
+  /** Content the program wants in the answer. */
+  readonly shown: readonly JsonObject[];
+  /** Whether a call was refused that a person can still allow. */
+  readonly isStopped: boolean;
+}
+
+export interface ServiceOptions {
+  findTool(name: string): Target | undefined;
+  isDestructive(target: Target): boolean;
+  /** The full names of a group's tools. */
+  listGroup(name: string): readonly string[] | undefined;
+  readonly context: CallContext;
+  readonly order: EvaluateOrder;
+  /** Answers from an earlier time, taken before anything is called. */
+  readonly replay?: Replay | undefined;
+  /** Whether what was not recorded is called. Default true. */
+  readonly isLive?: boolean;
+  record?(answer: Answer): void;
+}
+
+export function createService({ findTool, isDestructive, listGroup, context, order, replay, isLive = true, record }: ServiceOptions): Service {
+  const calls: CallReport[] = [];
+  const handles = new Map<string, JsonObject>();
+  const shown: JsonObject[] = [];
+  let begun = 0;
+  let isStopped = false;
+
+  async function callTool(name: string, args: JsonObject, scope: Scope): Promise<unknown> {
+    const target = findTool(name);
+    if (order.mode === "explore" && target && mayChange(target, isDestructive)) throw notInExplore(target.fullName);
+    if (!context.call) throw new HallError("EXECUTION", "tools can be called inside the gateway only");
+    const startedAt = performance.now();
+    const report = (status: string): void => void calls.push({ name: target?.fullName ?? name, ms: Math.round(performance.now() - startedAt), status });
+    context.progress({ progress: begun, message: `${begun}/${order.limits.calls} ${target?.fullName ?? name}` });
+    try {
+      const outcome = await context.call(name, args, scope);
+      report(outcome.isError ? "error" : "ok");
+      return outcome;
+    } catch (error) {
+      report(error instanceof HallError ? errorType(error.code) : "internal");
+      throw error;
+    }
+  }
+
+  async function answer(request: HallRequest, scope: Scope): Promise<unknown> {
+    switch (request.kind) {
+      case "call":
+        if (++begun > order.limits.calls) throw callsUsedUp(order.limits.calls);
+        return callTool(request.name, request.arguments, scope);
+      case "find":
+        if (!context.call) throw new HallError("EXECUTION", "tools can be found inside the gateway only");
+        return (await context.call("find_tools", { task: request.task, limit: request.limit }, scope)).structuredContent;
+      case "schema": {
+        const target = findTool(request.name);
+        if (!target) throw new HallError("NOT_FOUND", `there is no tool "${request.name}"`);
+        const { description, inputSchema, outputSchema } = target.tool;
+        return { name: target.fullName, description: description ?? "", inputSchema, ...(outputSchema ? { outputSchema } : {}) };
+      }
+      case "group": {
+        const members = listGroup(request.name);
+        if (!members) throw new HallError("NOT_FOUND", `there is no group "${request.name}"`);
+        return members;
+      }
+      case "show": {
+        const content = handles.get(request.handle);
+        if (!content) throw new HallError("NOT_FOUND", `nothing is behind the handle "${request.handle}" any more`);
+        shown.push(content);
+        return true;
+      }
+    }
+  }
+
+  /** What a program cannot read stays here: it gets a handle of it. */
+  function withHandles(value: unknown): unknown {
+    if (!isObject(value) || !Array.isArray(value.content)) return value;
+    const content = (value as unknown as Outcome).content.map((part) => {
+      if (typeof part.data !== "string" && !(isObject(part.resource) && typeof part.resource.blob === "string")) return part;
+      const handle = `content-${handles.size + 1}`;
+      handles.set(handle, part);
+      return { type: part.type, ...(part.mimeType === undefined ? {} : { mimeType: part.mimeType }), handle };
+    });
+    return { content, ...("structuredContent" in value ? { structuredContent: value.structuredContent } : {}), isError: value.isError === true };
+  }
+
+  async function serve(request: HallRequest, scope: Scope): Promise<unknown> {
+    if (request.kind === "show") return answer(request, scope);
+    const key = keyOf(request);
+    try {
+      const recorded = replay?.(request);
+      const value = recorded ? recorded.value : withHandles(isLive ? await answer(request, scope) : notRecorded(request));
+      record?.({ key, value });
+      return value;
+    } catch (error) {
+      if (!(error instanceof HallError)) throw error;
+      isStopped ||= error.code === "APPROVAL_NEEDED";
+      record?.({ key, failure: { code: error.code, message: error.message, hint: error.hint, details: error.details } });
+      throw error;
+    }
+  }
+
+  return {
+    serve,
+    calls,
+    shown,
+    get isStopped() {
+      return isStopped;
+    },
+  };
+}
+
+/** An agent calls tools of its own choice, so it may change things, too. */
+function mayChange(target: Target, isDestructive: (target: Target) => boolean): boolean {
+  return target.toolkit.source === "hall" ? target.fullName.endsWith("_agent") : isDestructive(target);
+}
+
+function notInExplore(name: string): HallError {
+  return new HallError("DENIED", `${name} may destroy or send, so it is not bound in explore mode`, { hint: 'Evaluate with mode "act" if that is meant.' });
+}
+
+function callsUsedUp(callsMax: number): HallError {
+  return new HallError("BUDGET", `an evaluation may call ${callsMax} tools`, { hint: "Do less at once, or raise max-calls with configure-limits." });
+}
+
+function notRecorded(request: HallRequest): never {
+  const name = request.kind === "call" ? request.name : request.kind;
+  throw new HallError("EXECUTION", `${name} was not called like this when it was recorded`, { hint: "The program, or what it depends on, has changed since." });
+}

@@ -1,0 +1,152 @@
+import { randomBytes, randomInt } from "node:crypto";
+import { HallError } from "../../base/errors.ts";
+import type { Caller } from "../../tool.ts";
+import { createJournal, type Journal } from "./journal.ts";
+import type { ConditionReport, EvaluationLimits, ToolEntry } from "./protocol.ts";
+import { createLispThread, type LispThread } from "./thread.ts";
+
+/** Evaluator state behind a handle: a thread, and what is remembered about it. */
+export interface Session {
+  readonly handle: string;
+  thread: LispThread;
+  journal: Journal;
+  readonly seed: number;
+  limits: EvaluationLimits;
+  /** What the thread was last told of the tools there are. */
+  tools?: readonly ToolEntry[] | undefined;
+  lastError?: ConditionReport | undefined;
+}
+
+/** All sessions of a hall: isolated from each other, each for the one who opened it, bounded in number and age. */
+export interface Sessions {
+  /**
+   * Does `work` in the session meant: the one with the handle, else the line's own, else a new one. What is asked of one session is
+   * done in turn. Throws NOT_FOUND for a handle that is not the caller's, OVERLOADED when all are busy.
+   */
+  use<T>(which: Which, work: (session: Session) => Promise<T>): Promise<T>;
+  /** A new thread in place of the session's own, with the same beginning. */
+  renew(session: Session): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Which {
+  readonly caller: Caller | undefined;
+  readonly handle?: string | undefined;
+}
+
+export interface SessionsOptions {
+  /** The built worker. Default: beside this module, or beside the bundle it is in. */
+  readonly worker?: URL | undefined;
+  readonly limits: EvaluationLimits;
+  /** Default 16. */
+  readonly sessionsMax?: number | undefined;
+  /** How long an unused session is kept. Default 1,800,000. */
+  readonly idleMsMax?: number | undefined;
+}
+
+interface Kept extends Session {
+  readonly owner: string;
+  readonly line: string | undefined;
+  usedAt: number;
+  waiting: number;
+  last: Promise<unknown>;
+}
+
+const waitingMax = 20;
+
+export function createSessions({ worker, limits, sessionsMax = 16, idleMsMax = 1_800_000 }: SessionsOptions): Sessions {
+  const kept = new Map<string, Kept>();
+  const lines = new Map<string, Kept>();
+  /** Started before it is asked for, from the second session on. */
+  let spare: { readonly thread: LispThread; readonly seed: number } | undefined;
+  let isClosed = false;
+
+  const start = (seed: number): LispThread => createLispThread({ worker, seed });
+
+  function takeThread(): { readonly thread: LispThread; readonly seed: number } {
+    const seed = spare?.seed ?? randomInt(2 ** 31);
+    const taken = spare?.thread.isAlive ? spare : { thread: start(seed), seed };
+    spare = undefined;
+    return taken;
+  }
+
+  function prepare(): void {
+    if (spare || isClosed || kept.size >= sessionsMax) return;
+    const seed = randomInt(2 ** 31);
+    spare = { thread: start(seed), seed };
+  }
+
+  function end(session: Kept): void {
+    kept.delete(session.handle);
+    if (session.line !== undefined) lines.delete(session.line);
+    void session.thread.close();
+  }
+
+  function makeRoom(): void {
+    const now = performance.now();
+    const idle = [...kept.values()].filter(({ waiting }) => waiting === 0).sort((a, b) => a.usedAt - b.usedAt);
+    for (const session of idle) if (now - session.usedAt > idleMsMax || !session.thread.isAlive) end(session);
+    if (kept.size < sessionsMax) return;
+    const oldest = idle.find(({ handle }) => kept.has(handle));
+    if (!oldest) throw new HallError("OVERLOADED", `all ${sessionsMax} Lisp sessions are busy`);
+    end(oldest);
+  }
+
+  function open(owner: string, line: string | undefined): Kept {
+    makeRoom();
+    const handle = `lisp-${randomBytes(9).toString("base64url")}`;
+    const session: Kept = { handle, ...takeThread(), journal: createJournal(), limits, owner, line, usedAt: 0, waiting: 0, last: Promise.resolve() };
+    kept.set(handle, session);
+    if (line !== undefined) lines.set(line, session);
+    return session;
+  }
+
+  function choose({ caller, handle }: Which): Kept {
+    const owner = caller?.principal ?? "";
+    if (handle !== undefined) {
+      const session = kept.get(handle);
+      // Whose it is not need not know that it is there.
+      if (session?.owner === owner && session.thread.isAlive) return session;
+      if (session?.owner === owner) end(session);
+      throw new HallError("NOT_FOUND", `there is no session "${handle.slice(0, 40)}"`, {
+        hint: "It has ended, or it was never there. Leave `session` out to start a new one, and define again what you need.",
+      });
+    }
+    const line = caller?.isLasting ? caller.connection : undefined;
+    const own = line === undefined ? undefined : lines.get(line);
+    if (own?.thread.isAlive) return own;
+    if (own) end(own);
+    return open(owner, line);
+  }
+
+  return {
+    async use(which, work) {
+      const session = choose(which);
+      if (session.waiting >= waitingMax) throw new HallError("OVERLOADED", `${waitingMax} evaluations are waiting for this session`);
+      session.waiting++;
+      const done = session.last.then(() => work(session));
+      session.last = done.catch(() => {});
+      try {
+        return await done;
+      } finally {
+        session.waiting--;
+        session.usedAt = performance.now();
+        setImmediate(prepare);
+      }
+    },
+    async renew(session) {
+      await session.thread.close();
+      session.thread = start(session.seed);
+      session.tools = undefined;
+    },
+    async close() {
+      isClosed = true;
+      const threads = [...kept.values()].map(({ thread }) => thread);
+      if (spare) threads.push(spare.thread);
+      kept.clear();
+      lines.clear();
+      spare = undefined;
+      await Promise.all(threads.map((thread) => thread.close()));
+    },
+  };
+}

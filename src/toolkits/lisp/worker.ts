@@ -1,0 +1,75 @@
+/** The thread of one session: it does what it is told, one order at a time, and asks the hall for everything else. */
+import { parentPort, workerData } from "node:worker_threads";
+import { createLisp } from "../../lisp/lisp.ts";
+import { listDefined, newlyDefined, tellDefined } from "./definition-list.ts";
+import { createHallLine } from "./hall-line.ts";
+import { definePowers } from "./powers.ts";
+import type { Evaluation, Order, Report, ThreadStart } from "./protocol.ts";
+
+const start = workerData as ThreadStart;
+const post = (report: Report): void => parentPort?.postMessage(report);
+const line = createHallLine(start, post);
+const lisp = createLisp({
+  host: {
+    seed: () => start.seed,
+    isInterrupted: () => line.isStopped,
+    waitAny: (pendings) => {
+      const { machine } = lisp;
+      line.wait(pendings, machine.deadline - machine.host.now());
+      // Stopped, or out of time: says so itself.
+      if (!pendings.some(({ done }) => done)) machine.refuel();
+    },
+    sleep: (ms) => line.wait([], ms),
+  },
+});
+const powers = definePowers(line);
+parentPort?.on("message", (order: Order) => post(carryOut(order)));
+
+function carryOut(order: Order): Report {
+  switch (order.kind) {
+    case "evaluate":
+      return { kind: "evaluated", evaluation: evaluate(order) };
+    case "definitions":
+      return { kind: "definitions", definitions: tellDefined(listDefined(lisp.machine), order.type), package: lastPackage };
+  }
+}
+
+let lastPackage = "COMMON-LISP-USER";
+
+function evaluate({ code, package: name, limits, tools }: Extract<Order, { kind: "evaluate" }>): Evaluation {
+  const { machine } = lisp;
+  if (tools) powers.bind(machine, tools);
+  const before = listDefined(machine);
+  const {
+    values,
+    output,
+    errorOutput,
+    warnings,
+    condition,
+    package: ended,
+    steps,
+    elapsedMs,
+  } = lisp.evaluate(code, {
+    budgets: { timeMs: limits.timeoutMs, output: limits.outputCharacters },
+    ...(name === undefined ? {} : { package: name.toUpperCase() }),
+  });
+  lastPackage = ended;
+  return {
+    values,
+    stdout: output,
+    stderr: errorOutput,
+    warnings,
+    condition: condition
+      ? { type: publicType(condition), message: condition.message, restarts: condition.restarts, backtrace: condition.backtrace.map(({ call }) => call) }
+      : undefined,
+    definitions: tellDefined(newlyDefined(before, listDefined(machine))),
+    package: ended,
+    steps,
+    ms: Math.round(elapsedMs * 1_000) / 1_000,
+  };
+}
+
+/** Some conditions are of a class of the system's own: what a program can name is the one above it. */
+function publicType({ type, types }: { readonly type: string; readonly types: readonly string[] }): string {
+  return types.find((name) => !name.startsWith("%")) ?? type;
+}
