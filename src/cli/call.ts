@@ -60,14 +60,14 @@ function parseValue(text: string, schema: unknown): unknown {
   }
 }
 
-function showProgress({ progress, total, message }: Progress): void {
+export function showProgress({ progress, total, message }: Progress): void {
   if (!process.stderr.isTTY) return;
   const share = total === undefined ? undefined : Math.max(0, Math.min(1, progress / total));
   const bar = share === undefined ? `${progress}` : `[${"█".repeat(Math.round(share * 20)).padEnd(20, "░")}] ${Math.round(share * 100)} %`;
   process.stderr.write(`\r\x1b[K${bar} ${visible(message ?? "")}`);
 }
 
-function clearProgress(): void {
+export function clearProgress(): void {
   if (process.stderr.isTTY) process.stderr.write("\r\x1b[K");
 }
 
@@ -91,7 +91,7 @@ export async function showContent(item: JsonObject, stem: string): Promise<strin
 }
 
 /** The failure as the hall means it, so that the exit code says what happened. */
-function toolError(result: JsonObject): HallError {
+export function toolError(result: JsonObject): HallError {
   const details = isObject(result._meta) ? result._meta["guildhall/error"] : undefined;
   const type = isObject(details) ? String(details.error_type).toUpperCase() : "EXECUTION";
   const code = (Object.hasOwn(errorTable, type) ? type : "EXECUTION") as ErrorCode;

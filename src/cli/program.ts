@@ -46,6 +46,7 @@ export function createProgram(): Command {
   addTrustCommands(program);
   addToolCommands(program);
   addAgentCommands(program);
+  addSpecCommands(program);
   addRecordCommands(program);
   return program;
 }
@@ -315,6 +316,54 @@ function addAgentCommands(program: Command): void {
     .option(...asJson)
     .addHelpText("after", examples(["guildhall models test", "guildhall models test anthropic/NAME --json"]))
     .action(async (model, options) => (await import("./models.ts")).runModelsTest(model, options));
+}
+
+function addSpecCommands(program: Command): void {
+  const spec = program
+    .command("spec")
+    .description("spec-driven work: from a description to a specification, a plan and tasks, in files you own")
+    .addHelpText("after", examples(['guildhall spec new "Users can upload photos"', "guildhall spec run", "guildhall spec run implement --filter US1"]));
+  spec
+    .command("list", { isDefault: true })
+    .description("list the features and how far each is")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall spec list --json"]))
+    .action(async (options) => (await import("./spec.ts")).runSpecList(options));
+  spec
+    .command("new <description...>")
+    .description("write the specification of a new feature")
+    .option("--name <words>", "words for the folder's name (default: from the description)")
+    .option("--number <number>", "the folder's number (default: the next one)")
+    .option(...asJson)
+    .addHelpText("after", examples(['guildhall spec new "Users can upload photos and organize them into albums"']))
+    .action(async (words, options) => (await import("./spec.ts")).runSpecNew(words, options));
+  spec
+    .command("run [steps...]")
+    .description("run the next steps up to the tasks, or those you name: constitution, clarify, plan, tasks, checklist, analyze, implement")
+    .option("--feature <name>", "the feature, by name, number or folder (default: the active one)")
+    .option("--answer <text...>", "answers to the questions of clarify, in their order")
+    .option("--recommended", "take the recommended answer to each question")
+    .option("--technology <text>", "what to plan with, such as: TypeScript with Fastify")
+    .option("--tests", "with test tasks")
+    .option("--filter <tasks>", "which tasks: T003,T007-T010, US1, phase:2, next, unchecked")
+    .option("--completed <id...>", "tasks you have done")
+    .option("--agent <name>", "the agent that does the tasks")
+    .option("--force", "replace files that were edited by hand; go on although checklists are open")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall spec run", "guildhall spec run --recommended --json", "guildhall spec run implement --filter US1"]))
+    .action(async (steps, options) => (await import("./spec.ts")).runSpecRun(steps, options));
+  spec
+    .command("status [feature]")
+    .description("show one feature: its state, its files, what comes next")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall spec status", "guildhall spec status 3 --json"]))
+    .action(async (feature, options) => (await import("./spec.ts")).runSpecStatus(feature, options));
+  spec
+    .command("resume [feature]")
+    .description("go on with a step that was interrupted, or with the tasks that are left")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall spec resume", "guildhall spec resume 3 --json"]))
+    .action(async (feature, options) => (await import("./spec.ts")).runSpecResume(feature, options));
 }
 
 function addRecordCommands(program: Command): void {

@@ -1,0 +1,253 @@
+import { basename, join } from "node:path";
+import { HallError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import { findNear } from "../base/near.ts";
+import { Scope } from "../base/scope.ts";
+import { clearProgress, contentOf, showProgress, toolError } from "./call.ts";
+import type { HallClient } from "./hall-client.ts";
+import { paint, print, table, visible, visibleLines } from "./print.ts";
+import { onStopSignals } from "./process.ts";
+import { isAttended } from "./terminal.ts";
+import { withHall } from "./tools.ts";
+
+/** The workflow without a screen: the same tools any MCP client calls, one step or several at a time. */
+export interface SpecOptions {
+  readonly feature?: string | undefined;
+  readonly json?: boolean | undefined;
+}
+
+export interface SpecNewOptions extends SpecOptions {
+  readonly name?: string;
+  readonly number?: string;
+}
+
+export interface SpecRunOptions extends SpecOptions {
+  readonly answer?: readonly string[];
+  readonly recommended?: boolean;
+  readonly technology?: string;
+  readonly tests?: boolean;
+  readonly filter?: string;
+  readonly completed?: readonly string[];
+  readonly agent?: string;
+  readonly force?: boolean;
+}
+
+export async function runSpecList({ json }: SpecOptions): Promise<void> {
+  const { features } = await withSpecs({ json }, (specs) => specs.status());
+  const rows = features.map(({ name, phase, tasks, isActive, run }) => [
+    isActive ? "*" : "",
+    name,
+    phase === "done" ? "done" : `next: ${phase}`,
+    tasks ? `${tasks.done}/${tasks.total}` : "",
+    run ? `${run.step} ${run.isAtWork ? "is running" : "was interrupted"}` : "",
+  ]);
+  print(
+    { features },
+    {
+      json,
+      text: () => (rows.length > 0 ? table(["", "feature", "state", "tasks", "run"], rows) : 'there are no features: guildhall spec new "what it is to do"'),
+    },
+  );
+}
+
+export async function runSpecNew(words: readonly string[], { json, name, number }: SpecNewOptions): Promise<void> {
+  const args = {
+    feature_description: words.join(" "),
+    spec_directory: join(process.cwd(), "specs"),
+    ...(name === undefined ? {} : { short_name: name }),
+    ...(number === undefined ? {} : { number: Number(number) }),
+  };
+  const result = await withSpecs({ json }, (specs) => specs.call("specify", args));
+  show([result], json);
+}
+
+/** The named steps, or those that lead from where the feature is to its tasks. */
+export async function runSpecRun(steps: readonly string[], options: SpecRunOptions): Promise<void> {
+  const unknown = steps.find((step) => !runnable.includes(step));
+  if (unknown !== undefined) throw new HallError("INVALID_PARAMS", `there is no step "${unknown}"; there is: ${runnable.join(", ")}`);
+  const results: JsonObject[] = [];
+  let failure: unknown;
+  await withSpecs(options, async (specs) => {
+    const { directory } = await specs.find(options.feature);
+    try {
+      if (steps.length > 0) for (const step of steps) results.push(...(await runOne(specs, step, directory, options)));
+      else await runAhead(specs, directory, { options, results });
+    } catch (error) {
+      // What went well before is shown all the same.
+      failure = error;
+    }
+  });
+  if (results.length > 0) show(results, options.json);
+  if (failure !== undefined) throw failure;
+  const last = results.at(-1);
+  if (last && isWaiting(last) && last.step === "clarify") {
+    throw new HallError("EXECUTION", "questions are open", {
+      hint: "Answer them in their order with --answer, take the recommended answers with --recommended, or run this at a terminal.",
+    });
+  }
+}
+
+const runnable: readonly string[] = ["constitution", "clarify", "plan", "tasks", "checklist", "analyze", "implement"];
+const roundsMax = 10;
+
+interface Ahead {
+  readonly options: SpecRunOptions;
+  readonly results: JsonObject[];
+}
+
+async function runAhead(specs: Specs, directory: string, { options, results }: Ahead): Promise<void> {
+  for (let round = 0; round < roundsMax; round++) {
+    const { phase } = await specs.find(directory);
+    if (phase === "implement" || phase === "done" || phase === "specify") {
+      if (phase === "specify")
+        throw new HallError("EXECUTION", `${basename(directory)} has no spec.md`, { hint: 'Run guildhall spec new "what it is to do".' });
+      if (results.length === 0)
+        results.push({ text: `${basename(directory)} has its tasks; \`guildhall spec run implement\` works on them`, step: phase, next: phase });
+      return;
+    }
+    const ended = await runOne(specs, phase, directory, options);
+    results.push(...ended);
+    const last = ended.at(-1);
+    if (last && isWaiting(last)) return;
+  }
+}
+
+async function runOne(specs: Specs, step: string, directory: string, options: SpecRunOptions): Promise<readonly JsonObject[]> {
+  const { answer, recommended, technology, tests, filter, completed, agent, force } = options;
+  const common = { spec_directory: directory };
+  const forced = force === true ? { force: true } : {};
+  switch (step) {
+    case "clarify": {
+      if (answer) return [await specs.call("clarify", { ...common, answers: answer })];
+      if (!recommended) return [await specs.call("clarify", common)];
+      // Nobody is asked: as many answers as there can be questions, each the recommended one.
+      return [await specs.call("clarify", { ...common, answers: ["yes", "yes", "yes", "yes", "yes"] })];
+    }
+    case "plan":
+      return [await specs.call("plan", { ...common, ...forced, ...(technology === undefined ? {} : { technical_context: technology }) })];
+    case "tasks":
+      return [await specs.call("tasks", { ...common, ...forced, ...(tests === undefined ? {} : { tests }) })];
+    case "implement":
+      return [
+        await specs.call("implement", {
+          ...common,
+          ...forced,
+          ...(filter === undefined ? {} : { task_filter: filter }),
+          ...(completed === undefined ? {} : { completed }),
+          ...(agent === undefined ? {} : { agent }),
+        }),
+      ];
+    default:
+      return [await specs.call(step, common)];
+  }
+}
+
+function isWaiting({ state }: JsonObject): boolean {
+  return state === "paused";
+}
+
+export async function runSpecStatus(feature: string | undefined, { json }: SpecOptions): Promise<void> {
+  const found = await withSpecs({ json }, (specs) => specs.find(feature));
+  const { name, directory, phase, files, tasks, openMarks, run } = found;
+  print(found, {
+    json,
+    text: () =>
+      [
+        paint("bold", visible(name)),
+        visible(directory),
+        phase === "done" ? "done" : `next: ${phase}`,
+        ...(tasks ? [`tasks: ${tasks.done} of ${tasks.total} done`] : []),
+        ...(openMarks > 0 ? [`open questions: ${openMarks}`] : []),
+        ...(run ? [`${run.step} ${run.isAtWork ? "is running" : "was interrupted: `guildhall spec resume` goes on"} (${run.id})`] : []),
+        ...files.map((file) => `  ${visible(file)}`),
+      ].join("\n"),
+  });
+}
+
+/** Goes on with a run that was interrupted, or with the tasks that are left. */
+export async function runSpecResume(feature: string | undefined, { json }: SpecOptions): Promise<void> {
+  const result = await withSpecs({ json }, async (specs) => {
+    const { name, directory, phase, run } = await specs.find(feature);
+    if (run?.isAtWork) throw new HallError("EXECUTION", `${run.step} of ${name} is still running (${run.id})`, { hint: "Wait until it ends." });
+    if (run) return specs.call(run.step, { ...run.arguments, spec_directory: directory });
+    if (phase === "implement") return specs.call("implement", { spec_directory: directory });
+    throw new HallError("EXECUTION", `nothing of ${name} was interrupted`, {
+      hint: phase === "done" ? "It is done." : `Run \`guildhall spec run\`; next is ${phase}.`,
+    });
+  });
+  show([result], json);
+}
+
+function show(results: readonly JsonObject[], json: boolean | undefined): void {
+  const [only] = results;
+  print(results.length === 1 ? only : { steps: results }, { json, text: () => results.map(({ text }) => visibleLines(String(text))).join("\n\n") });
+}
+
+interface SpecFeature {
+  readonly name: string;
+  readonly directory: string;
+  readonly phase: string;
+  readonly files: readonly string[];
+  readonly tasks?: { readonly total: number; readonly done: number };
+  readonly openMarks: number;
+  readonly isActive: boolean;
+  readonly run?: { readonly id: string; readonly step: string; readonly isAtWork: boolean; readonly arguments: JsonObject };
+}
+
+interface Specs {
+  /** The step's own fields, with its text. */
+  call(step: string, args: JsonObject): Promise<JsonObject>;
+  status(): Promise<{ readonly features: readonly SpecFeature[] }>;
+  /** By name, number or folder; without one, the active feature. Throws NOT_FOUND. */
+  find(feature: string | undefined): Promise<SpecFeature>;
+}
+
+/** Ctrl-C withdraws the call: what is done by then stays. */
+async function withSpecs<T>(options: SpecOptions, work: (specs: Specs) => Promise<T>): Promise<T> {
+  const scope = new Scope();
+  const stop = onStopSignals(
+    () => scope.cancel(new HallError("CANCELLED", "withdrawn", { hint: "What was done stays; run it again to go on." })),
+    () => {},
+  );
+  try {
+    return await withHall((client) => work(openSpecs(client, scope)), isAttended(options) ? (await import("./form.ts")).answerForm : undefined);
+  } finally {
+    stop();
+    scope.close();
+  }
+}
+
+function openSpecs(client: HallClient, scope: Scope): Specs {
+  const call: Specs["call"] = async (step, args) => {
+    const result = await client.request("tools/call", { name: `speckit.${step}`, arguments: args }, { progress: showProgress, scope }).finally(clearProgress);
+    if (result.isError) throw toolError(result);
+    const text = contentOf(result)
+      .map((item) => String(item.text ?? ""))
+      .join("\n");
+    return { ...(isObject(result.structuredContent) ? result.structuredContent : {}), text };
+  };
+  const status: Specs["status"] = async () => (await call("status", {})) as unknown as { features: readonly SpecFeature[] };
+  return {
+    call,
+    status,
+    async find(wanted) {
+      const { features } = await status();
+      const chosen =
+        wanted === undefined ? (features.find(({ isActive }) => isActive) ?? (features.length === 1 ? features[0] : undefined)) : findFeature(features, wanted);
+      if (chosen) return chosen;
+      const names = features.map(({ name }) => name);
+      const near = wanted === undefined ? names : findNear(wanted, names);
+      throw new HallError("NOT_FOUND", wanted === undefined ? "no feature is the active one" : `there is no feature "${wanted}"`, {
+        hint: names.length === 0 ? 'Run guildhall spec new "what it is to do".' : `Name one with --feature: ${(near.length > 0 ? near : names).join(", ")}.`,
+      });
+    },
+  };
+}
+
+function findFeature(features: readonly SpecFeature[], wanted: string): SpecFeature | undefined {
+  const path = wanted.replace(/[/\\]+$/, "");
+  return (
+    features.find(({ name, directory }) => name === path || directory === path || name === basename(path)) ??
+    (/^\d+$/.test(wanted) ? features.find(({ name }) => Number(/^(\d+)-/.exec(name)?.[1]) === Number(wanted)) : undefined)
+  );
+}
