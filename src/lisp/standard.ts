@@ -2,10 +2,17 @@
 import { defineClasses } from "./classes.ts";
 import { defineSpecialForms } from "./compile/special-forms.ts";
 import { defineConditions } from "./conditions.ts";
+import { defineAbsent } from "./core/absent.ts";
 import { defineCases } from "./core/cases.ts";
 import { defineControl } from "./core/control.ts";
+import { defineConditionForms } from "./core/define-condition.ts";
 import { defineDefinitions } from "./core/definitions.ts";
+import { defineHandling } from "./core/handling.ts";
 import { defineMacros } from "./core/macros.ts";
+import { defineRestarting } from "./core/restarting.ts";
+import { defineSetf } from "./core/setf.ts";
+import { defineSignalling } from "./core/signalling.ts";
+import { defineTracing } from "./core/tracing.ts";
 import { defineClassForms } from "./forms/defclass.ts";
 import { defineInstances } from "./forms/instances.ts";
 import { defineLoop } from "./forms/loop.ts";
@@ -16,17 +23,25 @@ import { defineSlots } from "./forms/slots.ts";
 import { defineStructures } from "./forms/structure.ts";
 import { defineAlists } from "./library/alists.ts";
 import { defineArrays } from "./library/arrays.ts";
+import { defineBitArrays } from "./library/bit-arrays.ts";
 import { defineBits } from "./library/bits.ts";
+import { defineChance } from "./library/chance.ts";
 import { defineCharacters } from "./library/characters.ts";
+import { defineEquality } from "./library/equality.ts";
 import { defineHashTables } from "./library/hash-tables.ts";
+import { defineHelp } from "./library/help.ts";
 import { defineLists } from "./library/lists.ts";
 import { defineMapping } from "./library/mapping.ts";
 import { defineNumbers } from "./library/numbers.ts";
+import { definePrinting } from "./library/printing.ts";
 import { defineSequenceBuilding } from "./library/sequence-building.ts";
 import { defineSequenceReducing } from "./library/sequence-reducing.ts";
 import { defineSequences } from "./library/sequences.ts";
 import { defineSets } from "./library/sets.ts";
+import { defineStreams } from "./library/streams.ts";
 import { defineStrings } from "./library/strings.ts";
+import { defineSymbols } from "./library/symbols.ts";
+import { defineTime } from "./library/time.ts";
 import { defineTypes } from "./library/types.ts";
 import { defineTypeTable } from "./types.ts";
 
@@ -39,28 +54,43 @@ const definitions: readonly (() => void)[] = [
   defineDefinitions,
   defineMacros,
   defineCases,
-  defineNumbers,
-  defineBits,
-  defineCharacters,
-  defineLists,
+  defineSetf,
+  defineHandling,
+  defineSignalling,
+  defineRestarting,
   defineAlists,
-  defineSets,
+  defineArrays,
+  defineBitArrays,
+  defineBits,
+  defineChance,
+  defineCharacters,
+  defineEquality,
+  defineHashTables,
+  defineHelp,
+  defineLists,
   defineMapping,
-  defineSequences,
+  defineNumbers,
+  definePrinting,
   defineSequenceBuilding,
   defineSequenceReducing,
+  defineSequences,
+  defineSets,
+  defineStreams,
   defineStrings,
-  defineArrays,
-  defineHashTables,
+  defineSymbols,
+  defineTime,
   defineTypes,
-  defineLoop,
-  defineStructures,
   defineClassForms,
   defineInstances,
-  defineSlots,
+  defineLoop,
   defineMethods,
-  definePrintObject,
   definePackages,
+  definePrintObject,
+  defineSlots,
+  defineStructures,
+  defineConditionForms,
+  defineTracing,
+  defineAbsent,
 ];
 
 let isDefined = false;

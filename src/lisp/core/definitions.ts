@@ -1,10 +1,10 @@
 // What gives names their meaning: functions, macros, variables, and the questions about them.
 import { compileMacro } from "../compile/compile.ts";
-import { Scope } from "../compile/scope.ts";
 import { defineFunction, defineMacro, form, named, nativeFunction } from "../define.ts";
 import { checkKeys, checkPattern, destructure, findKey } from "../destructure.ts";
 import type { Machine } from "../machine.ts";
-import { bool, Cons, Fn, itemsOf, type Macro, NIL, Opaque, Str, Sym, type Value } from "../values.ts";
+import { expandOnce, macroFor } from "../macroexpand.ts";
+import { bool, Cons, Fn, itemsOf, NIL, type Opaque, Str, Sym, type Value } from "../values.ts";
 
 export function defineDefinitions(): void {
   defineFunction("%CHECK-PATTERN", "list min max what", checkPattern);
@@ -145,16 +145,6 @@ function expandDestructuring(whole: Cons, _: Opaque, m: Machine): Value {
   return form(["LET*", [[value, list], ...bindings], ...body]);
 }
 
-function scopeIn(env: Value | undefined): Scope | null {
-  return env instanceof Opaque && env.content instanceof Scope ? env.content : null;
-}
-
-function macroFor(env: Value | undefined, name: Sym): Macro | null {
-  const local = scopeIn(env)?.findFunction(name);
-  if (local?.kind === "function") return null;
-  return local?.macro ?? name.macro;
-}
-
 function macroexpand(m: Machine, whole: Value, env: Value | undefined, once: boolean): Value {
   let expanded = whole;
   let changed = false;
@@ -167,17 +157,6 @@ function macroexpand(m: Machine, whole: Value, env: Value | undefined, once: boo
     if (once) break;
   }
   return m.values(expanded, bool(changed));
-}
-
-function expandOnce(m: Machine, whole: Value, env: Value | undefined): Value | undefined {
-  if (whole instanceof Sym) {
-    const local = scopeIn(env)?.findVariable(whole);
-    if (local !== undefined) return local.kind === "symbol-macro" ? local.expansion : undefined;
-    return m.symbolMacros.get(whole);
-  }
-  if (!(whole instanceof Cons) || !(whole.car instanceof Sym)) return undefined;
-  const macro = macroFor(env, whole.car);
-  return macro === null ? undefined : macro.expand(whole, env instanceof Opaque ? env : new Opaque("ENVIRONMENT", null), m);
 }
 
 function macroFunction(m: Machine, name: Value, env?: Value): Value {

@@ -115,12 +115,12 @@ function initOf(init: Value): Slot["init"] {
 const oneArgument: Shape = { required: 1, optional: 0, rest: false, keys: null, allowOthers: false };
 const twoArguments: Shape = { ...oneArgument, required: 2 };
 
-function addReader(m: Machine, reader: Value, cls: Sym, slot: Sym): void {
+export function addReader(m: Machine, reader: Value, cls: Sym, slot: Sym): void {
   const fn = nativeFunction(reader, "object", (mm: Machine, object: Value) => slotValue(mm, object, slot), { values: true });
   addMethod(openGeneric(m, reader, oneArgument), { qualifiers: [], specializers: [{ kind: "class", name: cls }], shape: oneArgument, fn, usesNext: false });
 }
 
-function addWriter(m: Machine, writer: Value, cls: Sym, slot: Sym): void {
+export function addWriter(m: Machine, writer: Value, cls: Sym, slot: Sym): void {
   const fn = nativeFunction(writer, "value object", (mm: Machine, value: Value, object: Value) => setSlotValue(mm, object, slot, value));
   const specializers = [
     { kind: "class", name: T },

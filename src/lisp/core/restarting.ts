@@ -1,0 +1,169 @@
+// restart-case, restart-bind, and finding and invoking restarts.
+import { isCondition, makeCondition } from "../conditions.ts";
+import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
+import type { Machine } from "../machine.ts";
+import { activeRestarts, findRestart, type Restart, type RestartSpec, withRestarts } from "../restarts.ts";
+import { dynamicState, restoreState, Transfer } from "../transfer.ts";
+import { type Cons, type Fn, type Instance, itemsOf, keyword, NIL, Opaque, Str, Stream, Sym, type Value } from "../values.ts";
+import { thunk } from "./control.ts";
+import { fresh } from "./macros.ts";
+
+export function defineRestarting(): void {
+  defineMacro("RESTART-CASE", expandRestartCase);
+  defineMacro("RESTART-BIND", (whole) => {
+    const [bindings = NIL, ...body] = itemsOf(whole.cdr);
+    const specs = itemsOf(bindings).map((binding) => {
+      const [name, fn, ...options] = itemsOf(binding) as [Value, Value, ...Value[]];
+      const option = (key: string): Template => options[options.indexOf(keyword(key)) + 1] ?? NIL;
+      const has = (key: string): boolean => options.includes(keyword(key));
+      return [
+        "LIST",
+        ["QUOTE", name],
+        fn,
+        ...["REPORT-FUNCTION", "INTERACTIVE-FUNCTION", "TEST-FUNCTION"].map((key): Template => (has(key) ? option(key) : "NIL")),
+      ];
+    });
+    return form(["%RESTART-BIND", ["LIST", ...specs], thunk(body)]);
+  });
+  defineMacro("WITH-SIMPLE-RESTART", (whole) => {
+    const [spec = NIL, ...body] = itemsOf(whole.cdr);
+    const [name, control, ...args] = itemsOf(spec) as [Value, Value, ...Value[]];
+    const stream = fresh("STREAM");
+    return form([
+      "RESTART-CASE",
+      ["PROGN", ...body],
+      [name, [], keyword("REPORT"), ["LAMBDA", [stream], ["FORMAT", stream, control, ...args]], ["VALUES", "NIL", "T"]],
+    ]);
+  });
+  defineMacro("WITH-CONDITION-RESTARTS", (whole) => {
+    const [condition, restarts, ...body] = itemsOf(whole.cdr) as [Value, Value, ...Value[]];
+    return form(["%WITH-CONDITION-RESTARTS", condition, restarts, thunk(body)]);
+  });
+  defineFunction("%RESTART-CASE", "specs thunk", restartCase, { values: true });
+  defineFunction("%RESTART-BIND", "specs thunk", restartBind, { values: true });
+  defineFunction("%WITH-CONDITION-RESTARTS", "condition restarts thunk", withConditionRestarts, { values: true });
+  defineFunction("COMPUTE-RESTARTS", "&optional condition", (m: Machine, condition?: Value) =>
+    m.list(activeRestarts(m, conditionIn(condition)).map(({ handle }) => handle)),
+  );
+  defineFunction(
+    "FIND-RESTART",
+    "name &optional condition",
+    (m: Machine, name: Value, condition?: Value) => findRestart(m, name, conditionIn(condition))?.handle ?? NIL,
+  );
+  defineFunction("RESTART-NAME", "restart", (m: Machine, restart: Value) => restartIn(m, restart).name);
+  defineFunction("INVOKE-RESTART", "restart &rest arguments", (m: Machine, restart: Value, args: Value[]) => invoke(m, restart, args), { values: true });
+  defineFunction("INVOKE-RESTART-INTERACTIVELY", "restart", (m: Machine, restart: Value) => invoke(m, restart, found(m, restart).interactive?.(m) ?? []), {
+    values: true,
+  });
+  for (const name of ["ABORT", "MUFFLE-WARNING"])
+    defineFunction(name, "&optional condition", (m: Machine, condition?: Value) => invokeNamed(m, name, [], condition, true), { values: true });
+  defineFunction("CONTINUE", "&optional condition", (m: Machine, condition?: Value) => invokeNamed(m, "CONTINUE", [], condition, false), { values: true });
+  for (const name of ["USE-VALUE", "STORE-VALUE"])
+    defineFunction(name, "value &optional condition", (m: Machine, value: Value, condition?: Value) => invokeNamed(m, name, [value], condition, false), {
+      values: true,
+    });
+}
+
+const options = new Map([
+  [keyword("REPORT"), "report"],
+  [keyword("INTERACTIVE"), "interactive"],
+  [keyword("TEST"), "test"],
+] as const);
+
+function expandRestartCase(whole: Cons, _: unknown, m: Machine): Value {
+  const [expression = NIL, ...clauses] = itemsOf(whole.cdr);
+  const specs = clauses.map((clause): Template => {
+    const [name, lambdaList = NIL, ...rest] = itemsOf(clause);
+    if (!(name instanceof Sym)) return m.programError(`${m.show(clause)} is no clause of restart-case`);
+    const given = { report: NIL as Value, interactive: NIL as Value, test: NIL as Value };
+    while (rest[0] instanceof Sym && options.has(rest[0]) && rest.length > 1) {
+      const option = options.get(rest.shift() as Sym) as keyof typeof given;
+      given[option] = rest.shift() as Value;
+    }
+    return ["LIST", ["QUOTE", name], ["LAMBDA", lambdaList, ...rest], designator(given.report), designator(given.interactive), designator(given.test)];
+  });
+  return form(["%RESTART-CASE", ["LIST", ...specs], ["LAMBDA", [], expression]]);
+}
+
+/** A string as it is; otherwise something to call. */
+function designator(value: Value): Template {
+  return value === NIL || value instanceof Str ? value : ["FUNCTION", value];
+}
+
+function specOf(m: Machine, spec: Value, invokeIt: (fn: Fn, args: Value[]) => Value): RestartSpec {
+  const [name, fn, report = NIL, interactive = NIL, test = NIL] = itemsOf(spec) as [Sym, Value, Value, Value, Value];
+  const callee = m.fn(fn);
+  return {
+    name,
+    invoke: (_, args) => invokeIt(callee, args),
+    report: report === NIL ? null : (inner) => (report instanceof Str ? report.toString() : written(inner, report)),
+    interactive: interactive === NIL ? null : (inner) => itemsOf(inner.call0(inner.fn(interactive))),
+    test: test === NIL ? null : (inner, condition) => inner.call1(inner.fn(test), condition ?? NIL) !== NIL,
+  };
+}
+
+function written(m: Machine, report: Value): string {
+  const stream = new Stream();
+  let text = "";
+  stream.sink = (more) => {
+    text += more;
+  };
+  m.call1(m.fn(report), stream);
+  return text;
+}
+
+function restartCase(m: Machine, specs: Value, body: Fn): Value {
+  const target = {};
+  const state = dynamicState(m);
+  let chosen: { fn: Fn; args: Value[] } | null = null;
+  const leave = (fn: Fn, args: Value[]): never => {
+    chosen = { fn, args };
+    throw new Transfer(target, NIL, null);
+  };
+  const restarts = itemsOf(specs).map((spec) => specOf(m, spec, leave));
+  try {
+    return withRestarts(m, restarts, () => m.call0(body));
+  } catch (thrown) {
+    if (!(thrown instanceof Transfer) || thrown.target !== target) throw thrown;
+    restoreState(m, state);
+  }
+  const { fn, args } = chosen as unknown as { fn: Fn; args: Value[] };
+  return m.apply(fn, args);
+}
+
+function restartBind(m: Machine, specs: Value, body: Fn): Value {
+  const restarts = itemsOf(specs).map((spec) => specOf(m, spec, (fn, args) => m.apply(fn, args)));
+  return withRestarts(m, restarts, () => m.call0(body));
+}
+
+function withConditionRestarts(m: Machine, condition: Value, restarts: Value, body: Fn): Value {
+  const associated = itemsOf(restarts).map((restart) => restartIn(m, restart).conditions);
+  for (const conditions of associated) conditions.push(condition as Instance);
+  try {
+    return m.call0(body);
+  } finally {
+    for (const conditions of associated) conditions.splice(conditions.indexOf(condition as Instance), 1);
+  }
+}
+
+const conditionIn = (value: Value | undefined): Instance | null => (value !== undefined && isCondition(value) ? value : null);
+
+function restartIn(m: Machine, value: Value): Restart {
+  if (value instanceof Opaque && value.label === "RESTART") return (value.content as { restart: Restart }).restart;
+  return m.typeError(value, "RESTART");
+}
+
+function found(m: Machine, designated: Value): Restart {
+  const restart = findRestart(m, designated, null);
+  return restart ?? m.raise(makeCondition("CONTROL-ERROR", { TEXT: m.string(`no restart ${m.show(designated)} is active`) }));
+}
+
+function invoke(m: Machine, designated: Value, args: Value[]): Value {
+  return found(m, designated).invoke(m, args);
+}
+
+function invokeNamed(m: Machine, name: string, args: Value[], condition: Value | undefined, must: boolean): Value {
+  const restart = findRestart(m, named(name), conditionIn(condition));
+  if (restart !== undefined) return restart.invoke(m, args);
+  return must ? invoke(m, named(name), args) : m.values(NIL);
+}

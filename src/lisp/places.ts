@@ -1,0 +1,95 @@
+// Places of setf. An expansion says how to evaluate the parts of a place once, how to read it and how to store into it. Places that
+// are functions need none of their own: `(setf (f a b) v)` calls the function `(setf f)` with v, a and b.
+import { form, named, type Template } from "./define.ts";
+import type { Machine } from "./machine.ts";
+import { expandOnce } from "./macroexpand.ts";
+import { Cons, itemsOf, type Opaque, Sym, type Value } from "./values.ts";
+
+export interface Expansion {
+  /** Temporary variables and the forms for them, in order. */
+  readonly temps: readonly (readonly [Sym, Value])[];
+  /** Variables for the new values; one but for `(values …)`. */
+  readonly stores: readonly Sym[];
+  readonly store: Value;
+  readonly access: Value;
+}
+
+export type PlaceExpander = (m: Machine, place: Cons, env: Opaque) => Expansion;
+
+const shared = new Map<Sym, PlaceExpander>();
+
+/** A place of the language that is no function. */
+export function definePlace(name: string, expand: PlaceExpander): void {
+  shared.set(named(name), expand);
+}
+
+/** What `defsetf` and `define-setf-expander` defined in the session. */
+export function sessionPlaces(m: Machine): Map<Sym, PlaceExpander> {
+  let places = m.kept.get("places") as Map<Sym, PlaceExpander> | undefined;
+  if (places === undefined) {
+    places = new Map();
+    m.kept.set("places", places);
+  }
+  return places;
+}
+
+export const fresh = (name: string): Sym => new Sym(name, null);
+
+export function expandPlace(m: Machine, place: Value, env: Opaque): Expansion {
+  if (place instanceof Sym) return expandName(m, place, env);
+  if (!(place instanceof Cons) || !(place.car instanceof Sym)) return m.programError(`${m.show(place)} is no place to store into`);
+  const head = place.car;
+  const expander = sessionPlaces(m).get(head) ?? shared.get(head);
+  if (expander !== undefined) return expander(m, place, env);
+  if (head.setter === null) {
+    const expanded = expandOnce(m, place, env);
+    if (expanded !== undefined) return expandPlace(m, expanded, env);
+  }
+  return callExpansion(place, (temps, store) => ["FUNCALL", ["FUNCTION", ["SETF", head]], store, ...temps]);
+}
+
+function expandName(m: Machine, name: Sym, env: Opaque): Expansion {
+  const expanded = expandOnce(m, name, env);
+  if (expanded !== undefined) return expandPlace(m, expanded, env);
+  const store = fresh("NEW");
+  return { temps: [], stores: [store], store: form(["SETQ", name, store]), access: name };
+}
+
+/** For a place that is a call: its operands are evaluated once, constants left as they are. */
+export function callExpansion(place: Cons, store: (temps: Template[], store: Sym) => Template): Expansion {
+  const operands = itemsOf(place.cdr);
+  const temps: [Sym, Value][] = [];
+  const names = operands.map((operand): Value => {
+    if (isConstant(operand)) return operand;
+    const name = fresh("PART");
+    temps.push([name, operand]);
+    return name;
+  });
+  const value = fresh("NEW");
+  return { temps, stores: [value], store: form(store(names, value)), access: form([place.car, ...names]) };
+}
+
+function isConstant(value: Value): boolean {
+  if (value instanceof Sym) return value.kind === "constant";
+  return !(value instanceof Cons) || value.car === named("QUOTE") || value.car === named("FUNCTION");
+}
+
+/** `(let* (temps…) (let ((new value)) store))`, or with several new values. */
+export function storeForm({ temps, stores, store }: Expansion, value: Template): Value {
+  const bound = temps.map(([name, init]) => [name, init]);
+  const [only] = stores;
+  if (stores.length === 1 && only !== undefined) return form(["LET*", [...bound, [only, value]], store]);
+  return form(["LET*", bound, ["MULTIPLE-VALUE-BIND", [...stores], value, store]]);
+}
+
+/** Reads the place, makes a new value of the old one, stores it. */
+export function modifyForm(m: Machine, place: Value, env: Opaque, change: (old: Value) => Template): Value {
+  const expansion = expandPlace(m, place, env);
+  return storeForm(expansion, change(expansion.access));
+}
+
+/** `(setf place value)`, one pair. */
+export function setfForm(m: Machine, place: Value, value: Value, env: Opaque): Value {
+  if (place instanceof Sym) return form(["SETQ", place, value]);
+  return storeForm(expandPlace(m, place, env), value);
+}
