@@ -32,7 +32,7 @@ export async function connectAdmin(path: string): Promise<AdminClient | undefine
   return {
     async ask(method, params) {
       try {
-        return (await peer.request(method, params, { timeoutMs: 30_000 })) as never;
+        return (await peer.request(method, params, { timeoutMs: method === "sample" ? sampleMsMax : answerMsMax })) as never;
       } catch (error) {
         throw error instanceof HallError ? readError(error) : error;
       }
@@ -40,6 +40,10 @@ export async function connectAdmin(path: string): Promise<AdminClient | undefine
     close: () => channel.close(),
   };
 }
+
+const answerMsMax = 30_000;
+/** A model thinks, and a person may be asked whether it may. */
+const sampleMsMax = 330_000;
 
 /** A hall that is just starting answers when it is ready; one that is stopped or stuck never does. */
 const helloMsMax = 5_000;

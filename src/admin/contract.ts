@@ -1,3 +1,4 @@
+import type { JsonObject } from "../base/json.ts";
 import type { Statistics, StoreState } from "../store/store.ts";
 import type { Tool, ToolkitSource } from "../tool.ts";
 import type { Answer } from "../trust/approvals.ts";
@@ -13,6 +14,8 @@ export interface AdminMethods {
   /** Calls that wait for a person's yes. */
   approvals: { params: Record<string, never>; result: { pending: readonly PendingApproval[] } };
   approve: { params: { token: string; answer: Answer }; result: { tool: string } };
+  /** Asks the model of a client that is connected and lends it. */
+  sample: { params: { params: JsonObject }; result: { answer: JsonObject } };
   /** The agents' files have changed: they are read again. */
   groupsChanged: { params: Record<string, never>; result: Record<string, never> };
   /** The ledger has changed: what it says holds from now on. `isRevoked` also takes back what was said for as long as the hall runs. */

@@ -7,8 +7,8 @@ import { type AgentFolder, readAgentFolder } from "./agent-folder.ts";
 import { type AgentsLock, type LockedAgent, readAgentsLock, replaceFile, writeAgentsLock } from "./agents-lock.ts";
 import { sortTools } from "./groups.ts";
 import { type Plan, planMerge } from "./merge.ts";
-import { type NotesOptions, readNotes } from "./notes.ts";
-import { type ProposeOptions, proposeAgents } from "./propose.ts";
+import { type Notes, type NotesOptions, readNotes } from "./notes.ts";
+import { type Proposal, type ProposeOptions, proposeAgents } from "./propose.ts";
 
 export interface PlanOptions extends NotesOptions {
   /** The project's. */
@@ -16,22 +16,31 @@ export interface PlanOptions extends NotesOptions {
   readonly targets: readonly Target[];
   /** Groups everything anew but what a person put where it is. Default: what is grouped stays where it is. */
   readonly regroup?: boolean | undefined;
+  /** Looks at what is proposed and may propose something else. Default: it stands. */
+  readonly refine?: Refine | undefined;
+}
+
+export type Refine = (proposal: Proposal, facts: RefineFacts) => Promise<Proposal>;
+
+export interface RefineFacts {
+  readonly targets: readonly Target[];
+  readonly notes: Notes;
+  /** Agents whose name and tools are not to change. */
+  readonly fixed: ReadonlySet<string>;
 }
 
 /** What a build would make of the agents' files. Nothing is written. */
-export async function planAgents({ folder, targets, regroup = false, ...notesOptions }: PlanOptions): Promise<Plan> {
+export async function planAgents({ folder, targets, regroup = false, refine, ...notesOptions }: PlanOptions): Promise<Plan> {
   const problems: string[] = [];
   const [found, lock, notes] = await Promise.all([
     readAgentFolder(folder),
     readAgentsLock(folder, (message) => problems.push(message)),
     readNotes(folder, notesOptions),
   ]);
-  const { agents, warnings } = await proposeAgents({
-    targets,
-    notes,
-    ...findPrevious(found, lock, regroup),
-    proposed: findProposed(found, lock),
-  });
+  const before = findPrevious(found, lock, regroup);
+  const proposal = await proposeAgents({ targets, notes, ...before, proposed: findProposed(found, lock) });
+  const fixed = new Set([...before.previous, ...before.chosen].map(({ name }) => name));
+  const { agents, warnings } = refine ? await refine(proposal, { targets, notes, fixed }) : proposal;
   const known = new Set(targets.map(({ fullName }) => fullName));
   const plan = planMerge({ folder: found, lock, proposed: agents, guide: writeGuide(notes.domain), known });
   const lost = checkReach(plan, targets, found, lock);
@@ -116,9 +125,9 @@ function writeGuide(domain: string | undefined): string {
   return [
     "The tools here stand behind specialist agents.",
     ...(domain === undefined ? [] : [`This is about ${domain}.`]),
-    "Ask the agent whose description fits, with a `task` in plain words: it answers with the tools for it and how they are called.",
+    "Ask the agent whose description fits, with a `task` in plain words: it does it and says how, or answers with the tools for it and how they are called.",
     "If none fits, or you know what you want, say it to `find_tools`.",
-    "Run what you found with `call_tool`. A task of several steps is several questions.",
+    "Run what you found with `call_tool`.",
     "When a call fails, the error says what to do next.",
     "",
   ].join("\n");

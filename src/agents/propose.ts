@@ -177,7 +177,8 @@ function shorten(description: string): string {
 
 const searchedAbove = 20;
 
-function writeInstructions(members: readonly Target[], { domain }: Notes): string {
+/** What an agent goes by that nobody has written anything for. */
+export function writeInstructions(members: readonly Target[], { domain }: Notes): string {
   const counts = new Map<string, number>();
   for (const { toolkit } of members) counts.set(toolkit.id, (counts.get(toolkit.id) ?? 0) + 1);
   const sources = [...counts]

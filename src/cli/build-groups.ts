@@ -1,7 +1,9 @@
+import type { LanguageModelV3 } from "@ai-sdk/provider";
 import { connectAdmin } from "../admin/client.ts";
 import { socketPath } from "../admin/socket.ts";
 import type { Change, Plan } from "../agents/merge.ts";
-import { applyPlan, planAgents } from "../agents/plan.ts";
+import { applyPlan, planAgents, type Refine } from "../agents/plan.ts";
+import { openingFor } from "../agents/planners.ts";
 import { HallError } from "../base/errors.ts";
 import type { Lock } from "../upstream/lock.ts";
 import { listKnownTools } from "./known-tools.ts";
@@ -13,6 +15,8 @@ export interface GroupingOptions {
   readonly regroup?: boolean;
   readonly strict?: boolean;
   readonly dryRun?: boolean;
+  /** Who names and describes the groups: `local`, the model of the config, or a connected client's. Default `local`. */
+  readonly planner?: string;
 }
 
 /** Groups what the lock knows, and writes the agents' files unless it is only to be seen. Undefined where nothing is known yet. */
@@ -24,11 +28,42 @@ export async function buildGroups(
   const isKnown = Object.keys(settings.config.mcpServers).some((name) => Object.hasOwn(lock.servers, name));
   if (!isKnown) return undefined;
   const { domain, hints } = settings.config;
-  const plan = await planAgents({ folder, targets: await listKnownTools(folder, settings, lock), regroup: options.regroup, domain, hints });
+  const refine = await openRefine(folder, settings, options.planner);
+  const plan = await planAgents({ folder, targets: await listKnownTools(folder, settings, lock), regroup: options.regroup, refine, domain, hints });
   if (options.dryRun) return plan;
   await applyPlan(folder, plan);
   await tellGroupsChanged(folder);
   return plan;
+}
+
+/** Throws INVALID_PARAMS. Undefined where groups are made without a model. */
+async function openRefine(folder: string, { config, secrets }: Settings, planner = "local"): Promise<Refine | undefined> {
+  if (planner === "local") return undefined;
+  if (planner !== "model" && planner !== "sampling") throw new HallError("INVALID_PARAMS", `--planner must be local, model or sampling, not "${planner}"`);
+  const { regroupWithModel } = await import("../agents/model/regroup.ts");
+  if (planner === "sampling") return regroupWithModel({ open: () => openLentModel(folder), secrets });
+  const opening = openingFor(undefined, config.planner, process.env);
+  if (!opening)
+    throw new HallError("NOT_FOUND", "no model is configured", { hint: 'Set planner.model, such as "anthropic/NAME", or build without --planner.' });
+  const { openModel } = await import("../agents/model/open-model.ts");
+  return regroupWithModel({ open: () => openModel({ ...opening, secrets }), secrets });
+}
+
+/** The model of a client that is connected to the project's running hall. */
+async function openLentModel(folder: string): Promise<LanguageModelV3> {
+  const { createSamplingModel } = await import("../agents/model/sampling-model.ts");
+  return createSamplingModel({
+    hasTools: false,
+    async sample(params) {
+      const admin = await connectAdmin(await socketPath(folder));
+      if (!admin) throw new HallError("UNAVAILABLE", "no hall of this project is running", { hint: "Start a client that lends its model, then build." });
+      try {
+        return (await admin.ask("sample", { params })).answer;
+      } finally {
+        await admin.close();
+      }
+    },
+  });
 }
 
 /** Throws when a build is to be strict and there is something to say about the groups. */

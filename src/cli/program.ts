@@ -98,6 +98,7 @@ function addServerCommands(program: Command): void {
     .description("start every configured server once, write what they offer to .guildhall/tools.lock.json, review it, and group the tools into agents")
     .option("-y, --yes", "ask nothing: approve everything as it is marked")
     .option("--regroup", "group all tools anew, but for what was moved by hand")
+    .option("--planner <kind>", "let a model name, describe and regroup: model, or sampling for that of a connected client (default: local, without one)")
     .option("--strict", "fail when the groups are too few, too many, too small or too large")
     .option("--dry-run", "show what would become of the groups, and write nothing")
     .option(...asJson)

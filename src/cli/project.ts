@@ -181,6 +181,7 @@ function createHandlers(hall: Hall, { folder, settings }: ProjectOptions): Admin
       store: hall.store.state(),
       upstreams: describeUpstreams(hall),
     }),
+    sample: async ({ params }) => ({ answer: await hall.server.sample(params) }),
     approvals: async () => ({
       pending: hall.approvals
         .pending()

@@ -75,6 +75,18 @@ export class Connection {
     });
   }
 
+  /** Whether its client's model can be asked although the client asks for nothing: the handshake era only. */
+  get lendsModel(): boolean {
+    return this.#state.kind === "ready" && this.#options.isOrdered && isObject(this.#state.capabilities.sampling);
+  }
+
+  /** Asks the client's model. Throws what the client answers, as a HallError. */
+  async sample(params: JsonObject): Promise<JsonObject> {
+    const answer = await this.#peer.request("sampling/createMessage", params, { timeoutMs: sampleMsMax });
+    if (!isObject(answer)) throw new HallError("BAD_ANSWER", "the client's answer to sampling/createMessage is not an object");
+    return answer;
+  }
+
   /** Takes what a transport has parsed itself. */
   receive(parsed: Message | readonly Message[]): void {
     this.#peer.receive(parsed);
@@ -354,6 +366,8 @@ export function isNotification(method: string): boolean {
 const withoutToken = "local";
 /** How long a client gets to take its last answers when the hall is in a hurry. */
 const hurriedFlushMs = 500;
+/** A person may have to say yes to it first. */
+const sampleMsMax = 300_000;
 const requestCancelled = { code: -32002, message: "Request cancelled" };
 
 function unknownMethod(method: string): HallError {

@@ -8,6 +8,7 @@ import type {
   LanguageModelV3ToolResultOutput,
 } from "@ai-sdk/provider";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { findObject } from "./find-object.ts";
 import { streamOf, type Turn } from "./turn.ts";
 
 /**
@@ -182,20 +183,6 @@ function readWords({ content }: JsonObject): LanguageModelV3Content[] {
   const calls = Array.isArray(said?.calls) ? said.calls.filter(isObject) : isObject(said?.call) ? [said.call] : [];
   if (calls.length > 0) return calls.map(({ name, arguments: args }) => toolCall(String(name ?? ""), args, randomUUID()));
   return [{ type: "text", text: typeof said?.answer === "string" ? said.answer : words }];
-}
-
-/** The JSON object in what a model wrote, with or without a fence around it. */
-function findObject(words: string): JsonObject | undefined {
-  const start = words.indexOf("{");
-  const end = words.lastIndexOf("}");
-  if (start === -1 || end < start) return undefined;
-  try {
-    const value: unknown = JSON.parse(words.slice(start, end + 1));
-    return isObject(value) ? value : undefined;
-  } catch {
-    // Not JSON: then it is words.
-    return undefined;
-  }
 }
 
 function finishOf(reason: unknown): Turn["finish"] {
