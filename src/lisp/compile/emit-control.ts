@@ -1,5 +1,6 @@
 // Blocks and tagbodies. An exit that everything in between passes on is an answer, EXIT, with its target in the machine; any other
 // is thrown to a token that lives as long as the block does.
+import type { Machine } from "../machine.ts";
 import { dynamicState, restoreState, Transfer } from "../transfer.ts";
 import { EXIT, type Frame, NIL, Opaque, type Value } from "../values.ts";
 import type { Emitter } from "./emit.ts";
@@ -123,32 +124,64 @@ function asLoop(e: Emitter, target: Target, statements: readonly Statement[]): R
   const { m } = e;
   const last = statements.at(-1);
   const first = statements[0];
-  if (last?.kind !== "jump" || last.to !== 0 || first?.kind !== "jump-if" || first.to !== statements.length) return null;
-  const inner = statements.slice(1, -1);
-  if (!inner.every((statement) => statement.kind === "run")) return null;
-  const runs = inner.map((statement) => statement.run);
-  const { test } = first;
-  const [a, b] = runs as [Run, Run];
+  if (last?.kind !== "jump" || last.to !== 0 || first === undefined) return null;
+  const inner = statements.slice(0, -1);
+  if (inner.some(({ kind }) => kind === "jump")) return null;
+  const test: Test = first.kind === "jump-if" && first.to === statements.length ? first.test : () => false;
+  const runs = inner.slice(first.kind === "jump-if" && first.to === statements.length ? 1 : 0).map((statement) => asRun(m, target, statement));
   const left = (): Value | null => (m.exitTarget === target ? null : EXIT);
   // An exit to a tag inside takes the general way, which begins where the tag is.
   const general = jumping(e, target, statements);
   const resume = (f: Frame): Value => left() ?? general.from(f, m.exitTag);
-  if (runs.length === 2) {
-    return (f) => {
-      while (!test(f)) {
-        if (a(f) === EXIT || b(f) === EXIT) return resume(f);
-        if (--m.fuel < 0) m.refuel();
-      }
-      return NIL;
-    };
+  const [a, b, c, d] = runs as [Run, Run, Run, Run];
+  switch (runs.length) {
+    case 2:
+      return (f) => {
+        while (!test(f)) {
+          if (a(f) === EXIT || b(f) === EXIT) return resume(f);
+          if (--m.fuel < 0) m.refuel();
+        }
+        return NIL;
+      };
+    case 3:
+      return (f) => {
+        while (!test(f)) {
+          if (a(f) === EXIT || b(f) === EXIT || c(f) === EXIT) return resume(f);
+          if (--m.fuel < 0) m.refuel();
+        }
+        return NIL;
+      };
+    case 4:
+      return (f) => {
+        while (!test(f)) {
+          if (a(f) === EXIT || b(f) === EXIT || c(f) === EXIT || d(f) === EXIT) return resume(f);
+          if (--m.fuel < 0) m.refuel();
+        }
+        return NIL;
+      };
+    default:
+      return (f) => {
+        while (!test(f)) {
+          for (let at = 0; at < runs.length; at++) if ((runs[at] as Run)(f) === EXIT) return resume(f);
+          if (--m.fuel < 0) m.refuel();
+        }
+        return NIL;
+      };
   }
-  return (f) => {
-    while (!test(f)) {
-      for (let at = 0; at < runs.length; at++) if ((runs[at] as Run)(f) === EXIT) return resume(f);
-      if (--m.fuel < 0) m.refuel();
-    }
-    return NIL;
+}
+
+/** A jump in the middle of a loop is an exit to its own tagbody. */
+function asRun(m: Machine, target: Target, statement: Statement): Run {
+  if (statement.kind === "run") return statement.run;
+  const { to } = statement;
+  const exit = (): Value => {
+    m.exitTag = to;
+    m.exitTarget = target;
+    return EXIT;
   };
+  if (statement.kind === "jump") return exit;
+  const { test } = statement;
+  return (f) => (test(f) ? exit() : NIL);
 }
 
 type Jumping = Run & { readonly from: (f: Frame, start: number) => Value };

@@ -5,6 +5,8 @@ import { type Binding, hidden, type Iteration, type LoopPlan, noStep, type Step 
 import type { Clauses } from "./loop-words.ts";
 
 interface Read {
+  /** Variables no form of the program can see; each may use those before it. */
+  readonly hidden: Binding[];
   readonly bindings: Binding[];
   readonly iteration: Iteration;
 }
@@ -16,9 +18,11 @@ export function readIteration(clauses: Clauses, plan: LoopPlan): void {
     group.push(readFor(clauses));
   } while (clauses.accept("AND"));
   plan.iterations.push(group.map(({ iteration }) => iteration));
+  plan.bindings.push(...group.flatMap((one) => one.hidden.map((binding) => [binding])));
   // Clauses joined by `and` must not see each other's variables while they are bound.
-  if (group.length > 1) plan.bindings.push(group.flatMap(({ bindings }) => bindings));
-  else plan.bindings.push(...group.flatMap(({ bindings }) => bindings.map((binding) => [binding])));
+  plan.bindings.push(
+    ...(group.length > 1 ? [group.flatMap(({ bindings }) => bindings)] : group.flatMap(({ bindings }) => bindings.map((binding) => [binding]))),
+  );
 }
 
 function readFor(clauses: Clauses): Read {
@@ -41,15 +45,16 @@ function equals(target: Value, clauses: Clauses): Read {
   const value = clauses.take("a value");
   const then = clauses.accept("THEN") ? clauses.take("the next value") : value;
   const set = (form: Value): Step => ({ ...noStep, sets: [{ target, value: form }] });
-  return { bindings: variablesOf(target), iteration: { first: set(value), rest: set(then) } };
+  const first = set(value);
+  return { hidden: [], bindings: variablesOf(target), iteration: { first, rest: then === value ? first : set(then) } };
 }
 
 function overList(target: Value, clauses: Clauses, item: (list: Sym) => Template, ended: string): Read {
   const list = hidden("LIST");
-  const bindings: Binding[] = [{ variable: list, value: clauses.take("a list") }, ...variablesOf(target)];
-  const by = clauses.accept("BY") ? stepper(clauses.take("a function"), bindings) : (at: Sym): Template => ["CDR", at];
+  const held: Binding[] = [{ variable: list, value: clauses.take("a list") }];
+  const by = clauses.accept("BY") ? stepper(clauses.take("a function"), held) : (at: Sym): Template => ["CDR", at];
   const step: Step = { ...noStep, endWhenBefore: [[ended, list]], sets: [{ target, value: item(list) }], advance: [["SETQ", list, by(list)]] };
-  return { bindings, iteration: { first: step, rest: step } };
+  return { hidden: held, bindings: variablesOf(target), iteration: { first: step, rest: step } };
 }
 
 /** `#'cddr` needs no variable. */
@@ -65,17 +70,18 @@ function stepper(by: Value, bindings: Binding[]): (at: Sym) => Template {
 
 function across(target: Value, clauses: Clauses): Read {
   const [vector, index, length] = [hidden("VECTOR"), hidden("INDEX"), hidden("LENGTH")];
-  const form = clauses.take("a vector");
-  // The length is asked for in the first step, so that bindings joined by `and` need not see the vector.
-  const bindings: Binding[] = [{ variable: vector, value: form }, { variable: index, value: 0 }, { variable: length, value: 0 }, ...variablesOf(target)];
+  const held: Binding[] = [
+    { variable: vector, value: clauses.take("a vector") },
+    { variable: length, value: ["LENGTH", vector] },
+    { variable: index, value: 0 },
+  ];
   const step: Step = {
     ...noStep,
     endWhenBefore: [[">=", index, length]],
     sets: [{ target, value: ["AREF", vector, index] }],
     advance: [["SETQ", index, ["1+", index]]],
   };
-  const first: Step = { ...step, endWhenBefore: [[">=", index, ["SETQ", length, ["LENGTH", vector]]]] };
-  return { bindings, iteration: { first, rest: step } };
+  return { hidden: held, bindings: variablesOf(target), iteration: { first: step, rest: step } };
 }
 
 function being(target: Value, clauses: Clauses): Read {
@@ -105,8 +111,11 @@ function entries(target: Value, byKey: boolean, clauses: Clauses): Read {
   const other = clauses.accept("USING") ? usingVariable(clauses) : NIL;
   const sets = [{ target, value: [byKey ? "CAR" : "CADR", list] }, ...(other === NIL ? [] : [{ target: other, value: [byKey ? "CADR" : "CAR", list] }])];
   const step: Step = { ...noStep, endWhenBefore: [["ENDP", list]], sets, advance: [["SETQ", list, ["CDDR", list]]] };
-  const bindings: Binding[] = [{ variable: list, value: ["%LOOP-ENTRIES", table] }, ...variablesOf(target), ...variablesOf(other)];
-  return { bindings, iteration: { first: step, rest: step } };
+  return {
+    hidden: [{ variable: list, value: ["%LOOP-ENTRIES", table] }],
+    bindings: [...variablesOf(target), ...variablesOf(other)],
+    iteration: { first: step, rest: step },
+  };
 }
 
 function usingVariable(clauses: Clauses): Value {
@@ -120,19 +129,23 @@ function symbols(target: Value, what: string, pkg: Value | null): Read {
   const list = hidden("SYMBOLS");
   const kind = `:${what.replace(/S?$/, "").replace(/-?SYMBOL$/, "") || "ACCESSIBLE"}`;
   const step: Step = { ...noStep, endWhenBefore: [["ENDP", list]], sets: [{ target, value: ["CAR", list] }], advance: [["SETQ", list, ["CDR", list]]] };
-  const bindings: Binding[] = [{ variable: list, value: ["%PACKAGE-SYMBOLS", pkg ?? "*PACKAGE*", kind] }, ...variablesOf(target)];
-  return { bindings, iteration: { first: step, rest: step } };
+  return {
+    hidden: [{ variable: list, value: ["%PACKAGE-SYMBOLS", pkg ?? "*PACKAGE*", kind] }],
+    bindings: variablesOf(target),
+    iteration: { first: step, rest: step },
+  };
 }
 
 /** From, limit and step in the order they are written, which is the order they are evaluated in. */
 function numeric(target: Value, clauses: Clauses): Read {
   if (!(target instanceof Sym)) return clauses.refuse("LOOP counts with one variable only");
   const variable = target === NIL ? hidden("COUNT") : target;
-  const bindings: Binding[] = [];
-  const hold = (value: Value, name: string): Template => {
+  const held: Binding[] = [];
+  let from: Value = 0;
+  const hold = (value: Value, name: string): Value => {
     if (typeof value === "number") return value;
     const holder = hidden(name);
-    bindings.push({ variable: holder, value });
+    held.push({ variable: holder, value });
     return holder;
   };
   let [isDown, limit, isStrict]: [boolean, Template | null, boolean] = [false, null, false];
@@ -141,18 +154,18 @@ function numeric(target: Value, clauses: Clauses): Read {
   if (word === undefined) return clauses.refuseNext("=, IN, ON, ACROSS, BEING or FROM after the variable");
   for (; word !== undefined; word = clauses.accept(...prepositions)) {
     if (word.startsWith("DOWN") || word === "ABOVE") isDown = true;
-    if (word.endsWith("FROM")) bindings.push({ variable, value: clauses.take("a number") });
+    if (word.endsWith("FROM")) from = hold(clauses.take("a number"), "FROM");
     else if (word === "BY") by = hold(clauses.take("a number"), "BY");
     else {
       limit = hold(clauses.take("a number"), "LIMIT");
       isStrict = word === "BELOW" || word === "ABOVE";
     }
   }
-  if (!bindings.some((binding) => binding.variable === variable)) bindings.push({ variable, value: 0 });
   const ended: Template[] = limit === null ? [] : [[`${isDown ? "<" : ">"}${isStrict ? "=" : ""}`, variable, limit]];
   const move: Template = by === 1 ? [isDown ? "1-" : "1+", variable] : [isDown ? "-" : "+", variable, by];
   return {
-    bindings,
+    hidden: held,
+    bindings: [{ variable, value: from }],
     iteration: { first: { ...noStep, endWhenAfter: ended }, rest: { ...noStep, sets: [{ target: variable, value: move }], endWhenAfter: ended } },
   };
 }

@@ -1,6 +1,6 @@
 // `loop`. The extended form is read clause by clause (loop-clauses.ts) into a plan, and the plan becomes one block:
 //
-//   (block name (let* (bindings) (tagbody prologue first-steps next body next-steps (go next) %loop-end epilogue) result))
+//   (block name (let* (bindings) prologue (tagbody first-steps next body next-steps (go next) %loop-end) epilogue result))
 //
 // The tag of the end has one name for all loops, so `loop-finish` is an ordinary macro and finds the innermost one.
 import { defineFunction, defineMacro, form, type Template } from "../define.ts";
@@ -37,19 +37,43 @@ function simpleLoop(forms: Value[]): Value {
 
 function assemble(plan: LoopPlan): Value {
   const next = new Sym("NEXT-LOOP", null);
-  const body: Template = [
-    "TAGBODY",
-    ...plan.prologue,
-    ...plan.iterations.flatMap((group) => stepForms(group.map(({ first }) => first))),
-    next,
-    ...plan.body,
-    ...plan.iterations.flatMap((group) => stepForms(group.map(({ rest }) => rest))),
-    ["GO", next],
-    "%LOOP-END",
-    ...plan.epilogue,
-  ];
-  return form(["BLOCK", plan.name, bind(plan.bindings, [body, plan.result])]);
+  const { before, head, tail } = isRotated(plan) ? rotated(plan) : straight(plan);
+  const turns: Template = ["TAGBODY", ...before, next, ...head, ...plan.body, ...tail, ["GO", next], "%LOOP-END"];
+  return form(["BLOCK", plan.name, bind(plan.bindings, [...plan.prologue, turns, ...plan.epilogue, plan.result])]);
 }
+
+interface Turns {
+  readonly before: Template[];
+  readonly head: Template[];
+  readonly tail: Template[];
+}
+
+const straight = ({ iterations }: LoopPlan): Turns => ({
+  before: iterations.flatMap((group) => stepForms(group.map(({ first }) => first))),
+  head: [],
+  tail: iterations.flatMap((group) => stepForms(group.map(({ rest }) => rest))),
+});
+
+/**
+ * Where a turn can begin with the tests, it should: that is the shape of loop which compiles best. Clauses whose first step is like the others can stand
+ * at the head; one that only counts must come first of all, because it moves on at the end of a turn, before the others are asked whether there is another.
+ */
+function isRotated({ iterations }: LoopPlan): boolean {
+  return (
+    iterations.length > 0 &&
+    iterations.every((group, index) => group.every(({ first, rest }) => first === rest || (index === 0 && group.length === 1 && first === testsOf(first))))
+  );
+}
+
+function rotated({ iterations }: LoopPlan): Turns {
+  return {
+    before: [],
+    head: iterations.flatMap((group) => stepForms(group.map(({ first }) => first))),
+    tail: iterations.flatMap((group) => group.flatMap(({ first, rest }) => (first === rest ? [] : stepForms([{ ...rest, endWhenAfter: [] }])))),
+  };
+}
+
+const testsOf = (step: Step): Step | null => (step.sets.length === 0 && step.advance.length === 0 && step.endWhenBefore.length === 0 ? step : null);
 
 /** Steps joined by `and` test first, then take their values at once; a single one does both in turn. */
 function stepForms(group: readonly Step[]): Template[] {
