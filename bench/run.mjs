@@ -1,4 +1,4 @@
-// npm run bench [-- --only stdio|cold|slo|http|http-relay|relay|lock|registry|store|lisp] [--rounds N] [--json]
+// npm run bench [-- --only stdio|cold|slo|http|http-relay|relay|lock|registry|store|lisp|planner] [--rounds N] [--json]
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
@@ -8,13 +8,14 @@ import http from "./http.mjs";
 import httpRelay from "./http-relay.mjs";
 import lisp from "./lisp.mjs";
 import lock from "./lock.mjs";
+import planner from "./planner.mjs";
 import registry from "./registry.mjs";
 import relay from "./relay.mjs";
 import slo from "./slo.mjs";
 import stdio from "./stdio.mjs";
 import store from "./store.mjs";
 
-const scenarios = [stdio, coldStart, slo, http, httpRelay, relay, lock, registry, store, lisp];
+const scenarios = [stdio, coldStart, slo, http, httpRelay, relay, lock, registry, store, lisp, planner];
 
 const { values: options } = parseArgs({ options: { only: { type: "string" }, rounds: { type: "string" }, json: { type: "boolean" } } });
 const chosen = scenarios.filter(({ name }) => options.only === undefined || options.only === name);
