@@ -1,4 +1,5 @@
 // Which calls were under way, innermost first, as a report shows them.
+import { named } from "./define.ts";
 import type { Machine } from "./machine.ts";
 
 import { Box, Fn, type Value } from "./values.ts";
@@ -10,6 +11,7 @@ export interface BacktraceEntry {
 
 export type Backtrace = readonly BacktraceEntry[];
 
+const topLevel = named("%TOP-LEVEL");
 const shownEntries = 20;
 const shownCharacters = 60;
 
@@ -18,7 +20,7 @@ export function takeBacktrace(m: Machine): Backtrace {
   for (let at = m.depth; at > 0 && entries.length < shownEntries; at--) {
     const frame = m.stack[at];
     const fn = frame?.[0];
-    if (frame === undefined || !(fn instanceof Fn)) continue;
+    if (frame === undefined || !(fn instanceof Fn) || fn.code.name === topLevel) continue;
     const args = frame.slice(1, 1 + fn.code.max).map((slot) => brief(m, slot));
     entries.push({ call: `(${[m.show(fn.code.name), ...args].join(" ")})` });
   }

@@ -181,9 +181,11 @@ function describe(m: Machine, thrown: unknown): ConditionReport {
   }
   if (known instanceof Unhandled) {
     const { condition, backtrace, restarts } = known;
+    // Classes of our own making stand for the standard one above them.
+    const types = condition.cls.precedence.map((cls) => cls.name.name).filter((name) => name !== "T" && !name.startsWith("%"));
     return {
-      type: condition.cls.name.name.replace(/^%/, ""),
-      types: condition.cls.precedence.map((cls) => cls.name.name).filter((name) => name !== "T"),
+      type: types[0] ?? "CONDITION",
+      types,
       message: safely(() => reportOf(m, condition)),
       restarts,
       backtrace,

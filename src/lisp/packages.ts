@@ -1,7 +1,7 @@
 // Packages of a session: the locked ones every session shares, its own KEYWORD, COMMON-LISP-USER, and what the program makes.
 import { extrasPackage, named, sharedPackages } from "./define.ts";
 import type { Machine } from "./machine.ts";
-import { commonLisp, Package, Str, Sym, sharedKeywords, type Value } from "./values.ts";
+import { commonLisp, Package, Str, Sym, sessionKeyword, sharedKeywords, type Value } from "./values.ts";
 
 export type SymbolStatus = "INTERNAL" | "EXTERNAL" | "INHERITED";
 
@@ -74,10 +74,7 @@ export function intern(m: Machine, pkg: Package, name: string): Sym {
 
 function internKeyword(m: Machine, pkg: Package, name: string): Sym {
   m.alloc(4);
-  // Its home is the shared package, whose lock keeps functions and properties off keywords.
-  const made = new Sym(name, sharedKeywords);
-  made.value = made;
-  made.kind = "constant";
+  const made = sessionKeyword(name);
   pkg.symbols.set(name, made);
   pkg.external.add(name);
   return made;

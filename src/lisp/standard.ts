@@ -3,16 +3,19 @@ import { defineClasses } from "./classes.ts";
 import { defineSpecialForms } from "./compile/special-forms.ts";
 import { defineConditions } from "./conditions.ts";
 import { defineAbsent } from "./core/absent.ts";
+import { defineCalling } from "./core/calling.ts";
 import { defineCases } from "./core/cases.ts";
 import { defineControl } from "./core/control.ts";
 import { defineConditionForms } from "./core/define-condition.ts";
 import { defineDefinitions } from "./core/definitions.ts";
 import { defineHandling } from "./core/handling.ts";
 import { defineMacros } from "./core/macros.ts";
+import { defineNames } from "./core/names.ts";
 import { defineRestarting } from "./core/restarting.ts";
 import { defineSetf } from "./core/setf.ts";
 import { defineSignalling } from "./core/signalling.ts";
 import { defineTracing } from "./core/tracing.ts";
+import { defineVariables } from "./core/variables.ts";
 import { defineClassForms } from "./forms/defclass.ts";
 import { defineInstances } from "./forms/instances.ts";
 import { defineLoop } from "./forms/loop.ts";
@@ -53,6 +56,9 @@ const definitions: readonly (() => void)[] = [
   defineControl,
   defineDefinitions,
   defineMacros,
+  defineCalling,
+  defineNames,
+  defineVariables,
   defineCases,
   defineSetf,
   defineHandling,

@@ -342,6 +342,8 @@ export class Stream {
   sink: ((text: string) => void) | null = null;
   /** Column of the next character, for `fresh-line` and `~t`. */
   column = 0;
+  /** What a string stream has taken in since it was last asked. */
+  gathered = "";
   closed = false;
 }
 
@@ -368,14 +370,32 @@ export function cl(name: string): Sym {
   return internShared(commonLisp, name);
 }
 
-/** A keyword the library knows, for host code. */
+/** A keyword the library knows, for host code. Kept for good. */
 export function keyword(name: string): Sym {
-  const found = internShared(sharedKeywords, name);
-  if (found.value === undefined) {
-    found.value = found;
-    found.kind = "constant";
-  }
+  const found = sharedKeywords.symbols.get(name) ?? sessionKeyword(name);
+  sharedKeywords.symbols.set(name, found);
+  sharedKeywords.external.add(name);
   return found;
+}
+
+const keywordsInUse = new Map<string, WeakRef<Sym>>();
+const forgotten = new FinalizationRegistry<string>((name) => {
+  if (keywordsInUse.get(name)?.deref() === undefined) keywordsInUse.delete(name);
+});
+
+/**
+ * A keyword is the same symbol for host and sessions, whoever names it first; it lasts as long as someone holds it. Nothing can be
+ * stored in it, so sessions do not meet through it.
+ */
+export function sessionKeyword(name: string): Sym {
+  const found = sharedKeywords.symbols.get(name) ?? keywordsInUse.get(name)?.deref();
+  if (found !== undefined) return found;
+  const made = new Sym(name, sharedKeywords);
+  made.value = made;
+  made.kind = "constant";
+  keywordsInUse.set(name, new WeakRef(made));
+  forgotten.register(made, name);
+  return made;
 }
 
 function internShared(pkg: Package, name: string): Sym {

@@ -1,5 +1,6 @@
 // Calls. A call in tail position leaves itself in the machine's registers and answers TAIL, so that it takes no room on the stack;
 // a call of the function that is running puts its arguments in place of the parameters and answers AGAIN. Natives are simply called.
+import { functionHints } from "../hints.ts";
 import type { Machine } from "../machine.ts";
 import { AGAIN, Fn, type Frame, TAIL, type Value } from "../values.ts";
 import type { Emitter } from "./emit.ts";
@@ -14,6 +15,13 @@ export function emitCall(e: Emitter, node: Extract<Node, { kind: "call" }>, mode
   const { m } = e;
   const { sym } = node;
   if (node.setter) return calling(e, () => sym.setter ?? m.undefinedSetter(sym), node.args, mode);
+  // A word of another language: say so before its operands, which are no forms, make trouble.
+  if (functionHints.has(sym.name))
+    return plainCall(
+      m,
+      () => sym.fn ?? m.undefinedFunction(sym),
+      node.args.map((arg) => e.run(arg)),
+    );
   if (mode === "tail" || node.args.length > 3) return calling(e, () => sym.fn ?? m.undefinedFunction(sym), node.args, mode);
   // The same as `calling`, without asking another closure for the function.
   const [a, b, c] = node.args.map((arg) => e.run(arg)) as [Run, Run, Run];

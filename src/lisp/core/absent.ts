@@ -7,8 +7,16 @@ const images = "programs are evaluated as they come; define the functions in the
 const threads = "there are no threads; pmap and in-parallel run tool calls side by side";
 
 const functions: readonly [names: string, why: string][] = [
-  ["OPEN PROBE-FILE DELETE-FILE RENAME-FILE DIRECTORY FILE-LENGTH FILE-POSITION FILE-WRITE-DATE ENSURE-DIRECTORIES-EXIST TRUENAME", files],
+  [
+    "OPEN PROBE-FILE DELETE-FILE RENAME-FILE DIRECTORY FILE-LENGTH FILE-POSITION FILE-WRITE-DATE ENSURE-DIRECTORIES-EXIST TRUENAME PATHNAME MAKE-PATHNAME MERGE-PATHNAMES NAMESTRING PARSE-NAMESTRING FILE-NAMESTRING DIRECTORY-NAMESTRING PATHNAME-NAME PATHNAME-TYPE PATHNAME-DIRECTORY USER-HOMEDIR-PATHNAME FILE-AUTHOR READ-BYTE WRITE-BYTE",
+    files,
+  ],
   ["LOAD COMPILE-FILE REQUIRE PROVIDE", images],
+  ["Y-OR-N-P YES-OR-NO-P", "nobody is there to answer; take the answer as an argument"],
+  [
+    "SET-MACRO-CHARACTER SET-DISPATCH-MACRO-CHARACTER GET-MACRO-CHARACTER MAKE-DISPATCH-MACRO-CHARACTER SET-SYNTAX-FROM-CHAR COPY-READTABLE",
+    "the syntax cannot be changed",
+  ],
   ["DISASSEMBLE ROOM ED DRIBBLE INSPECT", "this session runs without a person and a machine to look at"],
   ["COMPLEX REALPART IMAGPART CONJUGATE PHASE CIS", "there are no complex numbers"],
 ];

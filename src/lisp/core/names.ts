@@ -1,0 +1,98 @@
+// What symbols are bound to: values and functions, asked for and set by name.
+import { setterName } from "../compile/analyse.ts";
+import { findSpecial } from "../compile/special-table.ts";
+import { defineFunction, defineMacro, defineSetter, form, named } from "../define.ts";
+import type { Machine } from "../machine.ts";
+import { bool, Fn, itemsOf, NIL, Str, Sym, type Value } from "../values.ts";
+
+export function defineNames(): void {
+  defineFunction("BOUNDP", "symbol", (m: Machine, name: Value) => bool(symbol(m, name).value !== undefined));
+  defineFunction("SYMBOL-VALUE", "symbol", (m: Machine, name: Value) => symbol(m, name).value ?? m.unboundVariable(symbol(m, name)));
+  defineFunction("SET", "symbol value", (m: Machine, name: Value, value: Value) => setValue(m, name, value));
+  defineSetter("SYMBOL-VALUE", "value symbol", (m: Machine, value: Value, name: Value) => setValue(m, name, value));
+  defineFunction("MAKUNBOUND", "symbol", makeUnbound);
+  defineFunction("FBOUNDP", "name", (m: Machine, name: Value) => bool(isFunctionName(m, name)));
+  defineFunction("FDEFINITION", "name", functionNamed);
+  defineFunction("SYMBOL-FUNCTION", "symbol", (m: Machine, name: Value) => functionNamed(m, symbol(m, name)));
+  for (const place of ["FDEFINITION", "SYMBOL-FUNCTION"]) {
+    defineSetter(place, "value name", (m: Machine, value: Value, name: Value) => {
+      m.setFunction(name, value instanceof Fn ? value : m.typeError(value, "FUNCTION"));
+      return value;
+    });
+  }
+  defineSetter("MACRO-FUNCTION", "value symbol &optional environment", setMacroFunction);
+  defineFunction("FMAKUNBOUND", "name", makeUndefined);
+  defineFunction("GENSYM", "&optional prefix", gensym);
+  defineFunction(
+    "FUNCTION-LAMBDA-EXPRESSION",
+    "function",
+    (m: Machine, fn: Value) => (fn instanceof Fn ? m.values(NIL, bool(fn.env.length > 0), fn.code.name) : m.typeError(fn, "FUNCTION")),
+    { values: true },
+  );
+  defineMacro("WITH-COMPILATION-UNIT", (whole) => form(["PROGN", ...itemsOf(whole.cdr).slice(1)]));
+  defineMacro("STEP", (whole) => form(["PROGN", ...itemsOf(whole.cdr)]));
+  defineMacro("DEFINE-COMPILER-MACRO", (whole) => form(["QUOTE", itemsOf(whole.cdr)[0] ?? NIL]));
+  defineFunction("COMPILER-MACRO-FUNCTION", "name &optional environment", () => NIL);
+}
+
+function symbol(m: Machine, name: Value): Sym {
+  return name instanceof Sym ? name : m.typeError(name, "SYMBOL");
+}
+
+function setValue(m: Machine, name: Value, value: Value): Value {
+  m.setGlobal(symbol(m, name), value);
+  return value;
+}
+
+function makeUnbound(m: Machine, name: Value): Value {
+  const sym = symbol(m, name);
+  if (sym.kind === "constant") m.programError(`${m.show(sym)} is a constant`);
+  m.refuseLocked(sym, "unbind");
+  sym.value = undefined;
+  return name;
+}
+
+function isFunctionName(m: Machine, name: Value): boolean {
+  const setter = setterName(name);
+  if (setter !== null) return setter.setter !== null;
+  const sym = symbol(m, name);
+  return sym.fn !== null || sym.macro !== null || findSpecial(sym) !== undefined;
+}
+
+function functionNamed(m: Machine, name: Value): Value {
+  const setter = setterName(name);
+  if (setter !== null) return setter.setter ?? m.undefinedSetter(setter);
+  const sym = symbol(m, name);
+  return sym.fn ?? m.undefinedFunction(sym);
+}
+
+function makeUndefined(m: Machine, name: Value): Value {
+  const setter = setterName(name);
+  const sym = setter ?? symbol(m, name);
+  m.refuseLocked(sym, "undefine");
+  if (setter === null) {
+    sym.fn = null;
+    sym.macro = null;
+  } else sym.setter = null;
+  return name;
+}
+
+function setMacroFunction(m: Machine, value: Value, name: Value): Value {
+  const sym = symbol(m, name);
+  m.refuseLocked(sym, "define");
+  const fn = m.fn(value);
+  sym.macro = { expand: (whole, env, inner) => inner.call2(fn, whole, env), documentation: null };
+  sym.fn = null;
+  return value;
+}
+
+function gensym(m: Machine, prefix?: Value): Value {
+  m.alloc(4);
+  if (typeof prefix === "number" || typeof prefix === "bigint") return new Sym(`G${prefix}`, null);
+  const counter = named("*GENSYM-COUNTER*");
+  const number = counter.value;
+  if (typeof number !== "number" || number < 0) return m.typeError(number ?? NIL, "(INTEGER 0)");
+  counter.value = number + 1;
+  if (prefix !== undefined && !(prefix instanceof Str)) m.typeError(prefix, "STRING");
+  return new Sym(`${prefix ?? "G"}${number}`, null);
+}
