@@ -48,11 +48,15 @@ interface Kept extends Session {
   readonly owner: string;
   readonly line: string | undefined;
   usedAt: number;
+  uses: number;
   waiting: number;
   last: Promise<unknown>;
 }
 
 const waitingMax = 20;
+
+/** A line's own, or one whose handle was used again. */
+const isKept = ({ line, uses }: Kept): boolean => line !== undefined || uses > 1;
 
 export function createSessions({ worker, limits, sessionsMax = 16, idleMsMax = 1_800_000 }: SessionsOptions): Sessions {
   const kept = new Map<string, Kept>();
@@ -84,7 +88,8 @@ export function createSessions({ worker, limits, sessionsMax = 16, idleMsMax = 1
 
   function makeRoom(): void {
     const now = performance.now();
-    const idle = [...kept.values()].filter(({ waiting }) => waiting === 0).sort((a, b) => a.usedAt - b.usedAt);
+    // Those nobody came back to go first.
+    const idle = [...kept.values()].filter(({ waiting }) => waiting === 0).sort((a, b) => Number(isKept(a)) - Number(isKept(b)) || a.usedAt - b.usedAt);
     for (const session of idle) if (now - session.usedAt > idleMsMax || !session.thread.isAlive) end(session);
     if (kept.size < sessionsMax) return;
     const oldest = idle.find(({ handle }) => kept.has(handle));
@@ -95,7 +100,7 @@ export function createSessions({ worker, limits, sessionsMax = 16, idleMsMax = 1
   function open(owner: string, line: string | undefined): Kept {
     makeRoom();
     const handle = `lisp-${randomBytes(9).toString("base64url")}`;
-    const session: Kept = { handle, ...takeThread(), journal: createJournal(), limits, owner, line, usedAt: 0, waiting: 0, last: Promise.resolve() };
+    const session: Kept = { handle, ...takeThread(), journal: createJournal(), limits, owner, line, usedAt: 0, uses: 0, waiting: 0, last: Promise.resolve() };
     kept.set(handle, session);
     if (line !== undefined) lines.set(line, session);
     return session;
@@ -124,6 +129,7 @@ export function createSessions({ worker, limits, sessionsMax = 16, idleMsMax = 1
       const session = choose(which);
       if (session.waiting >= waitingMax) throw new HallError("OVERLOADED", `${waitingMax} evaluations are waiting for this session`);
       session.waiting++;
+      session.uses++;
       const done = session.last.then(() => work(session));
       session.last = done.catch(() => {});
       try {
