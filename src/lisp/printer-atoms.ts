@@ -86,7 +86,8 @@ export function nameText(name: string, style: Pick<SymbolStyle, "letterCase" | "
 
 // Whatever the reader would cut, upcase or take for something else.
 const special = /[\s()"';`,|\\:\p{Ll}\p{Cc}]/u;
-const numeric = /^[+-]?(\d+\.?|\d+\/\d+|\d*\.\d+([esfdl][+-]?\d+)?|\d+(\.\d*)?[esfdl][+-]?\d+)$/i;
+// What the standard calls a potential number: it has a digit, and letters only one at a time.
+const numeric = /^(?=.*\d)(?!.*[a-z]{2})(?!.*[+-]$)[\d+\-.^_][\da-z+\-./^_]*$/i;
 
 function needsBars(name: string, base: number): boolean {
   if (name === "" || special.test(name) || /^\.+$/.test(name) || name.startsWith("#")) return true;

@@ -135,7 +135,7 @@ export class Printing {
     let at: Value = list;
     for (; at instanceof Cons; at = at.cdr) {
       if (parts.length >= this.#style.length) return `(${[...parts, "..."].join(" ")})`;
-      if (at !== list && this.#shared?.isShared(at)) break;
+      if (parts.length > 0 && this.#shared?.isShared(at)) break;
       parts.push(this.text(at.car, depth + 1));
       if (this.#isBrief && parts.length > 100) break;
     }

@@ -123,7 +123,7 @@ function checkRoom(run: Run, ...counts: (number | undefined)[]): void {
 /** What is no number is shown as `~a` would, in base ten. */
 function writePlain(run: Run, value: Value, width: number | undefined, pad: string): undefined {
   const text = value instanceof Float ? printText(run.m, value) : styledText(run.m, value, { ...currentStyle(false), base: 10 });
-  writeField(run, text, { width: width ?? 0, step: 1, padding: 0, pad, isRight: true });
+  writeField(run, text, { width: width ?? 0, step: 1, padding: 0, pad, isRight: false });
 }
 
 function pluralDirective(run: Run, directive: Directive): undefined {

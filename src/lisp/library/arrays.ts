@@ -16,7 +16,8 @@ export function defineArrays(): void {
     "MAKE-ARRAY",
     "dimensions &key element-type initial-element initial-contents adjustable fill-pointer displaced-to displaced-index-offset",
     (m, dimensions: Value, elementType?: Value, element?: Value, contents?: Value, adjustable?: Value, fill?: Value, displaced?: Value) => {
-      if (displaced !== undefined && displaced !== NIL) return m.unavailable(cl("MAKE-ARRAY"), ":displaced-to is not available here; copy the part with subseq");
+      if (displaced !== undefined && displaced !== NIL)
+        return m.unavailable(cl("MAKE-ARRAY"), ":displaced-to is not available here; copy the part with subseq");
       return makeArray(m, { dims: dimensionsOf(m, dimensions), elementType: elementType ?? T, element, contents, adjustable: isOn(adjustable), fill });
     },
   );
@@ -107,13 +108,19 @@ function sizeOf(array: LispArray): number {
 
 function defineAccess(): void {
   defineFunction("AREF", "array &rest subscripts", (m, array: Value, subscripts: Value[]) => getAt(m, array, placeOf(m, array, subscripts)));
-  defineSetter("AREF", "value array &rest subscripts", (m, value: Value, array: Value, subscripts: Value[]) => setAt(m, array, placeOf(m, array, subscripts), value));
+  defineSetter("AREF", "value array &rest subscripts", (m, value: Value, array: Value, subscripts: Value[]) =>
+    setAt(m, array, placeOf(m, array, subscripts), value),
+  );
   for (const name of ["BIT", "SBIT"]) {
     defineFunction(name, "array &rest subscripts", (m, array: Value, subscripts: Value[]) => getAt(m, bits(m, array), placeOf(m, array, subscripts)));
-    defineSetter(name, "value array &rest subscripts", (m, value: Value, array: Value, subscripts: Value[]) => setAt(m, bits(m, array), placeOf(m, array, subscripts), value));
+    defineSetter(name, "value array &rest subscripts", (m, value: Value, array: Value, subscripts: Value[]) =>
+      setAt(m, bits(m, array), placeOf(m, array, subscripts), value),
+    );
   }
   defineFunction("SVREF", "vector index", (m, vector: Value, index: Value) => getAt(m, simple(m, vector), placeOf(m, vector, [index])));
-  defineSetter("SVREF", "value vector index", (m, value: Value, vector: Value, index: Value) => setAt(m, simple(m, vector), placeOf(m, vector, [index]), value));
+  defineSetter("SVREF", "value vector index", (m, value: Value, vector: Value, index: Value) =>
+    setAt(m, simple(m, vector), placeOf(m, vector, [index]), value),
+  );
   defineFunction("ROW-MAJOR-AREF", "array index", (m, array: Value, index: Value) => getAt(m, array, rowMajor(m, array, index)));
   defineSetter("ROW-MAJOR-AREF", "value array index", (m, value: Value, array: Value, index: Value) => setAt(m, array, rowMajor(m, array, index), value));
 }
@@ -141,12 +148,13 @@ function setAt(m: Machine, array: Value, place: number, value: Value): Value {
 
 function placeOf(m: Machine, array: Value, subscripts: readonly Value[]): number {
   const dims = shapeOf(arrayOf(m, array));
-  if (subscripts.length !== dims.length) return m.programError(`${subscripts.length} subscripts for an array of rank ${dims.length}: ${m.show(array)}`);
+  if (subscripts.length !== dims.length) return m.fail(`${subscripts.length} subscripts for an array of rank ${dims.length}: ${m.show(array)}`);
   let place = 0;
   for (const [at, dim] of dims.entries()) {
     const index = subscripts[at] as Value;
     if (typeof index !== "number") return m.typeError(index, "INTEGER");
-    if (index < 0 || index >= dim) return badIndex(m, index, `the index ${index} is out of bounds for axis ${at} of ${m.show(array)}, whose length is ${dim}`, dim);
+    if (index < 0 || index >= dim)
+      return badIndex(m, index, `the index ${index} is out of bounds for axis ${at} of ${m.show(array)}, whose length is ${dim}`, dim);
     place = place * dim + index;
   }
   return place;
@@ -163,7 +171,7 @@ function defineShape(): void {
   defineFunction("ARRAY-DIMENSIONS", "array", (m, array: Value) => listOf(shapeOf(arrayOf(m, array))));
   defineFunction("ARRAY-DIMENSION", "array axis", (m, array: Value, axis: Value) => {
     const dims = shapeOf(arrayOf(m, array));
-    return (typeof axis === "number" ? dims[axis] : undefined) ?? m.typeError(axis, `(INTEGER 0 ${dims.length - 1})`);
+    return (typeof axis === "number" ? dims[axis] : undefined) ?? m.fail(`an array of rank ${dims.length} has no axis ${m.show(axis)}`);
   });
   defineFunction("ARRAY-TOTAL-SIZE", "array", (m, array: Value) => sizeOf(arrayOf(m, array)));
   defineFunction("ARRAY-ELEMENT-TYPE", "array", (m, array: Value) => {
@@ -175,14 +183,19 @@ function defineShape(): void {
   defineFunction("ARRAY-HAS-FILL-POINTER-P", "array", (m, array: Value) => bool(arrayOf(m, array).fill >= 0));
   defineFunction("ARRAY-IN-BOUNDS-P", "array &rest subscripts", (m, array: Value, subscripts: Value[]) => {
     const dims = shapeOf(arrayOf(m, array));
-    if (subscripts.length !== dims.length) return m.programError(`${subscripts.length} subscripts for an array of rank ${dims.length}`);
+    if (subscripts.length !== dims.length) return m.fail(`${subscripts.length} subscripts for an array of rank ${dims.length}`);
     return bool(subscripts.every((index, at) => typeof index === "number" && index >= 0 && index < (dims[at] as number)));
   });
   defineFunction("ARRAY-ROW-MAJOR-INDEX", "array &rest subscripts", (m, array: Value, subscripts: Value[]) => placeOf(m, array, subscripts));
-  defineFunction("ARRAY-DISPLACEMENT", "array", (m, array: Value) => {
-    arrayOf(m, array);
-    return m.values(NIL, 0);
-  }, { values: true });
+  defineFunction(
+    "ARRAY-DISPLACEMENT",
+    "array",
+    (m, array: Value) => {
+      arrayOf(m, array);
+      return m.values(NIL, 0);
+    },
+    { values: true },
+  );
 }
 
 function defineFillPointers(): void {

@@ -18,16 +18,26 @@ export function defineHelp(): void {
     setDocumentation(m, object, kindName(kind), value === NIL ? null : textOf(m, value));
     return value;
   });
-  defineFunction("DESCRIBE", "object &optional stream", (m, object: Value, stream?: Value) => {
-    m.write(outputOf(m, stream), `${describeLines(m, object).join("\n")}\n`);
-    return m.values();
-  }, { values: true });
+  defineFunction(
+    "DESCRIBE",
+    "object &optional stream",
+    (m, object: Value, stream?: Value) => {
+      m.write(outputOf(m, stream), `${describeLines(m, object).join("\n")}\n`);
+      return m.values();
+    },
+    { values: true },
+  );
   defineFunction("APROPOS-LIST", "string &optional package", (m, text: Value, pkg?: Value) => m.list(symbolsLike(m, text, pkg)));
-  defineFunction("APROPOS", "string &optional package", (m, text: Value, pkg?: Value) => {
-    const lines = symbolsLike(m, text, pkg).map((sym) => [printText(m, sym, true), ...meanings(m, sym)].join(" "));
-    m.write(outputOf(m, undefined), lines.map((line) => `${line}\n`).join(""));
-    return m.values();
-  }, { values: true });
+  defineFunction(
+    "APROPOS",
+    "string &optional package",
+    (m, text: Value, pkg?: Value) => {
+      const lines = symbolsLike(m, text, pkg).map((sym) => [printText(m, sym, true), ...meanings(m, sym)].join(" "));
+      m.write(outputOf(m, undefined), lines.map((line) => `${line}\n`).join(""));
+      return m.values();
+    },
+    { values: true },
+  );
 }
 
 function kindName(kind: Value): string {
@@ -117,7 +127,8 @@ function describeSymbol(m: Machine, sym: Sym): string[] {
   if (sym.macro !== null) lines.push("", `${name} names a macro:`, ...noteLines(sym.macro.documentation));
   else if (sym.fn !== null) lines.push("", `${name} names a function:`, ...describeFunction(sym.fn));
   const cls = findClass(m, sym);
-  if (cls !== undefined) lines.push("", `${name} names a class:`, `  Precedence: ${cls.precedence.map((one) => one.name.name).join(", ")}`, ...noteLines(cls.documentation));
+  if (cls !== undefined)
+    lines.push("", `${name} names a class:`, `  Precedence: ${cls.precedence.map((one) => one.name.name).join(", ")}`, ...noteLines(cls.documentation));
   return lines;
 }
 

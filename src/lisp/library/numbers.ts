@@ -198,6 +198,20 @@ function defineRationals(): void {
 }
 
 function defineFloats(): void {
+  // A fixnum is as wide as in SBCL; what is one makes no difference here.
+  defineConstant("MOST-POSITIVE-FIXNUM", 2n ** 62n - 1n);
+  defineConstant("MOST-NEGATIVE-FIXNUM", -(2n ** 62n));
+  for (const kind of ["SHORT", "SINGLE", "DOUBLE", "LONG"]) {
+    defineConstant(`MOST-POSITIVE-${kind}-FLOAT`, new Float(Number.MAX_VALUE));
+    defineConstant(`MOST-NEGATIVE-${kind}-FLOAT`, new Float(-Number.MAX_VALUE));
+    for (const normal of ["", "NORMALIZED-"]) {
+      const least = normal === "" ? Number.MIN_VALUE : 2 ** -1022;
+      defineConstant(`LEAST-POSITIVE-${normal}${kind}-FLOAT`, new Float(least));
+      defineConstant(`LEAST-NEGATIVE-${normal}${kind}-FLOAT`, new Float(-least));
+    }
+    defineConstant(`${kind}-FLOAT-EPSILON`, new Float(2 ** -53 + 2 ** -105));
+    defineConstant(`${kind}-FLOAT-NEGATIVE-EPSILON`, new Float(2 ** -54 + 2 ** -106));
+  }
   defineFunction("FLOAT", "number &optional prototype", (m, number: Value) => {
     const x = real(m, number);
     return x instanceof Float ? x : new Float(toDouble(m, x));

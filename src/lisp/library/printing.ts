@@ -1,5 +1,5 @@
 /** The printer and `format` as functions, the variables that steer them, and reading from text. */
-import { defineFunction, defineMacro, defineVariable, form, nativeFunction } from "../define.ts";
+import { defineFunction, defineMacro, defineVariable, form, named, nativeFunction } from "../define.ts";
 import { formatText, formatTo } from "../format/format.ts";
 import { streamTarget } from "../format/run.ts";
 import type { Machine } from "../machine.ts";
@@ -92,7 +92,7 @@ function defineFormat(): void {
   defineFunction("FORMAT", "destination control-string &rest arguments", (m, destination: Value, control: Value, args: Value[]) => {
     if (destination === NIL) return m.string(formatText(m, control, listOf(args)));
     if (destination instanceof Str) {
-      const sink = m.call1(m.fn(cl("%STRING-SINK")), destination);
+      const sink = m.call1(m.fn(named("%STRING-SINK")), destination);
       formatTo(m, streamTarget(m, sink as Stream), control, args);
       return NIL;
     }
@@ -133,10 +133,9 @@ function defineReading(): void {
   }
 }
 
-/** One blank after a symbol or number belongs to it. */
+/** One blank after a form belongs to it. */
 function afterBlank(reader: Reader): number {
-  const isBlank = /\s/.test(reader.text.charAt(reader.at)) && /[^\s)"]/.test(reader.text.charAt(reader.at - 1));
-  return isBlank ? reader.at + 1 : reader.at;
+  return /\s/.test(reader.text.charAt(reader.at)) ? reader.at + 1 : reader.at;
 }
 
 function noForm(m: Machine, isError: Value, atEnd: Value): Value {

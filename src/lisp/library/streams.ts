@@ -6,7 +6,8 @@ import { bool, Char, char, cl, itemsOf, keyword, NIL, Str, Stream, T, type Value
 import { codeOf } from "./characters.ts";
 
 export function defineStreams(): void {
-  for (const name of ["*STANDARD-OUTPUT*", "*ERROR-OUTPUT*", "*TRACE-OUTPUT*", "*DEBUG-IO*", "*QUERY-IO*", "*TERMINAL-IO*"]) defineVariable(name, () => silentStream());
+  for (const name of ["*STANDARD-OUTPUT*", "*ERROR-OUTPUT*", "*TRACE-OUTPUT*", "*DEBUG-IO*", "*QUERY-IO*", "*TERMINAL-IO*"])
+    defineVariable(name, () => silentStream());
   defineVariable("*STANDARD-INPUT*", () => inputStream(""));
   defineStringStreams();
   defineWriting();
@@ -52,7 +53,13 @@ export function inputOf(m: Machine, designator: Value | undefined): Stream & { s
 function defineStringStreams(): void {
   defineFunction("MAKE-STRING-OUTPUT-STREAM", "&key element-type", () => outputStringStream());
   defineFunction("GET-OUTPUT-STREAM-STRING", "stream", (m, stream: Value) => takeText(m, stream));
-  defineFunction("MAKE-STRING-INPUT-STREAM", "string &optional start end", (m, string: Value, start?: Value, end?: Value) => inputStream(partOf(m, string, start, end)));
+  defineFunction("MAKE-STRING-INPUT-STREAM", "string &optional start end", (m, string: Value, start?: Value, end?: Value) => {
+    if (!(string instanceof Str)) return m.typeError(string, "STRING");
+    const span = spanOf(m, start, end, string.length, string);
+    const made = inputStream(sliceText(string, 0, span.end));
+    made.at = span.start;
+    return made;
+  });
   defineFunction("%STRING-SINK", "string", (m, string: Value) => stringSink(m, string));
   defineMacro("WITH-OUTPUT-TO-STRING", (whole) => {
     const [head = NIL, ...body] = itemsOf(whole.cdr);
@@ -172,13 +179,17 @@ function defineReading(): void {
     input.at -= 1;
     return NIL;
   });
-  defineFunction("PEEK-CHAR", "&optional peek-type stream eof-error-p eof-value recursive-p", (m, type: Value = NIL, stream?: Value, isError?: Value, value?: Value) => {
-    const input = inputOf(m, stream);
-    const isWanted = (text: string) => (type === NIL ? true : type === T ? text.trim() !== "" : type instanceof Char && text.codePointAt(0) === type.code);
-    while (input.at < input.source.length && !isWanted(input.source[input.at] as string)) input.at += 1;
-    const next = input.source[input.at];
-    return next === undefined ? endOfFile(m, input, atEndOf(isError, value)) : char(next.codePointAt(0) ?? 0);
-  });
+  defineFunction(
+    "PEEK-CHAR",
+    "&optional peek-type stream eof-error-p eof-value recursive-p",
+    (m, type: Value = NIL, stream?: Value, isError?: Value, value?: Value) => {
+      const input = inputOf(m, stream);
+      const isWanted = (text: string) => (type === NIL ? true : type === T ? text.trim() !== "" : type instanceof Char && text.codePointAt(0) === type.code);
+      while (input.at < input.source.length && !isWanted(input.source[input.at] as string)) input.at += 1;
+      const next = input.source[input.at];
+      return next === undefined ? endOfFile(m, input, atEndOf(isError, value)) : char(next.codePointAt(0) ?? 0);
+    },
+  );
   defineFunction(
     "READ-LINE",
     "&optional stream eof-error-p eof-value recursive-p",

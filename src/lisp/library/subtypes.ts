@@ -4,7 +4,7 @@ import { equal } from "../equality.ts";
 import type { Machine } from "../machine.ts";
 import { compare, isNumber } from "../numbers.ts";
 import { expandType, isAtomicType, typep } from "../types.ts";
-import { cl, Cons, itemsOf, LispClass, NIL, Sym, T, type Value } from "../values.ts";
+import { Cons, cl, itemsOf, LispClass, NIL, Sym, T, type Value } from "../values.ts";
 
 export type Answer = "yes" | "no" | "unknown";
 

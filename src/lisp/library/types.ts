@@ -1,11 +1,12 @@
 /** Types as a program asks for them: typep, subtypep, type-of, coerce, and the predicates. */
+
+import { classOf } from "../classes.ts";
 import { defineFunction } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { isNumber, toDouble } from "../numbers.ts";
 import { elements, isSequence } from "../sequences.ts";
 import { expandType, typep, unknownType } from "../types.ts";
 import { bool, Char, Cons, char, cl, Float, Fn, Instance, itemsOf, listOf, NIL, Ratio, Str, Sym, sharedKeywords, T, type Value, Vec } from "../values.ts";
-import { classOf } from "../classes.ts";
 import { sequenceOfType } from "./sequence-types.ts";
 import { isSubtype } from "./subtypes.ts";
 
@@ -29,10 +30,29 @@ export function defineTypes(): void {
 }
 
 const predicates: readonly [string, string][] = [
-  ...["NUMBER", "INTEGER", "RATIONAL", "FLOAT", "REAL", "COMPLEX", "SYMBOL", "KEYWORD", "LIST", "CONS", "FUNCTION", "STRING", "VECTOR", "ARRAY", "CHARACTER", "PACKAGE", "STREAM"].map(
-    (type): [string, string] => [`${type}P`, type],
-  ),
-  ...["COMPILED-FUNCTION", "SIMPLE-STRING", "SIMPLE-VECTOR", "BIT-VECTOR", "SIMPLE-BIT-VECTOR", "HASH-TABLE"].map((type): [string, string] => [`${type}-P`, type]),
+  ...[
+    "NUMBER",
+    "INTEGER",
+    "RATIONAL",
+    "FLOAT",
+    "REAL",
+    "COMPLEX",
+    "SYMBOL",
+    "KEYWORD",
+    "LIST",
+    "CONS",
+    "FUNCTION",
+    "STRING",
+    "VECTOR",
+    "ARRAY",
+    "CHARACTER",
+    "PACKAGE",
+    "STREAM",
+  ].map((type): [string, string] => [`${type}P`, type]),
+  ...["COMPILED-FUNCTION", "SIMPLE-STRING", "SIMPLE-VECTOR", "BIT-VECTOR", "SIMPLE-BIT-VECTOR", "HASH-TABLE"].map((type): [string, string] => [
+    `${type}-P`,
+    type,
+  ]),
   ["ATOM", "ATOM"],
   ["NULL", "NULL"],
 ];
@@ -42,7 +62,8 @@ function typeOf(m: Machine, value: Value): Value {
   if (typeof value === "number" || typeof value === "bigint") return integerType(m, value);
   if (value instanceof Float) return cl("DOUBLE-FLOAT");
   if (value instanceof Ratio) return cl("RATIO");
-  if (value instanceof Char) return cl(value.code === 10 || (value.code >= 32 && value.code < 127) ? "STANDARD-CHAR" : value.code < 128 ? "BASE-CHAR" : "EXTENDED-CHAR");
+  if (value instanceof Char)
+    return cl(value.code === 10 || (value.code >= 32 && value.code < 127) ? "STANDARD-CHAR" : value.code < 128 ? "BASE-CHAR" : "EXTENDED-CHAR");
   if (value === NIL) return cl("NULL");
   if (value === T) return cl("BOOLEAN");
   if (value instanceof Sym) return cl(value.pkg === sharedKeywords ? "KEYWORD" : "SYMBOL");
@@ -72,7 +93,18 @@ function arrayType(m: Machine, { items, dims, fill, adjustable, elementType }: V
 }
 
 const floats = new Set(["FLOAT", "DOUBLE-FLOAT", "SINGLE-FLOAT", "SHORT-FLOAT", "LONG-FLOAT"]);
-const sequences = new Set(["LIST", "VECTOR", "SIMPLE-VECTOR", "ARRAY", "SIMPLE-ARRAY", "STRING", "SIMPLE-STRING", "BASE-STRING", "SIMPLE-BASE-STRING", "BIT-VECTOR"]);
+const sequences = new Set([
+  "LIST",
+  "VECTOR",
+  "SIMPLE-VECTOR",
+  "ARRAY",
+  "SIMPLE-ARRAY",
+  "STRING",
+  "SIMPLE-STRING",
+  "BASE-STRING",
+  "SIMPLE-BASE-STRING",
+  "BIT-VECTOR",
+]);
 
 function coerce(m: Machine, value: Value, type: Value): Value {
   const expanded = expandType(m, type);

@@ -1,0 +1,44 @@
+;; --- names
+(list (symbol-name 'foo) (symbol-name :bar) (symbol-name '|x y|) (symbol-name nil))
+;; --- symbol-name of a string
+(symbol-name "a")
+;; --- packages of symbols
+(list (package-name (symbol-package 'car)) (package-name (symbol-package :k)) (symbol-package '#:g) (package-name (symbol-package nil)))
+;; --- intern and find-symbol
+(list (eq (intern "FOO") 'foo) (multiple-value-list (find-symbol "CAR")) (multiple-value-list (find-symbol "NO-SUCH-SYMBOL-HERE")) (nth-value 1 (intern "BRAND-NEW")) (nth-value 1 (intern "BRAND-NEW")))
+;; --- make-symbol
+(let ((s (make-symbol "FOO"))) (list (eq s 'foo) (symbol-name s) (symbol-package s) (string= s 'foo)))
+;; --- gensym
+(let ((a (gensym)) (b (gensym))) (list (eq a b) (symbol-package a) (char (symbol-name a) 0) (char (symbol-name (gensym "X")) 0)))
+;; --- values of symbols
+(progn (defvar *v* 5) (list (symbol-value '*v*) (boundp '*v*) (boundp 'unbound-thing) (setf (symbol-value '*v*) 6) *v* (set '*v* 7) *v*))
+;; --- symbol-value of an unbound symbol
+(symbol-value 'never-bound)
+;; --- functions of symbols
+(progn (defun f1 (x) (* x 2)) (list (fboundp 'car) (not (fboundp 'f1)) (fboundp 'no-such-function) (funcall (symbol-function 'f1) 4) (progn (setf (symbol-function 'f2) #'f1) (f2 5)) (progn (fmakunbound 'f2) (fboundp 'f2))))
+;; --- symbol-function of an undefined function
+(symbol-function 'never-defined)
+;; --- makunbound
+(progn (defvar *w* 1) (makunbound '*w*) (boundp '*w*))
+;; --- property lists
+(progn (setf (get 'p 'a) 1 (get 'p 'b) 2) (list (symbol-plist 'p) (get 'p 'a) (get 'p 'z 'none)))
+;; --- keywords evaluate to themselves
+(list :a (symbol-value :a) (keywordp :a) (constantp :a))
+;; --- packages
+(list (package-name (find-package "COMMON-LISP")) (package-name (find-package :cl)) (find-package "NO-SUCH-PACKAGE") (packagep (find-package :keyword)) (package-name (find-package 'keyword)))
+;; --- package-name of no package
+(package-name "NO-SUCH-PACKAGE")
+;; --- unintern
+(progn (intern "GONE") (list (unintern (find-symbol "GONE")) (find-symbol "GONE")))
+;; --- copy-symbol
+(let ((s (copy-symbol 'foo))) (list (symbol-name s) (symbol-package s) (eq s 'foo)))
+;; --- documentation
+(progn (defun doc-f () "Says hello." 1) (defvar *doc-v* 1 "A variable.") (defmacro doc-m () "A macro." 1) (list (documentation 'doc-f 'function) (documentation '*doc-v* 'variable) (documentation 'doc-m 'function) (documentation 'no-doc 'function)))
+;; --- setf documentation
+(progn (defun doc-g () 1) (setf (documentation 'doc-g 'function) "New.") (documentation 'doc-g 'function))
+;; --- apropos-list
+(not (null (member 'mapcar (apropos-list "MAPCA" :cl))))
+;; --- string designators
+(list (string= 'a "A") (string-upcase 'x) (find-symbol (string 'car)) (intern (string-upcase "car")))
+;; --- symbols are compared by identity
+(list (eq 'a 'a) (eq 'a 'A) (eq '|a| 'a) (eq :a 'a) (equal '#:a '#:a))
