@@ -1,0 +1,36 @@
+import type { Candidate, Weighed } from "./likelihood.ts";
+import type { Option } from "./options.ts";
+import type { Parameter } from "./parameters.ts";
+
+/** `certain`: may be acted on. `likely`: to be looked at. `guess`: the best there was. */
+export type Certainty = "certain" | "likely" | "guess";
+
+/** Chosen on the half of the tasks the weights were made from, so that of 100 values called certain 97 would be right. */
+const certainFrom = 0.95;
+const likelyFrom = 0.5;
+
+/** However likely a value is, it is not certain when it needed a turn that may be wrong, or when the schema wants it in a form it does not have. */
+export function certaintyOf({ option, likelihood }: Candidate, { parameter, candidates }: Weighed): Certainty {
+  if (likelihood < likelyFrom) return "guess";
+  const isFirst = candidates[0]?.option === option;
+  return likelihood >= certainFrom && isFirst && !isBold(option) && isInForm(option, parameter) ? "certain" : "likely";
+}
+
+const boldTurns = new Set<Option["turn"]>(["relative", "sign", "unscaled"]);
+const boldFinds = new Set<Option["how"]>(["short", "some", "synonym"]);
+
+function isBold({ turn, how, kind, value }: Option): boolean {
+  // Of several choices in a task one may have gone unseen.
+  const isChosenList = kind === "choice" && Array.isArray(value);
+  return boldTurns.has(turn) || ((kind === "choice" || kind === "meaning") && boldFinds.has(how)) || kind === "rest" || isChosenList;
+}
+
+function isInForm({ value, kind }: Option, { description, examples, sort, choices }: Parameter): boolean {
+  if (choices || typeof value !== "string") return true;
+  if (wantsCode.test(description) && /\s/.test(value)) return false;
+  const isPlace = sort === "place" && (kind === "name" || kind === "phrase" || kind === "quoted");
+  return !(isPlace && (wantsState.test(description) || examples.some((example) => example.includes(","))) && !value.includes(","));
+}
+
+const wantsCode = /\b(?:ISO|IATA|codes?|abbreviat\w*|ticker|symbols?|acronym|initials)\b/i;
+const wantsState = /\bcity and (?:state|country)\b|\bcity, (?:state|country)\b/i;

@@ -1,0 +1,36 @@
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { wordsOf } from "../../ranking/words.ts";
+import type { FillableTool, Filling } from "./fill.ts";
+import type { Reading } from "./mention.ts";
+
+/** The words of a task that neither the tool's own words nor the values taken from the task account for: what would be ignored if it were run. */
+export function findLeftOver({ tokens }: Reading, tool: FillableTool, { filled }: Filling): readonly string[] {
+  const known = new Set(wordsOf(`${tool.name} ${tool.description} ${textOf(tool.inputSchema)}`, charactersMax));
+  const used = filled.flatMap(({ from }) => (typeof from === "object" ? [from] : []));
+  const left = tokens.filter(
+    ({ isWord, start, end, lower }) =>
+      isWord && !used.some((span) => span.start < end && start < span.end) && wordsOf(lower).some((word) => !known.has(word) && !asking.has(word)),
+  );
+  return left.map(({ text }) => text);
+}
+
+const charactersMax = 20_000;
+
+/** Words that ask, and say nothing of what. */
+const asking = new Set(
+  wordsOf(
+    `find show give tell want need like know help look get search list provide information detail me please thank thanks hi hello hey could would let make sure see check
+    looking find out kindly able available possible right now specific following given using use also one want wish interested exactly about what's i'm i'd i've`,
+  ),
+);
+
+function textOf(schema: JsonObject): string {
+  const properties = isObject(schema.properties) ? Object.entries(schema.properties) : [];
+  return properties
+    .map(([name, property]) => {
+      if (!isObject(property)) return name;
+      const choices = Array.isArray(property.enum) ? property.enum.join(" ") : "";
+      return `${name} ${typeof property.description === "string" ? property.description : ""} ${choices} ${textOf(property)}`;
+    })
+    .join(" ");
+}
