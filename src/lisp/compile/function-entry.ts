@@ -16,8 +16,10 @@ export function makeCode(m: Machine, lambda: Lambda): Code {
   code.lambda = lambda;
   code.max = lambda.required.length + lambda.optional.length;
   const emitter = new Emitter(m, lambda, makeCode);
-  const body = emitter.run(lambda.body, single ? "single" : "tail");
-  if (lambda.optional.length > 0 || lambda.rest !== null || lambda.hasKeys) setGeneralEntry(code, emitter, body);
+  const isDynamic = lambda.dynamic.size > 0;
+  const body = emitter.run(lambda.body, single ? "single" : isDynamic ? "values" : "tail");
+  if (isDynamic) setDynamicEntry(code, emitter, body);
+  else if (lambda.optional.length > 0 || lambda.rest !== null || lambda.hasKeys) setGeneralEntry(code, emitter, body);
   else setFixedEntries(code, lambda, boxing(lambda.required, body));
   return code;
 }
@@ -112,7 +114,7 @@ function enter(m: Machine, frame: Frame, body: Run): Value {
 function setGeneralEntry(code: Code, e: Emitter, body: Run): void {
   const { lambda } = e;
   const { required } = lambda;
-  const bindRequired = required.map(bindVariable);
+  const bindRequired = required.map((variable) => binderOf(e, variable));
   const bindRest = bindOptional(e);
   const max = lambda.rest !== null || lambda.hasKeys ? Number.POSITIVE_INFINITY : required.length + lambda.optional.length;
   code.cn = (m, fn, args) => {
@@ -127,17 +129,38 @@ function setGeneralEntry(code: Code, e: Emitter, body: Run): void {
   };
 }
 
+/** As the general entry, inside dynamic bindings that end with the call. */
+function setDynamicEntry(code: Code, e: Emitter, body: Run): void {
+  setGeneralEntry(code, e, body);
+  const general = code.cn;
+  code.cn = (m, fn, args) => {
+    const mark = m.bindings.length;
+    try {
+      return general(m, fn, args);
+    } finally {
+      m.unbindTo(mark);
+    }
+  };
+}
+
 type Binder = (f: Frame, value: Value) => void;
+
+/** Special parameters are bound as soon as they have their value: the init of the next one may see it. */
+function binderOf(e: Emitter, variable: Variable): Binder {
+  const { m } = e;
+  const sym = e.lambda.dynamic.get(variable);
+  return sym === undefined ? bindVariable(variable) : (_, value) => m.bind(sym, value);
+}
 
 function bindOptional(e: Emitter): (m: Machine, f: Frame, fn: Fn, args: Value[]) => void {
   const { lambda } = e;
   const parameter = (one: { variable: Variable; init: Parameters<Emitter["run"]>[0]; supplied: Variable | null }) => ({
-    bind: bindVariable(one.variable),
+    bind: binderOf(e, one.variable),
     init: e.run(one.init),
-    supplied: one.supplied === null ? null : bindVariable(one.supplied),
+    supplied: one.supplied === null ? null : binderOf(e, one.supplied),
   });
   const optional = lambda.optional.map(parameter);
-  const rest = lambda.rest === null ? null : bindVariable(lambda.rest);
+  const rest = lambda.rest === null ? null : binderOf(e, lambda.rest);
   const keys = lambda.keys.map((one) => ({ key: one.key, ...parameter(one) }));
   const first = lambda.required.length;
   return (m, f, fn, args) => {

@@ -20,6 +20,7 @@ export function emptyLambda(parent: Lambda | null, name: Value): Lambda {
     keys: [],
     hasKeys: false,
     allowOtherKeys: false,
+    dynamic: new Map(),
     body: nothing,
     captures: [],
     frameSize: 1,
@@ -73,8 +74,6 @@ class Parameters {
   readonly #specials: readonly Sym[];
   #scope: Scope;
   #free: number;
-  /** Parameters that are special: bound from their slots before the body runs. */
-  readonly #dynamic: Binding[] = [];
 
   constructor(a: Analyser, scope: Scope, specials: readonly Sym[]) {
     this.#a = a;
@@ -98,7 +97,7 @@ class Parameters {
   name(name: Sym, slot: number): Variable {
     const variable = this.#a.variable(name, this.#scope, slot);
     if (this.#a.isSpecial(name, this.#specials)) {
-      this.#dynamic.push({ to: name, init: { kind: "local", variable } });
+      this.#scope.lambda.dynamic.set(variable, name);
       this.#scope = this.#scope.with({ kind: "special", name });
     } else this.#scope = this.#scope.with({ kind: "variable", name, variable });
     return variable;
@@ -110,7 +109,7 @@ class Parameters {
     return { variable, init: node, supplied: supplied === null ? null : this.name(supplied, slot + 1) };
   }
 
-  /** The body inside what the lambda list leaves to it: special parameters and `&aux`. */
+  /** The body inside its `&aux` variables. */
   around(aux: readonly { readonly name: Value; readonly init: Value }[], body: (scope: Scope, place: Place) => Node): Node {
     const a = this.#a;
     const steps: Binding[] = [];
@@ -129,7 +128,6 @@ class Parameters {
     }
     for (const name of this.#specials) if (!steps.some(({ to }) => to === name)) scope = scope.with({ kind: "special", name });
     const inner = body(scope.above(this.#free), { direct: [], tail: [] });
-    const bindings = [...this.#dynamic, ...steps];
-    return bindings.length === 0 ? inner : { kind: "let", bindings, sequential: true, body: inner };
+    return steps.length === 0 ? inner : { kind: "let", bindings: steps, sequential: true, body: inner };
   }
 }

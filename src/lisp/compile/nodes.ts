@@ -29,7 +29,7 @@ export type Node =
   | { readonly kind: "tagbody"; readonly target: Target; readonly statements: readonly Node[] }
   | { readonly kind: "go"; readonly target: Target; readonly index: number; readonly direct: boolean };
 
-/** A lexical variable or a special one. `exits` when the init may answer EXIT. */
+/** A lexical variable or a special one. */
 export interface Binding {
   readonly to: Variable | Sym;
   readonly init: Node;
@@ -47,6 +47,8 @@ export interface Lambda {
   keys: KeyParameter[];
   hasKeys: boolean;
   allowOtherKeys: boolean;
+  /** Parameters that are special variables: bound as soon as they have their value. */
+  readonly dynamic: Map<Variable, Sym>;
   body: Node;
   /** Variables of outer functions, in the order of the closure's `env`. */
   readonly captures: Variable[];
@@ -66,5 +68,3 @@ export interface OptionalParameter {
 export interface KeyParameter extends OptionalParameter {
   readonly key: Sym;
 }
-
-export const nilNode = (nil: Value): Node => ({ kind: "constant", value: nil });
