@@ -135,9 +135,19 @@ function fold(text: string, { question, mark, doubt }: Question, answer: string,
   const isWindows = text.includes("\r\n");
   const plain = text.replaceAll("\r\n", "\n");
   const safe = answer.replaceAll("[NEEDS CLARIFICATION", "(NEEDS CLARIFICATION");
-  const folded = mark === undefined ? foldStatement(plain, doubt, question, safe) : replaceMark(plain, mark, safe);
+  // In the middle of a sentence it begins small.
+  const inside = /^[A-Z][a-z]/.test(safe) ? safe.charAt(0).toLowerCase() + safe.slice(1) : safe;
+  const folded = mark === undefined ? foldStatement(plain, doubt, question, doubt ? inside : safe) : endLine(replaceMark(plain, mark, inside), inside);
   const noted = noteAnswer(folded, `- Q: ${question} → A: ${safe}`, date);
   return isWindows ? noted.replaceAll("\n", "\r\n") : noted;
+}
+
+/** A requirement that ended in its mark ends like the others. */
+function endLine(text: string, answer: string): string {
+  return text
+    .split("\n")
+    .map((line) => (/^- \*\*(?:FR|SC)-/.test(line) && line.endsWith(`: ${answer}`) && !/[.!?]$/.test(line) ? `${line}.` : line))
+    .join("\n");
 }
 
 function foldStatement(text: string, doubt: Doubt | undefined, question: string, answer: string): string {

@@ -14,7 +14,7 @@ export interface Design {
   readonly entities: readonly DesignedEntity[];
   /** Requirements that are no action: rules that hold for some or all of them. */
   readonly rules: readonly (Item & { readonly story: number | undefined })[];
-  readonly technologies: readonly (Technology & { readonly from: string; readonly version: string })[];
+  readonly technologies: readonly (Technology & { readonly dependency: string; readonly from: string; readonly version: string })[];
   readonly language: { readonly name: string; readonly from: string } | undefined;
   readonly projectType: string | undefined;
 }
@@ -53,7 +53,7 @@ export function designFeature({ spec, survey, technology = "" }: DesignOptions):
   const language =
     said.languages[0] !== undefined ? { name: said.languages[0], from: "the caller" } : found && { name: found.name, from: `${found.files} files` };
   const technologies = [
-    ...said.technologies.map((named) => ({ ...named, from: "the caller", version: "" })),
+    ...said.technologies.map((named) => ({ ...named, dependency: named.name, from: "the caller", version: "" })),
     ...survey.technologies.filter(({ name }) => !said.technologies.some((named) => named.name === name)),
   ];
   const entities = spec.entities.filter(({ name }) => !/^none\b/i.test(name)).map((entity) => designEntity(entity, spec));
@@ -73,7 +73,7 @@ export function designFeature({ spec, survey, technology = "" }: DesignOptions):
         entity: findEntity(action, entities),
       });
   }
-  const topic = entities[0] ? pluralOf(entities[0].name.toLowerCase()) : topicOf(spec);
+  const topic = entities[0] ? pluralOf(entities[0].name.toLowerCase()) : undefined;
   const role = said.technologies.find((named) => named.role === "web" || named.role === "cli" || named.role === "ui")?.role;
   const projectType = role === "web" ? "web service" : role === "cli" ? "command-line tool" : role === "ui" ? "web application" : survey.projectType;
   return { spec, survey, layout: layoutOf({ survey, language: language?.name, topic }), actions, entities, rules, technologies, language, projectType };
@@ -135,14 +135,6 @@ function findEntity({ things, into }: Action, entities: readonly DesignedEntity[
     entities.find(({ name }) => heads.includes(name.toLowerCase().split(" ").at(-1) ?? ""))?.name ??
     entities.find(({ name }) => fronts.includes(name.toLowerCase()))?.name
   );
-}
-
-function topicOf({ title }: Spec): string {
-  const words = title
-    .toLowerCase()
-    .split(/[^\p{L}\p{N}]+/u)
-    .filter((word) => word.length > 2 && !common.has(word) && !isVerb(word));
-  return words.slice(0, 2).join(" ") || "feature";
 }
 
 /** What can be seen after an action, as far as its verb says. */

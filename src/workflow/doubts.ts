@@ -76,10 +76,34 @@ const rules: readonly Rule[] = [
       }),
     ];
   },
-  function access({ entities }, text) {
+  function sharing({ entities, requirements }) {
+    const changers = actorsOf(requirements, /\b(?:create|add|edit|update|change|delete|remove|upload|approve)\b/);
+    const [actor] = changers;
+    const [first] = entities;
+    if (!first || actor === undefined || actorsOf(requirements, /./).length < 2) return [];
+    const many = pluralOf(first.name.toLowerCase());
+    // People who use something for themselves have things of their own; people who do a job share them.
+    const isPersonal = /\b(?:users|customers|members|people|visitors|guests|students|patients|players)$/.test(actor);
+    const options = ["Only those they created", "All of them"];
+    return [
+      doubt({
+        area: "Constraints",
+        weight: 52,
+        question: `Which ${many} may one of the ${actor} change: ${isPersonal ? "only those they created, or all of them" : "all of them, or only those they created"}?`,
+        options: isPersonal ? options : options.reverse(),
+        statement: (answer) => `The ${many} that one of the ${actor} may change MUST be: ${answer}`,
+      }),
+    ];
+  },
+  function access({ entities, requirements }, text) {
     const kept = entities.filter(({ text: facts }) => /shared|deleted|removed|edited|updated|changed|uploaded|created|added/.test(facts));
     const [first] = kept;
-    if (!first || /\b(?:owners?|only (?:their|the|its)|permissions?|roles?|private|public|everyone|anyone|access control|admins? only)\b/i.test(text))
+    // Where several kinds of people are named, who may do what is said already.
+    if (
+      !first ||
+      actorsOf(requirements, /./).length > 1 ||
+      /\b(?:owners?|only (?:their|the|its)|permissions?|roles?|private|public|everyone|anyone|access control|admins? only)\b/i.test(text)
+    )
       return [];
     const names = kept
       .slice(0, 2)
@@ -238,6 +262,12 @@ const rules: readonly Rule[] = [
     ];
   },
 ];
+
+/** Who the requirements let do such things, as they call them: "librarians". */
+function actorsOf(requirements: Spec["requirements"], doing: RegExp): readonly string[] {
+  const found = requirements.map((item) => /^(?:When .+?, )?([A-Za-z][\w -]{1,40}?) MUST be able to (.+)$/.exec(item.text));
+  return [...new Set(found.filter((match) => match !== null && doing.test(match[2] ?? "")).map((match) => match?.[1]?.toLowerCase() ?? ""))];
+}
 
 function doubt({ section = "requirements", ...rest }: Omit<Doubt, "section"> & { readonly section?: Doubt["section"] }): Doubt {
   return { ...rest, section };

@@ -23,14 +23,14 @@ const usualFolders: Readonly<Record<FileRole, readonly string[]>> = {
 export interface LayoutOptions {
   readonly survey: Survey;
   readonly language: string | undefined;
-  /** What the feature's own folder is called, in words. */
-  readonly topic: string;
+  /** What the feature's own folder is called, in words; undefined where its files need none. */
+  readonly topic: string | undefined;
 }
 
 export function layoutOf({ survey, language, topic }: LayoutOptions): Layout {
   const source = survey.sourceFolder || (survey.folders.length === 0 ? "src" : "");
   const style = survey.naming ?? usualNaming(language);
-  const own = joinPath(source, nameIn(style === "pascal" ? "kebab" : style, topic));
+  const own = topic === undefined ? source || "." : joinPath(source, nameIn(style === "pascal" ? "kebab" : style, topic));
   const ending = language === undefined ? undefined : endings[language];
   const folderFor = (role: FileRole): string =>
     survey.folders.find(
@@ -48,12 +48,12 @@ export function layoutOf({ survey, language, topic }: LayoutOptions): Layout {
       const folder = survey.tests ? survey.tests.folder || own : language === "Go" ? own : "tests";
       return joinPath(folder, named);
     },
-    newFolders: roles.some((role) => folderFor(role) === own) && !survey.folders.some(({ path }) => path === own) ? [own] : [],
+    newFolders: own !== "." && roles.some((role) => folderFor(role) === own) && !survey.folders.some(({ path }) => path === own) ? [own] : [],
   };
 }
 
 function joinPath(folder: string, name: string): string {
-  return folder === "" ? name : `${folder}/${name}`;
+  return folder === "" || folder === "." ? name : `${folder}/${name}`;
 }
 
 function usualNaming(language: string | undefined): NonNullable<Survey["naming"]> {

@@ -3,6 +3,7 @@ import type { Constitution } from "./constitution-file.ts";
 import { type Design, type DesignedAction, outcomeOf } from "./design.ts";
 import { oneLine } from "./markdown.ts";
 import { pluralOf } from "./statement.ts";
+import { meanings } from "./verbs.ts";
 
 /** plan.md and what belongs to it, from the spec and the repository. What neither says is an open point with a number, never a guess. */
 export interface PlanInput {
@@ -78,7 +79,8 @@ function writePlan(input: PlanInput, points: readonly OpenPoint[]): string {
       .filter((technology) => roles.includes(technology.role))
       .map(describeTechnology)
       .join(", ");
-  const versions = [language?.name, survey.runtime ? `${survey.runtime.text} (${survey.runtime.from})` : undefined]
+  const isNamedTwice = language !== undefined && survey.runtime?.text.startsWith(`${language.name} `);
+  const versions = [isNamedTwice ? undefined : language?.name, survey.runtime ? `${survey.runtime.text} (${survey.runtime.from})` : undefined]
     .filter((part) => part !== undefined)
     .join(", ");
   const fields: readonly (readonly [string, string])[] = [
@@ -90,7 +92,7 @@ function writePlan(input: PlanInput, points: readonly OpenPoint[]): string {
       [
         role("test"),
         survey.commands.test ? `\`${survey.commands.test.text}\` (${survey.commands.test.from})` : "",
-        survey.tests ? `${survey.tests.files} test files such as ${survey.tests.example}` : "",
+        survey.tests ? `${count(survey.tests.files, "test file", "test files")}, such as ${survey.tests.example}` : "",
       ]
         .filter((part) => part !== "")
         .join("; ") || open(points, "testing"),
@@ -165,8 +167,14 @@ ${writeComplexity(design)}
 `;
 }
 
-function describeTechnology({ name, version, from }: Design["technologies"][number]): string {
-  return `${name}${version === "" ? "" : ` ${version}`} (${from})`;
+function describeTechnology(technology: Design["technologies"][number]): string {
+  return `${nameWithVersion(technology)} (${technology.from})`;
+}
+
+/** The version is the package's: "PostgreSQL by pg 8.13.1". */
+function nameWithVersion({ name, dependency, version }: Design["technologies"][number]): string {
+  if (version === "") return name;
+  return dependency.toLowerCase() === name.toLowerCase() ? `${name} ${version}` : `${name} by ${dependency} ${version}`;
 }
 
 function count(number: number, one: string, many: string): string {
@@ -202,28 +210,37 @@ function writeGate(constitution: Constitution | undefined): string {
 
 const foldersShownMax = 30;
 
-function writeTree({ survey, layout, actions, entities }: Design): string {
+function writeTree(design: Design): string {
+  const { survey, layout, actions, entities } = design;
   const planned = [
     ...new Set([
       ...entities.map(({ name }) => layout.fileFor("model", name)),
-      ...actions.map((action) => layout.fileFor("service", serviceName(action))),
-      ...actions.map((action) => layout.fileFor("interface", interfaceName(action))),
+      ...actions.map((action) => layout.fileFor("service", serviceName(action, design))),
+      ...actions.map((action) => layout.fileFor("interface", interfaceName(action, design))),
     ]),
   ].sort();
   const [top = ""] = survey.sourceFolder.split("/");
   const shown = survey.folders.filter(({ path }) => !path.includes("/") || (top !== "" && path.startsWith(`${top}/`)));
-  const known = shown.slice(0, foldersShownMax).map(({ path, files }) => `${`${path}/`.padEnd(40)}# ${count(files, "source file", "source files")}`);
-  const added = planned.map((path) => path.padEnd(40) + (path.endsWith("/") ? "# new; file names follow from the language" : "# new"));
+  const known = shown.slice(0, foldersShownMax).map(({ path, files }) => `${`${path}/ `.padEnd(40)}# ${count(files, "source file", "source files")}`);
+  const added = planned.map((path) => `${path} `.padEnd(40) + (path.endsWith("/") ? "# new; file names follow from the language" : "# new"));
   return [...known, ...added].join("\n") || "# nothing yet";
 }
 
 /** Services are cut by entity; what has none is a service by itself. */
-export function serviceName({ entity, action }: DesignedAction): string {
-  return entity === undefined ? `${action.verb} ${action.things[0] ?? ""}`.trim() : `${entity} service`;
+export function serviceName({ entity, story }: DesignedAction, design: Design): string {
+  return entity === undefined ? nameOfStory(story, design) : `${entity} service`;
 }
 
-export function interfaceName({ entity, action }: DesignedAction): string {
-  return entity === undefined ? `${action.verb} ${action.things[0] ?? ""} entry`.trim() : pluralOf(entity);
+export function interfaceName({ entity, story }: DesignedAction, design: Design): string {
+  if (entity !== undefined) return pluralOf(entity);
+  const kinds: Readonly<Record<string, string>> = { "command-line tool": "command", "web service": "route", library: "api" };
+  return `${nameOfStory(story, design)} ${kinds[design.projectType ?? ""] ?? "entry"}`;
+}
+
+/** Its first action, in two or three words. */
+function nameOfStory(story: number | undefined, { actions }: Design): string {
+  const first = actions.find((candidate) => candidate.story === story && candidate.entity === undefined) ?? actions[0];
+  return first ? `${first.action.verb} ${first.action.things[0] ?? first.action.rest.split(" ").slice(0, 2).join(" ")}`.trim() : "feature";
 }
 
 function decideStructure({ survey, layout, language }: Design): string {
@@ -264,10 +281,10 @@ function writeResearch({ design, branch, date }: PlanInput, points: readonly Ope
       : []),
     ...technologies
       .filter(({ role }) => role !== "test")
-      .map(({ name, from, version }) =>
+      .map((technology) =>
         decision(
-          `${name}${version === "" ? "" : ` ${version}`}`,
-          from === "the caller" ? "The caller asked for it." : `Already a dependency (${from}).`,
+          nameWithVersion(technology),
+          technology.from === "the caller" ? "The caller asked for it." : `Already a dependency (${technology.from}).`,
           "None were examined: the plan adds nothing where something is there.",
         ),
       ),
@@ -278,7 +295,7 @@ function writeResearch({ design, branch, date }: PlanInput, points: readonly Ope
           `Tests with ${name}`,
           from === "the caller"
             ? "The caller asked for it."
-            : `Already a dependency (${from})${survey.tests ? `; ${survey.tests.files} test files use it` : ""}.`,
+            : `Already a dependency (${from})${survey.tests ? `; there ${survey.tests.files === 1 ? "is" : "are"} ${count(survey.tests.files, "test file", "test files")}` : ""}.`,
           "None were examined.",
         ),
       ),
@@ -303,7 +320,7 @@ function decision(what: string, why: string, others: string): string {
 
 function writeDataModel({ design: { entities, actions, rules, spec } }: PlanInput): string {
   const sections = entities.map(({ name, attributes, partOf, stories, text }) => {
-    const own = actions.filter(({ entity }) => entity === name);
+    const own = actions.filter(({ entity, action: { kind } }) => entity === name && kind !== "view" && kind !== "find" && kind !== "export");
     const rows = attributes.map((attribute) => `| ${oneLine(attribute)} | named in the spec |`);
     const relation = partOf === undefined ? (/\bcontains (.+?)[;.]/.exec(text)?.[1] ?? "") : "";
     const validations = rules.filter((rule) => rule.text.toLowerCase().includes(name.toLowerCase().split(" ").at(-1) ?? ""));
@@ -323,11 +340,7 @@ ${rows.length > 0 ? `| Field | From |\n|---|---|\n${rows.join("\n")}` : "Fields:
 function writeContracts({ design }: PlanInput): string {
   const sections = design.actions.map((designed) => {
     const { id, name, action, requirement, story, entity } = designed;
-    const edges = design.spec.edgeCases.filter(
-      (edge) =>
-        action.things.some((thing) => edge.toLowerCase().includes(thing.split(" ").at(-1) ?? "")) &&
-        (story === undefined || edge.includes(`User Story ${story}`)),
-    );
+    const edges = design.spec.edgeCases.filter((edge) => concerns(edge, designed));
     const rules = design.rules.filter((rule) => entity !== undefined && rule.text.toLowerCase().includes(entity.toLowerCase().split(" ").at(-1) ?? ""));
     return `## ${id}: ${name}
 
@@ -339,6 +352,16 @@ function writeContracts({ design }: PlanInput): string {
 - **To settle**: ${edges.length > 0 ? edges.map((edge) => edge.replace(/ \(User Story \d+\)$/, "")).join(" ") : "nothing the spec asks"}${proposeForm(designed, design)}`;
   });
   return `# Contract: ${design.spec.title}\n\nThe actions of the feature, each as whoever calls it sees it.\n\n${sections.join("\n\n")}\n`;
+}
+
+/** Whether an edge case is about an action: asked for its kind, or, where people wrote it, about what the action is done to. */
+function concerns(edge: string, { action: { kind, things }, story }: DesignedAction): boolean {
+  const ours = Object.values(meanings).some((meaning) => edge.startsWith(meaning.edge.split("{")[0] ?? ""));
+  const isNamed = things.some((thing) => edge.toLowerCase().includes(thing.split(" ").at(-1) ?? ""));
+  const isOfStory = story === undefined || !edge.includes("User Story") || edge.includes(`User Story ${story})`);
+  if (!ours || kind === undefined) return isNamed && isOfStory;
+  const [one = "", many = ""] = [things[0], things.map(pluralOf).join(" and ")];
+  return isOfStory && edge.startsWith(meanings[kind].edge.replaceAll("{one}", one).replaceAll("{many}", many));
 }
 
 /** A form that fits what the repository is, marked as proposed. */

@@ -14,7 +14,8 @@ export interface Survey {
   /** Most files first. */
   readonly languages: readonly { readonly name: string; readonly files: number }[];
   readonly manifests: readonly Manifest[];
-  readonly technologies: readonly (Technology & { readonly version: string; readonly from: string })[];
+  /** With the dependency that shows it. */
+  readonly technologies: readonly (Technology & { readonly dependency: string; readonly version: string; readonly from: string })[];
   readonly runtime: { readonly text: string; readonly from: string } | undefined;
   readonly commands: Partial<Readonly<Record<CommandKind, { readonly text: string; readonly from: string }>>>;
   /** Folders with source files, two levels deep. */
@@ -166,7 +167,7 @@ function findTechnologies(manifests: readonly Manifest[]): Survey["technologies"
   const found = manifests.flatMap(({ path, dependencies }) =>
     dependencies.flatMap(({ name, version }) => {
       const technology = findTechnology(name);
-      return technology ? [{ ...technology, version, from: path }] : [];
+      return technology ? [{ ...technology, dependency: name, version, from: path }] : [];
     }),
   );
   return [...new Map(found.reverse().map((technology) => [technology.name, technology])).values()].reverse();

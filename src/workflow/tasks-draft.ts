@@ -125,7 +125,7 @@ function setUp({ design, folder, openPoints }: TasksInput): readonly Work[] {
 }
 
 function layFoundation({ design }: TasksInput, shared: readonly DesignedEntity[]): readonly Work[] {
-  const ruleFile = design.actions[0] ? design.layout.fileFor("service", serviceName(design.actions[0])) : design.layout.fileFor("service", "rules");
+  const ruleFile = design.actions[0] ? design.layout.fileFor("service", serviceName(design.actions[0], design)) : design.layout.fileFor("service", "rules");
   return [
     ...shared.map((entity) => ({ text: defineEntity(entity, design), isParallel: shared.length > 1 && design.layout.language !== undefined })),
     ...design.rules.filter(({ story }) => story === undefined).map(({ id, text }) => ({ text: `Make ${id} hold in ${ruleFile}: ${text}` })),
@@ -144,7 +144,9 @@ function planStory(story: Story, isFirst: boolean, input: TasksInput, shared: re
   const own = design.entities.filter((entity) => entity.stories.includes(story.number) && !shared.includes(entity));
   const rules = design.rules.filter((rule) => rule.story === story.number);
   const edges = design.spec.edgeCases.filter((edge) => edge.includes(`User Story ${story.number})`));
-  const service = actions[0] ? layout.fileFor("service", serviceName(actions[0])) : layout.fileFor("service", story.title.split(" ").slice(0, 3).join(" "));
+  const service = actions[0]
+    ? layout.fileFor("service", serviceName(actions[0], design))
+    : layout.fileFor("service", story.title.split(" ").slice(0, 3).join(" "));
   const testFile = layout.testFor(own[0]?.name ?? actions[0]?.entity ?? story.title.split(" ").slice(0, 3).join(" "));
   return {
     title: `User Story ${story.number} - ${story.title} (Priority: ${story.priority})${isFirst ? " 🎯 MVP" : ""}`,
@@ -155,7 +157,9 @@ function planStory(story: Story, isFirst: boolean, input: TasksInput, shared: re
         ? []
         : story.scenarios.map((scenario, at) => ({ text: `Write a failing test for scenario ${at + 1} in ${testFile ?? "tests/"}: ${shorten(scenario)}` }))),
       ...own.map((entity) => ({ text: defineEntity(entity, design), isParallel: own.length > 1 && layout.language !== undefined })),
-      ...actions.map((action) => ({ text: `Implement “${action.name}” (${action.requirement.id}) in ${layout.fileFor("service", serviceName(action))}` })),
+      ...actions.map((action) => ({
+        text: `Implement “${action.name}” (${action.requirement.id}) in ${layout.fileFor("service", serviceName(action, design))}`,
+      })),
       ...(actions.length === 0 ? story.scenarios.map((scenario, at) => ({ text: `Make scenario ${at + 1} work in ${service}: ${shorten(scenario)}` })) : []),
       ...rules.map(({ id, text }) => ({ text: `Make ${id} hold in ${service}: ${text}` })),
       ...offer(actions, design),
@@ -166,10 +170,11 @@ function planStory(story: Story, isFirst: boolean, input: TasksInput, shared: re
 }
 
 /** One task for each file that lets people reach the actions. */
-function offer(actions: readonly DesignedAction[], { layout }: Design): readonly Work[] {
+function offer(actions: readonly DesignedAction[], design: Design): readonly Work[] {
+  const { layout } = design;
   const byFile = new Map<string, DesignedAction[]>();
   for (const action of actions) {
-    const file = layout.fileFor("interface", interfaceName(action));
+    const file = layout.fileFor("interface", interfaceName(action, design));
     byFile.set(file, [...(byFile.get(file) ?? []), action]);
   }
   return [...byFile].map(([file, offered]) => ({
