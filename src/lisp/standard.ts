@@ -17,6 +17,7 @@ import { defineSignalling } from "./core/signalling.ts";
 import { defineTracing } from "./core/tracing.ts";
 import { defineVariables } from "./core/variables.ts";
 import { defineClassForms } from "./forms/defclass.ts";
+import { defineDeftype } from "./forms/deftype.ts";
 import { defineInstances } from "./forms/instances.ts";
 import { defineLoop } from "./forms/loop.ts";
 import { defineMethods } from "./forms/methods.ts";
@@ -46,6 +47,7 @@ import { defineStrings } from "./library/strings.ts";
 import { defineSymbols } from "./library/symbols.ts";
 import { defineTime } from "./library/time.ts";
 import { defineTypes } from "./library/types.ts";
+import { exportNames } from "./standard-names.ts";
 import { defineTypeTable } from "./types.ts";
 
 const definitions: readonly (() => void)[] = [
@@ -91,6 +93,7 @@ const definitions: readonly (() => void)[] = [
   defineLoop,
   defineMethods,
   definePackages,
+  defineDeftype,
   definePrintObject,
   defineSlots,
   defineStructures,
@@ -106,4 +109,5 @@ export function defineStandard(): void {
   if (isDefined) return;
   isDefined = true;
   for (const define of definitions) define();
+  exportNames();
 }
