@@ -20,4 +20,4 @@ export function limitsOf(file: AgentLimits = {}, asked: unknown = {}): RunLimits
 }
 
 /** The same words as in an agent's file. Said with every agent, so it is short. */
-export const limitsSchema: JsonObject = { type: "object", description: "At most: turns, steps, tokens, bytes, seconds" };
+export const limitsSchema: JsonObject = { type: "object", description: "turns, steps, tokens, bytes, seconds" };

@@ -8,7 +8,7 @@ import type { AgentFile } from "./agent-file.ts";
 import { hasKey, type KeySource } from "./model/api-key.ts";
 import { parseModelName } from "./model/model-name.ts";
 import type { OpenModelOptions } from "./model/open-model.ts";
-import { type Conclusion, type Job, type Planner, type PlannerChoice, plannerChoices } from "./planner.ts";
+import { type Job, type Planner, type PlannerChoice, plannerChoices } from "./planner.ts";
 
 /** Who plans for an agent, as the config says it. */
 export interface PlannerConfig {
@@ -135,8 +135,7 @@ async function sample(params: JsonObject, context: CallContext, { signal }: Job)
   }
 }
 
-/** Without a model. */
-export const planAlone: Planner = {
+const planAlone: Planner = {
   kind: "local",
-  plan: async (job): Promise<Conclusion> => (await import("./suggest.ts")).suggestTools(job),
+  plan: async (job) => (await import("./local/local-planner.ts")).localPlanner().plan(job),
 };

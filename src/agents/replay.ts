@@ -4,7 +4,6 @@ import type { JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import type { Outcome, Target } from "../tool.ts";
 import type { OfferedTool, Planner, Step } from "./planner.ts";
-import { planAlone } from "./planners.ts";
 import { type EndedRun, Run, type TraceEvent } from "./run.ts";
 import type { RecordedTool, RunRecord } from "./runs.ts";
 import type { Workbench } from "./workbench.ts";
@@ -26,8 +25,9 @@ export async function replayRun(record: RunRecord): Promise<Replay> {
   return { ended, differences: compare(record, ended) };
 }
 
-async function plannerOf({ outline: { planner }, said }: RunRecord): Promise<Planner> {
-  if (planner === "local") return planAlone;
+async function plannerOf({ outline: { planner, at }, said }: RunRecord): Promise<Planner> {
+  // "Tomorrow" was the day after that one.
+  if (planner === "local") return (await import("./local/local-planner.ts")).localPlanner({ now: () => new Date(at) });
   const [{ createModelPlanner }, { createRecordedModel }, { Secrets }] = await Promise.all([
     import("./model/model-planner.ts"),
     import("./model/recorded-model.ts"),

@@ -16,9 +16,20 @@ async function ask(client: RawClient, name: string, args: JsonObject): Promise<J
   return client.result("tools/call", modern({ name, arguments: args }));
 }
 
+test("an agent without a model does what is beyond doubt, and says how", async () => {
+  await using hall = await startHall({ toolkits: createShop(), agents: { files: [files, code] } });
+  const result = await ask(hall.connect(), "files_agent", { task: "read a file", data: { path: "/a" } });
+  expect(result.structuredContent).toMatchObject({
+    planner: "local",
+    stopped_because: "done",
+    steps: [{ tool: "files.read_file", arguments: { path: "/a" }, outcome: "ok" }],
+    partial: false,
+  });
+});
+
 test("an agent answers with its own tools for the task and how they are called", async () => {
   await using hall = await startHall({ toolkits: createShop(), faces: "auto", agents: { files: [files, code] } });
-  const result = await ask(hall.connect(), "files_agent", { task: "read a file", data: { path: "/a" } });
+  const result = await ask(hall.connect(), "files_agent", { task: "read a file" });
   const { agent: name, fits, tools } = result.structuredContent as { agent: string; fits: boolean; tools: JsonObject[] };
   expect({ name, fits }).toEqual({ name: "files_agent", fits: true });
   expect(tools[0]).toMatchObject({ name: "files.read_file", signature: "files.read_file(path: string, count_lines?: number)" });
