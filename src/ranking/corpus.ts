@@ -20,6 +20,8 @@ export interface Reading {
   readonly vocabulary: Vocabulary;
   /** The vectors of all documents, one row each: one piece of memory is twice as fast to go through as one a toolkit. */
   readonly matrix: Float32Array;
+  /** Where the vectors of the vocabulary's words are, by number; -1 for those that have none. */
+  readonly rows: Int32Array;
   /** The documents a full name or a tool's name stands for, in lower case. */
   readonly named: ReadonlyMap<string, readonly number[]>;
   /** Room for one score a document, used again by every question: new ones would keep the garbage collector busy. */
@@ -35,6 +37,8 @@ export interface Entry {
   /** Full names: `toolkit.tool`. */
   readonly names: readonly string[];
   readonly tools: readonly string[];
+  /** The words of each tool's name, by which others of its kind are found. */
+  readonly plainNames: readonly string[];
   readonly documents: readonly Counted[];
   /** One row a tool, of length 1; none without vectors. A window on the reading's, once there is one. */
   matrix: Float32Array;
@@ -64,7 +68,7 @@ export function createCorpus(vectors: Vectors | undefined): Corpus {
       reading = undefined;
     },
     remove,
-    read: () => (reading ??= createReading(entries, vocabulary)),
+    read: () => (reading ??= createReading(entries, vocabulary, vectors)),
     get size() {
       return size;
     },
@@ -79,6 +83,7 @@ function createEntry(toolkit: ToolkitText, vocabulary: Vocabulary, vectors: Vect
     idWords: wordsOf(toolkit.id, 200).filter((word) => !commonIdWords.has(word)),
     names: tools.map(({ name }) => `${toolkit.id}.${name}`),
     tools: tools.map(({ name }) => name),
+    plainNames: documents.map(({ name }) => name.join(" ")),
     documents: documents.map((document) => countWords(document, vocabulary)),
     matrix: vectors ? embedAll(documents, vectors) : new Float32Array(0),
     first: 0,
@@ -95,7 +100,7 @@ function embedAll(documents: readonly Document[], vectors: Vectors): Float32Arra
   return matrix;
 }
 
-function createReading(byId: ReadonlyMap<string, Entry>, vocabulary: Vocabulary): Reading {
+function createReading(byId: ReadonlyMap<string, Entry>, vocabulary: Vocabulary, vectors: Vectors | undefined): Reading {
   const entries = [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   const owners: Entry[] = [];
   for (const entry of entries) {
@@ -112,6 +117,7 @@ function createReading(byId: ReadonlyMap<string, Entry>, vocabulary: Vocabulary)
     postings,
     vocabulary,
     matrix: joinMatrices(entries),
+    rows: Int32Array.from({ length: vocabulary.end }, (_, number) => vectors?.rowOf(vocabulary.wordAt(number)) ?? -1),
     named: findNamed(entries),
     sheets: { bm25: sheet(), tfidf: sheet(), cosine: sheet(), fused: sheet() },
     locate(document) {

@@ -1,10 +1,12 @@
 // Which tools fit a task. Three scores are brought to one scale and added: BM25 over weighted fields, TF-IDF with a stronger hold on long texts, and
 // the cosine of word vectors; then what is known of this query and this user tips the scales a little. See docs/decisions/0010-ranking.md.
 
+import { alignAll } from "./alignment.ts";
 import { createCorpus, type Reading } from "./corpus.ts";
 import type { ToolkitText } from "./document.ts";
 import { areAlike } from "./families.ts";
 import { fitsWell } from "./fit.ts";
+import type { Counted } from "./postings.ts";
 import { bestOf, type Scores, scoreAll } from "./scores.ts";
 import type { Vectors } from "./vectors.ts";
 import { wordsOf } from "./words.ts";
@@ -49,8 +51,8 @@ export interface RankedTool {
 }
 
 const limits = { least: 1, most: 20, usual: 10 };
-/** Looked at beyond what is asked for, so that a page is full even where tools have others of their kind. */
-const spare = 40;
+/** Looked at twice: two times what can be asked for, so that a page is full even where tools have others of their kind. */
+const candidatesMax = 40;
 
 export function createRanker({ vectors }: { readonly vectors?: Vectors | undefined } = {}): Ranker {
   const corpus = createCorpus(vectors);
@@ -60,10 +62,8 @@ export function createRanker({ vectors }: { readonly vectors?: Vectors | undefin
     rank(query, options = {}) {
       const reading = corpus.read();
       const scores = scoreAll(query, reading, vectors);
-      const fused = fuse(query, scores, reading, options);
-      const limit = clampLimit(options.limit);
-      const families = collapse(findBest(fused, limit + spare), reading);
-      const chosen = chooseVaried(families, limit, fused, scores, reading);
+      const candidates = lookAgain(findBest(fuse(query, scores, reading, options), candidatesMax), scores, reading, vectors);
+      const chosen = collapse(candidates, reading).slice(0, clampLimit(options.limit));
       const items = chosen.map((each) => describe(each, scores, reading));
       return { items, fits: chosen.some(({ document }) => fitsWell(document, scores)) };
     },
@@ -77,14 +77,16 @@ function clampLimit(limit = limits.usual): number {
   return Number.isNaN(limit) ? limits.usual : Math.floor(Math.min(limits.most, Math.max(limits.least, limit)));
 }
 
-/** How much the parts of a score count beside BM25, whose best is 1. */
-const weights = { tfidf: 1, cosine: 1, given: 1, mention: 0.3, toolkitMention: 0.1, success: 0.1 };
-const scoreMax = 1 + weights.tfidf + weights.cosine;
+/** How much the parts of a score count at first; BM25 and TF-IDF have 1 as their best. */
+const weights = { bm25: 1, tfidf: 1, cosine: 2, given: 2, mention: 0.7, toolkitMention: 0.25, success: 0.25 };
+/** And at the second look, where the alignment says most of what they had to say. */
+const closer = { bm25: 0.5, tfidf: 0.5, alignment: 4 };
+const scoreMax = closer.bm25 + closer.tfidf + weights.cosine + closer.alignment;
 
 /** Each score is divided by its best, so that they can be added; a cosine has a scale of its own. What is left out has minus infinity. */
 function fuse(query: string, { bm25, tfidf, cosine }: Scores, reading: Reading, options: RankOptions): Float64Array {
   const { fused } = reading.sheets;
-  const [bestBm25, bestTfidf] = [bestOf(bm25), bestOf(tfidf) / weights.tfidf];
+  const [bestBm25, bestTfidf] = [bestOf(bm25) / weights.bm25, bestOf(tfidf) / weights.tfidf];
   for (let document = 0; document < fused.length; document++) {
     const direction = weights.cosine * Math.max(0, cosine[document] as number);
     fused[document] = (bm25[document] as number) / bestBm25 + (tfidf[document] as number) / bestTfidf + direction;
@@ -92,6 +94,26 @@ function fuse(query: string, { bm25, tfidf, cosine }: Scores, reading: Reading, 
   addMentions(query, reading);
   addKnowledge(reading, options);
   return fused;
+}
+
+interface Candidate {
+  readonly document: number;
+  readonly score: number;
+}
+
+/** The best of the first look, word by word. Without vectors the first look is all there is. */
+function lookAgain(best: readonly number[], scores: Scores, reading: Reading, vectors: Vectors | undefined): Candidate[] {
+  const { bm25, tfidf } = scores;
+  const { fused } = reading.sheets;
+  if (!vectors) return best.map((document) => ({ document, score: fused[document] as number }));
+  const [lessBm25, lessTfidf] = [(weights.bm25 - closer.bm25) / bestOf(bm25), (weights.tfidf - closer.tfidf) / bestOf(tfidf)];
+  const shares = alignAll(best, scores, reading, vectors);
+  return best
+    .map((document, at) => {
+      const rest = (fused[document] as number) - lessBm25 * (bm25[document] as number) - lessTfidf * (tfidf[document] as number);
+      return { document, score: rest + closer.alignment * (shares[at] as number) };
+    })
+    .sort((a, b) => b.score - a.score || a.document - b.document);
 }
 
 function addMentions(query: string, { entries, named, sheets: { fused } }: Reading): void {
@@ -138,73 +160,39 @@ function findBest(scores: Float64Array, countMax: number): number[] {
   return best;
 }
 
-interface Family {
-  readonly document: number;
+interface Family extends Candidate {
   /** The others, by full name. */
   readonly alike: string[];
 }
 
 /** Of tools that are alike the best stands for all. */
-function collapse(best: readonly number[], reading: Reading): Family[] {
-  const families: (Family & { readonly name: string })[] = [];
-  for (const document of best) {
-    const { entry, at } = reading.locate(document);
-    const name = wordsOf(entry.tools[at] as string).join(" ");
-    const first = families.find((other) => other.name === name && areAlikeIn(reading, other.document, document));
-    if (first) first.alike.push(entry.names[at] as string);
-    else families.push({ document, alike: [], name });
+function collapse(best: readonly Candidate[], reading: Reading): Family[] {
+  const families: Family[] = [];
+  const byName = new Map<string, { readonly family: Family; readonly counted: Counted }[]>();
+  for (const candidate of best) {
+    const { entry, at } = reading.locate(candidate.document);
+    const counted = entry.documents[at] as Counted;
+    const name = entry.plainNames[at] as string;
+    const sameName = byName.get(name) ?? [];
+    const first = sameName.find((other) => areAlike(other.counted, counted));
+    if (first) first.family.alike.push(entry.names[at] as string);
+    else {
+      const family = { ...candidate, alike: [] };
+      families.push(family);
+      byName.set(name, [...sameName, { family, counted }]);
+    }
   }
   return families;
 }
 
-function areAlikeIn(reading: Reading, a: number, b: number): boolean {
-  const [left, right] = [a, b].map((document) => {
-    const { entry, at } = reading.locate(document);
-    return entry.documents[at];
-  });
-  return left !== undefined && right !== undefined && areAlike(left, right);
-}
-
-interface Chosen extends Family {
-  readonly score: number;
-}
-
-/** What a word of the query still counts for the next tool once one that holds it is chosen: a task of several steps wants several tools. */
-const answeredShare = 0.9;
-
-/** One after the other, each time the best of what is left, by the words that are not yet answered. */
-function chooseVaried(families: readonly Family[], limit: number, fused: Float64Array, { terms, bm25 }: Scores, { postings }: Reading): Chosen[] {
-  const scale = bestOf(bm25);
-  const left = families.map((family) => ({
-    family,
-    worths: terms.map(({ number }) => (number === undefined ? 0 : postings.worth(number, family.document) / scale)),
-    score: fused[family.document] as number,
-  }));
-  const shares = new Float64Array(terms.length).fill(1);
-  const chosen: Chosen[] = [];
-  while (chosen.length < limit && left.length > 0) {
-    let best = 0;
-    for (let at = 1; at < left.length; at++) if ((left[at]?.score as number) > (left[best]?.score as number)) best = at;
-    const [taken] = left.splice(best, 1) as [(typeof left)[number]];
-    chosen.push({ ...taken.family, score: taken.score / scoreMax });
-    taken.worths.forEach((worth, term) => {
-      if (worth === 0) return;
-      const lost = (shares[term] as number) * (1 - answeredShare);
-      shares[term] = (shares[term] as number) - lost;
-      for (const other of left) other.score -= lost * (other.worths[term] as number);
-    });
-  }
-  return chosen;
-}
-
-function describe({ document, alike, score }: Chosen, { terms }: Scores, reading: Reading): RankedTool {
+function describe({ document, alike, score }: Family, { terms }: Scores, reading: Reading): RankedTool {
   const { entry, at } = reading.locate(document);
   const matched = terms.flatMap(({ number, written }) => (number !== undefined && reading.postings.worth(number, document) > 0 ? [{ written, number }] : []));
   return {
     toolkit: entry.id,
     tool: entry.tools[at] as string,
     fullName: entry.names[at] as string,
-    score: Math.round(score * 1_000) / 1_000,
+    score: Math.round((score / scoreMax) * 1_000) / 1_000,
     words: matched.sort((a, b) => reading.postings.rarityOf(b.number) - reading.postings.rarityOf(a.number)).map(({ written }) => written),
     alike,
   };

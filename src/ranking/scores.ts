@@ -6,6 +6,8 @@ import { spellingsOf, wordsOf } from "./words.ts";
 /** A query as words, and what each document got for them, until the next question. */
 export interface Scores {
   readonly terms: readonly Term[];
+  /** Which terms each wish of a longer task has; none when there is but one. */
+  readonly clauses: readonly (readonly number[])[];
   readonly bm25: Float64Array;
   readonly tfidf: Float64Array;
   /** Zeros without vectors. */
@@ -26,36 +28,38 @@ const termsMax = 300;
 const correctionsMax = 5;
 
 export function scoreAll(query: string, reading: Reading, vectors: Vectors | undefined): Scores {
-  const terms = readTerms(query, reading);
+  const { terms, clauses } = readQuery(query, reading);
   const { bm25, tfidf, cosine } = reading.sheets;
   for (const sheet of [bm25, tfidf, cosine]) sheet.fill(0);
   for (const { number } of terms) {
     if (number !== undefined) reading.postings.addTo(number, bm25, tfidf);
   }
-  const scores = { terms, bm25, tfidf, cosine, hasCosines: vectors !== undefined };
+  const scores = { terms, clauses, bm25, tfidf, cosine, hasCosines: vectors !== undefined };
   if (vectors) {
     addCosines(terms, reading, vectors, cosine);
-    raiseByClauses(query, scores, reading, vectors);
+    raiseByClauses(scores, reading, vectors);
   }
   return scores;
 }
 
 /** A word nobody knows is taken for the known one it is a slip away from. */
-function readTerms(query: string, { vocabulary }: Reading): Term[] {
+function readQuery(query: string, { vocabulary }: Reading): Pick<Scores, "terms" | "clauses"> {
   let corrections = 0;
-  const terms = new Map<string, Term>();
+  const terms: Term[] = [];
+  const places = new Map<string, number>();
   for (const [stem, written] of spellingsOf(query)) {
-    if (terms.size === termsMax) break;
+    if (terms.length === termsMax) break;
     const isKnown = vocabulary.find(stem) !== undefined;
     const word = (isKnown || ++corrections > correctionsMax ? undefined : findSpelling(stem, vocabulary)) ?? stem;
-    if (!terms.has(word)) terms.set(word, { written, word, number: vocabulary.find(word) });
+    const place = places.get(word) ?? terms.push({ written, word, number: vocabulary.find(word) }) - 1;
+    places.set(word, place).set(stem, place);
   }
-  return [...terms.values()];
+  const clauses = clausesOf(query).map((words) => [...new Set(words.flatMap((word) => places.get(word) ?? []))]);
+  return { terms, clauses };
 }
 
 function addCosines(terms: readonly Term[], { matrix }: Reading, vectors: Vectors, cosine: Float64Array): void {
-  const words = terms.map(({ word }) => word);
-  const query = embedWords(words, vectors);
+  const query = embedTerms(terms, vectors);
   for (let document = 0; document < cosine.length; document++) cosine[document] = dot(matrix, document * query.length, query);
 }
 
@@ -63,9 +67,14 @@ function addCosines(terms: readonly Term[], { matrix }: Reading, vectors: Vector
  * A long task is many wishes, and a tool that fulfils one of them need not fit the rest: the best of the whole and its clauses counts. Only tools that
  * have a chance are looked at again.
  */
-function raiseByClauses(query: string, { bm25, tfidf, cosine }: Scores, reading: Reading, vectors: Vectors): void {
-  const clauses = clausesOf(query).map((clause) => embedWords(wordsOf(clause), vectors));
+function raiseByClauses({ terms, clauses, bm25, tfidf, cosine }: Scores, reading: Reading, vectors: Vectors): void {
   if (clauses.length === 0) return;
+  const wishes = clauses.map((clause) =>
+    embedTerms(
+      clause.map((term) => terms[term] as Term),
+      vectors,
+    ),
+  );
   const [bestBm25, bestTfidf] = [bestOf(bm25), bestOf(tfidf)];
   const sums = reading.sheets.fused;
   for (let document = 0; document < sums.length; document++) {
@@ -74,25 +83,26 @@ function raiseByClauses(query: string, { bm25, tfidf, cosine }: Scores, reading:
   const least = chanceLeast * bestOf(sums);
   for (let document = 0; document < sums.length; document++) {
     if ((sums[document] as number) < least) continue;
-    for (const clause of clauses) cosine[document] = Math.max(cosine[document] as number, dot(reading.matrix, document * clause.length, clause));
+    for (const wish of wishes) cosine[document] = Math.max(cosine[document] as number, dot(reading.matrix, document * wish.length, wish));
   }
 }
 
 const chanceLeast = 0.25;
 const clausesMax = 8;
 
-/** The sentences of a text, and what stands between "and" and "then"; none when there is but one. */
-function clausesOf(query: string): string[] {
+/** The sentences of a text, and what stands between "and" and "then", as words; none when there is but one. */
+function clausesOf(query: string): string[][] {
   const clauses = query
     .slice(0, 4_000)
     .split(/[.!?;\n]+\s|[。！？；]|,?\s(?:and|then|also)\s/i)
-    .filter((clause) => wordsOf(clause).length > 1);
+    .map((clause) => wordsOf(clause))
+    .filter((words) => words.length > 1);
   return clauses.length > 1 ? clauses.slice(0, clausesMax) : [];
 }
 
-const embedWords = (words: readonly string[], vectors: Vectors): Float32Array =>
+const embedTerms = (terms: readonly Term[], vectors: Vectors): Float32Array =>
   embed(
-    [...new Set(words)].map((word) => [word, 1] as const),
+    terms.map(({ word }) => [word, 1] as const),
     vectors,
   );
 

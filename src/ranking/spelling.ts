@@ -9,12 +9,13 @@ const shortest = 5;
 export function findSpelling(word: string, vocabulary: Vocabulary): string | undefined {
   if (word.length < shortest || !/^[a-z]+$/.test(word)) return undefined;
   let best: { readonly word: string; readonly holders: number } | undefined;
-  for (let number = 0; number < vocabulary.end; number++) {
-    const known = vocabulary.wordAt(number);
-    if (known.charCodeAt(0) !== word.charCodeAt(0) || Math.abs(known.length - word.length) > 1 || known.length < shortest - 1) continue;
-    const holders = vocabulary.holdersOf(number);
-    if (best && (holders < best.holders || (holders === best.holders && known > best.word))) continue;
-    if (isOneSlip(word, known)) best = { word: known, holders };
+  for (const length of [word.length - 1, word.length, word.length + 1]) {
+    for (const number of vocabulary.alike(word.charAt(0), length)) {
+      const known = vocabulary.wordAt(number);
+      const holders = vocabulary.holdersOf(number);
+      if (best && (holders < best.holders || (holders === best.holders && known > best.word))) continue;
+      if (isOneSlip(word, known)) best = { word: known, holders };
+    }
   }
   return best?.word;
 }

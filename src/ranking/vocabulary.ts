@@ -6,6 +6,8 @@ export interface Vocabulary {
   find(word: string): number | undefined;
   wordAt(number: number): string;
   holdersOf(number: number): number;
+  /** The numbers of the words that begin with this letter and have this length. */
+  alike(letter: string, length: number): Iterable<number>;
   /** Above every number in use. */
   readonly end: number;
 }
@@ -15,11 +17,16 @@ export function createVocabulary(): Vocabulary {
   const words: string[] = [];
   const holders: number[] = [];
   const free: number[] = [];
+  const shelves = new Map<string, Set<number>>();
+  const shelfOf = (word: string): string => `${word.charAt(0)}${word.length}`;
   const add = (word: string): number => {
     const number = free.pop() ?? words.length;
     words[number] = word;
     holders[number] = 0;
     numbers.set(word, number);
+    const shelf = shelves.get(shelfOf(word));
+    if (shelf) shelf.add(number);
+    else shelves.set(shelfOf(word), new Set([number]));
     return number;
   };
   return {
@@ -32,13 +39,16 @@ export function createVocabulary(): Vocabulary {
       const left = (holders[number] ?? 0) - 1;
       holders[number] = left;
       if (left > 0) return;
-      numbers.delete(words[number] ?? "");
+      const word = words[number] ?? "";
+      numbers.delete(word);
+      shelves.get(shelfOf(word))?.delete(number);
       words[number] = "";
       free.push(number);
     },
     find: (word) => numbers.get(word),
     wordAt: (number) => words[number] ?? "",
     holdersOf: (number) => holders[number] ?? 0,
+    alike: (letter, length) => shelves.get(`${letter}${length}`) ?? [],
     get end() {
       return words.length;
     },
