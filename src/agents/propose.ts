@@ -162,17 +162,7 @@ function writeAgent(name: string, { tools: keys, description }: Group, { byKey, 
   const last = proposed.get(name);
   // What is said of a group depends on all the others; nobody wants to read it again because a stranger joined one of those.
   if (last && last.tools.join() === tools.join()) return last;
-  return { name, description: shorten(description), tools, instructions: writeInstructions(members, notes) };
-}
-
-const descriptionMax = 480;
-
-/** What it can do counts for more than the last of its topics. */
-function shorten(description: string): string {
-  if (description.length <= descriptionMax) return description;
-  const cut = description.slice(0, descriptionMax);
-  const end = Math.max(cut.lastIndexOf(", "), cut.lastIndexOf(". "));
-  return `${cut.slice(0, end > 0 ? end : descriptionMax)}.`;
+  return { name, description, tools, instructions: writeInstructions(members, notes) };
 }
 
 const searchedAbove = 20;

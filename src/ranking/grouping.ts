@@ -40,7 +40,7 @@ export function groupTools(toolkits: readonly ToolkitText[], { vectors, count, p
   if (corpus.size === 0) return [];
   const reading = corpus.read();
   const parts = previous.length > 0 ? place(reading, previous, count) : partition(reading, count ?? chooseCount(corpus.size));
-  const texts = describeGroups(parts, reading, toolkits);
+  const texts = describeGroups(parts, { reading, toolkits, vectors });
   return parts
     .map(({ documents, name }, at) => ({
       ...(texts[at] as GroupText),

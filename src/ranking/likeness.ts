@@ -2,7 +2,8 @@
 
 import type { Reading } from "./corpus.ts";
 import { amountsIn } from "./postings.ts";
-import { normalise } from "./vectors.ts";
+import { embed, normalise, type Vectors } from "./vectors.ts";
+import { wordsOf } from "./words.ts";
 
 /** What some tools say, taken together. */
 export interface Profile {
@@ -32,6 +33,22 @@ export function profileOf(documents: readonly number[], reading: Reading): Profi
     words: Uint32Array.from(kept, ([word]) => word),
     weights: normalise(Float32Array.from(kept, ([, weight]) => weight)),
     direction: normalise(direction),
+  };
+}
+
+/** A few words as if a tool had said them. Words that no tool has count only by their direction. */
+export function profileOfText(text: string, { vocabulary, postings }: Reading, vectors: Vectors | undefined): Profile {
+  const stems = [...new Set(wordsOf(text))];
+  const words = Uint32Array.from(stems.flatMap((word) => vocabulary.find(word) ?? [])).sort();
+  return {
+    words,
+    weights: normalise(Float32Array.from(words, (word) => postings.rarityOf(word))),
+    direction: vectors
+      ? embed(
+          stems.map((word) => [word, 1] as const),
+          vectors,
+        )
+      : new Float32Array(0),
   };
 }
 
