@@ -76,11 +76,11 @@ const rules: readonly Rule[] = [
       }),
     ];
   },
-  function sharing({ entities, requirements }) {
+  function sharing({ entities, requirements }, text) {
     const changers = actorsOf(requirements, /\b(?:create|add|edit|update|change|delete|remove|upload|approve)\b/);
     const [actor] = changers;
     const [first] = entities;
-    if (!first || actor === undefined || actorsOf(requirements, /./).length < 2) return [];
+    if (!first || actor === undefined || actorsOf(requirements, /./).length < 2 || /\b(?:owners?|only (?:their|the|its)|permissions?)\b/i.test(text)) return [];
     const many = pluralOf(first.name.toLowerCase());
     // People who use something for themselves have things of their own; people who do a job share them.
     const isPersonal = /\b(?:users|customers|members|people|visitors|guests|students|patients|players)$/.test(actor);

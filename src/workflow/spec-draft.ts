@@ -359,6 +359,11 @@ function splitDetails(text: string): readonly string[] {
 }
 
 function requireRule({ text, isForbidden }: Statement): string {
+  if (/^only /i.test(text)) {
+    return /\b(?:can|may)\b/.test(text)
+      ? text.replace(/\b(?:can|may)\b/, "MUST be able to")
+      : `The system MUST make sure that ${text.charAt(0).toLowerCase()}${text.slice(1)}`;
+  }
   const subjectFirst = text.replace(/^It\b/, "The feature");
   const modal = /\b(?:must not|must|shall not|shall|should not|should|will not|will|needs? to|cannot|can't|never|may not)\b/i.exec(subjectFirst);
   if (modal) return subjectFirst.replace(modal[0], isForbidden ? (/^cannot|can't$/i.test(modal[0]) ? "MUST NOT be able to" : "MUST NOT") : "MUST");

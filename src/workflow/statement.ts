@@ -74,6 +74,8 @@ function parseStatement(text: string): Statement {
   if (allowed && isPerson(allowed[1] ?? "") && isVerb(allowed[2] ?? "")) {
     return capability(text, { actor: singularOf(bare(allowed[1] ?? "")), work: `${allowed[2]}${allowed[3]}`, purpose, condition });
   }
+  // "Only the owner sees a note" says what others may not.
+  if (/^only /i.test(body)) return rule(text, { subject: undefined, work: body, purpose, condition });
   const ruled = modal.exec(body);
   if (ruled && !/ (?:is|are|has|have) /i.test(ruled[1] ?? "")) {
     const [, subject = "", word = "", raw = ""] = ruled;
