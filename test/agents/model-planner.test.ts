@@ -15,6 +15,11 @@ const forms = [
   { form: "Anthropic's", start: (script: Script) => startAnthropic(script) },
 ];
 
+/** The same in both; `$form` in the name says in which. */
+function inEachForm(name: string, work: (form: (typeof forms)[number]) => Promise<void>): void {
+  for (const one of forms) test(name.replace("$form", one.form), () => work(one));
+}
+
 process.env.ANTHROPIC_API_KEY = "sk-test-anthropic-0123456789";
 process.env.GUILDHALL_API_KEY = "sk-test-compatible-0123456789";
 
@@ -94,7 +99,7 @@ async function openScene(start: (script: Script) => Promise<ModelEndpoint>, scri
 
 const weather = (name: string): Reply => ({ calls: [{ name: "desk__current_weather", arguments: { city: name } }] });
 
-test.each(forms)("a model in $form form calls a tool, reads what it gives, and answers with the steps as evidence", async ({ start }) => {
+inEachForm("a model in $form form calls a tool, reads what it gives, and answers with the steps as evidence", async ({ start }) => {
   await using scene = await openScene(start, [weather("Rome"), { say: "It is 21 degrees in Rome." }]);
   const { told, content } = await scene.ask({ data: { unit: "C" }, context: "for a trip" });
   expect(told).toMatchObject({
@@ -117,7 +122,7 @@ test.each(forms)("a model in $form form calls a tool, reads what it gives, and a
   expect(second).toContain('<result handle=\\"r1\\"');
 });
 
-test.each(forms)("calls of one turn in $form form run together, a few at once, and each gets its own answer", async ({ start }) => {
+inEachForm("calls of one turn in $form form run together, a few at once, and each gets its own answer", async ({ start }) => {
   const cities = ["Rome", "Oslo", "Lima", "Bonn", "Kyiv", "Doha"];
   await using scene = await openScene(start, [
     { say: "I look.", calls: cities.map((name) => ({ name: "desk__current_weather", arguments: { city: name } })) },
@@ -132,7 +137,7 @@ test.each(forms)("calls of one turn in $form form run together, a few at once, a
   expect(places.every((place, at) => place > (places[at - 1] ?? 0))).toBe(true);
 });
 
-test.each(forms)("arguments in $form form that are no JSON go back to the model, which writes them again", async ({ start }) => {
+inEachForm("arguments in $form form that are no JSON go back to the model, which writes them again", async ({ start }) => {
   await using scene = await openScene(start, [
     { calls: [{ name: "desk__current_weather", arguments: '{"city": "Rom' }] },
     { calls: [{ name: "desk__current_weather", arguments: { town: "Rome" } }] },
@@ -147,7 +152,7 @@ test.each(forms)("arguments in $form form that are no JSON go back to the model,
   expect(scene.desk.asked).toEqual(["Rome"]);
 });
 
-test.each(forms)("a provider in $form form that is busy or broken is asked again", async ({ start }) => {
+inEachForm("a provider in $form form that is busy or broken is asked again", async ({ start }) => {
   await using scene = await openScene(start, [
     { status: 429, headers: { "retry-after-ms": "1" } },
     { status: 500, headers: { "retry-after-ms": "1" } },
@@ -158,21 +163,21 @@ test.each(forms)("a provider in $form form that is busy or broken is asked again
   expect(scene.model.requests).toHaveLength(3);
 });
 
-test.each(forms)("a line in $form form that breaks off is tried again, and nothing is done twice", async ({ start }) => {
+inEachForm("a line in $form form that breaks off is tried again, and nothing is done twice", async ({ start }) => {
   await using scene = await openScene(start, [weather("Rome"), { cut: "It is 2" }, { say: "It is 21." }]);
   const { told } = await scene.ask();
   expect(told).toMatchObject({ answer: "It is 21.", stopped_because: "done" });
   expect(scene.desk.asked).toEqual(["Rome"]);
 });
 
-test.each(forms)("a model in $form form that asks for a tool nobody has hears of it and goes on", async ({ start }) => {
+inEachForm("a model in $form form that asks for a tool nobody has hears of it and goes on", async ({ start }) => {
   await using scene = await openScene(start, [{ calls: [{ name: "desk__teleport", arguments: {} }] }, { say: "I cannot teleport." }]);
   const { told, content } = await scene.ask();
   expect(told).toMatchObject({ answer: "I cannot teleport.", steps: [{ tool: "desk__teleport", outcome: "not_found" }], stopped_because: "done" });
   expect(content[0]?.text).toMatch(/Limited: could not use desk__teleport/);
 });
 
-test.each(forms)("a model in $form form that never ends is stopped, and what it obtained is kept", async ({ start }) => {
+inEachForm("a model in $form form that never ends is stopped, and what it obtained is kept", async ({ start }) => {
   await using scene = await openScene(start, () => weather("Rome"));
   const { told, content, isError } = await scene.ask({ limits: { turns: 3 } });
   expect(told).toMatchObject({ stopped_because: "turns", partial: true, usage: { turns: 3 } });
@@ -183,7 +188,7 @@ test.each(forms)("a model in $form form that never ends is stopped, and what it 
   expect(JSON.stringify(scene.model.requests[2])).toContain("This is your last turn");
 });
 
-test.each(forms)("an answer in $form form that is too long or withheld is marked partial, with what there was of it", async ({ start }) => {
+inEachForm("an answer in $form form that is too long or withheld is marked partial, with what there was of it", async ({ start }) => {
   await using scene = await openScene(start, [weather("Rome"), { say: "It is twenty", stop: "length" }]);
   expect((await scene.ask()).told).toMatchObject({ answer: "It is twenty", stopped_because: "length", partial: true, tools_used: ["desk.current.weather"] });
   await using withheld = await openScene(start, [weather("Rome"), { stop: "filter" }]);
@@ -195,7 +200,7 @@ test.each(forms)("an answer in $form form that is too long or withheld is marked
   expect(await empty.ask()).toMatchObject({ isError: true, told: { stopped_because: "filter", partial: true, steps: [] } });
 });
 
-test.each(forms)("a provider in $form form that fails for good ends the run with what was obtained and why", async ({ start }) => {
+inEachForm("a provider in $form form that fails for good ends the run with what was obtained and why", async ({ start }) => {
   await using scene = await openScene(start, [weather("Rome"), { status: 400, message: "this is too much" }]);
   const { told, content } = await scene.ask();
   expect(told).toMatchObject({ stopped_because: "failed", partial: true, steps: [{ outcome: "ok" }] });

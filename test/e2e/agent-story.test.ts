@@ -1,0 +1,161 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { expect, onTestFinished, test } from "vitest";
+import type { JsonObject } from "../../src/base/json.ts";
+import type { Reply } from "../servers/model-script.ts";
+import { startOpenAi } from "../servers/openai-endpoint.ts";
+import { watchProcess } from "../servers/serve-process.ts";
+
+/** One story across the whole product, with the built command, two real servers, a service that joins, and a scripted model. */
+const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
+const service = fileURLToPath(new URL("../../examples/notes-service.mjs", import.meta.url));
+
+function binOf(name: string): string {
+  const file = createRequire(import.meta.url).resolve(`${name}/package.json`);
+  const { bin } = JSON.parse(readFileSync(file, "utf8")) as { bin: string | Record<string, string> };
+  return join(dirname(file), (typeof bin === "string" ? bin : Object.values(bin)[0]) ?? "");
+}
+
+interface Place {
+  readonly folder: string;
+  readonly env: NodeJS.ProcessEnv;
+  json(...args: string[]): Promise<JsonObject>;
+}
+
+/** A project whose servers are those of another client's file. */
+function openPlace(planner: JsonObject): Place {
+  const root = mkdtempSync(join(tmpdir(), "guildhall-story-"));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const folder = join(root, "project");
+  for (const path of ["project", "run", "data", "config", "home", "files", "config/guildhall"]) mkdirSync(join(root, path), { mode: 0o700 });
+  writeFileSync(join(root, "config", "guildhall", "config.json"), JSON.stringify({ planner }));
+  const node = (name: string, ...args: string[]) => ({ command: process.execPath, args: [binOf(`@modelcontextprotocol/${name}`), ...args] });
+  const memory = { ...node("server-memory"), env: { MEMORY_FILE_PATH: join(root, "memory.json") } };
+  writeFileSync(join(folder, ".mcp.json"), JSON.stringify({ mcpServers: { files: node("server-filesystem", join(root, "files")), memory } }));
+  writeFileSync(join(root, "files", "plan.txt"), "Buy milk.");
+  const env = {
+    ...process.env,
+    NO_COLOR: "1",
+    HOME: join(root, "home"),
+    XDG_RUNTIME_DIR: join(root, "run"),
+    XDG_DATA_HOME: join(root, "data"),
+    XDG_CONFIG_HOME: join(root, "config"),
+  };
+  return {
+    folder,
+    env,
+    json: (...args) =>
+      new Promise((resolve, reject) => {
+        execFile(process.execPath, [cli, ...args, "--json"], { cwd: folder, env, timeout: 60_000 }, (error, stdout, stderr) =>
+          error ? reject(new Error(`${args.join(" ")}: ${stderr}`)) : resolve(JSON.parse(stdout) as JsonObject),
+        );
+      }),
+  };
+}
+
+async function eventually<T>(look: () => Promise<T>, isSo: (found: T) => boolean): Promise<T> {
+  const giveUpAt = performance.now() + 15_000;
+  for (;;) {
+    const found = await look();
+    if (isSo(found)) return found;
+    if (performance.now() > giveUpAt) throw new Error(`the last answer was ${JSON.stringify(found)}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+test("servers are imported, reviewed and grouped; a service joins; agents work, ask before harm, and name what is missing; the audit has it all", {
+  timeout: 120_000,
+}, async () => {
+  let next: Reply[] = [];
+  await using model = await startOpenAi(() => next.shift() ?? { say: "Done." });
+  const place = openPlace({ model: model.model, baseUrl: model.url });
+  const file = join(dirname(place.folder), "files", "plan.txt");
+
+  await place.json("init", "--yes");
+  const built = (await place.json("build", "--yes")) as { servers: { name: string }[]; waiting: string[]; groups: { agents: { name: string }[] } };
+  expect(built.servers.map(({ name }) => name).sort()).toEqual(["files", "memory"]);
+  expect(built.waiting).toEqual([]);
+  expect(built.groups.agents.length).toBeGreaterThanOrEqual(2);
+
+  await using hall = watchProcess([cli, "serve", "--port", "0", "--json", "--log-level", "error"], { cwd: place.folder, env: place.env });
+  const { url } = JSON.parse(await hall.firstLine) as { url: string };
+  const joined = watchProcess([service, url], { env: place.env });
+  expect(await joined.firstLine).toBe("registered as notes_v1");
+
+  const answers = ["no", "once"];
+  const client = new Client({ name: "story", version: "1" }, { capabilities: { elicitation: {} } });
+  client.setRequestHandler(ElicitRequestSchema, () => ({ action: "accept", content: { decision: answers.shift() ?? "no" } }));
+  // The SDK's transports are not typed for exactOptionalPropertyTypes.
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)) as Parameters<Client["connect"]>[0]);
+  onTestFinished(() => client.close());
+  const names = (await client.listTools()).tools.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(["call_tool", "find_tools", "other_agent"]));
+  const ask = async (agent: string, task: string, turns: readonly Reply[]) => {
+    next = [...turns];
+    return (await client.callTool({ name: agent, arguments: { task } })).structuredContent as JsonObject;
+  };
+  const { groups } = (await place.json("groups", "list")) as { groups: { name: string; tools: string[] }[] };
+  const agent = groups.find(({ tools }) => tools.includes("files.read_text_file"))?.name ?? "";
+
+  // An agent reads with a real server; what may destroy is refused inside it, and named.
+  const read = await ask(agent, "What is the plan?", [
+    {
+      calls: [
+        { name: "files__read_text_file", arguments: { path: file } },
+        { name: "files__write_file", arguments: { path: file, content: "" } },
+      ],
+    },
+    { say: "To buy milk." },
+  ]);
+  expect(read).toMatchObject({
+    answer: "To buy milk.",
+    planner: "model",
+    steps: [
+      { tool: "files.read_text_file", outcome: "ok" },
+      { tool: "files.write_file", outcome: "approval_needed" },
+    ],
+    approvals_needed: [{ tool: "files.write_file" }],
+  });
+  expect(readFileSync(file, "utf8")).toBe("Buy milk.");
+
+  // Called by itself the same tool asks: refused, then allowed once, then trusted for good.
+  const write = { name: "call_tool", arguments: { name: "files.write_file", arguments: { path: file, content: "Buy bread." } } };
+  expect((await client.callTool(write)).isError).toBe(true);
+  expect((await client.callTool(write)).isError ?? false).toBe(false);
+  expect(readFileSync(file, "utf8")).toBe("Buy bread.");
+  await place.json("trust", "files.write_file");
+  const trusted = await ask(agent, "Change the plan", [
+    { calls: [{ name: "files__write_file", arguments: { path: file, content: "Buy tea." } }] },
+    { say: "Tea it is." },
+  ]);
+  expect(trusted).toMatchObject({ steps: [{ tool: "files.write_file", outcome: "ok" }], approvals_needed: [] });
+  expect(readFileSync(file, "utf8")).toBe("Buy tea.");
+
+  // The service is behind an agent at once; killed, its calls fail at once, and the agent names the limitation.
+  const note: Reply = { calls: [{ name: "notes__add", arguments: { text: "tea" } }] };
+  expect(await ask("other_agent", "Keep a note", [note, { say: "Kept." }])).toMatchObject({ steps: [{ tool: "notes.add", outcome: "ok" }] });
+  await joined[Symbol.asyncDispose]();
+  const missing = await eventually(
+    () => ask("other_agent", "Keep a note", [note, { say: "I could not keep it." }]),
+    ({ steps }) => (steps as { outcome: string }[])[0]?.outcome === "unavailable",
+  );
+  expect(missing).toMatchObject({ answer: "I could not keep it.", limitations: [expect.stringMatching(/^notes\.add /)] });
+  const post = { method: "POST", headers: { "content-type": "application/json" } };
+  const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { tool_name: "notes", function_name: "add", arguments: { text: "x" }, call_id: "c" } };
+  const refused = (await (await fetch(`${url}/mcp`, { ...post, body: JSON.stringify(call) })).json()) as JsonObject;
+  expect(refused).toMatchObject({ error: { code: -32006 } });
+
+  const { events } = (await place.json("audit", "--limit", "500")) as { events: JsonObject[] };
+  const kinds = new Set(events.map(({ kind }) => kind));
+  for (const kind of ["blocked", "refused", "approved", "registered"]) expect(kinds).toContain(kind);
+  expect(events.find(({ tool, planner }) => tool === "files.read_text_file" && planner === "model")).toMatchObject({ outcome: "ok" });
+  const { runs } = (await place.json("runs", "list")) as { runs: JsonObject[] };
+  expect(runs.map(({ planner }) => planner)).toContain("model");
+});
