@@ -1,7 +1,26 @@
 // The classes every session knows: of built-in values and of conditions. Classes a program defines are kept in its machine.
 import { named } from "./define.ts";
 import type { Machine } from "./machine.ts";
-import { Char, Cons, Float, Fn, Instance, keyword, LispClass, NIL, Package, Ratio, type Slot, Str, Stream, Sym, T, Table, type Value, Vec } from "./values.ts";
+import {
+  Char,
+  Cons,
+  Float,
+  Fn,
+  Instance,
+  LispClass,
+  NIL,
+  Package,
+  Ratio,
+  type Slot,
+  Str,
+  Stream,
+  Sym,
+  sessionKeyword,
+  T,
+  Table,
+  type Value,
+  Vec,
+} from "./values.ts";
 
 const shared = new Map<Sym, LispClass>();
 
@@ -48,8 +67,8 @@ export function setSlots(cls: LispClass, own: readonly Slot[]): void {
   });
 }
 
-export function plainSlot(name: Sym, init: Slot["init"] = null): Slot {
-  return { name, initargs: [keyword(name.name)], init, shared: null, type: T, documentation: null, readOnly: false };
+export function plainSlot(name: Sym, initarg: Sym = sessionKeyword(name.name)): Slot {
+  return { name, initargs: [initarg], init: null, shared: null, type: T, documentation: null, readOnly: false };
 }
 
 /** The class of any value; structures, conditions and objects carry theirs. */

@@ -4,7 +4,7 @@ import type { Backtrace } from "./backtrace.ts";
 import { classNamed, plainSlot, sharedClass } from "./classes.ts";
 import { named } from "./define.ts";
 import type { Machine } from "./machine.ts";
-import { Instance, type LispClass, NIL, Str, type Value } from "./values.ts";
+import { Instance, keyword, type LispClass, NIL, Str, type Sym, type Value } from "./values.ts";
 
 export interface Handler {
   readonly matches: (m: Machine, condition: Instance) => boolean;
@@ -36,20 +36,21 @@ export function makeCondition(className: string, slots: Readonly<Record<string, 
 function fillCondition(cls: LispClass, slots: Readonly<Record<string, Value>>): Instance {
   const made = new Instance(cls, new Array(cls.slots.length).fill(undefined));
   for (const [name, value] of Object.entries(slots)) {
-    const index = cls.slotIndex.get(named(name));
+    const index = cls.slotIndex.get(slotName(name));
     if (index === undefined) throw new Error(`${cls.name.name} has no slot ${name}`);
     made.slots[index] = value;
   }
-  if (cls.slotIndex.has(named("FORMAT-ARGUMENTS"))) {
-    const at = cls.slotIndex.get(named("FORMAT-ARGUMENTS")) as number;
-    made.slots[at] ??= NIL;
-  }
+  const format = cls.slotIndex.get(slotName("FORMAT-ARGUMENTS"));
+  if (format !== undefined) made.slots[format] ??= NIL;
   return made;
 }
 
+/** Names of slots are the system's own: a program may use the plain names for itself. */
+export const slotName = (name: string): Sym => named(`%${name}`);
+
 /** Null where the slot is missing or unbound. */
 export function conditionSlot(condition: Instance, name: string): Value | null {
-  const index = condition.cls.slotIndex.get(named(name));
+  const index = condition.cls.slotIndex.get(slotName(name));
   return (index === undefined ? undefined : condition.slots[index]) ?? null;
 }
 
@@ -157,7 +158,7 @@ export function defineConditions(): void {
     const own = slots
       .split(" ")
       .filter(Boolean)
-      .map((slot) => plainSlot(named(slot)));
+      .map((slot) => plainSlot(slotName(slot), keyword(slot)));
     const made = sharedClass(name, "condition", supers.split(" "), own);
     made.report = report ?? null;
   }

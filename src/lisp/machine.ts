@@ -41,6 +41,8 @@ export type DefinitionKind = "function" | "macro" | "variable" | "class" | "stru
 
 /** Steps between two looks at the clock: about two milliseconds. */
 const slice = 20_000;
+/** Between evaluations, when only the host asks for something. A small integer, so that counters stay small integers. */
+const plenty = 1_000_000_000;
 
 export class Machine {
   mv: Value[] | null = null;
@@ -57,11 +59,11 @@ export class Machine {
   exitTag = 0;
 
   fuel = slice;
-  stepsLeft = 0;
-  cellsLeft = 0;
-  outputLeft = 0;
+  stepsLeft = plenty;
+  cellsLeft = plenty;
+  outputLeft = plenty;
   depth = 0;
-  depthMax = 0;
+  depthMax = plenty;
   deadline = Number.POSITIVE_INFINITY;
   readonly stack: Frame[] = [];
 
@@ -116,6 +118,10 @@ export class Machine {
       return work();
     } finally {
       this.unbindTo(0);
+      this.cellsLeft = plenty;
+      this.stepsLeft = plenty;
+      this.outputLeft = plenty;
+      this.deadline = Number.POSITIVE_INFINITY;
       this.#saved = variables.map(({ sym }) => sym.value);
       variables.forEach(({ sym }, index) => {
         sym.value = outside[index];
@@ -158,10 +164,15 @@ export class Machine {
     this.stepsLeft -= this.#sliceSize - this.fuel;
     this.fuel = 0;
     this.#sliceSize = 0;
-    if (this.host.isInterrupted()) this.exceed("INTERRUPT");
-    if (this.host.now() > this.deadline) this.exceed("TIME");
+    this.look();
     if (this.stepsLeft <= 0) this.exceed("STEP");
     this.#refill();
+  }
+
+  /** Looks at the clock and whether someone wants the evaluation to end. */
+  look(): void {
+    if (this.host.isInterrupted()) this.exceed("INTERRUPT");
+    if (this.host.now() > this.deadline) this.exceed("TIME");
   }
 
   stepsUsed(): number {

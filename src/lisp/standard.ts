@@ -11,6 +11,7 @@ import { defineDefinitions } from "./core/definitions.ts";
 import { defineHandling } from "./core/handling.ts";
 import { defineMacros } from "./core/macros.ts";
 import { defineNames } from "./core/names.ts";
+import { defineParallel } from "./core/parallel-forms.ts";
 import { defineRestarting } from "./core/restarting.ts";
 import { defineSetf } from "./core/setf.ts";
 import { defineSignalling } from "./core/signalling.ts";
@@ -99,6 +100,7 @@ const definitions: readonly (() => void)[] = [
   defineStructures,
   defineConditionForms,
   defineTracing,
+  defineParallel,
   defineAbsent,
 ];
 

@@ -1,5 +1,6 @@
 // Dynamic control: catch and throw, unwind-protect, progv.
 import { Ended } from "../budgets.ts";
+import { type Stepping, stepCall, stepCatching } from "../compile/stepping.ts";
 import { defineFunction, defineMacro, form } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { catching, dynamicState, restoreState, Transfer } from "../transfer.ts";
@@ -10,10 +11,10 @@ interface CatchTag {
 }
 
 export function defineControl(): void {
-  defineFunction("%CATCH", "tag thunk", catchTag, { values: true });
+  defineFunction("%CATCH", "tag thunk", catchTag, { values: true, step: stepCatch });
   defineFunction("%THROW", "tag values", throwTag);
-  defineFunction("%UNWIND-PROTECT", "thunk cleanup", unwindProtect, { values: true });
-  defineFunction("%PROGV", "names values thunk", withDynamic, { values: true });
+  defineFunction("%UNWIND-PROTECT", "thunk cleanup", unwindProtect, { values: true, step: stepUnwindProtect });
+  defineFunction("%PROGV", "names values thunk", withDynamic, { values: true, step: stepDynamic });
   defineMacro("CATCH", (whole) => form(["%CATCH", operand(whole), thunk(bodyOf(whole, 1))]));
   defineMacro("THROW", (whole) => form(["%THROW", operand(whole), ["MULTIPLE-VALUE-LIST", itemsOf(whole.cdr)[1] ?? NIL]]));
   defineMacro("UNWIND-PROTECT", (whole) => form(["%UNWIND-PROTECT", thunk([operand(whole)]), thunk(bodyOf(whole, 1))]));
@@ -30,6 +31,16 @@ function catchTag(m: Machine, tag: Value, body: Fn): Value {
   const mark = m.catchTags.length - 1;
   try {
     return catching(m, entry, () => m.call0(body));
+  } finally {
+    m.catchTags.length = mark;
+  }
+}
+
+function* stepCatch(m: Machine, [tag, body]: Value[]): Stepping {
+  const entry: CatchTag = { tag: tag as Value };
+  const mark = m.catchTags.push(entry) - 1;
+  try {
+    return yield* stepCatching(m, entry, () => stepCall(m, body as Fn, []));
   } finally {
     m.catchTags.length = mark;
   }
@@ -60,16 +71,53 @@ function unwindProtect(m: Machine, body: Fn, cleanup: Fn): Value {
   return value;
 }
 
+/** The cleanup is run in one go, also when the branch is given up while it waits. */
+function* stepUnwindProtect(m: Machine, [body, cleanup]: Value[]): Stepping {
+  const state = dynamicState(m);
+  let isOver = false;
+  try {
+    const value = yield* stepCall(m, body as Fn, []);
+    const { mv } = m;
+    isOver = true;
+    m.call0(cleanup as Fn);
+    m.mv = mv;
+    return value;
+  } catch (thrown) {
+    if (thrown instanceof Ended) isOver = true;
+    throw thrown;
+  } finally {
+    if (!isOver) {
+      restoreState(m, state);
+      m.call0(cleanup as Fn);
+    }
+  }
+}
+
 function withDynamic(m: Machine, names: Value, values: Value, body: Fn): Value {
   const mark = m.bindings.length;
   try {
-    let value = values;
-    for (const name of itemsOf(names)) {
-      m.bind(name as Sym, value instanceof Cons ? value.car : undefined);
-      value = value instanceof Cons ? value.cdr : NIL;
-    }
+    bindAll(m, names, values);
     return m.call0(body);
   } finally {
     m.unbindTo(mark);
+  }
+}
+
+function* stepDynamic(m: Machine, [names, values, body]: Value[]): Stepping {
+  const mark = m.bindings.length;
+  try {
+    bindAll(m, names as Value, values as Value);
+    return yield* stepCall(m, body as Fn, []);
+  } finally {
+    m.unbindTo(mark);
+  }
+}
+
+/** Names without a value are unbound. */
+function bindAll(m: Machine, names: Value, values: Value): void {
+  let value = values;
+  for (const name of itemsOf(names)) {
+    m.bind(name as Sym, value instanceof Cons ? value.car : undefined);
+    value = value instanceof Cons ? value.cdr : NIL;
   }
 }

@@ -1,14 +1,22 @@
 // handler-bind, handler-case, ignore-errors.
+import { stepCall } from "../compile/stepping.ts";
+import type { Handler } from "../conditions.ts";
 import { defineFunction, defineMacro, form, type Template } from "../define.ts";
-import { type Clause, handlingCases, withHandlers } from "../handlers.ts";
+import { type Clause, handlingCases, stepHandlingCases, stepWithHandlers, withHandlers } from "../handlers.ts";
 import type { Machine } from "../machine.ts";
 import { type Cons, type Fn, itemsOf, NIL, Sym, type Value } from "../values.ts";
 import { thunk } from "./control.ts";
 import { fresh } from "./macros.ts";
 
 export function defineHandling(): void {
-  defineFunction("%HANDLER-BIND", "types functions thunk", handlerBind, { values: true });
-  defineFunction("%HANDLER-CASE", "types functions thunk", handlerCase, { values: true });
+  defineFunction("%HANDLER-BIND", "types functions thunk", handlerBind, {
+    values: true,
+    step: (m, [specifiers, functions, body]) => stepWithHandlers(m, handlersOf(m, specifiers as Value, functions as Value), () => stepCall(m, body as Fn, [])),
+  });
+  defineFunction("%HANDLER-CASE", "types functions thunk", handlerCase, {
+    values: true,
+    step: (m, [specifiers, functions, body]) => stepHandlingCases(m, clausesOf(m, specifiers as Value, functions as Value), () => stepCall(m, body as Fn, [])),
+  });
   defineMacro("HANDLER-BIND", (whole, _, m) => {
     const [bindings, ...body] = itemsOf(whole.cdr);
     const clauses = itemsOf(bindings ?? NIL).map((binding) => {
@@ -56,17 +64,20 @@ function expandHandlerCase(whole: Cons, _: unknown, m: Machine): Value {
 
 const ofType = (type: Value) => (m: Machine, condition: Value) => m.services.typep(m, condition, type);
 
-function handlerBind(m: Machine, specifiers: Value, functions: Value, body: Fn): Value {
+function handlersOf(m: Machine, specifiers: Value, functions: Value): Handler[] {
   const fns = itemsOf(functions).map((fn) => m.fn(fn));
-  const handlers = itemsOf(specifiers).map((type, index) => ({
-    matches: ofType(type),
-    run: (inner: Machine, condition: Value) => void inner.call1(fns[index] as Fn, condition),
-  }));
-  return withHandlers(m, handlers, () => m.call0(body));
+  return itemsOf(specifiers).map((type, index) => ({ matches: ofType(type), run: (inner, condition) => void inner.call1(fns[index] as Fn, condition) }));
+}
+
+function clausesOf(m: Machine, specifiers: Value, functions: Value): Clause[] {
+  const fns = itemsOf(functions) as Fn[];
+  return itemsOf(specifiers).map((type, index) => ({ matches: ofType(type), run: (condition) => m.call1(fns[index] as Fn, condition) }));
+}
+
+function handlerBind(m: Machine, specifiers: Value, functions: Value, body: Fn): Value {
+  return withHandlers(m, handlersOf(m, specifiers, functions), () => m.call0(body));
 }
 
 function handlerCase(m: Machine, specifiers: Value, functions: Value, body: Fn): Value {
-  const fns = itemsOf(functions) as Fn[];
-  const clauses = itemsOf(specifiers).map((type, index): Clause => ({ matches: ofType(type), run: (condition) => m.call1(fns[index] as Fn, condition) }));
-  return handlingCases(m, clauses, () => m.call0(body));
+  return handlingCases(m, clausesOf(m, specifiers, functions), () => m.call0(body));
 }

@@ -1,8 +1,9 @@
 // restart-case, restart-bind, and finding and invoking restarts.
+import { type Stepping, stepCall } from "../compile/stepping.ts";
 import { isCondition, makeCondition } from "../conditions.ts";
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { activeRestarts, findRestart, type Restart, type RestartSpec, withRestarts } from "../restarts.ts";
+import { activeRestarts, findRestart, makeRestart, type Restart, type RestartSpec, withRestarts } from "../restarts.ts";
 import { dynamicState, restoreState, Transfer } from "../transfer.ts";
 import { type Cons, type Fn, type Instance, itemsOf, keyword, NIL, Opaque, Str, Stream, Sym, type Value } from "../values.ts";
 import { thunk } from "./control.ts";
@@ -39,7 +40,7 @@ export function defineRestarting(): void {
     const [condition, restarts, ...body] = itemsOf(whole.cdr) as [Value, Value, ...Value[]];
     return form(["%WITH-CONDITION-RESTARTS", condition, restarts, thunk(body)]);
   });
-  defineFunction("%RESTART-CASE", "specs thunk", restartCase, { values: true });
+  defineFunction("%RESTART-CASE", "specs thunk", restartCase, { values: true, step: stepRestartCase });
   defineFunction("%RESTART-BIND", "specs thunk", restartBind, { values: true });
   defineFunction("%WITH-CONDITION-RESTARTS", "condition restarts thunk", withConditionRestarts, { values: true });
   defineFunction("COMPUTE-RESTARTS", "&optional condition", (m: Machine, condition?: Value) =>
@@ -112,23 +113,46 @@ function written(m: Machine, report: Value): string {
   return text;
 }
 
-function restartCase(m: Machine, specs: Value, body: Fn): Value {
-  const target = {};
-  const state = dynamicState(m);
-  let chosen: { fn: Fn; args: Value[] } | null = null;
+interface Invoked {
+  fn: Fn | null;
+  args: Value[];
+}
+
+/** Restarts that leave `target` first and run their function afterwards. */
+function leavingRestarts(m: Machine, specs: Value, target: Invoked): RestartSpec[] {
   const leave = (fn: Fn, args: Value[]): never => {
-    chosen = { fn, args };
+    target.fn = fn;
+    target.args = args;
     throw new Transfer(target, NIL, null);
   };
-  const restarts = itemsOf(specs).map((spec) => specOf(m, spec, leave));
+  return itemsOf(specs).map((spec) => specOf(m, spec, leave));
+}
+
+function restartCase(m: Machine, specs: Value, body: Fn): Value {
+  const target: Invoked = { fn: null, args: [] };
+  const state = dynamicState(m);
   try {
-    return withRestarts(m, restarts, () => m.call0(body));
+    return withRestarts(m, leavingRestarts(m, specs, target), () => m.call0(body));
   } catch (thrown) {
     if (!(thrown instanceof Transfer) || thrown.target !== target) throw thrown;
     restoreState(m, state);
+    return m.apply(target.fn as Fn, target.args);
   }
-  const { fn, args } = chosen as unknown as { fn: Fn; args: Value[] };
-  return m.apply(fn, args);
+}
+
+function* stepRestartCase(m: Machine, [specs, body]: Value[]): Stepping {
+  const target: Invoked = { fn: null, args: [] };
+  const state = dynamicState(m);
+  m.restarts = leavingRestarts(m, specs as Value, target).reduceRight<Restart | null>((outer, spec) => makeRestart(spec, outer), m.restarts);
+  try {
+    return yield* stepCall(m, body as Fn, []);
+  } catch (thrown) {
+    if (!(thrown instanceof Transfer) || thrown.target !== target) throw thrown;
+    restoreState(m, state);
+    return yield* stepCall(m, target.fn as Fn, target.args);
+  } finally {
+    m.restarts = state.restarts;
+  }
 }
 
 function restartBind(m: Machine, specs: Value, body: Fn): Value {

@@ -1,6 +1,6 @@
 // signal, error, cerror, warn, and making the conditions they take.
 import { findClass } from "../classes.ts";
-import { conditionSlot, isCondition, makeCondition, reportOf, signalCondition } from "../conditions.ts";
+import { conditionSlot, isCondition, makeCondition, reportOf, signalCondition, slotName } from "../conditions.ts";
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { withRestarts } from "../restarts.ts";
@@ -47,7 +47,7 @@ const readers = [
 
 function readSlot(m: Machine, condition: Value, slot: string): Value {
   if (!isCondition(condition)) return m.typeError(condition, "CONDITION");
-  return conditionSlot(condition, slot) ?? m.error("UNBOUND-SLOT", { NAME: named(slot), INSTANCE: condition });
+  return conditionSlot(condition, slot) ?? m.error("UNBOUND-SLOT", { NAME: slotName(slot), INSTANCE: condition });
 }
 
 /** A condition, the name of its class with initargs, or a format control with arguments. */
@@ -75,7 +75,7 @@ export function conditionOf(m: Machine, type: Value, initargs: readonly Value[])
     if (slot.shared === null) made.slots[index] = value;
     else if (at >= 0 || slot.shared.value === undefined) slot.shared.value = value;
   });
-  const format = cls.slotIndex.get(named("FORMAT-ARGUMENTS"));
+  const format = cls.slotIndex.get(slotName("FORMAT-ARGUMENTS"));
   if (format !== undefined) made.slots[format] ??= NIL;
   return made;
 }

@@ -1,10 +1,10 @@
 // `defgeneric` and `defmethod`. A method is a lambda; one that may ask for the next method gets it as a hidden first argument.
 import { findClass, plainSlot, sharedClass } from "../classes.ts";
-import { conditionSlot } from "../conditions.ts";
+import { conditionSlot, slotName } from "../conditions.ts";
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
 import { parseLambdaList } from "../lambda-list.ts";
 import type { Machine } from "../machine.ts";
-import { bool, Cons, Fn, itemsOf, LispClass, list, listOf, NIL, Opaque, Str, Sym, type Value } from "../values.ts";
+import { bool, Cons, Fn, itemsOf, keyword, LispClass, list, listOf, NIL, Opaque, Str, Sym, type Value } from "../values.ts";
 import { applicableMethods, findGeneric, Generic, isSame, type Method, registerGeneric, type Shape, type Specializer } from "./generics.ts";
 import { isKeyword } from "./keywords.ts";
 import { type NextMethod, shortCombinations, standardCombination } from "./method-combination.ts";
@@ -224,7 +224,8 @@ function callNextMethod(m: Machine, next: Opaque, args: Value): Value {
 // ---- failures
 
 function defineFailures(): void {
-  sharedClass("%NO-METHOD", "condition", ["ERROR"], [plainSlot(named("TEXT"))]).report = (_, condition) => String(conditionSlot(condition, "TEXT"));
+  sharedClass("%NO-METHOD", "condition", ["ERROR"], [plainSlot(slotName("TEXT"), keyword("TEXT"))]).report = (_, condition) =>
+    String(conditionSlot(condition, "TEXT"));
   const fail =
     (what: string) =>
     (m: Machine, generic: Value | undefined, ...args: Value[]) =>
