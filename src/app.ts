@@ -16,6 +16,7 @@ import type { Recording } from "./gateway/record.ts";
 import { createValidators } from "./gateway/schema.ts";
 import type { Stage } from "./gateway/stage.ts";
 import type { Decision } from "./gateway/trust.ts";
+import { createExperience } from "./registry/experience.ts";
 import { createFinder, type Finder } from "./registry/find.ts";
 import { createFindToolkit } from "./registry/find-tools.ts";
 import { createHealthBook, type HealthBook } from "./registry/health.ts";
@@ -164,7 +165,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
   else if (options.modules) log.warn("the toolkits of this project were never approved on this machine, so they are not loaded: run `guildhall verify`");
   const audit = options.audit ?? auditDecisions(store);
   const trustParts = trust && { trust, approvals, flow: createFlowGuard(), audit };
-  const finder = createFinder({ registry, trust, aliases: options.aliases, log });
+  const finder = createFinder({ registry, trust, aliases: options.aliases, experience: createExperience({ store, log }), log });
   const groups = createGroups({ registry, source: options.agents, log });
   const answers = { registry, health, trust };
   const { secrets = new Secrets() } = options;

@@ -23,8 +23,8 @@ export interface Ranker {
 export interface RankOptions {
   /** 1 to 20; 10 unless said. */
   readonly limit?: number | undefined;
-  /** How often each tool, by full name, was called and did well. */
-  readonly successes?: ReadonlyMap<string, number> | undefined;
+  /** How calls of each tool, by full name, went: from -1, all failed, to 1. */
+  readonly experience?: ReadonlyMap<string, number> | undefined;
   /** One more score by full name, such as a cosine from an embeddings endpoint; from 0 to 1. */
   readonly scores?: ReadonlyMap<string, number> | undefined;
   /** Only tools for which this holds are ranked. */
@@ -78,7 +78,7 @@ function clampLimit(limit = limits.usual): number {
 }
 
 /** How much the parts of a score count at first; BM25 and TF-IDF have 1 as their best. */
-const weights = { bm25: 1, tfidf: 1, cosine: 2, given: 2, mention: 0.7, toolkitMention: 0.25, success: 0.25 };
+const weights = { bm25: 1, tfidf: 1, cosine: 2, given: 2, mention: 0.7, toolkitMention: 0.25, experience: 0.25 };
 /** And at the second look, where the alignment says most of what they had to say. */
 const closer = { bm25: 0.5, tfidf: 0.5, alignment: 4 };
 const scoreMax = closer.bm25 + closer.tfidf + weights.cosine + closer.alignment;
@@ -126,14 +126,16 @@ function addMentions(query: string, { entries, named, sheets: { fused } }: Readi
   }
 }
 
-/** What the caller knows: other scores, what did well before, and what is not asked about. */
-function addKnowledge({ entries, sheets: { fused } }: Reading, { successes, scores, among }: RankOptions): void {
-  if (!successes && !scores && !among) return;
+/** What the caller knows: other scores, how calls went before, and what is not asked about. */
+function addKnowledge({ entries, sheets: { fused } }: Reading, { experience, scores, among }: RankOptions): void {
+  if (!experience && !scores && !among) return;
   for (const { first, names } of entries) {
     names.forEach((name, at) => {
       const given = weights.given * Math.max(0, scores?.get(name) ?? 0);
-      const success = weights.success * Math.min(1, Math.log10(1 + (successes?.get(name) ?? 0)));
-      fused[first + at] = among && !among(name) ? Number.NEGATIVE_INFINITY : (fused[first + at] as number) + given + success;
+      const words = fused[first + at] as number;
+      // Experience tips the scales between tools that fit; it makes none fit.
+      const known = words > 0 ? weights.experience * Math.min(1, Math.max(-1, experience?.get(name) ?? 0)) : 0;
+      fused[first + at] = among && !among(name) ? Number.NEGATIVE_INFINITY : words + given + known;
     });
   }
 }

@@ -2,6 +2,7 @@ import type { Log } from "../base/log.ts";
 import type { Ranker } from "../ranking/ranker.ts";
 import type { Target, Toolkit } from "../tool.ts";
 import { keyOf, type Trust } from "../trust/trust.ts";
+import type { Experience } from "./experience.ts";
 import type { Registry } from "./registry.ts";
 
 /** Which tools fit a task. The index is made at the first question, and after a change only what changed is read again. */
@@ -41,16 +42,28 @@ export interface FinderOptions {
   readonly trust?: Pick<Trust, "judge"> | undefined;
   /** Other words for tools, by full name, and questions they answer. */
   readonly aliases?: Readonly<Record<string, readonly string[]>> | undefined;
+  /** Tips the scales between tools that fit alike. */
+  readonly experience?: Experience | undefined;
   readonly log: Log;
 }
 
-export function createFinder({ registry, trust, aliases = {}, log }: FinderOptions): Finder {
+export function createFinder({ registry, trust, aliases = {}, experience, log }: FinderOptions): Finder {
   let loading: Promise<Ranker> | undefined;
   /** What the index holds, toolkit by toolkit; the registry makes a new Target of a tool that was listed again. */
   const indexed = new Map<string, readonly Target[]>();
   /** Targets by the name the index knows them by: toolkit and tool, whatever the prefix. */
   let byKey = new Map<string, Target>();
   let seen: readonly Target[] | undefined;
+  /** What was learned, by the names of the index. */
+  let learned: { readonly from: unknown; readonly tools: unknown; readonly byKey: ReadonlyMap<string, number> } | undefined;
+
+  function recall(): ReadonlyMap<string, number> | undefined {
+    const known = experience?.read();
+    if (known === undefined || known.size === 0) return undefined;
+    if (learned?.from !== known || learned.tools !== seen)
+      learned = { from: known, tools: seen, byKey: new Map([...byKey].map(([key, { fullName }]) => [key, known.get(fullName) ?? 0])) };
+    return learned.byKey;
+  }
 
   function update(ranker: Ranker): void {
     const tools = registry.tools();
@@ -84,7 +97,7 @@ export function createFinder({ registry, trust, aliases = {}, log }: FinderOptio
       update(ranker);
       const mayBeSeen = (target: Target | undefined): target is Target =>
         target !== undefined && trust?.judge(target).held === undefined && (among?.(target) ?? true);
-      const { items, fits } = ranker.rank(task, { limit, among: (key) => mayBeSeen(byKey.get(key)) });
+      const { items, fits } = ranker.rank(task, { limit, experience: recall(), among: (key) => mayBeSeen(byKey.get(key)) });
       const nameOf = (key: string): string[] => {
         const target = byKey.get(key);
         return mayBeSeen(target) ? [target.fullName] : [];

@@ -77,10 +77,12 @@ describe("what is known tips the scales", () => {
     expect(names("look up customer 7 in beta", {}, rankerOf(twins))[0]).toBe("beta.lookup_beta");
   });
 
-  test("what did well before wins among equals, and cannot push aside what fits better", () => {
-    const successes = new Map([["beta.lookup_beta", 9]]);
-    expect(names("look up customer 7", { successes }, rankerOf(twins))[0]).toBe("beta.lookup_beta");
-    expect(names("merge the pull request", { successes: new Map([["mail.send_email", 1e9]]) })[0]).toBe("github.merge_pull_request");
+  test("what did well before wins among equals, what failed loses, and neither pushes aside what fits better", () => {
+    const after = (experience: Record<string, number>, query = "look up customer 7", list: readonly ToolkitText[] = twins) =>
+      names(query, { experience: new Map(Object.entries(experience)) }, rankerOf(list));
+    expect(after({ "beta.lookup_beta": 0.5 })[0]).toBe("beta.lookup_beta");
+    expect(after({ "alpha.lookup_alpha": -0.5 })[0]).toBe("beta.lookup_beta");
+    expect(after({ "mail.send_email": 1e9, "github.merge_pull_request": -1e9 }, "merge the pull request", toolkits)[0]).toBe("github.merge_pull_request");
   });
 
   test("a score from elsewhere is one more in the sum", () => {
