@@ -4,12 +4,12 @@
  *
  * How an object prints itself is up to `print-object`: a session that has methods for it keeps an `ObjectPrinter` under that name.
  */
-import { reportOf } from "./conditions.ts";
+import { conditionSlot, reportOf } from "./conditions.ts";
 import type { Machine } from "./machine.ts";
 import { characterText, type LetterCase, numberText, stringText, symbolText } from "./printer-atoms.ts";
 import { prettyText } from "./printer-pretty.ts";
 import { findShared, type Shared } from "./printer-sharing.ts";
-import { Char, Cons, cl, Float, Fn, Instance, LispClass, NIL, Package, Ratio, Str, Stream, Sym, Table, type Value, Vec } from "./values.ts";
+import { Char, Cons, cl, Float, Fn, Instance, LispClass, NIL, type Opaque, Package, Ratio, Str, Stream, Sym, Table, type Value, Vec } from "./values.ts";
 
 /** Writes the object to the stream, or answers false to have it printed as usual. */
 export type ObjectPrinter = (m: Machine, object: Instance, stream: Stream) => boolean;
@@ -192,9 +192,8 @@ export class Printing {
 
   #condition(condition: Instance, name: string): string {
     if (!this.#style.escape) return reportOf(this.#m, condition);
-    const at = condition.cls.slotIndex.get(cl("FORMAT-CONTROL"));
-    const control = at === undefined ? undefined : condition.slots[at];
-    return control === undefined ? `#<${name}>` : `#<${name} ${this.text(control)}>`;
+    const control = conditionSlot(condition, "FORMAT-CONTROL");
+    return control === null ? `#<${name}>` : `#<${name} ${this.text(control)}>`;
   }
 
   #printedByProgram(object: Instance): string | undefined {
@@ -224,7 +223,8 @@ export class Printing {
     if (value instanceof Package) return `#<PACKAGE "${value.name}">`;
     if (value instanceof Stream) return value.sink === null ? "#<STRING-INPUT-STREAM>" : "#<STRING-OUTPUT-STREAM>";
     if (value instanceof LispClass) return `#<${classKinds[value.kind]} ${named(value.name)}>`;
-    return `#<${(value as { label: string }).label}>`;
+    const opaque = value as Opaque;
+    return opaque.report !== null && !this.#style.escape ? opaque.report(m) : `#<${opaque.label}>`;
   }
 }
 

@@ -45,7 +45,7 @@ export function makeRestart(spec: RestartSpec, outer: Restart | null): Restart {
     interactive: spec.interactive ?? null,
     test: spec.test ?? null,
     conditions: [],
-    handle: new Opaque("RESTART", content),
+    handle: new Opaque("RESTART", content, (m) => spec.report?.(m) ?? spec.name.name),
   };
   content.restart = made;
   return made;

@@ -351,9 +351,12 @@ export class Stream {
 export class Opaque {
   readonly label: string;
   readonly content: unknown;
-  constructor(label: string, content: unknown) {
+  /** How `princ` shows it; null for `#<LABEL>`. */
+  readonly report: ((m: Machine) => string) | null;
+  constructor(label: string, content: unknown, report: ((m: Machine) => string) | null = null) {
     this.label = label;
     this.content = content;
+    this.report = report;
   }
 }
 
