@@ -1,6 +1,5 @@
 import { median, percentile, ratioRow, row, short } from "./figures.mjs";
 import { echoCall, start } from "./processes.mjs";
-import { echoArguments } from "./servers/echo-tool.mjs";
 
 /** Programs that call tools: what one costs beside the same calls made one by one, in time and in bytes a client sees. */
 export default { name: "code", run };

@@ -1,6 +1,6 @@
 // A tool's failure as a condition: one class for each kind of failure, all of them TOOL-ERROR.
 import { plainSlot, sharedClass } from "../../lisp/classes.ts";
-import { conditionSlot, makeCondition } from "../../lisp/conditions.ts";
+import { conditionSlot, makeCondition, slotName } from "../../lisp/conditions.ts";
 import { defineFunction, named } from "../../lisp/define.ts";
 import type { Machine } from "../../lisp/machine.ts";
 import { type Instance, NIL, Str, type Value } from "../../lisp/values.ts";
@@ -25,7 +25,7 @@ const kinds: Partial<Record<Failure["code"], string>> = {
 const errorSlots = ["NAME", "CODE", "TEXT", "DATA"] as const;
 
 export function defineToolErrors(): void {
-  const slots = errorSlots.map((slot) => plainSlot(named(slot)));
+  const slots = errorSlots.map((slot) => plainSlot(slotName(slot)));
   sharedClass("GUILDHALL:TOOL-ERROR", "condition", ["ERROR"], slots).report = (m, condition) => {
     const text = conditionSlot(condition, "TEXT");
     return text instanceof Str ? text.toString() : `${m.show(conditionSlot(condition, "NAME") ?? NIL)} failed`;

@@ -34,6 +34,8 @@ function carryOut(order: Order): Report {
   }
 }
 
+/** All of them alive at once take less than the thread's heap. */
+const cells = 5_000_000;
 let lastPackage = "COMMON-LISP-USER";
 
 function evaluate({ code, package: name, limits, tools }: Extract<Order, { kind: "evaluate" }>): Evaluation {
@@ -50,7 +52,7 @@ function evaluate({ code, package: name, limits, tools }: Extract<Order, { kind:
     steps,
     elapsedMs,
   } = lisp.evaluate(code, {
-    budgets: { timeMs: limits.timeoutMs, output: limits.outputCharacters },
+    budgets: { timeMs: limits.timeoutMs, output: limits.outputCharacters, cells },
     ...(name === undefined ? {} : { package: name.toUpperCase() }),
   });
   lastPackage = ended;
