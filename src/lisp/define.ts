@@ -125,9 +125,32 @@ export function nativeFunction(name: Value, lambdaList: string, native: Native, 
   code.step = options.step ?? null;
   // Natives declare the parameters they want; `shape` guarantees that they get them.
   const plain = native as unknown as Plain;
-  if (shape.rest || shape.hasKeys) code.cn = (m, fn, args) => plain(m, ...arrange(m, fn, shape, args));
+  if (shape.rest || shape.hasKeys) setOpenEntries(code, shape, plain);
   else setFixedEntries(code, shape, plain);
   return new Fn(code, []);
+}
+
+/** Calls with few arguments and no keywords, which most are, need no arranging. */
+function setOpenEntries(code: Code, shape: Shape, plain: Plain): void {
+  const { required, optional, rest, hasKeys } = shape;
+  code.cn = (m, fn, args) => plain(m, ...arrange(m, fn, shape, args));
+  const fits = (count: number) => !rest && count >= required && count <= required + optional;
+  if (fits(1)) code.c1 = (m, _, a) => plain(m, a);
+  if (fits(2)) code.c2 = (m, _, a, b) => plain(m, a, b);
+  if (fits(3)) code.c3 = (m, _, a, b, c) => plain(m, a, b, c);
+  if (!rest || hasKeys || optional > 0) return;
+  if (required === 0) {
+    code.c1 = (m, _, a) => plain(m, [a]);
+    code.c2 = (m, _, a, b) => plain(m, [a, b]);
+    code.c3 = (m, _, a, b, c) => plain(m, [a, b, c]);
+  } else if (required === 1) {
+    code.c1 = (m, _, a) => plain(m, a, []);
+    code.c2 = (m, _, a, b) => plain(m, a, [b]);
+    code.c3 = (m, _, a, b, c) => plain(m, a, [b, c]);
+  } else if (required === 2) {
+    code.c2 = (m, _, a, b) => plain(m, a, b, []);
+    code.c3 = (m, _, a, b, c) => plain(m, a, b, [c]);
+  }
 }
 
 function setFixedEntries(code: Code, { required, optional }: Shape, plain: Plain): void {

@@ -5,6 +5,7 @@
 import { lowerCode } from "./characters.ts";
 import type { Machine } from "./machine.ts";
 import { equalNumbers, isNumber } from "./numbers.ts";
+import { tableGet } from "./tables.ts";
 import { Char, Cons, Float, Instance, Ratio, Str, Table, type Value, Vec } from "./values.ts";
 
 export function eql(a: Value, b: Value): boolean {
@@ -80,8 +81,8 @@ function equalSlots(m: Machine, a: Instance, b: Instance): boolean {
 function equalTables(m: Machine, a: Table, b: Table): boolean {
   if (a.test !== b.test || a.entries.size !== b.entries.size) return false;
   m.tick(a.entries.size);
-  for (const [key, { value }] of a.entries) {
-    const other = b.entries.get(key);
+  for (const { key, value } of a.entries.values()) {
+    const other = tableGet(b, key);
     if (other === undefined || !equalp(m, value, other.value)) return false;
   }
   return true;

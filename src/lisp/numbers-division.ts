@@ -62,7 +62,7 @@ function truncate(m: Machine, x: Value, y: Value): Division {
   const top = numeratorOf(p) * denominatorOf(q);
   const bottom = denominatorOf(p) * numeratorOf(q);
   const whole = top / bottom;
-  return { quotient: integer(whole), remainder: rational(top - whole * bottom, denominatorOf(p) * denominatorOf(q)) };
+  return { quotient: integer(whole), remainder: rational(m, top - whole * bottom, denominatorOf(p) * denominatorOf(q)) };
 }
 
 /** By how much the truncated quotient moves. */

@@ -39,7 +39,7 @@ function exactPower(m: Machine, base: Rational, exponent: Int): Value {
   const size = exponent < 0 ? -BigInt(exponent) : BigInt(exponent);
   reservePower(m, base, size);
   const [top, bottom] = [numeratorOf(base) ** size, denominatorOf(base) ** size];
-  return exponent < 0 ? rational(bottom, top) : bottom === 1n ? integer(top) : new Ratio(top, bottom);
+  return exponent < 0 ? rational(m, bottom, top) : bottom === 1n ? integer(top) : new Ratio(top, bottom);
 }
 
 /** Room for the result is asked for before it is made: a short program can name a number larger than any memory. */
@@ -75,9 +75,10 @@ export function integerRoot(m: Machine, value: Value): Int {
     if (root * root > value) return root - 1;
     return (root + 1) * (root + 1) <= value ? root + 1 : root;
   }
-  m.tick(wordsOf(value) * 8);
+  const cost = wordsOf(value);
   let root = 1n << BigInt(Math.ceil(bitLength(value) / 2));
   for (;;) {
+    m.tick(cost * 8);
     const next = (root + value / root) >> 1n;
     if (next >= root) return integer(root);
     root = next;

@@ -23,7 +23,7 @@ export function add(m: Machine, a: Value, b: Value): Value {
   const y = real(m, b, "NUMBER");
   if (x instanceof Float || y instanceof Float) return checkedFloat(m, toDouble(m, x) + toDouble(m, y), "+", a, b);
   if (x instanceof Ratio || y instanceof Ratio) {
-    return rational(numeratorOf(x) * denominatorOf(y) + numeratorOf(y) * denominatorOf(x), denominatorOf(x) * denominatorOf(y));
+    return rational(m, numeratorOf(x) * denominatorOf(y) + numeratorOf(y) * denominatorOf(x), denominatorOf(x) * denominatorOf(y));
   }
   return sized(m, BigInt(x) + BigInt(y));
 }
@@ -38,7 +38,7 @@ export function subtract(m: Machine, a: Value, b: Value): Value {
   const y = real(m, b, "NUMBER");
   if (x instanceof Float || y instanceof Float) return checkedFloat(m, toDouble(m, x) - toDouble(m, y), "-", a, b);
   if (x instanceof Ratio || y instanceof Ratio) {
-    return rational(numeratorOf(x) * denominatorOf(y) - numeratorOf(y) * denominatorOf(x), denominatorOf(x) * denominatorOf(y));
+    return rational(m, numeratorOf(x) * denominatorOf(y) - numeratorOf(y) * denominatorOf(x), denominatorOf(x) * denominatorOf(y));
   }
   return sized(m, BigInt(x) - BigInt(y));
 }
@@ -53,7 +53,7 @@ export function multiply(m: Machine, a: Value, b: Value): Value {
   const x = real(m, a, "NUMBER");
   const y = real(m, b, "NUMBER");
   if (x instanceof Float || y instanceof Float) return checkedFloat(m, toDouble(m, x) * toDouble(m, y), "*", a, b);
-  if (x instanceof Ratio || y instanceof Ratio) return rational(numeratorOf(x) * numeratorOf(y), denominatorOf(x) * denominatorOf(y));
+  if (x instanceof Ratio || y instanceof Ratio) return rational(m, numeratorOf(x) * numeratorOf(y), denominatorOf(x) * denominatorOf(y));
   return product(m, BigInt(x), BigInt(y));
 }
 
@@ -66,7 +66,7 @@ export function divide(m: Machine, a: Value, b: Value): Value {
   const y = real(m, b, "NUMBER");
   if (isZero(y)) return divisionByZero(m, "/", a, b);
   if (x instanceof Float || y instanceof Float) return checkedFloat(m, toDouble(m, x) / toDouble(m, y), "/", a, b);
-  return rational(numeratorOf(x) * denominatorOf(y), denominatorOf(x) * numeratorOf(y));
+  return rational(m, numeratorOf(x) * denominatorOf(y), denominatorOf(x) * numeratorOf(y));
 }
 
 export function negate(m: Machine, a: Value): Value {
@@ -152,20 +152,24 @@ export function denominatorOf(value: Rational): bigint {
 }
 
 /** numerator / denominator in lowest terms; the denominator is not zero. */
-export function rational(numerator: bigint, denominator: bigint): Rational {
-  const divisor = gcd(numerator, denominator);
+export function rational(m: Machine, numerator: bigint, denominator: bigint): Rational {
+  const words = Math.max(wordsOf(numerator), wordsOf(denominator));
+  if (words > 8) m.checkBits(words * 64);
+  const divisor = gcd(m, numerator, denominator);
   const sign = denominator < 0n ? -1n : 1n;
   const bottom = (sign * denominator) / divisor;
   const top = (sign * numerator) / divisor;
   return bottom === 1n ? integer(top) : new Ratio(top, bottom);
 }
 
-/** Not negative; gcd(0, 0) is 0. */
-export function gcd(a: bigint, b: bigint): bigint {
+/** Not negative; gcd(0, 0) is 0. Euclid's way: with long numbers a long one, so every step of it counts. */
+export function gcd(m: Machine, a: bigint, b: bigint): bigint {
   let x = a < 0n ? -a : a;
   let y = b < 0n ? -b : b;
+  const cost = Math.min(wordsOf(x), wordsOf(y));
   while (y > 0n) {
     if (x <= 9007199254740991n && y <= 9007199254740991n) return BigInt(smallGcd(Number(x), Number(y)));
+    if (cost > 8) m.tick(cost);
     [x, y] = [y, x % y];
   }
   return x;

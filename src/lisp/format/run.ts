@@ -81,7 +81,7 @@ export class Run {
     let at = value;
     for (; at instanceof Cons; at = at.cdr) {
       items.push(at.car);
-      this.m.tick(1);
+      if (items.length % 256 === 0) this.m.alloc(256);
     }
     return at === NIL ? items : this.m.typeError(at, "LIST");
   }

@@ -41,7 +41,7 @@ export function defineCharacters(): void {
     return weight < limit ? char(weight.toString(36).toUpperCase().charCodeAt(0)) : NIL;
   });
   compareAs("CHAR", ["=", "/=", "<", ">", "<=", ">="], (code) => code);
-  compareAs("CHAR-", ["EQUAL", "NOT-EQUAL", "LESSP", "GREATERP", "NOT-GREATERP", "NOT-LESSP"], upperCode);
+  compareAs("CHAR-", ["EQUAL", "NOT-EQUAL", "LESSP", "GREATERP", "NOT-GREATERP", "NOT-LESSP"], lowerCode);
 }
 
 const orders: readonly ((a: number, b: number) => boolean)[] = [
@@ -57,6 +57,8 @@ function compareAs(prefix: string, names: readonly string[], fold: (code: number
   names.forEach((name, index) => {
     const holds = orders[index] as (a: number, b: number) => boolean;
     defineFunction(`${prefix}${name}`, "char &rest more", (m, first: Value, more: Value[]) => {
+      const [second] = more;
+      if (more.length === 1 && second !== undefined) return bool(holds(fold(codeOf(m, first)), fold(codeOf(m, second))));
       const codes = [first, ...more].map((value) => fold(codeOf(m, value)));
       if (index === 1) return bool(new Set(codes).size === codes.length);
       return bool(codes.every((code, at) => at === 0 || holds(codes[at - 1] as number, code)));

@@ -2,7 +2,7 @@
 import { defineFunction, defineMacro, defineSetter, form, nativeFunction } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { tableGet, tableRemove, tableSet } from "../tables.ts";
-import { bool, cl, Float, Fn, itemsOf, list, NIL, Sym, T, Table, type TableEntry, type TableTest, type Value } from "../values.ts";
+import { bool, Cons, cl, Float, Fn, Instance, itemsOf, list, NIL, Str, Sym, T, Table, type TableEntry, type TableTest, type Value, Vec } from "../values.ts";
 
 export function defineHashTables(): void {
   defineFunction("MAKE-HASH-TABLE", "&key test size rehash-size rehash-threshold weakness synchronized", (m, test: Value = cl("EQL")) => {
@@ -13,17 +13,17 @@ export function defineHashTables(): void {
     "GETHASH",
     "key table &optional default",
     (m, key: Value, table: Value, fallback: Value = NIL) => {
-      const entry = tableGet(tableOf(m, table), key);
+      const entry = tableGet(weighed(m, tableOf(m, table), key), key);
       return entry === undefined ? m.values(fallback, NIL) : m.values(entry.value, T);
     },
     { values: true },
   );
   defineSetter("GETHASH", "value key table &optional default", (m, value: Value, key: Value, table: Value) => {
     m.alloc(2);
-    tableSet(tableOf(m, table), key, value);
+    tableSet(weighed(m, tableOf(m, table), key), key, value);
     return value;
   });
-  defineFunction("REMHASH", "key table", (m, key: Value, table: Value) => bool(tableRemove(tableOf(m, table), key)));
+  defineFunction("REMHASH", "key table", (m, key: Value, table: Value) => bool(tableRemove(weighed(m, tableOf(m, table), key), key)));
   defineFunction("CLRHASH", "table", (m, table: Value) => {
     tableOf(m, table).entries.clear();
     return table;
@@ -60,6 +60,30 @@ function entriesOf(m: Machine, table: Value): TableEntry[] {
 
 export function tableOf(m: Machine, value: Value): Table {
   return value instanceof Table ? value : m.typeError(value, "HASH-TABLE");
+}
+
+const keyPartsMax = 1_000_000;
+
+/** A structured key is read as a whole each time: that is counted first, and a ring ends here. */
+function weighed(m: Machine, table: Table, key: Value): Table {
+  if (typeof key !== "object" || table.test === "EQ" || table.test === "EQL") return table;
+  if (key instanceof Str) m.tick(key.length >> 4);
+  else if (!(key instanceof Sym)) weigh(m, key);
+  return table;
+}
+
+function weigh(m: Machine, key: Value): void {
+  const waiting: Value[] = [key];
+  let count = 0;
+  for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
+    m.tick(1);
+    count += 1;
+    if (count > keyPartsMax) m.exceed("CELL");
+    if (part instanceof Cons) waiting.push(part.cdr, part.car);
+    else if (part instanceof Vec) part.items.forEach((item) => void waiting.push(item));
+    else if (part instanceof Instance) waiting.push(...part.slots.filter((slot) => slot !== undefined));
+    else if (part instanceof Str) m.tick(part.length >> 4);
+  }
 }
 
 function testNamed(m: Machine, test: Value): TableTest {

@@ -32,12 +32,14 @@ function collect(m: Machine, fn: Fn, lists: Value[], byElement: boolean): Value[
     let at = lists[0] as Value;
     for (; at instanceof Cons; at = at.cdr) {
       m.tick(1);
+      if (results.length % 256 === 255) m.alloc(256);
       results.push(m.call1(fn, byElement ? at.car : at));
     }
     return at === NIL ? results : m.typeError(at, "LIST");
   }
   for (;;) {
     m.tick(1);
+    if (results.length % 256 === 255) m.alloc(256);
     const args: Value[] = [];
     for (const [index, list] of lists.entries()) {
       if (!(list instanceof Cons)) return list === NIL ? results : m.typeError(list, "LIST");

@@ -52,13 +52,14 @@ function defineArithmetic(): void {
   });
   defineFunction("MAX", "number &rest more", (m, first: Value, more: Value[]) => choose(m, first, more, 1));
   defineFunction("MIN", "number &rest more", (m, first: Value, more: Value[]) => choose(m, first, more, -1));
-  defineFunction("GCD", "&rest integers", (m, integers: Value[]) => integer(integers.reduce((sum: bigint, next) => gcd(sum, BigInt(toInteger(m, next))), 0n)));
-  defineFunction("LCM", "&rest integers", (m, integers: Value[]) => integer(integers.reduce((sum: bigint, next) => lcm(sum, BigInt(toInteger(m, next))), 1n)));
+  defineFunction("GCD", "&rest integers", (m, integers: Value[]) => integer(integers.reduce((sum: bigint, next) => gcd(m, sum, BigInt(toInteger(m, next))), 0n)));
+  defineFunction("LCM", "&rest integers", (m, integers: Value[]) => integer(integers.reduce((sum: bigint, next) => lcm(m, sum, BigInt(toInteger(m, next))), 1n)));
 }
 
 type Binary = (m: Machine, a: Value, b: Value) => Value;
 
 function fold(m: Machine, numbers: Value[], unit: number, combine: Binary): Value {
+  if (numbers.length === 2) return combine(m, numbers[0] as Value, numbers[1] as Value);
   let sum: Value = numbers.length === 0 ? unit : real(m, numbers[0] as Value, "NUMBER");
   for (let at = 1; at < numbers.length; at += 1) sum = combine(m, sum, numbers[at] as Value);
   return sum;
@@ -76,9 +77,9 @@ function choose(m: Machine, first: Value, more: Value[], sign: 1 | -1): Value {
   return best;
 }
 
-function lcm(a: bigint, b: bigint): bigint {
+function lcm(m: Machine, a: bigint, b: bigint): bigint {
   if (a === 0n || b === 0n) return 0n;
-  const product = (a / gcd(a, b)) * b;
+  const product = (a / gcd(m, a, b)) * b;
   return product < 0n ? -product : product;
 }
 
@@ -101,6 +102,8 @@ function defineComparison(): void {
 
 function chain(name: string, holds: (order: number) => boolean): void {
   defineFunction(name, "number &rest more", (m, first: Value, more: Value[]) => {
+    const [second] = more;
+    if (more.length === 1 && second !== undefined) return bool(holds(compare(m, first, second)));
     let previous: Value = real(m, first);
     let isTrue = true;
     for (const next of more) {
@@ -187,13 +190,13 @@ function defineRationals(): void {
     const x = real(m, number);
     if (!(x instanceof Float)) return x;
     const { numerator, denominator } = fractionOf(x.value);
-    return rational(numerator, denominator);
+    return rational(m, numerator, denominator);
   });
   defineFunction("RATIONALIZE", "number", (m, number: Value) => {
     const x = real(m, number);
     if (!(x instanceof Float)) return x;
     const { numerator, denominator } = simplestFraction(x.value);
-    return rational(numerator, denominator);
+    return rational(m, numerator, denominator);
   });
 }
 

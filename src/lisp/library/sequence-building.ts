@@ -2,7 +2,7 @@
 import { defineFunction, defineSetter } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { elementAt, elements, isSequence, lengthOf, sequenceLike, setElementAt, sliceText, spanOf } from "../sequences.ts";
-import { Cons, NIL, Str, type Value, Vec } from "../values.ts";
+import { Cons, cl, NIL, Str, type Value, Vec } from "../values.ts";
 import { sequenceOfType } from "./sequence-types.ts";
 import { overwrite } from "./sequences.ts";
 
@@ -51,10 +51,11 @@ export function defineSequenceBuilding(): void {
     return sequenceOfType(m, type, new Array<Value>(size).fill(initial ?? NIL), initial === undefined);
   });
   defineFunction("CONCATENATE", "type &rest sequences", (m, type: Value, sequences: Value[]) => {
+    if (type === cl("STRING") && sequences.every((sequence) => sequence instanceof Str)) return joined(m, sequences);
     const items: Value[] = [];
     for (const sequence of sequences) {
       const more = elements(m, sequence, undefined, undefined);
-      m.alloc(more.length >> 3);
+      m.alloc(more.length >> 1);
       for (const item of more) items.push(item);
     }
     return sequenceOfType(m, type, items);
@@ -73,6 +74,12 @@ export function defineSequenceBuilding(): void {
     if (target instanceof Cons) overwrite(target, results);
     return target;
   });
+}
+
+/** Strings are joined as text: most concatenations are these. */
+function joined(m: Machine, strings: readonly Str[]): Str {
+  m.alloc(strings.reduce((sum, string) => sum + string.length, 8) >> 3);
+  return new Str(strings.map(String).join(""));
 }
 
 function subsequence(m: Machine, sequence: Value, start: Value, end: Value | undefined): Value {
@@ -120,7 +127,7 @@ export function callAcross(m: Machine, designator: Value, sequences: readonly Va
   const results: Value[] = [];
   for (let at = 0; at < length; at += 1) {
     m.tick(1);
-    if (at % 64 === 0) m.alloc(8);
+    if (at % 256 === 255) m.alloc(256);
     results.push(callAt(m, fn, columns, at));
   }
   return results;

@@ -126,8 +126,10 @@ function search(...args: Pair): Value {
   const last = right.length - left.length;
   for (let step = 0; step <= last; step += 1) {
     const at = isBackwards ? last - step : step;
-    args[0].tick(1);
-    if (left.every((item, index) => holds(item, right[at + index] as Value))) return at + offset2;
+    let same = 0;
+    while (same < left.length && holds(left[same] as Value, right[at + same] as Value)) same += 1;
+    args[0].tick(same + 1);
+    if (same === left.length) return at + offset2;
   }
   return NIL;
 }

@@ -111,12 +111,13 @@ const comparisons: readonly [string, string, (order: number) => boolean][] = [
 function defineComparison(): void {
   for (const [sign, word, holds] of comparisons) {
     define(`STRING${sign}`, (code) => code, holds, sign === "=");
-    define(`STRING-${word}`, upperCode, holds, sign === "=");
+    define(`STRING-${word}`, lowerCode, holds, sign === "=");
   }
 }
 
 function define(name: string, fold: (code: number) => number, holds: (order: number) => boolean, isEquality: boolean): void {
   defineFunction(name, "string1 string2 &key start1 end1 start2 end2", (m, a: Value, b: Value, start1?: Value, end1?: Value, start2?: Value, end2?: Value) => {
+    if (isEquality && a instanceof Str && b instanceof Str && start1 === undefined && end1 === undefined && start2 === undefined && end2 === undefined && a.length !== b.length) return NIL;
     const [left, right] = [designated(m, a), designated(m, b)];
     const span1 = spanOf(m, start1, end1, left.length, left);
     const span2 = spanOf(m, start2, end2, right.length, right);
@@ -147,6 +148,7 @@ function defineParsing(): void {
       const sign = at < span.end && (string.codeAt(at) === 45 || string.codeAt(at) === 43) ? string.codeAt(at++) : 43;
       const first = at;
       while (at < span.end && digitWeight(string.codeAt(at), base) !== undefined) at += 1;
+      m.checkBits((at - first) * Math.log2(base));
       const digits = Array.from({ length: at - first }, (_, index) => string.codeAt(first + index));
       let rest = at;
       while (rest < span.end && blank.has(string.codeAt(rest))) rest += 1;
@@ -155,7 +157,6 @@ function defineParsing(): void {
         return m.error("PARSE-ERROR", { TEXT: new Str(`there is ${digits.length === 0 ? "no integer" : "junk after the integer"} in ${m.show(string)}`) });
       }
       if (digits.length === 0) return m.values(NIL, at);
-      m.checkBits(digits.length * Math.log2(base));
       const size = integerOf(digits, base);
       return m.values(integer(sign === 45 ? -size : size), junkAllowed === NIL ? rest : at);
     },

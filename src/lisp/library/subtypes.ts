@@ -52,7 +52,7 @@ function simplify(m: Machine, type: Value): Value {
   const list = (...parts: Value[]) => m.list(parts);
   const name = expanded instanceof Sym ? expanded.name : operatorOf(expanded);
   const [first] = argsOf(expanded);
-  const size = typeof first === "number" ? 2n ** BigInt(first) : undefined;
+  const size = typeof first === "number" && first >= 0 && first <= 10_000 ? 2n ** BigInt(first) : undefined;
   switch (name) {
     case "BIT":
       return list(cl("INTEGER"), 0, 1);

@@ -1,9 +1,8 @@
 /** Symbols and packages as a program asks about them; what changes packages is in `forms/packages.ts`. */
-import { defineFunction, defineSetter, defineVariable } from "../define.ts";
+import { defineFunction } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { add } from "../numbers.ts";
 import { allPackages, currentPackage, findPackage, findSymbol, intern } from "../packages.ts";
-import { bool, Cons, cl, keyword, NIL, Package, Str, Sym, T, type Value } from "../values.ts";
+import { bool, keyword, NIL, Package, Str, Sym, T, type Value } from "../values.ts";
 import { textOf } from "./designators.ts";
 
 export function defineSymbols(): void {
@@ -22,69 +21,8 @@ export function defineSymbols(): void {
       if (findSymbol(home, `${text}${count}`) === undefined) return intern(m, home, `${text}${count}`);
     }
   });
-  defineVariable("*GENSYM-COUNTER*", 1);
-  defineFunction("GENSYM", "&optional x", gensym);
-  defineCells();
   defineInterning();
   definePackageQuestions();
-}
-
-function gensym(m: Machine, x: Value = NIL): Sym {
-  const counter = cl("*GENSYM-COUNTER*");
-  m.alloc(4);
-  if (typeof x === "number" || typeof x === "bigint") return new Sym(`G${x}`, null);
-  const count = counter.value ?? 1;
-  counter.value = add(m, count, 1);
-  return new Sym(`${x === NIL ? "G" : textOf(m, x)}${m.show(count)}`, null);
-}
-
-/** The value and the function of a symbol, whatever is bound lexically. */
-function defineCells(): void {
-  defineFunction("SYMBOL-VALUE", "symbol", (m, name: Value) => {
-    const sym = symbolOf(m, name);
-    return sym.value ?? m.unboundVariable(sym);
-  });
-  defineSetter("SYMBOL-VALUE", "value symbol", (m, value: Value, name: Value) => {
-    m.setGlobal(symbolOf(m, name), value);
-    return value;
-  });
-  defineFunction("SET", "symbol value", (m, name: Value, value: Value) => {
-    m.setGlobal(symbolOf(m, name), value);
-    return value;
-  });
-  for (const name of ["SYMBOL-FUNCTION", "FDEFINITION"]) {
-    defineFunction(name, "name", (m, designator: Value) => m.fn(name === "FDEFINITION" ? designator : symbolOf(m, designator)));
-    defineSetter(name, "value name", (m, fn: Value, designator: Value) => {
-      m.setFunction(designator, m.fn(fn));
-      return fn;
-    });
-  }
-  defineFunction("BOUNDP", "symbol", (m, name: Value) => bool(symbolOf(m, name).value !== undefined));
-  defineFunction("FBOUNDP", "name", (m, name: Value) => functionNamed(m, name) ?? NIL);
-  defineFunction("MAKUNBOUND", "symbol", (m, name: Value) => {
-    const sym = symbolOf(m, name);
-    if (sym.kind === "constant") return m.programError(`${m.show(sym)} is a constant`);
-    m.refuseLocked(sym, "unbind");
-    sym.value = undefined;
-    return sym;
-  });
-  defineFunction("FMAKUNBOUND", "name", (m, name: Value) => {
-    const sym = name instanceof Cons && name.cdr instanceof Cons ? symbolOf(m, name.cdr.car) : symbolOf(m, name);
-    m.refuseLocked(sym, "unbind");
-    if (name instanceof Cons) sym.setter = null;
-    else {
-      sym.fn = null;
-      sym.macro = null;
-    }
-    return name;
-  });
-}
-
-/** A function, T for a macro or a special form, or nothing. */
-function functionNamed(m: Machine, name: Value): Value | null {
-  if (name instanceof Cons) return name.cdr instanceof Cons ? symbolOf(m, name.cdr.car).setter : m.typeError(name, "(OR SYMBOL CONS)");
-  const sym = symbolOf(m, name);
-  return sym.fn ?? (sym.macro === null ? null : T);
 }
 
 function symbolOf(m: Machine, value: Value): Sym {

@@ -15,7 +15,7 @@
 ;; --- symbol-value of an unbound symbol
 (symbol-value 'never-bound)
 ;; --- functions of symbols
-(progn (defun f1 (x) (* x 2)) (list (fboundp 'car) (not (fboundp 'f1)) (fboundp 'no-such-function) (funcall (symbol-function 'f1) 4) (progn (setf (symbol-function 'f2) #'f1) (f2 5)) (progn (fmakunbound 'f2) (fboundp 'f2))))
+(progn (defun f1 (x) (* x 2)) (list (not (fboundp 'car)) (not (fboundp 'f1)) (fboundp 'no-such-function) (funcall (symbol-function 'f1) 4) (progn (setf (symbol-function 'f2) #'f1) (f2 5)) (progn (fmakunbound 'f2) (fboundp 'f2))))
 ;; --- symbol-function of an undefined function
 (symbol-function 'never-defined)
 ;; --- makunbound
