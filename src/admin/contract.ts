@@ -1,6 +1,6 @@
 import type { JsonObject } from "../base/json.ts";
 import type { Statistics, StoreState } from "../store/store.ts";
-import type { Tool, ToolkitSource } from "../tool.ts";
+import type { Health, Tool, ToolkitSource } from "../tool.ts";
 import type { Answer } from "../trust/approvals.ts";
 import type { Marks } from "../trust/marks.ts";
 import type { Level } from "../trust/trust.ts";
@@ -64,6 +64,18 @@ export interface HallStatus {
   readonly clients: number;
   readonly store: StoreState;
   readonly upstreams: readonly UpstreamStatus[];
+  readonly registrations: readonly RegistrationStatus[];
+}
+
+export interface RegistrationStatus {
+  readonly name: string;
+  readonly state: Health["state"];
+  /** Who runs it; null while nobody does. */
+  readonly runner: "connection" | "endpoint" | null;
+  readonly tools: number;
+  readonly registeredAt: number;
+  /** Why it cannot be called, where it cannot. */
+  readonly problem: string | undefined;
 }
 
 export interface UpstreamStatus {

@@ -87,13 +87,13 @@ function writeOut(text: string): Promise<void> {
 
 function describe(events: readonly Event[]): string {
   return table(
-    ["time", "what", "tool", "caller", "outcome", "took", "why"],
+    ["time", "what", "tool", "caller", "face", "outcome", "took", "why"],
     events.map((event) => [new Date(event.at).toISOString().slice(0, 23).replace("T", " "), ...cells(event)]),
   );
 }
 
 function cells(event: Event): readonly string[] {
-  if (event.event === "audit") return [event.kind, event.subject, event.caller, "", "", event.reason];
+  if (event.event === "audit") return [event.kind, event.subject, event.caller, "", "", "", event.reason];
   const outcome = event.code === null ? event.outcome : `${event.outcome} ${event.code}`;
-  return ["call", event.tool, event.caller, event.outcome === "ok" ? outcome : paint("red", outcome), `${event.ms.toFixed(1)} ms`, ""];
+  return ["call", event.tool, event.caller, event.face ?? "", event.outcome === "ok" ? outcome : paint("red", outcome), `${event.ms.toFixed(1)} ms`, ""];
 }

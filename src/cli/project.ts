@@ -180,6 +180,7 @@ function createHandlers(hall: Hall, { folder, settings }: ProjectOptions): Admin
       clients: hall.server.clientCount,
       store: hall.store.state(),
       upstreams: describeUpstreams(hall),
+      registrations: describeRegistrations(hall),
     }),
     sample: async ({ params }) => ({ answer: await hall.server.sample(params) }),
     approvals: async () => ({
@@ -237,6 +238,15 @@ async function openAgents(folder: string, log: Log): Promise<GroupSource> {
   const { agents, guide, problems } = await readAgentFolder(folder);
   for (const problem of problems) log.warn(problem);
   return { files: agents.map(({ agent }) => agent), guide };
+}
+
+function describeRegistrations(hall: Hall): HallStatus["registrations"] {
+  return hall.registrations.all().map((toolkit) => {
+    const { health } = hall.health.record(toolkit);
+    const { registration, runner, registeredAt } = toolkit;
+    const problem = health.state === "available" ? toolkit.problem?.() : health.reason;
+    return { name: toolkit.id, state: health.state, runner: runner?.kind ?? null, tools: registration.tools.length, registeredAt, problem };
+  });
 }
 
 function describeUpstreams(hall: Hall): HallStatus["upstreams"] {

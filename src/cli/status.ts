@@ -1,5 +1,5 @@
 import { connectAdmin } from "../admin/client.ts";
-import type { HallStatus, UpstreamStatus } from "../admin/contract.ts";
+import type { HallStatus, RegistrationStatus, UpstreamStatus } from "../admin/contract.ts";
 import { socketPath } from "../admin/socket.ts";
 import { HallError } from "../base/errors.ts";
 import { readLock } from "../upstream/lock.ts";
@@ -16,7 +16,7 @@ export async function runStatus(options: StatusOptions): Promise<void> {
   const admin = await connectAdmin(await socketPath(process.cwd()));
   if (!admin) {
     const upstreams = await knownUpstreams();
-    print({ running: false, upstreams }, { json: options.json, text: () => `no hall is running in this project\n${describe(upstreams)}` });
+    print({ running: false, upstreams, registrations: [] }, { json: options.json, text: () => `no hall is running in this project\n${describe(upstreams)}` });
     return;
   }
   const status = await admin.ask("status", {});
@@ -59,7 +59,20 @@ async function knownUpstreams(): Promise<readonly UpstreamStatus[]> {
 
 function describeHall(status: HallStatus): string {
   const minutes = Math.round((Date.now() - status.startedAt) / 60_000);
-  return `hall ${status.version}, process ${status.pid}, ${minutes} min, ${status.clients} clients\n${describeStore(status.store)}${describe(status.upstreams)}`;
+  return `hall ${status.version}, process ${status.pid}, ${minutes} min, ${status.clients} clients\n${describeStore(status.store)}${describe(status.upstreams)}${describeRegistered(status.registrations)}`;
+}
+
+function describeRegistered(registrations: readonly RegistrationStatus[]): string {
+  if (registrations.length === 0) return "";
+  const rows = registrations.map(({ name, state, runner, tools, registeredAt, problem }) => [
+    name,
+    state === "available" ? state : paint("red", state),
+    runner ?? "nobody",
+    String(tools),
+    new Date(registeredAt).toISOString().slice(0, 16).replace("T", " "),
+    problem ?? "",
+  ]);
+  return `\n\n${table(["registered", "state", "run by", "tools", "since (UTC)", "problem"], rows)}`;
 }
 
 /** Said when something is wrong: nobody looks for a store that works. */

@@ -72,7 +72,7 @@ export const dialectMethods: Readonly<Record<string, DialectHandler>> = {
     const { fullName } = await findFunction(params, parts, visit);
     const began = performance.now();
     const context = createContext(() => ({ params, visit }), { ask: refuseToAsk, scope: visit.exchange.scope });
-    const outcome = await parts.gateway.call(createCall(fullName, args, visit, timeoutMs), context);
+    const outcome = await parts.gateway.call(createCall(fullName, args, visit, { timeoutMs }), context);
     if (outcome.isError) throw new HallError("EXECUTION", textOf(outcome) || "the tool failed");
     return { call_id: callId, status: "completed", data: dataOf(outcome), execution_time_ms: Math.round(performance.now() - began), ...noticeOf(outcome) };
   },

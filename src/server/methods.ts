@@ -6,7 +6,7 @@ import type { Call, CallContext, Toolkit } from "../tool.ts";
 import { Prepared } from "../wire/message.ts";
 import { type Asking, askLegacy, type Work } from "./asking.ts";
 import { claimProgressToken, createContext } from "./context.ts";
-import { type Face, parseFaces, type ShownTool } from "./faces.ts";
+import { type Face, faces, parseFaces, type ShownTool } from "./faces.ts";
 import { fitOutcome, fitPrompt, fitTool } from "./fit.ts";
 import { type Page, takePage } from "./paging.ts";
 import type { ServerParts } from "./server.ts";
@@ -27,7 +27,7 @@ export const methods: Readonly<Record<string, Handler>> = {
     const name = readString(params, "name");
     const args = params.arguments ?? {};
     if (!isObject(args)) throw new HallError("INVALID_PARAMS", "arguments must be an object");
-    const call = createCall(name, args, visit);
+    const call = createCall(name, args, visit, { face: faceOf(params, parts) });
     return runAsking(params, visit, parts, (context) => parts.gateway.call(call, context).then((outcome) => fitOutcome(outcome, visit.version)));
   },
 
@@ -89,8 +89,14 @@ const refuseToAsk = (): Promise<never> => Promise.reject(new HallError("EXECUTIO
 
 /** A client may ask for other faces than the hall shows: what may be called is the same under each. Throws INVALID_PARAMS. */
 function readFaces({ _meta }: JsonObject): readonly Face[] | undefined {
-  const faces = isObject(_meta) ? _meta["guildhall/expose"] : undefined;
-  return typeof faces === "string" ? parseFaces(faces) : undefined;
+  const asked = isObject(_meta) ? _meta["guildhall/expose"] : undefined;
+  return typeof asked === "string" ? parseFaces(asked) : undefined;
+}
+
+/** For the record only, so what is no face is left to `tools/list` to refuse. */
+function faceOf({ _meta }: JsonObject, parts: ServerParts): string {
+  const asked = isObject(_meta) ? _meta["guildhall/expose"] : undefined;
+  return typeof asked === "string" && asked.split(",").every((name) => Object.hasOwn(faces, name.trim())) ? asked : parts.face();
 }
 
 const written = new WeakMap<ShownTool, string>();
@@ -107,8 +113,14 @@ function writeTool(tool: ShownTool): string {
 
 const callIds = createIds("call");
 
-export function createCall(name: string, args: JsonObject, { connection, client, principal, quota, era }: Visit, timeoutMs?: number): Call {
-  return { id: callIds(), name, arguments: args, caller: { connection, client, principal, quota, isLasting: era === "legacy" }, timeoutMs, target: undefined };
+export function createCall(
+  name: string,
+  args: JsonObject,
+  { connection, client, principal, quota, era }: Visit,
+  { timeoutMs, face }: Pick<Call, "timeoutMs" | "face">,
+): Call {
+  const caller = { connection, client, principal, quota, isLasting: era === "legacy" };
+  return { id: callIds(), name, arguments: args, caller, timeoutMs, face, target: undefined };
 }
 
 function page<T>(kind: string, sorted: readonly T[], params: JsonObject, parts: ServerParts, key: (item: T) => string): Page<T> {

@@ -91,6 +91,8 @@ export interface ServerParts extends ServerOptions {
   instructions(): string;
   /** Without faces, the hall's. */
   shownTools(faces?: readonly Face[]): readonly ShownTool[];
+  /** What clients are shown who ask for nothing else, as the record says it: `agents`, or several with commas between. */
+  face(): string;
   capabilities(): JsonObject;
   counts(): JsonObject;
   /** List changes, at most four a second for each list. */
@@ -107,15 +109,20 @@ export function createServer(options: ServerOptions): Server {
   const listeners = new Set<(kind: ListKind) => void>();
   /** By faces; emptied when something changes. */
   const shown = new Map<string, readonly ShownTool[]>();
+  let face: string | undefined;
+  const forgetShown = (): void => {
+    shown.clear();
+    face = undefined;
+  };
   const tell = coalesce((kind) => listeners.forEach((listener) => void listener(kind)));
   const leave = registry.onChange((kind) => {
-    if (kind === "tools" && !options.isStatic) shown.clear();
+    if (kind === "tools" && !options.isStatic) forgetShown();
     tell(kind);
   });
   // A tool that cannot be called right now stays in the list, marked.
   const leaveHealth = options.health.onChange(({ from, to }) => {
     if (options.isStatic || (from !== "unavailable" && to.state !== "unavailable")) return;
-    shown.clear();
+    forgetShown();
     tell("tools");
   });
   const { pressure } = options;
@@ -145,6 +152,7 @@ export function createServer(options: ServerOptions): Server {
       }
       return tools;
     },
+    face: () => (face ??= chooseFaces(options.faces, { registry, own }).join()),
     capabilities: () => describeCapabilities(registry, options.isStatic),
     counts: () => ({ tools_count: parts.shownTools().length, resources_count: registry.resources().length, prompts_count: registry.prompts().length }),
     onChange(listener) {
@@ -160,7 +168,7 @@ export function createServer(options: ServerOptions): Server {
 
   return {
     refreshLists() {
-      shown.clear();
+      forgetShown();
       tell("tools");
     },
     registry,

@@ -32,6 +32,19 @@ describe("finding", () => {
     expect(names("umbrella", { limit: 3 }, rankerOf(toolkits, false))).toEqual([]);
   });
 
+  test("each wish of a longer task brings its tool", () => {
+    const found = names("merge the pull request about the login. Then tell Anna by email, and look up whether it will rain in Lisbon", { limit: 5 });
+    expect(found).toEqual(expect.arrayContaining(["github.merge_pull_request", "mail.send_email", "maps.weather_forecast"]));
+  });
+
+  test("a tool that answers every word wins over one that says a single word often", () => {
+    const ranker = rankerOf([
+      { id: "loud", tools: [{ name: "photo", description: "Photo, photo and photo: everything about every photo in the photo album" }] },
+      { id: "apt", tools: [{ name: "resize_image", description: "Make a picture smaller" }] },
+    ]);
+    expect(names("shrink the photo", { limit: 1 }, ranker)).toEqual(["apt.resize_image"]);
+  });
+
   test("the words that matched are given as they were written, the rarest first", () => {
     const [first] = hall.rank("Merging the Requests of files").items;
     expect(first).toMatchObject({ toolkit: "github", tool: "merge_pull_request", fullName: "github.merge_pull_request" });
@@ -78,11 +91,11 @@ describe("what is known tips the scales", () => {
   });
 
   test("what did well before wins among equals, what failed loses, and neither pushes aside what fits better", () => {
-    const after = (experience: Record<string, number>, query = "look up customer 7", list: readonly ToolkitText[] = twins) =>
+    const ranked = (experience: Record<string, number>, query = "look up customer 7", list: readonly ToolkitText[] = twins) =>
       names(query, { experience: new Map(Object.entries(experience)) }, rankerOf(list));
-    expect(after({ "beta.lookup_beta": 0.5 })[0]).toBe("beta.lookup_beta");
-    expect(after({ "alpha.lookup_alpha": -0.5 })[0]).toBe("beta.lookup_beta");
-    expect(after({ "mail.send_email": 1e9, "github.merge_pull_request": -1e9 }, "merge the pull request", toolkits)[0]).toBe("github.merge_pull_request");
+    expect(ranked({ "beta.lookup_beta": 0.5 })[0]).toBe("beta.lookup_beta");
+    expect(ranked({ "alpha.lookup_alpha": -0.5 })[0]).toBe("beta.lookup_beta");
+    expect(ranked({ "mail.send_email": 1e9, "github.merge_pull_request": -1e9 }, "merge the pull request", toolkits)[0]).toBe("github.merge_pull_request");
   });
 
   test("a score from elsewhere is one more in the sum", () => {
