@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 /** Sets whose queries the vectors were trained on; what is measured on them says little. Definitions of toucan were used as well. */
 export const trainedOn = ["bfcl", "sealtools", "metatool", "toolalpaca", "apibank"];
@@ -13,11 +14,24 @@ export function readLines(folder, file) {
 
 /** Every `tasks.<set>.jsonl` with its tools: `tools.<set>.jsonl`, or those of the name before the first dash. */
 export function readSets(folder) {
-  return readdirSync(folder)
+  const sets = readdirSync(folder)
     .flatMap((file) => /^tasks\.(.+)\.jsonl$/.exec(file)?.[1] ?? [])
     .sort()
     .map((name) => readSet(folder, name))
     .filter(({ tasks }) => tasks.length > 0);
+  return existsSync(join(folder, "tools.toucan.jsonl")) ? [...sets, readOwn(folder)] : sets;
+}
+
+/** Tasks we wrote for tools of 64 servers of toucan, in other words than theirs. Weights and settings were chosen on it, so it proves nothing. */
+function readOwn(folder) {
+  const [{ servers }, ...tasks] = readLines(dirname(fileURLToPath(import.meta.url)), "own.jsonl");
+  const chosen = new Set(servers);
+  return {
+    name: "own",
+    use: "chosen on",
+    toolkits: toolkitsOf(readLines(folder, "tools.toucan.jsonl").filter(({ server }) => chosen.has(server))),
+    tasks: tasks.map(({ task, accepted }) => ({ task, gold: [new Set(accepted.map(({ server, tool }) => fullName(server, tool)))] })),
+  };
 }
 
 function readSet(folder, name) {
@@ -26,15 +40,15 @@ function readSet(folder, name) {
   const known = new Set(tools.map(({ server, name: tool }) => fullName(server, tool)));
   const tasks = readLines(folder, `tasks.${name}.jsonl`).map(({ task, gold }) => ({
     task,
-    gold: gold.map((each) => accepted(each, known)).filter((names) => names.size > 0),
+    gold: gold.map((each) => acceptedFor(each, known)).filter((names) => names.size > 0),
   }));
-  return { name, isTrainedOn: trainedOn.includes(name), toolkits: toolkitsOf(tools), tasks: tasks.filter(({ gold }) => gold.length > 0) };
+  return { name, use: trainedOn.includes(name) ? "trained on" : "", toolkits: toolkitsOf(tools), tasks: tasks.filter(({ gold }) => gold.length > 0) };
 }
 
 const fullName = (server, tool) => `${server}.${tool}`;
 
 /** One wanted tool: any of these full names will do. */
-function accepted({ server, tool, alt = [] }, known) {
+function acceptedFor({ server, tool, alt = [] }, known) {
   return new Set([server, ...alt].map((owner) => fullName(owner, tool)).filter((name) => known.has(name)));
 }
 

@@ -37,14 +37,6 @@ describe("finding", () => {
     expect(found).toEqual(expect.arrayContaining(["github.merge_pull_request", "mail.send_email", "maps.weather_forecast"]));
   });
 
-  test("a tool that answers every word wins over one that says a single word often", () => {
-    const ranker = rankerOf([
-      { id: "loud", tools: [{ name: "photo", description: "Photo, photo and photo: everything about every photo in the photo album" }] },
-      { id: "apt", tools: [{ name: "resize_image", description: "Make a picture smaller" }] },
-    ]);
-    expect(names("shrink the photo", { limit: 1 }, ranker)).toEqual(["apt.resize_image"]);
-  });
-
   test("the words that matched are given as they were written, the rarest first", () => {
     const [first] = hall.rank("Merging the Requests of files").items;
     expect(first).toMatchObject({ toolkit: "github", tool: "merge_pull_request", fullName: "github.merge_pull_request" });

@@ -32,6 +32,39 @@ describe("the shipped vectors", () => {
   });
 });
 
+describe("two words", () => {
+  const rowOf = (word: string) => vectors.rowOf(wordsOf(word).join());
+
+  function compare(word: string, others: readonly string[]): number[] {
+    const likenesses = new Float32Array(others.length + 1);
+    vectors.compare(rowOf(word), Int32Array.from(others, rowOf), likenesses, 1);
+    return [...likenesses.subarray(1)];
+  }
+
+  test("are as alike as the texts they would be", () => {
+    const others = ["weather", "storm", "forecast"];
+    compare("rain", others).forEach((likeness, at) => {
+      expect(likeness).toBeCloseTo(cosine("rain", others[at] as string), 4);
+    });
+  });
+
+  test("are nothing to each other where one has no vector", () => {
+    expect(compare("rain", ["zzxqv"])).toEqual([0]);
+    expect(compare("zzxqv", ["rain", "zzxqv"])).toEqual([0, 0]);
+  });
+
+  test("that have little in common may be passed over, never those that have much", () => {
+    const words = ["rain", "branch", "email", "invoice", "picture", "music", "stock", "route", "delete", "translate"];
+    for (const word of words) {
+      compare(word, words).forEach((likeness, at) => {
+        const whole = cosine(word, words[at] as string);
+        if (likeness === 0) expect(whole).toBeLessThan(0.5);
+        else expect(likeness).toBeCloseTo(whole, 4);
+      });
+    }
+  });
+});
+
 describe("a damaged file", () => {
   const bytes = readFileSync(file);
 
