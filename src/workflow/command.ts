@@ -15,10 +15,10 @@ export function parseCommand(line: string): readonly string[] {
     } else if (character === '"' || character === "'") {
       quote = character;
       word ??= "";
-    } else if (/\s/.test(character)) {
+    } else if (character === " " || character === "\t") {
       if (word !== undefined) words.push(word);
       word = undefined;
-    } else if (/[|&;<>`$(){}*?!\\~#\n]/.test(character)) {
+    } else if (/[|&;<>`$(){}*?!\\~#\s]/.test(character)) {
       throw notPlain(line, `"${character}" is for a shell`);
     } else word = (word ?? "") + character;
   }

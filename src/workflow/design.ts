@@ -85,7 +85,15 @@ function actionOf(text: string): Action | undefined {
     text.replace(/\[NEEDS CLARIFICATION[^\]]*\]/g, ""),
   );
   const verb = found?.[1]?.toLowerCase();
-  if (verb === undefined || verb === "not" || verb === "be" || verb === "have" || !isVerb(verb) || /^(?:keep|handle|use|support|ensure|hold)$/.test(verb))
+  if (
+    verb === undefined ||
+    verb === "not" ||
+    verb === "be" ||
+    verb === "have" ||
+    !isVerb(verb) ||
+    /^(?:keep|handle|use|support|ensure|hold)$/.test(verb) ||
+    /^sure\b/.test(found?.[2] ?? "")
+  )
     return undefined;
   return readAction(verb, found?.[2] ?? "");
 }

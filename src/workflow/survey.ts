@@ -44,7 +44,7 @@ const foldersAtOnce = 16;
 const manifestsMax = 20;
 const manifestBytesMax = 256 * 1024;
 /** How long the scan works before others get their turn. */
-const sliceMs = 10;
+const sliceMs = 5;
 
 /** What package managers, builds and other tools put there, and the specs themselves, say nothing of the project. */
 const skipped = new Set(
@@ -53,23 +53,39 @@ const skipped = new Set(
 
 export async function surveyRepository(folder: string, scope: Scope): Promise<Survey> {
   const seen = await walk(folder, scope);
-  const manifests = await readManifests(folder, seen.paths);
+  const manifests = await readManifests(
+    folder,
+    seen.files.map(({ path }) => path),
+  );
   return summarize(seen, manifests);
 }
 
 interface Seen {
-  readonly paths: readonly string[];
+  readonly files: readonly SeenFile[];
   readonly isCut: boolean;
+}
+
+interface SeenFile {
+  readonly path: string;
+  /** Of source files only. */
+  readonly language: string | undefined;
+  readonly isTest: boolean;
+}
+
+function seeFile(path: string): SeenFile {
+  const language = path.startsWith(".github") ? undefined : languageOf(path);
+  return { path, language, isTest: language !== undefined && isTest(path) };
 }
 
 /** Breadth first, links not followed, in the order of names: the same repository gives the same survey. */
 async function walk(folder: string, scope: Scope): Promise<Seen> {
-  const paths: string[] = [];
+  const files: SeenFile[] = [];
   let level: string[] = [""];
+  let isCut = false;
   let sliceEnds = performance.now() + sliceMs;
-  while (level.length > 0 && paths.length < filesMax) {
+  while (level.length > 0 && files.length < filesMax) {
     const next: string[] = [];
-    for (let at = 0; at < level.length && paths.length < filesMax; at += foldersAtOnce) {
+    for (let at = 0; at < level.length && files.length < filesMax; at += foldersAtOnce) {
       if (scope.cancelled) throw scope.cancelled;
       const batch = level.slice(at, at + foldersAtOnce);
       const listed = await Promise.all(batch.map((path) => readdir(join(folder, path), { withFileTypes: true }).catch((): Dirent[] => [])));
@@ -79,7 +95,8 @@ async function walk(folder: string, scope: Scope): Promise<Seen> {
           const path = parent === "" ? entry.name : `${parent}/${entry.name}`;
           if (entry.isDirectory() && !entry.name.startsWith(".") && !skipped.has(entry.name)) next.push(path);
           else if (entry.isDirectory() && entry.name === ".github") next.push(path);
-          else if (entry.isFile() && paths.length < filesMax) paths.push(path);
+          else if (entry.isFile() && files.length < filesMax) files.push(seeFile(path));
+          else if (entry.isFile()) isCut = true;
         }
         if (performance.now() < sliceEnds) continue;
         await turn();
@@ -88,7 +105,7 @@ async function walk(folder: string, scope: Scope): Promise<Seen> {
     }
     level = next;
   }
-  return { paths, isCut: level.length > 0 };
+  return { files, isCut: isCut || level.length > 0 };
 }
 
 async function readManifests(folder: string, paths: readonly string[]): Promise<readonly Manifest[]> {
@@ -114,10 +131,24 @@ async function readStart(file: string): Promise<string | undefined> {
   }
 }
 
-function summarize({ paths, isCut }: Seen, manifests: readonly Manifest[]): Survey {
-  const sources = paths.filter((path) => languageOf(path) !== undefined && !path.startsWith(".github"));
-  const tests = sources.filter(isTest);
-  const own = sources.filter((path) => !isTest(path));
+/** Others get their turn between its parts: a thousand paths here and there add up. */
+async function summarize({ files, isCut }: Seen, manifests: readonly Manifest[]): Promise<Survey> {
+  const paths = files.map(({ path }) => path);
+  const inLanguage = files.filter(({ language }) => language !== undefined);
+  const sources = inLanguage.map(({ path }) => path);
+  const tests = inLanguage.filter((file) => file.isTest).map(({ path }) => path);
+  const counted = inLanguage.some((file) => !file.isTest) ? inLanguage.filter((file) => !file.isTest) : inLanguage;
+  const own = counted.map(({ path }) => path);
+  await turn();
+  const languages = countBy(counted, ({ language }) => language ?? "").map(([name, count]) => ({ name, files: count }));
+  const folders = countBy(
+    sources.filter((path) => path.includes("/")),
+    (path) => path.split("/").slice(0, -1).slice(0, 2).join("/"),
+  );
+  await turn();
+  const sourceFolder = findSourceFolder(own);
+  const described = describeTests(tests, own);
+  await turn();
   const technologies = findTechnologies(manifests);
   const runtime = manifests.find((manifest) => manifest.runtime !== undefined);
   const deployment = paths.filter((path) =>
@@ -126,20 +157,17 @@ function summarize({ paths, isCut }: Seen, manifests: readonly Manifest[]): Surv
   return {
     fileCount: paths.length,
     isCut,
-    languages: countBy(own.length > 0 ? own : sources, (path) => languageOf(path) ?? "").map(([name, files]) => ({ name, files })),
+    languages,
     manifests,
     technologies,
     runtime: runtime && { text: runtime.runtime ?? "", from: runtime.path },
     commands: findCommands(manifests),
-    folders: countBy(
-      sources.filter((path) => path.includes("/")),
-      (path) => path.split("/").slice(0, -1).slice(0, 2).join("/"),
-    )
-      .map(([path, files]) => ({ path, files }))
+    folders: folders
+      .map(([path, count]) => ({ path, files: count }))
       .sort((a, b) => (a.path < b.path ? -1 : 1))
       .slice(0, 40),
-    sourceFolder: findSourceFolder(own),
-    tests: describeTests(tests, own),
+    sourceFolder,
+    tests: described,
     naming: findNaming(own),
     hasReadme: paths.some((path) => /^readme(\.\w+)?$/i.test(path)),
     hasGitignore: paths.includes(".gitignore"),
@@ -157,9 +185,12 @@ function isTest(path: string): boolean {
   return /(^|\/)(tests?|__tests__|spec|e2e)\//.test(path) || /[._-](test|spec)\.\w+$|(^|\/)test_\w+\.py$|_test\.go$|Tests?\.(java|kt|cs|php)$/.test(path);
 }
 
-function countBy(paths: readonly string[], key: (path: string) => string): readonly (readonly [string, number])[] {
+function countBy<T>(items: readonly T[], keyOf: (item: T) => string): readonly (readonly [string, number])[] {
   const counts = new Map<string, number>();
-  for (const path of paths) counts.set(key(path), (counts.get(key(path)) ?? 0) + 1);
+  for (const item of items) {
+    const key = keyOf(item);
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
   return [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
 }
 

@@ -128,6 +128,9 @@ function layFoundation({ design }: TasksInput, shared: readonly DesignedEntity[]
   const ruleFile = design.actions[0] ? design.layout.fileFor("service", serviceName(design.actions[0], design)) : design.layout.fileFor("service", "rules");
   return [
     ...shared.map((entity) => ({ text: defineEntity(entity, design), isParallel: shared.length > 1 && design.layout.language !== undefined })),
+    ...design.actions
+      .filter(({ story }) => story === undefined)
+      .map((action) => ({ text: `Implement “${action.name}” (${action.requirement.id}) in ${design.layout.fileFor("service", serviceName(action, design))}` })),
     ...design.rules.filter(({ story }) => story === undefined).map(({ id, text }) => ({ text: `Make ${id} hold in ${ruleFile}: ${text}` })),
   ];
 }

@@ -46,6 +46,8 @@ for (const { name, files, description, feature } of cases) {
     expect(JSON.parse(project.read(".specify/feature.json"))).toEqual({ feature_directory: folder });
     expect(faultsOf(project, folder)).toEqual([]);
     await expect(wholeFeature(project, folder)).toMatchFileSnapshot(`../golden/workflow/${name}.md`);
+    const { findings } = (await bench.call("analyze", { spec_directory: project.path(folder) })).data as { findings: { category: string; what: string }[] };
+    expect(findings.filter(({ category }) => category === "Coverage")).toEqual([]);
     // The same again changes nothing.
     const before = wholeFeature(project, folder);
     for (const step of ["plan", "tasks"]) await bench.call(step, { spec_directory: project.path(folder) });

@@ -1,0 +1,130 @@
+import { spawn } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { JsonObject } from "../../src/base/json.ts";
+import { modern } from "../servers/client.ts";
+import { runCli, spawnHall } from "../servers/process.ts";
+import { makeProject, type Project, typescriptService } from "../workflow/projects.ts";
+
+/** The workflow as a person at a terminal and a client on stdio use it, with the built command. */
+const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
+let home: Project | undefined;
+
+beforeAll(() => {
+  if (!existsSync(cli)) throw new Error("dist/cli.js is missing: run `npm run build` first");
+  const own = makeProject();
+  home = own;
+  // Trust is kept for the user: here for nobody but these tests.
+  for (const name of ["XDG_DATA_HOME", "XDG_CONFIG_HOME"]) process.env[name] = own.path(name);
+});
+
+afterAll(() => {
+  for (const name of ["XDG_DATA_HOME", "XDG_CONFIG_HOME"]) delete process.env[name];
+  home?.[Symbol.dispose]();
+});
+
+async function guildhall(project: Project, ...args: string[]): Promise<{ code: number | null; json: JsonObject; stdout: string; stderr: string }> {
+  const { code, stdout, stderr } = await runCli(args, { cwd: project.folder });
+  return { code, stdout, stderr, json: stdout.trimStart().startsWith("{") ? (JSON.parse(stdout) as JsonObject) : {} };
+}
+
+test("from a description to tasks at the command line", async () => {
+  using project = makeProject({ ...typescriptService, "guildhall.json": "{}" });
+  const created = await guildhall(project, "spec", "new", "Users can upload photos", "--name", "photos", "--json");
+  expect(created, created.stderr).toMatchObject({ code: 0, json: { folder: "specs/001-photos", next: "clarify" } });
+  const asked = await guildhall(project, "spec", "run", "--json");
+  expect(asked).toMatchObject({ code: 1, json: { step: "clarify", state: "paused" }, stderr: expect.stringContaining("--recommended") });
+  const ran = await guildhall(project, "spec", "run", "--recommended", "--json");
+  expect(ran, ran.stderr).toMatchObject({ code: 0, json: { steps: [{ step: "clarify" }, { step: "plan" }, { step: "tasks", next: "implement" }] } });
+  // Nobody is there to say yes to the only step that is destructive.
+  expect(await guildhall(project, "spec", "run", "implement", "--force")).toMatchObject({ code: 77 });
+});
+
+test("an MCP client on stdio, of either era, is asked what is open", async () => {
+  using project = makeProject({ "guildhall.json": "{}" });
+  await using client = spawnHall(["--expose", "tools"], { cwd: project.folder });
+  const args = { feature_description: "Users can upload photos", spec_directory: project.path("specs") };
+  await client.greet("2025-11-25", { elicitation: {} });
+  const specified = await client.result("tools/call", { name: "speckit.specify", arguments: args, _meta: { progressToken: "tool-3" } });
+  expect(specified).toMatchObject({
+    content: [{ text: expect.stringContaining(`Specification created at ${project.path("specs/001-users-upload-photos/spec.md")}`) }],
+  });
+  expect(specified.isError ?? false).toBe(false);
+  expect(client.received.some(({ method }) => method === "notifications/progress")).toBe(true);
+  const spec_directory = project.path("specs/001-users-upload-photos");
+  const id = client.ask("tools/call", { name: "speckit.clarify", arguments: { spec_directory } });
+  const asked = await client.heard("elicitation/create");
+  client.send({ jsonrpc: "2.0", id: asked.id as number, result: { action: "accept", content: { answer: "Everyone", other: "" } } });
+  const more = await client.heard("elicitation/create");
+  client.send({ jsonrpc: "2.0", id: more.id as number, result: { action: "decline" } });
+  expect(await client.answer(id)).toMatchObject({ result: { structuredContent: { answered: 1 } } });
+  await using late = spawnHall(["--expose", "tools"], { cwd: project.folder });
+  const params = { name: "speckit.clarify", arguments: { spec_directory } };
+  const forms = { elicitation: { form: {} } };
+  const question = await late.result("tools/call", modern(params, forms));
+  expect(question).toMatchObject({
+    resultType: "input_required",
+    inputRequests: { "clarify-1": { params: { message: expect.stringContaining("How large may photos be") } } },
+  });
+  const inputResponses = { "clarify-1": { action: "accept", content: { answer: "100 MB each", other: "" } } };
+  const next = await late.result("tools/call", modern({ ...params, requestState: question.requestState, inputResponses }, forms));
+  expect(next.resultType).toBe("input_required");
+  expect(project.read("specs/001-users-upload-photos/spec.md")).toContain("Photos MUST be accepted up to: 100 MB each.");
+});
+
+test("a step that was killed is seen as interrupted, and resumed with its marks", async () => {
+  using project = makeProject({ "guildhall.json": '{ "workflow": { "agent": "slow_agent" }, "toolkits": ["./slow.mjs"] }', "slow.mjs": slowAgent, ...planned });
+  await guildhall(project, "verify", "--yes");
+  expect(await guildhall(project, "trust", "speckit.implement")).toMatchObject({ code: 0 });
+  const child = spawn(process.execPath, [cli, "spec", "run", "implement", "--force"], { cwd: project.folder, stdio: "ignore" });
+  const exited = new Promise((resolve) => child.once("exit", resolve));
+  await eventually(() => existsSync(project.path("reached-T002")));
+  child.kill("SIGKILL");
+  await exited;
+  expect(project.read("specs/001-photos/tasks.md")).toContain("- [X] T001");
+  expect(project.read("specs/001-photos/tasks.md")).toContain("- [ ] T002");
+  expect((await guildhall(project, "spec", "list")).stdout).toMatch(/001-photos {2}next: implement {2}1\/2 +implement was interrupted/);
+  project.write("go-on", "");
+  const resumed = await guildhall(project, "spec", "resume", "--json");
+  expect(resumed, resumed.stderr).toMatchObject({ code: 0, json: { step: "implement", done: 2, total: 2 } });
+  expect(readdirSync(project.path(".guildhall/workflow"))).toEqual([]);
+  expect((await guildhall(project, "spec", "status", "1", "--json")).json).toMatchObject({ name: "001-photos", phase: "done", tasks: { done: 2, total: 2 } });
+});
+
+const planned = {
+  "specs/001-photos/spec.md": "# Feature Specification: Photos\n",
+  "specs/001-photos/plan.md": "# Implementation Plan: Photos\n",
+  "specs/001-photos/tasks.md": "# Tasks: Photos\n\n## Phase 1: Setup\n\n- [ ] T001 Write src/a.ts\n- [ ] T002 Write src/b.ts\n",
+};
+
+/** Does the first task at once and holds the second until it is let go on. */
+const slowAgent = `import { existsSync, writeFileSync } from "node:fs";
+const agent = {
+  name: "slow_agent",
+  inputSchema: { type: "object" },
+  annotations: { readOnlyHint: true },
+};
+export default {
+  id: "slow",
+  prefix: "",
+  list: async () => [agent],
+  async call(_tool, { task }) {
+    const id = /T\\d{3}/.exec(String(task))?.[0];
+    writeFileSync(\`reached-\${id}\`, "");
+    while (id === "T002" && !existsSync("go-on")) await new Promise((resolve) => setTimeout(resolve, 20));
+    return { content: [{ type: "text", text: "ok" }], structuredContent: { stopped_because: "done", planner: "model", approvals_needed: [] } };
+  },
+  health: async () => ({ state: "available" }),
+  close: async () => {},
+};
+`;
+
+async function eventually(isSo: () => boolean): Promise<void> {
+  const giveUpAt = performance.now() + 20_000;
+  while (!isSo()) {
+    if (performance.now() > giveUpAt) throw new Error("it did not happen within 20 s");
+    await sleep(20);
+  }
+}
