@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { createAgentToolkit } from "./agents/agents.ts";
 import { createGroups, type GroupSource, type Groups } from "./agents/groups.ts";
 import { createPlanners, type PlannerConfig } from "./agents/planners.ts";
-import { createRuns, type RunsOptions } from "./agents/runs.ts";
+import { createRuns, type RunsOptions, recordEvaluation } from "./agents/runs.ts";
 import { createLog, type Log, Secrets } from "./base/log.ts";
 import { version } from "./base/version.ts";
 import type { ServerConfig } from "./config/schema.ts";
@@ -176,6 +176,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     findTool: (name) => callable.findTool(name),
     isDestructive: (target) => isDestructive(target, trust),
     listGroup: (name) => listGroup(groups, name),
+    keep: (run) => runs.keep(recordEvaluation(run)),
   });
   const own = {
     find: createFindToolkit(finder, answers),

@@ -3,14 +3,17 @@ import type { Log, Secrets } from "../base/log.ts";
 import { redact } from "../gateway/redact.ts";
 import type { Shelf } from "../store/store.ts";
 import type { Outcome } from "../tool.ts";
+import type { EvaluationRun } from "../toolkits/lisp/evaluator.ts";
 import type { OfferedTool, PlannerKind, Step, StopReason } from "./planner.ts";
 import type { EndedRun, RunRequest, RunUsage, TraceEvent } from "./run.ts";
 
 /** The runs of a hall, as they are kept: an outline of each for lists, and the whole of it, to be shown and replayed. */
 export interface Runs {
   /** Returns at once; nobody waits for it to be written. */
-  keep(record: RunRecord): void;
+  keep(record: KeptRun): void;
 }
+
+export type KeptRun = RunRecord | EvaluationRecord;
 
 /** What a list says of a run. */
 export interface RunOutline {
@@ -21,15 +24,22 @@ export interface RunOutline {
   /** Its beginning; empty where texts are not kept. */
   readonly task: string;
   readonly caller: string;
-  readonly planner: PlannerKind;
+  /** `lisp` for a program, which is its own plan. */
+  readonly planner: PlannerKind | "lisp";
   readonly stopped: StopReason;
   readonly ms: number;
   readonly tools: readonly string[];
   readonly usage: RunUsage;
 }
 
-export interface RunRecord {
+/** A program that was evaluated. */
+export interface EvaluationRecord {
   readonly outline: RunOutline;
+  readonly evaluation: EvaluationRun;
+}
+
+export interface RunRecord {
+  readonly outline: RunOutline & { readonly planner: PlannerKind };
   readonly request: RunRequest;
   readonly answer: string;
   readonly problem?: string | undefined;
@@ -71,7 +81,7 @@ export function createRuns({ shelf, keep = "full", keepDays = 30, secrets, log }
   const kept: string[] = [];
   const clean = (value: unknown): Json => JSON.parse(secrets.scrub(redact(value))) as Json;
 
-  async function write(record: RunRecord): Promise<void> {
+  async function write(record: KeptRun): Promise<void> {
     const { outline } = record;
     const shown = keep === "full" ? outline : { ...outline, task: "" };
     // Handed over at once: a hall that closes writes what waits, and nothing that comes later.
@@ -91,10 +101,11 @@ export function createRuns({ shelf, keep = "full", keepDays = 30, secrets, log }
 }
 
 /** A run too large to keep whole is kept without what its tools gave: it can be shown, and not replayed. */
-function makeFit(record: RunRecord, clean: (value: unknown) => Json): Json {
+function makeFit(record: KeptRun, clean: (value: unknown) => Json): Json {
   const whole = clean(record);
   const isCut = typeof whole === "object" && whole !== null && "cut" in whole;
-  return isCut ? clean({ ...record, results: [], said: [], finds: [], offered: { ...record.offered, tools: [] } }) : whole;
+  if (isCut && "evaluation" in record) return clean({ ...record, evaluation: { ...record.evaluation, entries: [], tools: [] } });
+  return isCut && "offered" in record ? clean({ ...record, results: [], said: [], finds: [], offered: { ...record.offered, tools: [] } }) : whole;
 }
 
 const outlinePrefix = "run/";
@@ -108,8 +119,26 @@ export async function listRuns(shelf: Shelf): Promise<readonly RunOutline[]> {
 }
 
 /** Undefined where there is none, or only its outline is left. */
-export async function findRun(shelf: Shelf, id: string): Promise<RunRecord | undefined> {
-  return (await shelf.find(wholeKey(id))) as unknown as RunRecord | undefined;
+export async function findRun(shelf: Shelf, id: string): Promise<KeptRun | undefined> {
+  return (await shelf.find(wholeKey(id))) as unknown as KeptRun | undefined;
+}
+
+/** What an evaluation leaves behind. */
+export function recordEvaluation(evaluation: EvaluationRun): EvaluationRecord {
+  const { id, startedAt, caller, calls, entries, evaluation: ended } = evaluation;
+  const outline: RunOutline = {
+    id,
+    at: startedAt,
+    agent: "evaluate-lisp",
+    task: (entries.at(-1)?.order.code ?? "").replace(/\s+/g, " ").trim().slice(0, 200),
+    caller,
+    planner: "lisp",
+    stopped: ended.condition ? "failed" : "done",
+    ms: ended.ms,
+    tools: [...new Set(calls.map(({ name }) => name))],
+    usage: { turns: 0, inputTokens: 0, outputTokens: 0 },
+  };
+  return { outline, evaluation };
 }
 
 /** What a run leaves behind. */
@@ -122,7 +151,7 @@ export function recordRun(
     offered,
     finds,
   }: Pick<RunRecord, "request" | "said"> & {
-    readonly outline: Omit<RunOutline, "stopped" | "tools" | "usage" | "task" | "agent">;
+    readonly outline: Omit<RunRecord["outline"], "stopped" | "tools" | "usage" | "task" | "agent">;
     readonly offered: Omit<RecordedOffer, "tools"> & { readonly tools: readonly OfferedTool[] };
     readonly finds: readonly { readonly query: string; readonly tools: readonly OfferedTool[] }[];
   },

@@ -1,7 +1,8 @@
-import { findRun, listRuns, type RunOutline, type RunRecord } from "../agents/runs.ts";
+import { type EvaluationRecord, findRun, type KeptRun, listRuns, type RunOutline, type RunRecord } from "../agents/runs.ts";
 import { HallError } from "../base/errors.ts";
 import { findNear } from "../base/near.ts";
 import type { Store } from "../store/store.ts";
+import type { Evaluation } from "../toolkits/lisp/protocol.ts";
 import { paint, print, table, visible, visibleLines } from "./print.ts";
 import { withProjectStore } from "./project-store.ts";
 
@@ -38,6 +39,7 @@ export async function runRunsShow(id: string, { json }: RunsOptions): Promise<vo
 /** Goes through a run again with what was recorded. Fails where it takes another way. */
 export async function runRunsReplay(id: string, { json }: RunsOptions): Promise<void> {
   const record = await withProjectStore((store) => getRun(store, id));
+  if ("evaluation" in record) return replayProgram(record, json);
   const { replayRun } = await import("../agents/replay.ts");
   const { ended, differences } = await replayRun(record);
   const isSame = differences.length === 0;
@@ -45,11 +47,27 @@ export async function runRunsReplay(id: string, { json }: RunsOptions): Promise<
     { run: record.outline.id, same: isSame, differences, steps: ended.steps, trace: ended.trace, stopped_because: ended.stopped, answer: ended.answer },
     { json, text: () => `${describeTrace(ended.trace)}\n\n${isSame ? paint("green", "the same trace as then") : "another trace than then"}` },
   );
-  if (!isSame) throw new HallError("EXECUTION", `the replay differs: ${differences.join("; ")}`, { hint: "Guildhall or its planner has changed since." });
+  if (!isSame) throw differs(differences);
+}
+
+async function replayProgram({ evaluation: run }: EvaluationRecord, json: boolean | undefined): Promise<void> {
+  const { replayEvaluation } = await import("../toolkits/lisp/replay.ts");
+  const { evaluation, differences } = await replayEvaluation(run);
+  const isSame = differences.length === 0;
+  const { values, stdout, condition } = evaluation;
+  print(
+    { run: run.id, same: isSame, differences, calls: run.calls, values, stdout, condition },
+    { json, text: () => `${describeEvaluation(evaluation)}\n\n${isSame ? paint("green", "the same as then") : "another way than then"}` },
+  );
+  if (!isSame) throw differs(differences);
+}
+
+function differs(differences: readonly string[]): HallError {
+  return new HallError("EXECUTION", `the replay differs: ${differences.join("; ")}`, { hint: "Guildhall or its planner has changed since." });
 }
 
 /** By its id, or the end of it. Throws NOT_FOUND. */
-async function getRun(store: Store, id: string): Promise<RunRecord> {
+async function getRun(store: Store, id: string): Promise<KeptRun> {
   const runs = await listRuns(store.runs);
   const matching = runs.filter((run) => run.id === id || run.id.endsWith(id));
   const outline: RunOutline | undefined = runs.find((run) => run.id === id) ?? (matching.length === 1 ? matching[0] : undefined);
@@ -68,7 +86,28 @@ async function getRun(store: Store, id: string): Promise<RunRecord> {
   });
 }
 
-function describe({ outline, request, trace, answer, problem }: RunRecord): string {
+function describe(record: KeptRun): string {
+  return "evaluation" in record ? describeProgram(record) : describeAgentRun(record);
+}
+
+function describeProgram({ outline: { id, ms }, evaluation: { entries, calls, evaluation } }: EvaluationRecord): string {
+  return [
+    paint("bold", `${id}  evaluate-lisp`),
+    `${(ms / 1_000).toFixed(1)} s, ${entries.length > 1 ? `${entries.length - 1} evaluations before it in its session` : "the first of its session"}`,
+    visibleLines(entries.at(-1)?.order.code ?? "(its code was too long to keep)"),
+    calls.map(({ name, ms: took, status }) => `${String(took).padStart(6)} ms  ${name} ${status}`).join("\n"),
+    describeEvaluation(evaluation),
+  ]
+    .filter(Boolean)
+    .join("\n\n");
+}
+
+function describeEvaluation({ stdout, values, condition }: Evaluation): string {
+  const ended = condition ? [`[ERROR] ${condition.type}: ${condition.message}`] : values.map((value) => `=> ${value}`);
+  return visibleLines([...(stdout === "" ? [] : [stdout]), ...ended].join("\n"));
+}
+
+function describeAgentRun({ outline, request, trace, answer, problem }: RunRecord): string {
   const { id, agent, planner, stopped, ms, usage } = outline;
   const cost = usage.turns === 0 ? "" : `, ${usage.turns} turns, ${usage.inputTokens} tokens in, ${usage.outputTokens} out`;
   return [

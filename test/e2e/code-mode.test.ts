@@ -189,3 +189,15 @@ test("a tool's documentation is its function's, and an image is shown by its han
   });
   expect((image.content as { type: string }[]).map(({ type }) => type)).toEqual(["text", "image"]);
 });
+
+test("a program is a run: it is listed, shown, and goes through again with what its tools answered then", async () => {
+  const { data } = await evaluate('(defun shout (x) (string-upcase x)) (shout (everything:echo :message "hello"))');
+  await evaluate("(random 1000000)");
+  const listed = JSON.parse(await guildhall("runs", "list", "--json")) as { runs: { id: string; agent: string; tools: string[] }[] };
+  expect(listed.runs.find(({ id }) => id === data.run)).toMatchObject({ agent: "evaluate-lisp", tools: ["everything.echo"] });
+  expect(await guildhall("runs", "show", data.run)).toContain("everything.echo ok");
+  const replayed = JSON.parse(await guildhall("runs", "replay", data.run, "--json")) as { same: boolean; values: string[] };
+  expect(replayed).toMatchObject({ same: true, values: ['"ECHO: HELLO"'] });
+  const last = listed.runs.find(({ agent, id }) => agent === "evaluate-lisp" && id !== data.run);
+  expect(last).toBeDefined();
+});

@@ -35,6 +35,8 @@ export interface EvaluatorOptions {
 export interface EvaluationRun {
   readonly id: string;
   readonly session: string;
+  /** What the client calls itself. */
+  readonly caller: string;
   readonly seed: number;
   readonly startedAt: number;
   /** The evaluations before it in its session, then itself; empty when that was too much to keep. */
@@ -50,6 +52,9 @@ const defaultLimits: EvaluationLimits = { timeoutMs: 30_000, outputCharacters: 1
 const timeoutMsMax = 600_000;
 /** Kept back from an inherited deadline, so that what was printed can still be told. */
 const tellingMs = 250;
+
+/** Past it a run can be shown, not replayed: each one of a long session would hold all before it. */
+const keptCharactersMax = 262_144;
 
 const runIds = createIds("lisp");
 
@@ -102,7 +107,7 @@ export function createEvaluator(options: EvaluatorOptions): Evaluator {
       session.lastError = evaluation.condition ?? session.lastError;
       stopped.delete(session.handle);
       if (service.isStopped && session.journal.isWhole) stopped.set(session.handle, { run: id, entry });
-      options.keep?.(createRun(id, session, { startedAt, evaluation, calls: service.calls }));
+      options.keep?.(createRun(id, session, { caller: context.caller?.client ?? "", startedAt, evaluation, calls: service.calls }));
       const answer = answerEvaluation(evaluation, {
         session: session.handle,
         run: id,
@@ -169,9 +174,11 @@ export function createEvaluator(options: EvaluatorOptions): Evaluator {
 function createRun(
   id: string,
   { handle, seed, journal, tools = [] }: Session,
-  ended: Pick<EvaluationRun, "startedAt" | "evaluation" | "calls">,
+  ended: Pick<EvaluationRun, "caller" | "startedAt" | "evaluation" | "calls">,
 ): EvaluationRun {
-  const entries = [...journal.entries];
+  const whole = [...journal.entries];
+  const size = whole.reduce((sum, { order, answers }) => sum + order.code.length + JSON.stringify(answers).length, 0);
+  const entries = size <= keptCharactersMax ? whole : [];
   const text = entries.map(({ order }) => order.code.toUpperCase()).join("\n");
   const toolkits = new Set(tools.map(({ toolkit }) => toolkit).filter((toolkit) => text.includes(lispName(toolkit))));
   return { id, session: handle, seed, entries, tools: tools.filter(({ toolkit }) => toolkits.has(toolkit)), ...ended };

@@ -23,6 +23,7 @@ export async function replayEvaluation(run: EvaluationRun, worker?: URL): Promis
     for (const [index, { order, answers }] of run.entries.entries()) {
       const replay = createReplay(answers);
       const serve = async (request: Parameters<typeof replay>[0]): Promise<unknown> => {
+        if (request.kind === "show") return true;
         const found = replay(request);
         if (found) return found.value;
         const what = request.kind === "call" ? request.name : request.kind;

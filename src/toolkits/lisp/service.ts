@@ -95,7 +95,7 @@ export function createService({ findTool, isDestructive, listGroup, context, ord
   }
 
   async function serve(request: HallRequest, scope: Scope): Promise<unknown> {
-    if (request.kind === "show") return answer(request, scope);
+    if (request.kind === "show") return isLive ? answer(request, scope) : true;
     const key = keyOf(request);
     try {
       const recorded = replay?.(request);
