@@ -201,7 +201,8 @@ export type Template = Value | string | readonly Template[];
 
 export function form(template: Template): Value {
   if (typeof template === "string") return template === "T" ? T : named(template);
-  if (!Array.isArray(template)) return template as Value;
+  // A macro that was given too little has holes in what it makes of it.
+  if (!Array.isArray(template)) return (template as Value | undefined) ?? NIL;
   let made: Value = NIL;
   for (let at = template.length - 1; at >= 0; at--) made = new Cons(form(template[at] as Template), made);
   return made;

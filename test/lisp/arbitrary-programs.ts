@@ -198,7 +198,7 @@ const expressions: fc.Arbitrary<Expression> = fc.letrec<{ integer: Expression }>
         value: (x, y) => a.value(b.value(x, y), y) + a.value(2n, y),
       })),
       joined((a, b) => ({ source: `(handler-case (progn (error "x") ${a.source}) (error () ${b.source}))`, value: (x, y) => b.value(x, y) })),
-      joined((a, b) => ({ source: `(catch 'k (unwind-protect (throw 'k ${a.source}) (setq y ${b.source})))`, value: (x, y) => a.value(x, y) })),
+      joined((a, b) => ({ source: `(let ((z 0)) (catch 'k (unwind-protect (throw 'k ${a.source}) (setq z ${b.source}))))`, value: (x, y) => a.value(x, y) })),
       joined((a, b) => ({ source: `(multiple-value-bind (y x) (values ${a.source} ${b.source}) (- x y))`, value: (x, y) => b.value(x, y) - a.value(x, y) })),
       divided((a, n) => ({ source: `(mod ${a.source} ${n})`, value: (x, y) => floorMod(a.value(x, y), n) })),
       divided((a, n) => ({ source: `(floor ${a.source} ${n})`, value: (x, y) => floorDiv(a.value(x, y), n) })),

@@ -9,4 +9,11 @@ export interface Difference {
   readonly reason: string;
 }
 
-export const differences: readonly Difference[] = [];
+export const differences: readonly Difference[] = [
+  {
+    program: "control/characters",
+    ours: { values: ["(#\\a #\\Space #\\Newline #\\( 65)"], output: "", condition: undefined },
+    sbcl: { values: ["(#\\a #\\  #\\Newline #\\( 65)"], output: "", condition: undefined },
+    reason: "A space is printed by its name: a reader, and a model above all, cannot tell a space after a backslash from the one that ends the token.",
+  },
+];

@@ -44,14 +44,14 @@ export function runWildPrograms(count: number, seed: number): void {
 }
 
 export function runTypedPrograms(count: number, seed: number): void {
-  const session = createLisp();
+  const session = createLisp({ budgets: { steps: 500_000, timeMs: 10_000 } });
   fc.assert(
     fc.property(typedPrograms, ({ source, answer }) => {
       const { values, condition } = session.evaluate(source);
       expect(condition?.message).toBeUndefined();
       expect(values).toEqual([String(answer)]);
     }),
-    { numRuns: count, seed },
+    { numRuns: count, seed, endOnFailure: true },
   );
 }
 

@@ -35,7 +35,7 @@ function readCase(text: string): { input: string; output: string } {
 }
 
 function outputOf(input: string): string {
-  const lisp = createLisp({ budgets, host: { clock: () => 0, seed: () => 1 } });
+  const lisp = createLisp({ budgets, host: { now: () => 0, clock: () => 0, seed: () => 1 } });
   const answers = input.split(/^;; then\n/m).map((source) => show(lisp.evaluate(source)));
   return answers.join("\n;; then\n");
 }

@@ -154,8 +154,9 @@ function analyseFunctions(a: Analyser, form: "flet" | "labels", operands: Value,
 function analyseMacrolet(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
   const { car: definitions, cdr: body } = atLeast(a.m, "macrolet", operands, 1);
   const inner = itemsOf(definitions).reduce<Scope>((outer, definition) => {
-    const [name, lambdaList] = itemsOf(definition) as [Value, Value];
-    const macro = compileMacro(a.m, name, lambdaList, ((definition as Cons).cdr as Cons).cdr, scope);
+    const { car: name, cdr: rest } = atLeast(a.m, "a local macro", definition, 2);
+    const { car: lambdaList, cdr: forms } = rest as Cons;
+    const macro = compileMacro(a.m, name, lambdaList, forms, scope);
     return outer.with({ kind: "macro", name: nameOf(a.m, name, "macro"), macro });
   }, scope);
   return a.declaredBody(body, inner, place);

@@ -20,7 +20,9 @@ export function defineSignalling(): void {
   defineFunction("BREAK", "&optional format-control &rest arguments", (m: Machine) =>
     m.unavailable(named("BREAK"), "break is not available: nobody is there to look; signal an error instead"),
   );
-  defineFunction("INVOKE-DEBUGGER", "condition", (m: Machine, condition: Value) => m.raise(condition as Instance));
+  defineFunction("INVOKE-DEBUGGER", "condition", (m: Machine, condition: Value) =>
+    isCondition(condition) ? m.raise(condition) : m.typeError(condition, "CONDITION"),
+  );
   defineMacro("ASSERT", expandAssert);
   defineMacro("CHECK-TYPE", expandCheckType);
   defineFunction("%ASSERT-FAILED", "form datum arguments places", assertFailed);

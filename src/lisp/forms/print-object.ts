@@ -1,5 +1,6 @@
 // How objects print themselves. The printer asks this only in sessions that have methods for `print-object`.
 import { defineFunction, defineMacro, form, named } from "../define.ts";
+import { outputOf } from "../library/streams.ts";
 import type { Machine } from "../machine.ts";
 import { type ObjectPrinter, objectPrinter, printText } from "../printer.ts";
 import { type Fn, itemsOf, NIL, type Stream, type Value } from "../values.ts";
@@ -11,7 +12,7 @@ export function definePrintObject(): void {
   defineStandardGeneric(
     "PRINT-OBJECT",
     2,
-    (m, object, stream) => printPlainly(m, object as Value, stream as Stream),
+    (m, object, stream) => printPlainly(m, object as Value, outputOf(m, stream)),
     {},
     (m) => m.kept.set(objectPrinter, printByMethod),
   );
@@ -47,7 +48,7 @@ function printPlainly(m: Machine, object: Value, stream: Stream): Value {
 
 /** Identity is left out: the same program prints the same text each time. */
 function printUnreadable(m: Machine, object: Value, stream: Value, type: Value, body: Value): Value {
-  const to = stream as Stream;
+  const to = outputOf(m, stream);
   const name = type === NIL ? "" : m.show(m.call1(m.fn(named("TYPE-OF")), object));
   m.write(to, `#<${name}`);
   if (body !== NIL) {
