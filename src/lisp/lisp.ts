@@ -12,7 +12,7 @@ import { Reader } from "./reader.ts";
 import { defineStandard } from "./standard.ts";
 import { asCondition } from "./trouble.ts";
 import { typep } from "./types.ts";
-import { type Instance, NIL, Package, type Pending, Stream, type Value } from "./values.ts";
+import { type Instance, NIL, Package, type Pending, Stream, T, type Value } from "./values.ts";
 
 export interface LispOptions {
   readonly budgets?: Partial<Budgets>;
@@ -123,7 +123,7 @@ function evaluate(m: Machine, text: string, budgets: Budgets, packageName: strin
     }
     const used = { steps: m.stepsUsed(), cells: budgets.cells - m.cellsLeft };
     return {
-      values: condition === null ? results.map((value) => safely(() => m.show(value))) : [],
+      values: condition === null ? results.map((value) => shownValue(m, value)) : [],
       results,
       output: output.join(""),
       errorOutput: errors.join(""),
@@ -205,6 +205,25 @@ function describe(m: Machine, thrown: unknown): ConditionReport {
   }
   throw known;
 }
+
+/** What cannot be shown as the session wants it (it may be circular, or endless) is shown shortened. */
+function shownValue(m: Machine, value: Value): string {
+  try {
+    return m.show(value);
+  } catch {
+    const mark = m.bindings.length;
+    for (const [name, setting] of shortened) m.bind(named(name), setting);
+    const text = safely(() => m.show(value));
+    m.unbindTo(mark);
+    return text;
+  }
+}
+
+const shortened = [
+  ["*PRINT-CIRCLE*", T],
+  ["*PRINT-LENGTH*", 100],
+  ["*PRINT-LEVEL*", 10],
+] as const;
 
 /** Printing may run the program's own code, so it may fail; the evaluation's answer may not. */
 function safely(print: () => string): string {

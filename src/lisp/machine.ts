@@ -41,6 +41,8 @@ export type DefinitionKind = "function" | "macro" | "variable" | "class" | "stru
 
 /** Steps between two looks at the clock: about two milliseconds. */
 const slice = 20_000;
+/** What an exit through other calls is counted as. */
+export const dearSteps = 200;
 /** Between evaluations, when only the host asks for something. A small integer, so that counters stay small integers. */
 const plenty = 1_000_000_000;
 
@@ -389,6 +391,8 @@ export class Machine {
 
   /** Signals; what no handler takes ends the evaluation. */
   raise(condition: Instance): never {
+    // Signalling and leaving cost far more than a call, and the clock is looked at by steps.
+    this.tick(dearSteps);
     signalCondition(this, condition);
     const restarts: string[] = [];
     for (let at = this.restarts; at !== null; at = at.outer) restarts.push(at.name.name);

@@ -2,7 +2,7 @@
 import { Ended } from "../budgets.ts";
 import { type Stepping, stepCall, stepCatching } from "../compile/stepping.ts";
 import { defineFunction, defineMacro, form } from "../define.ts";
-import type { Machine } from "../machine.ts";
+import { dearSteps, type Machine } from "../machine.ts";
 import { catching, dynamicState, restoreState, Transfer } from "../transfer.ts";
 import { Cons, type Fn, itemsOf, NIL, type Sym, type Value } from "../values.ts";
 
@@ -62,6 +62,7 @@ function unwindProtect(m: Machine, body: Fn, cleanup: Fn): Value {
     // When the grace of a budget is gone there is nothing left to clean up with.
     if (thrown instanceof Ended) throw thrown;
     restoreState(m, state);
+    m.tick(dearSteps);
     m.call0(cleanup);
     throw thrown;
   }
