@@ -60,10 +60,30 @@ test("a toolkit that comes later is reachable through some agent at once", async
   });
   const client = hall.connect();
   const names = async (): Promise<string[]> => ((await client.result("tools/list", modern())).tools as JsonObject[]).map(({ name }) => String(name));
-  expect(await names()).toEqual(["call_tool", "code_agent", "files_agent", "find_tools", "rest_agent"]);
+  expect(await names()).toEqual(["call_tool", "code_agent", "evaluate-lisp", "files_agent", "find_tools", "rest_agent"]);
   await hall.hall.registry.add(createShelf("late", { sing: "Sing a song | words" }));
   expect(await names()).toContain("other_agent");
   expect((await ask(client, "other_agent", { task: "sing a song" })).structuredContent).toMatchObject({ tools: [{ name: "late.sing" }] });
+});
+
+test("whatever comes and goes, every tool is behind some agent each time the list changes", async () => {
+  await using hall = await startHall({ toolkits: createShop(), agents: { files: [files, code] } });
+  const { registry, groups } = hall.hall;
+  const changes: string[][] = [];
+  const leave = registry.onChange(() => {
+    const reached = new Set(groups.all().flatMap(({ tools }) => [...tools]));
+    changes.push(registry.tools().flatMap((target) => (reached.has(target) ? [] : [target.fullName])));
+  });
+  for (let round = 0; round < 5; round++) {
+    await registry.add(createShelf(`late_${round}`, { sing: "Sing a song | words", hum: "Hum a song | words" }));
+    if (round > 1) await registry.remove(`late_${round - 2}`);
+  }
+  await registry.remove("files");
+  groups.replace({ files: [code] });
+  await registry.remove("weather");
+  leave();
+  expect(changes.length).toBeGreaterThanOrEqual(10);
+  expect(changes.flat()).toEqual([]);
 });
 
 test("other files are taken while the hall runs, and clients are told", async () => {
@@ -74,7 +94,7 @@ test("other files are taken while the hall runs, and clients are told", async ()
   hall.hall.groups.replace({ files: [files], guide: "Ask." });
   hall.hall.server.refreshLists();
   await client.heard("notifications/tools/list_changed");
-  expect((await client.result("tools/list")).tools).toHaveLength(4);
+  expect((await client.result("tools/list")).tools).toHaveLength(5);
 });
 
 test("a name in a file that no tool has is told of, with the nearest", async () => {
@@ -122,7 +142,7 @@ test("the list of agents over five hundred tools is at most three hundredths of 
       `group_${at}_agent`,
       [2 * at, 2 * at + 1, ...(at < 5 ? [20 + at] : [])].map((server) => `server_${server}.*`),
     ),
-    description: `Specialized agent for ${"work of some kind, ".repeat(30)}`.slice(0, 480),
+    description: `Specialized agent for ${"work of some kind, ".repeat(30)}`.slice(0, 350),
   }));
   await using hall = await startHall({ toolkits, agents: { files: groups } });
   const client = hall.connect();

@@ -158,19 +158,22 @@ describe("tools/greeter.mjs, a toolkit in a module", () => {
 
 test("`guildhall register FILE.json` and `guildhall unregister NAME` say what they did, and exit as they should", async () => {
   await using hall = await openHall();
-  const run = async (...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> => {
-    await using command = watchProcess([cli, ...args], { env: env(), cwd: folder });
+  const runWith = async (variables: NodeJS.ProcessEnv, ...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> => {
+    await using command = watchProcess([cli, ...args], { env: variables, cwd: folder });
     const { code } = await command.exited;
     return { code, ...command.output };
   };
+  const run = (...args: string[]) => runWith(env(), ...args);
+  // The hall's socket is where the hall was told to put it.
+  const status = async (...args: string[]) => (await runWith({ ...process.env, XDG_DATA_HOME: join(folder, "data") }, "status", ...args)).stdout;
   const file = join(folder, "weather.json");
   const write = (tool: JsonObject): void => writeFileSync(file, JSON.stringify(tool));
   const parameters = { type: "object", properties: { city: { type: "string" } } };
   const weather = { name: "weather", description: "The weather", category: "WEATHER", functions: [{ name: "today", description: "Today's", parameters }] };
   write({ ...weather, endpoint: "http://127.0.0.1:9/" });
   expect(await run("register", file, "--url", hall.url)).toEqual({ code: 0, stdout: "registered as weather_v1\n", stderr: "" });
-  expect(JSON.parse((await run("status", "--json")).stdout)).toMatchObject({ registrations: [{ name: "weather", runner: "endpoint", tools: 1 }] });
-  expect((await run("status")).stdout).toMatch(/^registered .*\nweather +\w+ +endpoint +1 /m);
+  expect(JSON.parse(await status("--json"))).toMatchObject({ registrations: [{ name: "weather", runner: "endpoint", tools: 1 }] });
+  expect(await status()).toMatch(/^registered .*\nweather +\w+ +endpoint +1 /m);
   expect(await ask(hall.url, "tools/call", { tool_name: "weather", function_name: "today" })).toMatchObject({ error: { code: -32006 } });
   write(weather);
   const again = await run("register", file, "--url", hall.url, "--json");
