@@ -22,9 +22,7 @@ export function add(m: Machine, a: Value, b: Value): Value {
   const x = real(m, a, "NUMBER");
   const y = real(m, b, "NUMBER");
   if (x instanceof Float || y instanceof Float) return checkedFloat(m, toDouble(m, x) + toDouble(m, y), "+", a, b);
-  if (x instanceof Ratio || y instanceof Ratio) {
-    return rational(m, numeratorOf(x) * denominatorOf(y) + numeratorOf(y) * denominatorOf(x), denominatorOf(x) * denominatorOf(y));
-  }
+  if (x instanceof Ratio || y instanceof Ratio) return addRatios(m, x, numeratorOf(y), denominatorOf(y));
   return sized(m, BigInt(x) + BigInt(y));
 }
 
@@ -37,10 +35,25 @@ export function subtract(m: Machine, a: Value, b: Value): Value {
   const x = real(m, a, "NUMBER");
   const y = real(m, b, "NUMBER");
   if (x instanceof Float || y instanceof Float) return checkedFloat(m, toDouble(m, x) - toDouble(m, y), "-", a, b);
-  if (x instanceof Ratio || y instanceof Ratio) {
-    return rational(m, numeratorOf(x) * denominatorOf(y) - numeratorOf(y) * denominatorOf(x), denominatorOf(x) * denominatorOf(y));
-  }
+  if (x instanceof Ratio || y instanceof Ratio) return addRatios(m, x, -numeratorOf(y), denominatorOf(y));
   return sized(m, BigInt(x) - BigInt(y));
+}
+
+/** Knuth's way: what the denominators have in common is small as a rule, and nothing else can cancel. */
+function addRatios(m: Machine, x: Rational, top: bigint, bottom: bigint): Rational {
+  const [a, b] = [numeratorOf(x), denominatorOf(x)];
+  const common = gcd(m, b, bottom);
+  if (common === 1n) return checkedRatio(m, a * bottom + top * b, b * bottom);
+  const sum = a * (bottom / common) + top * (b / common);
+  const rest = gcd(m, sum, common);
+  return checkedRatio(m, sum / rest, (b / common) * (bottom / rest));
+}
+
+/** In lowest terms already. */
+function checkedRatio(m: Machine, numerator: bigint, denominator: bigint): Rational {
+  const words = Math.max(wordsOf(numerator), wordsOf(denominator));
+  if (words > 8) m.checkBits(words * 64);
+  return denominator === 1n ? integer(numerator) : new Ratio(numerator, denominator);
 }
 
 export function multiply(m: Machine, a: Value, b: Value): Value {
@@ -53,8 +66,17 @@ export function multiply(m: Machine, a: Value, b: Value): Value {
   const x = real(m, a, "NUMBER");
   const y = real(m, b, "NUMBER");
   if (x instanceof Float || y instanceof Float) return checkedFloat(m, toDouble(m, x) * toDouble(m, y), "*", a, b);
-  if (x instanceof Ratio || y instanceof Ratio) return rational(m, numeratorOf(x) * numeratorOf(y), denominatorOf(x) * denominatorOf(y));
+  if (x instanceof Ratio || y instanceof Ratio) return multiplyRatios(m, x, y);
   return product(m, BigInt(x), BigInt(y));
+}
+
+/** Only across can anything cancel, and in a square nothing. */
+function multiplyRatios(m: Machine, x: Rational, y: Rational): Rational {
+  const [a, b, c, d] = [numeratorOf(x), denominatorOf(x), numeratorOf(y), denominatorOf(y)];
+  if (x === y) return checkedRatio(m, a * c, b * d);
+  const [down, up] = [gcd(m, a, d), gcd(m, c, b)];
+  if (a === 0n || c === 0n) return 0;
+  return checkedRatio(m, (a / down) * (c / up), (b / up) * (d / down));
 }
 
 export function divide(m: Machine, a: Value, b: Value): Value {

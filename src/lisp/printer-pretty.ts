@@ -20,6 +20,9 @@ const bodies = new Map([
   ["PROGN", 0] as const,
 ]);
 
+/** Written like calls, though they are none. */
+const aligned = new Set(["IF", "COND", "AND", "OR", "CASE", "ECASE", "TYPECASE", "RETURN-FROM", "MULTIPLE-VALUE-LIST", "INCF", "PUSH"]);
+
 class Layout {
   readonly #m: Machine;
   readonly #style: PrintStyle;
@@ -56,7 +59,7 @@ class Layout {
     if (items.length > this.#style.length) return this.#filled(items, column, depth, closing);
     const beside = head instanceof Sym ? bodies.get(head.name) : undefined;
     if (beside !== undefined && items.length > beside + 1) return this.#body(items, beside, column, depth, closing);
-    if (head instanceof Sym && items.length > 1 && head.fn !== null) return this.#call(items, column, depth, closing);
+    if (head instanceof Sym && items.length > 1 && (head.fn !== null || aligned.has(head.name))) return this.#call(items, column, depth, closing);
     return this.#filled(items, column, depth, closing);
   }
 
@@ -69,10 +72,11 @@ class Layout {
     let line = "(";
     for (const [index, item] of first.entries()) {
       if (index > 0) line += " ";
-      line += this.text(item, column + lastLine(line, column), depth + 1, 0);
+      line += this.text(item, lastLine(line, column), depth + 1, 0);
     }
+    const indent = column + (beside === 0 ? 1 : 2);
     const lines = items.slice(beside + 1).map((item, index, rest) => {
-      return `\n${" ".repeat(column + 2)}${this.text(item, column + 2, depth + 1, index === rest.length - 1 ? closing + 1 : 0)}`;
+      return `\n${" ".repeat(indent)}${this.text(item, indent, depth + 1, index === rest.length - 1 ? closing + 1 : 0)}`;
     });
     return `${line}${lines.join("")})`;
   }
@@ -92,7 +96,8 @@ class Layout {
     for (const [index, item] of shown.entries()) {
       const isLast = index === shown.length - 1;
       const flat = this.#printing.text(item, depth + 1);
-      const room = this.#style.rightMargin - (isLast ? closing : 0);
+      // The space after an element has to fit as well, unless none follows.
+      const room = this.#style.rightMargin - (isLast ? closing : 1);
       if (index > 0 && column + 1 + flat.length <= room) text += " ";
       else if (index > 0) text += `\n${" ".repeat(indent)}`;
       column = lastLine(text, indent);

@@ -52,8 +52,12 @@ function defineArithmetic(): void {
   });
   defineFunction("MAX", "number &rest more", (m, first: Value, more: Value[]) => choose(m, first, more, 1));
   defineFunction("MIN", "number &rest more", (m, first: Value, more: Value[]) => choose(m, first, more, -1));
-  defineFunction("GCD", "&rest integers", (m, integers: Value[]) => integer(integers.reduce((sum: bigint, next) => gcd(m, sum, BigInt(toInteger(m, next))), 0n)));
-  defineFunction("LCM", "&rest integers", (m, integers: Value[]) => integer(integers.reduce((sum: bigint, next) => lcm(m, sum, BigInt(toInteger(m, next))), 1n)));
+  defineFunction("GCD", "&rest integers", (m, integers: Value[]) =>
+    integer(integers.reduce((sum: bigint, next) => gcd(m, sum, BigInt(toInteger(m, next))), 0n)),
+  );
+  defineFunction("LCM", "&rest integers", (m, integers: Value[]) =>
+    integer(integers.reduce((sum: bigint, next) => lcm(m, sum, BigInt(toInteger(m, next))), 1n)),
+  );
 }
 
 type Binary = (m: Machine, a: Value, b: Value) => Value;

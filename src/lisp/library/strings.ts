@@ -117,7 +117,17 @@ function defineComparison(): void {
 
 function define(name: string, fold: (code: number) => number, holds: (order: number) => boolean, isEquality: boolean): void {
   defineFunction(name, "string1 string2 &key start1 end1 start2 end2", (m, a: Value, b: Value, start1?: Value, end1?: Value, start2?: Value, end2?: Value) => {
-    if (isEquality && a instanceof Str && b instanceof Str && start1 === undefined && end1 === undefined && start2 === undefined && end2 === undefined && a.length !== b.length) return NIL;
+    if (
+      isEquality &&
+      a instanceof Str &&
+      b instanceof Str &&
+      start1 === undefined &&
+      end1 === undefined &&
+      start2 === undefined &&
+      end2 === undefined &&
+      a.length !== b.length
+    )
+      return NIL;
     const [left, right] = [designated(m, a), designated(m, b)];
     const span1 = spanOf(m, start1, end1, left.length, left);
     const span2 = spanOf(m, start2, end2, right.length, right);

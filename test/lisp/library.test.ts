@@ -1,0 +1,140 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createLisp, type Evaluation } from "../../src/lisp/lisp.ts";
+
+/** What the comparison with SBCL cannot show: limits, the host's clock and chance, and where we differ on purpose. */
+const evaluate = (source: string): Evaluation => createLisp({ budgets: { cells: 1_000_000 } }).evaluate(source);
+const valueOf = (source: string): string => evaluate(source).values.join(" ");
+const conditionOf = (source: string): string | undefined => evaluate(source).condition?.type;
+
+describe("what would be too large is refused before it is made", () => {
+  test.each([
+    ["(make-string 10000000000)", "CELL-BUDGET-EXCEEDED"],
+    ["(make-list 1000000000)", "CELL-BUDGET-EXCEEDED"],
+    ["(make-array '(100000 100000))", "CELL-BUDGET-EXCEEDED"],
+    ["(make-sequence 'list 1000000000)", "CELL-BUDGET-EXCEEDED"],
+    ["(expt 3 (expt 10 30))", "CELL-BUDGET-EXCEEDED"],
+    ["(expt 7/3 10000000)", "CELL-BUDGET-EXCEEDED"],
+    ["(ash 1 (expt 10 50))", "CELL-BUDGET-EXCEEDED"],
+    ["(dpb 1 (byte 10 1000000000) 0)", "CELL-BUDGET-EXCEEDED"],
+    ["(let ((x 3)) (loop (setf x (* x x))))", "CELL-BUDGET-EXCEEDED"],
+    ["(let ((x 3/7)) (loop (setf x (* x x))))", "CELL-BUDGET-EXCEEDED"],
+    ['(let ((s "a")) (loop (setf s (concatenate \'string s s))))', "CELL-BUDGET-EXCEEDED"],
+    ['(format nil "~1000000000a" 1)', "OUTPUT-BUDGET-EXCEEDED"],
+    ['(format nil "~,1000000000f" 1.5)', "OUTPUT-BUDGET-EXCEEDED"],
+    ['(format nil "~vd" (expt 10 30) 1)', "OUTPUT-BUDGET-EXCEEDED"],
+    ['(format nil "~1000000000<a~;b~>")', "OUTPUT-BUDGET-EXCEEDED"],
+  ])("%s", (source, condition) => {
+    expect(conditionOf(source)).toBe(condition);
+  });
+});
+
+describe("a structure that goes round ends in a budget, not in silence", () => {
+  const ring = (form: string) => `(let ((x (list 1 2))) (setf (cddr x) x) ${form})`;
+  test.each([
+    [ring("(princ x)"), "OUTPUT-BUDGET-EXCEEDED"],
+    [ring("(length x)"), "STEP-BUDGET-EXCEEDED"],
+    [ring("(member 9 x)"), "STEP-BUDGET-EXCEEDED"],
+    [ring("(mapcar #'1+ x)"), "STEP-BUDGET-EXCEEDED"],
+    [ring("(equal x (copy-tree '(1 2 1 2)))"), undefined],
+    [ring("(setf (gethash x (make-hash-table :test 'equal)) 1)"), "STEP-BUDGET-EXCEEDED"],
+    ["(let ((v (vector 1))) (setf (aref v 0) v) (princ v))", "DEPTH-BUDGET-EXCEEDED"],
+  ])("%s", (source, condition) => {
+    const { condition: reported } = createLisp({ budgets: { steps: 200_000, output: 20_000 } }).evaluate(source);
+    expect(reported?.type).toBe(condition);
+  });
+
+  test("and prints with labels when asked to", () => {
+    expect(valueOf(ring("(setf *print-circle* t) x"))).toBe("#1=(1 2 . #1#)");
+  });
+});
+
+test("a long calculation inside one function notices that its time is up", () => {
+  const { condition, elapsedMs } = createLisp({ budgets: { timeMs: 200 } }).evaluate("(gcd (expt 3 200000) (expt 7 200000))");
+  expect(condition?.type).toBe("TIME-BUDGET-EXCEEDED");
+  expect(elapsedMs).toBeLessThan(5_000);
+});
+
+test("every finite double prints so that it reads back as itself", () => {
+  const lisp = createLisp();
+  fc.assert(
+    fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
+      const text = Object.is(value, -0) ? "-0.0" : value.toExponential().replace(/^(-?\d)e/, "$1.0e");
+      const [printed] = lisp.evaluate(`(let ((x ${text})) (list x (eql x (read-from-string (prin1-to-string x)))))`).values;
+      expect(printed).toMatch(/ T\)$/);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("exact and floating numbers compare by their exact values", () => {
+  const lisp = createLisp();
+  fc.assert(
+    fc.property(fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e6, max: 1e6 }), (value) => {
+      const text = value.toExponential().replace(/^(-?\d)e/, "$1.0e");
+      expect(
+        lisp.evaluate(`(let ((x ${text})) (list (= x (rational x)) (< (rational x) (+ (rational x) 1/1000000000000000000000000)) (= x (rationalize x))))`)
+          .values[0],
+      ).toMatch(/^\(T T (T|NIL)\)$/);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test("the same seed gives the same numbers, and another seed others", () => {
+  const roll = "(loop repeat 5 collect (random 1000000))";
+  const seeded = (seed: number) => createLisp({ host: { seed: () => seed } }).evaluate(roll).values[0];
+  expect(seeded(1)).toBe(seeded(1));
+  expect(seeded(1)).not.toBe(seeded(2));
+});
+
+test("the time is what the host's clock says, in Greenwich", () => {
+  const lisp = createLisp({ host: { clock: () => 951_782_400 } });
+  expect(lisp.evaluate("(get-universal-time)").values).toEqual(["3160771200"]);
+  expect(lisp.evaluate("(multiple-value-list (decode-universal-time (get-universal-time)))").values).toEqual(["(0 0 0 29 2 2000 1 NIL 0)"]);
+  expect(lisp.evaluate("(= (encode-universal-time 0 0 0 29 2 2000 0) (get-universal-time))").values).toEqual(["T"]);
+});
+
+test("nothing printed names an address", () => {
+  expect(valueOf("(list (make-hash-table) (lambda (x) x) (find-class 'integer) (make-string-output-stream) (make-random-state t))")).toBe(
+    "(#<HASH-TABLE :TEST EQL :COUNT 0> #<FUNCTION LAMBDA> #<BUILT-IN-CLASS INTEGER> #<STRING-OUTPUT-STREAM> #<RANDOM-STATE>)",
+  );
+});
+
+test.each(["(sqrt -4)", "(expt -8 1/3)", "(log -1)", "(asin 2)", "(complex 1 2)"])("%s has no real answer, and says so", (source) => {
+  const { condition } = evaluate(source);
+  expect(condition?.type).toBe("NOT-AVAILABLE");
+  expect(condition?.message).toContain("complex");
+});
+
+test("print variables of one session leave the next alone", () => {
+  expect(createLisp().evaluate("(setf *print-base* 2) 5").values).toEqual(["101"]);
+  expect(createLisp().evaluate("5").values).toEqual(["5"]);
+});
+
+test("describe, apropos and documentation tell what there is", () => {
+  const lisp = createLisp();
+  lisp.evaluate('(defun greet (name) "Greets politely." (list :hello name))');
+  expect(lisp.evaluate("(describe 'greet)").output).toBe(
+    "GREET\n  [symbol]\n\nGREET names a function:\n  Lambda-list: (NAME)\n  Documentation:\n    Greets politely.\n",
+  );
+  expect(lisp.evaluate('(apropos "greet")').output).toBe("GREET (fbound)\n");
+  expect(lisp.evaluate("(documentation 'greet 'function)").values).toEqual(['"Greets politely."']);
+});
+
+test("pretty printing breaks what does not fit, and keeps what does", () => {
+  const lisp = createLisp();
+  expect(lisp.evaluate("(pprint '(let ((a 1)) (list a 'b #'car)))").output).toBe("\n(LET ((A 1)) (LIST A 'B #'CAR))");
+  const { output } = lisp.evaluate(
+    "(let ((*print-right-margin* 30)) (pprint '(defun area (width height) (let ((result (* width height)) (n 5)) (list width height result n)))))",
+  );
+  expect(output).toBe(`
+(DEFUN AREA (WIDTH HEIGHT)
+  (LET ((RESULT
+         (* WIDTH HEIGHT))
+        (N 5))
+    (LIST WIDTH
+          HEIGHT
+          RESULT
+          N)))`);
+});
