@@ -49,6 +49,8 @@ export interface Job {
   call(tool: string, args: JsonObject): Promise<StepResult>;
   /** Says what the planner thinks: for the trace, and for whoever watches. The run itself notes the other phases. */
   note(phase: Phase, text: string): void;
+  /** What would be the answer, should the run be ended now. */
+  draft(text: string): void;
   /** Before a model is asked once more. Throws BUDGET when the run may have no more turns, or has no tokens left. */
   beginTurn(): void;
   /** Counts what a turn cost, and keeps what was said in it for a replay. */

@@ -92,8 +92,7 @@ export class Run implements Job {
   #planner: Planner["kind"] = "local";
   #usage: RunUsage = { turns: 0, inputTokens: 0, outputTokens: 0 };
   #resultBytes = 0;
-  /** What the planner said last: all there is to say should it be stopped. */
-  #thought = "";
+  #draft = "";
   /** The limit that the run came to. */
   #limit: StopReason | undefined;
 
@@ -178,8 +177,11 @@ export class Run implements Job {
   }
 
   note(phase: Phase, text: string): void {
-    if (phase === "think") this.#thought = text;
     this.#trace.push({ ms: this.#elapsedMs(), phase, text: shorten(text, 1_000) });
+  }
+
+  draft(text: string): void {
+    this.#draft = text;
   }
 
   beginTurn(): void {
@@ -254,7 +256,7 @@ export class Run implements Job {
     const stopped = conclusion?.stopped === "done" ? "done" : (this.#forced() ?? conclusion?.stopped ?? "failed");
     const taken = this.#steps.map((result, at) => ("step" in result ? result : this.#abandon(at + 1, result)));
     return {
-      answer: conclusion?.answer ?? this.#thought,
+      answer: conclusion?.answer ?? this.#draft,
       stopped,
       problem: conclusion?.problem ?? (stopped === "failed" ? messageOf(error) : undefined),
       steps: taken.map(({ step }) => step),

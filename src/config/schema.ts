@@ -193,7 +193,7 @@ export const configSchema = z.strictObject({
       ),
       model: field(
         "provider/name, the provider being anthropic, openai, google, bedrock, openrouter, ollama or openai-compatible.",
-        z.optional(text(200).check(z.regex(/^[a-z-]+\/\S+$/))),
+        z.optional(text(200).check(z.regex(/^(anthropic|openai|google|bedrock|openrouter|ollama|openai-compatible)\/\S+$/))),
       ),
       baseUrl: field("Where the provider is. Needed for openai-compatible.", z.optional(text().check(z.regex(/^https?:\/\/\S+$/)))),
       apiKeyEnv: field(

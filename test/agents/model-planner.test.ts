@@ -229,7 +229,7 @@ test("time that is up ends the call upstream and the run, with what was obtained
 test("a provider that falls silent does not hold the run longer than its time, and what it said is kept", async () => {
   await using scene = await openScene(startOpenAi, [weather("Rome"), { stall: "It is about" }]);
   const { told } = await scene.ask({ limits: { seconds: 1 } });
-  expect(told).toMatchObject({ stopped_because: "time", partial: true, steps: [{ outcome: "ok" }] });
+  expect(told).toMatchObject({ answer: "It is about", stopped_because: "time", partial: true, steps: [{ outcome: "ok" }] });
 });
 
 test("a caller who withdraws ends the running tool", async () => {

@@ -37,7 +37,7 @@ export interface ModelEndpoint {
 export interface Form {
   readonly model: string;
   readonly path: string;
-  /** The whole turn as events, each as its text; `upTo` says how much of it comes before the line breaks. */
+  /** The whole turn as events, each as its text. */
   write(reply: Spoken, turn: number): readonly string[];
   error(message: string): JsonObject;
 }
@@ -74,6 +74,9 @@ export async function startModel(form: Form, script: Script): Promise<ModelEndpo
   };
 }
 
+/** In both forms three events end a turn. */
+const endingEvents = 3;
+
 function answer(response: ServerResponse, form: Form, reply: Reply, turn: number): void {
   if ("status" in reply) {
     response.writeHead(reply.status, { "content-type": "application/json", ...reply.headers });
@@ -83,10 +86,7 @@ function answer(response: ServerResponse, form: Form, reply: Reply, turn: number
   response.writeHead(200, { "content-type": "text/event-stream" });
   if ("cut" in reply || "stall" in reply) {
     const events = form.write({ say: "cut" in reply ? reply.cut : reply.stall }, turn);
-    // All but what ends the turn.
-    response.write(
-      events.filter((event) => !event.includes("finish") && !event.includes("_stop") && !event.includes("DONE") && !event.includes("message_delta")).join(""),
-    );
+    response.write(events.slice(0, -endingEvents).join(""));
     if ("cut" in reply) setTimeout(() => response.destroy(), 20);
     return;
   }

@@ -37,7 +37,7 @@ export function parseModelName(text: string): ModelName {
   const provider = text.slice(0, at).toLowerCase();
   const name = text.slice(at + 1);
   const known = Object.keys(providers) as ProviderName[];
-  const found = known.find((candidate) => candidate === (provider === "amazon-bedrock" ? "bedrock" : provider));
+  const found = known.find((candidate) => candidate === provider);
   if (at < 1 || name === "") {
     throw new HallError("INVALID_PARAMS", `"${text.slice(0, 80)}" does not name a model`, { hint: 'Write provider/name, such as "anthropic/NAME".' });
   }

@@ -37,7 +37,6 @@ export function createModelPlanner({ kind, open, secrets }: ModelPlannerOptions)
 const parallelMax = 4;
 /** Tools a model may come to see, however often it looks for more. */
 const shownMax = 40;
-const outputTokensMax = 8_192;
 /** Of a model that writes nothing: asked again before it counts as having nothing to say. */
 const nudge = "You wrote nothing. Answer now, with what you have.";
 const lastTurn = "This is your last turn: call nothing more, and answer with what you have.";
@@ -89,13 +88,11 @@ class Conversation {
     const tools = describeTools(this.#tools, this.#names, { hasMore: this.#job.toolCount > this.#job.tools.length });
     const turn = await takeTurn(
       this.#model,
-      { prompt: this.#messages, tools, toolChoice: { type: "auto" }, maxOutputTokens: outputTokensMax },
+      { prompt: this.#messages, tools, toolChoice: { type: "auto" } },
       {
         signal,
         remainingMs: () => this.#job.remainingMs(),
-        heard: (text) => {
-          this.#text = text;
-        },
+        heard: (text) => this.#write(text),
         retrying: (error, delayMs) =>
           this.#job.note(
             "observe",
@@ -107,11 +104,16 @@ class Conversation {
     return turn;
   }
 
+  #write(text: string): void {
+    this.#text = text;
+    this.#job.draft(text);
+  }
+
   #hear({ content, usage, finish }: Turn): void {
     const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
     const calls = content.flatMap((part) => (part.type === "tool-call" ? [this.#names.meant(part.toolName)] : []));
     const text = texts.join("\n").trim();
-    if (text !== "" || calls.length === 0) this.#text = text;
+    if (text !== "" || calls.length === 0) this.#write(text);
     this.#job.spend(readUsage(usage), { content: content as unknown as JsonObject[], finish, usage: usage as unknown as JsonObject });
     this.#job.note("think", text === "" ? `calls ${calls.join(", ")}` : text);
     const said = content.flatMap(repeatPart);
