@@ -148,7 +148,7 @@ function isWaiting({ state }: JsonObject): boolean {
 
 export async function runSpecStatus(feature: string | undefined, { json }: SpecOptions): Promise<void> {
   const found = await withSpecs({ json }, (specs) => specs.find(feature));
-  const { name, directory, phase, files, tasks, openMarks, run } = found;
+  const { name, directory, phase, files, tasks, openQuestions, run } = found;
   print(found, {
     json,
     text: () =>
@@ -157,7 +157,7 @@ export async function runSpecStatus(feature: string | undefined, { json }: SpecO
         visible(directory),
         phase === "done" ? "done" : `next: ${phase}`,
         ...(tasks ? [`tasks: ${tasks.done} of ${tasks.total} done`] : []),
-        ...(openMarks > 0 ? [`open questions: ${openMarks}`] : []),
+        ...(openQuestions > 0 ? [`open questions: ${openQuestions}`] : []),
         ...(run ? [`${run.step} ${run.isAtWork ? "is running" : "was interrupted: `guildhall spec resume` goes on"} (${run.id})`] : []),
         ...files.map((file) => `  ${visible(file)}`),
       ].join("\n"),
@@ -189,7 +189,7 @@ interface SpecFeature {
   readonly phase: string;
   readonly files: readonly string[];
   readonly tasks?: { readonly total: number; readonly done: number };
-  readonly openMarks: number;
+  readonly openQuestions: number;
   readonly isActive: boolean;
   readonly run?: { readonly id: string; readonly step: string; readonly isAtWork: boolean; readonly arguments: JsonObject };
 }

@@ -19,7 +19,7 @@ export const analyze: Step = async (input) => {
   const findings = number([
     ...findDuplicates(spec),
     ...findVague(spec),
-    ...spec.marks.map((mark) => ({
+    ...spec.openQuestions.map((mark) => ({
       category: "Ambiguity",
       severity: "HIGH" as const,
       where: "spec.md",

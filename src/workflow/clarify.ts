@@ -7,7 +7,7 @@ import { type Doubt, findDoubts, optionsIn } from "./doubts.ts";
 import { appendTo, findSection, oneLine, type Section, sectionsOf } from "./markdown.ts";
 import { checkInside } from "./place.ts";
 import { writeRequirementsChecklist } from "./requirements-checklist.ts";
-import { findMarks, parseSpec, replaceMark } from "./spec.ts";
+import { answerOpenQuestion, findOpenQuestions, parseSpec } from "./spec.ts";
 import { dateOf, needDocument, type Step, type StepInput } from "./step.ts";
 
 /** A question to whoever knows. */
@@ -58,12 +58,12 @@ export const clarify: Step = async (input) => {
   run.say(90, "Checking the requirements again");
   const files: Written[] = answered > 0 ? [{ path: "spec.md", change: "updated" }, ...(await recheck(input, text))] : [];
   const left = given.length > 0 ? questions.slice(answered) : findQuestions(text);
-  const marks = findMarks(text).length;
+  const open = findOpenQuestions(text).length;
   return {
     text: `${answered} of ${questions.length} questions answered in ${specFile}${left.length > 0 ? `\n\n${tellQuestions(left)}` : ""}`,
     files,
-    next: marks > 0 ? "clarify" : "plan",
-    isPaused: marks > 0,
+    next: open > 0 ? "clarify" : "plan",
+    isPaused: open > 0,
     details: { answered, questions: left.map(describe) },
   };
 };
@@ -75,7 +75,7 @@ function findQuestions(text: string): readonly Question[] {
     ...spec,
     requirements: spec.requirements.map((item) => ({ ...item, text: item.text.replace(/\[NEEDS CLARIFICATION[^\]]*\]/g, "") })),
   });
-  const marked = spec.marks.map(
+  const marked = spec.openQuestions.map(
     (mark): Question => ({
       question: mark,
       mark,
@@ -83,7 +83,7 @@ function findQuestions(text: string): readonly Question[] {
     }),
   );
   const others = doubts
-    .filter(({ question }) => !spec.marks.includes(question) && !text.includes(`Q: ${question}`))
+    .filter(({ question }) => !spec.openQuestions.includes(question) && !text.includes(`Q: ${question}`))
     .map((doubt): Question => ({ question: doubt.question, options: doubt.options, doubt }));
   return [...marked, ...others].slice(0, questionsMax);
 }
@@ -137,7 +137,7 @@ function fold(text: string, { question, mark, doubt }: Question, answer: string,
   const safe = answer.replaceAll("[NEEDS CLARIFICATION", "(NEEDS CLARIFICATION");
   // In the middle of a sentence it begins small.
   const inside = /^[A-Z][a-z]/.test(safe) ? safe.charAt(0).toLowerCase() + safe.slice(1) : safe;
-  const folded = mark === undefined ? foldStatement(plain, doubt, question, doubt ? inside : safe) : endLine(replaceMark(plain, mark, inside), inside);
+  const folded = mark === undefined ? foldStatement(plain, doubt, question, doubt ? inside : safe) : endLine(answerOpenQuestion(plain, mark, inside), inside);
   const noted = noteAnswer(folded, `- Q: ${question} → A: ${safe}`, date);
   return isWindows ? noted.replaceAll("\n", "\r\n") : noted;
 }
@@ -223,15 +223,15 @@ function describe({ question, options }: Question): { readonly question: string;
 }
 
 /** For steps that may not begin while something is open. */
-export function refuseMarks(text: string): void {
-  const marks = findMarks(text);
-  if (marks.length === 0) return;
+export function refuseOpenQuestions(text: string): void {
+  const open = findOpenQuestions(text);
+  if (open.length === 0) return;
   throw new HallError(
     "EXECUTION",
-    `spec.md has ${marks.length} open ${marks.length === 1 ? "question" : "questions"}: run speckit.clarify first. ${marks.map((mark) => `“${mark}”`).join(" ")}`,
+    `spec.md has ${open.length} open ${open.length === 1 ? "question" : "questions"}: run speckit.clarify first. ${open.map((question) => `“${question}”`).join(" ")}`,
     {
       hint: "Call speckit.clarify with the same spec_directory.",
-      details: { questions: marks, step: "clarify" },
+      details: { questions: open, step: "clarify" },
     },
   );
 }

@@ -4,7 +4,7 @@ import { isObject } from "../base/json.ts";
 import { readInside, replaceFile } from "./artefacts.ts";
 import { isFeatureName, numberOf } from "./numbering.ts";
 import { checkInside, type Place } from "./place.ts";
-import { findMarks } from "./spec.ts";
+import { findOpenQuestions } from "./spec.ts";
 import { countTasks, parseTasks, type TaskCount } from "./tasks.ts";
 
 /** A feature's folder, and how far its files say it is. */
@@ -16,7 +16,7 @@ export interface Feature {
   readonly files: readonly string[];
   readonly tasks?: TaskCount | undefined;
   /** Questions that are still marked in the spec. */
-  readonly openMarks: number;
+  readonly openQuestions: number;
 }
 
 export type Phase = "specify" | "clarify" | "plan" | "tasks" | "implement" | "done";
@@ -29,15 +29,15 @@ export async function readFeature(place: Place): Promise<Feature> {
     readInside(place, join(place.path, "plan.md")),
     readInside(place, join(place.path, "tasks.md")),
   ]);
-  const openMarks = spec === undefined ? 0 : findMarks(spec).length;
+  const openQuestions = spec === undefined ? 0 : findOpenQuestions(spec).length;
   const tasks = tasksText === undefined ? undefined : countTasks(parseTasks(tasksText).tasks);
   const phase = ((): Phase => {
     if (spec === undefined) return "specify";
-    if (plan === undefined) return openMarks > 0 ? "clarify" : "plan";
+    if (plan === undefined) return openQuestions > 0 ? "clarify" : "plan";
     if (tasks === undefined) return "tasks";
     return tasks.total > 0 && tasks.done === tasks.total ? "done" : "implement";
   })();
-  return { name: basename(place.path), directory: place.path, phase, files, tasks, openMarks };
+  return { name: basename(place.path), directory: place.path, phase, files, tasks, openQuestions };
 }
 
 const filesMax = 200;

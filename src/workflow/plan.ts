@@ -1,6 +1,6 @@
 import { basename, join } from "node:path";
 import { writeArtefacts } from "./artefacts.ts";
-import { refuseMarks } from "./clarify.ts";
+import { refuseOpenQuestions } from "./clarify.ts";
 import { readConstitution } from "./constitution-file.ts";
 import { type Design, designFeature } from "./design.ts";
 import { bodyOf, findSection } from "./markdown.ts";
@@ -15,7 +15,7 @@ import { type Section, writeSection } from "./writer.ts";
 export const plan: Step = async (input) => {
   const { place, args, context, run, memory, settings } = input;
   const specText = await needDocument(input, "spec.md", "specify");
-  refuseMarks(specText);
+  refuseOpenQuestions(specText);
   run.say(10, "Looking at the repository");
   const survey = await surveyRepository(place.project, context.scope);
   run.say(40, `Found ${survey.fileCount} files, ${survey.languages.map(({ name }) => name).join(", ") || "no source"}`);

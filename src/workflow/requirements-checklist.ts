@@ -24,7 +24,7 @@ const groups: readonly { readonly title: string; readonly items: readonly Item[]
   {
     title: "Requirement Completeness",
     items: [
-      { text: "No [NEEDS CLARIFICATION] marks remain", judge: ({ marks }) => marks.length === 0 },
+      { text: "No [NEEDS CLARIFICATION] marks remain", judge: ({ openQuestions }) => openQuestions.length === 0 },
       {
         text: "Requirements are testable and unambiguous",
         judge: ({ requirements }) => requirements.length > 0 && !requirements.some(({ text }) => vague.test(text)),

@@ -38,7 +38,7 @@ export interface RunOptions {
 }
 
 /** What a run leaves beside the feature while it works: after a crash it says what was interrupted. */
-export interface RunMark {
+export interface RunClaim {
   readonly run: string;
   readonly step: string;
   readonly pid: number;
@@ -53,11 +53,11 @@ export async function beginRun({ place, step, args, context, folder, shelf, secr
   const id = `run_${randomUUID()}`;
   const startedAt = now();
   const feature = basename(place.path);
-  const mark: RunMark = { run: id, step, pid: process.pid, directory: place.path, startedAt: startedAt.toISOString(), arguments: args };
-  const markFile = isReader ? undefined : await takeMark(folder, mark);
+  const claim: RunClaim = { run: id, step, pid: process.pid, directory: place.path, startedAt: startedAt.toISOString(), arguments: args };
+  const claimFile = isReader ? undefined : await takeClaim(folder, claim);
   const leave = async (): Promise<void> => {
-    if (markFile === undefined) return;
-    await rm(markFile, { force: true });
+    if (claimFile === undefined) return;
+    await rm(claimFile, { force: true });
     here.delete(id);
   };
   const log = join(".guildhall", "logs", `${feature}-${step}-${stampOf(startedAt)}.log`);
@@ -66,7 +66,7 @@ export async function beginRun({ place, step, args, context, folder, shelf, secr
   const put = (state: string, details: JsonObject = {}): Promise<void> =>
     shelf?.put(
       `workflow:${id}`,
-      { kind: "workflow", feature, directory: place.path, step, state, startedAt: mark.startedAt, log, arguments: args as Json, ...details } as Json,
+      { kind: "workflow", feature, directory: place.path, step, state, startedAt: claim.startedAt, log, arguments: args as Json, ...details } as Json,
       { ttlMs: rowDays * 86_400_000 },
     ) ?? Promise.resolve();
   const note = (message: string): void => {
@@ -105,36 +105,36 @@ export async function beginRun({ place, step, args, context, folder, shelf, secr
   };
 }
 
-function markPath(folder: string, directory: string): string {
+function claimPath(folder: string, directory: string): string {
   return join(folder, ".guildhall", "workflow", `${basename(directory)}.run.json`);
 }
 
-/** Runs of this process: its own mark is no proof that somebody is at work. */
+/** Runs of this process: its own claim is no proof that somebody is at work. */
 const here = new Set<string>();
 
-/** Throws EXECUTION while another run is at work on the feature. The mark of one that was killed is taken over. */
-async function takeMark(folder: string, mark: RunMark): Promise<string> {
-  const file = markPath(folder, mark.directory);
+/** Throws EXECUTION while another run is at work on the feature. The claim of one that was killed is taken over. */
+async function takeClaim(folder: string, claim: RunClaim): Promise<string> {
+  const file = claimPath(folder, claim.directory);
   await mkdir(join(folder, ".guildhall", "workflow"), { recursive: true });
   for (let attempt = 0; attempt < 3; attempt++) {
     try {
-      await writeFile(file, JSON.stringify(mark), { flag: "wx" });
-      here.add(mark.run);
+      await writeFile(file, JSON.stringify(claim), { flag: "wx" });
+      here.add(claim.run);
       return file;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }
     const text = await readFile(file, "utf8").catch(() => undefined);
-    const found = text === undefined ? undefined : parseMark(text);
+    const found = text === undefined ? undefined : parseClaim(text);
     if (text !== undefined && found && isAtWork(found)) {
-      throw new HallError("EXECUTION", `${basename(mark.directory)} is being worked on: ${found.step} runs since ${found.startedAt} (${found.run})`, {
+      throw new HallError("EXECUTION", `${basename(claim.directory)} is being worked on: ${found.step} runs since ${found.startedAt} (${found.run})`, {
         hint: "Wait until it ends, or cancel it; then call again.",
         details: { run: found.run, step: found.step },
       });
     }
     if (text !== undefined) await removeStale(file, text);
   }
-  throw new HallError("EXECUTION", `${basename(mark.directory)} is being worked on by another run`, { hint: "Wait until it ends, then call again." });
+  throw new HallError("EXECUTION", `${basename(claim.directory)} is being worked on by another run`, { hint: "Wait until it ends, then call again." });
 }
 
 /** Only if it is still the one that was read: another process may have taken over meanwhile. */
@@ -150,7 +150,7 @@ async function removeStale(file: string, text: string): Promise<void> {
   }
 }
 
-function isAtWork({ pid, run }: RunMark): boolean {
+function isAtWork({ pid, run }: RunClaim): boolean {
   if (pid === process.pid) return here.has(run);
   try {
     process.kill(pid, 0);
@@ -160,18 +160,18 @@ function isAtWork({ pid, run }: RunMark): boolean {
   }
 }
 
-function parseMark(text: string): RunMark | undefined {
+function parseClaim(text: string): RunClaim | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return isObject(value) && typeof value.run === "string" && typeof value.pid === "number" ? (value as unknown as RunMark) : undefined;
+    return isObject(value) && typeof value.run === "string" && typeof value.pid === "number" ? (value as unknown as RunClaim) : undefined;
   } catch {
     return undefined;
   }
 }
 
 /** The run that is at work on a feature, or was when its process ended. */
-export async function findRun(folder: string, directory: string): Promise<(RunMark & { readonly isAtWork: boolean }) | undefined> {
-  const text = await readFile(markPath(folder, directory), "utf8").catch(() => undefined);
-  const mark = text === undefined ? undefined : parseMark(text);
-  return mark && { ...mark, isAtWork: isAtWork(mark) };
+export async function findRun(folder: string, directory: string): Promise<(RunClaim & { readonly isAtWork: boolean }) | undefined> {
+  const text = await readFile(claimPath(folder, directory), "utf8").catch(() => undefined);
+  const claim = text === undefined ? undefined : parseClaim(text);
+  return claim && { ...claim, isAtWork: isAtWork(claim) };
 }

@@ -80,16 +80,16 @@ ${parts.assumptions}
 `;
 }
 
-const marksMax = 3;
+const openQuestionsMax = 3;
 /** What must not be guessed: who, who may, what was left undecided. */
 const markWeight = 50;
 
-/** The questions that have to be answered before anybody can plan, as marks in the requirements; at most three. */
+/** The questions that have to be answered before anybody can plan, in the requirements; at most three. */
 export function markDoubts(parts: SpecParts, input: SpecInput): SpecParts {
   const spec = parseSpec(writeSpec(parts, input));
   const marked: readonly Doubt[] = findDoubts(spec)
     .filter(({ weight }) => weight >= markWeight)
-    .slice(0, marksMax - spec.marks.length);
+    .slice(0, openQuestionsMax - spec.openQuestions.length);
   if (marked.length === 0) return parts;
   const first = spec.requirements.length;
   const lines = marked.map(({ question, statement }, at) => `- **${idOf("FR", first + at)}**: ${statement(`[NEEDS CLARIFICATION: ${question}]`)}`);

@@ -10,7 +10,7 @@ export interface Spec {
   readonly entities: readonly Entity[];
   readonly criteria: readonly Item[];
   readonly assumptions: readonly string[];
-  readonly marks: readonly string[];
+  readonly openQuestions: readonly string[];
 }
 
 export interface Story {
@@ -50,7 +50,7 @@ export function parseSpec(text: string): Spec {
     entities: bulletsOf(bodyUnder(/^Key Entities/i)).flatMap(parseEntity),
     criteria: itemsOf(bodyUnder(/^Success Criteria/i), "SC"),
     assumptions: bulletsOf(bodyUnder(/^Assumptions/i)),
-    marks: findMarks(plain),
+    openQuestions: findOpenQuestions(plain),
   };
 }
 
@@ -85,7 +85,7 @@ function parseEntity(bullet: string): Entity[] {
 const mark = /\[NEEDS CLARIFICATION(?::\s*([^\]]*))?\]/g;
 
 /** What is still to be decided, in the words of the spec. What a comment or a code fence says is no question. */
-export function findMarks(text: string): readonly string[] {
+export function findOpenQuestions(text: string): readonly string[] {
   const read = text
     .replace(/<!--[\s\S]*?-->/g, "")
     .replace(/^(```|~~~)[\s\S]*?^\1/gm, "")
@@ -94,7 +94,7 @@ export function findMarks(text: string): readonly string[] {
 }
 
 /** Puts an answer in the place of the first mark with these words. */
-export function replaceMark(text: string, question: string, answer: string): string {
+export function answerOpenQuestion(text: string, question: string, answer: string): string {
   const escaped = question === "not said what" ? "" : `:\\s*${question.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}\\s*`;
   return text.replace(new RegExp(`\\[NEEDS CLARIFICATION${escaped}\\]`), () => answer);
 }

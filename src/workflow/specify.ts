@@ -7,7 +7,7 @@ import { listFeatureNames, readNumbering, setActive } from "./feature.ts";
 import { cleanName, isFeatureName, nameFeature, numberOf, shortNameOf } from "./numbering.ts";
 import { findPlace, type Place } from "./place.ts";
 import { writeRequirementsChecklist } from "./requirements-checklist.ts";
-import { findMarks, parseSpec } from "./spec.ts";
+import { findOpenQuestions, parseSpec } from "./spec.ts";
 import { draftSpec, markDoubts, type SpecInput, type SpecParts, writeSpec } from "./spec-draft.ts";
 import { dateOf, type Step, type StepInput, tellFiles } from "./step.ts";
 import { surveyRepository } from "./survey.ts";
@@ -96,13 +96,13 @@ export const specify: Step = async (input) => {
   run.say(90, "Writing spec.md");
   const files = await writeArtefacts(drafts, { place, memory, force: args.force === true, blanks: await readTemplate(place, "spec") });
   await setActive(place);
-  const marks = findMarks((await readInside(place, join(place.path, "spec.md"))) ?? text);
+  const open = findOpenQuestions((await readInside(place, join(place.path, "spec.md"))) ?? text);
   return {
-    text: `Specification ${files[0]?.change === "created" ? "created" : "written"} at ${join(place.path, "spec.md")}\n${tellFiles(files, place)}${marks.length > 0 ? `\n\nTo be decided:\n${marks.map((mark) => `- ${mark}`).join("\n")}` : ""}`,
+    text: `Specification ${files[0]?.change === "created" ? "created" : "written"} at ${join(place.path, "spec.md")}\n${tellFiles(files, place)}${open.length > 0 ? `\n\nTo be decided:\n${open.map((question) => `- ${question}`).join("\n")}` : ""}`,
     files,
     notes,
-    next: marks.length > 0 ? "clarify" : "plan",
-    details: { questions: marks, stories: parseSpec(text).stories.length },
+    next: open.length > 0 ? "clarify" : "plan",
+    details: { questions: open, stories: parseSpec(text).stories.length },
   };
 };
 
@@ -129,7 +129,7 @@ async function writeParts(
   for (const [at, { key, section }] of sections.entries()) {
     run.say(25 + (50 * at) / sections.length, `Writing: ${section.name}`);
     const { text, by, faults } = await writeSection(
-      { ...section, check: (candidate) => [...section.check(candidate), ...tooManyMarks({ ...parts, [key]: candidate }, specInput)] },
+      { ...section, check: (candidate) => [...section.check(candidate), ...tooManyQuestions({ ...parts, [key]: candidate }, specInput)] },
       { writer, background, scope: context.scope, note: run.note },
     );
     if (by === "rule") notes.push(`"${section.name}" is the draft made by rule: the model's text did not fit (${faults.join("; ")})`);
@@ -138,8 +138,8 @@ async function writeParts(
   return { parts, notes };
 }
 
-function tooManyMarks(parts: SpecParts, input: SpecInput): readonly string[] {
-  const count = findMarks(writeSpec(parts, input)).length;
+function tooManyQuestions(parts: SpecParts, input: SpecInput): readonly string[] {
+  const count = findOpenQuestions(writeSpec(parts, input)).length;
   return count > 3 ? [`the specification has ${count} marks [NEEDS CLARIFICATION: …]; at most 3 are allowed, so decide some`] : [];
 }
 

@@ -129,7 +129,7 @@ test("a project of spec-kit's shape goes on: its files stay byte for byte but fo
     active: directory,
     features: [
       { name: "003-old", phase: "plan", isActive: false },
-      { name: "007-team-rota", phase: "clarify", isActive: true, openMarks: 1 },
+      { name: "007-team-rota", phase: "clarify", isActive: true, openQuestions: 1 },
       { name: "20260101-101010-stamped", phase: "plan" },
     ],
   });
