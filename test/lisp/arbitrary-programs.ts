@@ -208,7 +208,7 @@ const expressions: fc.Arbitrary<Expression> = fc.letrec<{ integer: Expression }>
 
 export const typedPrograms: fc.Arbitrary<TypedProgram> = fc
   .tuple(expressions, fc.integer({ min: -50, max: 50 }), fc.bigInt({ min: -(2n ** 60n), max: 2n ** 60n }))
-  .map(([{ source, value }, x, y]) => ({ source: `(let ((x ${x}) (y ${y})) ${source})`, answer: value(BigInt(x), y) }));
+  .map(([{ source, value }, x, y]) => ({ source: `(let ((x ${x}) (y ${y})) (values ${source}))`, answer: value(BigInt(x), y) }));
 
 const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 const floorMod = (a: bigint, n: bigint): bigint => ((a % n) + n) % n;
