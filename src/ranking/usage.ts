@@ -84,7 +84,7 @@ function usual(counts: ReadonlyMap<string, number> | undefined): string | undefi
 
 const isShouted = (word: string): boolean => word.length > 5 && word === word.toUpperCase();
 
-export function pluralOf(noun: string): string {
+function pluralOf(noun: string): string {
   const irregular = irregulars.get(noun);
   if (irregular !== undefined) return irregular;
   if (/[^iu]s$/.test(noun) && !/(?:ss|gas|bias|canvas|atlas|alias)$/.test(noun)) return noun;
