@@ -97,7 +97,7 @@ export function squareRoot(m: Machine, value: Value): Value {
 }
 
 /** The natural logarithm, also of integers and ratios that no double can hold. */
-export function naturalLog(m: Machine, value: Value): number {
+function naturalLog(m: Machine, value: Value): number {
   const x = real(m, value, "NUMBER");
   if (signOf(x) < 0) return noComplex(m, "LOG", value);
   if (isZero(x)) return divisionByZero(m, "LOG", value);

@@ -217,7 +217,7 @@ export function checkedFloat(m: Machine, value: number, operation: string, ...op
 }
 
 /** Products are made only when there is room for them. */
-export function product(m: Machine, a: bigint, b: bigint): Int {
+function product(m: Machine, a: bigint, b: bigint): Int {
   const words = wordsOf(a) + wordsOf(b);
   if (words > 8) m.checkBits(words * 64);
   return integer(a * b);

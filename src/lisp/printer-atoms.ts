@@ -33,7 +33,7 @@ function radixPrefix(base: number, isRatio: boolean): string {
 const floatFormat = cl("*READ-DEFAULT-FLOAT-FORMAT*");
 
 /** Plain between a thousandth and ten million, with an exponent outside; always with a digit on both sides of the point. */
-export function floatText(value: number): string {
+function floatText(value: number): string {
   const marker = floatFormat.value === cl("SINGLE-FLOAT") || floatFormat.value === cl("SHORT-FLOAT") ? "d" : "e";
   const plainEnd = marker === "d" ? "d0" : "";
   if (!Number.isFinite(value)) return value > 0 ? "#<FLOAT INFINITY>" : value < 0 ? "#<FLOAT -INFINITY>" : "#<FLOAT NAN>";
@@ -79,7 +79,7 @@ function symbolPrefix(m: Machine, sym: Sym, style: SymbolStyle): string {
 }
 
 /** A name as it must be written to be read back. */
-export function nameText(name: string, style: Pick<SymbolStyle, "letterCase" | "base">): string {
+function nameText(name: string, style: Pick<SymbolStyle, "letterCase" | "base">): string {
   if (!needsBars(name, style.base)) return inCase(name, style.letterCase);
   return `|${name.replace(/[|\\]/g, "\\$&")}|`;
 }
@@ -100,7 +100,7 @@ function isInteger(name: string, base: number): boolean {
   return new RegExp(`^[+-]?[0-9a-${last}]+(/[0-9a-${last}]+)?$`, "i").test(name);
 }
 
-export function inCase(name: string, letterCase: LetterCase): string {
+function inCase(name: string, letterCase: LetterCase): string {
   switch (letterCase) {
     case "UPCASE":
       return name;

@@ -15,7 +15,7 @@ export function lengthOf(m: Machine, sequence: Value): number {
   return m.typeError(sequence, "SEQUENCE");
 }
 
-export function listLength(m: Machine, list: Value): number {
+function listLength(m: Machine, list: Value): number {
   let length = 0;
   let at = list;
   while (at instanceof Cons) {

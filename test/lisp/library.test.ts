@@ -4,7 +4,7 @@ import { createLisp, type Evaluation } from "../../src/lisp/lisp.ts";
 
 /** What the comparison with SBCL cannot show: limits, the host's clock and chance, and where we differ on purpose. */
 const evaluate = (source: string): Evaluation => createLisp({ budgets: { cells: 1_000_000 } }).evaluate(source);
-const valueOf = (source: string): string => evaluate(source).values.join(" ");
+const printedBy = (source: string): string => evaluate(source).values.join(" ");
 const conditionOf = (source: string): string | undefined => evaluate(source).condition?.type;
 
 describe("what would be too large is refused before it is made", () => {
@@ -45,7 +45,7 @@ describe("a structure that goes round ends in a budget, not in silence", () => {
   });
 
   test("and prints with labels when asked to", () => {
-    expect(valueOf(ring("(setf *print-circle* t) x"))).toBe("#1=(1 2 . #1#)");
+    expect(printedBy(ring("(setf *print-circle* t) x"))).toBe("#1=(1 2 . #1#)");
   });
 });
 
@@ -96,7 +96,7 @@ test("the time is what the host's clock says, in Greenwich", () => {
 });
 
 test("nothing printed names an address", () => {
-  expect(valueOf("(list (make-hash-table) (lambda (x) x) (find-class 'integer) (make-string-output-stream) (make-random-state t))")).toBe(
+  expect(printedBy("(list (make-hash-table) (lambda (x) x) (find-class 'integer) (make-string-output-stream) (make-random-state t))")).toBe(
     "(#<HASH-TABLE :TEST EQL :COUNT 0> #<FUNCTION LAMBDA> #<BUILT-IN-CLASS INTEGER> #<STRING-OUTPUT-STREAM> #<RANDOM-STATE>)",
   );
 });

@@ -48,7 +48,7 @@ function memberEql(m: Machine, item: Value, list: Value): Value {
   return at === NIL ? NIL : m.typeError(at, "LIST");
 }
 
-export function findTail(m: Machine, list: Value, matches: Match): Value {
+function findTail(m: Machine, list: Value, matches: Match): Value {
   let at = list;
   for (let steps = 1; at instanceof Cons; at = at.cdr, steps += 1) {
     if (matches(at.car)) return at;

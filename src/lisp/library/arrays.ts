@@ -93,7 +93,7 @@ function flatten(m: Machine, dims: readonly number[], contents: Value): Value[] 
   return inner.length === 0 ? [...rows] : rows.flatMap((row) => flatten(m, inner, row));
 }
 
-export function arrayOf(m: Machine, value: Value, expected = "ARRAY"): LispArray {
+function arrayOf(m: Machine, value: Value, expected = "ARRAY"): LispArray {
   return value instanceof Vec || value instanceof Str ? value : m.typeError(value, expected);
 }
 

@@ -58,7 +58,7 @@ function entriesOf(m: Machine, table: Value): TableEntry[] {
   return [...entries.values()];
 }
 
-export function tableOf(m: Machine, value: Value): Table {
+function tableOf(m: Machine, value: Value): Table {
   return value instanceof Table ? value : m.typeError(value, "HASH-TABLE");
 }
 

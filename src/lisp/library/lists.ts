@@ -65,12 +65,12 @@ function partPaths(): string[] {
   return paths;
 }
 
-export function car(m: Machine, value: Value): Value {
+function car(m: Machine, value: Value): Value {
   if (value instanceof Cons) return value.car;
   return value === NIL ? NIL : m.typeError(value, "LIST");
 }
 
-export function cdr(m: Machine, value: Value): Value {
+function cdr(m: Machine, value: Value): Value {
   if (value instanceof Cons) return value.cdr;
   return value === NIL ? NIL : m.typeError(value, "LIST");
 }
@@ -80,7 +80,7 @@ function cellOf(m: Machine, value: Value): Cons {
 }
 
 /** A count that lists can be walked by; bigger than any list is as good as the biggest. */
-export function count(m: Machine, value: Value): number {
+function count(m: Machine, value: Value): number {
   if (typeof value === "number" && value >= 0) return value;
   return typeof value === "bigint" && value >= 0n ? Number.MAX_SAFE_INTEGER : m.typeError(value, "UNSIGNED-BYTE");
 }
@@ -132,7 +132,7 @@ function copyTree(m: Machine, tree: Value): Value {
 }
 
 /** The elements of a list that may be dotted, and what it ends in. */
-export function takeItems(m: Machine, list: Value): { items: Value[]; tail: Value } {
+function takeItems(m: Machine, list: Value): { items: Value[]; tail: Value } {
   const items: Value[] = [];
   let at = list;
   while (at instanceof Cons) {

@@ -6,12 +6,13 @@ import type { Machine } from "../machine.ts";
 import { printText } from "../printer.ts";
 import { Reader } from "../reader.ts";
 import { sliceText, spanOf } from "../sequences.ts";
-import { cl, itemsOf, keyword, listOf, NIL, Str, Stream, T, type Value } from "../values.ts";
+import { Cons, cl, itemsOf, keyword, listOf, NIL, Str, Stream, T, type Value } from "../values.ts";
 import { inputOf, outputOf } from "./streams.ts";
 
 export function definePrinting(): void {
   for (const [name, initial] of variables) defineVariable(name, initial);
   definePrinters();
+  definePrettyCalls();
   defineFormat();
   defineReading();
 }
@@ -86,6 +87,26 @@ function bound<Result>(m: Machine, names: readonly string[], values: readonly Va
   } finally {
     m.unbindTo(mark);
   }
+}
+
+/** Programs that steer the pretty printer run; their text comes out on one line, but for the breaks they insist on. */
+function definePrettyCalls(): void {
+  for (const name of ["PPRINT-FILL", "PPRINT-LINEAR", "PPRINT-TABULAR"]) {
+    defineFunction(name, "stream object &optional colon at-sign tabsize", (m, stream: Value, object: Value, colon: Value = T) => {
+      const parts = object instanceof Cons ? itemsOf(object).map((item) => printText(m, item)).join(" ") : printText(m, object);
+      m.write(outputOf(m, stream), object instanceof Cons && colon !== NIL ? `(${parts})` : parts);
+      return NIL;
+    });
+  }
+  defineFunction("PPRINT-NEWLINE", "kind &optional stream", (m, kind: Value, stream?: Value) => {
+    if (kind === keyword("MANDATORY") && cl("*PRINT-PRETTY*").value !== NIL) m.write(outputOf(m, stream), "\n");
+    return NIL;
+  });
+  defineFunction("PPRINT-INDENT", "relative-to n &optional stream", () => NIL);
+  defineFunction("PPRINT-TAB", "kind column increment &optional stream", () => NIL);
+  defineMacro("WITH-STANDARD-IO-SYNTAX", (whole) =>
+    form(["LET", [["*PACKAGE*", ["FIND-PACKAGE", ":CL-USER"]], ["*READ-BASE*", 10], ...variables.map(([name, initial]) => [name, initial]), ["*PRINT-READABLY*", "T"]], ...itemsOf(whole.cdr)]),
+  );
 }
 
 function defineFormat(): void {

@@ -120,7 +120,7 @@ function replace(m: Machine, target: Value, source: Value, { start1, end1, start
 }
 
 /** Calls with the elements at 0, 1, 2 … of all sequences until the shortest ends, or `limit` calls. */
-export function callAcross(m: Machine, designator: Value, sequences: readonly Value[], limit = Number.POSITIVE_INFINITY): Value[] {
+function callAcross(m: Machine, designator: Value, sequences: readonly Value[], limit = Number.POSITIVE_INFINITY): Value[] {
   const fn = m.fn(designator);
   const columns = sequences.map((sequence) => (isSequence(sequence) ? elements(m, sequence, undefined, undefined) : m.typeError(sequence, "SEQUENCE")));
   const length = Math.min(limit, ...columns.map((column) => column.length));

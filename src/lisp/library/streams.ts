@@ -1,8 +1,8 @@
 /** Streams of text: string streams, reading characters and lines, writing them. */
 import { defineFunction, defineMacro, defineVariable, form } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { sliceText, spanOf } from "../sequences.ts";
-import { bool, Char, char, cl, itemsOf, keyword, NIL, Str, Stream, T, type Value } from "../values.ts";
+import { elements, lengthOf, setElementAt, sliceText, spanOf } from "../sequences.ts";
+import { bool, Char, char, cl, itemsOf, keyword, NIL, Str, Stream, Sym, T, type Value } from "../values.ts";
 import { codeOf } from "./characters.ts";
 
 export function defineStreams(): void {
@@ -13,6 +13,8 @@ export function defineStreams(): void {
   defineWriting();
   defineReading();
   defineKinds();
+  defineBlocks();
+  defineJoinedStreams();
 }
 
 /** Where output goes until an evaluation says where. */
@@ -22,13 +24,13 @@ function silentStream(): Stream {
   return made;
 }
 
-export function inputStream(text: string): Stream {
+function inputStream(text: string): Stream {
   const made = new Stream();
   made.source = Array.from(text);
   return made;
 }
 
-export function outputStringStream(): Stream {
+function outputStringStream(): Stream {
   const made = new Stream();
   made.sink = (text) => {
     made.gathered += text;
@@ -227,5 +229,46 @@ function defineKinds(): void {
   defineFunction("CLOSE", "stream &key abort", (m, stream: Value) => {
     streamOf(m, stream).closed = true;
     return T;
+  });
+}
+
+/** Many characters at once. */
+function defineBlocks(): void {
+  defineFunction("WRITE-SEQUENCE", "sequence stream &key start end", (m, sequence: Value, stream: Value, start?: Value, end?: Value) => {
+    const text = elements(m, sequence, start, end).map((item) => String.fromCodePoint(codeOf(m, item)));
+    m.write(outputOf(m, stream), text.join(""));
+    return sequence;
+  });
+  defineFunction("READ-SEQUENCE", "sequence stream &key start end", (m, sequence: Value, stream: Value, start?: Value, end?: Value) => {
+    const input = inputOf(m, stream);
+    const span = spanOf(m, start, end, lengthOf(m, sequence), sequence);
+    let at = span.start;
+    for (; at < span.end && input.at < input.source.length; at += 1) {
+      m.tick(1);
+      setElementAt(m, sequence, at, char((input.source[input.at] as string).codePointAt(0) ?? 0));
+      input.at += 1;
+    }
+    return at;
+  });
+}
+
+/** Streams made of others. What has been read from a part is not read again from the whole. */
+function defineJoinedStreams(): void {
+  defineFunction("MAKE-CONCATENATED-STREAM", "&rest streams", (m, streams: Value[]) => {
+    const parts = streams.map((stream) => inputOf(m, stream));
+    return inputStream(parts.map((part) => part.source.slice(part.at).join("")).join(""));
+  });
+  defineFunction("MAKE-TWO-WAY-STREAM", "input-stream output-stream", (m, input: Value, output: Value) => {
+    const made = inputStream("");
+    const [source, target] = [inputOf(m, input), outputOf(m, output)];
+    made.source = source.source;
+    made.at = source.at;
+    made.sink = (text) => m.write(target, text);
+    return made;
+  });
+  defineFunction("MAKE-SYNONYM-STREAM", "symbol", (m, name: Value) => {
+    const made = new Stream();
+    made.sink = (text) => m.write(outputOf(m, name instanceof Sym ? name.value : name), text);
+    return made;
   });
 }

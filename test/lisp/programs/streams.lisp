@@ -56,3 +56,13 @@
 (with-input-from-string (s "a") (list (listen s) (read-char s) (listen s)))
 ;; --- finish-output
 (list (finish-output) (force-output))
+;; --- write-sequence and read-sequence
+(let ((v (make-string 5 :initial-element #\-))) (write-sequence "hello" *standard-output* :start 1 :end 3) (with-input-from-string (s "abc") (list (read-sequence v s :start 1) v (read-sequence v s) (write-sequence '(#\x #\y) *standard-output*))))
+;; --- concatenated streams
+(let ((s (make-concatenated-stream (make-string-input-stream "ab ") (make-string-input-stream "cd")))) (list (read s) (read s) (read s nil :end)))
+;; --- two way streams
+(let* ((o (make-string-output-stream)) (s (make-two-way-stream (make-string-input-stream "x y") o))) (princ 1 s) (list (read s) (get-output-stream-string o)))
+;; --- synonym streams
+(let ((s (make-synonym-stream '*standard-output*))) (princ "through" s) (with-output-to-string (*standard-output*) (princ "inner" s)))
+;; --- standard io syntax
+(let ((*print-base* 2) (*print-length* 1)) (list (with-standard-io-syntax (prin1-to-string '(1 2 10))) (prin1-to-string 5)))
