@@ -1,6 +1,6 @@
 import type { Candidate, Weighed } from "./likelihood.ts";
 import type { Option } from "./options.ts";
-import type { Parameter } from "./parameters.ts";
+import { type Parameter, wantsCode, wantsState } from "./parameters.ts";
 
 /** `certain`: may be acted on. `likely`: to be looked at. `guess`: the best there was. */
 export type Certainty = "certain" | "likely" | "guess";
@@ -25,12 +25,8 @@ function isBold({ turn, how, kind, value }: Option): boolean {
   return boldTurns.has(turn) || ((kind === "choice" || kind === "meaning") && boldFinds.has(how)) || kind === "rest" || isChosenList;
 }
 
-function isInForm({ value, kind }: Option, { description, examples, sort, choices }: Parameter): boolean {
-  if (choices || typeof value !== "string") return true;
-  if (wantsCode.test(description) && /\s/.test(value)) return false;
-  const isPlace = sort === "place" && (kind === "name" || kind === "phrase" || kind === "quoted");
-  return !(isPlace && (wantsState.test(description) || examples.some((example) => example.includes(","))) && !value.includes(","));
+function isInForm({ value, kind }: Option, parameter: Parameter): boolean {
+  if (parameter.choices || typeof value !== "string") return true;
+  if (wantsCode(parameter) && /\s/.test(value)) return false;
+  return !(wantsState(parameter) && (kind === "name" || kind === "phrase" || kind === "quoted") && !value.includes(","));
 }
-
-const wantsCode = /\b(?:ISO|IATA|codes?|abbreviat\w*|ticker|symbols?|acronym|initials)\b/i;
-const wantsState = /\bcity and (?:state|country)\b|\bcity, (?:state|country)\b/i;

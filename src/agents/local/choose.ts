@@ -1,5 +1,6 @@
 import type { OfferedTool } from "../planner.ts";
-import { type Filling, fill } from "./fill.ts";
+import type { Certainty } from "./certainty.ts";
+import { type Filling, fill, type Given } from "./fill.ts";
 import { findLeftOver } from "./left-over.ts";
 import type { Mention, Reading } from "./mention.ts";
 
@@ -19,36 +20,36 @@ type Offered = Pick<OfferedTool, "name" | "description" | "inputSchema" | "score
 const readMax = 8;
 
 /** The tools by how well they fit and how well their arguments can be filled, best first. */
-export function chooseTool<Tool extends Offered>(reading: Reading, tools: readonly Tool[], data?: unknown): readonly (Choice & { readonly tool: Tool })[] {
+export function chooseTool<Tool extends Offered>(reading: Reading, tools: readonly Tool[], given: Given = {}): readonly (Choice & { readonly tool: Tool })[] {
   const best = [...tools].sort((a, b) => b.score - a.score).slice(0, readMax);
   const marked = reading.mentions.filter(isMarked);
+  const wordCount = reading.tokens.filter(({ isWord }) => isWord).length;
   const scoreMax = Math.max(1e-9, ...best.map(({ score }) => score));
   const read = best.map((tool) => {
-    const filling = fill(reading, tool, data);
-    const unused = marked.filter((mention) => !isUsed(mention, filling));
-    return {
-      tool,
-      filling,
-      leftOver: findLeftOver(reading, tool, filling),
-      worth: judge(filling, tool.score, tool.score / scoreMax) - weights.unused * (unused.length / Math.max(1, marked.length)),
-    };
+    const filling = fill(reading, tool, given);
+    const leftOver = findLeftOver(reading, tool, filling);
+    const usedShare = marked.filter((mention) => isUsed(mention, filling)).length / Math.max(1, marked.length);
+    const worth = judgeRank(tool.score, scoreMax) + judgeFilling(filling) + judgeWords(usedShare, leftOver.length / Math.max(1, wordCount));
+    return { tool, filling, leftOver, worth };
   });
   const most = Math.max(...read.map(({ worth }) => worth));
   const total = read.reduce((sum, { worth }) => sum + Math.exp(worth - most), 0);
   return read.map(({ worth, ...choice }) => ({ ...choice, likelihood: Math.exp(worth - most) / total })).sort((a, b) => b.likelihood - a.likelihood);
 }
 
-/** Fitted on half of BFCL's tasks with several functions, then rounded. */
-const weights = { score: 4.5, ofBest: 1.6, missing: 1, certain: 1.5, likely: 0.8, guess: 0.6, bare: 0.6, optional: 0.4, wants: 2, unused: 0.3 };
+/** Fitted on the seen halves of BFCL and of its conversations, then rounded. */
+const weights = { score: 6, ofBest: 2.3, first: 0.8, certain: 1, likely: 0.55, guess: 0.9, bare: 0.8, optional: 0.55, wants: 1.15, used: 1.3, left: 1 };
 
-function judge({ filled, missing }: Filling, score: number, ofBest: number): number {
+function judgeRank(score: number, scoreMax: number): number {
+  return weights.score * score + (weights.ofBest * score) / scoreMax + (score === scoreMax ? weights.first : 0);
+}
+
+function judgeFilling({ filled, missing }: Filling): number {
   const required = filled.filter(({ isRequired }) => isRequired);
   const count = required.length + missing.length;
-  const shareOf = (certainty: string): number => (count === 0 ? 0 : required.filter((each) => each.certainty === certainty).length / count);
+  if (count === 0) return weights.optional * filled.length - weights.bare;
+  const shareOf = (certainty: Certainty): number => required.filter((each) => each.certainty === certainty).length / count;
   return (
-    weights.score * score +
-    weights.ofBest * ofBest -
-    (count === 0 ? weights.bare : (weights.missing * missing.length) / count) +
     weights.certain * shareOf("certain") +
     weights.likely * shareOf("likely") -
     weights.guess * shareOf("guess") +
@@ -56,6 +57,11 @@ function judge({ filled, missing }: Filling, score: number, ofBest: number): num
     // A tool that wants much finds much to fill: that alone says nothing for it.
     weights.wants * Math.log(1 + count)
   );
+}
+
+/** Of what the task marks, the share that is used; of its words, the share that is left over. */
+function judgeWords(usedShare: number, leftShare: number): number {
+  return weights.used * usedShare - weights.left * leftShare;
 }
 
 const markedKinds = new Set<Mention["kind"]>(["quoted", "link", "email", "path", "code", "moment", "json", "number"]);

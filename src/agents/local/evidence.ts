@@ -2,8 +2,8 @@
 
 import type { Mention } from "./mention.ts";
 import { distanceTo, far } from "./nearness.ts";
-import type { Option } from "./options.ts";
-import type { Parameter } from "./parameters.ts";
+import type { Option, OptionKind } from "./options.ts";
+import type { Parameter, Sort } from "./parameters.ts";
 import { type Setting, signsOf, signsOfOverlap } from "./signs.ts";
 
 export interface Considered {
@@ -34,6 +34,7 @@ export function weighSigns(
       (other) => other.type === parameter.type && other.sort === parameter.sort && other.isRequired === parameter.isRequired,
     );
     const place = sameSort.indexOf(parameter);
+    const isAlone = sameSort.length === 1 && parameter.isRequired;
     const lined = lineUp(options);
     return {
       parameter,
@@ -47,6 +48,8 @@ export function weighSigns(
         const order = lined.get(option);
         if (order !== undefined) {
           if (order.count === 1) signs.push(`only ${option.kind}`);
+          if (order.count === 1 && isAlone && parameter.type === "string") signs.push(`only ${option.kind} for the only ${parameter.sort}`);
+          if (order.count === 1 && isAlone && madeFor[parameter.sort] === option.kind) signs.push("made for each other");
           if (sameSort.length > 1)
             signs.push(
               order.at === place
@@ -64,6 +67,9 @@ export function weighSigns(
     };
   });
 }
+
+/** Sorts that only one kind of words can be. */
+const madeFor: Readonly<Partial<Record<Sort, OptionKind>>> = { link: "link", path: "path", email: "email" };
 
 /** Which of its kind an option is, parts of others left out. */
 function lineUp(options: readonly Option[]): Map<Option, { at: number; count: number }> {

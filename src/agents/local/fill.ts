@@ -5,7 +5,8 @@ import { type Certainty, certaintyOf } from "./certainty.ts";
 import { type Considered, weighSigns } from "./evidence.ts";
 import { type Candidate, type Weighed, weigh } from "./likelihood.ts";
 import type { Reading } from "./mention.ts";
-import { optionsFor } from "./options.ts";
+import { type Option, optionsFor } from "./options.ts";
+import { findPair } from "./pairs.ts";
 import { type Parameter, parametersOf } from "./parameters.ts";
 import { readTask } from "./reading.ts";
 
@@ -15,7 +16,7 @@ export interface Filled {
   readonly value: unknown;
   readonly certainty: Certainty;
   /** The words of the task it was read from, or where else it comes from. */
-  readonly from: { readonly text: string; readonly start: number; readonly end: number } | "data" | "default";
+  readonly from: { readonly text: string; readonly start: number; readonly end: number } | "data" | "context" | "default";
   readonly isRequired: boolean;
 }
 
@@ -35,11 +36,17 @@ export interface FillableTool {
   readonly inputSchema: JsonObject;
 }
 
+/** What came with a task. */
+export interface Given {
+  readonly data?: unknown;
+  readonly context?: Reading | undefined;
+}
+
 /**
  * The arguments of a tool, read out of a task. Nothing is invented: every value is in the task's words, in `data`, or among the choices and
  * defaults of the schema.
  */
-export function fill(task: Reading | string, tool: FillableTool, data?: unknown): Filling {
+export function fill(task: Reading | string, tool: FillableTool, { data, context }: Given = {}): Filling {
   const reading = typeof task === "string" ? readTask(task) : task;
   const parameters = parametersOf(tool.inputSchema);
   const given = giveData(parameters, data);
@@ -51,6 +58,8 @@ export function fill(task: Reading | string, tool: FillableTool, data?: unknown)
     const filled = settle(each, chosen[at], reading);
     if (filled) found.set(each.parameter, filled);
   }
+  const empty = open.filter((parameter) => parameter.isRequired && (found.get(parameter)?.certainty ?? "guess") === "guess");
+  for (const [parameter, filled] of lookAround(empty, tool, { data, context })) found.set(parameter, filled);
   const filled = parameters.flatMap((parameter) => given.get(parameter) ?? found.get(parameter) ?? []);
   const names = new Set(filled.map(({ name }) => name));
   const missing = parameters.filter((parameter) => parameter.isRequired && !names.has(nameOf(parameter))).map(nameOf);
@@ -66,7 +75,13 @@ const silentFrom = 0.8;
 /** Every parameter with all its options and what speaks for each. */
 export function consider(reading: Reading, tool: FillableTool, parameters: readonly Parameter[] = parametersOf(tool.inputSchema)): readonly Considered[] {
   const toolWords = new Set(wordsOf(`${tool.name} ${tool.description}`));
-  const choices = parameters.map((parameter) => ({ parameter, options: optionsFor(parameter, reading) }));
+  const pairs = new Map(parameters.flatMap((parameter) => [findPair(parameter, reading) ?? []].flat().map((pair) => [parameter, pair] as const)));
+  const taken = [...pairs.values()];
+  const choices = parameters.map((parameter) => {
+    const pair = pairs.get(parameter);
+    const isFree = ({ start, end }: Option): boolean => !taken.some((other) => other.start < end && start < other.end);
+    return { parameter, options: pair ? [pair] : optionsFor(parameter, reading).filter(isFree) };
+  });
   return weighSigns(choices, { reading, parameters, toolWords });
 }
 
@@ -83,6 +98,22 @@ function giveData(parameters: readonly Parameter[], data: unknown): Map<Paramete
       given.set(parameter, { name: nameOf(parameter), value, certainty: "certain", from: "data", isRequired: parameter.isRequired });
   }
   return given;
+}
+
+/** For what the task leaves open: what the context says, and data without a name where only one parameter is left for it. Never certain. */
+function* lookAround(empty: readonly Parameter[], tool: FillableTool, { data, context }: Given): Generator<readonly [Parameter, Filled]> {
+  const [only, ...others] = empty;
+  if (only && others.length === 0 && data !== undefined && !isObject(data) && suits(data, only)) {
+    yield [only, { name: nameOf(only), value: data, certainty: "likely", from: "data", isRequired: true }];
+    return;
+  }
+  if (!context || empty.length === 0) return;
+  const weighed = consider(context, tool, empty).map(weigh);
+  for (const [at, candidate] of assign(weighed).entries()) {
+    const each = weighed[at] as Weighed;
+    if (!candidate || certaintyOf(candidate, each) === "guess") continue;
+    yield [each.parameter, { name: nameOf(each.parameter), value: candidate.option.value, certainty: "likely", from: "context", isRequired: true }];
+  }
 }
 
 const plain = (key: string): string => key.toLowerCase().replace(/[^\p{L}\p{N}.]/gu, "");

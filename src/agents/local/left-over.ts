@@ -2,19 +2,32 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { wordsOf } from "../../ranking/words.ts";
 import type { FillableTool, Filling } from "./fill.ts";
 import type { Reading } from "./mention.ts";
+import { findUnit } from "./quantities.ts";
+import type { Token } from "./tokens.ts";
 
 /** The words of a task that neither the tool's own words nor the values taken from the task account for: what would be ignored if it were run. */
 export function findLeftOver({ tokens }: Reading, tool: FillableTool, { filled }: Filling): readonly string[] {
-  const known = new Set(wordsOf(`${tool.name} ${tool.description} ${textOf(tool.inputSchema)}`, charactersMax));
+  const known = knownTo(tool);
   const used = filled.flatMap(({ from }) => (typeof from === "object" ? [from] : []));
-  const left = tokens.filter(
-    ({ isWord, start, end, lower }) =>
-      isWord && !used.some((span) => span.start < end && start < span.end) && wordsOf(lower).some((word) => !known.has(word) && !asking.has(word)),
-  );
+  const isUsed = ({ start, end }: Token): boolean => used.some((span) => span.start < end && start < span.end);
+  const left = tokens.filter((token, at) => {
+    const before = tokens[at - 1];
+    // The unit belongs to the number before it.
+    const isUnit = before !== undefined && isUsed(before) && findUnit(token.lower) !== undefined;
+    return token.isWord && !isUnit && !isUsed(token) && wordsOf(token.lower).some((word) => !known.has(word) && !asking.has(word));
+  });
   return left.map(({ text }) => text);
 }
 
+function knownTo({ name, description, inputSchema }: FillableTool): ReadonlySet<string> {
+  const words = read.get(inputSchema) ?? new Set(wordsOf(`${name} ${description} ${textOf(inputSchema)}`, charactersMax));
+  read.set(inputSchema, words);
+  return words;
+}
+
 const charactersMax = 20_000;
+/** A schema belongs to one tool. */
+const read = new WeakMap<JsonObject, ReadonlySet<string>>();
 
 /** Words that ask, and say nothing of what. */
 const asking = new Set(

@@ -1,6 +1,6 @@
 import type { Considered } from "./evidence.ts";
 import type { Option } from "./options.ts";
-import type { Parameter } from "./parameters.ts";
+import { type Parameter, wantsCode, wantsState } from "./parameters.ts";
 import { weights } from "./weights.ts";
 
 /** One option and how likely it is, among all options of its parameter and the possibility that none of them is meant. */
@@ -19,6 +19,8 @@ export interface Weighed {
 
 /** Signs added up, and turned into shares that add up to one. */
 export function weigh({ parameter, options }: Considered): Weighed {
+  const [first] = options;
+  if (first?.option.kind === "pair") return { parameter, candidates: [{ option: first.option, likelihood: 1 }], nothing: 0 };
   const scores = options.map(({ signs }) => scoreOf(signs));
   const silence = scoreOf(signsOfNothing(parameter));
   const most = Math.max(silence, ...scores);
@@ -29,9 +31,12 @@ export function weigh({ parameter, options }: Considered): Weighed {
   return { parameter, candidates: join(candidates), nothing: nothing / total };
 }
 
+/** What tasks to learn from are too rare for, and common sense knows. */
+const known: Readonly<Record<string, number>> = { "made for each other": 5 };
+
 function scoreOf(signs: readonly string[]): number {
   let score = 0;
-  for (const sign of signs) score += weights[sign] ?? 0;
+  for (const sign of signs) score += known[sign] ?? weights[sign] ?? 0;
   return score;
 }
 
@@ -49,7 +54,15 @@ function join(candidates: readonly Candidate[]): Candidate[] {
   return joined.sort((a, b) => b.likelihood - a.likelihood);
 }
 
-export function signsOfNothing({ type, isRequired, fallback, choices }: Parameter): readonly string[] {
+/** What speaks for a task saying nothing about a parameter, or nothing in the form it is wanted in. */
+export function signsOfNothing(parameter: Parameter): readonly string[] {
+  const { type, isRequired, fallback, choices, sort } = parameter;
   const need = isRequired ? "required" : "optional";
-  return [`nothing for ${choices ? "choice" : type}, ${need}`, ...(fallback ? [`nothing, with a default, ${need}`] : [])];
+  return [
+    `nothing for ${choices ? "choice" : type}, ${need}`,
+    ...(type === "string" && !choices ? [`nothing for ${sort}, ${need}`] : []),
+    ...(fallback ? [`nothing, with a default, ${need}`] : []),
+    ...(wantsCode(parameter) ? [`nothing for a code, ${need}`] : []),
+    ...(wantsState(parameter) ? [`nothing with a comma, ${need}`] : []),
+  ];
 }

@@ -46,8 +46,8 @@ async function toolsFor(step: string, job: Job, stepCount: number): Promise<read
 const foundMax = 8;
 const toldMax = 5;
 
-function chooseFor(step: string, tools: readonly OfferedTool[], { data }: Job, today: Date): readonly Chosen[] {
-  return chooseTool(readTask(step, today), tools, data);
+function chooseFor(step: string, tools: readonly OfferedTool[], { data, context }: Job, today: Date): readonly Chosen[] {
+  return chooseTool(readTask(step, today), tools, { data, context: context === undefined ? undefined : readTask(context, today) });
 }
 
 interface Prepared {

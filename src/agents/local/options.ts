@@ -20,7 +20,7 @@ export interface Option {
   readonly isShared?: boolean;
 }
 
-export type OptionKind = MentionKind | "choice" | "example" | "meaning" | "flag";
+export type OptionKind = MentionKind | "choice" | "example" | "meaning" | "flag" | "pair";
 export type Turn = "share" | "unit" | "sign" | "shape" | "one" | "digits" | "unscaled" | "relative";
 
 /** Every value the task offers to a parameter, whether it makes sense there or not: that is weighed later. */
@@ -36,7 +36,7 @@ export function optionsFor(parameter: Parameter, reading: Reading): readonly Opt
     case "array":
       return listsFor(parameter, reading, itemType ?? "any");
     case "object":
-      return reading.mentions.flatMap((mention) => (mention.kind === "json" && isObject(mention.json) ? [option(mention, mention.json)] : []));
+      return reading.mentions.flatMap((mention) => (mention.kind === "json" && isObject(mention.json) ? [optionFrom(mention, mention.json)] : []));
     case "string":
     case "any":
       return [
@@ -47,7 +47,7 @@ export function optionsFor(parameter: Parameter, reading: Reading): readonly Opt
   }
 }
 
-const option = (mention: Mention, value: unknown, turn?: Turn): Option => ({
+const optionFrom = (mention: Mention, value: unknown, turn?: Turn): Option => ({
   value,
   start: mention.start,
   end: mention.end,
@@ -62,7 +62,7 @@ function choicesFor(parameter: Parameter, choices: readonly unknown[], reading: 
   const named = findChoices(choices, description, reading).map((found): Option => ({ ...found, kind: "choice" }));
   const numbers = reading.mentions.flatMap((mention): Option[] => {
     const value = mention.quantity?.value;
-    return value !== undefined && choices.includes(value) ? [{ ...option(mention, value), kind: "choice", how: "exact" }] : [];
+    return value !== undefined && choices.includes(value) ? [{ ...optionFrom(mention, value), kind: "choice", how: "exact" }] : [];
   });
   if (type !== "array") return [...named, ...numbers, ...yesOrNo(parameter, choices, reading)];
   const [first] = named;
@@ -116,13 +116,14 @@ function flagsFor(parameter: Parameter, { tokens, text }: Reading): Option[] {
 function numbersFrom(mention: Mention, { unit, sort }: Parameter, { text }: Reading, type: ParameterType): Option[] {
   const { quantity } = mention;
   if (!quantity) return [];
-  const options = [option(mention, quantity.value)];
-  if (quantity.unscaled !== undefined) options.push(option(mention, quantity.unscaled, "unscaled"));
-  if (quantity.isPercent) options.push(option(mention, Number((quantity.value / 100).toPrecision(12)), "share"));
   const converted = unit && quantity.unit && unit.name !== quantity.unit.name ? convert(quantity.value, quantity.unit, unit) : undefined;
-  if (converted !== undefined && converted !== quantity.value) options.push(option(mention, converted, "unit"));
+  // The unit stays free: "3.5 miles" may fill a value and a unit.
+  const option = (value: number, turn?: Turn): Option => ({ ...optionFrom(mention, value, turn), end: quantity.numberEnd });
+  const options = [converted === undefined || converted === quantity.value ? option(quantity.value) : option(converted, "unit")];
+  if (quantity.unscaled !== undefined) options.push(option(quantity.unscaled, "unscaled"));
+  if (quantity.isPercent) options.push(option(Number((quantity.value / 100).toPrecision(12)), "share"));
   if (sort === "place" || /^\s?°?\s?[SW](?![\p{L}])/u.test(text.slice(quantity.numberEnd))) {
-    if (/^\s?°?\s?(?:[SW](?!\p{L})|south\b|west\b)/iu.test(text.slice(quantity.numberEnd))) options.push(option(mention, -quantity.value, "sign"));
+    if (/^\s?°?\s?(?:[SW](?!\p{L})|south\b|west\b)/iu.test(text.slice(quantity.numberEnd))) options.push(option(-quantity.value, "sign"));
   }
   return type === "integer" ? options.filter(({ value }) => Number.isInteger(value)) : options;
 }
@@ -135,18 +136,18 @@ function stringsFrom(mention: Mention, { shape, sort }: Parameter): Option[] {
     case "number": {
       const { quantity } = mention;
       const digits = mention.text.slice(0, (quantity?.numberEnd ?? mention.end) - mention.start);
-      return digits === mention.text ? [option(mention, mention.text)] : [option(mention, mention.text), option(mention, digits, "digits")];
+      return digits === mention.text ? [optionFrom(mention, mention.text)] : [optionFrom(mention, mention.text), optionFrom(mention, digits, "digits")];
     }
     case "moment": {
       const { moment } = mention;
       const isWanted = sort === "day" || sort === "time" || shape !== undefined;
       const written =
         moment && isWanted ? writeMoment(moment, shape ?? (moment.day ? (moment.time ? "YYYY-MM-DDTHH:MM:SS" : "YYYY-MM-DD") : "HH:MM")) : undefined;
-      const turned = written === undefined || written === mention.text ? [] : [option(mention, written, moment?.isRelative ? "relative" : "shape")];
-      return [option(mention, mention.text), ...turned];
+      const turned = written === undefined || written === mention.text ? [] : [optionFrom(mention, written, moment?.isRelative ? "relative" : "shape")];
+      return [optionFrom(mention, mention.text), ...turned];
     }
     default:
-      return [option(mention, mention.text)];
+      return [optionFrom(mention, mention.text)];
   }
 }
 
@@ -177,7 +178,7 @@ function listsFor(parameter: Parameter, reading: Reading, itemType: ParameterTyp
   const item: Parameter = { ...parameter, type: itemType };
   return reading.mentions.flatMap((mention): Option[] => {
     if (mention.kind === "json")
-      return Array.isArray(mention.json) && mention.json.every((value) => fitsType(value, itemType)) ? [option(mention, mention.json)] : [];
+      return Array.isArray(mention.json) && mention.json.every((value) => fitsType(value, itemType)) ? [optionFrom(mention, mention.json)] : [];
     if (itemType === "array" || itemType === "object") return [];
     const single = (part: Mention): Option | undefined =>
       itemType === "integer" || itemType === "number" ? numbersFrom(part, item, reading, itemType)[0] : stringsFrom(part, item)[0];
@@ -191,11 +192,11 @@ function listsFor(parameter: Parameter, reading: Reading, itemType: ParameterTyp
       ? mention.items.map(({ quantity }) => Number(((quantity?.value ?? 0) / 100).toPrecision(12)))
       : undefined;
     return [
-      option(
+      optionFrom(
         mention,
         parts.map(({ value }) => value),
       ),
-      ...(shares && itemType === "number" ? [option(mention, shares, "share")] : []),
+      ...(shares && itemType === "number" ? [optionFrom(mention, shares, "share")] : []),
     ];
   });
 }

@@ -42,15 +42,32 @@ export interface Parameter {
   readonly fallback?: { readonly value: unknown } | undefined;
 }
 
+/** "The stock symbol", "the ISO country code": a name will not do. */
+export function wantsCode({ description, type, choices }: Parameter): boolean {
+  return type === "string" && !choices && /\b(?:ISO|IATA|codes?|abbreviat\w*|ticker|symbols?|acronym|initials)\b/i.test(description);
+}
+
+/** "City, State": a city alone will not do. */
+export function wantsState({ description, examples, sort }: Parameter): boolean {
+  return sort === "place" && (/\bcity(?: and|,) (?:state|country)\b/i.test(description) || examples.some((example) => example.includes(",")));
+}
+
 const depthMax = 3;
 const parametersMax = 60;
 
 /** The parameters of a schema, what is required first. Objects are opened: their members are parameters with a longer path. */
 export function parametersOf(schema: JsonObject): readonly Parameter[] {
+  const known = read.get(schema);
+  if (known) return known;
   const found: Parameter[] = [];
   collect(schema, [], true, found);
-  return [...found.filter(({ isRequired }) => isRequired), ...found.filter(({ isRequired }) => !isRequired)];
+  const parameters = [...found.filter(({ isRequired }) => isRequired), ...found.filter(({ isRequired }) => !isRequired)];
+  read.set(schema, parameters);
+  return parameters;
 }
+
+/** Schemas live as long as their tools and are asked about again and again; reading one takes longer than all the rest. */
+const read = new WeakMap<JsonObject, readonly Parameter[]>();
 
 function collect(schema: JsonObject, path: readonly string[], isNeeded: boolean, found: Parameter[]): void {
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);

@@ -37,7 +37,7 @@ export function quantitiesOf(text: string): readonly Quantity[] {
   return found.sort((a, b) => a.start - b.start);
 }
 
-const digits = /(?<![\p{L}\p{N}_^])([$€£¥₹]\s?)?([-+−](?=[.\d]))?(\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(\.\d+)?(e[-+]?\d+)?/giu;
+const digits = /(?<![\p{L}\p{N}_^]|\d\.)([$€£¥₹]\s?)?([-+−](?=[.\d]))?(\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(\.\d+)?(e[-+]?\d+)?/giu;
 const scales: Readonly<Record<string, number>> = {
   hundred: 100,
   k: 1e3,

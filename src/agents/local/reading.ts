@@ -36,10 +36,13 @@ export function readTask(task: string, today?: Date): Reading {
         ),
     )
     .map((quantity) => make("number", quantity.start, quantity.end, { quantity }));
-  const formulas = readFormulas(text, make);
+  const formulas = [...readFormulas(text, make)];
   const names = readNames(text, tokens, make);
   const phrases = readPhrases(tokens, make);
-  const single = [...solid, ...moments, ...numbers, ...formulas, ...names, ...phrases].slice(0, mentionsMax);
+  // The terms of a formula are not meant one by one.
+  const isFree = ({ start, end }: Mention): boolean => !formulas.some((formula) => formula.start <= start && end <= formula.end);
+  const plain = [...solid, ...moments, ...numbers, ...names, ...phrases].filter(isFree);
+  const single = [...formulas, ...plain].slice(0, mentionsMax);
   return { text, tokens, mentions: [...single, ...readLists(text, single, make), ...readRests(text, tokens, make)] };
 }
 

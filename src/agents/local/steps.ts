@@ -23,7 +23,7 @@ export function stepsOf(task: string): readonly string[] {
 
 const stepsMax = 12;
 
-const joints = /[,;.]?\s*(?:\band then\b|\bthen\b|\bafter that\b|\bafterwards\b|\bfollowed by\b|\bfinally\b|\blastly\b|\bnext\b(?=,))[,:]?\s+/gi;
+const joints = /[,;.]?\s*(?:\band\s+)?(?:\bthen\b|\bafter that\b|\bafterwards\b|\bfollowed by\b|\bfinally\b|\blastly\b|\bnext\b(?=,))[,:]?\s+/gi;
 
 function readNumbered(task: string): string[] {
   const marks = [...task.matchAll(/(?:^|\n|\s)(\d{1,2})[.)]\s+(?=\S)/g)];
@@ -41,5 +41,5 @@ const tidy = (text: string): string =>
 
 /** True for a step that speaks of what came before it: only that step's result could say what is meant. */
 export function leansBack(step: string): boolean {
-  return /\b(?:it|its|them|their|they|that|those|these|this|there|the (?:results?|output|answer|same|first|last|file|text|page|sum|total))\b/i.test(step);
+  return /\b(?:it|its|them|their|they|that|those|these|this|there|the (?:results?|output|answer|same|former|latter|above))\b/i.test(step);
 }

@@ -1,0 +1,35 @@
+import type { Reading } from "./mention.ts";
+import type { Option } from "./options.ts";
+import type { Parameter } from "./parameters.ts";
+
+/** `limit=5`, `name = "x y"`: said outright, by the parameter's own name. Undefined when it is said twice, or as another type. */
+export function findPair({ path, type, choices }: Parameter, { text }: Reading): Option | undefined {
+  const name = (path.at(-1) ?? "").replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const pattern = new RegExp(String.raw`(?<![\p{L}\p{N}_.])${name}\s*=\s*(?:"([^"\n]*)"|'([^'\n]*)'|([^\s,;"'=]+))(?!\s*[-+*/^=])`, "giu");
+  const [first, second] = [...text.matchAll(pattern)];
+  if (!first || second) return undefined;
+  const word = first.slice(1).find((group) => group !== undefined) ?? "";
+  const bare = first[3] === undefined ? word : word.replace(/[.?!)]+$/, "");
+  const value = readAs(type, bare);
+  if (value === undefined || (choices && !choices.includes(value))) return undefined;
+  const start = first.index + first[0].lastIndexOf(bare);
+  return { value, kind: "pair", start, end: start + bare.length };
+}
+
+function readAs(type: Parameter["type"], word: string): unknown {
+  switch (type) {
+    case "string":
+    case "any":
+      return word === "" ? undefined : word;
+    case "integer":
+    case "number": {
+      const value = word === "" ? Number.NaN : Number(word);
+      return Number.isFinite(value) && (type === "number" || Number.isInteger(value)) ? value : undefined;
+    }
+    case "boolean":
+      return /^(?:true|yes)$/i.test(word) ? true : /^(?:false|no)$/i.test(word) ? false : undefined;
+    case "array":
+    case "object":
+      return undefined;
+  }
+}

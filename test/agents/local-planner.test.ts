@@ -1,0 +1,174 @@
+import { expect, test } from "vitest";
+import type { JsonObject } from "../../src/base/json.ts";
+import type { Toolkit } from "../../src/tool.ts";
+import { modern } from "../servers/client.ts";
+import { startHall, type TestHall } from "../servers/hall.ts";
+import { createToolkit, text } from "../servers/toolkits.ts";
+
+const file = { name: "desk_agent", description: "Specialized agent for the desk.", tools: ["desk.*"], instructions: "Be brief." };
+
+function createDesk(calls: { tool: string; args: JsonObject }[], rest: Partial<Toolkit> = {}): Toolkit {
+  const note = (tool: string, says: (args: JsonObject) => string) => (args: JsonObject) => {
+    calls.push({ tool, args });
+    return { ...text(says(args)), structuredContent: args };
+  };
+  const string = (description: string): JsonObject => ({ type: "string", description });
+  const object = (properties: JsonObject, required: readonly string[]): JsonObject => ({ type: "object", properties, required, additionalProperties: false });
+  return createToolkit(
+    "desk",
+    {
+      get_weather: {
+        description: "Get the current weather of a city",
+        inputSchema: object({ city: string("The name of the city") }, ["city"]),
+        run: note("get_weather", ({ city }) => `21 degrees in ${String(city)}`),
+      },
+      convert_length: {
+        description: "Convert a length from one unit to another",
+        inputSchema: object(
+          {
+            value: { type: "number", description: "The length" },
+            from: { type: "string", enum: ["miles", "kilometers"] },
+            to: { type: "string", enum: ["miles", "kilometers"] },
+          },
+          ["value", "from", "to"],
+        ),
+        run: note("convert_length", () => "converted"),
+      },
+      read_file: {
+        description: "Read a file and return its text",
+        inputSchema: object({ path: string("The path of the file") }, ["path"]),
+        run: note("read_file", ({ path }) => `text of ${String(path)}`),
+      },
+      delete_file: {
+        description: "Delete a file from the disk",
+        inputSchema: object({ path: string("The path of the file") }, ["path"]),
+        run: note("delete_file", () => "deleted"),
+      },
+      draw_chart: {
+        description: "Draw a chart of the monthly sales",
+        inputSchema: object({}, []),
+        run: () => ({ content: [{ type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" }] }),
+      },
+      fail_loudly: {
+        description: "Check the alarm of the building",
+        inputSchema: object({}, []),
+        run: () => ({ ...text("no bell"), isError: true }),
+      },
+    },
+    rest,
+  );
+}
+
+interface Told {
+  readonly answer: string;
+  readonly planner: string;
+  readonly stopped_because: string;
+  readonly steps: readonly { readonly tool: string; readonly arguments: JsonObject; readonly outcome: string }[];
+  readonly why?: string;
+  readonly left?: readonly string[];
+  readonly tools?: readonly { readonly name: string; readonly missing: readonly string[]; readonly call: JsonObject; readonly filled: readonly JsonObject[] }[];
+}
+
+async function openDesk(rest: Partial<Toolkit> = {}) {
+  const calls: { tool: string; args: JsonObject }[] = [];
+  const hall: TestHall = await startHall({ toolkits: [createDesk(calls, rest)], agents: { files: [file] }, planner: { kind: "local" } });
+  const client = hall.connect();
+  return {
+    calls,
+    async ask(task: string, more: JsonObject = {}) {
+      const result = await client.result("tools/call", modern({ name: "desk_agent", arguments: { task, ...more } }));
+      return { told: result.structuredContent as unknown as Told, content: result.content as readonly JsonObject[] };
+    },
+    call: (call: JsonObject) => client.result("tools/call", modern({ name: "call_tool", arguments: call })),
+    [Symbol.asyncDispose]: () => hall[Symbol.asyncDispose](),
+  };
+}
+
+test("what is beyond doubt is run, and the answer is what the tool gave", async () => {
+  await using desk = await openDesk();
+  const { told } = await desk.ask("Read the file /etc/hosts");
+  expect(told).toMatchObject({ answer: "text of /etc/hosts", planner: "local", stopped_because: "done" });
+  expect(told.steps).toMatchObject([{ tool: "desk.read_file", arguments: { path: "/etc/hosts" }, outcome: "ok" }]);
+});
+
+test("data makes arguments certain", async () => {
+  await using desk = await openDesk();
+  const { told } = await desk.ask("Get the weather", { data: { city: "Riga" } });
+  expect(told.answer).toBe("21 degrees in Riga");
+});
+
+test("a tool that may destroy is not run, however clear it is; the line to run it is given and works", async () => {
+  await using desk = await openDesk();
+  const { told } = await desk.ask("Delete the file /tmp/a.txt");
+  expect(told.stopped_because).toBe("not sure");
+  expect(desk.calls).toEqual([]);
+  expect(told.tools?.[0]).toMatchObject({ name: "desk.delete_file", missing: [], call: { name: "desk.delete_file", arguments: { path: "/tmp/a.txt" } } });
+  expect(told.answer).toContain('call_tool {"name":"desk.delete_file","arguments":{"path":"/tmp/a.txt"}}');
+  const { tools: [, second] = [] } = told;
+  expect(second?.name).not.toBe("desk.delete_file");
+});
+
+test("what is missing is named with what it is for, and nothing is invented", async () => {
+  await using desk = await openDesk();
+  const { told } = await desk.ask("Get the current weather");
+  expect(desk.calls).toEqual([]);
+  expect(told.tools?.[0]).toMatchObject({ name: "desk.get_weather", call: { name: "desk.get_weather", arguments: {} } });
+  expect(told.why).toContain("city");
+  expect(told.answer).toContain("to add: city (The name of the city)");
+});
+
+test("the line of an answer can be called as it is", async () => {
+  await using desk = await openDesk();
+  const { told } = await desk.ask("Convert 3.5 miles to kilometers, roughly, for my grandmother");
+  const line = told.tools?.find(({ name }) => name === "desk.convert_length")?.call;
+  expect(line).toMatchObject({ name: "desk.convert_length" });
+  expect(told.answer).toContain(`call_tool ${JSON.stringify(line)}`);
+  await desk.call({ ...line, arguments: { value: 3.5, from: "miles", to: "kilometers", ...(line?.arguments as JsonObject) } });
+  expect(desk.calls).toHaveLength(1);
+});
+
+test("words that the tool would ignore keep it from running", async () => {
+  await using desk = await openDesk();
+  const { told } = await desk.ask("Read the file /etc/hosts aloud in a funny voice");
+  expect(desk.calls).toEqual([]);
+  expect(told.why).toMatch(/would ignore|not certain/);
+});
+
+test("a task of several steps is done in order as far as it is clear, and the rest is left", async () => {
+  await using desk = await openDesk();
+  const { told } = await desk.ask("Read the file /etc/hosts, then read the file /etc/passwd, then delete the file /tmp/a.txt");
+  expect(desk.calls.map(({ args }) => args.path)).toEqual(["/etc/hosts", "/etc/passwd"]);
+  expect(told.steps).toHaveLength(2);
+  expect(told.stopped_because).toBe("not sure");
+  expect(told.answer).toContain("Done with desk.read_file:\ntext of /etc/hosts");
+  expect(told.answer).toContain('Not run: "delete the file /tmp/a.txt"');
+});
+
+test("a step that speaks of an earlier result is left to the caller", async () => {
+  await using desk = await openDesk();
+  const { told } = await desk.ask("Read the file /etc/hosts, then read the file it names");
+  expect(told.steps).toHaveLength(1);
+  expect(told.why).toBe("it speaks of what an earlier step gave");
+});
+
+test("pictures of a tool are carried into the answer", async () => {
+  await using desk = await openDesk();
+  const { told, content } = await desk.ask("Draw a chart of the monthly sales");
+  expect(told.stopped_because).toBe("done");
+  expect(content).toContainEqual({ type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" });
+});
+
+test("a tool that fails is named, with what it said", async () => {
+  await using desk = await openDesk();
+  const { told } = await desk.ask("Check the alarm of the building");
+  expect(told.steps).toMatchObject([{ tool: "desk.fail_loudly", outcome: "error" }]);
+  expect(told.why).toBe("desk.fail_loudly failed");
+  expect(told.answer).toContain("no bell");
+});
+
+test("a task nothing is made for is not run", async () => {
+  await using desk = await openDesk();
+  const { told } = await desk.ask("Compose a sonnet about autumn");
+  expect(told.stopped_because).toBe("not sure");
+  expect(desk.calls).toEqual([]);
+});
