@@ -148,6 +148,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
           { key: "weather", value: { endpoint: "http://127.0.0.1:2" } },
         ]);
         expect([await discoveries.find("github"), await discoveries.find("old"), await runs.find("github")]).toEqual([["a"], undefined, undefined]);
+        expect((await registrations.list("we")).map(({ key }) => key)).toEqual(["weather"]);
         await registrations.remove("weather");
         expect(await registrations.find("weather")).toBeUndefined();
       }));
