@@ -142,6 +142,7 @@ function findProperty(m: Machine, plist: Value, indicator: Value): Cons | undefi
     at = next.cdr;
     m.tick(1);
   }
+  if (!(plist instanceof Cons) && plist !== NIL) m.typeError(plist, "LIST");
   return undefined;
 }
 

@@ -171,7 +171,8 @@ function defineShape(): void {
   defineFunction("ARRAY-DIMENSIONS", "array", (m, array: Value) => listOf(shapeOf(arrayOf(m, array))));
   defineFunction("ARRAY-DIMENSION", "array axis", (m, array: Value, axis: Value) => {
     const dims = shapeOf(arrayOf(m, array));
-    return (typeof axis === "number" ? dims[axis] : undefined) ?? m.fail(`an array of rank ${dims.length} has no axis ${m.show(axis)}`);
+    if (typeof axis !== "number") return m.typeError(axis, "UNSIGNED-BYTE");
+    return dims[axis] ?? m.fail(`an array of rank ${dims.length} has no axis ${m.show(axis)}`);
   });
   defineFunction("ARRAY-TOTAL-SIZE", "array", (m, array: Value) => sizeOf(arrayOf(m, array)));
   defineFunction("ARRAY-ELEMENT-TYPE", "array", (m, array: Value) => {

@@ -219,8 +219,9 @@ function defineFloats(): void {
     defineConstant(`${kind}-FLOAT-EPSILON`, new Float(2 ** -53 + 2 ** -105));
     defineConstant(`${kind}-FLOAT-NEGATIVE-EPSILON`, new Float(2 ** -54 + 2 ** -106));
   }
-  defineFunction("FLOAT", "number &optional prototype", (m, number: Value) => {
+  defineFunction("FLOAT", "number &optional prototype", (m, number: Value, prototype?: Value) => {
     const x = real(m, number);
+    if (prototype !== undefined) float(m, prototype);
     return x instanceof Float ? x : new Float(toDouble(m, x));
   });
   defineFunction(

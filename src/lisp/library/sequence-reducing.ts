@@ -73,9 +73,10 @@ function reduce(m: Machine, fn: Value, sequence: Value, key?: Value, fromEnd?: V
 
 function defineQuantifier(name: string, isDecided: (answer: Value) => boolean, result: (answer: Value) => Value, otherwise: Value): void {
   defineFunction(name, "predicate sequence &rest more", (m, predicate: Value, sequence: Value, more: Value[]) => {
-    const fn = m.fn(predicate);
     const columns = [sequence, ...more].map((one) => (isSequence(one) ? elements(m, one, undefined, undefined) : m.typeError(one, "SEQUENCE")));
     const length = Math.min(...columns.map((column) => column.length));
+    if (length === 0) return otherwise;
+    const fn = m.fn(predicate);
     for (let at = 0; at < length; at += 1) {
       m.tick(1);
       const answer = callAt(m, fn, columns, at);

@@ -1,7 +1,7 @@
 /** Sequence types as results: what `concatenate`, `map`, `coerce`, `make-sequence` and `merge` are asked to make. */
 import type { Machine } from "../machine.ts";
 import { stringOf, vectorOf } from "../sequences.ts";
-import { expandType } from "../types.ts";
+import { expandType, unknownType } from "../types.ts";
 import { Cons, char, cl, itemsOf, NIL, Str, Sym, T, type Value } from "../values.ts";
 
 type Wanted = { readonly kind: "list" } | { readonly kind: "vector"; readonly elementType: Sym } | { readonly kind: "string" };
@@ -38,6 +38,7 @@ function wantedOf(m: Machine, type: Value): Wanted {
   if (name === "LIST" || name === "CONS" || name === "NULL") return { kind: "list" };
   if (strings.has(name)) return { kind: "string" };
   if (bits.has(name)) return { kind: "vector", elementType: cl("BIT") };
+  if (name === "") return unknownType(m, type);
   if (!vectors.has(name)) return badSequenceType(m, type);
   if (name === "SIMPLE-VECTOR" || !(element instanceof Sym)) return { kind: "vector", elementType: T };
   if (characters.has(element.name)) return { kind: "string" };

@@ -60,8 +60,8 @@ function defineInterning(): void {
     "INTERN",
     "name &optional package",
     (m, name: Value, pkg?: Value) => {
-      const home = packageOf(m, pkg);
       const text = nameText(m, name);
+      const home = packageOf(m, pkg);
       const found = findSymbol(home, text);
       return found === undefined ? m.values(intern(m, home, text), NIL) : m.values(found.sym, keyword(found.status));
     },
@@ -71,7 +71,8 @@ function defineInterning(): void {
     "FIND-SYMBOL",
     "name &optional package",
     (m, name: Value, pkg?: Value) => {
-      const found = findSymbol(packageOf(m, pkg), nameText(m, name));
+      const text = nameText(m, name);
+      const found = findSymbol(packageOf(m, pkg), text);
       return found === undefined ? m.values(NIL, NIL) : m.values(found.sym, keyword(found.status));
     },
     { values: true },
