@@ -11,31 +11,22 @@ const facts = { timeoutMs: 610_000 };
 export const evaluateLisp: Tool = {
   name: "evaluate-lisp",
   title: "Evaluate Common Lisp",
-  description: `Runs a Common Lisp program that calls tools, and answers with what it prints and returns: only that reaches you, so loop, filter and join here instead of reading every result.
-Tools are functions in a package per toolkit, with keyword arguments: (search-tool:web-search :query "lisp" :max-results 3). Also (call-tool "github.create_issue" :title "…"), (find-tools "what you need"), (tool-schema "name"), (describe 'search-tool:web-search).
-JSON objects come as hash tables, arrays as vectors, true/false as T/NIL, null as :NULL: (jref result "results" 0 "title"). (pmap f list) and (in-parallel form…) call up to 8 at once. A tool's failure is the condition TOOL-ERROR, with restarts RETRY, USE-VALUE and SKIP.
-Examples:
+  description: `Runs a Common Lisp program that calls tools. Only what it prints and returns reaches you, so loop, filter and join here.
+Tools are functions, a package per toolkit: (search-tool:web-search :query "lisp" :max-results 3); or (call-tool "toolkit.tool" :key value). (find-tools "what you need") finds them, (describe 'files:read-text-file) says more.
+JSON objects are hash tables, arrays vectors, true/false T/NIL, null :NULL. (pmap f list), (in-parallel form…): 8 calls at once. A tool's failure is a TOOL-ERROR with restarts RETRY, USE-VALUE, SKIP.
 (loop for r across (jref (search-tool:web-search :query "sbcl") "results") collect (jref r "title"))
-(handler-case (files:read-text-file :path "a.txt") (tool-error (e) (format nil "no file: ~a" e)))
-Definitions last as long as the session. No files, network or threads beyond the tools.`,
+(handler-case (files:read-text-file :path "a.txt") (tool-error (e) (princ e)))
+Definitions last as long as the session.`,
   inputSchema: {
     type: "object",
     properties: {
-      code: { type: "string", maxLength: 1_000_000, description: "One or more forms; the values of the last are returned." },
-      package: { type: "string", description: "Where symbols are read. Default: the last one used, first CL-USER." },
-      session,
-      timeout: { type: "number", minimum: 0, maximum: 600, description: "Seconds. Default 30, or what configure-limits said." },
-      mode: {
-        type: "string",
-        enum: ["explore", "act"],
-        default: "explore",
-        description: "explore: tools that may destroy or send are not bound. act: all tools.",
-      },
-      verbosity: { type: "string", enum: ["normal", "short"], default: "normal", description: "short: errors without a backtrace." },
-      resume: {
-        type: "string",
-        description: "The run an earlier answer named, stopped for want of an approval: it goes on with the results it already had. `code` may be empty.",
-      },
+      code: { type: "string", maxLength: 1_000_000, description: "Forms; the last one's values are returned" },
+      package: { type: "string" },
+      session: { type: "string", description: "The handle an earlier answer gave" },
+      timeout: { type: "number", minimum: 0, maximum: 600, description: "Seconds, else 30" },
+      mode: { type: "string", enum: ["explore", "act"], default: "explore", description: "act: also tools that may destroy or send" },
+      verbosity: { type: "string", enum: ["normal", "short"], default: "normal" },
+      resume: { type: "string", description: "A run that waited for an approval: it goes on, `code` may be empty" },
     },
     required: ["code"],
     additionalProperties: false,
