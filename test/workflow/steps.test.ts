@@ -390,6 +390,18 @@ test("features are resources, every step is a prompt, and lists follow", async (
   });
 });
 
+test("the steps stand beside the agents once there is a .specify folder, and belong to no group", async () => {
+  using project = makeProject();
+  const files = [{ name: "notes_agent", description: "Notes", tools: ["helpers.*"], instructions: "" }];
+  const helpers: Toolkit = { ...createToolkit("helpers", {}), list: async () => [{ name: "look", inputSchema: { type: "object" } }] };
+  await using bench = await startBench({ folder: project.folder }, { faces: ["agents"], agents: { files }, toolkits: [helpers] });
+  const names = async (): Promise<string[]> => ((await bench.client.result("tools/list", modern())).tools as { name: string }[]).map(({ name }) => name);
+  expect((await names()).filter((name) => name.startsWith("speckit."))).toEqual([]);
+  expect(bench.hall.hall.groups.all().flatMap(({ tools }) => [...tools].map(({ fullName }) => fullName))).toEqual(["helpers.look"]);
+  await upTo("specify", bench, project);
+  expect((await names()).filter((name) => name.startsWith("speckit."))).toHaveLength(9);
+});
+
 test("each run has an id, a log and a row that says how it ended", async () => {
   using project = makeProject();
   const rows = new Map<string, unknown>();
