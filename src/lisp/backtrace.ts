@@ -1,12 +1,16 @@
 // Which calls were under way, innermost first, as a report shows them.
+import type { Lambda } from "./compile/nodes.ts";
 import { named } from "./define.ts";
 import type { Machine } from "./machine.ts";
 
+import type { Position } from "./reader.ts";
 import { Box, Fn, type Value } from "./values.ts";
 
 export interface BacktraceEntry {
   /** `(NAME ARGUMENT …)`, arguments shortened. */
   readonly call: string;
+  /** Where the function was defined in the text it came from; null where that is not known. */
+  readonly position: Position | null;
 }
 
 export type Backtrace = readonly BacktraceEntry[];
@@ -22,7 +26,8 @@ export function takeBacktrace(m: Machine): Backtrace {
     const fn = frame?.[0];
     if (frame === undefined || !(fn instanceof Fn) || fn.code.name === topLevel) continue;
     const args = frame.slice(1, 1 + fn.code.max).map((slot) => brief(m, slot));
-    entries.push({ call: `(${[m.show(fn.code.name), ...args].join(" ")})` });
+    const { position } = fn.code.lambda as Lambda;
+    entries.push({ call: `(${[m.show(fn.code.name), ...args].join(" ")})`, position });
   }
   return entries;
 }

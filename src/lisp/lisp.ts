@@ -5,14 +5,14 @@ import { compileLambda, evaluateForm } from "./compile/compile.ts";
 import { reportOf, Unhandled } from "./conditions.ts";
 import { named, nativeFunction } from "./define.ts";
 import { formatText } from "./format/format.ts";
-import { type Host, Machine } from "./machine.ts";
+import { type DefinitionKind, type Host, Machine } from "./machine.ts";
 import { addPackage, currentPackage, findPackage, intern, openPackages, packageVariable } from "./packages.ts";
 import { printText } from "./printer.ts";
-import { Reader } from "./reader.ts";
+import { type Position, Reader } from "./reader.ts";
 import { defineStandard } from "./standard.ts";
 import { asCondition } from "./trouble.ts";
 import { typep } from "./types.ts";
-import { type Instance, NIL, Package, type Pending, Stream, T, type Value } from "./values.ts";
+import { Cons, type Instance, NIL, Package, type Pending, Str, Stream, T, type Value } from "./values.ts";
 
 export interface LispOptions {
   readonly budgets?: Partial<Budgets>;
@@ -33,6 +33,8 @@ export interface ConditionReport {
   readonly message: string;
   readonly restarts: readonly string[];
   readonly backtrace: Backtrace;
+  /** Where the form that was evaluated began in the text; null when it could not be read. */
+  readonly position: Position | null;
   /** The condition itself; null when the grace of a budget ran out too. */
   readonly value: Instance | null;
 }
@@ -59,11 +61,18 @@ export interface Power {
   readonly start?: (m: Machine, args: Value[]) => Pending;
 }
 
+export interface Definition {
+  readonly kind: DefinitionKind;
+  readonly name: string;
+}
+
 export interface Lisp {
   readonly machine: Machine;
   evaluate(text: string, options?: EvaluateOptions): Evaluation;
   /** Binds a power as an exported function of a package, which is made if need be. */
   define(packageName: string, name: string, power: Power): void;
+  /** What the program has defined so far, in order. */
+  definitions(): readonly Definition[];
   /** Ends the evaluation under way; may be called from a power. */
   interrupt(): void;
 }
@@ -83,6 +92,7 @@ export function createLisp(options: LispOptions = {}): Lisp {
       return evaluate(machine, text, { ...budgets, ...how.budgets }, how.package);
     },
     define: (packageName, name, power) => definePower(machine, packageName, name, power),
+    definitions: () => [...machine.definitions.values()].map(({ kind, name }) => ({ kind, name: machine.show(name) })),
     interrupt: () => {
       interrupted = true;
     },
@@ -110,16 +120,16 @@ function evaluate(m: Machine, text: string, budgets: Budgets, packageName: strin
   const errors: string[] = [];
   return m.enter(budgets, () => {
     redirect("*STANDARD-OUTPUT*", output);
-    redirect("*ERROR-OUTPUT*", errors);
+    m.errorStream = redirect("*ERROR-OUTPUT*", errors);
     redirect("*TRACE-OUTPUT*", output);
-    const found = packageName === undefined ? undefined : findPackage(m, m.string(packageName));
-    if (found !== undefined) packageVariable.value = found;
     let results: Value[] = [];
     let condition: ConditionReport | null = null;
+    const reading: Reading = { position: null };
     try {
-      results = evaluateAll(m, text);
+      if (packageName !== undefined) enterPackage(m, packageName);
+      results = evaluateAll(m, text, reading);
     } catch (thrown) {
-      condition = describe(m, thrown);
+      condition = { ...describe(m, thrown), ...reading };
     }
     const used = { steps: m.stepsUsed(), cells: budgets.cells - m.cellsLeft };
     return {
@@ -136,22 +146,36 @@ function evaluate(m: Machine, text: string, budgets: Budgets, packageName: strin
   });
 }
 
-function redirect(name: string, into: string[]): void {
+function redirect(name: string, into: string[]): Stream {
   const stream = new Stream();
   stream.sink = (text) => {
     into.push(text);
   };
   named(name).value = stream;
+  return stream;
 }
 
-function evaluateAll(m: Machine, text: string): Value[] {
+function enterPackage(m: Machine, name: string): void {
+  const found = findPackage(m, new Str(name)) ?? findPackage(m, new Str(name.toUpperCase()));
+  if (found === undefined) m.error("PACKAGE-ERROR", { PACKAGE: new Str(name), TEXT: new Str(`there is no package ${name}`) });
+  packageVariable.value = found;
+}
+
+/** How far the text has been evaluated. */
+interface Reading {
+  position: Position | null;
+}
+
+function evaluateAll(m: Machine, text: string, reading: Reading): Value[] {
   const reader = new Reader(m, text);
   let results: Value[] = [];
   for (let form = reader.next(); form !== undefined; form = reader.next()) {
+    reading.position = form instanceof Cons ? (m.positions.get(form) ?? null) : null;
     named("-").value = form;
     const first = evaluateForm(m, form);
     results = m.allValues(first);
     remember(m, form, results);
+    reading.position = null;
   }
   return results;
 }
@@ -170,7 +194,7 @@ function remember(m: Machine, form: Value, results: Value[]): void {
   }
 }
 
-function describe(m: Machine, thrown: unknown): ConditionReport {
+function describe(m: Machine, thrown: unknown): Omit<ConditionReport, "position"> {
   let known = thrown;
   if (!(thrown instanceof Unhandled) && !(thrown instanceof Ended)) {
     try {

@@ -81,6 +81,8 @@ export class Machine {
   /** What definition modules keep for the session: methods, types, setf expanders … one key each. */
   readonly kept = new Map<string, unknown>();
   readonly warnings: Instance[] = [];
+  /** The session's own error output, for the evaluation under way. */
+  errorStream: Stream | null = null;
   readonly documentation = new Map<Sym, string>();
   readonly symbolMacros = new Map<Sym, Value>();
   /** What the program defined, in order: kind and name. */
@@ -92,6 +94,7 @@ export class Machine {
   budgets: Budgets = defaultBudgets;
   /** The library's variables as this session left them, in the order of `sharedVariables`. */
   #saved: (Value | undefined)[] = [];
+  #isBusy = false;
   #spent = new Set<BudgetKind>();
   #sliceSize = slice;
 
@@ -110,6 +113,8 @@ export class Machine {
    * evaluates): each finds its own values and leaves the other's as they were.
    */
   enter<Result>(budgets: Budgets, work: () => Result): Result {
+    if (this.#isBusy) throw new Error("this session is evaluating already; wait for it, or use another session");
+    this.#isBusy = true;
     const variables = sharedVariables();
     const outside = variables.map(({ sym }) => sym.value);
     variables.forEach(({ sym }, index) => {
@@ -119,7 +124,10 @@ export class Machine {
     try {
       return work();
     } finally {
+      this.#isBusy = false;
       this.unbindTo(0);
+      // Frames would keep alive what the program is done with.
+      this.stack.length = 0;
       this.cellsLeft = plenty;
       this.stepsLeft = plenty;
       this.outputLeft = plenty;

@@ -2,6 +2,7 @@
 // to, which variables closures share, and which exits need no throw.
 import { named } from "../define.ts";
 import type { Machine } from "../machine.ts";
+import type { Position } from "../reader.ts";
 import { Cons, type Macro, NIL, Opaque, Sym, type Value } from "../values.ts";
 import { splitBody } from "./declarations.ts";
 import { analyseLambda } from "./lambda.ts";
@@ -30,6 +31,8 @@ const setfName = named("SETF");
 
 export class Analyser {
   readonly m: Machine;
+  /** Where the innermost form that was read and is being analysed began. */
+  position: Position | null = null;
   constructor(m: Machine) {
     this.m = m;
   }
@@ -70,6 +73,7 @@ export class Analyser {
 
   #compound(form: Cons, scope: Scope, place: Place): Node {
     const { car: head, cdr: operands } = form;
+    this.position = this.m.positions.get(form) ?? this.position;
     if (head instanceof Sym) {
       const local = scope.findFunction(head);
       if (local?.kind === "macro") return this.form(this.expand(local.macro, form, scope), scope, place);

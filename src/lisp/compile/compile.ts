@@ -16,6 +16,7 @@ const progn = named("PROGN");
 /** Evaluates a form; the forms of a top-level `progn` one by one, so that each sees what those before it defined. */
 export function evaluateForm(m: Machine, form: Value): Value {
   const a = new Analyser(m);
+  a.position = form instanceof Cons ? (m.positions.get(form) ?? null) : null;
   let expanded = form;
   while (expanded instanceof Cons && expanded.car instanceof Sym && expanded.car.macro !== null) {
     expanded = a.expand(expanded.car.macro, expanded, outermost(emptyLambda(null, topName)));

@@ -14,6 +14,7 @@ export function emptyLambda(parent: Lambda | null, name: Value): Lambda {
     name,
     lambdaList: "",
     documentation: null,
+    position: null,
     required: [],
     optional: [],
     rest: null,
@@ -36,6 +37,7 @@ export function analyseLambda(a: Analyser, lambdaList: Value, bodyForms: Value, 
   const lambda = emptyLambda(outer.lambda, options.name);
   lambda.lambdaList = lambdaList === NIL ? "" : a.m.show(lambdaList).slice(1, -1);
   lambda.documentation = documentation;
+  lambda.position = a.position;
   lambda.hasKeys = list.hasKeys;
   lambda.allowOtherKeys = list.allowOtherKeys;
   const parameters = new Parameters(a, outer.inside(lambda), specials);

@@ -1,5 +1,6 @@
 // What analysis makes of a form: every name resolved, every macro expanded, every shape checked. `emit` turns nodes into closures;
 // `stepping` runs them one step at a time.
+import type { Position } from "../reader.ts";
 import type { Fn, Sym, Value } from "../values.ts";
 import type { Target, Variable } from "./scope.ts";
 
@@ -41,6 +42,8 @@ export interface Lambda {
   name: Value;
   lambdaList: string;
   documentation: string | null;
+  /** Where the form that defines it began in the text. */
+  position: Position | null;
   required: Variable[];
   optional: OptionalParameter[];
   rest: Variable | null;

@@ -76,7 +76,6 @@ function define(m: Machine, name: Value, supers: Value, slots: Value, report: Va
     for (const reader of itemsOf(readers)) addReader(m, reader, sym, slotName as Sym);
     for (const writer of itemsOf(writers)) addWriter(m, writer, sym, slotName as Sym);
   }
-  m.defined("condition", sym);
   return sym;
 }
 

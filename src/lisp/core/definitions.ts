@@ -1,10 +1,12 @@
 // What gives names their meaning: functions, macros, variables, and the questions about them.
 import { compileMacro } from "../compile/compile.ts";
+import { makeCondition } from "../conditions.ts";
 import { defineFunction, defineMacro, form, named, nativeFunction } from "../define.ts";
 import { checkKeys, checkPattern, destructure, findKey } from "../destructure.ts";
 import type { Machine } from "../machine.ts";
 import { expandOnce, macroFor } from "../macroexpand.ts";
 import { bool, Cons, Fn, itemsOf, NIL, type Opaque, Str, Sym, type Value } from "../values.ts";
+import { warn } from "./signalling.ts";
 
 export function defineDefinitions(): void {
   defineFunction("%CHECK-PATTERN", "list min max what", checkPattern);
@@ -73,9 +75,16 @@ function expandDefun(whole: Cons, _: Opaque, m: Machine): Value {
 }
 
 function defun(m: Machine, name: Value, fn: Value): Value {
+  const sym = name instanceof Sym ? name : null;
+  if (sym !== null && !sym.pkg?.locked && (sym.fn !== null || sym.macro !== null)) noteRedefinition(m, sym);
   m.setFunction(name, fn as Fn);
   m.defined("function", name);
   return name;
+}
+
+/** A style warning, as compilers give one: it may be a slip. */
+function noteRedefinition(m: Machine, name: Sym): void {
+  warn(m, makeCondition("%SIMPLE-STYLE-WARNING", { "FORMAT-CONTROL": m.string("redefining ~s"), "FORMAT-ARGUMENTS": m.list([name]) }));
 }
 
 function defmacro(m: Machine, name: Value, lambdaList: Value, body: Value): Value {

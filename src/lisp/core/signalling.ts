@@ -94,15 +94,18 @@ export function warn(m: Machine, condition: Instance): Value {
     withRestarts(m, [{ name: named("MUFFLE-WARNING"), report: () => "Skip the warning.", invoke: () => leave(NIL) }], () => {
       signalCondition(m, condition);
       m.warnings.push(condition);
-      const stream = named("*ERROR-OUTPUT*").value;
-      if (stream instanceof Stream)
-        m.write(
-          stream,
-          `${stream.column > 0 ? "\n" : ""}${isCondition(condition, "STYLE-WARNING") ? "STYLE-WARNING" : "WARNING"}: ${reportOf(m, condition)}\n`,
-        );
+      writeWarning(m, condition);
       return NIL;
     }),
   );
+}
+
+/** Warnings are told apart from output; only a program that took the error output over finds them there. */
+function writeWarning(m: Machine, condition: Instance): void {
+  const stream = named("*ERROR-OUTPUT*").value;
+  if (!(stream instanceof Stream) || stream === m.errorStream) return;
+  const kind = isCondition(condition, "STYLE-WARNING") ? "STYLE-WARNING" : "WARNING";
+  m.write(stream, `${stream.column > 0 ? "\n" : ""}${kind}: ${reportOf(m, condition)}\n`);
 }
 
 /** `(assert test (place…) datum argument…)`: after a correction the test is tried again. */

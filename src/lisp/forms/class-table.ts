@@ -18,6 +18,7 @@ export interface ClassDefinition {
 
 export function registerClass(m: Machine, cls: LispClass): void {
   m.classes.set(cls.name, cls);
+  m.defined(cls.kind === "structure" || cls.kind === "condition" ? cls.kind : "class", cls.name);
   forgetDispatch(m);
 }
 

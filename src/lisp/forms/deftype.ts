@@ -14,6 +14,7 @@ export function defineDeftype(): void {
   defineFunction("%DEFINE-TYPE", "name expander", (m, name: Sym, expander: Fn) => {
     m.refuseLocked(name, "define");
     sessionTypes(m).set(name, (inner: Machine, specifier: Value) => inner.call1(expander, specifier instanceof Cons ? specifier.cdr : NIL));
+    m.defined("type", name);
     return name;
   });
 }

@@ -232,5 +232,8 @@ export function registerGeneric(m: Machine, generic: Generic, isStandard = false
   const registry = registryOf(m);
   registry.all.add(generic);
   if (isStandard) registry.standard.set(generic.name as Sym, generic);
-  else m.setFunction(generic.name, generic.fn);
+  else {
+    m.setFunction(generic.name, generic.fn);
+    m.defined("generic", generic.name);
+  }
 }

@@ -1,6 +1,6 @@
 // What can be done to packages. A name must not come to mean two symbols in one package, unless it is shadowed there.
 import type { Machine } from "../machine.ts";
-import { addPackage, findPackage, findSymbol, intern } from "../packages.ts";
+import { addPackage, findPackage, findSymbol, intern, keywordOf } from "../packages.ts";
 import { Cons, itemsOf, NIL, Package, Str, Sym, type Value } from "../values.ts";
 
 /** Refuses what names no package. */
@@ -24,6 +24,7 @@ export function createPackage(m: Machine, name: string, nicknames: readonly stri
   const made = new Package(name);
   made.nicknames = [...nicknames];
   addPackage(m, made);
+  m.defined("package", keywordOf(m, name));
   for (const used of uses) usePackage(m, made, used);
   return made;
 }
