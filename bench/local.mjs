@@ -23,14 +23,14 @@ const isHeld = ({ half }) => half === "held";
 if (options.train) {
   const weights = train(
     [...tasks.filter(isSeen), ...readLessons(folder)],
-    await load("agents/local/fill.ts", "agents/local/reading.ts", "agents/local/likelihood.ts"),
+    await load("agents/local/consider.ts", "agents/local/reading.ts", "agents/local/signs.ts"),
   );
   writeFileSync(new URL("../src/agents/local/weights.ts", import.meta.url), writeWeights(weights));
   console.log(`${Object.keys(weights).length} weights`);
 }
 
 const source = await load(
-  ...["fill.ts", "reading.ts", "choose.ts", "decision.ts"].map((file) => `agents/local/${file}`),
+  ...["fill.ts", "consider.ts", "reading.ts", "choose.ts", "decision.ts"].map((file) => `agents/local/${file}`),
   ...["ranker.ts", "vectors.ts"].map((file) => `ranking/${file}`),
 );
 const vectors = source.parseVectors(readFileSync(new URL("../src/ranking/vectors.bin", import.meta.url)));

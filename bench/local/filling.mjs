@@ -24,7 +24,7 @@ export function measureFilling(tasks, { fill, consider, readTask }) {
   return { ...seen, types, certainties, p50: percentile(times, 0.5), p99: percentile(times, 0.99) };
 }
 
-export function areRequiredRight({ values }, tool, accepted) {
+function areRequiredRight({ values }, tool, accepted) {
   return (tool.inputSchema.required ?? []).every((name) => isValueRight(values[name], accepted[name]));
 }
 

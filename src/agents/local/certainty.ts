@@ -6,7 +6,7 @@ import { type Parameter, wantsCode, wantsState } from "./parameters.ts";
 export type Certainty = "certain" | "likely" | "guess";
 
 /** Chosen on the half of the tasks the weights were made from, so that of 100 values called certain 97 would be right. */
-const certainFrom = 0.95;
+const certainFrom = 0.97;
 const likelyFrom = 0.5;
 
 /** However likely a value is, it is not certain when it needed a turn that may be wrong, or when the schema wants it in a form it does not have. */

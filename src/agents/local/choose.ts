@@ -17,7 +17,7 @@ export interface Choice {
 type Offered = Pick<OfferedTool, "name" | "description" | "inputSchema" | "score">;
 
 /** How many tools are read against the task. What ranks lower was never right in any measurement that mattered. */
-const readMax = 8;
+const readMax = 6;
 
 /** The tools by how well they fit and how well their arguments can be filled, best first. */
 export function chooseTool<Tool extends Offered>(reading: Reading, tools: readonly Tool[], given: Given = {}): readonly (Choice & { readonly tool: Tool })[] {

@@ -1,12 +1,9 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { wordsOf } from "../../ranking/words.ts";
 import { assign } from "./assignment.ts";
 import { type Certainty, certaintyOf } from "./certainty.ts";
-import { type Considered, weighSigns } from "./evidence.ts";
+import { consider, type FillableTool } from "./consider.ts";
 import { type Candidate, type Weighed, weigh } from "./likelihood.ts";
 import type { Reading } from "./mention.ts";
-import { type Option, optionsFor } from "./options.ts";
-import { findPair } from "./pairs.ts";
 import { type Parameter, parametersOf } from "./parameters.ts";
 import { readTask } from "./reading.ts";
 
@@ -28,12 +25,6 @@ export interface Filling {
   readonly missing: readonly string[];
   /** Optional and left out, though the task may say something about it. */
   readonly unclear: readonly string[];
-}
-
-export interface FillableTool {
-  readonly name: string;
-  readonly description: string;
-  readonly inputSchema: JsonObject;
 }
 
 /** What came with a task. */
@@ -71,19 +62,6 @@ export function fill(task: Reading | string, tool: FillableTool, { data, context
 
 /** From here on a task is taken to say nothing about a parameter. */
 const silentFrom = 0.8;
-
-/** Every parameter with all its options and what speaks for each. */
-export function consider(reading: Reading, tool: FillableTool, parameters: readonly Parameter[] = parametersOf(tool.inputSchema)): readonly Considered[] {
-  const toolWords = new Set(wordsOf(`${tool.name} ${tool.description}`));
-  const pairs = new Map(parameters.flatMap((parameter) => [findPair(parameter, reading) ?? []].flat().map((pair) => [parameter, pair] as const)));
-  const taken = [...pairs.values()];
-  const choices = parameters.map((parameter) => {
-    const pair = pairs.get(parameter);
-    const isFree = ({ start, end }: Option): boolean => !taken.some((other) => other.start < end && start < other.end);
-    return { parameter, options: pair ? [pair] : optionsFor(parameter, reading).filter(isFree) };
-  });
-  return weighSigns(choices, { reading, parameters, toolWords });
-}
 
 const nameOf = ({ path }: Parameter): string => path.join(".");
 

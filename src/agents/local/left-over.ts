@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { wordsOf } from "../../ranking/words.ts";
-import type { FillableTool, Filling } from "./fill.ts";
+import type { FillableTool } from "./consider.ts";
+import type { Filling } from "./fill.ts";
 import type { Reading } from "./mention.ts";
 import { findUnit } from "./quantities.ts";
 import type { Token } from "./tokens.ts";

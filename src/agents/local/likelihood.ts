@@ -1,6 +1,7 @@
 import type { Considered } from "./evidence.ts";
 import type { Option } from "./options.ts";
-import { type Parameter, wantsCode, wantsState } from "./parameters.ts";
+import type { Parameter } from "./parameters.ts";
+import { signsOfNothing } from "./signs.ts";
 import { weights } from "./weights.ts";
 
 /** One option and how likely it is, among all options of its parameter and the possibility that none of them is meant. */
@@ -52,17 +53,4 @@ function join(candidates: readonly Candidate[]): Candidate[] {
     else joined.push({ option, likelihood });
   }
   return joined.sort((a, b) => b.likelihood - a.likelihood);
-}
-
-/** What speaks for a task saying nothing about a parameter, or nothing in the form it is wanted in. */
-export function signsOfNothing(parameter: Parameter): readonly string[] {
-  const { type, isRequired, fallback, choices, sort } = parameter;
-  const need = isRequired ? "required" : "optional";
-  return [
-    `nothing for ${choices ? "choice" : type}, ${need}`,
-    ...(type === "string" && !choices ? [`nothing for ${sort}, ${need}`] : []),
-    ...(fallback ? [`nothing, with a default, ${need}`] : []),
-    ...(wantsCode(parameter) ? [`nothing for a code, ${need}`] : []),
-    ...(wantsState(parameter) ? [`nothing with a comma, ${need}`] : []),
-  ];
 }

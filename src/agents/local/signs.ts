@@ -2,7 +2,7 @@ import { stem } from "../../ranking/stem.ts";
 import type { Mention, Reading } from "./mention.ts";
 import { type Nearness, spanOf } from "./nearness.ts";
 import type { Option } from "./options.ts";
-import type { Parameter } from "./parameters.ts";
+import { type Parameter, wantsCode, wantsState } from "./parameters.ts";
 import type { Unit } from "./quantities.ts";
 import { tokenAt } from "./tokens.ts";
 
@@ -204,4 +204,17 @@ export function signsOfOverlap(mention: Mention, { mentions }: Reading): string[
   if (!isMarked && (kind === "phrase" || kind === "name" || kind === "rest") && mentions.some((other) => other.kind === "quoted"))
     signs.add(`${kind} beside quotes`);
   return [...signs];
+}
+
+/** What speaks for a task saying nothing about a parameter, or nothing in the form it is wanted in. */
+export function signsOfNothing(parameter: Parameter): readonly string[] {
+  const { type, isRequired, fallback, choices, sort } = parameter;
+  const need = isRequired ? "required" : "optional";
+  return [
+    `nothing for ${choices ? "choice" : type}, ${need}`,
+    ...(type === "string" && !choices ? [`nothing for ${sort}, ${need}`] : []),
+    ...(fallback ? [`nothing, with a default, ${need}`] : []),
+    ...(wantsCode(parameter) ? [`nothing for a code, ${need}`] : []),
+    ...(wantsState(parameter) ? [`nothing with a comma, ${need}`] : []),
+  ];
 }

@@ -26,7 +26,7 @@ export function tellTool({ tool, filling, likelihood }: Chosen): JsonObject {
 }
 
 /** What `call_tool` would be given: what is certain and likely. A guess is left for whoever reads to put in. */
-export function callOf({ tool, filling }: Pick<Chosen, "tool" | "filling">): JsonObject {
+function callOf({ tool, filling }: Pick<Chosen, "tool" | "filling">): JsonObject {
   const unsure = filling.filled.filter(({ certainty }) => certainty === "guess").map(({ name }) => name.split("."));
   return { name: tool.name, arguments: unsure.reduce<JsonObject>(without, filling.values) };
 }
