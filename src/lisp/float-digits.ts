@@ -14,7 +14,18 @@ export function shortestDigits(value: number): FloatDigits {
   if (value === 0) return { exponent: 0, digits: "0" };
   const text = value.toExponential();
   const mark = text.indexOf("e");
-  return { exponent: Number(text.slice(mark + 1)) + 1, digits: text.slice(0, mark).replace(".", "") };
+  const exponent = Number(text.slice(mark + 1)) + 1;
+  const digits = text.slice(0, mark).replace(".", "");
+  if (digits.length < 16 || !isTie(value, digits, digits.length - exponent)) return { exponent, digits };
+  // Between two shortest texts that are equally near, JS takes the even one and Lisp the upper one.
+  return { exponent, digits: digits.slice(0, -1) + (Number(digits.at(-1)) + 1) };
+}
+
+/** Whether `value` lies exactly halfway above `digits`, the last of which stands `places` behind the point. */
+function isTie(value: number, digits: string, places: number): boolean {
+  const { mantissa, exponent } = decodeDouble(value);
+  if (exponent >= 0 || places < 0) return false;
+  return mantissa * 10n ** BigInt(places) * 2n === (BigInt(digits) * 2n + 1n) << BigInt(-exponent);
 }
 
 /** Digits down to the place ten to the power of `position`. */
