@@ -74,24 +74,25 @@ describe("finding", () => {
 });
 
 describe("what is known tips the scales", () => {
-  const twins: ToolkitText[] = ["alpha", "beta"].map((id) => ({ id, tools: [{ name: `lookup_${id}`, description: "Look up a customer by number" }] }));
+  // Names the vectors do not know, so that nothing else tells them apart.
+  const twins: ToolkitText[] = ["axq", "bxq"].map((id) => ({ id, tools: [{ name: `lookup_${id}`, description: "Look up a customer by number" }] }));
 
   test("a name that is mentioned wins", () => {
-    expect(names("look up customer 7", {}, rankerOf(twins))[0]).toBe("alpha.lookup_alpha");
-    expect(names("look up customer 7 with lookup_beta", {}, rankerOf(twins))[0]).toBe("beta.lookup_beta");
-    expect(names("look up customer 7 in beta", {}, rankerOf(twins))[0]).toBe("beta.lookup_beta");
+    expect(names("look up customer 7", {}, rankerOf(twins))[0]).toBe("axq.lookup_axq");
+    expect(names("look up customer 7 with lookup_bxq", {}, rankerOf(twins))[0]).toBe("bxq.lookup_bxq");
+    expect(names("look up customer 7 in bxq", {}, rankerOf(twins))[0]).toBe("bxq.lookup_bxq");
   });
 
   test("what did well before wins among equals, what failed loses, and neither pushes aside what fits better", () => {
     const ranked = (experience: Record<string, number>, query = "look up customer 7", list: readonly ToolkitText[] = twins) =>
       names(query, { experience: new Map(Object.entries(experience)) }, rankerOf(list));
-    expect(ranked({ "beta.lookup_beta": 0.5 })[0]).toBe("beta.lookup_beta");
-    expect(ranked({ "alpha.lookup_alpha": -0.5 })[0]).toBe("beta.lookup_beta");
+    expect(ranked({ "bxq.lookup_bxq": 0.5 })[0]).toBe("bxq.lookup_bxq");
+    expect(ranked({ "axq.lookup_axq": -0.5 })[0]).toBe("bxq.lookup_bxq");
     expect(ranked({ "mail.send_email": 1e9, "github.merge_pull_request": -1e9 }, "merge the pull request", toolkits)[0]).toBe("github.merge_pull_request");
   });
 
   test("a score from elsewhere is one more in the sum", () => {
-    expect(names("look up customer 7", { scores: new Map([["beta.lookup_beta", 0.9]]) }, rankerOf(twins))[0]).toBe("beta.lookup_beta");
+    expect(names("look up customer 7", { scores: new Map([["bxq.lookup_bxq", 0.9]]) }, rankerOf(twins))[0]).toBe("bxq.lookup_bxq");
   });
 
   test("only what is asked about is ranked", () => {
@@ -109,7 +110,7 @@ describe("families", () => {
       "search the web",
     );
     expect(items.map(({ toolkit }) => toolkit)).toEqual(["one", "other"]);
-    expect(items[0]?.alike).toEqual(["three.web_search", "two.web_search"]);
+    expect([...(items[0]?.alike ?? [])].sort()).toEqual(["three.web_search", "two.web_search"]);
   });
 
   test("the one that is mentioned stands for its family", () => {
