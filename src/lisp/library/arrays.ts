@@ -15,10 +15,10 @@ export function defineArrays(): void {
   defineFunction(
     "MAKE-ARRAY",
     "dimensions &key element-type initial-element initial-contents adjustable fill-pointer displaced-to displaced-index-offset",
-    (m, dimensions: Value, elementType?: Value, element?: Value, contents?: Value, adjustable?: Value, fill?: Value, displaced?: Value) => {
-      if (displaced !== undefined && displaced !== NIL)
-        return m.unavailable(cl("MAKE-ARRAY"), ":displaced-to is not available here; copy the part with subseq");
-      return makeArray(m, { dims: dimensionsOf(m, dimensions), elementType: elementType ?? T, element, contents, adjustable: isOn(adjustable), fill });
+    (m, dimensions: Value, elementType?: Value, element?: Value, contents?: Value, adjustable?: Value, fill?: Value, target?: Value, offset?: Value) => {
+      const dims = dimensionsOf(m, dimensions);
+      if (target !== undefined && target !== NIL) return displaced(m, dims, target, offset);
+      return makeArray(m, { dims, elementType: elementType ?? T, element, contents, adjustable: isOn(adjustable), fill });
     },
   );
   defineFunction("VECTOR", "&rest items", (m, items: Value[]) => {
@@ -53,6 +53,20 @@ function makeArray(m: Machine, { dims, elementType, element, contents, adjustabl
   if (made instanceof Vec && dims.length !== 1) made.dims = [...dims];
   made.adjustable = adjustable;
   if (isOn(fill)) made.fill = fillOf(m, fill as Value, size);
+  return made;
+}
+
+/** Shares the items of another array, from its first one on: another shape for the same data. */
+function displaced(m: Machine, dims: readonly number[], target: Value, offset: Value | undefined): Value {
+  const size = dims.reduce((product, dim) => product * dim, 1);
+  if (!(target instanceof Vec))
+    return m.unavailable(cl("MAKE-ARRAY"), "only arrays that are no strings can be shared with :displaced-to; copy the string with subseq");
+  if (offset !== undefined && offset !== 0) return m.unavailable(cl("MAKE-ARRAY"), ":displaced-index-offset is not available; copy the part with subseq");
+  if (size > target.items.length) return m.fail(`an array of ${size} elements cannot be displaced to one of ${target.items.length}`);
+  const made = new Vec(target.items);
+  made.elementType = target.elementType;
+  if (dims.length !== 1) made.dims = [...dims];
+  else if (size < target.items.length) made.fill = size;
   return made;
 }
 

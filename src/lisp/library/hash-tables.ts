@@ -1,6 +1,7 @@
 /** Hash tables. Entries keep the order in which they came. */
 import { defineFunction, defineMacro, defineSetter, form, nativeFunction } from "../define.ts";
 import type { Machine } from "../machine.ts";
+import { currentStyle, styledText } from "../printer.ts";
 import { tableGet, tableRemove, tableSet } from "../tables.ts";
 import { bool, Cons, cl, Float, Fn, Instance, itemsOf, list, NIL, Str, Sym, T, Table, type TableEntry, type TableTest, type Value, Vec } from "../values.ts";
 
@@ -47,7 +48,7 @@ export function defineHashTables(): void {
     tableOf(m, table);
     return new Float(1);
   });
-  defineFunction("SXHASH", "object", (m, object: Value) => hashOf(m.show(object)));
+  defineFunction("SXHASH", "object", (m, object: Value) => hashOf(hashText(m, object)));
   defineIterator();
 }
 
@@ -110,6 +111,12 @@ function defineIterator(): void {
     };
     return nativeFunction(cl("WITH-HASH-TABLE-ITERATOR"), "", next, { values: true });
   });
+}
+
+/** Equal objects have equal texts, whatever a program has made of the print variables; the depth of a ring does not matter. */
+function hashText(m: Machine, object: Value): string {
+  if (object instanceof Instance) return object.cls.name.name;
+  return styledText(m, object, { ...currentStyle(true), base: 10, radix: false, length: 8, level: 4, circle: false, pretty: false, readably: false });
 }
 
 /** FNV-1a over the printed text. */

@@ -93,7 +93,12 @@ function bound<Result>(m: Machine, names: readonly string[], values: readonly Va
 function definePrettyCalls(): void {
   for (const name of ["PPRINT-FILL", "PPRINT-LINEAR", "PPRINT-TABULAR"]) {
     defineFunction(name, "stream object &optional colon at-sign tabsize", (m, stream: Value, object: Value, colon: Value = T) => {
-      const parts = object instanceof Cons ? itemsOf(object).map((item) => printText(m, item)).join(" ") : printText(m, object);
+      const parts =
+        object instanceof Cons
+          ? itemsOf(object)
+              .map((item) => printText(m, item))
+              .join(" ")
+          : printText(m, object);
       m.write(outputOf(m, stream), object instanceof Cons && colon !== NIL ? `(${parts})` : parts);
       return NIL;
     });
@@ -105,7 +110,11 @@ function definePrettyCalls(): void {
   defineFunction("PPRINT-INDENT", "relative-to n &optional stream", () => NIL);
   defineFunction("PPRINT-TAB", "kind column increment &optional stream", () => NIL);
   defineMacro("WITH-STANDARD-IO-SYNTAX", (whole) =>
-    form(["LET", [["*PACKAGE*", ["FIND-PACKAGE", ":CL-USER"]], ["*READ-BASE*", 10], ...variables.map(([name, initial]) => [name, initial]), ["*PRINT-READABLY*", "T"]], ...itemsOf(whole.cdr)]),
+    form([
+      "LET",
+      [["*PACKAGE*", ["FIND-PACKAGE", ":CL-USER"]], ["*READ-BASE*", 10], ...variables.map(([name, initial]) => [name, initial]), ["*PRINT-READABLY*", "T"]],
+      ...itemsOf(whole.cdr),
+    ]),
   );
 }
 

@@ -62,3 +62,5 @@
 (let ((v (vector (vector 1 2) (vector 3 4)))) (setf (aref (aref v 1) 0) 'z) v)
 ;; --- copy is not shared
 (let* ((a (vector 1 2)) (b (copy-seq a))) (setf (aref b 0) 9) (list a b))
+;; --- another shape for the same data
+(let* ((a (make-array '(2 3) :initial-contents '((1 2 3) (4 5 6)))) (v (make-array 6 :displaced-to a))) (setf (aref v 4) 'x (aref a 0 0) 'y) (list v a (reduce #'+ (remove-if #'symbolp v))))

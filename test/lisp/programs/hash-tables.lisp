@@ -42,3 +42,5 @@
 (let ((h (make-hash-table))) (loop for c across "mississippi" do (incf (gethash c h 0))) (sort (loop for k being the hash-keys of h using (hash-value v) collect (list k v)) #'char< :key #'first))
 ;; --- big integers as keys
 (let ((h (make-hash-table))) (setf (gethash (expt 2 80) h) 'big (gethash 1/2 h) 'half) (list (gethash (expt 2 80) h) (gethash 2/4 h)))
+;; --- equal objects hash alike
+(list (= (sxhash "abc") (sxhash (copy-seq "abc"))) (= (sxhash '(1 (2))) (sxhash (list 1 (list 2)))) (= (sxhash 'a) (sxhash 'a)) (let ((n (sxhash 10))) (= n (let ((*print-base* 2)) (sxhash 10)))))
