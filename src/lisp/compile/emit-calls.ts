@@ -213,7 +213,8 @@ function nativeCall(e: Emitter, fn: Fn, args: readonly Node[]): Run {
   const runs = args.map((arg) => e.run(arg));
   const { direct } = code;
   const [a, b, c] = runs as [Run, Run, Run];
-  if (direct === null || args.length < code.min || args.length > code.max || args.length > 3) return (f) => code.cn(m, fn, valuesOf(runs, f));
+  if (args.length > 3) return (f) => code.cn(m, fn, valuesOf(runs, f));
+  if (direct === null || args.length < code.min || args.length > code.max) return entryCall(e, fn, runs);
   switch (args.length) {
     case 0:
       return () => direct(m);
@@ -223,6 +224,22 @@ function nativeCall(e: Emitter, fn: Fn, args: readonly Node[]): Run {
       return (f) => direct(m, a(f), b(f));
     default:
       return (f) => direct(m, a(f), b(f), c(f));
+  }
+}
+
+/** Where there is no plain implementation to call, the entry for that many arguments is still better than a list of them. */
+function entryCall({ m }: Emitter, fn: Fn, runs: readonly Run[]): Run {
+  const { c0, c1, c2, c3 } = fn.code;
+  const [a, b, c] = runs as [Run, Run, Run];
+  switch (runs.length) {
+    case 0:
+      return () => c0(m, fn);
+    case 1:
+      return (f) => c1(m, fn, a(f));
+    case 2:
+      return (f) => c2(m, fn, a(f), b(f));
+    default:
+      return (f) => c3(m, fn, a(f), b(f), c(f));
   }
 }
 
