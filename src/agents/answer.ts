@@ -9,7 +9,7 @@ export function answerRun(run: EndedRun, { agent, id, planner }: { readonly agen
   const isObtained = run.answer.trim() !== "" || steps.some(({ outcome }) => outcome === "ok");
   const answer = run.answer.trim() === "" ? describeSteps(steps) : run.answer;
   return {
-    content: [{ type: "text", text: writeText(run, { answer, isPartial }) }, ...(conclusion?.carried ?? [])],
+    content: [{ type: "text", text: writeText(run, { answer, isPartial, isObtained }) }, ...(conclusion?.carried ?? [])],
     structuredContent: {
       answer,
       steps,
@@ -43,16 +43,20 @@ const reasons: Readonly<Record<Exclude<StopReason, "done" | "not sure">, string>
   cancelled: "the caller no longer waited",
 };
 
+interface Told {
+  readonly answer: string;
+  readonly isPartial: boolean;
+  readonly isObtained: boolean;
+}
+
 /** The answer first; then what a reader must know to trust it no more than it deserves. */
-function writeText(
-  { steps, stopped, problem, limitations }: EndedRun,
-  { answer, isPartial }: { readonly answer: string; readonly isPartial: boolean },
-): string {
-  const why = stopped === "done" || stopped === "not sure" ? undefined : reasons[stopped];
+function writeText({ steps, stopped, problem, hint, limitations }: EndedRun, { answer, isPartial, isObtained }: Told): string {
+  const why = stopped === "done" || stopped === "not sure" ? "" : reasons[stopped];
   const missing = limitations.filter((text) => !answer.includes(text));
+  const end = [`Not finished: ${why}${problem === undefined ? "" : ` (${problem})`}.`, isObtained ? "What was obtained is above." : "", hint ?? ""];
   return [
     answer,
-    isPartial ? `Not finished: ${why}${problem === undefined ? "" : ` (${problem})`}. What was obtained is above.` : "",
+    isPartial ? end.filter(Boolean).join(" ") : "",
     missing.length > 0 ? `Limited: could not use ${missing.join("; ")}.` : "",
     steps.length > 0 ? `Tools used: ${[...new Set(steps.map(({ tool }) => tool))].join(", ")}.` : "",
   ]

@@ -1,10 +1,11 @@
 import { errorType, HallError } from "../base/errors.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import type { JsonObject } from "../base/json.ts";
 import { findNear } from "../base/near.ts";
 import { Scope } from "../base/scope.ts";
 import { jsonSize } from "../gateway/json-size.ts";
 import type { Outcome, Progress } from "../tool.ts";
 import type { Conclusion, Job, OfferedTool, Phase, Planner, RunLimits, Step, StepResult, StopReason, Usage } from "./planner.ts";
+import { describeFailure, excerptMax, excerptOf, isEmpty, shorten } from "./step.ts";
 import type { Workbench } from "./workbench.ts";
 
 /** What an agent is asked, with what its file says. */
@@ -51,6 +52,8 @@ export interface EndedRun {
   readonly answer: string;
   readonly stopped: StopReason;
   readonly problem?: string | undefined;
+  /** What to do about it. */
+  readonly hint?: string | undefined;
   readonly steps: readonly Step[];
   /** What each step gave, in the order of steps. */
   readonly results: readonly Outcome[];
@@ -167,9 +170,9 @@ export class Run implements Job {
     const startedAt = performance.now();
     const step = this.#steps.push({ tool: full, args, startedAt });
     if (tool?.unavailable !== undefined) this.#noteStep(step, "observe", `${full} is not available: ${tool.unavailable}`);
-    this.#progress({ progress: step, total: this.limits.steps, message: `${step}/${this.limits.steps} ${full} …` });
+    this.#tell(step, `${full} …`);
     this.#noteStep(step, "execute", `${full} ${shorten(JSON.stringify(args), 200)}`);
-    const { outcome, error } = await this.#attempt(tool, full, args);
+    const { outcome, error } = await this.#attempt(step, tool, full, args);
     const result = this.#verify(step, { tool: full, args, outcome, error, ms: performance.now() - startedAt });
     this.#steps[step - 1] = result;
     this.#requireTime();
@@ -203,11 +206,12 @@ export class Run implements Job {
     if (said) this.said.push(said);
   }
 
-  async #attempt(tool: OfferedTool | undefined, name: string, args: JsonObject): Promise<{ readonly outcome: Outcome; readonly error?: HallError }> {
+  async #attempt(step: number, tool: OfferedTool | undefined, name: string, args: JsonObject): Promise<Pick<Attempt, "outcome" | "error">> {
     try {
       if (!tool) throw this.#unknownTool(name);
-      const how = { scope: this.#scope, planner: this.#planner, progress: () => {} };
-      return { outcome: await this.#scope.race(this.#bench.call(tool, args, how)) };
+      const progress = ({ progress: done, total, message = "" }: Progress): void => this.#tell(step, `${name}: ${message}`, total ? done / total : 0);
+      const how = { scope: this.#scope, planner: this.#planner, progress };
+      return { outcome: await this.#scope.race(this.#bench.call(tool, args, how)), error: undefined };
     } catch (failure) {
       const error = failure instanceof HallError ? failure : new HallError("INTERNAL", `${name} failed in a way nobody expected`);
       return { outcome: describeFailure(error), error };
@@ -235,6 +239,12 @@ export class Run implements Job {
     return { step: { tool, arguments: args, outcome: word, ms: Math.round(ms * 10) / 10, excerpt }, outcome };
   }
 
+  /** How far the run is: the step, and `share` of it. */
+  #tell(step: number, text: string, share = 0): void {
+    const { steps } = this.limits;
+    this.#progress({ progress: step + Math.max(0, Math.min(share, 0.99)), total: steps, message: `${step}/${steps} ${shorten(text, 200)}` });
+  }
+
   #noteStep(step: number, phase: Phase, text: string): void {
     this.#trace.push({ ms: this.#elapsedMs(), phase, text: shorten(text, 1_000), step });
   }
@@ -259,6 +269,7 @@ export class Run implements Job {
       answer: conclusion?.answer ?? this.#draft,
       stopped,
       problem: conclusion?.problem ?? (stopped === "failed" ? messageOf(error) : undefined),
+      hint: stopped === "failed" && error instanceof HallError ? error.hint : undefined,
       steps: taken.map(({ step }) => step),
       results: taken.map(({ outcome }) => outcome),
       trace: this.#trace,
@@ -312,31 +323,6 @@ function describeTools({ tools, toolCount, fits }: Run): string {
     .map(({ name }) => name)
     .join(", ");
   return `${toolCount} tools, ${fits ? "the best" : "none of which fits well; the nearest"}: ${names}`;
-}
-
-/** A failure as a tool would say it, with what to do about it. */
-function describeFailure({ code, message, hint, details }: HallError): Outcome {
-  const errors = Array.isArray(details?.errors) ? `\n${JSON.stringify(details.errors).slice(0, 1_000)}` : "";
-  return { content: [{ type: "text", text: `${errorType(code)}: ${message}${errors}\n${hint}` }], isError: true };
-}
-
-function isEmpty({ content, structuredContent }: Outcome): boolean {
-  const says = (item: JsonObject): boolean => item.type !== "text" || String(item.text ?? "").trim() !== "";
-  const holds = (value: unknown): boolean => (isObject(value) || Array.isArray(value) ? Object.keys(value).length > 0 : value !== undefined && value !== null);
-  return !content.some(says) && !holds(structuredContent);
-}
-
-const excerptMax = 300;
-
-function excerptOf({ content, structuredContent }: Outcome): string {
-  const texts = content.map((item) => (item.type === "text" ? String(item.text ?? "") : `[${String(item.type)} ${String(item.mimeType ?? item.uri ?? "")}]`));
-  const text = texts.join(" ").trim();
-  return shorten(text === "" && structuredContent !== undefined ? JSON.stringify(structuredContent) : text, excerptMax);
-}
-
-function shorten(text: string, charactersMax: number): string {
-  const line = text.replace(/\s+/g, " ").trim();
-  return line.length <= charactersMax ? line : `${line.slice(0, charactersMax - 2)} …`;
 }
 
 function messageOf(error: unknown): string {

@@ -20,6 +20,7 @@ function inEachForm(name: string, work: (form: (typeof forms)[number]) => Promis
   for (const one of forms) test(name.replace("$form", one.form), () => work(one));
 }
 
+delete process.env.OPENAI_API_KEY;
 process.env.ANTHROPIC_API_KEY = "sk-test-anthropic-0123456789";
 process.env.GUILDHALL_API_KEY = "sk-test-compatible-0123456789";
 
@@ -331,7 +332,11 @@ test("without a key an agent that chooses by itself does without a model, and on
   await using auto = await openScene(startOpenAi, [], { planner });
   expect((await auto.ask()).told).toMatchObject({ planner: "local" });
   await using must = await openScene(startOpenAi, [], { planner: { ...planner, kind: "model" } });
-  expect(await must.ask()).toMatchObject({ isError: true, told: { planner: "model", problem: expect.stringContaining("OPENAI_API_KEY") } });
+  const { content, ...asked } = await must.ask();
+  expect(content[0]?.text).toBe(
+    "Not finished: the planner could not go on (there is no key for openai: OPENAI_API_KEY is not set). Set OPENAI_API_KEY before the hall starts, or planner.apiKeyCommand to a program that prints the key.",
+  );
+  expect(asked).toMatchObject({ isError: true, told: { planner: "model", problem: expect.stringContaining("OPENAI_API_KEY") } });
 });
 
 test("a model that cannot be reached leaves the task to the next planner, and the answer says so", async () => {
