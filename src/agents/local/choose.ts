@@ -16,7 +16,7 @@ export interface Choice {
 
 type Offered = Pick<OfferedTool, "name" | "description" | "inputSchema" | "score">;
 
-/** How many tools are read against the task. What ranks lower was never right in any measurement that mattered. */
+/** How many tools are read against the task: what ranks lower is seldom meant, and each takes about a millisecond. */
 const readMax = 6;
 
 /** The tools by how well they fit and how well their arguments can be filled, best first. */
