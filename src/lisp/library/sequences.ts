@@ -57,7 +57,8 @@ function defineMatching(name: string, before: string, keys: string, work: Work):
   const run = (m: Machine, matches: (key: Value | undefined) => Match, args: (Value | undefined)[]): Value => {
     const sequence = args[1 + extra] as Value;
     if (!isSequence(sequence)) return m.typeError(sequence, "SEQUENCE");
-    const options = args.slice(2 + extra, 2 + extra + keyCount);
+    // A call without keywords hands over fewer arguments; each option keeps its place all the same.
+    const options = Array.from({ length: keyCount }, (_, at) => args[2 + extra + at]);
     return work(m, matches(args[2 + extra + keyCount]), sequence, ...options, args[0]);
   };
   const plain = (m: Machine, ...args: (Value | undefined)[]) => {
