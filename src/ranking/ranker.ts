@@ -1,5 +1,6 @@
 // Which tools fit a task. Three scores are brought to one scale and added: BM25 over weighted fields, TF-IDF with a stronger hold on long texts, and
-// the cosine of word vectors; then what is known of this query and this user tips the scales a little. See docs/decisions/0010-ranking.md.
+// the cosine of word vectors; what is known of this query and this user tips the scales a little. The best are then looked at again, word by word.
+// See docs/decisions/0010-ranking.md.
 
 import { alignAll } from "./alignment.ts";
 import { createCorpus, type Reading } from "./corpus.ts";
