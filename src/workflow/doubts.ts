@@ -1,3 +1,4 @@
+import { clip } from "./english.ts";
 import type { Spec } from "./spec.ts";
 import { pluralOf } from "./statement.ts";
 
@@ -290,8 +291,4 @@ export function optionsIn(question: string): readonly string[] | undefined {
 
 function upper(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
-function clip(text: string, max: number): string {
-  return text.length <= max ? text : `${text.slice(0, max).replace(/\s+\S*$/, "")} …`;
 }

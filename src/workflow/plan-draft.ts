@@ -1,9 +1,10 @@
 import type { Draft } from "./artefacts.ts";
 import type { Constitution } from "./constitution-file.ts";
-import { type Design, type DesignedAction, outcomeOf } from "./design.ts";
+import { draftContract } from "./contract-draft.ts";
+import type { Design, DesignedAction } from "./design.ts";
+import { clip } from "./english.ts";
 import { oneLine } from "./markdown.ts";
 import { pluralOf } from "./statement.ts";
-import { meanings } from "./verbs.ts";
 
 /** plan.md and what belongs to it, from the spec and the repository. What neither says is an open point with a number, never a guess. */
 export interface PlanInput {
@@ -40,7 +41,7 @@ export function draftPlan(input: PlanInput): PlanDrafts {
     plan: writePlan(input, points),
     research: writeResearch(input, points),
     dataModel: input.design.entities.length > 0 ? writeDataModel(input) : undefined,
-    contracts: input.design.actions.length > 0 ? writeContracts(input) : undefined,
+    contracts: input.design.actions.length > 0 ? draftContract(input.design) : undefined,
     quickstart: writeQuickstart(input, points),
   };
 }
@@ -192,10 +193,6 @@ function summarize({ spec, actions, entities, survey, language }: Design): strin
   return `${what}${on}${where}, story by story in the order of their priority.`;
 }
 
-function clip(text: string, max: number): string {
-  return text.length <= max ? text : `${text.slice(0, max).replace(/\s+\S*$/, "")} …`;
-}
-
 function describePlatform({ survey, language }: Design): string {
   const runtime = survey.runtime?.text ?? (language && survey.fileCount > 0 ? `wherever the existing ${language.name} code runs` : undefined);
   const deployed = survey.deployment.length > 0 ? `deployed by ${survey.deployment.join(", ")}` : "";
@@ -335,76 +332,6 @@ ${rows.length > 0 ? `| Field | From |\n|---|---|\n${rows.join("\n")}` : "Fields:
 - **Used in**: ${stories.length > 0 ? stories.map((number) => `User Story ${number}`).join(", ") : "no story by name"}`;
   });
   return `# Data Model: ${spec.title}\n\n${sections.join("\n\n")}\n`;
-}
-
-function writeContracts({ design }: PlanInput): string {
-  const sections = design.actions.map((designed) => {
-    const { id, name, action, requirement, story, entity } = designed;
-    const edges = design.spec.edgeCases.filter((edge) => concerns(edge, designed));
-    const rules = design.rules.filter((rule) => entity !== undefined && rule.text.toLowerCase().includes(entity.toLowerCase().split(" ").at(-1) ?? ""));
-    return `## ${id}: ${name}
-
-- **Covers**: ${requirement.id}${story === undefined ? "" : `, User Story ${story}`}
-- **Who**: ${/^(.+?) (?:MUST|SHOULD|SHALL)/.exec(requirement.text)?.[1] ?? "whoever uses the feature"}
-- **Takes**: ${action.attributes.length > 0 ? action.attributes.join(", ") : action.rest === "" ? "nothing the spec names" : action.rest}
-- **Gives**: ${outcomeOf(action) ?? "open: the spec does not say what can be seen afterwards"}
-- **Held to**: ${rules.length > 0 ? rules.map((rule) => rule.id).join(", ") : "nothing beyond its requirement"}
-- **To settle**: ${edges.length > 0 ? edges.map((edge) => edge.replace(/ \(User Story \d+\)$/, "")).join(" ") : "nothing the spec asks"}${proposeForm(designed, design)}`;
-  });
-  return `# Contract: ${design.spec.title}\n\nThe actions of the feature, each as whoever calls it sees it.\n\n${sections.join("\n\n")}\n`;
-}
-
-/** Whether an edge case is about an action: asked for its kind, or, where people wrote it, about what the action is done to. */
-function concerns(edge: string, { action: { kind, things }, story }: DesignedAction): boolean {
-  const ours = Object.values(meanings).some((meaning) => edge.startsWith(meaning.edge.split("{")[0] ?? ""));
-  const isNamed = things.some((thing) => edge.toLowerCase().includes(thing.split(" ").at(-1) ?? ""));
-  const isOfStory = story === undefined || !edge.includes("User Story") || edge.includes(`User Story ${story})`);
-  if (!ours || kind === undefined) return isNamed && isOfStory;
-  const [one = "", many = ""] = [things[0], things.map(pluralOf).join(" and ")];
-  return isOfStory && edge.startsWith(meanings[kind].edge.replaceAll("{one}", one).replaceAll("{many}", many));
-}
-
-/** A form that fits what the repository is, marked as proposed. */
-function proposeForm({ action, entity }: DesignedAction, { projectType, survey }: Design): string {
-  const noun = (entity ?? action.things[0] ?? action.verb).toLowerCase().replace(/\s+/g, "-");
-  if (projectType?.startsWith("web service")) return `\n- **Proposed form**: \`${routeOf(action, pluralOf(noun))}\``;
-  if (projectType === "command-line tool")
-    return `\n- **Proposed form**: \`${
-      survey.manifests
-        .find(({ name }) => name !== undefined)
-        ?.name?.split("/")
-        .at(-1) ?? "tool"
-    } ${noun === action.verb ? action.verb : `${noun} ${action.verb}`}\``;
-  if (projectType === "library") return `\n- **Proposed form**: a function \`${camel(`${action.verb} ${noun}`)}\``;
-  return "";
-}
-
-function routeOf({ kind, verb }: DesignedAction["action"], path: string): string {
-  switch (kind) {
-    case "create":
-    case "upload":
-      return `POST /${path}`;
-    case "view":
-      return `GET /${path}`;
-    case "find":
-      return `GET /${path}?q=`;
-    case "edit":
-      return `PATCH /${path}/{id}`;
-    case "remove":
-      return `DELETE /${path}/{id}`;
-    case "arrange":
-      return `PUT /${path}/arrangement`;
-    case "export":
-      return `GET /${path}/export`;
-    case undefined:
-      return `POST /${path}`;
-    default:
-      return `POST /${path}/{id}/${verb}`;
-  }
-}
-
-function camel(words: string): string {
-  return words.replace(/[^\p{L}\p{N}]+(\p{L})/gu, (_found, letter: string) => letter.toUpperCase());
 }
 
 function writeQuickstart({ design, branch }: PlanInput, points: readonly OpenPoint[]): string {

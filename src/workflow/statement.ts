@@ -283,3 +283,9 @@ function lowerFirst(text: string): string {
 export function upperFirst(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
+
+/** What follows a colon. */
+export function splitDetails(text: string): readonly string[] {
+  const behind = /:\s+(.+)$/.exec(text)?.[1];
+  return behind === undefined ? [] : behind.split(/[,;]\s+(?:then\s+|and\s+)?/).filter((detail) => detail.trim() !== "");
+}

@@ -20,7 +20,7 @@ export interface Called {
   readonly result: JsonObject;
 }
 
-export const now = new Date("2026-11-16T09:30:00Z");
+const now = new Date("2026-11-16T09:30:00Z");
 
 export async function startBench(workflow: Partial<WorkflowOptions> & { readonly folder: string }, options: HallOptions = {}): Promise<Bench> {
   const { toolkits = [], ...rest } = options;
