@@ -62,11 +62,12 @@ function otherRow(program, other, theirs, ours) {
 }
 
 function time(engine, folder, sizes = "full") {
+  return Object.fromEntries(programs.map(({ name }) => [name, timeOne(engine, folder, sizes, name)]));
+}
+
+function timeOne(...args) {
   return JSON.parse(
-    execFileSync(process.execPath, ["--stack-size=4000", pathOf("lisp/time.mjs"), engine, folder, sizes], {
-      encoding: "utf8",
-      stdio: ["ignore", "pipe", "inherit"],
-    }),
+    execFileSync(process.execPath, ["--stack-size=4000", pathOf("lisp/time.mjs"), ...args], { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] }),
   );
 }
 

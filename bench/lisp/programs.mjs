@@ -62,7 +62,7 @@ export const programs = [
   total))`,
     lisp: "(tally SIZE)",
     defineScheme: `(define (tally n) (let ((table (make-eqv-hashtable)))
-  (do ((i 0 (+ i 1))) ((= i n)) (hashtable-set! table (modulo (* i 7) 1009) (+ 1 (hashtable-ref table (modulo (* i 7) 1009) 0))))
+  (let fill ((i 0)) (if (< i n) (begin (hashtable-set! table (modulo (* i 7) 1009) (+ 1 (hashtable-ref table (modulo (* i 7) 1009) 0))) (fill (+ i 1)))))
   (let loop ((i 0) (total 0)) (if (= i 1009) total (loop (+ i 1) (+ total (* i (hashtable-ref table i 0))))))))`,
     scheme: "(tally SIZE)",
     answer: (n) => {
@@ -78,7 +78,7 @@ export const programs = [
     define: "(defun sums (n) (loop for i from 1 to n sum (* i 2)))",
     lisp: "(sums SIZE)",
     definePlain: "(defun sums (n) (let ((s 0)) (dotimes (i n) (setq s (+ s (* (+ i 1) 2)))) s))",
-    defineScheme: "(define (sums n) (do ((i 1 (+ i 1)) (s 0 (+ s (* i 2)))) ((> i n) s)))",
+    defineScheme: "(define (sums n) (let loop ((i 1) (s 0)) (if (> i n) s (loop (+ i 1) (+ s (* i 2))))))",
     scheme: "(sums SIZE)",
     answer: (n) => n * (n + 1),
   },

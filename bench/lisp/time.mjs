@@ -1,14 +1,15 @@
-// node time.mjs ENGINE FOLDER SIZES: times every program in one engine, warm, and prints milliseconds by program as JSON. FOLDER holds the engine.
+// node time.mjs ENGINE FOLDER SIZES PROGRAM: times one program in one engine, warm, and prints milliseconds of processor time as JSON. FOLDER holds the
+// engine. With all programs in one process, what the host has learnt of one would spoil the next.
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { createNaive } from "./naive.mjs";
 import { programs, withSize } from "./programs.mjs";
 
-const [engine, folder, sizes] = process.argv.slice(2);
+const [engine, folder, sizes, name] = process.argv.slice(2);
 const isSmall = sizes === "small";
-const minTurns = 3;
-const minMs = isSmall ? 100 : 300;
+const minTurns = 5;
+const minMs = isSmall ? 150 : 500;
 
 /** Each gives a function that runs a definition or a program and answers its value as text. */
 const engines = {
@@ -32,8 +33,9 @@ const engines = {
     });
     return (source) => String(scheme.evaluate(source));
   },
-  lips: () => {
+  lips: async () => {
     const { exec } = requireFrom("@jcubic/lips");
+    await exec("(define = ==)");
     return async (source) => String(await exec(source)).replace(/^.*,/, "");
   },
   jscl: () => {
@@ -48,9 +50,8 @@ const engines = {
 const requireFrom = (name) => createRequire(join(folder, "package.json"))(name);
 const isScheme = ["biwascheme", "lips"].includes(engine);
 const run = await engines[engine]();
-const times = {};
-for (const program of programs) times[program.name] = await timeOf(program).catch((error) => ({ error: String(error?.message ?? error).slice(0, 200) }));
-console.log(JSON.stringify(times));
+const program = programs.find((one) => one.name === name);
+console.log(JSON.stringify(await timeOf(program).catch((error) => ({ error: String(error?.message ?? error).slice(0, 200) }))));
 process.exit(0);
 
 async function timeOf({ define, definePlain, lisp, defineScheme, scheme, size, smallSize, answer }) {
@@ -58,13 +59,20 @@ async function timeOf({ define, definePlain, lisp, defineScheme, scheme, size, s
   await run(isScheme ? defineScheme : engine === "naive" ? (definePlain ?? define) : define);
   const source = withSize(isScheme ? scheme : lisp, count);
   const found = [];
-  const begun = performance.now();
-  while (found.length < minTurns || performance.now() - begun < minMs) {
-    const started = performance.now();
+  const begun = processorMs();
+  while (found.length < minTurns || processorMs() - begun < minMs) {
+    const started = processorMs();
     const value = await run(source);
-    found.push(performance.now() - started);
+    found.push(processorMs() - started);
     if (value !== String(answer(count))) throw new Error(`answered ${value} instead of ${answer(count)}`);
-    if (performance.now() - begun > 20_000) break;
+    if (processorMs() - begun > 10_000) break;
   }
-  return found.sort((a, b) => a - b)[Math.floor(found.length / 2)];
+  // The first turns are slow until the host has compiled what it runs.
+  const warm = found.slice(Math.floor(found.length / 3));
+  return warm.sort((a, b) => a - b)[Math.floor(warm.length / 2)];
+}
+
+/** Of this process, so that a busy machine disturbs little. */
+function processorMs() {
+  return process.cpuUsage().user / 1000;
 }
