@@ -141,9 +141,6 @@ function toolkitPackage(m: Machine, toolkit: string): Package {
 
 const toolPackages = new WeakSet<Package>();
 
-/** Whether a package holds a toolkit's tools, not a program's own things. */
-export const isToolPackage = (pkg: Package): boolean => toolPackages.has(pkg);
-
 function lambdaListOf(tool: ToolDescription | undefined): string {
   const properties = isObject(tool?.inputSchema.properties) ? Object.keys(tool.inputSchema.properties) : [];
   return properties.length === 0 ? "&rest arguments" : `&key ${properties.map((name) => lispName(name).toLowerCase()).join(" ")}`;

@@ -95,7 +95,8 @@ export interface ConditionReport {
 }
 
 export interface Definition {
-  readonly type: "function" | "macro" | "variable" | "class";
+  /** `function`, `macro`, `variable`, `class`, `structure` … */
+  readonly type: string;
   readonly name: string;
   readonly documentation?: string | undefined;
 }

@@ -30,7 +30,7 @@ function carryOut(order: Order): Report {
     case "evaluate":
       return { kind: "evaluated", evaluation: evaluate(order) };
     case "definitions":
-      return { kind: "definitions", definitions: tellDefined(listDefined(lisp.machine), order.type), package: lastPackage };
+      return { kind: "definitions", definitions: tellDefined(lisp.machine, listDefined(lisp.machine), order.type), package: lastPackage };
   }
 }
 
@@ -64,7 +64,7 @@ function evaluate({ code, package: name, limits, tools }: Extract<Order, { kind:
     condition: condition
       ? { type: publicType(condition), message: condition.message, restarts: condition.restarts, backtrace: condition.backtrace.map(({ call }) => call) }
       : undefined,
-    definitions: tellDefined(newlyDefined(before, listDefined(machine))),
+    definitions: tellDefined(machine, newlyDefined(before, listDefined(machine))),
     package: ended,
     steps,
     ms: Math.round(elapsedMs * 1_000) / 1_000,
