@@ -1,6 +1,7 @@
 import { type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
 import type { Resource, ResourceSource } from "../tool.ts";
 import { readInside } from "./artefacts.ts";
 import { type Feature, listFeatureNames, readFeature } from "./feature.ts";
@@ -14,26 +15,13 @@ export function createFeatureResources({ folder, roots }: { readonly folder: str
   const project = (): Promise<Place> => findPlace(folder, roots);
   const read = async (place: Place, name: string): Promise<Feature> => readFeature({ ...place, path: join(place.project, "specs", name) });
   return {
+    // A project without features has nothing to show; the first one brings the list.
     async list() {
       const place = await project();
       const features = await Promise.all((await listFeatureNames(place.project)).map((name) => read(place, name)));
-      const all: Resource = {
-        uri: root,
-        name: "features",
-        title: "Features",
-        description: "Every feature, how far it is, and what comes next.",
-        mimeType: "application/json",
-      };
-      return [all, ...features.flatMap(describeFeature)];
+      return features.length === 0 ? [] : [all, ...features.flatMap(describeFeature)];
     },
-    templates: async () => [
-      {
-        uriTemplate: `${root}/{feature}/{+path}`,
-        name: "feature document",
-        description: "A document of a feature, such as spec.md or plan.md.",
-        mimeType: "text/markdown",
-      },
-    ],
+    templates: async () => ((await listFeatureNames((await project()).project)).length === 0 ? [] : [documents]),
     covers: (uri) => uri === root || uri.startsWith(`${root}/`),
     async read(uri) {
       const place = await project();
@@ -51,6 +39,21 @@ export function createFeatureResources({ folder, roots }: { readonly folder: str
     },
   };
 }
+
+const all: Resource = {
+  uri: root,
+  name: "features",
+  title: "Features",
+  description: "Every feature, how far it is, and what comes next.",
+  mimeType: "application/json",
+};
+
+const documents: JsonObject = {
+  uriTemplate: `${root}/{feature}/{+path}`,
+  name: "feature document",
+  description: "A document of a feature, such as spec.md or plan.md.",
+  mimeType: "text/markdown",
+};
 
 function missing(uri: string): HallError {
   return new HallError("NOT_FOUND", `Resource not found: ${uri.slice(0, 200)}`, { details: { uri: uri.slice(0, 2_000) } });

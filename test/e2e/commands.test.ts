@@ -234,8 +234,8 @@ describe.concurrent("guildhall tools, resources and prompts", () => {
       templates: [{ uriTemplate: "note://{name}", name: "by name" }],
     });
     expect((await project.run("resources")).stdout).toBe(`${ownTable}note://1            one\nnote://{name}       by name\n`);
-    expect(await project.json("prompts")).toEqual([{ name: "box.greet" }]);
-    expect((await project.run("prompts")).stdout).toMatch(/^prompt +what it does\nbox\.greet\n$/);
+    expect((await project.json<JsonObject[]>("prompts"))[0]).toEqual({ name: "box.greet" });
+    expect((await project.run("prompts")).stdout).toMatch(/^prompt +what it does\nbox\.greet\nspeckit\.analyze /);
     expect(readStarts(starts)).toEqual([]);
   });
 
@@ -248,7 +248,7 @@ describe.concurrent("guildhall tools, resources and prompts", () => {
   test("say so when there is nothing", async () => {
     const project = await newProject({});
     expect((await project.run("resources")).stdout).toBe(ownTable);
-    expect((await project.run("prompts")).stdout).toBe("no server offers prompts\n");
+    expect((await project.run("prompts")).stdout).toMatch(/^prompt +what it does\nspeckit\.analyze /);
   });
 
   test("show one tool with its schema, by its full or its bare name; a mistyped one with the near ones, and 66", async () => {

@@ -370,7 +370,7 @@ test("features are resources, every step is a prompt, and lists follow", async (
   const client = bench.hall.connect();
   await client.greet();
   const uris = async (): Promise<string[]> => ((await client.result("resources/list")).resources as { uri: string }[]).map(({ uri }) => uri);
-  expect(await uris()).toEqual(["speckit://features"]);
+  expect(await uris()).toEqual([]);
   await upTo("specify", bench, project);
   await client.heard("notifications/resources/list_changed");
   expect(await uris()).toContain("speckit://features/001-users-notes-title/spec.md");
