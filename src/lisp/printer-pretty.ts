@@ -3,13 +3,17 @@
  * indent it by two, calls align their arguments, other lists are filled.
  */
 import type { Machine } from "./machine.ts";
-import type { Printing, PrintStyle } from "./printer.ts";
+import type { PrintStyle } from "./printer.ts";
 import { Cons, NIL, Sym, type Value, Vec } from "./values.ts";
 
-export function prettyText(m: Machine, value: Value, style: PrintStyle, printing: Printing): string {
-  const flat = printing.text(value);
-  if (style.circle || flat.length <= style.rightMargin || !Number.isFinite(style.rightMargin)) return flat;
-  return new Layout(m, style, printing).text(value, 0, 0, 0);
+/** A value on one line; `depth` is how deep inside another it stands. */
+type Flat = (value: Value, depth: number) => string;
+
+export function prettyText(m: Machine, value: Value, style: PrintStyle, flat: Flat): string {
+  const line = flat(value, 0);
+  // Labels are given out in the order of printing, so a text with labels is printed once.
+  if (style.circle || line.length <= style.rightMargin) return line;
+  return new Layout(m, style, flat).text(value, 0, 0, 0);
 }
 
 /** How many elements after the operator stay beside it; the rest is the body. */
@@ -26,23 +30,25 @@ const aligned = new Set(["IF", "COND", "AND", "OR", "CASE", "ECASE", "TYPECASE",
 class Layout {
   readonly #m: Machine;
   readonly #style: PrintStyle;
-  readonly #printing: Printing;
+  readonly #flat: Flat;
 
-  constructor(m: Machine, style: PrintStyle, printing: Printing) {
+  constructor(m: Machine, style: PrintStyle, flat: Flat) {
     this.#m = m;
     this.#style = style;
-    this.#printing = printing;
+    this.#flat = flat;
   }
 
   /** `column` is where the text begins, `closing` how many characters follow it on its last line. */
   text(value: Value, column: number, depth: number, closing: number): string {
     this.#m.tick(1);
-    const flat = this.#printing.text(value, depth);
+    const flat = this.#flat(value, depth);
     if (column + flat.length + closing <= this.#style.rightMargin || depth >= this.#style.level) return flat;
     if (value instanceof Vec && value.dims === null && value.elementType.name !== "BIT") {
       return `#(${this.#fill(value.items.slice(0, value.length), column + 2, depth, closing + 1)})`;
     }
     if (!(value instanceof Cons)) return flat;
+    const mark = /^(?:'|#')/.exec(flat)?.[0];
+    if (mark !== undefined) return mark + this.text((value.cdr as Cons).car, column + mark.length, depth, closing);
     const { items, isProper } = this.#properItems(value);
     return isProper ? this.#list(items, column, depth, closing) : flat;
   }
@@ -82,7 +88,7 @@ class Layout {
   }
 
   #call(items: Value[], column: number, depth: number, closing: number): string {
-    const operator = this.#printing.text(items[0] as Value, depth + 1);
+    const operator = this.#flat(items[0] as Value, depth + 1);
     const indent = column + operator.length + 2;
     const args = items.slice(1).map((item, index, rest) => this.text(item, indent, depth + 1, index === rest.length - 1 ? closing + 1 : 0));
     return `(${operator} ${args.join(`\n${" ".repeat(indent)}`)})`;
@@ -95,7 +101,7 @@ class Layout {
     const shown = items.slice(0, Math.min(items.length, this.#style.length));
     for (const [index, item] of shown.entries()) {
       const isLast = index === shown.length - 1;
-      const flat = this.#printing.text(item, depth + 1);
+      const flat = this.#flat(item, depth + 1);
       // The space after an element has to fit as well, unless none follows.
       const room = this.#style.rightMargin - (isLast ? closing : 1);
       if (index > 0 && column + 1 + flat.length <= room) text += " ";

@@ -39,8 +39,8 @@ export function printText(m: Machine, value: Value, escapes?: boolean): string {
 
 export function styledText(m: Machine, value: Value, style: PrintStyle): string {
   const shared = style.circle ? findShared(m, value) : undefined;
-  const printing = new Printing(m, style, shared, false);
-  return style.pretty ? prettyText(m, value, style, printing) : printing.text(value);
+  const flat = (part: Value, depth: number) => new Printing(m, style, shared).text(part, depth);
+  return style.pretty ? prettyText(m, value, style, flat) : flat(value, 0);
 }
 
 const baseVariable = cl("*PRINT-BASE*");
@@ -81,18 +81,16 @@ function letterCase(): LetterCase {
 }
 
 /** One value being printed: where labels stand and how much has been written. */
-export class Printing {
+class Printing {
   readonly #m: Machine;
   readonly #style: PrintStyle;
   readonly #shared: Shared | undefined;
-  readonly #isBrief: boolean;
   #written = 0;
 
-  constructor(m: Machine, style: PrintStyle, shared: Shared | undefined, isBrief: boolean) {
+  constructor(m: Machine, style: PrintStyle, shared: Shared | undefined) {
     this.#m = m;
     this.#style = style;
     this.#shared = shared;
-    this.#isBrief = isBrief;
   }
 
   text(value: Value, depth = 0): string {
@@ -124,7 +122,7 @@ export class Printing {
   #count(text: string): string {
     this.#written += text.length + 1;
     this.#m.tick(1);
-    if (this.#written > this.#m.budgets.output && !this.#isBrief) this.#m.exceed("OUTPUT");
+    if (this.#written > this.#m.budgets.output) this.#m.exceed("OUTPUT");
     return text;
   }
 
@@ -137,7 +135,6 @@ export class Printing {
       if (parts.length >= this.#style.length) return `(${[...parts, "..."].join(" ")})`;
       if (parts.length > 0 && this.#shared?.isShared(at)) break;
       parts.push(this.text(at.car, depth + 1));
-      if (this.#isBrief && parts.length > 100) break;
     }
     return at === NIL ? `(${parts.join(" ")})` : `(${parts.join(" ")} . ${this.text(at, depth + 1)})`;
   }
@@ -176,7 +173,7 @@ export class Printing {
   }
 
   #instance(object: Instance, depth: number): string {
-    const own = this.#isBrief ? undefined : this.#printedByProgram(object);
+    const own = this.#printedByProgram(object);
     if (own !== undefined) return own;
     const name = symbolText(this.#m, object.cls.name, this.#style);
     if (object.cls.kind === "condition") return this.#condition(object, name);
@@ -216,8 +213,7 @@ export class Printing {
   /** Without addresses: the same program prints the same text each time. */
   #unreadable(value: Value): string {
     const m = this.#m;
-    const named = (sym: Value) =>
-      sym instanceof Sym || sym instanceof Cons ? new Printing(m, { ...this.#style, escape: true }, undefined, true).text(sym) : "";
+    const named = (sym: Value) => (sym instanceof Sym || sym instanceof Cons ? new Printing(m, { ...this.#style, escape: true }, undefined).text(sym) : "");
     if (value instanceof Table) return `#<HASH-TABLE :TEST ${value.test} :COUNT ${value.entries.size}>`;
     if (value instanceof Fn) return `#<${value.code.generic === null ? "FUNCTION" : "STANDARD-GENERIC-FUNCTION"} ${named(value.code.name)}>`;
     if (value instanceof Package) return `#<PACKAGE "${value.name}">`;

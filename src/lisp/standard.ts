@@ -33,6 +33,7 @@ import { defineBits } from "./library/bits.ts";
 import { defineChance } from "./library/chance.ts";
 import { defineCharacters } from "./library/characters.ts";
 import { defineEquality } from "./library/equality.ts";
+import { defineFillPointers } from "./library/fill-pointers.ts";
 import { defineHashTables } from "./library/hash-tables.ts";
 import { defineHelp } from "./library/help.ts";
 import { defineLists } from "./library/lists.ts";
@@ -69,6 +70,7 @@ const definitions: readonly (() => void)[] = [
   defineRestarting,
   defineAlists,
   defineArrays,
+  defineFillPointers,
   defineBitArrays,
   defineBits,
   defineChance,

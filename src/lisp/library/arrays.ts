@@ -1,12 +1,12 @@
-/** Arrays of any rank, fill pointers, adjustable vectors, bits. */
+/** Arrays of any rank: making, reading, writing, adjusting. */
 import { defineConstant, defineFunction, defineSetter } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { badIndex, elements, fitting, listItems } from "../sequences.ts";
 import { expandType } from "../types.ts";
-import { bool, Cons, char, cl, listOf, NIL, Str, Sym, T, type Value, Vec } from "../values.ts";
+import { bool, Cons, char, cl, Float, listOf, NIL, Str, Sym, T, type Value, Vec } from "../values.ts";
 import { codeOf } from "./characters.ts";
 
-type LispArray = Vec | Str;
+export type LispArray = Vec | Str;
 
 export function defineArrays(): void {
   defineConstant("ARRAY-RANK-LIMIT", 65_529);
@@ -27,7 +27,6 @@ export function defineArrays(): void {
   });
   defineAccess();
   defineShape();
-  defineFillPointers();
   defineAdjusting();
 }
 
@@ -48,12 +47,19 @@ function makeArray(m: Machine, { dims, elementType, element, contents, adjustabl
   const kind = upgraded(m, elementType);
   const size = dims.reduce((product, dim) => product * dim, 1);
   m.alloc(kind === "CHARACTER" ? (size >> 3) + 1 : size + 1);
-  const items = contents === undefined ? new Array<Value>(size).fill(element ?? (kind === "CHARACTER" ? char(0) : 0)) : flatten(m, dims, contents);
+  const items = contents === undefined ? new Array<Value>(size).fill(element ?? blank(m, kind, elementType)) : flatten(m, dims, contents);
   const made = kind === "CHARACTER" && dims.length === 1 ? Str.ofCodes(items.map((item) => codeOf(m, item))) : vecOf(m, items, kind);
   if (made instanceof Vec && dims.length !== 1) made.dims = [...dims];
   made.adjustable = adjustable;
   if (isOn(fill)) made.fill = fillOf(m, fill as Value, size);
   return made;
+}
+
+/** What an array begins with when nothing is said. */
+function blank(m: Machine, kind: string, elementType: Value): Value {
+  if (kind === "CHARACTER") return char(0);
+  const type = expandType(m, elementType);
+  return type instanceof Sym && type.name.endsWith("-FLOAT") ? new Float(0) : 0;
 }
 
 /** Shares the items of another array, from its first one on: another shape for the same data. */
@@ -107,7 +113,7 @@ function flatten(m: Machine, dims: readonly number[], contents: Value): Value[] 
   return inner.length === 0 ? [...rows] : rows.flatMap((row) => flatten(m, inner, row));
 }
 
-function arrayOf(m: Machine, value: Value, expected = "ARRAY"): LispArray {
+export function arrayOf(m: Machine, value: Value, expected = "ARRAY"): LispArray {
   return value instanceof Vec || value instanceof Str ? value : m.typeError(value, expected);
 }
 
@@ -116,7 +122,7 @@ function shapeOf(array: LispArray): readonly number[] {
   return array.dims ?? [array.items.length];
 }
 
-function sizeOf(array: LispArray): number {
+export function sizeOf(array: LispArray): number {
   return array instanceof Str ? array.capacity : array.items.length;
 }
 
@@ -148,12 +154,12 @@ function simple(m: Machine, vector: Value): Value {
   return isSimple ? vector : m.typeError(vector, "SIMPLE-VECTOR");
 }
 
-function getAt(m: Machine, array: Value, place: number): Value {
+export function getAt(m: Machine, array: Value, place: number): Value {
   const found = arrayOf(m, array);
   return found instanceof Str ? char(found.codeAt(place)) : (found.items[place] as Value);
 }
 
-function setAt(m: Machine, array: Value, place: number, value: Value): Value {
+export function setAt(m: Machine, array: Value, place: number, value: Value): Value {
   const found = arrayOf(m, array);
   if (found instanceof Str) found.setCode(place, codeOf(m, value));
   else found.items[place] = fitting(m, found, value);
@@ -211,44 +217,6 @@ function defineShape(): void {
     },
     { values: true },
   );
-}
-
-function defineFillPointers(): void {
-  defineFunction("FILL-POINTER", "vector", (m, vector: Value) => filled(m, vector).fill);
-  defineSetter("FILL-POINTER", "value vector", (m, value: Value, vector: Value) => {
-    const array = filled(m, vector);
-    array.fill = typeof value === "number" && value >= 0 && value <= sizeOf(array) ? value : m.typeError(value, `(INTEGER 0 ${sizeOf(array)})`);
-    return value;
-  });
-  defineFunction("VECTOR-PUSH", "item vector", (m, item: Value, vector: Value) => {
-    const array = filled(m, vector);
-    if (array.fill >= sizeOf(array)) return NIL;
-    setAt(m, array, array.fill, item);
-    return array.fill++;
-  });
-  defineFunction("VECTOR-PUSH-EXTEND", "item vector &optional extension", (m, item: Value, vector: Value) => {
-    const array = filled(m, vector);
-    if (array.fill >= sizeOf(array)) grow(m, array, Math.max(4, sizeOf(array)));
-    setAt(m, array, array.fill, item);
-    return array.fill++;
-  });
-  defineFunction("VECTOR-POP", "vector", (m, vector: Value) => {
-    const array = filled(m, vector);
-    if (array.fill === 0) return m.fail("there is nothing left to pop: the fill pointer is 0");
-    array.fill -= 1;
-    return getAt(m, array, array.fill);
-  });
-}
-
-function filled(m: Machine, vector: Value): LispArray {
-  const array = arrayOf(m, vector, "VECTOR");
-  return array.fill >= 0 ? array : m.typeError(vector, "(AND VECTOR (SATISFIES ARRAY-HAS-FILL-POINTER-P))");
-}
-
-function grow(m: Machine, array: LispArray, by: number): void {
-  m.alloc(array instanceof Str ? (by >> 3) + 1 : by);
-  const items: (Value | number)[] = array instanceof Str ? array.codes() : array.items;
-  for (let at = 0; at < by; at += 1) items.push(0);
 }
 
 function defineAdjusting(): void {
