@@ -241,7 +241,7 @@ export class Machine {
       this.exceed("OUTPUT");
     }
     stream.sink(text);
-    const line = text.lastIndexOf("\n");
+    const line = lastLine(text);
     stream.column = line < 0 ? stream.column + text.length : text.length - line - 1;
   }
 
@@ -470,3 +470,11 @@ const typeNamed = (text: string): Value => {
   const upper = text.toUpperCase();
   return upper.startsWith("(") ? listOf(upper.slice(1, -1).split(" ").map(named)) : named(upper);
 };
+
+/** Where the last line begins, less one. Most texts are a few characters, for which asking the host takes longer than looking. */
+function lastLine(text: string): number {
+  if (text.length > 40) return text.lastIndexOf("\n");
+  let at = text.length - 1;
+  while (at >= 0 && text.charCodeAt(at) !== 10) at--;
+  return at;
+}
