@@ -133,6 +133,7 @@ const table: readonly [name: string, supers: string, slots: string, report?: Rep
   ["CONTROL-ERROR", "ERROR", "TEXT", plainText],
   ["PROGRAM-ERROR", "ERROR", "TEXT", plainText],
   ["%SIMPLE-PROGRAM-ERROR", "SIMPLE-CONDITION PROGRAM-ERROR", ""],
+  ["%PATTERN-MISMATCH", "ERROR", "TEXT", plainText],
   ["PACKAGE-ERROR", "ERROR", "PACKAGE TEXT", plainText],
   ["GUILDHALL:PACKAGE-LOCK-VIOLATION", "PACKAGE-ERROR PROGRAM-ERROR", ""],
   ["STREAM-ERROR", "ERROR", "STREAM"],

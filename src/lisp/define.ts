@@ -5,7 +5,7 @@ import type { Machine } from "./machine.ts";
 import { Code, Cons, cl, commonLisp, Fn, keyword, NIL, type Opaque, Package, Sym, T, type Value } from "./values.ts";
 
 /** Helpers that macros expand into. No session uses this package, so programs do not meet its names by chance. */
-export const systemPackage = lockedPackage("LISP-SYSTEM");
+const systemPackage = lockedPackage("LISP-SYSTEM");
 /** What goes beyond the standard: `pmap`, `jref` and the like. CL-USER uses it. */
 export const extrasPackage = lockedPackage("GUILDHALL");
 export const sharedPackages: readonly Package[] = [commonLisp, systemPackage, extrasPackage];

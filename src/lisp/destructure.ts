@@ -2,7 +2,7 @@
 import { form, named, type Template } from "./define.ts";
 import { parseLambdaList } from "./lambda-list.ts";
 import type { Machine } from "./machine.ts";
-import { Cons, NIL, Sym, type Value } from "./values.ts";
+import { Cons, NIL, Str, Sym, type Value } from "./values.ts";
 
 interface Source {
   /** The whole form, for `&whole`. */
@@ -75,22 +75,30 @@ export function checkPattern(m: Machine, value: Value, min: Value, max: Value, w
   const limit = max === NIL ? Number.POSITIVE_INFINITY : (max as number);
   for (; at instanceof Cons && count <= limit && (max !== NIL || count < (min as number)); at = at.cdr) count++;
   if (count < (min as number) || count > limit || (max !== NIL && at !== NIL)) {
-    m.programError(
+    mismatch(
+      m,
+      what,
       `${m.show(value)} does not fit the lambda list of ${m.show(what)}: it needs ${max === NIL ? `at least ${min}` : min === max ? `exactly ${min}` : `${min} to ${max}`} element(s)`,
     );
   }
   return value;
 }
 
+/** A macro call that does not fit is a wrong program; a list that does not fit is only an error. */
+function mismatch(m: Machine, what: Value, text: string): never {
+  if (what === named("DESTRUCTURING-BIND")) m.error("%PATTERN-MISMATCH", { TEXT: new Str(text) });
+  m.programError(text);
+}
+
 export function checkKeys(m: Machine, value: Value, known: Value, allow: Value, what: Value): Value {
   let allowed = allow !== NIL;
   let unknown: Value | null = null;
   for (let at = value; at instanceof Cons; at = at.cdr.cdr) {
-    if (!(at.cdr instanceof Cons)) return m.programError(`odd number of keyword arguments for ${m.show(what)}`);
+    if (!(at.cdr instanceof Cons)) return mismatch(m, what, `odd number of keyword arguments for ${m.show(what)}`);
     if (at.car === named(":ALLOW-OTHER-KEYS")) allowed ||= at.cdr.car !== NIL;
     else if (!contains(known, at.car)) unknown ??= at.car;
   }
-  if (unknown !== null && !allowed) m.programError(`${m.show(what)} knows no keyword argument ${m.show(unknown)}`);
+  if (unknown !== null && !allowed) mismatch(m, what, `${m.show(what)} knows no keyword argument ${m.show(unknown)}`);
   return value;
 }
 

@@ -75,7 +75,7 @@ function isConstant(value: Value): boolean {
 }
 
 /** `(let* (temps…) (let ((new value)) store))`, or with several new values. */
-export function storeForm({ temps, stores, store }: Expansion, value: Template): Value {
+function storeForm({ temps, stores, store }: Expansion, value: Template): Value {
   const bound = temps.map(([name, init]) => [name, init]);
   const [only] = stores;
   if (stores.length === 1 && only !== undefined) return form(["LET*", [...bound, [only, value]], store]);

@@ -66,10 +66,6 @@ export function findRestart(m: Machine, designator: Value, condition: Instance |
   return activeRestarts(m, condition).find((restart) => restart.name === designator || restart.handle === designator);
 }
 
-export function restartNames(m: Machine): string[] {
-  return activeRestarts(m, null).map((restart) => restart.name.name);
-}
-
 /** Signals that `name` has no value, and offers to use or store one: the answer of whoever invokes that. */
 export function askForValue(m: Machine, className: "UNBOUND-VARIABLE" | "UNDEFINED-FUNCTION", name: Value): Value {
   return transferOut(m, (leave) => {

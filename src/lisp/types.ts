@@ -12,7 +12,7 @@ export type TypePredicate = (m: Machine, value: Value, args: readonly Value[]) =
 const table = new Map<Sym, TypePredicate>();
 
 /** A type of the language that is no class, or takes arguments. */
-export function defineType(name: string, predicate: TypePredicate): void {
+function defineType(name: string, predicate: TypePredicate): void {
   table.set(named(name), predicate);
 }
 
@@ -55,11 +55,6 @@ export function typep(m: Machine, value: Value, specifier: Value): boolean {
   return isOfClass(value, cls);
 }
 
-/** Whether the name is one of a type at all. */
-export function isTypeName(m: Machine, name: Sym): boolean {
-  return table.has(name) || findClass(m, name) !== undefined || sessionTypes(m).has(name);
-}
-
 /** Whether it is a type of the table, of which no class says what it is. */
 export function isAtomicType(name: Sym): boolean {
   return table.has(name);
@@ -69,7 +64,7 @@ export function unknownType(m: Machine, type: Value): never {
   m.fail(`${m.show(type)} names no type`);
 }
 
-export function isOfClass(value: Value, cls: LispClass): boolean {
+function isOfClass(value: Value, cls: LispClass): boolean {
   return classOf(value).precedence.includes(cls);
 }
 
@@ -107,7 +102,7 @@ function sameElements(m: Machine, value: Vec | Str, elementType: Value): boolean
 }
 
 /** What an array for such elements is made for: characters, bits, or anything. */
-export function upgradedType(m: Machine, elementType: Value): Sym {
+function upgradedType(m: Machine, elementType: Value): Sym {
   const type = expandType(m, elementType);
   const name = type instanceof Cons ? type.car : type;
   if (name === named("CHARACTER") || name === named("BASE-CHAR") || name === named("STANDARD-CHAR")) return named("CHARACTER");

@@ -61,7 +61,7 @@ function nameOf(m: Machine, value: Value, what: string): Sym {
   return value instanceof Sym ? value : m.programError(`${m.show(value)} cannot be the name of a ${what}`);
 }
 
-export function functionNode(a: Analyser, name: Value, scope: Scope): Node {
+function functionNode(a: Analyser, name: Value, scope: Scope): Node {
   if (name instanceof Cons && name.car === named("LAMBDA")) return a.lambdaForm(name, scope);
   if (name instanceof Cons && name.car === named("%NAMED-LAMBDA")) return namedLambda(a, name, scope);
   const setter = setterName(name);

@@ -59,7 +59,7 @@ function designated(m: Machine, datum: Value, args: readonly Value[], simple: st
   return conditionOf(m, datum, args);
 }
 
-export function conditionOf(m: Machine, type: Value, initargs: readonly Value[]): Instance {
+function conditionOf(m: Machine, type: Value, initargs: readonly Value[]): Instance {
   const cls = type instanceof LispClass ? type : type instanceof Sym ? findClass(m, type) : undefined;
   if (cls?.kind !== "condition")
     return m.error("SIMPLE-TYPE-ERROR", {
