@@ -73,8 +73,18 @@ export function plainSlot(name: Sym, initarg: Sym = sessionKeyword(name.name)): 
 
 /** The class of any value; structures, conditions and objects carry theirs. */
 export function classOf(value: Value): LispClass {
-  return value instanceof Instance ? value.cls : classNamed(builtInName(value));
+  if (value instanceof Instance) return value.cls;
+  const name = builtInName(value);
+  let found = builtInClasses.get(name);
+  if (found === undefined) {
+    found = classNamed(name);
+    builtInClasses.set(name, found);
+  }
+  return found;
 }
+
+/** By name: a generic function asks for the class of every argument that decides. */
+const builtInClasses = new Map<string, LispClass>();
 
 function builtInName(value: Value): string {
   if (typeof value === "number") return "FIXNUM";
