@@ -13,10 +13,10 @@ export interface OutputLine {
 }
 
 export const emptyOutput: OutputRing = { lines: [], dropped: 0 };
-export const outputLinesMax = 5_000;
+const linesMax = 5_000;
 
 /** The same ring with more lines. Many at once cost what one costs. */
-export function appendOutput({ lines, dropped }: OutputRing, more: readonly OutputLine[], max: number = outputLinesMax): OutputRing {
+export function appendOutput({ lines, dropped }: OutputRing, more: readonly OutputLine[], max: number = linesMax): OutputRing {
   if (more.length === 0) return { lines, dropped };
   const excess = Math.max(0, lines.length + more.length - max);
   const fromOld = Math.min(excess, lines.length);

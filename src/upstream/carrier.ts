@@ -29,6 +29,8 @@ export interface CarrierOptions {
   readonly log: Log;
   readonly guard: Guard;
   readonly authorizer: Authorizer | undefined;
+  /** Hears each line a process writes to stderr. */
+  readonly said?: (line: string) => void;
   inputSchema: HttpOptions["inputSchema"];
 }
 
@@ -36,8 +38,8 @@ export function openCarrier(config: ServerConfig, options: CarrierOptions, scope
   return config.type === "stdio" ? openProcess(config, options) : openRemote(config, options, scope);
 }
 
-async function openProcess({ command, args, env, cwd }: StdioServerConfig, { limits, guard }: CarrierOptions): Promise<Carrier> {
-  const child = await startProcess({ command, args, env, ...(cwd === undefined ? {} : { cwd }) }, { limits, guard });
+async function openProcess({ command, args, env, cwd }: StdioServerConfig, { limits, guard, said }: CarrierOptions): Promise<Carrier> {
+  const child = await startProcess({ command, args, env, ...(cwd === undefined ? {} : { cwd }) }, { limits, guard, ...(said ? { said } : {}) });
   return { channel: child.channel, ended: child.exited, evidence: child.stderr, stop: child.stop };
 }
 

@@ -21,6 +21,8 @@ export interface GreetOptions {
   readonly knownEra?: "legacy" | "modern" | undefined;
   /** How long silence may last before it means "legacy". */
   readonly probeMs?: number;
+  /** What the server may ask. Default: whatever a client behind us might be asked. */
+  readonly capabilities?: JsonObject | undefined;
 }
 
 const clientInfo = { name: "guildhall", title: "Guildhall", version: ownVersion } as const;
@@ -45,14 +47,14 @@ export function envelope(capabilities: JsonObject = clientCapabilities): JsonObj
  * old, or slow to start: it gets the handshake as well, and what it answers first says which.
  */
 export async function greet(peer: Peer, options: GreetOptions): Promise<Greeting> {
-  const { scope, knownEra, probeMs = 3_000 } = options;
+  const { scope, knownEra, probeMs = 3_000, capabilities } = options;
   const probe = new Scope(scope);
-  const probing = knownEra === "legacy" ? undefined : discover(peer, probe);
+  const probing = knownEra === "legacy" ? undefined : discover(peer, probe, capabilities);
   // Whoever is not waited for any more may fail in peace.
   probing?.catch(() => {});
   const early = await Promise.race([probing, sleep(probeMs, silence)]);
   if (early !== undefined && early !== silence) return early;
-  const shaking = initialize(peer, scope);
+  const shaking = initialize(peer, scope, capabilities);
   shaking.catch(() => {});
   const late =
     early === silence
@@ -73,7 +75,7 @@ export async function greet(peer: Peer, options: GreetOptions): Promise<Greeting
   } catch (error) {
     // A modern server refuses the handshake, also one that was legacy the last time.
     const isRefused = error instanceof HallError && error.relayed !== undefined;
-    const modern = isRefused ? await (probing ?? discover(peer, scope)) : undefined;
+    const modern = isRefused ? await (probing ?? discover(peer, scope, capabilities)) : undefined;
     if (modern) return modern;
     throw error;
   }
@@ -81,14 +83,14 @@ export async function greet(peer: Peer, options: GreetOptions): Promise<Greeting
 
 const silence = Symbol("silence");
 
-async function discover(peer: Peer, scope: Scope, isRetry = false): Promise<Greeting | undefined> {
+async function discover(peer: Peer, scope: Scope, capabilities: JsonObject | undefined, isRetry = false): Promise<Greeting | undefined> {
   let found: unknown;
   try {
-    found = await peer.request("server/discover", { _meta: envelope() }, { scope });
+    found = await peer.request("server/discover", { _meta: envelope(capabilities) }, { scope });
   } catch (error) {
     // Any refusal, and silence, mean legacy; a line that is gone, a missing login or a start that was called off means neither.
     if (scope.cancelled || !(error instanceof HallError) || error.code === "UNAVAILABLE" || wantsToken(error)) throw error;
-    return !isRetry && wantsOurVersion(error) ? discover(peer, scope, true) : undefined;
+    return !isRetry && wantsOurVersion(error) ? discover(peer, scope, capabilities, true) : undefined;
   }
   if (!isObject(found) || !Array.isArray(found.supportedVersions) || !found.supportedVersions.includes(modernVersion)) return undefined;
   const meta = isObject(found._meta) ? found._meta : {};
@@ -112,8 +114,8 @@ function wantsOurVersion({ relayed }: HallError): boolean {
   return Array.isArray(supported) && supported.includes(modernVersion);
 }
 
-async function initialize(peer: Peer, scope: Scope): Promise<Greeting> {
-  const result = await peer.request("initialize", { protocolVersion: legacyVersion, capabilities: clientCapabilities, clientInfo }, { scope });
+async function initialize(peer: Peer, scope: Scope, capabilities: JsonObject = clientCapabilities): Promise<Greeting> {
+  const result = await peer.request("initialize", { protocolVersion: legacyVersion, capabilities, clientInfo }, { scope });
   if (!isObject(result) || !legacyVersions.includes(result.protocolVersion)) {
     throw new HallError("BAD_ANSWER", `initialize was answered with protocol version ${JSON.stringify(isObject(result) ? result.protocolVersion : result)}`);
   }

@@ -29,6 +29,8 @@ export interface Line {
   readonly runningCount: number;
   /** Lines it wrote that were no messages. */
   readonly junkCount: number;
+  /** Says goodbye to a server with the ways of a language server: `shutdown`, and `exit` once it agreed. Never throws. */
+  leave(scope: Scope): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -37,6 +39,11 @@ export interface LineOptions extends GreetOptions {
   readonly log: Log;
   /** Only for lines on which a server can ask for a pause. */
   readonly pace?: Pace | undefined;
+  /**
+   * Some legacy servers have the ways of language servers: they hear `$/cancelRequest`, and send progress under tokens of their own,
+   * which then belongs to the last call. Default false: behind a hall a guess could reach the wrong client.
+   */
+  readonly hasLanguageWays?: boolean | undefined;
   listChanged(kind: ListKind): void;
   resourceUpdated(uri: string): void;
   closed(): void;
@@ -70,7 +77,10 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
       else if (isId(params.requestId)) peer.cancel(params.requestId, new HallError("CANCELLED", "the server withdrew its question"));
     },
     explain: explainToUpstream,
-    withdrawal: (requestId, reason) => ({ method: "notifications/cancelled", params: { requestId, reason } }),
+    withdrawal: (requestId, reason) => {
+      if (options.hasLanguageWays && !isModern) peer.notify("$/cancelRequest", { id: requestId });
+      return { method: "notifications/cancelled", params: { requestId, reason } };
+    },
     ended: () => {
       isLost = true;
       void channel.close();
@@ -138,6 +148,15 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
     },
     get junkCount() {
       return peer.counts.invalid + peer.counts.strayAnswers;
+    },
+    async leave(scope) {
+      if (isModern || isLost) return;
+      // Most do not know it, and say so.
+      const isAgreed = await peer.request("shutdown", undefined, { scope }).then(
+        () => true,
+        () => false,
+      );
+      if (isAgreed) peer.notify("exit", undefined);
     },
     close() {
       listening.close();
@@ -246,7 +265,8 @@ function hear(notification: Notification, running: ReadonlyMap<number, RelayedCa
   switch (method) {
     case "notifications/progress": {
       const { progressToken, progress, total, message } = params;
-      const context = typeof progressToken === "number" ? running.get(progressToken) : undefined;
+      const known = typeof progressToken === "number" ? running.get(progressToken) : undefined;
+      const context = known ?? (options.hasLanguageWays && typeof progressToken === "string" ? [...running.values()].at(-1) : undefined);
       if (typeof progress === "number") {
         context?.progress({ progress, ...(typeof total === "number" ? { total } : {}), ...(typeof message === "string" ? { message } : {}) });
       }

@@ -16,6 +16,8 @@ export interface Opening extends CarrierOptions {
   readonly era: Greeting["era"] | undefined;
   /** How long the start may take. */
   readonly startMs: number;
+  /** Where our end differs from a hall's. */
+  readonly manners?: Pick<LineOptions, "capabilities" | "hasLanguageWays">;
   /** What carries the line, as soon as it is there: also of a start that fails there is something to show. */
   carried(carrier: Carrier): void;
   /** The server is gone, and why; not after the line was closed. */
@@ -61,6 +63,7 @@ async function connect(opening: Opening): Promise<Line> {
     limits,
     log,
     scope,
+    ...opening.manners,
     knownEra: opening.era,
     // Over HTTP every request is answered: silence is a busy server, not an old one.
     ...(config.type === "http" ? { probeMs: startMs / 2 } : {}),

@@ -29,6 +29,8 @@ export interface ProcessSpec {
 export interface ProcessOptions {
   readonly limits: Limits;
   readonly guard: Guard;
+  /** Hears each line of stderr as it is written. */
+  readonly said?: (line: string) => void;
 }
 
 /** What a server may know of our environment without being told: enough to find programs, home and language. */
@@ -52,7 +54,7 @@ const inherited = [
 const politeMs = 1_500;
 const lastWordsMsMax = 100;
 
-export function startProcess(spec: ProcessSpec, { limits, guard }: ProcessOptions): Promise<UpstreamProcess> {
+export function startProcess(spec: ProcessSpec, { limits, guard, said }: ProcessOptions): Promise<UpstreamProcess> {
   const child = spawn(spec.command, [...spec.args], {
     stdio: ["pipe", "pipe", "pipe"],
     env: { ...allowedEnvironment(), ...spec.env },
@@ -61,7 +63,7 @@ export function startProcess(spec: ProcessSpec, { limits, guard }: ProcessOption
     shell: false,
     detached: true,
   });
-  const stderr = keepLines(child);
+  const stderr = keepLines(child, said);
   const exited = new Promise<string>((resolve) => {
     child.once("exit", (code, signal) => {
       const words = signal ? `ended by ${signal}` : `exited with code ${code}`;
@@ -128,13 +130,14 @@ const linesMax = 200;
 const lineCharactersMax = 2_000;
 
 /** Drains stderr for ever, so that it never blocks the child, and keeps the end of it. */
-function keepLines(child: ChildProcess): () => readonly string[] {
+function keepLines(child: ChildProcess, said?: (line: string) => void): () => readonly string[] {
   let lines: string[] = [];
   let rest = "";
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     // A flood is cut before it is split: only its end can matter.
     const parts = (rest + text.slice(-linesMax * lineCharactersMax)).split(/\r?\n/);
     rest = (parts.pop() ?? "").slice(-lineCharactersMax);
+    if (said) for (const line of parts) said(line.slice(0, lineCharactersMax));
     lines = [...lines, ...parts.slice(-linesMax).map((line) => line.slice(0, lineCharactersMax))].slice(-linesMax);
   });
   return () => (rest === "" ? lines : [...lines, rest].slice(-linesMax));

@@ -54,6 +54,7 @@ function createLine(bench: Bench): Line {
     isLost: true,
     runningCount: 0,
     junkCount: 0,
+    leave: async () => {},
     async close() {
       bench.closed++;
     },

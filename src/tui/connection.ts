@@ -1,0 +1,118 @@
+import { HallError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
+import { Scope } from "../base/scope.ts";
+import type { ListKind } from "../tool.ts";
+import type { Line } from "../upstream/line.ts";
+import { explainFailure } from "./failure.ts";
+import { makeHarmless } from "./harmless.ts";
+import type { ConnectionState } from "./state.ts";
+import type { Target } from "./target.ts";
+
+/** The line to the target, opened again whenever it is lost. */
+export interface Connection {
+  /** Throws UNAVAILABLE while there is none. */
+  get(): Line;
+  /** Does not wait for the next try. */
+  reconnect(): void;
+  /** Says goodbye, and ends what was started. */
+  close(): Promise<void>;
+}
+
+export interface ConnectionOptions {
+  readonly target: Target;
+  readonly capabilities: JsonObject;
+  changed(state: ConnectionState): void;
+  listChanged(kind: ListKind): void;
+  said(line: string): void;
+  readonly random?: (() => number) | undefined;
+}
+
+const startMsMax = 30_000;
+const goodbyeMsMax = 1_000;
+const backoffMsMin = 500;
+const backoffMsMax = 30_000;
+
+export function openConnection({ target, capabilities, changed, listChanged, said, random = Math.random }: ConnectionOptions): Connection {
+  const { name } = target.view;
+  let line: Line | undefined;
+  let starting: Scope | undefined;
+  let wake = (): void => {};
+  let isClosed = false;
+
+  /** Resolves with why the line was lost. Throws where there was none. */
+  async function stayConnected(): Promise<string> {
+    const scope = new Scope(undefined, startMsMax, name);
+    starting = scope;
+    let tellLost = (_reason: string): void => {};
+    const lost = new Promise<string>((resolve) => {
+      tellLost = resolve;
+    });
+    try {
+      line = await scope.race(target.connect({ scope, capabilities, listChanged, said, lost: tellLost }));
+    } catch (error) {
+      scope.cancel(new HallError("UNAVAILABLE", "the start failed"));
+      throw error;
+    }
+    scope.close();
+    const { era, version, info } = line.greeting;
+    line.listen([]);
+    changed({ kind: "ready", era, version, server: makeHarmless(String(info.name)) });
+    return lost;
+  }
+
+  async function keep(): Promise<void> {
+    for (let attempt = 1; !isClosed; attempt++) {
+      changed({ kind: "connecting", attempt });
+      const problem = await stayConnected().then(
+        (reason) => {
+          attempt = 1;
+          return new HallError("UNAVAILABLE", reason);
+        },
+        (error: unknown) => error,
+      );
+      line = undefined;
+      if (isClosed) return;
+      await rest(problem, attempt);
+    }
+  }
+
+  async function rest(problem: unknown, attempt: number): Promise<void> {
+    // Half of it by chance: several clients of one server must not come back together.
+    const delayMs = Math.min(backoffMsMax, backoffMsMin * 2 ** (attempt - 1)) * (0.5 + random() / 2);
+    const failure = { ...explainFailure(problem, name), hint: "It is tried again by itself; what you have typed stays." };
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, delayMs);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      changed({ kind: "lost", failure, attempt, retryAt: Date.now() + delayMs });
+    });
+  }
+
+  const kept = keep();
+  return {
+    get() {
+      if (line && !line.isLost) return line;
+      throw new HallError("UNAVAILABLE", "there is no connection", { hint: "Wait until it is back; what you have typed stays." });
+    },
+    reconnect: () => wake(),
+    async close() {
+      if (isClosed) return;
+      isClosed = true;
+      const open = line;
+      if (open && !open.isLost) {
+        const goodbye = new Scope(undefined, goodbyeMsMax);
+        await open.leave(goodbye);
+        goodbye.close();
+      }
+      await open?.close();
+      starting?.cancel(new HallError("CANCELLED", "the client ends"));
+      wake();
+      // A line that was open resolves nothing any more; its loop ends with the process.
+      if (!open) await kept;
+      await target.close();
+      changed({ kind: "closed" });
+    },
+  };
+}

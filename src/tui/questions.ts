@@ -1,0 +1,106 @@
+import { pathToFileURL } from "node:url";
+import { HallError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import { Scope } from "../base/scope.ts";
+import type { Question, Questions } from "../tool.ts";
+import type { TuiEvent } from "./events.ts";
+import { createForm, readForm } from "./form.ts";
+import { makeHarmless } from "./harmless.ts";
+import type { QuestionView } from "./state.ts";
+
+/** What servers ask while a call runs, and who answers: a person at the form, a model after a person's yes, or nobody at all. */
+export interface Desk {
+  /** For a modern server, and for the handshake with a legacy one. */
+  readonly capabilities: JsonObject;
+  ask(questions: Questions, from: AskedBy): Promise<Readonly<Record<string, JsonObject>>>;
+  /** `view` as it stands in the state, with what was filled in. A form with mistakes in it is not sent. */
+  answer(view: QuestionView, action: "accept" | "decline" | "cancel"): void;
+}
+
+export interface AskedBy {
+  readonly run: string;
+  /** Cancelled when nobody wants to know any more. */
+  readonly scope: Scope;
+}
+
+export interface DeskOptions {
+  readonly folder: string;
+  tell(event: TuiEvent): void;
+  /** The configured model; undefined where there is none. */
+  readonly sample?: ((params: JsonObject, signal: AbortSignal) => Promise<JsonObject>) | undefined;
+}
+
+type Reply = { readonly action: "accept" | "decline" | "cancel"; readonly values: JsonObject };
+
+export function createDesk({ folder, tell, sample }: DeskOptions): Desk {
+  const waiting = new Map<string, (reply: Reply) => void>();
+  let count = 0;
+
+  /** Puts the question on the screen and waits. */
+  function askPerson(view: Omit<QuestionView, "id">, scope: Scope): Promise<Reply> {
+    const id = `question_${++count}`;
+    const answered = new Promise<Reply>((resolve) => waiting.set(id, resolve));
+    tell({ kind: "asked", question: { ...view, id } });
+    return scope.race(answered).finally(() => {
+      waiting.delete(id);
+      tell({ kind: "question over", question: id });
+    });
+  }
+
+  async function elicit(params: JsonObject, { run, scope }: AskedBy): Promise<JsonObject> {
+    // Addresses to open were never offered.
+    if (params.mode === "url") return { action: "decline" };
+    const message = makeHarmless(String(params.message ?? "The server asks:"));
+    const { action, values } = await askPerson({ run, kind: "form", message, form: createForm(params.requestedSchema) }, scope);
+    return action === "accept" ? { action, content: values } : { action };
+  }
+
+  async function lendModel(params: JsonObject, { run, scope }: AskedBy): Promise<JsonObject> {
+    if (!sample) throw new HallError("MISSING_CAPABILITY", "no model is configured for sampling");
+    const message = `The server wants to ask your model:\n\n${describeSampling(params)}`;
+    const { action } = await askPerson({ run, kind: "sampling", message, form: createForm({}) }, scope);
+    if (action !== "accept") throw new HallError("DENIED", "the user refused", { relayed: { code: -1, message: "User rejected sampling request" } });
+    return scope.race(sample(params, scope.signal));
+  }
+
+  function answerOne({ method, params = {} }: Question, from: AskedBy): Promise<JsonObject> {
+    switch (method) {
+      case "elicitation/create":
+        return elicit(params, from);
+      case "sampling/createMessage":
+        return lendModel(params, from);
+      case "roots/list":
+        return Promise.resolve({ roots: [{ uri: pathToFileURL(folder).href, name: "project" }] });
+    }
+  }
+
+  return {
+    capabilities: { elicitation: { form: {} }, roots: {}, ...(sample ? { sampling: {} } : {}) },
+    async ask(questions, { run, scope }) {
+      // When one cannot be answered, the others need not be.
+      const all = new Scope(scope);
+      try {
+        const answers = await Promise.all(Object.entries(questions).map(async ([key, one]) => [key, await answerOne(one, { run, scope: all })] as const));
+        return Object.fromEntries(answers);
+      } finally {
+        all.cancel(new HallError("CANCELLED", "the question is over"));
+      }
+    },
+    answer({ id, form }, action) {
+      const read = readForm(form);
+      if (action === "accept" && "problems" in read) return;
+      waiting.get(id)?.({ action, values: "values" in read ? read.values : {} });
+    },
+  };
+}
+
+const shownCharactersMax = 2_000;
+
+function describeSampling({ systemPrompt, messages }: JsonObject): string {
+  const said = (Array.isArray(messages) ? messages : []).filter(isObject).map(({ role, content }) => {
+    const parts = (Array.isArray(content) ? content : [content]).filter(isObject);
+    return `${String(role)}: ${parts.map(({ text, type }) => (typeof text === "string" ? text : `(${String(type)})`)).join(" ")}`;
+  });
+  const text = makeHarmless([...(typeof systemPrompt === "string" ? [`system: ${systemPrompt}`] : []), ...said].join("\n"));
+  return text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax)} … (${text.length} characters)` : text;
+}

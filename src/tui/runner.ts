@@ -1,0 +1,194 @@
+import { HallError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { Secrets } from "../base/log.ts";
+import { Scope } from "../base/scope.ts";
+import type { CallContext } from "../tool.ts";
+import type { Connection } from "./connection.ts";
+import type { TuiEvent } from "./events.ts";
+import { explainFailure, explainResult, type Failure } from "./failure.ts";
+import { harmlessLines, makeHarmless } from "./harmless.ts";
+import { createOutlet, type Outlet } from "./outlet.ts";
+import { emptyOutput, type OutputLine } from "./output.ts";
+import { createPatience } from "./patience.ts";
+import type { Desk } from "./questions.ts";
+import { showResult } from "./result.ts";
+import { openRunLog, type RunLog } from "./run-log.ts";
+import type { RunState, RunView } from "./state.ts";
+
+/** Calls tools for a person: shows what comes while they run, waits as long as there is life, and says how they ended. */
+export interface Runner {
+  /** Resolves when it is over, whatever happened: the state tells. Throws UNAVAILABLE at once where there is no connection. */
+  run(request: RunRequest): Promise<RunState>;
+  cancel(run: string): void;
+  /** A line of the server's stderr: it belongs to the last run, as far as one can tell. */
+  hearStderr(line: string): void;
+  close(): Promise<void>;
+}
+
+export type RunRequest = Pick<RunView, "kind" | "tool" | "arguments" | "about"> & {
+  /** Hears the result as it came, before the run is over. */
+  readonly heard?: (run: string, result: JsonObject) => void;
+};
+
+export interface RunnerOptions {
+  readonly connection: () => Connection;
+  readonly desk: Desk;
+  readonly folder: string;
+  readonly server: string;
+  readonly timeoutMs: number;
+  readonly intervalMs: number;
+  readonly secrets: Secrets;
+  tell(event: TuiEvent): void;
+}
+
+interface Workplace {
+  readonly scope: Scope;
+  readonly outlet: Outlet;
+  readonly log: RunLog | undefined;
+}
+
+interface Running {
+  readonly scope: Scope;
+  readonly outlet: Outlet;
+  readonly over: Promise<unknown>;
+}
+
+export function createRunner({ connection, desk, folder, server, timeoutMs, intervalMs, secrets, tell }: RunnerOptions): Runner {
+  const running = new Map<string, Running>();
+  let count = 0;
+
+  async function carryOut(
+    id: string,
+    request: RunRequest,
+    { scope, outlet, log }: { scope: Scope; outlet: Outlet; log: RunLog | undefined },
+  ): Promise<RunState> {
+    const { tool } = request;
+    const patience = createPatience(timeoutMs, () => scope.cancel(new HallError("TIMEOUT", `nothing was heard of it for ${timeoutMs / 1000} s`)));
+    const context = contextFor({ id, scope, outlet, patience, desk });
+    let failure: Failure;
+    try {
+      const result = await connection().get().relay("tools/call", { name: tool, arguments: request.arguments }, context);
+      patience.end();
+      const { lines, saved } = await showResult(result, folder);
+      outlet.put(lines);
+      request.heard?.(id, result);
+      if (result.isError !== true) return { kind: "completed", endedAt: Date.now(), result, saved };
+      failure = explainResult(result, tool);
+      log?.note(`result: ${JSON.stringify(result)}`);
+    } catch (error) {
+      failure = explainFailure(error, tool);
+      log?.note(writeError(error));
+    } finally {
+      patience.end();
+    }
+    outlet.put([note(failure.message), note(failure.hint)]);
+    return { kind: failure.kind === "unavailable" ? "failed" : failure.kind, endedAt: Date.now(), failure };
+  }
+
+  async function begin(id: string, request: RunRequest, { scope, outlet, log }: Workplace): Promise<RunState> {
+    if (log) tell({ kind: "run logged", run: id, path: log.path });
+    log?.note(`${request.tool} on ${server}\narguments: ${JSON.stringify(request.arguments)}`);
+    const ended = await carryOut(id, request, { scope, outlet, log });
+    outlet.flush();
+    log?.note(ended.kind);
+    await log?.close();
+    tell({ kind: "run ended", run: id, state: ended });
+    return ended;
+  }
+
+  function openOutlet(run: string, log: RunLog | undefined): Outlet {
+    return createOutlet({
+      intervalMs,
+      output(lines) {
+        log?.write(lines);
+        tell({ kind: "output", run, lines });
+      },
+      progress: (progress) => tell({ kind: "progress", run, progress }),
+    });
+  }
+
+  return {
+    async run(request) {
+      // A call that cannot go out is none: what was typed stays where it is.
+      connection().get();
+      const id = `run_${++count}`;
+      const scope = new Scope();
+      const view: RunView = {
+        id,
+        kind: request.kind,
+        tool: request.tool,
+        arguments: request.arguments,
+        about: request.about,
+        state: { kind: "running" },
+        startedAt: Date.now(),
+        progress: undefined,
+        steps: [],
+        output: emptyOutput,
+        logPath: undefined,
+      };
+      tell({ kind: "run started", run: view });
+      const log = openRunLog({ folder, about: request.kind === "step" ? request.about : "", tool: request.tool, secrets, now: () => new Date() });
+      const outlet = openOutlet(id, log);
+      const over = begin(id, request, { scope, outlet, log });
+      running.set(id, { scope, outlet, over });
+      try {
+        return await over;
+      } finally {
+        running.delete(id);
+        scope.close();
+      }
+    },
+    cancel: (run) => running.get(run)?.scope.cancel(new HallError("CANCELLED", "withdrawn by the user")),
+    hearStderr(line) {
+      const last = [...running.values()].at(-1);
+      last?.outlet.put(harmlessLines(line).map((text) => ({ source: "err", text })));
+    },
+    async close() {
+      const all = [...running.values()];
+      for (const { scope } of all) scope.cancel(new HallError("CANCELLED", "the client ends"));
+      await Promise.allSettled(all.map(({ over }) => over));
+    },
+  };
+}
+
+interface ContextParts {
+  readonly id: string;
+  readonly scope: Scope;
+  readonly outlet: Outlet;
+  readonly patience: ReturnType<typeof createPatience>;
+  readonly desk: Desk;
+}
+
+function contextFor({ id, scope, outlet, patience, desk }: ContextParts): CallContext {
+  let lastMessage: string | undefined;
+  return {
+    scope,
+    capabilities: desk.capabilities,
+    logLevel: "info",
+    progress({ message, ...progress }) {
+      patience.renew();
+      const shown = message === undefined ? undefined : makeHarmless(message).replace(/\s+/g, " ");
+      outlet.progress({ ...progress, ...(shown === undefined ? {} : { message: shown }) });
+      if (shown !== undefined && shown !== lastMessage) outlet.put([{ source: "progress", text: shown }]);
+      lastMessage = shown;
+    },
+    log(level, data) {
+      const source = level === "debug" || level === "info" || level === "notice" ? "log" : "err";
+      const text = typeof data === "string" ? data : JSON.stringify(data);
+      outlet.put(harmlessLines(text).map((line) => ({ source, text: line })));
+    },
+    ask: (questions, asked) => patience.hold(() => desk.ask(questions, { run: id, scope: asked ?? scope })),
+  };
+}
+
+function note(text: string): OutputLine {
+  return { source: "note", text };
+}
+
+/** All there is to say of it, for the log. */
+function writeError(error: unknown): string {
+  if (!(error instanceof HallError)) return `error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+  const { code, message, relayed, details, cause } = error;
+  const said = [`error ${code}: ${message}`, relayed && `the server said: ${JSON.stringify(relayed)}`, details && `details: ${JSON.stringify(details)}`];
+  return [...said, cause instanceof Error && `cause: ${cause.stack ?? cause.message}`].filter(Boolean).join("\n");
+}

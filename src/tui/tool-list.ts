@@ -1,0 +1,51 @@
+import { isObject, type JsonObject } from "../base/json.ts";
+import { Scope } from "../base/scope.ts";
+import type { Line } from "../upstream/line.ts";
+import { makeHarmless } from "./harmless.ts";
+import { stepNames, type ToolView } from "./state.ts";
+
+/** What a server offers to a person: its tools, which of them are agents, and which steps of the workflow are missing. */
+export interface ToolList {
+  readonly tools: readonly ToolView[];
+  readonly agents: readonly ToolView[];
+  readonly missing: readonly string[];
+}
+
+const listMsMax = 60_000;
+const pagesMax = 200;
+
+export async function readTools(line: Line, { isHall }: { readonly isHall: boolean }): Promise<ToolList> {
+  const tools = (await readPages(line, isHall)).map(describe);
+  const agents = tools.filter(({ name, inputSchema }) => name.endsWith("_agent") && isObject(inputSchema.properties) && "task" in inputSchema.properties);
+  const names = new Set(tools.map(({ name }) => name));
+  return { tools, agents, missing: stepNames.map((step) => `speckit.${step}`).filter((name) => !names.has(name)) };
+}
+
+async function readPages(line: Line, isHall: boolean): Promise<readonly JsonObject[]> {
+  const scope = new Scope(undefined, listMsMax, "tools/list");
+  // A person wants to see every tool, whatever models are shown.
+  const shown = isHall ? { _meta: { "guildhall/expose": "tools,agents" } } : {};
+  const found: JsonObject[] = [];
+  try {
+    let cursor: unknown;
+    for (let page = 0; page < pagesMax; page++) {
+      const answer = await line.request("tools/list", { ...shown, ...(cursor === undefined ? {} : { cursor }) }, scope);
+      found.push(...(Array.isArray(answer.tools) ? answer.tools.filter(isObject) : []));
+      cursor = answer.nextCursor;
+      if (cursor === undefined) break;
+    }
+  } finally {
+    scope.close();
+  }
+  return found.filter(({ name }) => typeof name === "string");
+}
+
+function describe({ name, title, description, inputSchema, annotations }: JsonObject): ToolView {
+  return {
+    name: String(name),
+    title: typeof title === "string" ? makeHarmless(title) : undefined,
+    description: typeof description === "string" ? makeHarmless(description) : "",
+    inputSchema: isObject(inputSchema) ? inputSchema : {},
+    isDestructive: isObject(annotations) && annotations.destructiveHint === true,
+  };
+}
