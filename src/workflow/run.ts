@@ -7,7 +7,7 @@ import type { Secrets } from "../base/log.ts";
 import type { Shelf } from "../store/store.ts";
 import type { CallContext } from "../tool.ts";
 import { stampOf } from "./numbering.ts";
-import type { Place } from "./place.ts";
+import { checkInside, type Place } from "./place.ts";
 
 /** One execution of a step: an id, a log, a row in the store; and nobody else at work on the feature meanwhile. */
 export interface Run {
@@ -54,13 +54,15 @@ export async function beginRun({ place, step, args, context, folder, shelf, secr
   const startedAt = now();
   const feature = basename(place.path);
   const claim: RunClaim = { run: id, step, pid: process.pid, directory: place.path, startedAt: startedAt.toISOString(), arguments: args };
+  const log = join(".guildhall", "logs", `${feature}-${step}-${stampOf(startedAt)}.log`);
+  // A cloned project may bring links in the place of our own folders.
+  for (const path of [join(folder, log), claimPath(folder, place.path)]) await checkInside({ root: folder }, path);
   const claimFile = isReader ? undefined : await takeClaim(folder, claim);
   const leave = async (): Promise<void> => {
     if (claimFile === undefined) return;
     await rm(claimFile, { force: true });
     here.delete(id);
   };
-  const log = join(".guildhall", "logs", `${feature}-${step}-${stampOf(startedAt)}.log`);
   let written: Promise<void> = Promise.resolve();
   let handle: FileHandle | undefined;
   const put = (state: string, details: JsonObject = {}): Promise<void> =>

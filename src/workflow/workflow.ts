@@ -54,7 +54,16 @@ export function createWorkflow({
   async function runStep(name: StepName, args: JsonObject, context: CallContext): Promise<Outcome> {
     const step = await loadStep(name);
     const { place, warning, isNew } = await locate(name, args);
-    const run = await beginRun({ place, step: name, args, context, folder, shelf, secrets, now, isReader: name === "analyze" });
+    // A folder that got nothing is nobody's feature.
+    const forget = async (): Promise<void> => {
+      if (isNew) await rmdir(place.path).catch(() => {});
+    };
+    const run = await beginRun({ place, step: name, args, context, folder, shelf, secrets, now, isReader: name === "analyze" }).catch(
+      async (error: unknown) => {
+        await forget();
+        throw error;
+      },
+    );
     if (warning !== undefined) run.note(warning);
     if (existsSync(join(place.project, ".specify", "extensions.yml"))) run.note("hooks in .specify/extensions.yml are left alone: they are not run");
     const memory = openArtefactMemory(join(folder, ".guildhall", "workflow", `${basename(place.path)}.json`));
@@ -64,8 +73,7 @@ export function createWorkflow({
       return tellAnswer(answer, { name, place, run, warning });
     } catch (error) {
       const state: RunState = context.scope.cancelled ? "cancelled" : "failed";
-      // A folder that got nothing is nobody's feature.
-      if (isNew) await rmdir(place.path).catch(() => {});
+      await forget();
       await run.end(state, error instanceof Error ? error.message : String(error)).catch(() => {});
       throw error;
     } finally {

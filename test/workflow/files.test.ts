@@ -306,6 +306,16 @@ test("paths that lead out are refused, whatever they look like", async () => {
   // A document that is a link is neither read nor replaced.
   expect(await bench.call("plan", { spec_directory: project.path("specs/001-a") })).toMatchObject({ isError: true, code: "denied" });
   expect(readdirSync(outside.folder)).toEqual([]);
+  // Nor are our own folders, should a project bring links in their place.
+  using trap = makeProject();
+  symlinkSync(outside.folder, trap.path(".guildhall"));
+  await using trapped = await startBench({ folder: trap.folder });
+  expect(await trapped.call("specify", { feature_description: description, spec_directory: trap.path("specs") })).toMatchObject({
+    isError: true,
+    code: "denied",
+  });
+  expect(readdirSync(outside.folder)).toEqual([]);
+  expect(readdirSync(trap.path("specs"))).toEqual([]);
   // A root of its own may be elsewhere.
   await using wide = await startBench({ folder: project.folder, roots: [project.folder, outside.folder] });
   expect(await wide.call("specify", { feature_description: description, spec_directory: outside.path("specs") })).toMatchObject({ isError: false });
