@@ -17,6 +17,8 @@ import { Cons, type Instance, NIL, Package, type Pending, Str, Stream, T, type V
 export interface LispOptions {
   readonly budgets?: Partial<Budgets>;
   readonly host?: Partial<Host>;
+  /** Shows values for a reader of an answer: what is long or deep is cut, and hash tables show what they hold. Default false. */
+  readonly brief?: boolean;
 }
 
 export interface EvaluateOptions {
@@ -89,7 +91,7 @@ export function createLisp(options: LispOptions = {}): Lisp {
     machine,
     evaluate: (text, how = {}) => {
       interrupted = false;
-      return evaluate(machine, text, { ...budgets, ...how.budgets }, how.package);
+      return evaluate(machine, text, { budgets: { ...budgets, ...how.budgets }, packageName: how.package, brief: options.brief ?? false });
     },
     define: (packageName, name, power) => definePower(machine, packageName, name, power),
     definitions: () => [...machine.definitions.values()].map(({ kind, name }) => ({ kind, name: machine.show(name) })),
@@ -114,7 +116,13 @@ const plainHost: Host = {
   },
 };
 
-function evaluate(m: Machine, text: string, budgets: Budgets, packageName: string | undefined): Evaluation {
+interface How {
+  readonly budgets: Budgets;
+  readonly packageName: string | undefined;
+  readonly brief: boolean;
+}
+
+function evaluate(m: Machine, text: string, { budgets, packageName, brief }: How): Evaluation {
   const began = m.host.now();
   const output: string[] = [];
   const errors: string[] = [];
@@ -133,7 +141,7 @@ function evaluate(m: Machine, text: string, budgets: Budgets, packageName: strin
     }
     const used = { steps: m.stepsUsed(), cells: budgets.cells - m.cellsLeft };
     return {
-      values: condition === null ? results.map((value) => shownValue(m, value)) : [],
+      values: condition === null ? results.map((value) => shownValue(m, value, brief)) : [],
       results,
       output: output.join(""),
       errorOutput: errors.join(""),
@@ -231,22 +239,28 @@ function describe(m: Machine, thrown: unknown): Omit<ConditionReport, "position"
 }
 
 /** What cannot be shown as the session wants it (it may be circular, or endless) is shown shortened. */
-function shownValue(m: Machine, value: Value): string {
+function shownValue(m: Machine, value: Value, brief: boolean): string {
+  if (brief) return shortValue(m, value);
   try {
     return m.show(value);
   } catch {
-    const mark = m.bindings.length;
-    for (const [name, setting] of shortened) m.bind(named(name), setting);
-    const text = safely(() => m.show(value));
-    m.unbindTo(mark);
-    return text;
+    return shortValue(m, value);
   }
+}
+
+function shortValue(m: Machine, value: Value): string {
+  const mark = m.bindings.length;
+  for (const [name, setting] of shortened) m.bind(named(name), setting);
+  const text = safely(() => m.show(value));
+  m.unbindTo(mark);
+  return text;
 }
 
 const shortened = [
   ["*PRINT-CIRCLE*", T],
   ["*PRINT-LENGTH*", 100],
   ["*PRINT-LEVEL*", 10],
+  ["GUILDHALL:*PRINT-TABLES*", T],
 ] as const;
 
 /** Printing may run the program's own code, so it may fail; the evaluation's answer may not. */

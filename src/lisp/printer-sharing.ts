@@ -1,6 +1,6 @@
 /** What is met more than once in a value, for `*print-circle*`: `#1=(a . #1#)`. */
 import type { Machine } from "./machine.ts";
-import { Cons, Instance, type Value, Vec } from "./values.ts";
+import { Cons, Instance, Table, type Value, Vec } from "./values.ts";
 
 export interface Shared {
   /** The first time: which label to set. Later: which one to refer to. Undefined for what is met once. */
@@ -20,7 +20,7 @@ export function findShared(m: Machine, root: Value): Shared {
       continue;
     }
     seen.add(value);
-    waiting.push(...partsOf(value));
+    for (const part of partsOf(value)) waiting.push(part);
   }
   const labels = new Map<object, number>();
   return {
@@ -35,12 +35,15 @@ export function findShared(m: Machine, root: Value): Shared {
   };
 }
 
-function isCompound(value: Value): value is Cons | Vec | Instance {
-  return value instanceof Cons || value instanceof Vec || (value instanceof Instance && value.cls.kind === "structure");
+type Compound = Cons | Vec | Table | Instance;
+
+function isCompound(value: Value): value is Compound {
+  return value instanceof Cons || value instanceof Vec || value instanceof Table || (value instanceof Instance && value.cls.kind === "structure");
 }
 
-function partsOf(value: Cons | Vec | Instance): Value[] {
+function partsOf(value: Compound): Value[] {
   if (value instanceof Cons) return [value.car, value.cdr];
   if (value instanceof Vec) return value.items;
+  if (value instanceof Table) return [...value.entries.values()].flatMap(({ key, value: held }) => [key, held]);
   return value.slots.filter((slot) => slot !== undefined);
 }

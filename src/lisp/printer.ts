@@ -5,6 +5,7 @@
  * How an object prints itself is up to `print-object`: a session that has methods for it keeps an `ObjectPrinter` under that name.
  */
 import { conditionSlot, reportOf } from "./conditions.ts";
+import { named } from "./define.ts";
 import type { Machine } from "./machine.ts";
 import { characterText, type LetterCase, numberText, stringText, symbolText } from "./printer-atoms.ts";
 import { prettyText } from "./printer-pretty.ts";
@@ -27,6 +28,8 @@ export interface PrintStyle {
   readonly level: number;
   readonly circle: boolean;
   readonly pretty: boolean;
+  /** Whether hash tables show what they hold: `#{"a" 1 "b" 2}`. */
+  readonly tables: boolean;
   readonly rightMargin: number;
 }
 
@@ -46,6 +49,7 @@ export function styledText(m: Machine, value: Value, style: PrintStyle): string 
 const baseVariable = cl("*PRINT-BASE*");
 const radixVariable = cl("*PRINT-RADIX*");
 const readablyVariable = cl("*PRINT-READABLY*");
+const tablesVariable = named("GUILDHALL:*PRINT-TABLES*");
 
 export function currentStyle(escapes?: boolean): PrintStyle {
   const readably = isOn("*PRINT-READABLY*");
@@ -61,6 +65,7 @@ export function currentStyle(escapes?: boolean): PrintStyle {
     level: readably ? Number.POSITIVE_INFINITY : numberIn("*PRINT-LEVEL*", Number.POSITIVE_INFINITY),
     circle: isOn("*PRINT-CIRCLE*"),
     pretty: isOn("*PRINT-PRETTY*"),
+    tables: tablesVariable.value !== NIL,
     rightMargin: numberIn("*PRINT-RIGHT-MARGIN*", 80),
   };
 }
@@ -116,6 +121,7 @@ class Printing {
     if (value instanceof Vec) return this.#array(value, depth);
     if (value instanceof Instance) return this.#count(this.#instance(value, depth));
     if (this.#style.readably) this.#m.error("PRINT-NOT-READABLE", { OBJECT: value });
+    if (value instanceof Table && this.#style.tables) return depth >= this.#style.level ? "#" : this.#table(value, depth);
     return this.#count(this.#unreadable(value));
   }
 
@@ -172,6 +178,18 @@ class Printing {
     return `(${shown.join(" ")})`;
   }
 
+  #table({ entries }: Table, depth: number): string {
+    const shown: string[] = [];
+    for (const { key, value } of entries.values()) {
+      if (shown.length >= this.#style.length) {
+        shown.push("...");
+        break;
+      }
+      shown.push(`${this.text(key, depth + 1)} ${this.text(value, depth + 1)}`);
+    }
+    return `#{${shown.join(" ")}}`;
+  }
+
   #instance(object: Instance, depth: number): string {
     const own = this.#printedByProgram(object);
     if (own !== undefined) return own;
@@ -213,12 +231,12 @@ class Printing {
   /** Without addresses: the same program prints the same text each time. */
   #unreadable(value: Value): string {
     const m = this.#m;
-    const named = (sym: Value) => (sym instanceof Sym || sym instanceof Cons ? new Printing(m, { ...this.#style, escape: true }, undefined).text(sym) : "");
+    const nameOf = (sym: Value) => (sym instanceof Sym || sym instanceof Cons ? new Printing(m, { ...this.#style, escape: true }, undefined).text(sym) : "");
     if (value instanceof Table) return `#<HASH-TABLE :TEST ${value.test} :COUNT ${value.entries.size}>`;
-    if (value instanceof Fn) return `#<${value.code.generic === null ? "FUNCTION" : "STANDARD-GENERIC-FUNCTION"} ${named(value.code.name)}>`;
+    if (value instanceof Fn) return `#<${value.code.generic === null ? "FUNCTION" : "STANDARD-GENERIC-FUNCTION"} ${nameOf(value.code.name)}>`;
     if (value instanceof Package) return `#<PACKAGE "${value.name}">`;
     if (value instanceof Stream) return value.sink === null ? "#<STRING-INPUT-STREAM>" : "#<STRING-OUTPUT-STREAM>";
-    if (value instanceof LispClass) return `#<${classKinds[value.kind]} ${named(value.name)}>`;
+    if (value instanceof LispClass) return `#<${classKinds[value.kind]} ${nameOf(value.name)}>`;
     const opaque = value as Opaque;
     return opaque.report !== null && !this.#style.escape ? opaque.report(m) : `#<${opaque.label}>`;
   }

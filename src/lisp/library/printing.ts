@@ -27,6 +27,7 @@ const variables: readonly [string, Value][] = [
   ["*PRINT-ARRAY*", T],
   ["*PRINT-LENGTH*", NIL],
   ["*PRINT-LEVEL*", NIL],
+  ["GUILDHALL:*PRINT-TABLES*", NIL],
   ["*PRINT-CIRCLE*", NIL],
   ["*PRINT-PRETTY*", NIL],
   ["*PRINT-LINES*", NIL],

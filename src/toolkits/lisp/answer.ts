@@ -51,8 +51,10 @@ function section(name: string, text: string): string {
   return text === "" ? "" : `[${name}]\n${text}\n`;
 }
 
-export function tellCondition({ type, message, backtrace }: ConditionReport, framesMax: number): string {
-  const head = `[ERROR] ${type}\n${message}`;
+export function tellCondition({ type, message, backtrace, position }: ConditionReport, framesMax: number): string {
+  // What the reader says names its own place.
+  const place = position && !message.includes("line ") ? ` (in the form at line ${position.line} column ${position.column})` : "";
+  const head = `[ERROR] ${type}\n${message}${place}`;
   if (framesMax === 0 || backtrace.length === 0) return head;
   const frames = backtrace.slice(0, framesMax).map((frame, index) => `${index}: ${frame}`);
   return `${head}\n\n[Backtrace]\n${frames.join("\n")}`;

@@ -90,6 +90,8 @@ export interface ConditionReport {
   readonly message: string;
   readonly restarts: readonly string[];
   readonly backtrace: readonly string[];
+  /** Where the form began that signalled it. */
+  readonly position?: { readonly line: number; readonly column: number } | undefined;
   /** The tool, where a tool's failure was not handled. */
   readonly tool?: string | undefined;
 }

@@ -1,15 +1,16 @@
 /** The thread of one session: it does what it is told, one order at a time, and asks the hall for everything else. */
 import { parentPort, workerData } from "node:worker_threads";
-import { createLisp } from "../../lisp/lisp.ts";
+import { createLisp, type ConditionReport as LispCondition } from "../../lisp/lisp.ts";
 import { listDefined, newlyDefined, tellDefined } from "./definition-list.ts";
 import { createHallLine } from "./hall-line.ts";
 import { definePowers } from "./powers.ts";
-import type { Evaluation, Order, Report, ThreadStart } from "./protocol.ts";
+import type { ConditionReport, Evaluation, Order, Report, ThreadStart } from "./protocol.ts";
 
 const start = workerData as ThreadStart;
 const post = (report: Report): void => parentPort?.postMessage(report);
 const line = createHallLine(start, post);
 const lisp = createLisp({
+  brief: true,
   host: {
     seed: () => start.seed,
     isInterrupted: () => line.isStopped,
@@ -61,9 +62,7 @@ function evaluate({ code, package: name, limits, tools }: Extract<Order, { kind:
     stdout: output,
     stderr: errorOutput,
     warnings,
-    condition: condition
-      ? { type: publicType(condition), message: condition.message, restarts: condition.restarts, backtrace: condition.backtrace.map(({ call }) => call) }
-      : undefined,
+    condition: condition ? tellCondition(condition) : undefined,
     definitions: tellDefined(machine, newlyDefined(before, listDefined(machine))),
     package: ended,
     steps,
@@ -71,7 +70,13 @@ function evaluate({ code, package: name, limits, tools }: Extract<Order, { kind:
   };
 }
 
-/** Some conditions are of a class of the system's own: what a program can name is the one above it. */
-function publicType({ type, types }: { readonly type: string; readonly types: readonly string[] }): string {
-  return types.find((name) => !name.startsWith("%")) ?? type;
+function tellCondition({ type, types, message, restarts, backtrace, position }: LispCondition): ConditionReport {
+  return {
+    // Some are of a class of the system's own: what a program can name is the one above it.
+    type: types.find((name) => !name.startsWith("%")) ?? type,
+    message,
+    restarts,
+    backtrace: backtrace.map(({ call }) => call),
+    position: position ?? undefined,
+  };
 }
