@@ -19,6 +19,7 @@ import { defineTracing } from "./core/tracing.ts";
 import { defineVariables } from "./core/variables.ts";
 import { defineClassForms } from "./forms/defclass.ts";
 import { defineDeftype } from "./forms/deftype.ts";
+import { defineFailures } from "./forms/failures.ts";
 import { defineInstances } from "./forms/instances.ts";
 import { defineLoop } from "./forms/loop.ts";
 import { defineMethods } from "./forms/methods.ts";
@@ -93,6 +94,7 @@ const definitions: readonly (() => void)[] = [
   defineTypes,
   defineClassForms,
   defineInstances,
+  defineFailures,
   defineLoop,
   defineMethods,
   definePackages,

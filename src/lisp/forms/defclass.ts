@@ -4,6 +4,7 @@ import { defineFunction, defineMacro, form, named, nativeFunction, type Template
 import type { Machine } from "../machine.ts";
 import { Cons, Fn, itemsOf, LispClass, list, listOf, NIL, type Slot, Str, Sym, T, type Value } from "../values.ts";
 import { defineClass } from "./class-table.ts";
+import { missingClass } from "./failures.ts";
 import type { Shape } from "./generics.ts";
 import { isKeyword } from "./keywords.ts";
 import { addMethod, openGeneric } from "./methods.ts";
@@ -14,7 +15,7 @@ export function defineClassForms(): void {
   defineFunction("%DEFINE-CLASS", "name supers slots default-initargs documentation", define);
   defineFunction("FIND-CLASS", "name &optional errorp environment", (m, name: Value, errorp: Value = T) => {
     const found = name instanceof Sym ? findClass(m, name) : undefined;
-    if (found === undefined && errorp !== NIL) return m.fail(`there is no class named ${m.show(name)}`);
+    if (found === undefined && errorp !== NIL) return missingClass(m, name);
     return found ?? NIL;
   });
   defineFunction("CLASS-OF", "object", (_, object: Value) => classOf(object));

@@ -4,6 +4,7 @@ import { defineFunction, named } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { Cons, Instance, keyword, LispClass, NIL, type Slot, Sym, T, type Value } from "../values.ts";
 import { missingSupers, moveTo } from "./class-table.ts";
+import { missingClass } from "./failures.ts";
 import { applicableMethods, findGeneric } from "./generics.ts";
 import { defineStandardGeneric, initargsShape, isExtended } from "./standard-generics.ts";
 
@@ -25,7 +26,7 @@ export function defineInstances(): void {
 
 function instantiable(m: Machine, designator: Value): LispClass {
   const cls = designator instanceof LispClass ? designator : designator instanceof Sym ? findClass(m, designator) : undefined;
-  if (cls === undefined) return m.fail(`there is no class named ${m.show(designator)}`);
+  if (cls === undefined) return missingClass(m, designator);
   const [missing] = missingSupers(cls);
   if (missing !== undefined) m.fail(`${m.show(cls.name)} has no objects yet: its superclass ${m.show(missing)} is not defined`);
   if (cls.kind !== "standard" || cls.precedence[0] !== cls)

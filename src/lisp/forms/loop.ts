@@ -94,7 +94,7 @@ function assignments(sets: readonly { target: Value; value: Template }[]): Templ
 }
 
 /** `target` is a variable or a tree of them; NIL in it skips a place. */
-export function assign(target: Value, value: Template): Template[] {
+function assign(target: Value, value: Template): Template[] {
   if (target === NIL) return [value];
   if (!(target instanceof Cons)) return [["SETQ", target, value]];
   const whole = new Sym("WHOLE", null);

@@ -1,10 +1,10 @@
 // `defgeneric` and `defmethod`. A method is a lambda; one that may ask for the next method gets it as a hidden first argument.
-import { findClass, plainSlot, sharedClass } from "../classes.ts";
-import { conditionSlot, slotName } from "../conditions.ts";
+import { findClass } from "../classes.ts";
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
 import { parseLambdaList } from "../lambda-list.ts";
 import type { Machine } from "../machine.ts";
-import { bool, Cons, Fn, itemsOf, keyword, LispClass, list, listOf, NIL, Opaque, Str, Sym, type Value } from "../values.ts";
+import { bool, Cons, Fn, itemsOf, LispClass, list, listOf, NIL, Opaque, Str, Sym, type Value } from "../values.ts";
+import { missingClass } from "./failures.ts";
 import { applicableMethods, findGeneric, Generic, isSame, type Method, registerGeneric, type Shape, type Specializer } from "./generics.ts";
 import { isKeyword } from "./keywords.ts";
 import { type NextMethod, shortCombinations, standardCombination } from "./method-combination.ts";
@@ -17,7 +17,7 @@ export function defineMethods(): void {
   defineFunction("%DEFINE-METHOD", "name qualifiers specializers lambda-list uses-next function", defineMethod);
   defineFunction("%CALL-NEXT-METHOD", "next arguments", callNextMethod, { values: true });
   defineFunction("%NEXT-METHOD-P", "next", (_, next: Opaque) => bool((next.content as NextMethod).run !== null));
-  defineFailures();
+  defineMissing();
   defineFunction("FIND-METHOD", "generic qualifiers specializers &optional errorp", findMethod);
   defineFunction("REMOVE-METHOD", "generic method", (m, generic: Value, method: Value) => {
     genericOf(m, generic).remove(methodOf(m, method));
@@ -192,7 +192,7 @@ export function addMethod(generic: Generic, parts: Omit<Method, "handle">): Opaq
 function specializerOf(m: Machine, specializer: Value): Specializer {
   if (specializer instanceof Cons && specializer.cdr instanceof Cons) return { kind: "eql", value: specializer.cdr.car };
   const cls = specializer instanceof LispClass ? specializer : specializer instanceof Sym ? findClass(m, specializer) : undefined;
-  if (cls === undefined) return m.fail(`there is no class named ${m.show(specializer)} to specialise on`);
+  if (cls === undefined) return missingClass(m, specializer);
   return { kind: "class", name: cls.name };
 }
 
@@ -223,9 +223,7 @@ function callNextMethod(m: Machine, next: Opaque, args: Value): Value {
 
 // ---- failures
 
-function defineFailures(): void {
-  sharedClass("%NO-METHOD", "condition", ["ERROR"], [plainSlot(slotName("TEXT"), keyword("TEXT"))]).report = (_, condition) =>
-    String(conditionSlot(condition, "TEXT"));
+function defineMissing(): void {
   const fail =
     (what: string) =>
     (m: Machine, generic: Value | undefined, ...args: Value[]) =>

@@ -25,7 +25,7 @@ export function createPackage(m: Machine, name: string, nicknames: readonly stri
   made.nicknames = [...nicknames];
   addPackage(m, made);
   m.defined("package", keywordOf(m, name));
-  for (const used of uses) usePackage(m, made, used);
+  for (const used of uses) addUse(m, made, used);
   return made;
 }
 
@@ -34,7 +34,7 @@ export function deletePackage(m: Machine, pkg: Package): void {
   for (const sym of pkg.symbols.values()) if (sym.pkg === pkg) sym.pkg = null;
 }
 
-export function usePackage(m: Machine, pkg: Package, used: Package): void {
+export function addUse(m: Machine, pkg: Package, used: Package): void {
   if (pkg === used || pkg.uses.includes(used)) return;
   for (const name of used.external) {
     const here = findSymbol(pkg, name)?.sym;

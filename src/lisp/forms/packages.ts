@@ -6,6 +6,7 @@ import { currentPackage, findPackage, packageVariable } from "../packages.ts";
 import { Cons, itemsOf, NIL, type Package, Str, type Sym, T, type Value } from "../values.ts";
 import { isKeyword } from "./keywords.ts";
 import {
+  addUse,
   createPackage,
   deletePackage,
   exportSymbol,
@@ -17,7 +18,6 @@ import {
   symbolIn,
   symbolList,
   symbolsOf,
-  usePackage,
 } from "./package-operations.ts";
 
 export function definePackages(): void {
@@ -57,7 +57,7 @@ function defineChanges(): void {
   });
   defineFunction("USE-PACKAGE", "packages &optional package", (m, packages: Value, pkg?: Value) => {
     const target = ownPackage(m, pkg ?? currentPackage(m));
-    for (const used of listed(packages)) usePackage(m, target, getPackage(m, used));
+    for (const used of listed(packages)) addUse(m, target, getPackage(m, used));
     return T;
   });
   defineFunction("UNUSE-PACKAGE", "packages &optional package", (m, packages: Value, pkg?: Value) => {
@@ -94,7 +94,7 @@ function definePackage(m: Machine, [name = NIL, ...options]: readonly Value[]): 
   for (const one of texts("SHADOW")) shadowName(m, pkg, one);
   for (const [source, ...names] of from(given, "SHADOWING-IMPORT-FROM"))
     for (const one of names) shadowingImport(pkg, symbolIn(m, getPackage(m, source as Value), textOf(m, one)));
-  for (const used of all("USE")) usePackage(m, pkg, getPackage(m, used));
+  for (const used of all("USE")) addUse(m, pkg, getPackage(m, used));
   for (const [source, ...names] of from(given, "IMPORT-FROM"))
     for (const one of names) importSymbol(m, pkg, symbolIn(m, getPackage(m, source as Value), textOf(m, one)));
   for (const one of texts("INTERN")) symbolIn(m, pkg, one);

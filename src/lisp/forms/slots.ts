@@ -1,7 +1,7 @@
 // Slots of objects, structures and conditions.
 import { defineFunction, defineMacro, defineSetter, form, named, type Template } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { bool, Cons, Instance, itemsOf, NIL, type Slot, Sym, type Value } from "../values.ts";
+import { bool, Cons, Instance, itemsOf, NIL, type Slot, Str, Sym, type Value } from "../values.ts";
 import { bringUpToDate } from "./class-table.ts";
 import { defineStandardGeneric } from "./standard-generics.ts";
 
@@ -20,9 +20,7 @@ export function defineSlots(): void {
   });
   defineFunction("SLOT-EXISTS-P", "object slot-name", (_, object: Value, name: Sym) => bool(placeOf(object, name) !== undefined));
   defineStandardGeneric("SLOT-UNBOUND", 3, (m, _, object, name) => m.error("UNBOUND-SLOT", { NAME: name as Value, INSTANCE: object as Value }));
-  defineStandardGeneric("SLOT-MISSING", 4, (m, _, object, name) => m.fail(`there is no slot ${m.show(name as Value)} in ${m.show(object as Value)}`), {
-    optional: 1,
-  });
+  defineStandardGeneric("SLOT-MISSING", 4, noSuchSlot, { optional: 1 });
   defineMacro("WITH-SLOTS", (whole, _, m) => withPlaces(m, whole, (object, slot) => ["SLOT-VALUE", object, ["QUOTE", slot]]));
   defineMacro("WITH-ACCESSORS", (whole, _, m) => withPlaces(m, whole, (object, accessor) => [accessor, object]));
 }
@@ -68,6 +66,10 @@ export function setSlotValue(m: Machine, object: Value, name: Sym, value: Value)
 
 function slotMissing(m: Machine, object: Value, name: Value, operation: string, ...value: Value[]): Value {
   return m.apply(m.fn(named("SLOT-MISSING")), [m.call1(m.fn(named("CLASS-OF")), object), object, name, named(operation), ...value]);
+}
+
+function noSuchSlot(m: Machine, _: Value | undefined, object: Value = NIL, name: Value = NIL): Value {
+  return m.error("%MISSING-SLOT", { NAME: name, TEXT: new Str(`there is no slot ${m.show(name)} in ${m.show(object)}`) });
 }
 
 /** `(with-… (variable | (variable name) …) object body)`: each variable stands for a place of the object. */

@@ -210,3 +210,31 @@ LOOP, simple and extended.
 (list (do ((i 0 (1+ i)) (j 10 (- j i))) ((= i 4) (list i j))) (do* ((i 0 (1+ i)) (j 10 (- j i))) ((= i 4) (list i j))))
 ;; --- do with return and tags
 (do ((i 0 (1+ i))) (nil) (when (= i 3) (return i)))
+;; --- index beside a list when it ends
+(loop for x in '(a b) for i from 0 finally (return (list x i)))
+;; --- list beside an index when it ends
+(loop for i from 0 for x in '(a b) finally (return (list x i)))
+;; --- two counters
+(loop for i from 0 below 5 for j from 10 by 10 finally (return (list i j)))
+;; --- repeat before for
+(loop repeat 2 for i from 5 collect i finally (return i))
+;; --- until before for
+(let ((n 0)) (loop until (> n 2) do (incf n) collect n))
+;; --- parallel with across and from
+(loop for c across "abc" and i from 1 and x = 0 then (1+ x) collect (list c i x))
+;; --- for equals uses the list variable
+(loop for x in '(1 2 3) for prev = nil then cur for cur = x collect (list prev cur))
+;; --- step evaluated once
+(let ((n 0)) (loop for i from 0 to 6 by (progn (incf n) 2) collect (list i n)))
+;; --- limit evaluated once
+(let ((n 0)) (loop for i from 0 below (progn (incf n) 3) do (princ i)) n)
+;; --- nested named loops and finally
+(loop named a for i from 1 to 3 do (loop named b for j from 1 to 3 do (when (= j 2) (return-from b)) (princ (list i j))) finally (return-from a 'end))
+;; --- with initialised from another with and used in finally
+(loop with total = 0 and count = 0 for x in '(1 2 3) do (incf total x) (incf count) finally (return (/ total count)))
+;; --- loop-finish inside a nested form
+(loop for x in '(1 2 3 4) do (let ((y x)) (when (= y 3) (loop-finish))) sum x)
+;; --- collect into visible while looping
+(loop for x in '(1 2 3) collect x into seen do (princ seen))
+;; --- destructuring against an atom
+(loop for (a b) in '((1 2) 3) collect (list a b))

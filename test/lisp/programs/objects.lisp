@@ -170,3 +170,47 @@ Classes, generic functions and methods.
 (defclass a () ((x :initform 1))) (slot-boundp (allocate-instance (find-class 'a)) 'x)
 ;; --- key checking of a method
 (defgeneric f (x &key)) (defmethod f ((x integer) &key a) (list x a)) (handler-case (f 1 :b 2) (error () 'refused))
+;; --- redefined class moves its objects
+(defclass a () ((x :initform 1 :accessor x))) (defvar *a* (make-instance 'a)) (setf (x *a*) 5) (defclass a () ((y :initform 2 :accessor y) (x :accessor x))) (list (x *a*) (typep *a* 'a) (slot-exists-p *a* 'y))
+;; --- redefined superclass reaches objects of subclasses
+(defclass a () ((x :initform 1))) (defclass b (a) ()) (defvar *b* (make-instance 'b)) (defclass a () ((x :initform 1) (z :initform 3 :reader z))) (list (slot-exists-p *b* 'z) (z (make-instance 'b)) (typep *b* 'a))
+;; --- superclass defined later
+(defclass b (a) ((y :initform 2 :reader y))) (defclass a () ((x :initform 1 :reader x))) (let ((b (make-instance 'b))) (list (x b) (y b)))
+;; --- superclass never defined
+(defclass b (never) ()) (handler-case (make-instance 'b) (error () 'refused))
+;; --- print-object calls the next method
+(defclass a () ()) (defclass b (a) ()) (defmethod print-object ((x a) s) (princ "<a>" s)) (defmethod print-object ((x b) s) (princ "b:" s) (call-next-method)) (princ-to-string (make-instance 'b))
+;; --- print-object inside lists
+(defclass a () ((n :initarg :n))) (defmethod print-object ((x a) s) (format s "{~s}" (slot-value x 'n))) (format nil "~a ~s" (list (make-instance 'a :n "q")) (vector (make-instance 'a :n 'z)))
+;; --- print-object of included structures
+(defstruct base n) (defstruct (sub (:include base)) m) (defmethod print-object ((b base) s) (format s "<~a>" (base-n b))) (princ-to-string (make-sub :n 1 :m 2))
+;; --- setf method with next method
+(defclass a () ((v :accessor v :initform 0))) (defclass b (a) ()) (defmethod (setf v) :around (new (b b)) (call-next-method (* 10 new) b)) (let ((b (make-instance 'b))) (setf (v b) 4) (v b))
+;; --- diamond of initforms
+(defclass a () ((x :initform 'a :reader x))) (defclass b (a) ()) (defclass c (a) ((x :initform 'c))) (defclass d (b c) ()) (x (make-instance 'd))
+;; --- diamond of before methods
+(defclass a () ()) (defclass b (a) ()) (defclass c (a) ()) (defclass d (b c) ()) (defgeneric f (x)) (defmethod f ((x a)) (princ "A")) (dolist (k '(b c d)) (eval `(defmethod f :before ((x ,k)) (princ ',k)))) (f (make-instance 'd)) nil
+;; --- call-next-method sees changed arguments only when told
+(defgeneric f (x)) (defmethod f ((x number)) x) (defmethod f ((x integer)) (setq x 100) (list (call-next-method) (call-next-method x))) (f 1)
+;; --- method in a closure
+(let ((count 0)) (defmethod tick ((x integer)) (incf count x))) (tick 2) (tick 3)
+;; --- specialising on a structure and a class at once
+(defstruct s) (defclass c () ()) (defgeneric g (x y)) (defmethod g ((x s) (y c)) 'sc) (defmethod g (x y) 'other) (list (g (make-s) (make-instance 'c)) (g 1 2))
+;; --- eql methods on characters and keywords
+(defgeneric f (x)) (defmethod f ((x (eql #\a))) 'the-char) (defmethod f ((x (eql :k))) 'the-key) (defmethod f (x) 'none) (list (f #\a) (f :k) (f #\b) (f "a"))
+;; --- generic function recursing
+(defgeneric depth (x)) (defmethod depth ((x null)) 0) (defmethod depth ((x cons)) (1+ (max (depth (car x)) (depth (cdr x))))) (defmethod depth (x) 0) (depth '(1 (2 (3)) 4))
+;; --- tail calls through a generic function
+(defgeneric down (n)) (defmethod down ((n integer)) (if (zerop n) 'done (down (1- n)))) (down 20000)
+;; --- optional argument supplied-p in a method
+(defgeneric f (x &optional y)) (defmethod f (x &optional (y 1 y-p)) (list x y y-p)) (list (f 1) (f 1 2))
+;; --- make-instance allows other keys when told
+(defclass a () ((x :initarg :x :reader x))) (x (make-instance 'a :x 1 :zz 2 :allow-other-keys t))
+;; --- class options and slot types
+(defclass a () ((x :initarg :x :type integer :documentation "A number." :reader x)) (:documentation "An a.")) (list (x (make-instance 'a :x 1)) (documentation 'a 'type))
+;; --- method combination most-specific-last
+(defgeneric all (x) (:method-combination list :most-specific-last)) (defmethod all list ((x integer)) 'int) (defmethod all list ((x number)) 'num) (all 5)
+;; --- missing slot unhandled
+(defclass a () ()) (slot-value (make-instance 'a) 'q)
+;; --- slot-value of a number
+(handler-case (slot-value 5 'x) (error () 'refused))
