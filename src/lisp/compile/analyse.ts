@@ -102,6 +102,7 @@ export class Analyser {
       const setter = setterName(name);
       const found = name instanceof Sym ? scope.findFunction(name) : setter === null ? undefined : scope.findFunction(setter, true);
       if (found?.kind === "function") return { kind: "call-local", variable: this.use(found.variable, scope), args: this.args(operands.cdr, scope) };
+      if (setter?.pkg?.locked && setter.setter?.code.native) return { kind: "call-native", fn: setter.setter, args: this.args(operands.cdr, scope) };
       if (setter !== null) return { kind: "call", sym: setter, setter: true, args: this.args(operands.cdr, scope) };
       if (name instanceof Sym && name.macro === null && name !== funcallName && found === undefined) return this.#call(name, operands.cdr, scope);
     }

@@ -5,7 +5,7 @@ import type { Machine } from "../machine.ts";
 import { AGAIN, Fn, type Frame, TAIL, type Value } from "../values.ts";
 import type { Emitter } from "./emit.ts";
 import { readVariable } from "./emit-variables.ts";
-import { inlineNative } from "./inline.ts";
+import { inlineFirst, inlineNative } from "./inline.ts";
 import type { Node } from "./nodes.ts";
 import type { Mode, Run } from "./run.ts";
 
@@ -204,6 +204,7 @@ function leave(m: Machine, fn: Fn, count: number): Value {
 export function emitNativeCall(e: Emitter, node: Extract<Node, { kind: "call-native" }>, mode: Mode): Run {
   const { fn, args } = node;
   if (fn.code.single) return e.one(inlineNative(e, node) ?? nativeCall(e, fn, args), mode);
+  if (mode === "single") return inlineFirst(e, node) ?? nativeCall(e, fn, args);
   return nativeCall(e, fn, args);
 }
 

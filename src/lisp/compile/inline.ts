@@ -2,7 +2,8 @@
 // what they mean cannot change under a compiled program.
 import { named } from "../define.ts";
 import { add, multiply, subtract } from "../numbers.ts";
-import { Cons, NIL, T, type Value, Vec } from "../values.ts";
+import { modulo, remainder } from "../numbers-division.ts";
+import { Cons, NIL, Sym, T, Table, type Value, Vec } from "../values.ts";
 import type { Emitter } from "./emit.ts";
 import { plainSlot } from "./emit-variables.ts";
 import { inlineTest } from "./inline-tests.ts";
@@ -21,6 +22,22 @@ export function inlineNative(e: Emitter, node: NativeNode): Run | null {
   return test === null ? null : (f) => (test(f) ? T : NIL);
 }
 
+/** For natives with several values, where only the first is wanted. Null where calling is as good as it gets. */
+export function inlineFirst(e: Emitter, node: NativeNode): Run | null {
+  if (node.fn !== gethash.fn || node.args.length < 2 || node.args.length > 3) return null;
+  const { m } = e;
+  const [a, b, c] = node.args.map((arg) => e.run(arg)) as [Run, Run, Run | undefined];
+  return (f) => {
+    const key = a(f);
+    const table = b(f);
+    const missing = c === undefined ? NIL : c(f);
+    // Such keys stand for themselves in every table.
+    if (table instanceof Table && (typeof key === "number" || key instanceof Sym)) return table.entries.get(key)?.value ?? missing;
+    return m.call3(node.fn, key, table, missing);
+  };
+}
+
+const gethash = named("GETHASH");
 const slowElement = named("AREF");
 const max = Number.MAX_SAFE_INTEGER;
 
@@ -30,6 +47,8 @@ const inliners = new Map<string, (e: Emitter, args: readonly Node[]) => Run | nu
   ["*", (e, args) => (args.length === 2 ? product(e, args) : args.length > 2 ? chain(e, args, multiply) : null)],
   ["1+", (e, args) => (args.length === 1 ? sum(e, [args[0] as Node, { kind: "constant", value: 1 }]) : null)],
   ["1-", (e, args) => (args.length === 1 ? difference(e, [args[0] as Node, { kind: "constant", value: 1 }]) : null)],
+  ["MOD", (e, args) => (args.length === 2 ? remainderOf(e, args, "MOD") : null)],
+  ["REM", (e, args) => (args.length === 2 ? remainderOf(e, args, "REM") : null)],
   ["CAR", (e, args) => (args.length === 1 ? carOf(e, args[0] as Node) : null)],
   ["FIRST", (e, args) => (args.length === 1 ? carOf(e, args[0] as Node) : null)],
   ["CDR", (e, args) => (args.length === 1 ? cdrOf(e, args[0] as Node) : null)],
@@ -124,6 +143,18 @@ function product(e: Emitter, args: readonly Node[]): Run {
       if (total <= max && total >= -max) return total + 0;
     }
     return multiply(m, x, y);
+  };
+}
+
+/** Of integers that are not negative the two are the same, and what the host calls %. */
+function remainderOf(e: Emitter, args: readonly Node[], name: "MOD" | "REM"): Run {
+  const { m } = e;
+  const [a, b] = args.map((arg) => e.run(arg)) as [Run, Run];
+  const slow = name === "MOD" ? modulo : remainder;
+  return (f) => {
+    const x = a(f);
+    const y = b(f);
+    return typeof x === "number" && typeof y === "number" && x >= 0 && y > 0 ? x % y : slow(m, x, y);
   };
 }
 
