@@ -101,7 +101,7 @@ async function command(lisp: LispClient, line: string): Promise<boolean> {
     case "h":
       return say(help);
     case "tools":
-      return say((await lisp.evaluate(`(loop for tool across (find-tools ${JSON.stringify(rest)}) do (format t "~a~%" (jref tool "signature")))`)).text);
+      return say(await findTools(lisp, rest));
     case "mode":
       if (rest !== "act" && rest !== "explore") return say(`The mode is ${lisp.mode}; ,mode act or ,mode explore changes it.`);
       lisp.mode = rest;
@@ -117,6 +117,12 @@ async function command(lisp: LispClient, line: string): Promise<boolean> {
     default:
       return say(`There is no ,${name}. ,help says what there is.`);
   }
+}
+
+async function findTools(lisp: LispClient, words: string): Promise<string> {
+  const { result, text } = await lisp.evaluate(`(loop for tool across (find-tools ${JSON.stringify(words)}) do (format t "~a~%" (jref tool "signature")))`);
+  const { stdout } = (result.structuredContent ?? {}) as { stdout?: string };
+  return result.isError ? text : (stdout ?? "").trimEnd();
 }
 
 /** The symbol before the cursor: from the last character that cannot be part of one. */

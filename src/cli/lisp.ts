@@ -23,7 +23,9 @@ export async function runLisp(file: string | undefined, options: LispOptions): P
   const code = file === undefined || file === "-" ? await readAll(process.stdin) : await readProgram(file);
   const { result, text } = await withHall((client) => createLispClient(client, options).evaluate(code));
   print(result, { json: options.json, text: () => visibleLines(text) });
-  if (result.isError) process.exitCode = 1;
+  if (!result.isError) return;
+  const { condition } = (result.structuredContent ?? {}) as { condition?: { type: string } };
+  throw new HallError("EXECUTION", `the program ended with ${condition?.type ?? "an error"}`, { hint: "What it printed and why it ended is on stdout." });
 }
 
 /** One session in the hall. */

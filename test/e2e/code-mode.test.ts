@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { runCli } from "../servers/process.ts";
 import { binOf } from "../servers/real.ts";
 
 /** Programs over real servers from npm, behind the built command: what a model would send, and what it gets to see. */
@@ -201,3 +202,13 @@ test("a program is a run: it is listed, shown, and goes through again with what 
   const last = listed.runs.find(({ agent, id }) => agent === "evaluate-lisp" && id !== data.run);
   expect(last).toBeDefined();
 });
+
+test("guildhall lisp runs a file or a pipe in the hall that is there, and says by its exit how it went", async () => {
+  const file = join(project, "sum.lisp");
+  writeFileSync(file, '(defvar *sum* 0)\n(dolist (n (list 1 2 3)) (incf *sum* n))\n(format t "sum ~d~%" *sum*)\n*sum*\n');
+  expect(await guildhall("lisp", file)).toBe("[stdout]\nsum 6\n\n=> 6\n");
+  const piped = await runCli(["lisp", "--json"], { cwd: project, input: "(list 1 (/ 1 3))" });
+  expect(JSON.parse(piped.stdout).structuredContent.values).toEqual(["(1 1/3)"]);
+  const failed = await runCli(["lisp"], { cwd: project, input: '(error "no")' });
+  expect(failed).toMatchObject({ code: 1, stdout: expect.stringContaining("[ERROR] SIMPLE-ERROR") });
+}, 30_000);

@@ -1,14 +1,14 @@
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
+import { binOf } from "../servers/real.ts";
 
 /** From a config of twelve real servers to agents a client can ask: `build`, then `mcp`, with the built command. */
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
@@ -50,12 +50,6 @@ function servers() {
     ...{ memory: memory("one"), memory_two: memory("two"), memory_three: memory("three") },
     ...{ thinking, thinking_two: thinking, context7, context7_two: context7 },
   };
-}
-
-function binOf(name: string): string {
-  const file = createRequire(import.meta.url).resolve(`${name}/package.json`);
-  const { bin } = JSON.parse(readFileSync(file, "utf8")) as { bin: string | Record<string, string> };
-  return join(dirname(file), (typeof bin === "string" ? bin : Object.values(bin)[0]) ?? "");
 }
 
 async function guildhall(...args: string[]): Promise<string> {

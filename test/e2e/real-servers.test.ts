@@ -1,13 +1,13 @@
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { binOf } from "../servers/real.ts";
 
 /** Servers people use, from npm, behind the built command: found by `build`, listed from the lock, started when called. */
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
@@ -56,15 +56,6 @@ function servers(): Record<string, object> {
     context7_two: context7,
     files_three: files,
   };
-}
-
-function binOf(name: string): string {
-  const require = createRequire(import.meta.url);
-  let folder = dirname(require.resolve(`${name}/package.json`));
-  const { bin } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { bin: string | Record<string, string> };
-  const file = typeof bin === "string" ? bin : Object.values(bin)[0];
-  folder = join(folder, file ?? "");
-  return folder;
 }
 
 async function connect(command: string, args: readonly string[]): Promise<{ client: Client; pid: number; close(): Promise<void> }> {
