@@ -36,6 +36,8 @@ export function sessionPlaces(m: Machine): Map<Sym, PlaceExpander> {
 export const fresh = (name: string): Sym => new Sym(name, null);
 
 export function expandPlace(m: Machine, place: Value, env: Opaque): Expansion {
+  // What a macro was not given arrives here as undefined.
+  if ((place as Value | undefined) === undefined) return m.programError("a form that changes a place needs the place");
   if (place instanceof Sym) return expandName(m, place, env);
   if (!(place instanceof Cons) || !(place.car instanceof Sym)) return m.programError(`${m.show(place)} is no place to store into`);
   const head = place.car;

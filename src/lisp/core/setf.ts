@@ -95,6 +95,7 @@ function nested({ temps, stores }: Expansion, value: Template, inner: Template):
 
 function expandShiftf(whole: Cons, env: Opaque, m: Machine): Value {
   const items = itemsOf(whole.cdr);
+  if (items.length < 2) return m.programError("shiftf needs a place and a new value");
   const last = items.pop() as Value;
   const places = items.map((place) => expandPlace(m, place, env));
   const first = places[0] as Expansion;
