@@ -159,7 +159,8 @@ export class Machine {
   // ---- budgets
 
   #refill(): void {
-    this.#sliceSize = Math.min(slice, this.stepsLeft);
+    // A small integer, whatever the budget is: the counter is decremented everywhere.
+    this.#sliceSize = Math.min(slice, this.stepsLeft) | 0;
     this.fuel = this.#sliceSize;
   }
 
