@@ -104,7 +104,7 @@ export function createRuns({ shelf, keep = "full", keepDays = 30, secrets, log }
 function makeFit(record: KeptRun, clean: (value: unknown) => Json): Json {
   const whole = clean(record);
   const isCut = typeof whole === "object" && whole !== null && "cut" in whole;
-  if (isCut && "evaluation" in record) return clean({ ...record, evaluation: { ...record.evaluation, entries: [], tools: [] } });
+  if (isCut && "evaluation" in record) return clean({ ...record, evaluation: { ...record.evaluation, entry: undefined, tools: [] } });
   return isCut && "offered" in record ? clean({ ...record, results: [], said: [], finds: [], offered: { ...record.offered, tools: [] } }) : whole;
 }
 
@@ -125,12 +125,12 @@ export async function findRun(shelf: Shelf, id: string): Promise<KeptRun | undef
 
 /** What an evaluation leaves behind. */
 export function recordEvaluation(evaluation: EvaluationRun): EvaluationRecord {
-  const { id, startedAt, caller, calls, entries, evaluation: ended } = evaluation;
+  const { id, startedAt, caller, calls, entry, evaluation: ended } = evaluation;
   const outline: RunOutline = {
     id,
     at: startedAt,
     agent: "evaluate-lisp",
-    task: (entries.at(-1)?.order.code ?? "").replace(/\s+/g, " ").trim().slice(0, 200),
+    task: (entry?.order.code ?? "").replace(/\s+/g, " ").trim().slice(0, 200),
     caller,
     planner: "lisp",
     stopped: ended.condition ? "failed" : "done",

@@ -2,6 +2,7 @@ import { type EvaluationRecord, findRun, type KeptRun, listRuns, type RunOutline
 import { HallError } from "../base/errors.ts";
 import { findNear } from "../base/near.ts";
 import type { Store } from "../store/store.ts";
+import type { EvaluationRun } from "../toolkits/lisp/evaluator.ts";
 import type { Evaluation } from "../toolkits/lisp/protocol.ts";
 import { paint, print, table, visible, visibleLines } from "./print.ts";
 import { withProjectStore } from "./project-store.ts";
@@ -39,7 +40,7 @@ export async function runRunsShow(id: string, { json }: RunsOptions): Promise<vo
 /** Goes through a run again with what was recorded. Fails where it takes another way. */
 export async function runRunsReplay(id: string, { json }: RunsOptions): Promise<void> {
   const record = await withProjectStore((store) => getRun(store, id));
-  if ("evaluation" in record) return replayProgram(record, json);
+  if ("evaluation" in record) return replayProgram(await withProjectStore((store) => listBefore(store, record)), json);
   const { replayRun } = await import("../agents/replay.ts");
   const { ended, differences } = await replayRun(record);
   const isSame = differences.length === 0;
@@ -50,9 +51,24 @@ export async function runRunsReplay(id: string, { json }: RunsOptions): Promise<
   if (!isSame) throw differs(differences);
 }
 
-async function replayProgram({ evaluation: run }: EvaluationRecord, json: boolean | undefined): Promise<void> {
+/** The runs of its session up to this one, oldest first. Throws NOT_FOUND where one is gone. */
+async function listBefore(store: Store, { evaluation }: EvaluationRecord): Promise<readonly EvaluationRun[]> {
+  const runs = [evaluation];
+  for (let { before } = evaluation; before !== undefined; ) {
+    const record = await findRun(store.runs, before);
+    if (!record || !("evaluation" in record)) {
+      throw new HallError("NOT_FOUND", `the run ${before}, which comes before it in its session, is gone`, { hint: "Whole runs are kept for seven days." });
+    }
+    runs.unshift(record.evaluation);
+    ({ before } = record.evaluation);
+  }
+  return runs;
+}
+
+async function replayProgram(runs: readonly EvaluationRun[], json: boolean | undefined): Promise<void> {
   const { replayEvaluation } = await import("../toolkits/lisp/replay.ts");
-  const { evaluation, differences } = await replayEvaluation(run);
+  const { evaluation, differences } = await replayEvaluation(runs);
+  const run = runs.at(-1) as EvaluationRun;
   const isSame = differences.length === 0;
   const { values, stdout, condition } = evaluation;
   print(
@@ -90,11 +106,11 @@ function describe(record: KeptRun): string {
   return "evaluation" in record ? describeProgram(record) : describeAgentRun(record);
 }
 
-function describeProgram({ outline: { id, ms }, evaluation: { entries, calls, evaluation } }: EvaluationRecord): string {
+function describeProgram({ outline: { id, ms }, evaluation: { entry, before, calls, evaluation } }: EvaluationRecord): string {
   return [
     paint("bold", `${id}  evaluate-lisp`),
-    `${(ms / 1_000).toFixed(1)} s, ${entries.length > 1 ? `${entries.length - 1} evaluations before it in its session` : "the first of its session"}`,
-    visibleLines(entries.at(-1)?.order.code ?? "(its code was too long to keep)"),
+    `${(ms / 1_000).toFixed(1)} s, ${before === undefined ? "the first of its session" : `after ${before}`}`,
+    visibleLines(entry?.order.code ?? "(its code was too long to keep)"),
     calls.map(({ name, ms: took, status }) => `${String(took).padStart(6)} ms  ${name} ${status}`).join("\n"),
     describeEvaluation(evaluation),
   ]

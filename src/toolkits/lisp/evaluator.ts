@@ -31,7 +31,7 @@ export interface EvaluatorOptions {
   readonly worker?: URL | undefined;
 }
 
-/** One evaluation, whole: enough to run it again. */
+/** One evaluation: enough, with those before it, to run it again. */
 export interface EvaluationRun {
   readonly id: string;
   readonly session: string;
@@ -39,9 +39,11 @@ export interface EvaluationRun {
   readonly caller: string;
   readonly seed: number;
   readonly startedAt: number;
-  /** The evaluations before it in its session, then itself; empty when that was too much to keep. */
-  readonly entries: readonly Entry[];
-  /** The tools that the programs name. */
+  /** The run before it in its session: to go through this one again, that one comes first. */
+  readonly before?: string | undefined;
+  /** Undefined when it was too much to keep: then it can be shown, and not gone through again. */
+  readonly entry?: Entry | undefined;
+  /** The tools that the program names. */
   readonly tools: readonly ToolEntry[];
   readonly evaluation: Evaluation;
   readonly calls: readonly CallReport[];
@@ -53,7 +55,7 @@ const timeoutMsMax = 600_000;
 /** Kept back from an inherited deadline, so that what was printed can still be told. */
 const tellingMs = 250;
 
-/** Past it a run can be shown, not replayed: each one of a long session would hold all before it. */
+/** Past it a run can be shown, not replayed. */
 const keptCharactersMax = 262_144;
 
 const runIds = createIds("lisp");
@@ -61,7 +63,7 @@ const runIds = createIds("lisp");
 export function createEvaluator(options: EvaluatorOptions): Evaluator {
   const sessions = createSessions({ worker: options.worker, limits: defaultLimits });
   /** By session: the last run, when a person may still allow it to go on. */
-  const stopped = new Map<string, { readonly run: string; readonly entry: Entry }>();
+  const stopped = new Map<string, Stopped>();
   const toolEntries = listEntries(options.tools);
 
   /** The tools, unless the session's thread knows them already. */
@@ -102,12 +104,15 @@ export function createEvaluator(options: EvaluatorOptions): Evaluator {
       const entry = session.journal.begin(order);
       const service = createService({ ...options, context, order, replay, record: (answer) => session.journal.add(entry, answer) });
       const startedAt = Date.now();
+      const before = goesOn ? goesOn.before : session.lastRun;
       const evaluation = await run(session, withinDeadline(order, context.scope), service, context.scope);
       const id = runIds();
       session.lastError = evaluation.condition ?? session.lastError;
       stopped.delete(session.handle);
-      if (service.isStopped && session.journal.isWhole) stopped.set(session.handle, { run: id, entry });
-      options.keep?.(createRun(id, session, { caller: context.caller?.client ?? "", startedAt, evaluation, calls: service.calls }));
+      session.lastRun = id;
+      if (service.isStopped && session.journal.isWhole) stopped.set(session.handle, { run: id, entry, before });
+      const caller = context.caller?.client ?? "";
+      options.keep?.(createRun(session, { id, caller, startedAt, before, entry, evaluation, calls: service.calls }));
       const answer = answerEvaluation(evaluation, {
         session: session.handle,
         run: id,
@@ -136,6 +141,7 @@ export function createEvaluator(options: EvaluatorOptions): Evaluator {
         await sessions.renew(session);
         session.journal = createJournal();
         session.lastError = undefined;
+        session.lastRun = undefined;
         stopped.delete(session.handle);
         return tell("The session is new: nothing is defined, the package is CL-USER.", { session: session.handle });
       }),
@@ -171,17 +177,19 @@ export function createEvaluator(options: EvaluatorOptions): Evaluator {
   };
 }
 
-function createRun(
-  id: string,
-  { handle, seed, journal, tools = [] }: Session,
-  ended: Pick<EvaluationRun, "caller" | "startedAt" | "evaluation" | "calls">,
-): EvaluationRun {
-  const whole = [...journal.entries];
-  const size = whole.reduce((sum, { order, answers }) => sum + order.code.length + JSON.stringify(answers).length, 0);
-  const entries = size <= keptCharactersMax ? whole : [];
-  const text = entries.map(({ order }) => order.code.toUpperCase()).join("\n");
-  const toolkits = new Set(tools.map(({ toolkit }) => toolkit).filter((toolkit) => text.includes(lispName(toolkit))));
-  return { id, session: handle, seed, entries, tools: tools.filter(({ toolkit }) => toolkits.has(toolkit)), ...ended };
+/** A run that waits for an approval, and the one before it. */
+interface Stopped {
+  readonly run: string;
+  readonly entry: Entry;
+  readonly before: string | undefined;
+}
+
+function createRun({ handle, seed, tools = [] }: Session, run: Omit<EvaluationRun, "session" | "seed" | "tools"> & { readonly entry: Entry }): EvaluationRun {
+  const { order, answers } = run.entry;
+  const isWhole = order.code.length + JSON.stringify(answers).length <= keptCharactersMax;
+  const text = order.code.toUpperCase();
+  const named = tools.filter(({ toolkit }) => text.includes(lispName(toolkit)));
+  return { ...run, session: handle, seed, tools: named, entry: isWhole ? run.entry : undefined };
 }
 
 interface EvaluateArguments {

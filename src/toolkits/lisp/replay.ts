@@ -1,8 +1,8 @@
 import { HallError } from "../../base/errors.ts";
 import { Scope } from "../../base/scope.ts";
 import type { EvaluationRun } from "./evaluator.ts";
-import { createReplay } from "./journal.ts";
-import type { Evaluation } from "./protocol.ts";
+import { createReplay, type Entry } from "./journal.ts";
+import type { Evaluation, HallRequest } from "./protocol.ts";
 import { createLispThread } from "./thread.ts";
 
 /** An evaluation gone through again, with what the hall answered then. Calls nobody. */
@@ -12,28 +12,31 @@ export interface ReplayedEvaluation {
   readonly differences: readonly string[];
 }
 
-/** Throws NOT_FOUND where the record is not whole. */
-export async function replayEvaluation(run: EvaluationRun, worker?: URL): Promise<ReplayedEvaluation> {
-  if (run.entries.length === 0)
-    throw new HallError("NOT_FOUND", `the run ${run.id} was too large to be kept whole`, { hint: "It can be shown, not replayed." });
-  const thread = createLispThread({ worker, seed: run.seed });
-  const missing: string[] = [];
+/** `runs` are those of its session up to it, oldest first. Throws NOT_FOUND where one was not kept whole. */
+export async function replayEvaluation(runs: readonly EvaluationRun[], worker?: URL): Promise<ReplayedEvaluation> {
+  const last = runs.at(-1);
+  const missing = runs.find(({ entry }) => entry === undefined);
+  if (!last || missing)
+    throw new HallError("NOT_FOUND", `the run ${missing?.id ?? ""} was too large to be kept whole`, { hint: "What needs it can be shown, not replayed." });
+  const tools = [...new Map(runs.flatMap((run) => run.tools).map((tool) => [tool.fullName, tool])).values()];
+  const differences: string[] = [];
+  const thread = createLispThread({ worker, seed: last.seed });
   try {
-    let evaluation: Evaluation | undefined;
-    for (const [index, { order, answers }] of run.entries.entries()) {
+    let evaluation = last.evaluation;
+    for (const [index, { entry }] of runs.entries()) {
+      const { order, answers } = entry as Entry;
       const replay = createReplay(answers);
-      const serve = async (request: Parameters<typeof replay>[0]): Promise<unknown> => {
+      const serve = async (request: HallRequest): Promise<unknown> => {
         if (request.kind === "show") return true;
         const found = replay(request);
         if (found) return found.value;
         const what = request.kind === "call" ? request.name : request.kind;
-        missing.push(`${what} was not asked like this`);
+        differences.push(`${what} was not asked like this`);
         throw new HallError("UNAVAILABLE", `the record has no answer for ${what}`);
       };
-      ({ evaluation } = await thread.run({ ...order, tools: index === 0 ? run.tools : undefined }, "evaluated", { scope: new Scope(), serve }));
+      ({ evaluation } = await thread.run({ ...order, tools: index === 0 ? tools : undefined }, "evaluated", { scope: new Scope(), serve }));
     }
-    if (!evaluation) throw new HallError("INTERNAL", "nothing was evaluated");
-    return { evaluation, differences: [...missing, ...compare(run.evaluation, evaluation)] };
+    return { evaluation, differences: [...differences, ...compare(last.evaluation, evaluation)] };
   } finally {
     await thread.close();
   }

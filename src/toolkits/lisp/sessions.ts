@@ -15,6 +15,7 @@ export interface Session {
   /** What the thread was last told of the tools there are. */
   tools?: readonly ToolEntry[] | undefined;
   lastError?: ConditionReport | undefined;
+  lastRun?: string | undefined;
 }
 
 /** All sessions of a hall: isolated from each other, each for the one who opened it, bounded in number and age. */
