@@ -169,7 +169,7 @@ function findDuplicates({ requirements }: Spec): readonly Finding[] {
 function findVague({ requirements, criteria }: Spec): readonly Finding[] {
   return [...requirements, ...criteria].flatMap(({ id, text }) => {
     const word = /\b(fast|quickly|easy|easily|simple|intuitive|user-friendly|secure|scalable|robust|reliable|modern)\b/i.exec(text)?.[1];
-    return word === undefined || /means:/.test(text)
+    return word === undefined || /MUST mean:/.test(text)
       ? []
       : [{ category: "Ambiguity", severity: "MEDIUM" as const, where: `spec.md ${id}`, what: `“${word}” cannot be checked`, todo: "say it with a figure" }];
   });

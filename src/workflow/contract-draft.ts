@@ -1,5 +1,6 @@
 import { type Design, type DesignedAction, outcomeOf } from "./design.ts";
 import { pluralOf } from "./statement.ts";
+import { fill, meaningOf } from "./story-draft.ts";
 import { meanings } from "./verbs.ts";
 
 /** contracts/actions.md: the actions of a feature, each as whoever calls it sees it. */
@@ -21,13 +22,13 @@ export function draftContract(design: Design): string {
 }
 
 /** Whether an edge case is about an action: asked for its kind, or, where people wrote it, about what the action is done to. */
-function concerns(edge: string, { action: { kind, things }, story }: DesignedAction): boolean {
-  const ours = Object.values(meanings).some((meaning) => edge.startsWith(meaning.edge.split("{")[0] ?? ""));
-  const isNamed = things.some((thing) => edge.toLowerCase().includes(thing.split(" ").at(-1) ?? ""));
+function concerns(edge: string, { action, story }: DesignedAction): boolean {
+  // "a" or "an" stands before what it is about.
+  const ours = Object.values(meanings).some((meaning) => edge.startsWith((meaning.edge.split("{")[0] ?? "").replace(/a $/, "a")));
+  const isNamed = action.things.some((thing) => edge.toLowerCase().includes(thing.split(" ").at(-1) ?? ""));
   const isOfStory = story === undefined || !edge.includes("User Story") || edge.includes(`User Story ${story})`);
-  if (!ours || kind === undefined) return isNamed && isOfStory;
-  const [one = "", many = ""] = [things[0], things.map(pluralOf).join(" and ")];
-  return isOfStory && edge.startsWith(meanings[kind].edge.replaceAll("{one}", one).replaceAll("{many}", many));
+  const meaning = meaningOf(action);
+  return isOfStory && (ours && meaning ? edge.startsWith(fill(meaning.edge, action)) : isNamed);
 }
 
 /** A form that fits what the repository is, marked as proposed. */

@@ -1,9 +1,10 @@
 import { type Layout, layoutOf } from "./layout.ts";
 import type { Entity, Item, Spec, Story } from "./spec.ts";
 import { type Action, pluralOf, readAction } from "./statement.ts";
+import { fill, meaningOf } from "./story-draft.ts";
 import type { Survey } from "./survey.ts";
 import { namedIn, type Technology } from "./technologies.ts";
-import { isVerb, meanings } from "./verbs.ts";
+import { isVerb } from "./verbs.ts";
 
 /** What follows from a spec and a repository: the actions to be built, the entities behind them, and where their files go. Plan and tasks are written from it. */
 export interface Design {
@@ -146,7 +147,7 @@ function findEntity({ things, into }: Action, entities: readonly DesignedEntity[
 }
 
 /** What can be seen after an action, as far as its verb says. */
-export function outcomeOf({ kind, things }: Action): string | undefined {
-  const meaning = kind && (things.length > 0 || !meanings[kind].keeps) ? meanings[kind] : undefined;
-  return meaning?.outcome.replaceAll("{one}", things[0] ?? "result").replaceAll("{many}", things.map(pluralOf).join(" and ") || "results");
+export function outcomeOf(action: Action): string | undefined {
+  const meaning = meaningOf(action);
+  return meaning && fill(meaning.outcome, action);
 }

@@ -153,7 +153,7 @@ const rules: readonly Rule[] = [
           question: `What does “${word}” mean here, so that it can be checked?`,
           options: meaningsOf(word),
           section: "criteria",
-          statement: (answer) => `“${word}” means: ${answer}`,
+          statement: (answer) => `“${word}” MUST mean: ${answer}`,
         }),
       );
   },

@@ -5,6 +5,7 @@ import type { Design, DesignedAction } from "./design.ts";
 import { clip } from "./english.ts";
 import { oneLine } from "./markdown.ts";
 import { pluralOf } from "./statement.ts";
+import { providing } from "./story-draft.ts";
 
 /** plan.md and what belongs to it, from the spec and the repository. What neither says is an open point with a number, never a guess. */
 export interface PlanInput {
@@ -237,6 +238,7 @@ export function interfaceName({ entity, story }: DesignedAction, design: Design)
 /** Its first action, in two or three words. */
 function nameOfStory(story: number | undefined, { actions }: Design): string {
   const first = actions.find((candidate) => candidate.story === story && candidate.entity === undefined) ?? actions[0];
+  if (first && providing.test(first.action.verb) && first.action.things[0] !== undefined) return first.action.things[0];
   return first ? `${first.action.verb} ${first.action.things[0] ?? first.action.rest.split(" ").slice(0, 2).join(" ")}`.trim() : "feature";
 }
 

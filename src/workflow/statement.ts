@@ -90,6 +90,8 @@ function parseStatement(text: string): Statement {
   const doer = /^(?:(?:add|create|build|write|make|implement|provide) )?(?:an? |the )?[\w -]{2,40}? (?:that|which) (\w+)\b(.*)$/i.exec(wish?.[1] ?? body);
   const does = doer && /s$/.test(doer[1] ?? "") ? baseVerb(doer[1] ?? "") : undefined;
   if (does !== undefined) return capability(text, { actor: undefined, work: `${does}${doer?.[2]}`, purpose, condition, isThirdPerson: true });
+  // "We need a relay" names a thing; what it does is said elsewhere.
+  if (wish && !isVerb(wish[1]?.split(" ")[0] ?? "")) return rule(wish[1] ?? text, { subject: undefined, work: wish[1] ?? "", purpose, condition });
   if (wish) return capability(text, { actor: undefined, work: wish[1] ?? "", purpose, condition });
   const [first = ""] = body.split(" ");
   if (isVerb(first)) return capability(text, { actor: undefined, work: lowerFirst(body), purpose, condition });
@@ -173,9 +175,7 @@ function parseActions(work: string, isThirdPerson: boolean): readonly Action[] {
   const actions: Action[] = [];
   for (const piece of pieces) {
     const last = actions.at(-1);
-    const [verb = "", ...behind] = (last ? piece.replace(/\b(?:them|it|those|these)\b/, phraseOf(last.rest).replace(determiners, "")) : piece)
-      .trim()
-      .split(" ");
+    const [verb = "", ...behind] = (last ? nameAgain(piece, phraseOf(last.rest).replace(determiners, "")) : piece).trim().split(" ");
     actions.push(readAction(verb.toLowerCase(), behind.join(" ").trim()));
   }
   return actions
@@ -192,6 +192,11 @@ function parseActions(work: string, isThirdPerson: boolean): readonly Action[] {
     });
 }
 
+/** "replay any of them" is "replay any of the deliveries". */
+function nameAgain(piece: string, phrase: string): string {
+  return piece.replace(/\bof (?:them|those|these)\b/, `of the ${phrase}`).replace(/\b(?:them|it|those|these)\b/, phrase);
+}
+
 /** Words that are verbs and nouns: after "and" a noun has no object behind it. */
 function isNounHere(piece: string): boolean {
   return /^(?:order|comment|tag|label|rate|message|email|report|log|record|list|filter|search|plan|review|start|stop|alert|print|copy|share|export|update|change|draft|note|link|group|sort|set|test|cache|limit)s?$/i.test(
@@ -200,7 +205,7 @@ function isNounHere(piece: string): boolean {
 }
 
 const stops =
-  /\s+(?:into|in|inside|on|onto|to|from|by|with|for|at|via|using|through|per|within|after|before|until|so|that|which|who|without|as|over|under|based|up|between|across|against|during|about|is|are)\b/i;
+  /\s+(?:of|into|in|inside|on|onto|to|from|by|with|for|at|via|using|through|per|within|after|before|until|so|that|which|who|without|as|over|under|based|up|between|across|against|during|about|is|are)\b/i;
 
 export function readAction(verb: string, rest: string): Action {
   const phrase = phraseOf(rest);
@@ -222,7 +227,8 @@ function isThing(phrase: string): boolean {
 }
 
 function phraseOf(rest: string): string {
-  return (rest.split(stops)[0] ?? rest).replace(/[,;:].*$/, (tail) => (/^,\s*\w+(?:,| and| or|$)/.test(tail) ? tail : "")).trim();
+  const whole = rest.replace(/^(?:any|all|one|some|each|most|none) of (?:the |their |these )?/i, "");
+  return (whole.split(stops)[0] ?? whole).replace(/[,;:].*$/, (tail) => (/^,\s*\w+(?:,| and| or|$)/.test(tail) ? tail : "")).trim();
 }
 
 /** "with a title, a due date and tags", "by date". */
@@ -238,13 +244,13 @@ function attributesOf(rest: string): readonly string[] {
 
 /** Words that name no thing one could keep. */
 const abstract = new Set(
-  "access ability support option way button page screen data performance error time flag view thing lot kind place it them this that one everything something anything whether how what when more less all mode feature functionality behaviour behavior logic endpoint api service server system app application ui interface command output input result progress status process which who".split(
+  "access ability support option way button screen data performance error time flag view thing lot kind place it them this that one everything something anything whether how what when more less all mode feature functionality behaviour behavior logic api system app application ui interface command output input result progress status process which who".split(
     " ",
   ),
 );
 
 export const determiners =
-  /^(?:(?:an?|the|their|his|her|its|my|our|your|all|any|each|every|some|several|multiple|many|new|existing|own|other|one or more|at least one|up to \d+|\d+|different|various|only|also|both|single|individual|past|current|previous|own)\s+)+/i;
+  /^(?:(?:an?|the|their|his|her|its|my|our|your|all|any|each|every|some|several|multiple|many|new|existing|own|other|one or more|at least one|up to \d+|\d+|different|various|only|also|both|single|individual|past|current|previous|own|last|latest|first|most recent)\s+)+/i;
 
 function bare(phrase: string): string {
   return phrase

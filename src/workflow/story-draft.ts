@@ -113,14 +113,15 @@ ${upperFirst(statement.text)}.
 ${body.map((text, at) => `${at + 1}. ${text}.`).join("\n")}`;
 }
 
-function fill(text: string, { things, verb }: Action): string {
+/** A meaning of the table's, about what an action is done to. */
+export function fill(text: string, { things, verb }: Action): string {
   const one = things[0] ?? `result of "${verb}"`;
   const many = things.length > 0 ? joinWords(things.map(pluralOf)) : `results of "${verb}"`;
-  return text.replaceAll("{one}", one).replaceAll("{many}", many);
+  return text.replaceAll("a {one}", article(one)).replaceAll("{one}", one).replaceAll("{many}", many);
 }
 
 /** A verb says what can be seen where it is done to something, or needs nothing it is done to. */
-function meaningOf({ kind, things }: Action): VerbMeaning | undefined {
+export function meaningOf({ kind, things }: Action): VerbMeaning | undefined {
   return kind && (things.length > 0 || !meanings[kind].keeps) ? meanings[kind] : undefined;
 }
 

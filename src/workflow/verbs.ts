@@ -67,7 +67,7 @@ export const meanings: Readonly<Record<VerbKind, VerbMeaning>> = {
   },
   edit: {
     verbs: words(
-      "edit update change rename modify configure set customize customise adjust mark tag label toggle complete archive pin annotate comment rate assign choose select pick",
+      "edit update change rename modify configure set customize customise adjust mark tag label toggle complete archive pin annotate comment rate assign choose select pick disable enable activate deactivate restore undo",
     ),
     outcome: "the change is kept and seen the next time the {one} is viewed",
     given: "at least one {one} exists",
@@ -141,7 +141,7 @@ export const meanings: Readonly<Record<VerbKind, VerbMeaning>> = {
   },
   run: {
     verbs: words(
-      "run execute schedule retry sync synchronize synchronise backup deploy trigger migrate cache resume pause stop start restart refresh poll replace automate test switch upgrade",
+      "run execute schedule retry sync synchronize synchronise backup deploy trigger migrate cache resume pause stop start restart refresh poll replace replay resend automate test switch upgrade",
     ),
     outcome: "it has run, and how it ended, well or not, can be seen",
     given: "everything it needs is there",

@@ -4,10 +4,11 @@ import { type Bench, startBench } from "./bench.ts";
 import { faultsOfChecklist, faultsOfPlan, faultsOfSpec, faultsOfTasks } from "./grammar.ts";
 import { descriptions, makeProject, type Project, pythonTool, typescriptService } from "./projects.ts";
 
-/** Whole features, from a description to tasks, on three repositories. What is written is kept in test/golden/workflow. */
+/** Whole features, from a description to tasks, on three repositories, one of them twice. What is written is kept in test/golden/workflow. */
 const cases = [
   { name: "a-typescript-service", files: typescriptService, description: descriptions.service, feature: "001-librarian-create-edit" },
   { name: "a-python-tool", files: pythonTool, description: descriptions.tool, feature: "001-command-summarizes-log" },
+  { name: "a-list-of-wishes", files: typescriptService, description: descriptions.bullets, feature: "001-webhook-relay-platform" },
   { name: "an-empty-folder", files: {}, description: descriptions.empty, feature: "001-users-upload-photos" },
 ] as const;
 

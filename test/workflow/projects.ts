@@ -74,5 +74,12 @@ export const descriptions = {
   service:
     "As a librarian, I want to create, edit and delete book records with a title, an author and an ISBN so that the catalogue stays current. Readers can search books by title or author. When a book is lent, it must not be shown as available.",
   tool: "I want a command that summarizes log files and shows the ten most frequent errors. It should handle files up to 2 GB in under 30 seconds.",
+  bullets: `We need a webhook relay for our platform.
+
+- Operators can register endpoints with a URL and a secret
+- The relay must sign every request with HMAC and retry failed deliveries up to 5 times with exponential backoff
+- If an endpoint fails for 24 hours, it should be disabled and its owner is notified by email
+- Operators can see the last 100 deliveries of an endpoint and replay any of them
+- Delivery must be fast and the system should be secure`,
   empty: "Users can upload photos and organize them into albums. Albums are grouped by date. Admins must approve shared albums within 24 hours.",
 } as const;
