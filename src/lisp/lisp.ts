@@ -159,6 +159,7 @@ function redirect(name: string, into: string[]): Stream {
   stream.sink = (text) => {
     into.push(text);
   };
+  stream.isOutput = true;
   named(name).value = stream;
   return stream;
 }

@@ -236,14 +236,19 @@ export class Machine {
   /** Writes to a stream and counts the characters. */
   write(stream: Stream, text: string): void {
     if (stream.sink === null) this.typeError(stream, "output-stream");
-    this.outputLeft -= text.length;
-    if (this.outputLeft < 0) {
-      stream.sink(text.slice(0, Math.max(0, text.length + this.outputLeft)));
-      this.exceed("OUTPUT");
-    }
+    if (stream.isOutput) this.#countOutput(stream.sink, text);
+    else this.alloc((text.length >> 3) + 1);
     stream.sink(text);
     const line = lastLine(text);
     stream.column = line < 0 ? stream.column + text.length : text.length - line - 1;
+  }
+
+  /** What still fits is written before the condition is signalled. */
+  #countOutput(sink: (text: string) => void, text: string): void {
+    this.outputLeft -= text.length;
+    if (this.outputLeft >= 0) return;
+    sink(text.slice(0, Math.max(0, text.length + this.outputLeft)));
+    this.exceed("OUTPUT");
   }
 
   /** Writes to `*trace-output*`. */

@@ -345,6 +345,8 @@ export class Stream {
   /** What a string stream has taken in since it was last asked. */
   gathered = "";
   closed = false;
+  /** Leads out of the session, so what is written counts as output; elsewhere it counts as memory. */
+  isOutput = false;
 }
 
 /** Something of the machine that a program may hold and hand back, but not look into: a restart, an environment, a random state. */
