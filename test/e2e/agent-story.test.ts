@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,17 +10,12 @@ import { expect, onTestFinished, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import type { Reply } from "../servers/model-script.ts";
 import { startOpenAi } from "../servers/openai-endpoint.ts";
+import { binOf } from "../servers/real.ts";
 import { watchProcess } from "../servers/serve-process.ts";
 
 /** One story across the whole product, with the built command, two real servers, a service that joins, and a scripted model. */
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 const service = fileURLToPath(new URL("../../examples/notes-service.mjs", import.meta.url));
-
-function binOf(name: string): string {
-  const file = createRequire(import.meta.url).resolve(`${name}/package.json`);
-  const { bin } = JSON.parse(readFileSync(file, "utf8")) as { bin: string | Record<string, string> };
-  return join(dirname(file), (typeof bin === "string" ? bin : Object.values(bin)[0]) ?? "");
-}
 
 interface Place {
   readonly folder: string;
@@ -96,7 +90,7 @@ test("servers are imported, reviewed and grouped; a service joins; agents work, 
   await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)) as Parameters<Client["connect"]>[0]);
   onTestFinished(() => client.close());
   const names = (await client.listTools()).tools.map(({ name }) => name);
-  expect(names).toEqual(expect.arrayContaining(["call_tool", "find_tools", "other_agent"]));
+  expect(names).toEqual(expect.arrayContaining(["call_tool", "evaluate-lisp", "find_tools", "other_agent"]));
   const ask = async (agent: string, task: string, turns: readonly Reply[]) => {
     next = [...turns];
     return (await client.callTool({ name: agent, arguments: { task } })).structuredContent as JsonObject;
@@ -137,6 +131,31 @@ test("servers are imported, reviewed and grouped; a service joins; agents work, 
   ]);
   expect(trusted).toMatchObject({ steps: [{ tool: "files.write_file", outcome: "ok" }], approvals_needed: [] });
   expect(readFileSync(file, "utf8")).toBe("Buy tea.");
+
+  // One program composes tools of several toolkits; only its answer is seen.
+  const code = `(let ((text (jref (files:read-text-file :path ${JSON.stringify(file)}) "content")))
+    (list text (jref (calculator:calculate :expression (format nil "~d*2" (length text))) "result")))`;
+  const program = await client.callTool({ name: "evaluate-lisp", arguments: { code } });
+  expect((program.content as { text: string }[])[0]?.text).toContain('=> ("Buy tea." "16")');
+
+  // A feature from a description to tasks, in a folder that spec-kit knows.
+  const spec_directory = join(place.folder, "specs", "001-shopping-list");
+  const steps = [
+    { name: "speckit.specify", arguments: { feature_description: "Users keep a shopping list and share it with their family", spec_directory } },
+    { name: "speckit.clarify", arguments: { spec_directory, questions: ["Who may share a list?"], answers: ["Its owner"] } },
+    { name: "speckit.plan", arguments: { spec_directory } },
+    { name: "speckit.tasks", arguments: { spec_directory } },
+  ];
+  for (const step of steps) {
+    const done = await client.callTool(step);
+    expect([step.name, done.isError ?? false, JSON.stringify(done.content)]).toEqual([step.name, false, expect.any(String)]);
+  }
+  for (const [document, line] of [
+    ["spec.md", /^# Feature Specification: /],
+    ["plan.md", /^## Technical Context$/m],
+    ["tasks.md", /^- \[ \] T001 /m],
+  ] as const)
+    expect(readFileSync(join(spec_directory, document), "utf8")).toMatch(line);
 
   // The service is behind an agent at once; killed, its calls fail at once, and the agent names the limitation.
   const note: Reply = { calls: [{ name: "notes__add", arguments: { text: "tea" } }] };

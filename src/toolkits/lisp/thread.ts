@@ -29,7 +29,7 @@ export interface ThreadOptions {
 }
 
 /** Of V8's heap: the program's own limits on cells are far below. */
-const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32, stackSizeMb: 32 };
+const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32, stackSizeMb: 64 };
 /** A program that was told to stop has so long to unwind. */
 const stopMsMax = 1_000;
 
