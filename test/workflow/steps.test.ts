@@ -3,6 +3,7 @@ import type { JsonObject } from "../../src/base/json.ts";
 import type { Toolkit } from "../../src/tool.ts";
 import { openLedger } from "../../src/trust/ledger.ts";
 import { modern } from "../servers/client.ts";
+import { until } from "../servers/hall.ts";
 import { createToolkit } from "../servers/toolkits.ts";
 import { type Bench, read, startBench } from "./bench.ts";
 import { makeProject, type Project, typescriptService } from "./projects.ts";
@@ -282,6 +283,40 @@ describe("implement", () => {
     seen.length = 0;
     expect(await bench.call("implement", args)).toMatchObject({ isError: true });
     expect(seen).toEqual(["T001"]);
+  });
+
+  test("cancelled while an agent works, it ends that agent's call, keeps the tasks that are done, and goes on from there", async () => {
+    using project = makeProject();
+    const seen: string[] = [];
+    let isEnded = false;
+    let isStuck = true;
+    const agents = agentToolkit(seen);
+    const stuck: Toolkit = {
+      ...agents,
+      async call(tool, args, context) {
+        if (!isStuck || !String(args.task).includes("T002")) return agents.call(tool, args, context);
+        seen.push("T002");
+        return new Promise((_resolve, reject) =>
+          context.scope.onCancel((reason) => {
+            isEnded = true;
+            reject(reason);
+          }),
+        );
+      },
+    };
+    await using bench = await startBench({ folder: project.folder }, { toolkits: [stuck] });
+    const spec_directory = await ready(bench, project);
+    const args = { spec_directory, agent: "coding_agent", force: true };
+    const id = bench.client.ask("tools/call", modern({ name: "speckit.implement", arguments: args }));
+    await until(() => seen.includes("T002"), "the second task");
+    bench.client.notify("notifications/cancelled", { requestId: id });
+    await until(() => isEnded && !project.files(".guildhall").some((file) => file.endsWith(".run.json")), "the end of implement");
+    expect(doneIds(project)).toEqual(["T001"]);
+    isStuck = false;
+    seen.length = 0;
+    expect(await bench.call("implement", args)).toMatchObject({ isError: false });
+    expect(seen[0]).toBe("T002");
+    expect(seen).not.toContain("T001");
   });
 
   test("runs a task's command only where the config lets it, each with a person's yes and the whole command before their eyes", async () => {
