@@ -27,6 +27,10 @@ const result = await build({
   target: "node20.19",
   metafile: true,
   chunkNames: "chunks/[name]-[hash]",
+  jsx: "automatic",
+  // React's build for development is slower and louder. Ink looks for its developer tools only when told to; we never are.
+  define: { "process.env.NODE_ENV": '"production"' },
+  alias: { "react-devtools-core": "./scripts/empty.mjs" },
   // Packages written for CommonJS ask for `require`.
   banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
   logLevel: "warning",

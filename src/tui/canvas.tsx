@@ -1,0 +1,66 @@
+import { Writable } from "node:stream";
+import { render } from "ink";
+import { App } from "./app.tsx";
+import { createTheme, ThemeContext } from "./parts/line.tsx";
+import type { Moment } from "./view.ts";
+
+/**
+ * Ink lays out and React remembers; neither touches the terminal. Ink's own way of writing clears everything when a frame fills the
+ * screen, shows nothing where it takes the machine for a CI, and lays hands on console, signals and cursor.
+ */
+export interface Canvas {
+  /** The frame at that moment: as many lines as the terminal has rows. */
+  draw(moment: Moment): string;
+  close(): void;
+}
+
+export interface CanvasOptions {
+  readonly hasColours: boolean;
+  /** A screen threw. */
+  failed(error: unknown): void;
+}
+
+export function createCanvas({ hasColours, failed }: CanvasOptions): Canvas {
+  const theme = createTheme({ hasColours });
+  const paper = new Paper();
+  let instance: ReturnType<typeof render> | undefined;
+  return {
+    draw(moment) {
+      const tree = (
+        <ThemeContext.Provider value={theme}>
+          <App {...moment} />
+        </ThemeContext.Provider>
+      );
+      paper.resize(moment.state.size.columns, moment.state.size.rows);
+      if (instance) instance.rerender(tree);
+      else {
+        const stdout = paper as unknown as NodeJS.WriteStream;
+        instance = render(tree, { stdout, stderr: stdout, debug: true, patchConsole: false, exitOnCtrlC: false, isScreenReaderEnabled: false });
+        instance.waitUntilExit().catch(failed);
+      }
+      return paper.frame;
+    },
+    close() {
+      instance?.unmount();
+    },
+  };
+}
+
+/** What Ink takes for a terminal: keeps the last frame. */
+class Paper extends Writable {
+  columns = 80;
+  rows = 24;
+  frame = "";
+
+  resize(columns: number, rows: number): void {
+    if (columns === this.columns && rows === this.rows) return;
+    this.columns = columns;
+    this.rows = rows;
+    this.emit("resize");
+  }
+
+  override write(chunk: unknown): boolean {
+    this.frame = String(chunk);
+    return true;
+  }
+}

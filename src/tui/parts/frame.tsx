@@ -1,0 +1,92 @@
+import type { ReactElement } from "react";
+import { bindingsOf, editingOf, layerOf, tabsOf } from "../press.ts";
+import { screens } from "../screens/screens.ts";
+import type { ConnectionState, TuiState } from "../state.ts";
+import type { Binding, Moment } from "../view.ts";
+import { showKey } from "./help.tsx";
+import { type Line, Lines, type Role, type Span } from "./line.tsx";
+import { elapsed, isAtWork } from "./run-state.ts";
+import { cut, pad, widthOf } from "./width.ts";
+
+/** Above every screen: what we speak to, and the screens there are. */
+export function Header({ state, now, columns }: Moment & { readonly columns: number }): ReactElement {
+  return <Lines lines={[targetLine(state, now, columns), tabsLine(state), [{ text: "─".repeat(columns), role: "quiet" }]]} columns={columns} />;
+}
+
+function targetLine({ target, connection }: TuiState, now: number, columns: number): Line {
+  const { text, role } = describeConnection(connection, now);
+  const name = cut(`guildhall · ${target.name}`, Math.max(12, columns - widthOf(text) - 2));
+  return [
+    { text: pad(name, Math.max(0, columns - widthOf(text) - 1)), role: "strong" },
+    { text: ` ${text}`, role },
+  ];
+}
+
+function describeConnection(connection: ConnectionState, now: number): { readonly text: string; readonly role: Role } {
+  switch (connection.kind) {
+    case "connecting":
+      return { text: connection.attempt > 1 ? `connecting, attempt ${connection.attempt}` : "connecting", role: "warning" };
+    case "ready":
+      return { text: `${connection.server} · ${connection.version} (${connection.era})`, role: "good" };
+    case "lost":
+      return { text: `connection lost · again in ${elapsed(connection.retryAt - now)} · ^R now`, role: "bad" };
+    case "closed":
+      return { text: "closed", role: "quiet" };
+  }
+}
+
+function tabsLine(state: TuiState): Line {
+  return tabsOf(state).flatMap((name, index): readonly Span[] => {
+    const isCurrent = name === state.screen || (name === "features" && state.screen === "feature");
+    return [{ text: index === 0 ? "" : "  " }, { text: `${index + 1} ${screens[name].title}${badgeOf(state, name)}`, role: isCurrent ? "selected" : "plain" }];
+  });
+}
+
+function badgeOf(state: TuiState, name: string): string {
+  const count = name === "run" ? state.runs.filter(isAtWork).length : name === "approvals" ? state.approvals.pending.length : 0;
+  return count === 0 ? "" : `•${count}`;
+}
+
+/** Below every screen: what should be known, and the keys most wanted. */
+export function Footer({ columns, ...moment }: Moment & { readonly columns: number }): ReactElement {
+  return <Lines lines={[noticeLine(moment), hintsLine(moment, columns)]} columns={columns} />;
+}
+
+const noticeRoles: Readonly<Record<TuiState["notices"][number]["level"], Role>> = { info: "accent", warning: "warning", error: "bad" };
+
+function noticeLine(moment: Moment): Line {
+  const { state, view } = moment;
+  if (view.note !== undefined) return [{ text: view.note, role: "warning" }];
+  const [question] = state.questions;
+  if (question && layerOf(moment) !== "question") return [{ text: `? ${question.message} (^G answers)`, role: "warning" }];
+  const notice = state.notices.at(-1);
+  if (!notice) return [];
+  const keys = `${notice.retry ? "^Y again, " : ""}^X dismiss`;
+  return [
+    { text: `(${keys}) `, role: "quiet" },
+    { text: `${notice.level === "info" ? "" : "! "}${notice.text}`, role: noticeRoles[notice.level] },
+  ];
+}
+
+/** As many as fit, and always the way to the rest. */
+function hintsLine(moment: Moment, columns: number): Line {
+  const isTyping = editingOf(moment) !== undefined;
+  const bindings = bindingsOf(moment);
+  const last = layerOf(moment) === "screen" ? (isTyping ? "F1 keys" : "? keys") : "^C quit";
+  const hints: string[] = [];
+  let left = columns - last.length;
+  for (const hint of bindings.map((binding) => hintOf(binding, isTyping)).filter((text) => text !== undefined)) {
+    left -= hint.length + 2;
+    if (left < 0) break;
+    hints.push(hint);
+  }
+  return [{ text: [...hints, last].join("  "), role: "quiet" }];
+}
+
+const unhinted = new Set(["up", "down", "pageup", "pagedown", "home", "end", "shift+tab", "?", "ctrl+c", "q"]);
+
+function hintOf({ keys, says }: Binding, isTyping: boolean): string | undefined {
+  const key = keys.find((name) => !isTyping || name.length > 1);
+  if (key === undefined || unhinted.has(keys[0] ?? "") || /^\d$/.test(keys[0] ?? "")) return undefined;
+  return `${showKey(key)} ${says}`;
+}

@@ -1,0 +1,187 @@
+import { makeHarmless } from "../harmless.ts";
+import type { Line, Role, Span } from "./line.tsx";
+import { pad, widthOf, wrap } from "./width.ts";
+
+/** A document as lines of a terminal: the Markdown that specs, plans and task lists are written in. What is none of it stays as it is. */
+export function markdownLines(text: string, columns: number): readonly Line[] {
+  const lines: Line[] = [];
+  const source = makeHarmless(text).split("\n");
+  for (let index = 0; index < source.length; ) {
+    const block = readBlock(source, index);
+    lines.push(...block.show(columns));
+    index = block.next;
+  }
+  return lines;
+}
+
+interface Block {
+  readonly next: number;
+  show(columns: number): readonly Line[];
+}
+
+function readBlock(source: readonly string[], start: number): Block {
+  const line = source[start] ?? "";
+  const fence = /^\s*(```+|~~~+)/.exec(line)?.[1];
+  if (fence) return readFence(source, start, fence);
+  if (line.trimStart().startsWith("<!--")) return readComment(source, start);
+  if (isRow(line) && /^\s*\|?[\s:|-]+\|[\s:|-]*$/.test(source[start + 1] ?? "")) return readTable(source, start);
+  return { next: start + 1, show: (columns) => showLine(line, columns) };
+}
+
+function readFence(source: readonly string[], start: number, fence: string): Block {
+  const found = source.findIndex((line, index) => index > start && line.trim().startsWith(fence));
+  const end = found < 0 ? source.length : found;
+  const code = source.slice(start + 1, end);
+  return {
+    next: end + 1,
+    show: (columns) =>
+      code.flatMap((line) =>
+        wrap(line, columns - 2).map(
+          (part): Line => [
+            { text: "│ ", role: "quiet" },
+            { text: part, role: "code" },
+          ],
+        ),
+      ),
+  };
+}
+
+function readComment(source: readonly string[], start: number): Block {
+  const found = source.findIndex((line, index) => index >= start && line.includes("-->"));
+  const end = found < 0 ? source.length : found + 1;
+  const comment = source.slice(start, end);
+  return { next: end, show: (columns) => comment.flatMap((line) => wrap(line, columns).map((part): Line => [{ text: part, role: "quiet" }])) };
+}
+
+function isRow(line: string): boolean {
+  return /^\s*\|.*\|\s*$/.test(line);
+}
+
+function readTable(source: readonly string[], start: number): Block {
+  const found = source.findIndex((line, index) => index > start && !isRow(line));
+  const end = found < 0 ? source.length : found;
+  const rows = source.slice(start, end).filter((_line, index) => index !== 1);
+  return { next: end, show: (columns) => showTable(rows.map(cellsOf), columns) };
+}
+
+function cellsOf(row: string): readonly string[] {
+  const cells = row
+    .trim()
+    .slice(1, -1)
+    .split(/(?<!\\)\|/);
+  return cells.map((cell) => plainText(readInline(cell.trim())));
+}
+
+const columnsMin = 4;
+
+/** Columns as wide as they want to be; the widest give way until the table fits. Cells are broken into lines. */
+function showTable(rows: readonly (readonly string[])[], columns: number): readonly Line[] {
+  const count = Math.max(...rows.map((row) => row.length));
+  const widths = Array.from({ length: count }, (_value, column) => Math.max(1, ...rows.map((row) => widthOf(row[column] ?? ""))));
+  const gaps = (count - 1) * 3;
+  while (sum(widths) + gaps > columns) {
+    const widest = widths.indexOf(Math.max(...widths));
+    if ((widths[widest] ?? 0) <= columnsMin) break;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+  return rows.flatMap((row, index) => {
+    const cells = widths.map((width, column) => wrap(row[column] ?? "", width));
+    const height = Math.max(...cells.map((cell) => cell.length));
+    const lines = Array.from({ length: height }, (_value, at): Line => {
+      const parts = cells.map((cell, column) => pad(cell[at] ?? "", widths[column] ?? 0));
+      return [{ text: parts.join(" │ "), role: index === 0 ? "strong" : "plain" }];
+    });
+    return index === 0 ? [...lines, [{ text: widths.map((width) => "─".repeat(width)).join("─┼─"), role: "quiet" as const }]] : lines;
+  });
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+function showLine(line: string, columns: number): readonly Line[] {
+  const heading = /^(#{1,6})\s+(.*?)\s*#*$/.exec(line);
+  if (heading) return showHeading(heading[1]?.length ?? 1, heading[2] ?? "", columns);
+  if (/^\s*([-*_])(\s*\1){2,}\s*$/.test(line)) return [[{ text: "─".repeat(columns), role: "quiet" }]];
+  const quote = /^\s*>\s?(.*)$/.exec(line);
+  if (quote) return hang({ text: "▏ ", role: "quiet" }, quote[1] ?? "", columns);
+  const item = /^(\s*)(?:[-*+]|(\d+[.)]))\s+(?:\[([ xX])\]\s+)?(.*)$/.exec(line);
+  if (item) return showItem(item, columns);
+  return hang({ text: "" }, line, columns);
+}
+
+function showHeading(level: number, text: string, columns: number): readonly Line[] {
+  const words = plainText(readInline(text));
+  const lines = wrap(words, columns).map((part): Line => [{ text: part, role: level <= 2 ? "title" : "strong" }]);
+  return level === 1 ? [...lines, [{ text: "═".repeat(Math.min(columns, widthOf(words))), role: "quiet" }]] : lines;
+}
+
+function showItem([, indent = "", number, box, text = ""]: RegExpExecArray, columns: number): readonly Line[] {
+  const sign = number ?? (box === undefined ? "•" : box === " " ? "☐" : "☑");
+  const role: Role = box === undefined ? "accent" : box === " " ? "warning" : "good";
+  return hang({ text: `${indent}${sign} `, role }, text, columns);
+}
+
+/** A text behind a sign; its further lines stand below its first. */
+function hang(sign: Span, text: string, columns: number): readonly Line[] {
+  const indent = widthOf(sign.text);
+  const parts = wrapSpans(readInline(text), Math.max(1, columns - indent));
+  return parts.map((line, index): Line => [index === 0 ? sign : { text: " ".repeat(indent) }, ...line]);
+}
+
+const inline =
+  /(`+)(.+?)\1|\*\*(.+?)\*\*|__(.+?)__|(?<![\w*])\*([^*\s][^*]*?)\*(?![\w*])|(?<!\w)_([^_\s][^_]*?)_(?!\w)|\[([^\]]+)\]\(([^)\s]+)\)|(\[NEEDS CLARIFICATION[^\]]*\])/g;
+
+function readInline(text: string): readonly Span[] {
+  const spans: Span[] = [];
+  let at = 0;
+  for (const match of text.matchAll(inline)) {
+    if (match.index > at) spans.push({ text: text.slice(at, match.index) });
+    spans.push(...nameInline(match));
+    at = match.index + match[0].length;
+  }
+  return at < text.length || spans.length === 0 ? [...spans, { text: text.slice(at) }] : spans;
+}
+
+function nameInline([, , code, bold, alsoBold, italic, alsoItalic, label, address, open]: RegExpExecArray): readonly Span[] {
+  if (code !== undefined) return [{ text: code.trim() || code, role: "code" }];
+  if (open !== undefined) return [{ text: open, role: "warning" }];
+  // Where a link leads is shown: a label can say anything.
+  if (label !== undefined)
+    return label === address
+      ? [{ text: label, role: "accent" }]
+      : [
+          { text: label, role: "accent" },
+          { text: ` (${address})`, role: "quiet" },
+        ];
+  const strong = bold ?? alsoBold;
+  return [{ text: strong ?? italic ?? alsoItalic ?? "", role: strong === undefined ? "accent" : "strong" }];
+}
+
+function plainText(spans: readonly Span[]): string {
+  return spans.map(({ text }) => text).join("");
+}
+
+/** Breaks at the places where the text alone would be broken, and gives each piece its looks back. */
+function wrapSpans(spans: readonly Span[], columns: number): readonly Line[] {
+  const text = plainText(spans);
+  const lines: Line[] = [];
+  let at = 0;
+  for (const part of wrap(text, columns)) {
+    const start = text.indexOf(part, at);
+    lines.push(sliceSpans(spans, start, start + part.length));
+    at = start + part.length;
+  }
+  return lines;
+}
+
+function sliceSpans(spans: readonly Span[], from: number, to: number): Line {
+  let start = 0;
+  const sliced: Span[] = [];
+  for (const { text, role } of spans) {
+    const part = text.slice(Math.max(0, from - start), Math.max(0, to - start));
+    if (part !== "") sliced.push({ text: part, role });
+    start += text.length;
+  }
+  return sliced;
+}

@@ -1,0 +1,54 @@
+import type { ReactElement } from "react";
+import { type Line, Lines, type Role } from "./line.tsx";
+import { pad } from "./width.ts";
+
+export interface Column<T> {
+  readonly title: string;
+  /** Columns of the terminal; what is left goes to the one column without. */
+  readonly width?: number;
+  readonly side?: "left" | "right";
+  text(item: T): string;
+  role?(item: T): Role;
+}
+
+export interface TableProps<T> {
+  readonly columns: readonly Column<T>[];
+  readonly items: readonly T[];
+  isSelected(item: T): boolean;
+  readonly width: number;
+  readonly rows: number;
+  /** What is said when there is nothing. */
+  readonly empty: string;
+}
+
+/** Rows around the selected one, as many as fit; a mark tells it apart where colours do not. */
+export function Table<T>({ columns, items, isSelected, width, rows, empty }: TableProps<T>): ReactElement {
+  const widths = widthsOf(columns, width - mark.length);
+  const title: Line = [
+    { text: " ".repeat(mark.length) + columns.map((column, index) => pad(column.title, widths[index] ?? 0, column.side)).join(" "), role: "quiet" },
+  ];
+  const selected = items.findIndex(isSelected);
+  const shown = items.slice(firstShown(selected, items.length, rows - 1)).slice(0, Math.max(0, rows - 1));
+  const body = shown.map((item) => showRow(item, columns, widths, isSelected(item)));
+  return <Lines lines={items.length === 0 ? [title, [{ text: `  ${empty}`, role: "quiet" }]] : [title, ...body]} columns={width} rows={rows} />;
+}
+
+const mark = "› ";
+
+function widthsOf<T>(columns: readonly Column<T>[], width: number): readonly number[] {
+  const taken = columns.reduce((sum, column) => sum + (column.width ?? 0), 0) + columns.length - 1;
+  return columns.map((column) => column.width ?? Math.max(4, width - taken));
+}
+
+/** The selected row stays in the middle while there is more on both sides. */
+export function firstShown(selected: number, count: number, rows: number): number {
+  return Math.max(0, Math.min(selected - Math.floor(rows / 2), count - rows));
+}
+
+function showRow<T>(item: T, columns: readonly Column<T>[], widths: readonly number[], isSelected: boolean): Line {
+  const cells = columns.map((column, index) => ({
+    text: pad(column.text(item), widths[index] ?? 0, column.side) + (index < columns.length - 1 ? " " : ""),
+    role: isSelected ? ("selected" as const) : column.role?.(item),
+  }));
+  return [{ text: isSelected ? mark : " ".repeat(mark.length), role: isSelected ? "selected" : "plain" }, ...cells];
+}

@@ -1,0 +1,130 @@
+import type { Editing } from "./editing.ts";
+import { type FormInHand, formBindings, formEditing } from "./form-keys.ts";
+import type { Key } from "./keyboard.ts";
+import { screens } from "./screens/screens.ts";
+import { type QuestionView, type ScreenName, screensOf, type TuiState } from "./state.ts";
+import { type Act, type Binding, type Moment, on, type } from "./view.ts";
+
+/** What a key leads to. Whoever asks first has the keys: a confirmation, a question of a server, help, then the screen. */
+export function press(moment: Moment, key: Key): readonly Act[] {
+  const editing = editingOf(moment);
+  const bindings = bindingsOf(moment);
+  const isHeard = (name: string): boolean => editing === undefined || key.text === undefined || (name === "?" && editing.text === "");
+  const found = bindings.find(({ keys }) => keys.some((name) => name === key.name && isHeard(name)));
+  if (found) return [found.act() ?? []].flat();
+  return (editing && type(editing, moment.view, key)) ?? [];
+}
+
+/** All that keys do at this moment, the most wanted first. Help shows the same. */
+export function bindingsOf(moment: Moment): readonly Binding[] {
+  return [...ownBindings(moment), ...everywhere(moment)];
+}
+
+/** Those of whatever has the keys. */
+export function ownBindings(moment: Moment): readonly Binding[] {
+  const { state } = moment;
+  switch (layerOf(moment)) {
+    case "confirmation":
+      return [on("y enter", "yes", () => ({ kind: "confirm", isYes: true })), on("n esc", "no", () => ({ kind: "confirm", isYes: false }))];
+    case "question":
+      return questionBindings(moment);
+    case "help":
+      return [on("esc ? f1 q", "close", () => ({ kind: "help", isShown: false }))];
+    case "screen":
+      return screens[state.screen].bindings(moment);
+  }
+}
+
+export type Layer = "confirmation" | "question" | "help" | "screen";
+
+export function layerOf(moment: Moment): Layer {
+  const { state } = moment;
+  if (state.confirmation) return "confirmation";
+  if (isQuestionShown(moment)) return "question";
+  return state.isHelpShown ? "help" : "screen";
+}
+
+/** The text that is being typed. */
+export function editingOf(moment: Moment): Editing | undefined {
+  const { state, view } = moment;
+  switch (layerOf(moment)) {
+    case "confirmation":
+    case "help":
+      return undefined;
+    case "question": {
+      const [question] = state.questions;
+      return question && formEditing(handOf(question), view);
+    }
+    case "screen":
+      return screens[state.screen].editing?.(moment);
+  }
+}
+
+/** A question does not come between a person and what they are typing: it waits until it is called. */
+function isQuestionShown(moment: Moment): boolean {
+  const { state, view } = moment;
+  const [question] = state.questions;
+  if (!question) return false;
+  const typed = screens[state.screen].editing?.(moment)?.text ?? "";
+  return typed === "" || view.focus[questionPart] === question.id;
+}
+
+const questionPart = "question";
+
+export function handOf({ id, form }: QuestionView): FormInHand {
+  return {
+    id: `question ${id}`,
+    form,
+    fill: (field, text) => ({ kind: "fill question", question: id, field, text }),
+    send: { kind: "answer question", question: id, action: "accept" },
+  };
+}
+
+function questionBindings({ state, view }: Moment): readonly Binding[] {
+  const [question] = state.questions;
+  if (!question) return [];
+  const { id } = question;
+  return [
+    on("esc", "dismiss", () => ({ kind: "answer question", question: id, action: "cancel" })),
+    on("ctrl+n", "decline", () => ({ kind: "answer question", question: id, action: "decline" })),
+    ...formBindings(handOf(question), view, question.kind === "sampling" ? "let the model answer" : "answer"),
+  ];
+}
+
+/** Screens with a tab of their own; a feature is behind the list of them. */
+export function tabsOf(state: TuiState): readonly ScreenName[] {
+  return screensOf(state).filter((name) => name !== "feature");
+}
+
+function everywhere(moment: Moment): readonly Binding[] {
+  const { state } = moment;
+  const quit = on("ctrl+c", "quit", () => ({ kind: "quit" }));
+  if (layerOf(moment) !== "screen") return [quit];
+  const tabs = tabsOf(state);
+  const go = (screen: ScreenName | undefined) => () => screen && ({ kind: "go", screen } as const);
+  const at = tabs.indexOf(state.screen === "feature" ? "features" : state.screen);
+  return [
+    ...waiting(moment),
+    on("? f1", "keys", () => ({ kind: "help", isShown: true })),
+    on("tab", "next screen", go(tabs[(at + 1) % tabs.length])),
+    on("shift+tab", "previous screen", go(tabs[(at - 1 + tabs.length) % tabs.length])),
+    ...tabs.map((name, index) => on(`${index + 1} alt+${index + 1}`, screens[name].title, go(name))),
+    state.connection.kind === "lost"
+      ? on("ctrl+r", "connect now", () => ({ kind: "reconnect" }))
+      : on("ctrl+r", "read again", () => ({ kind: "refresh", screen: state.screen })),
+    on("q", "quit", () => ({ kind: "quit" })),
+    quit,
+  ];
+}
+
+/** What stands in the line below a screen until somebody does something about it. */
+function waiting({ state }: Moment): readonly Binding[] {
+  const [question] = state.questions;
+  const notice = state.notices.at(-1);
+  const retry = notice?.retry;
+  return [
+    ...(question ? [on("ctrl+g", "answer the question", () => ({ kind: "focus", on: questionPart, part: question.id }))] : []),
+    ...(notice ? [on("ctrl+x", "dismiss the notice", () => ({ kind: "dismiss", notice: notice.id }))] : []),
+    ...(notice && retry ? [on("ctrl+y", "try it again", () => [{ kind: "dismiss", notice: notice.id }, retry])] : []),
+  ];
+}

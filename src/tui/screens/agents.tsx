@@ -1,0 +1,90 @@
+import { Box } from "ink";
+import type { ReactElement } from "react";
+import { type Line, Lines } from "../parts/line.tsx";
+import { outputBindings } from "../parts/output.tsx";
+import { isAtWork, loadLines } from "../parts/run-state.ts";
+import { type Column, Table } from "../parts/table.tsx";
+import { textFieldLines } from "../parts/text-field.ts";
+import { findRun, type RunView, type ToolView, type TuiState } from "../state.ts";
+import { type Binding, cursorOf, type Moment, on } from "../view.ts";
+import { type BodyProps, bodyRows, neighbour, type Screen } from "./screen.ts";
+import { CallResult } from "./tools.tsx";
+
+/** Agents take a task in plain words; their steps are seen as they go. */
+export const agentsScreen: Screen = { name: "agents", title: "Agents", bindings, editing, Body };
+
+const taskId = "task";
+const taskRows = 3;
+const stepRows = 6;
+
+function bindings({ state }: Moment): readonly Binding[] {
+  const { items, selected, task } = state.agents;
+  const run = findRun(state, state.agents.run);
+  const go = (step: number) => () => {
+    const next = neighbour(items, ({ name }) => name === selected, step);
+    return next && ({ kind: "select agent", name: next.name } as const);
+  };
+  return [
+    ...(selected !== undefined && task.trim() !== "" ? [on("enter", "ask", () => ({ kind: "ask agent" }))] : []),
+    ...(run && isAtWork(run) ? [on("esc", "cancel", () => ({ kind: "cancel run", run: run.id }))] : []),
+    on("up", "agent up", go(-1)),
+    on("down", "agent down", go(1)),
+    ...(run
+      ? [on("ctrl+o", "show the run", () => ({ kind: "show run", run: run.id })), ...outputBindings(run, state, { page: pageOf(state), byLine: false })]
+      : []),
+  ];
+}
+
+function pageOf(state: TuiState): number {
+  return Math.max(1, Math.floor(bodyRows(state) / 3));
+}
+
+function editing({ state }: Moment): ReturnType<NonNullable<Screen["editing"]>> {
+  return { id: taskId, text: state.agents.task, change: (text) => ({ kind: "type task", text }) };
+}
+
+function Body({ state, view, now, columns, rows }: BodyProps): ReactElement {
+  const { agents } = state;
+  const run = findRun(state, agents.run);
+  const field = textFieldLines({
+    label: "task: ",
+    text: agents.task,
+    cursor: cursorOf(view, { id: taskId, text: agents.task }),
+    columns,
+    rows: taskRows,
+    placeholder: "what should the agent do?",
+  });
+  const loading = loadLines(agents.load, columns);
+  const steps = run ? stepLines(run) : [];
+  const tableRows = run ? Math.min(agents.items.length + 1, Math.floor(rows / 3)) : rows - field.length - loading.length - 1;
+  const resultRows = rows - tableRows - field.length - loading.length - steps.length - 1;
+  return (
+    <Box flexDirection="column">
+      <Table
+        columns={columnsOf(columns)}
+        items={agents.items}
+        isSelected={({ name }) => name === agents.selected}
+        width={columns}
+        rows={Math.max(2, tableRows)}
+        empty={agents.load.kind === "loaded" ? "The server offers no agents. `guildhall build` makes them." : ""}
+      />
+      <Lines lines={[[], ...field, ...loading, ...steps]} columns={columns} />
+      {run ? <CallResult run={run} state={state} now={now} columns={columns} rows={resultRows} /> : null}
+    </Box>
+  );
+}
+
+function columnsOf(width: number): readonly Column<ToolView>[] {
+  return [
+    { title: "agent", width: Math.min(36, Math.floor(width / 3)), text: ({ name }) => name, role: () => "accent" },
+    { title: "what it is for", text: ({ description }) => description.split("\n")[0] ?? "" },
+  ];
+}
+
+function stepLines(run: RunView): readonly Line[] {
+  const first = Math.max(0, run.steps.length - stepRows);
+  return run.steps.slice(first).map((text, index): Line => {
+    const isCurrent = isAtWork(run) && first + index === run.steps.length - 1;
+    return [{ text: isCurrent ? "… " : "✓ ", role: isCurrent ? "accent" : "good" }, { text }];
+  });
+}

@@ -1,0 +1,75 @@
+import { Box } from "ink";
+import type { ReactElement } from "react";
+import { type Line, Lines } from "../parts/line.tsx";
+import { isFollowing, Output, outputBindings } from "../parts/output.tsx";
+import { progressLine } from "../parts/progress.ts";
+import { isAtWork, runEndLines, runStateLine } from "../parts/run-state.ts";
+import { findRun, type RunView, type TuiState } from "../state.ts";
+import { type Binding, type Moment, on } from "../view.ts";
+import { type BodyProps, bodyRows, neighbour, type Screen } from "./screen.ts";
+
+/** One run as it goes: what it says, how far it is, how it ended. */
+export const runScreen: Screen = { name: "run", title: "Run", bindings, Body };
+
+function bindings({ state }: Moment): readonly Binding[] {
+  const run = findRun(state, state.shownRun);
+  if (!run) return [on("esc", "features", () => ({ kind: "go", screen: "features" }))];
+  return [...lifeBindings(run, state), ...otherRuns(state, run), ...outputBindings(run, state, { page: pageOf(state), byLine: true })];
+}
+
+function pageOf(state: TuiState): number {
+  return Math.max(1, bodyRows(state) - 6);
+}
+
+function lifeBindings(run: RunView, state: TuiState): readonly Binding[] {
+  if (isAtWork(run)) return [on("esc", "cancel", () => (run.state.kind === "running" ? { kind: "cancel run", run: run.id } : undefined))];
+  const feature = state.features.items.find(({ name }) => name === run.about);
+  const mayRetry = "failure" in run.state ? run.state.failure.mayRetry : true;
+  return [
+    ...(feature ? [on("enter", "open the feature", () => ({ kind: "open feature", name: feature.name }))] : []),
+    ...(feature && feature.phase !== "done" ? [on("s", "next step", () => ({ kind: "run step", feature: feature.name }))] : []),
+    ...(mayRetry ? [on("r", "failure" in run.state ? "retry" : "run again", () => ({ kind: "retry run", run: run.id }))] : []),
+    on("esc", "features", () => ({ kind: "go", screen: "features" })),
+  ];
+}
+
+function otherRuns({ runs }: TuiState, { id }: RunView): readonly Binding[] {
+  if (runs.length < 2) return [];
+  const go = (step: number) => () => {
+    const next = neighbour(runs, (run) => run.id === id, step);
+    return next && ({ kind: "show run", run: next.id } as const);
+  };
+  return [on("left", "newer run", go(-1)), on("right", "older run", go(1))];
+}
+
+function Body({ state, now, columns, rows }: BodyProps): ReactElement {
+  const run = findRun(state, state.shownRun);
+  if (!run) return <Lines lines={[[{ text: "Nothing has been run yet. s on a feature runs its next step.", role: "quiet" }]]} columns={columns} rows={rows} />;
+  const head = [titleLine(run, state, now), progressOf(run, columns)];
+  const foot = [...runEndLines(run, columns), logLine(run, state)];
+  const outputRows = Math.max(1, rows - head.length - foot.length - 1);
+  return (
+    <Box flexDirection="column">
+      <Lines lines={[...head, [{ text: "─".repeat(columns), role: "quiet" }]]} columns={columns} />
+      <Output run={run} state={state} columns={columns} rows={outputRows} />
+      <Lines lines={foot} columns={columns} />
+    </Box>
+  );
+}
+
+function titleLine(run: RunView, { runs }: TuiState, now: number): Line {
+  const at = runs.length > 1 ? `  (${runs.indexOf(run) + 1} of ${runs.length})` : "";
+  return [{ text: run.tool, role: "title" }, { text: `  ${run.about}  ` }, ...runStateLine(run, now), { text: at, role: "quiet" }];
+}
+
+function progressOf({ progress }: RunView, columns: number): Line {
+  return progress ? progressLine(progress, columns) : [{ text: "no progress told yet", role: "quiet" }];
+}
+
+function logLine(run: RunView, state: TuiState): Line {
+  const scrolled = isFollowing(run, state) ? "" : "scrolled back: End follows again  ";
+  return [
+    { text: scrolled, role: "warning" },
+    { text: run.logPath === undefined ? "no log" : `log: ${run.logPath}`, role: "quiet" },
+  ];
+}

@@ -1,0 +1,171 @@
+import { Box } from "ink";
+import type { ReactElement } from "react";
+import type { FormInHand } from "../form-keys.ts";
+import { formBindings, formEditing } from "../form-keys.ts";
+import { formLines } from "../parts/form.ts";
+import { type Line, Lines } from "../parts/line.tsx";
+import { Output, outputBindings } from "../parts/output.tsx";
+import { progressLine } from "../parts/progress.ts";
+import { isAtWork, loadLines, runEndLines, runStateLine } from "../parts/run-state.ts";
+import { type Column, Table } from "../parts/table.tsx";
+import { textFieldLines } from "../parts/text-field.ts";
+import { wrap } from "../parts/width.ts";
+import { findRun, foundTools, type RunView, type ToolView, type TuiState } from "../state.ts";
+import { type Binding, cursorOf, type Moment, on } from "../view.ts";
+import { type BodyProps, bodyRows, neighbour, type Screen } from "./screen.ts";
+
+/** Every tool of the server: found by typing, called with a form. */
+export const toolsScreen: Screen = { name: "tools", title: "Tools", bindings, editing, Body };
+
+const searchId = "search";
+/** The tool whose form is open; the others are a list that the search narrows. */
+const part = "tools";
+
+function openTool({ state, view }: Pick<Moment, "state" | "view">): ToolView | undefined {
+  return view.focus[part] === "form" ? state.tools.items.find(({ name }) => name === state.tools.selected) : undefined;
+}
+
+function handOf({ tools }: TuiState): FormInHand | undefined {
+  const { form, selected } = tools;
+  return form && { id: `tool ${selected}`, form, fill: (field, text) => ({ kind: "fill tool", field, text }), send: { kind: "call tool" } };
+}
+
+/** The last call, where it was of the tool that is shown. */
+function runOf(state: TuiState): RunView | undefined {
+  const run = findRun(state, state.tools.run);
+  return run?.tool === state.tools.selected ? run : undefined;
+}
+
+function bindings(moment: Moment): readonly Binding[] {
+  const { state, view } = moment;
+  const hand = handOf(state);
+  if (!openTool(moment) || !hand) return listBindings(state);
+  const run = runOf(state);
+  const isRunning = run !== undefined && isAtWork(run);
+  return [
+    isRunning
+      ? on("esc", "cancel the call", () => ({ kind: "cancel run", run: run.id }))
+      : on("esc", "all tools", () => ({ kind: "focus", on: part, part: "list" })),
+    ...formBindings(hand, view, "call"),
+    ...(run
+      ? [on("ctrl+o", "show the run", () => ({ kind: "show run", run: run.id })), ...outputBindings(run, state, { page: pageOf(state), byLine: false })]
+      : []),
+  ];
+}
+
+function pageOf(state: TuiState): number {
+  return Math.max(1, Math.floor(bodyRows(state) / 2) - 3);
+}
+
+function listBindings(state: TuiState): readonly Binding[] {
+  const found = foundTools(state.tools);
+  const selected = found.find(({ name }) => name === state.tools.selected) ?? found[0];
+  const go = (step: number) => () => {
+    const next = neighbour(found, ({ name }) => name === selected?.name, step);
+    return next && ({ kind: "select tool", name: next.name } as const);
+  };
+  return [
+    ...(selected
+      ? [
+          on("enter", "open", () => [
+            { kind: "select tool", name: selected.name },
+            { kind: "focus", on: part, part: "form" },
+          ]),
+        ]
+      : []),
+    ...(state.tools.search === "" ? [] : [on("esc", "clear the search", () => ({ kind: "search tools", text: "" }))]),
+    on("up", "up", go(-1)),
+    on("down", "down", go(1)),
+    on("pageup", "page up", go(-pageOf(state))),
+    on("pagedown", "page down", go(pageOf(state))),
+  ];
+}
+
+function editing(moment: Moment): ReturnType<NonNullable<Screen["editing"]>> {
+  const hand = handOf(moment.state);
+  if (openTool(moment) && hand) return formEditing(hand, moment.view);
+  return { id: searchId, text: moment.state.tools.search, change: (text) => ({ kind: "search tools", text }) };
+}
+
+function Body(props: BodyProps): ReactElement {
+  const tool = openTool(props);
+  return tool ? <Call tool={tool} {...props} /> : <List {...props} />;
+}
+
+function List({ state, view, columns, rows }: BodyProps): ReactElement {
+  const { tools } = state;
+  const found = foundTools(tools);
+  const selected = found.find(({ name }) => name === tools.selected) ?? found[0];
+  const field = textFieldLines({
+    label: "search: ",
+    text: tools.search,
+    cursor: cursorOf(view, { id: searchId, text: tools.search }),
+    columns,
+    rows: 1,
+    placeholder: "type to narrow the list",
+  });
+  const foot: readonly Line[] = [[{ text: `${found.length} of ${tools.items.length} tools`, role: "quiet" }], ...loadLines(tools.load, columns)];
+  const tableRows = Math.max(2, rows - foot.length - 1);
+  return (
+    <Box flexDirection="column">
+      <Lines lines={field} columns={columns} rows={1} />
+      <Table columns={columnsOf(columns)} items={found} isSelected={(tool) => tool === selected} width={columns} rows={tableRows} empty="Nothing fits." />
+      <Lines lines={foot} columns={columns} rows={rows - tableRows - 1} />
+    </Box>
+  );
+}
+
+function columnsOf(width: number): readonly Column<ToolView>[] {
+  return [
+    { title: "tool", width: Math.min(40, Math.floor(width / 3)), text: ({ name }) => name, role: () => "accent" },
+    { title: "", width: 1, text: ({ isDestructive }) => (isDestructive ? "!" : ""), role: () => "warning" },
+    {
+      title: "what it does (! may destroy)",
+      text: ({ title, description }) => (title === undefined ? description : `${title}: ${description}`).split("\n")[0] ?? "",
+    },
+  ];
+}
+
+function Call({ tool, state, view, now, columns, rows }: BodyProps & { readonly tool: ToolView }): ReactElement {
+  const hand = handOf(state);
+  const run = runOf(state);
+  const head: readonly Line[] = [
+    [{ text: tool.name, role: "title" }, ...(tool.isDestructive ? [{ text: "  ! may destroy", role: "warning" as const }] : [])],
+    ...wrap(tool.description, columns)
+      .slice(0, 3)
+      .map((text): Line => [{ text, role: "quiet" }]),
+    [],
+  ];
+  const room = rows - head.length;
+  const form = hand ? formLines(hand, { view, columns, rows: run ? Math.floor(room / 2) : room }) : [];
+  return (
+    <Box flexDirection="column">
+      <Lines lines={[...head, ...form]} columns={columns} />
+      {run ? <CallResult run={run} state={state} now={now} columns={columns} rows={room - form.length} /> : null}
+    </Box>
+  );
+}
+
+interface CallResultProps {
+  readonly run: RunView;
+  readonly state: TuiState;
+  readonly now: number;
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** A call under the form it was made with, or under the task an agent was given. */
+export function CallResult({ run, state, now, columns, rows }: CallResultProps): ReactElement {
+  const foot = runEndLines(run, columns);
+  const head: readonly Line[] = [
+    [{ text: "─── ", role: "quiet" }, ...runStateLine(run, now), { text: " ───", role: "quiet" }],
+    ...(run.progress && isAtWork(run) ? [progressLine(run.progress, columns)] : []),
+  ];
+  return (
+    <Box flexDirection="column">
+      <Lines lines={head} columns={columns} />
+      <Output run={run} state={state} columns={columns} rows={Math.max(1, rows - head.length - foot.length)} />
+      <Lines lines={foot} columns={columns} />
+    </Box>
+  );
+}

@@ -1,0 +1,90 @@
+import type { ReadStream, WriteStream } from "node:tty";
+import type { Size } from "./state.ts";
+
+/** The terminal while it is ours. However the process ends, but for SIGKILL, it is given back as it was. */
+export interface Terminal {
+  readonly size: Size;
+  /** Writes the lines that have changed since the last frame. */
+  paint(frame: string): void;
+  /** Gives it to another program, such as an editor, until that is done. */
+  lend<T>(work: () => Promise<T>): Promise<T>;
+  /** Idempotent. */
+  close(): void;
+}
+
+export interface TerminalOptions {
+  readonly stdin: ReadStream;
+  readonly stdout: WriteStream;
+  read(chunk: string): void;
+  resized(size: Size): void;
+}
+
+// Alternate screen, hidden cursor, pastes with their ends marked.
+const enter = "\u001b[?1049h\u001b[?25l\u001b[?2004h\u001b[2J";
+const leave = "\u001b[?2004l\u001b[0m\u001b[?25h\u001b[?1049l";
+// A terminal that knows it shows a frame at once; others ignore it.
+const beginFrame = "\u001b[?2026h";
+const endFrame = "\u001b[?2026l";
+
+export function takeTerminal({ stdin, stdout, read, resized }: TerminalOptions): Terminal {
+  let painted: readonly string[] = [];
+  let isOurs = false;
+  const heard = (chunk: string | Buffer): void => read(chunk.toString());
+  const sizeOf = (): Size => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 });
+  const changed = (): void => {
+    // Terminals move lines about when they change their size.
+    painted = [];
+    if (isOurs) stdout.write("\u001b[2J");
+    resized(sizeOf());
+  };
+
+  function take(): void {
+    if (isOurs) return;
+    isOurs = true;
+    painted = [];
+    stdout.write(enter);
+    stdin.setRawMode?.(true);
+    stdin.setEncoding("utf8").on("data", heard).resume();
+  }
+
+  function giveBack(): void {
+    if (!isOurs) return;
+    isOurs = false;
+    stdin.off("data", heard).pause();
+    stdin.setRawMode?.(false);
+    stdout.write(leave);
+  }
+
+  take();
+  stdout.on("resize", changed);
+  // The monitor hears of an exception before Node prints it: on our screen nobody would see it.
+  process.on("exit", giveBack).on("uncaughtExceptionMonitor", giveBack);
+  return {
+    get size() {
+      return sizeOf();
+    },
+    paint(frame) {
+      if (!isOurs) return;
+      const lines = frame.split("\n").slice(0, sizeOf().rows);
+      const changes = lines.map((line, row) => (line === painted[row] ? "" : `\u001b[${row + 1};1H${line}\u001b[0m\u001b[K`)).join("");
+      const rest = lines.length < painted.length ? `\u001b[${lines.length + 1};1H\u001b[J` : "";
+      painted = lines;
+      if (changes + rest !== "") stdout.write(beginFrame + changes + rest + endFrame);
+    },
+    async lend(work) {
+      giveBack();
+      try {
+        return await work();
+      } finally {
+        take();
+        // The window may be another size by now.
+        resized(sizeOf());
+      }
+    },
+    close() {
+      giveBack();
+      stdout.off("resize", changed);
+      process.off("exit", giveBack).off("uncaughtExceptionMonitor", giveBack);
+    },
+  };
+}

@@ -1,0 +1,160 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { stripVTControlCharacters } from "node:util";
+import { expect, test } from "vitest";
+import { createCanvas } from "../../src/tui/canvas.tsx";
+import type { TuiEvent } from "../../src/tui/events.ts";
+import { initialView, type View } from "../../src/tui/view.ts";
+import { approvals, document, features, intended, now, output, question, runOf, stateAt, statistics, status, tools, worktrees } from "./moments.ts";
+
+const go = (screen: "run" | "tools" | "agents" | "lisp" | "servers" | "approvals" | "stats"): TuiEvent => intended({ kind: "go", screen });
+const toolOpen: View = { ...initialView, focus: { tools: "form" } };
+const lispRun = (id: string, code: string): TuiEvent => ({ kind: "run started", run: runOf({ id, kind: "lisp", tool: "evaluate-lisp", about: code }) });
+const failure = {
+  kind: "timed out",
+  message: "speckit.plan timed out: nothing was heard for 60 s",
+  hint: "r tries again; a longer time is set with mcp.timeout.",
+  mayRetry: true,
+} as const;
+
+/** What is on the screen, by name: the events that lead there, and where the keys go. */
+const scenes: Readonly<Record<string, { readonly events: readonly TuiEvent[]; readonly view?: View }>> = {
+  features: { events: [features, worktrees, tools] },
+  "features-none": { events: [{ kind: "features", items: [] }] },
+  "features-draft": { events: [features, intended({ kind: "draft feature", text: "Let people share an album\nwith those they trust" })] },
+  feature: {
+    events: [
+      features,
+      worktrees,
+      intended({ kind: "open feature", name: "001-create-taskify" }),
+      { kind: "document", feature: "001-create-taskify", path: "tasks.md", text: document },
+    ],
+  },
+  "run-running": {
+    events: [
+      features,
+      { kind: "run started", run: runOf() },
+      { kind: "run logged", run: "r1", path: ".guildhall/logs/tui-001-implement.log" },
+      { kind: "output", run: "r1", lines: output.slice(0, 8) },
+      { kind: "progress", run: "r1", progress: { progress: 9, total: 24, message: "T010 Write the model" } },
+    ],
+  },
+  "run-scrolled": {
+    events: [{ kind: "run started", run: runOf() }, { kind: "output", run: "r1", lines: output }, intended({ kind: "scroll", view: "run r1", to: 20 })],
+  },
+  "run-timed-out": {
+    events: [
+      { kind: "run started", run: runOf({ tool: "speckit.plan" }) },
+      { kind: "run ended", run: "r1", state: { kind: "timed out", endedAt: now, failure } },
+    ],
+  },
+  "run-question": { events: [{ kind: "run started", run: runOf({ tool: "speckit.clarify" }) }, question] },
+  tools: { events: [tools, go("tools")] },
+  "tools-search": { events: [tools, go("tools"), intended({ kind: "search tools", text: "weath" })] },
+  "tools-form": {
+    events: [
+      tools,
+      go("tools"),
+      intended({ kind: "select tool", name: "weather.forecast" }),
+      intended({ kind: "fill tool", field: "unit", text: "celsius" }),
+      intended({ kind: "call tool" }),
+    ],
+    view: toolOpen,
+  },
+  "tools-result": {
+    events: [
+      tools,
+      go("tools"),
+      intended({ kind: "select tool", name: "weather.forecast" }),
+      { kind: "run started", run: runOf({ id: "t1", kind: "tool", tool: "weather.forecast", about: "" }) },
+      { kind: "output", run: "t1", lines: [{ source: "out", text: "Sunny, 21 degrees" }] },
+      { kind: "run ended", run: "t1", state: { kind: "completed", endedAt: now - 74_000, result: {}, saved: [".guildhall/saved/map.png"] } },
+    ],
+    view: toolOpen,
+  },
+  agents: {
+    events: [
+      tools,
+      go("agents"),
+      { kind: "run started", run: runOf({ id: "a1", kind: "agent", tool: "ask_files", about: "count the photos" }) },
+      { kind: "progress", run: "a1", progress: { progress: 1, message: "files.list /photos" } },
+      { kind: "progress", run: "a1", progress: { progress: 2, message: "counting" } },
+      intended({ kind: "type task", text: "now the videos" }),
+    ],
+  },
+  lisp: {
+    events: [
+      tools,
+      go("lisp"),
+      lispRun("l1", "(+ 1 2)"),
+      { kind: "evaluated", run: "l1", text: "3", isError: false, session: "s1" },
+      lispRun("l2", "(car 5)"),
+      { kind: "evaluated", run: "l2", text: "TYPE-ERROR: 5 is not of type LIST", isError: true },
+      intended({ kind: "type lisp", text: "(defun area (w h)\n  (* w h))" }),
+    ],
+  },
+  servers: {
+    events: [
+      status,
+      go("servers"),
+      intended({ kind: "select server", name: "weather" }),
+      { kind: "logs", server: "weather", lines: ["starting", "Error: no API key"] },
+    ],
+  },
+  approvals: { events: [approvals, go("approvals")] },
+  stats: { events: [statistics, go("stats")] },
+  help: { events: [features, worktrees, intended({ kind: "help", isShown: true })] },
+  confirmation: { events: [features, { kind: "confirm", confirmation: { message: "Delete the worktree .worktrees/001?", intention: { kind: "quit" } } }] },
+  lost: {
+    events: [
+      features,
+      { kind: "connection", connection: { kind: "lost", failure, attempt: 2, retryAt: now + 4_000 } },
+      { kind: "notice", level: "error", text: "the hall closed the line", retry: { kind: "reconnect" } },
+    ],
+  },
+};
+
+function frameOf(name: string, size: { readonly columns: number; readonly rows: number }, hasColours = false): string {
+  const { events, view = initialView } = scenes[name] ?? { events: [] };
+  const canvas = createCanvas({
+    hasColours,
+    failed: (error) => {
+      throw error;
+    },
+  });
+  const frame = canvas.draw({ state: stateAt(size, events), view, now });
+  canvas.close();
+  return frame;
+}
+
+for (const [columns, rows] of [
+  [80, 24],
+  [120, 40],
+] as const) {
+  test.each(Object.keys(scenes))(`%s looks the way it should at ${columns}x${rows}`, async (name) => {
+    const lines = stripVTControlCharacters(frameOf(name, { columns, rows })).split("\n");
+    expect(lines).toHaveLength(rows);
+    await expect(`${lines.map((line) => line.trimEnd()).join("\n")}\n`).toMatchFileSnapshot(`../golden/tui/${name}-${columns}x${rows}.txt`);
+  });
+}
+
+test("every golden frame belongs to a screen", () => {
+  const names = Object.keys(scenes).flatMap((name) => [`${name}-120x40.txt`, `${name}-80x24.txt`]);
+  expect(readdirSync(new URL("../golden/tui", import.meta.url)).sort()).toEqual(names.sort());
+});
+
+test("a terminal that is too small is told so", () => {
+  expect(frameOf("features", { columns: 30, rows: 8 })).toContain("At least 40x12");
+});
+
+test("without colours there are none", () => {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are what it looks for
+  const colour = /\u001b\[(?:3[0-7]|9[0-7]|38)/;
+  for (const name of Object.keys(scenes)) expect(frameOf(name, { columns: 80, rows: 24 })).not.toMatch(colour);
+});
+
+test("text reaches the terminal in one place only, where it is made harmless", () => {
+  const folder = new URL("../../src/tui/", import.meta.url);
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".tsx"));
+  const using = files.filter((file) => /import \{[^}]*\bText\b[^}]*\} from "ink"/.test(readFileSync(new URL(file, folder), "utf8")));
+  expect(using).toEqual(["parts/line.tsx"]);
+});

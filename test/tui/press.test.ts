@@ -1,0 +1,154 @@
+import { expect, test } from "vitest";
+import type { TuiEvent } from "../../src/tui/events.ts";
+import { createKeyboard } from "../../src/tui/keyboard.ts";
+import { press } from "../../src/tui/press.ts";
+import { reduce } from "../../src/tui/reducer.ts";
+import type { TuiState } from "../../src/tui/state.ts";
+import { type Act, initialView, type View, withFocus } from "../../src/tui/view.ts";
+import { approvals, document, features, intended, now, output, question, runOf, stateAt, tools, worktrees } from "./moments.ts";
+
+const size = { columns: 80, rows: 24 };
+
+interface Pressed {
+  readonly state: TuiState;
+  readonly view: View;
+  /** What the session and the terminal were asked for. */
+  readonly acts: readonly Act[];
+}
+
+/** Presses keys one after the other, the state changing as it would. */
+function type(events: readonly TuiEvent[], keys: string, view: View = initialView): Pressed {
+  let pressed: Pressed = { state: stateAt(size, events), view, acts: [] };
+  const keyboard = createKeyboard();
+  for (const key of [...keyboard.read(keys), ...keyboard.flush()]) {
+    for (const act of press({ state: pressed.state, view: pressed.view, now }, key)) pressed = follow(pressed, act);
+  }
+  return pressed;
+}
+
+function follow({ state, view, acts }: Pressed, act: Act): Pressed {
+  if (act.kind === "look") return { state, view: act.view, acts };
+  if (act.kind === "focus") return { state, view: withFocus(view, act.on, act.part), acts };
+  if (act.kind === "edit file") return { state, view, acts: [...acts, act] };
+  return { state: reduce(state, intended(act)), view, acts: [...acts, act] };
+}
+
+test("the next step of a feature is two keys away from the list, and from the feature", () => {
+  const next: Act = { kind: "run step", feature: "001-create-taskify" };
+  expect(type([features], "s").acts).toEqual([next]);
+  expect(type([features], "\rs").acts).toEqual([{ kind: "open feature", name: "001-create-taskify" }, next]);
+});
+
+test("a description is typed with line breaks, corrected, pasted into and sent", () => {
+  const { state, acts } = type([features], "nShare albmu\u007f\u007fum\u001b\rwith \u001b[200~friends\nq?\u001b[201~\r");
+  expect(state.features.draft).toBe("Share album\nwith friends\nq?");
+  expect(acts.at(-1)).toEqual({ kind: "specify" });
+});
+
+test("letters are text while one types, and keys when one does not", () => {
+  expect(type([features], "n").acts).toEqual([{ kind: "draft feature", text: "" }]);
+  expect(type([features], "nq1?s").state.features.draft).toBe("q1?s");
+  expect(type([features], "q").acts).toEqual([{ kind: "quit" }]);
+  expect(type([features], "nabc\u0003").acts.at(-1)).toEqual({ kind: "quit" });
+});
+
+test("help opens with ? and closes with it; with a text in the way, with F1", () => {
+  expect(type([features], "?").state.isHelpShown).toBe(true);
+  expect(type([features], "??").state.isHelpShown).toBe(false);
+  expect(type([tools, intended({ kind: "go", screen: "tools" })], "?").state.isHelpShown).toBe(true);
+  const typed = type([tools, intended({ kind: "go", screen: "tools" })], "a?");
+  expect([typed.state.isHelpShown, typed.state.tools.search]).toEqual([false, "a?"]);
+  expect(type([tools, intended({ kind: "go", screen: "tools" })], "a\u001bOP").state.isHelpShown).toBe(true);
+});
+
+test("digits, Tab and Shift-Tab lead through the screens", () => {
+  expect(type([features], "7").state.screen).toBe("approvals");
+  expect(type([features], "\t\t").state.screen).toBe("tools");
+  expect(type([features], "\u001b[Z").state.screen).toBe("stats");
+  expect(type([features], "3\u001b5").state.screen).toBe("lisp");
+});
+
+test("documents are leafed through, scrolled no further than their end, and opened in the editor", () => {
+  const opened: readonly TuiEvent[] = [
+    features,
+    intended({ kind: "open feature", name: "001-create-taskify" }),
+    { kind: "document", feature: "001-create-taskify", path: "tasks.md", text: document },
+  ];
+  expect(type(opened, "h").state.feature?.document).toBe("research.md");
+  const end = type(opened, "G").state.scrolls["document 001-create-taskify/tasks.md"];
+  expect(end).toBeGreaterThan(5);
+  expect(type(opened, "GGjj   ").state.scrolls["document 001-create-taskify/tasks.md"]).toBe(end);
+  expect(type(opened, "e").acts).toEqual([{ kind: "edit file", path: "/home/ada/photo-albums/specs/001-create-taskify/tasks.md" }]);
+});
+
+test("Esc cancels a run once, and leaves the screen when the run is over", () => {
+  const running: readonly TuiEvent[] = [features, { kind: "run started", run: runOf() }];
+  expect(type(running, "\u001b").acts).toEqual([{ kind: "cancel run", run: "r1" }]);
+  expect(type([...running, intended({ kind: "cancel run", run: "r1" })], "\u001b").acts).toEqual([]);
+  const failure = { kind: "cancelled", message: "it was cancelled", hint: "", mayRetry: true } as const;
+  const ended: readonly TuiEvent[] = [...running, { kind: "run ended", run: "r1", state: { kind: "cancelled", endedAt: now, failure } }];
+  expect(type(ended, "r").acts).toEqual([{ kind: "retry run", run: "r1" }]);
+  expect(type(ended, "\u001b").state.screen).toBe("features");
+});
+
+test("what was scrolled to stays in sight while more is said, and End follows again", () => {
+  const running: readonly TuiEvent[] = [
+    { kind: "run started", run: runOf() },
+    { kind: "output", run: "r1", lines: output },
+  ];
+  const back = type(running, "\u001b[A\u001b[A").state;
+  expect(back.scrolls["run r1"]).toBe(output.length - 2);
+  const more = reduce(back, { kind: "output", run: "r1", lines: output });
+  expect(more.scrolls["run r1"]).toBe(output.length - 2);
+  expect(type(running, "\u001b[A\u001b[F").state.scrolls["run r1"]).toBe(0);
+});
+
+test("a tool is found by typing, its form filled in field by field, and called", () => {
+  const { state, acts } = type([tools, intended({ kind: "go", screen: "tools" })], "weather\rBerlin\t\u001b[C\u001b[C\u001b[C\t\u007f5\u0013");
+  expect(state.tools).toMatchObject({
+    search: "weather",
+    selected: "weather.forecast",
+    form: { texts: { city: "Berlin", unit: "celsius", days: "5" }, problems: {} },
+  });
+  expect(acts.at(-1)).toEqual({ kind: "call tool" });
+});
+
+test("Enter goes to the next field, and sends at the last one", () => {
+  const { acts } = type([{ kind: "run started", run: runOf() }, question], "\u001b[C\rrules\r");
+  expect(acts).toEqual([
+    { kind: "fill question", question: "q1", field: "keep", text: "30 days" },
+    ..."rules".split("").map((_letter, at) => ({ kind: "fill question", question: "q1", field: "why", text: "rules".slice(0, at + 1) })),
+    { kind: "answer question", question: "q1", action: "accept" },
+  ]);
+});
+
+test("a question waits while somebody types, until it is called", () => {
+  const typing: readonly TuiEvent[] = [tools, intended({ kind: "go", screen: "agents" }), intended({ kind: "type task", text: "count" }), question];
+  expect(type(typing, " all").state.agents.task).toBe("count all");
+  expect(type(typing, "\u0007\u001b").acts).toEqual([{ kind: "answer question", question: "q1", action: "cancel" }]);
+  expect(type([features, question], "\u000e").acts).toEqual([{ kind: "answer question", question: "q1", action: "decline" }]);
+});
+
+test("calls that wait are answered with one key", () => {
+  const waiting: readonly TuiEvent[] = [approvals, intended({ kind: "go", screen: "approvals" })];
+  expect(type(waiting, "y").acts).toEqual([{ kind: "approve", token: "a1", answer: "once" }]);
+  expect(type(waiting, "\u001b[Ba").acts.at(-1)).toEqual({ kind: "approve", token: "a2", answer: "always" });
+  expect(type(waiting, "n").acts).toEqual([{ kind: "approve", token: "a1", answer: "no" }]);
+});
+
+test("a worktree is deleted from the list only where there is one, and after a yes", () => {
+  expect(type([features, worktrees], "d").acts).toEqual([{ kind: "delete worktree", path: "/home/ada/photo-albums/.worktrees/001" }]);
+  expect(type([features, worktrees], "jd").acts).toHaveLength(1);
+  const asked: readonly TuiEvent[] = [features, { kind: "confirm", confirmation: { message: "Delete it?", intention: { kind: "quit" } } }];
+  expect(type(asked, "y").acts).toEqual([{ kind: "confirm", isYes: true }]);
+  expect(type(asked, "\u001b").acts).toEqual([{ kind: "confirm", isYes: false }]);
+});
+
+test("Lisp: Enter evaluates a whole form, goes on with an open one, and earlier forms come back", () => {
+  const lisp = intended({ kind: "go", screen: "lisp" });
+  expect(type([tools, lisp], '(f ")"\r').state.lisp.input).toBe('(f ")"\n');
+  expect(type([tools, lisp], "(f #\\( 1) ; (\r").acts.at(-2)).toEqual({ kind: "evaluate" });
+  const entry = (id: string, code: string): TuiEvent => ({ kind: "run started", run: runOf({ id, kind: "lisp", about: code }) });
+  expect(type([tools, lisp, entry("1", "(one)"), entry("2", "(two)")], "dra\u001b[A\u001b[A").state.lisp.input).toBe("(one)");
+  expect(type([tools, lisp, entry("1", "(one)")], "dra\u001b[A\u001b[Bft").state.lisp.input).toBe("draft");
+});
