@@ -9,6 +9,8 @@ export interface RunLog {
   readonly path: string;
   write(lines: readonly OutputLine[]): void;
   note(text: string): void;
+  /** Resolves when all of it is in the file. */
+  flush(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -48,6 +50,7 @@ export function openRunLog({ folder, about, tool, secrets, now }: RunLogOptions)
         put(lines.map(({ source, text }) => `${at} ${source.padEnd(8)} ${text}\n`).join(""));
       },
       note: (text) => put(`${now().toISOString()} ${text.replace(/\n/g, "\n  ")}\n`),
+      flush: () => new Promise((resolve) => (isBroken ? resolve() : stream.write("", () => resolve()))),
       close: () => new Promise((resolve) => (isBroken ? resolve() : stream.end(() => resolve()))),
     };
   } catch {

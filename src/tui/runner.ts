@@ -42,26 +42,19 @@ export interface RunnerOptions {
 }
 
 interface Workplace {
+  readonly id: string;
   readonly scope: Scope;
   readonly outlet: Outlet;
   readonly log: RunLog | undefined;
 }
 
-interface Running {
-  readonly scope: Scope;
-  readonly outlet: Outlet;
-  readonly over: Promise<unknown>;
-}
-
 export function createRunner({ connection, desk, folder, server, timeoutMs, intervalMs, secrets, tell }: RunnerOptions): Runner {
-  const running = new Map<string, Running>();
+  const running = new Map<string, Workplace & { readonly over: Promise<RunState> }>();
+  /** Where stderr goes: it comes on another pipe, so the last of it may come after the answer. Its log stays open for that. */
+  let last: Workplace | undefined;
   let count = 0;
 
-  async function carryOut(
-    id: string,
-    request: RunRequest,
-    { scope, outlet, log }: { scope: Scope; outlet: Outlet; log: RunLog | undefined },
-  ): Promise<RunState> {
+  async function carryOut(request: RunRequest, { id, scope, outlet, log }: Workplace): Promise<RunState> {
     const { tool } = request;
     const patience = createPatience(timeoutMs, () => scope.cancel(new HallError("TIMEOUT", `nothing was heard of it for ${timeoutMs / 1000} s`)));
     const context = contextFor({ id, scope, outlet, patience, desk });
@@ -85,14 +78,17 @@ export function createRunner({ connection, desk, folder, server, timeoutMs, inte
     return { kind: failure.kind === "unavailable" ? "failed" : failure.kind, endedAt: Date.now(), failure };
   }
 
-  async function begin(id: string, request: RunRequest, { scope, outlet, log }: Workplace): Promise<RunState> {
+  async function begin(request: RunRequest, place: Workplace, before: Workplace | undefined): Promise<RunState> {
+    const { id, outlet, log } = place;
+    if (before && !running.has(before.id)) await before.log?.close();
     if (log) tell({ kind: "run logged", run: id, path: log.path });
     log?.note(`${request.tool} on ${server}\narguments: ${JSON.stringify(request.arguments)}`);
-    const ended = await carryOut(id, request, { scope, outlet, log });
+    const ended = await carryOut(request, place);
     outlet.flush();
     log?.note(ended.kind);
-    await log?.close();
+    await log?.flush();
     tell({ kind: "run ended", run: id, state: ended });
+    if (last !== place) await log?.close();
     return ended;
   }
 
@@ -128,9 +124,11 @@ export function createRunner({ connection, desk, folder, server, timeoutMs, inte
       };
       tell({ kind: "run started", run: view });
       const log = openRunLog({ folder, about: request.kind === "step" ? request.about : "", tool: request.tool, secrets, now: () => new Date() });
-      const outlet = openOutlet(id, log);
-      const over = begin(id, request, { scope, outlet, log });
-      running.set(id, { scope, outlet, over });
+      const place: Workplace = { id, scope, outlet: openOutlet(id, log), log };
+      const before = last;
+      last = place;
+      const over = begin(request, place, before);
+      running.set(id, { ...place, over });
       try {
         return await over;
       } finally {
@@ -140,13 +138,14 @@ export function createRunner({ connection, desk, folder, server, timeoutMs, inte
     },
     cancel: (run) => running.get(run)?.scope.cancel(new HallError("CANCELLED", "withdrawn by the user")),
     hearStderr(line) {
-      const last = [...running.values()].at(-1);
       last?.outlet.put(harmlessLines(line).map((text) => ({ source: "err", text })));
     },
     async close() {
       const all = [...running.values()];
       for (const { scope } of all) scope.cancel(new HallError("CANCELLED", "the client ends"));
       await Promise.allSettled(all.map(({ over }) => over));
+      last?.outlet.flush();
+      await last?.log?.close();
     },
   };
 }

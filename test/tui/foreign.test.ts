@@ -1,0 +1,191 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { openForeign, outputOf } from "./client-bench.ts";
+
+describe.each(["stdio", "http", "websocket"] as const)("a foreign agent over %s", (transport) => {
+  test("takes a feature from a description to a plan, with progress, a log, and what is missing named", async () => {
+    await using bench = await openForeign(transport);
+    const { session, folder } = bench;
+    const ready = await bench.until(({ tools }) => tools.load.kind === "loaded");
+    expect(ready.connection).toMatchObject({ kind: "ready", era: "legacy", version: "2025-11-25", server: "foreign" });
+    expect(ready.features.missing).toEqual(["speckit.clarify"]);
+    await session.send({ kind: "draft feature", text: "Export reports as PDF" });
+    await session.send({ kind: "specify" });
+    const specify = await bench.ended();
+    expect(specify).toMatchObject({ tool: "speckit.specify", state: { kind: "completed" }, progress: { progress: 100, total: 100, message: "Written" } });
+    expect(outputOf(specify, "progress")).toContain("Analyzing requirements...");
+    expect(outputOf(specify, "out").join()).toContain("001-export-reports-pdf/spec.md");
+    const [feature] = session.state().features.items;
+    expect(feature).toMatchObject({ name: "001-export-reports-pdf", phase: "plan", number: "001" });
+    await session.send({ kind: "run step", feature: "001-export-reports-pdf" });
+    const plan = await bench.ended();
+    expect(plan).toMatchObject({ tool: "speckit.plan", state: { kind: "completed" } });
+    expect(outputOf(plan, "progress")).toEqual(["Reading the repository"]);
+    if (transport === "stdio") await bench.until(({ runs: [run] }) => run !== undefined && outputOf(run, "err").includes("plan: warming up "));
+    expect(session.state().features.items[0]).toMatchObject({ phase: "tasks" });
+    const log = readFileSync(join(folder, String(plan.logPath)), "utf8");
+    expect(log).toContain("speckit.plan on ");
+    expect(log).toContain("out      planned");
+  });
+
+  test("is told of a cancel in both ways, and a run that was cancelled can be tried again", async () => {
+    await using bench = await openForeign(transport);
+    await bench.until(({ tools }) => tools.load.kind === "loaded");
+    await bench.session.send({ kind: "select tool", name: "speckit.tasks" });
+    await bench.session.send({ kind: "fill tool", field: "spec_directory", text: bench.folder });
+    void bench.session.send({ kind: "call tool" });
+    const { runs } = await bench.until(({ runs: [run] }) => run?.progress !== undefined);
+    await bench.session.send({ kind: "cancel run", run: String(runs[0]?.id) });
+    const { state } = await bench.ended();
+    expect(state).toMatchObject({ kind: "cancelled", failure: { message: "speckit.tasks was cancelled", mayRetry: true } });
+    // The line goes on, and what was sent before this call has been heard.
+    await bench.session.send({ kind: "select tool", name: "refuse" });
+    await bench.session.send({ kind: "fill tool", field: "code", text: "-32000" });
+    await bench.session.send({ kind: "call tool" });
+    expect(bench.journal()).toEqual(expect.arrayContaining(["$/cancelRequest", "notifications/cancelled"]));
+  });
+});
+
+test.each([
+  [-32000, "failed", "refuse failed: as you wish", true],
+  [-32001, "timed out", "refuse timed out: as you wish", true],
+  [-32002, "cancelled", "refuse was cancelled", true],
+  [-32602, "failed", "refuse failed: as you wish", false],
+])("error %i reads as %s", async (code, kind, message, mayRetry) => {
+  await using bench = await openForeign();
+  await bench.until(({ tools }) => tools.load.kind === "loaded");
+  await bench.session.send({ kind: "select tool", name: "refuse" });
+  await bench.session.send({ kind: "fill tool", field: "code", text: String(code) });
+  await bench.session.send({ kind: "call tool" });
+  const run = await bench.ended();
+  expect(run.state).toMatchObject({ kind, failure: { kind, message, mayRetry } });
+  expect(readFileSync(join(bench.folder, String(run.logPath)), "utf8")).toContain(`"code":${code}`);
+});
+
+test("a call that is silent for too long times out, and the server is told", async () => {
+  await using bench = await openForeign("stdio", { timeoutMs: 1_000 });
+  await bench.until(({ tools }) => tools.load.kind === "loaded");
+  await bench.session.send({ kind: "select tool", name: "speckit.tasks" });
+  await bench.session.send({ kind: "fill tool", field: "spec_directory", text: bench.folder });
+  await bench.session.send({ kind: "call tool" });
+  const run = await bench.ended();
+  expect(run.state).toMatchObject({ kind: "timed out", failure: { message: "speckit.tasks timed out: nothing was heard of it for 1 s", mayRetry: true } });
+  expect(outputOf(run, "note")[0]).toContain("timed out");
+  await bench.session.close();
+  expect(bench.journal()).toEqual(expect.arrayContaining(["$/cancelRequest", "notifications/cancelled"]));
+});
+
+test("a question waits as a form, refuses what does not fit, and what was filled in is sent", async () => {
+  await using bench = await openForeign();
+  await bench.until(({ tools }) => tools.load.kind === "loaded");
+  await bench.session.send({ kind: "select tool", name: "ask" });
+  const called = bench.session.send({ kind: "call tool" });
+  const { questions } = await bench.until(({ questions: [question] }) => question !== undefined);
+  const id = String(questions[0]?.id);
+  expect(questions[0]).toMatchObject({ kind: "form", message: "Which colour?", run: "run_1" });
+  await bench.session.send({ kind: "answer question", question: id, action: "accept" });
+  expect(bench.state().questions[0]?.form.problems).toEqual({ colour: "this is needed" });
+  await bench.session.send({ kind: "fill question", question: id, field: "colour", text: "green" });
+  await bench.session.send({ kind: "answer question", question: id, action: "accept" });
+  expect(bench.state().questions[0]?.form.problems).toEqual({ colour: "this is not one of: red, blue" });
+  await bench.session.send({ kind: "fill question", question: id, field: "colour", text: "blue" });
+  await bench.session.send({ kind: "answer question", question: id, action: "accept" });
+  await called;
+  const run = await bench.ended();
+  expect(outputOf(run, "out")).toEqual(['{"action":"accept","content":{"colour":"blue","count":2}}']);
+  expect(bench.state().questions).toEqual([]);
+});
+
+test("without a model sampling is neither offered nor given", async () => {
+  await using bench = await openForeign();
+  await bench.until(({ tools }) => tools.load.kind === "loaded");
+  expect(bench.journal()).toContain("capabilities elicitation,roots");
+  await bench.session.send({ kind: "select tool", name: "lend" });
+  await bench.session.send({ kind: "call tool" });
+  const run = await bench.ended();
+  expect(run.state).toMatchObject({ kind: "completed" });
+  expect(outputOf(run, "out").join()).toContain("no model is configured for sampling");
+});
+
+test("a server that ends in the middle of a call is started again, and what was typed is still there", async () => {
+  await using bench = await openForeign();
+  await bench.until(({ tools }) => tools.load.kind === "loaded");
+  await bench.session.send({ kind: "type task", text: "half a sen" });
+  await bench.session.send({ kind: "select tool", name: "crash" });
+  await bench.session.send({ kind: "call tool" });
+  const run = await bench.ended();
+  expect(run.state).toMatchObject({ kind: "failed", failure: { kind: "unavailable", mayRetry: true } });
+  const lost = await bench.until(({ connection }) => connection.kind === "lost");
+  expect(lost.connection).toMatchObject({ failure: { message: expect.stringContaining("exited with code 3") } });
+  // A call that cannot go out is told of, and leaves everything as it is.
+  await bench.session.send({ kind: "call tool" });
+  expect(bench.state().notices.at(-1)).toMatchObject({ level: "error", retry: { kind: "call tool" } });
+  await bench.session.send({ kind: "reconnect" });
+  const back = await bench.until(({ connection }) => connection.kind === "ready");
+  expect(back.agents.task).toBe("half a sen");
+  expect(back.tools.selected).toBe("crash");
+  await bench.session.send({ kind: "select tool", name: "chatter" });
+  await bench.session.send({ kind: "call tool" });
+  expect((await bench.ended()).state.kind).toBe("completed");
+});
+
+test("a program that is not there is named, and tried again", async () => {
+  const { createServerTarget } = await import("../../src/tui/target.ts");
+  const { benchOf, makeFolder } = await import("./client-bench.ts");
+  const { createLog } = await import("../../src/base/log.ts");
+  const folder = makeFolder();
+  const target = createServerTarget({ transport: "stdio", command: "no-such-agent", args: [], timeout: 60 }, { folder, log: createLog({ level: "silent" }) });
+  await using bench = benchOf(target, folder);
+  const { connection } = await bench.until(({ connection: { kind } }) => kind === "lost");
+  expect(connection).toMatchObject({ attempt: 1, failure: { message: expect.stringContaining('"no-such-agent" was not found') } });
+});
+
+test("pictures are saved, nasty text is harmless, and streams of a command are told apart", async () => {
+  await using bench = await openForeign();
+  const { tools } = await bench.until(({ tools: { load } }) => load.kind === "loaded");
+  expect(tools.items.find(({ name }) => name === "paint")?.description).toBe("A picture and nasty text");
+  await bench.session.send({ kind: "select tool", name: "paint" });
+  await bench.session.send({ kind: "call tool" });
+  const run = await bench.ended();
+  const [shown, saved] = outputOf(run, "out");
+  expect(shown).toBe("abc");
+  expect(saved).toMatch(/^image saved to \.guildhall\/saved\/image-[0-9a-f]{8}\.png$/);
+  const [file = ""] = run.state.kind === "completed" ? run.state.saved : [];
+  expect(readFileSync(join(bench.folder, file), "utf8")).toBe("picture");
+  await bench.session.send({ kind: "select tool", name: "speckit.implement" });
+  await bench.session.send({ kind: "fill tool", field: "spec_directory", text: bench.folder });
+  await bench.session.send({ kind: "call tool" });
+  const failed = await bench.ended();
+  expect(outputOf(failed, "out")).toEqual(["built"]);
+  expect(outputOf(failed, "err")).toEqual(["one test failed"]);
+  expect(failed.state).toMatchObject({ kind: "failed", failure: { message: "speckit.implement failed: exited with code 1" } });
+});
+
+test("thousands of lines on stderr come in few changes, and the ring forgets the oldest", async () => {
+  await using bench = await openForeign("stdio", { intervalMs: 20 });
+  await bench.until(({ tools }) => tools.load.kind === "loaded");
+  await bench.session.send({ kind: "select tool", name: "chatter" });
+  await bench.session.send({ kind: "fill tool", field: "lines", text: "12000" });
+  let changes = 0;
+  bench.session.subscribe(() => changes++);
+  await bench.session.send({ kind: "call tool" });
+  // What is on the other pipe may come after the answer.
+  const { runs } = await bench.until(({ runs: [run] }) => run !== undefined && run.output.dropped + run.output.lines.length === 12_001);
+  expect(runs[0]?.output.lines.length).toBe(5_000);
+  expect(changes).toBeLessThan(1_000);
+  await bench.session.close();
+  const log = readFileSync(join(bench.folder, String(runs[0]?.logPath)), "utf8");
+  expect(log).toContain("err      line 1\n");
+  expect(log).toContain("err      line 12000\n");
+});
+
+test("at the end the server is told in its own ways, and it ends", async () => {
+  const bench = await openForeign();
+  await bench.until(({ tools }) => tools.load.kind === "loaded");
+  await bench.session.close();
+  expect(bench.journal().slice(-2)).toEqual(["shutdown", "exit"]);
+  expect(bench.state().connection).toEqual({ kind: "closed" });
+  await bench[Symbol.asyncDispose]();
+  expect(existsSync(bench.folder)).toBe(false);
+});
