@@ -1,0 +1,258 @@
+import { describe, expect, test, vi } from "vitest";
+import type { TuiEvent } from "../../src/tui/events.ts";
+import { createForm, fillForm, readForm } from "../../src/tui/form.ts";
+import type { Intention } from "../../src/tui/intentions.ts";
+import { appendOutput, emptyOutput, type OutputLine } from "../../src/tui/output.ts";
+import { createPatience } from "../../src/tui/patience.ts";
+import { reduce } from "../../src/tui/reducer.ts";
+import { createInitialState, type FeatureView, foundTools, type RunView, screensOf, type TuiState } from "../../src/tui/state.ts";
+
+const hall = { kind: "hall", name: "project", transport: "socket", folder: "/project" } as const;
+const initial = createInitialState({ target: hall, size: { columns: 80, rows: 24 } });
+
+function after(events: readonly TuiEvent[], state: TuiState = initial): TuiState {
+  return events.reduce(reduce, state);
+}
+
+function wanted(...intentions: readonly Intention[]): readonly TuiEvent[] {
+  return intentions.map((intention) => ({ kind: "intended", intention }));
+}
+
+function feature(name: string, files: readonly string[] = ["spec.md"]): FeatureView {
+  const directory = `/project/specs/${name}`;
+  return {
+    name,
+    number: name.slice(0, 3),
+    directory,
+    branch: undefined,
+    phase: "plan",
+    tasks: undefined,
+    files,
+    openQuestions: 0,
+    isActive: false,
+    run: undefined,
+  };
+}
+
+function run(id: string, more: Partial<RunView> = {}): RunView {
+  const usual = {
+    kind: "step",
+    tool: "speckit.plan",
+    arguments: {},
+    about: "001-a",
+    startedAt: 0,
+    progress: undefined,
+    steps: [],
+    output: emptyOutput,
+  } as const;
+  return { id, state: { kind: "running" }, logPath: undefined, ...usual, ...more };
+}
+
+const tool = {
+  name: "files.read",
+  title: undefined,
+  description: "Reads a file",
+  inputSchema: { type: "object", properties: { path: { type: "string" } } },
+  isDestructive: false,
+};
+const failure = { kind: "failed", message: "it failed", hint: "mend it", mayRetry: true } as const;
+
+test("a feature opens on the document its next step would read, and a text that comes too late is not shown", () => {
+  const opened = after([
+    { kind: "features", items: [feature("001-a", ["plan.md", "spec.md"]), feature("002-b")] },
+    ...wanted({ kind: "open feature", name: "001-a" }),
+    { kind: "document", feature: "002-b", path: "spec.md", text: "of another" },
+    { kind: "document", feature: "001-a", path: "plan.md", text: "# Plan" },
+  ]);
+  expect(opened).toMatchObject({ screen: "feature", feature: { name: "001-a", document: "plan.md", text: "# Plan" }, features: { selected: "001-a" } });
+  const other = after(wanted({ kind: "open document", path: "spec.md" }), opened);
+  expect(other.feature).toMatchObject({ document: "spec.md", text: undefined });
+});
+
+test("what was selected stays selected while it is there", () => {
+  const chosen = after([{ kind: "features", items: [feature("001-a"), feature("002-b")] }, ...wanted({ kind: "select feature", name: "002-b" })]);
+  expect(after([{ kind: "features", items: [feature("002-b"), feature("003-c")] }], chosen).features.selected).toBe("002-b");
+  expect(after([{ kind: "features", items: [feature("003-c")] }], chosen).features.selected).toBe("003-c");
+});
+
+test("a list that cannot be read again keeps what it showed", () => {
+  const state = after([
+    { kind: "features", items: [feature("001-a")] },
+    { kind: "load failed", part: "features", failure },
+  ]);
+  expect(state.features).toMatchObject({ load: { kind: "failed", failure }, items: [{ name: "001-a" }] });
+});
+
+test("a step brings its screen up, and its draft is gone once it runs", () => {
+  const state = after([...wanted({ kind: "draft feature", text: "reports" }), { kind: "run started", run: run("run_1", { tool: "speckit.specify" }) }]);
+  expect(state).toMatchObject({ screen: "run", shownRun: "run_1", features: { draft: undefined } });
+});
+
+test("progress without words keeps the last ones, and an agent's words become its steps", () => {
+  const state = after([
+    { kind: "run started", run: run("run_1", { kind: "agent" }) },
+    { kind: "progress", run: "run_1", progress: { progress: 1, total: 4, message: "1/4 read" } },
+    { kind: "progress", run: "run_1", progress: { progress: 2, total: 4 } },
+    { kind: "progress", run: "run_1", progress: { progress: 3, total: 4, message: "3/4 write" } },
+  ]);
+  expect(state.runs[0]).toMatchObject({ progress: { progress: 3, message: "3/4 write" }, steps: ["1/4 read", "3/4 write"] });
+  expect(state.agents).toMatchObject({ run: "run_1", task: "" });
+});
+
+test("runs that are over are forgotten after eight, those that run never", () => {
+  const ended = { kind: "completed", endedAt: 1, result: {}, saved: [] } as const;
+  const events = Array.from({ length: 12 }, (_, index): readonly TuiEvent[] => [
+    { kind: "run started", run: run(`run_${index}`) },
+    ...(index === 0 ? [] : [{ kind: "run ended", run: `run_${index}`, state: ended } as const]),
+  ]).flat();
+  const { runs } = after(events);
+  expect(runs.map(({ id }) => id)).toEqual([...Array.from({ length: 8 }, (_, index) => `run_${11 - index}`), "run_0"]);
+});
+
+test("a cancel is seen at once, and the questions of a run go with it", () => {
+  const question = { id: "question_1", run: "run_1", kind: "form", message: "?", form: createForm({}) } as const;
+  const cancelling = after([{ kind: "run started", run: run("run_1") }, { kind: "asked", question }, ...wanted({ kind: "cancel run", run: "run_1" })]);
+  expect(cancelling.runs[0]?.state.kind).toBe("cancelling");
+  const over = after([{ kind: "run ended", run: "run_1", state: { kind: "cancelled", endedAt: 1, failure } }], cancelling);
+  expect(over.questions).toEqual([]);
+});
+
+test("the form of a tool is as it was left, also after another was looked at", () => {
+  const other = { ...tool, name: "files.write" };
+  const state = after([
+    { kind: "tools", tools: [tool, other], agents: [], missing: [] },
+    ...wanted(
+      { kind: "select tool", name: "files.read" },
+      { kind: "fill tool", field: "path", text: "notes.md" },
+      { kind: "select tool", name: "files.write" },
+      { kind: "select tool", name: "files.read" },
+    ),
+  ]);
+  expect(state.tools.form?.texts).toEqual({ path: "notes.md" });
+});
+
+test("every word of a search must be somewhere in a tool", () => {
+  const items = [tool, { ...tool, name: "mail.send", description: "Sends a file by mail" }];
+  expect(foundTools({ items, search: " FILE  mail" }).map(({ name }) => name)).toEqual(["mail.send"]);
+  expect(foundTools({ items, search: "" })).toBe(items);
+});
+
+test("the hall's own screens are there only for a hall", () => {
+  const foreign = createInitialState({ target: { ...hall, kind: "server" }, size: { columns: 80, rows: 24 } });
+  expect(screensOf(foreign)).not.toContain("approvals");
+  expect(screensOf(initial)).toContain("approvals");
+  expect(after(wanted({ kind: "go", screen: "stats" }), foreign).screen).toBe("features");
+});
+
+test("a Lisp form is told with its answer, and its session goes on", () => {
+  const state = after([
+    ...wanted({ kind: "type lisp", text: "(+ 1 2)" }),
+    { kind: "run started", run: run("run_1", { kind: "lisp", about: "(+ 1 2)" }) },
+    { kind: "evaluated", run: "run_1", text: "3", isError: false, session: "s1", package: "MINE" },
+  ]);
+  expect(state.lisp).toMatchObject({ input: "", session: "s1", package: "MINE", entries: [{ code: "(+ 1 2)", text: "3", state: "completed" }] });
+});
+
+test("notices are said once, numbered, and few", () => {
+  const say = (text: string): TuiEvent => ({ kind: "notice", level: "info", text });
+  const state = after([say("a"), say("a"), ...Array.from({ length: 30 }, (_, index) => say(`n${index}`))]);
+  expect(state.notices.length).toBe(20);
+  expect(state.notices.at(-1)).toMatchObject({ id: 31, text: "n29" });
+  expect(after(wanted({ kind: "dismiss", notice: 31 }), state).notices.at(-1)?.text).toBe("n28");
+});
+
+test("what did not change stays the same object, so that screens can tell", () => {
+  const next = after(wanted({ kind: "type task", text: "x" }));
+  expect(next.tools).toBe(initial.tools);
+  expect(after(wanted({ kind: "evaluate" }))).toBe(initial);
+});
+
+test("a ring keeps the newest lines and counts the rest", () => {
+  const line = (text: string): OutputLine => ({ source: "out", text });
+  const ring = appendOutput(appendOutput(emptyOutput, ["a", "b"].map(line), 3), ["c", "d"].map(line), 3);
+  expect(ring).toEqual({ lines: ["b", "c", "d"].map(line), dropped: 1 });
+  expect(appendOutput(ring, ["1", "2", "3", "4", "5"].map(line), 3)).toEqual({ lines: ["3", "4", "5"].map(line), dropped: 6 });
+});
+
+describe("a form", () => {
+  const schema = {
+    type: "object",
+    properties: {
+      note: { type: "string" },
+      size: {
+        type: "string",
+        oneOf: [
+          { const: "s", title: "Small" },
+          { const: "l", title: "Large" },
+        ],
+        default: "l",
+      },
+      tags: { type: "array", items: { type: "string", enum: ["a", "b"] } },
+      lines: { type: "array", items: { type: "string" } },
+      amount: { type: "number" },
+      sure: { type: ["boolean", "null"], default: false },
+      extra: { type: "object" },
+    },
+    required: ["amount"],
+  };
+
+  test("asks first for what is needed, and knows how each field is typed", () => {
+    expect(createForm(schema).fields.map(({ name, kind, default: usual }) => [name, kind, usual])).toEqual([
+      ["amount", "number", ""],
+      ["note", "text", ""],
+      ["size", "choice", "Large"],
+      ["tags", "choices", ""],
+      ["lines", "list", ""],
+      ["sure", "boolean", "no"],
+      ["extra", "json", ""],
+    ]);
+  });
+
+  test("reads what was typed as the schema wants it, and leaves out what is empty", () => {
+    const texts = { amount: " 2.5", size: "Small", tags: "a, b", lines: "one\n\ntwo", sure: "y", extra: '{"deep":[1]}' };
+    const filled = Object.entries(texts).reduce((form, [field, text]) => fillForm(form, field, text), createForm(schema));
+    expect(readForm(filled)).toEqual({ values: { amount: 2.5, size: "s", tags: ["a", "b"], lines: ["one", "two"], sure: true, extra: { deep: [1] } } });
+  });
+
+  test("names what is wrong, field by field", () => {
+    const filled = [
+      ["size", "Medium"],
+      ["tags", "a, c"],
+      ["sure", "maybe"],
+      ["extra", "{"],
+    ].reduce((form, [field = "", text = ""]) => fillForm(form, field, text), createForm(schema));
+    expect(readForm(filled)).toEqual({
+      problems: {
+        amount: "this is needed",
+        size: "this is not one of: Small, Large",
+        tags: "this is not one of: a, b",
+        sure: "this is not yes or no",
+        extra: "this is not valid JSON",
+      },
+    });
+  });
+});
+
+test("patience is renewed by every sign of life, and stands still while a person is asked", async () => {
+  vi.useFakeTimers();
+  try {
+    const expired = vi.fn();
+    const patience = createPatience(1_000, expired);
+    vi.advanceTimersByTime(900);
+    patience.renew();
+    vi.advanceTimersByTime(900);
+    expect(expired).not.toHaveBeenCalled();
+    let answer = (): void => {};
+    const held = patience.hold(() => new Promise<void>((resolve) => (answer = resolve)));
+    vi.advanceTimersByTime(100_000);
+    expect(expired).not.toHaveBeenCalled();
+    answer();
+    await held;
+    vi.advanceTimersByTime(999);
+    expect(expired).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(1);
+    expect(expired).toHaveBeenCalledOnce();
+  } finally {
+    vi.useRealTimers();
+  }
+});

@@ -1,0 +1,120 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { deleteWorktree, listBranches, listWorktrees, openWorktree, refuseDelete } from "../../src/tui/worktrees.ts";
+import { makeFolder, openForeign } from "./client-bench.ts";
+
+interface Repository extends Disposable {
+  readonly folder: string;
+  git(folder: string, ...args: readonly string[]): string;
+}
+
+function makeRepository(): Repository {
+  const folder = makeFolder();
+  const identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false", "-c", "init.defaultBranch=main"];
+  const git: Repository["git"] = (where, ...args) =>
+    execFileSync("git", ["-C", where, ...identity, ...args], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  git(folder, "init", "-q");
+  writeFileSync(join(folder, "a.txt"), "a\n");
+  git(folder, "add", ".");
+  git(folder, "commit", "-qm", "first");
+  return { folder, git, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+function addFeature(folder: string, name: string): void {
+  mkdirSync(join(folder, "specs", name), { recursive: true });
+  writeFileSync(join(folder, "specs", name, "spec.md"), `# Feature Specification: ${name}\n`);
+}
+
+test("a worktree is made once for a branch, with what is not committed yet, and git does not see the folder of worktrees", async () => {
+  using repository = makeRepository();
+  const { folder, git } = repository;
+  addFeature(folder, "001-a");
+  const path = await openWorktree(folder, "001-a", "001-a");
+  expect(path).toBe(join(folder, ".worktrees", "001-a"));
+  expect(readFileSync(join(path, "specs", "001-a", "spec.md"), "utf8")).toContain("001-a");
+  expect(git(path, "branch", "--show-current").trim()).toBe("001-a");
+  expect(await openWorktree(folder, "001-a", "001-a")).toBe(path);
+  expect(git(folder, "status", "--porcelain")).toBe("?? specs/\n");
+  expect(await listBranches(folder)).toEqual(["001-a", "main"]);
+  // A branch that is checked out elsewhere is worked on there.
+  expect(await openWorktree(folder, "main", "001-a")).toBe(folder);
+});
+
+test("worktrees say whether they are clean, and how far ahead and behind", async () => {
+  using repository = makeRepository();
+  const { folder, git } = repository;
+  git(folder, "branch", "001-a");
+  git(folder, "branch", "--set-upstream-to=main", "001-a");
+  const path = await openWorktree(folder, "001-a", "001-a");
+  for (const name of ["b", "c"]) {
+    writeFileSync(join(path, name), name);
+    git(path, "add", ".");
+    git(path, "commit", "-qm", name);
+  }
+  git(folder, "commit", "-qm", "second", "--allow-empty");
+  writeFileSync(join(path, "new.txt"), "");
+  const [main, feature] = await listWorktrees({ folder, current: folder });
+  expect(main).toMatchObject({ path: folder, branch: "main", isMain: true, isCurrent: true, isDirty: false, ahead: undefined, behind: undefined });
+  expect(feature).toMatchObject({ path, branch: "001-a", isMain: false, isCurrent: false, isDirty: true, ahead: 2, behind: 1 });
+  const inside = await listWorktrees({ folder, current: path });
+  expect(inside.map(({ isCurrent }) => isCurrent)).toEqual([false, true]);
+});
+
+test("main, the current one and a dirty one are not deleted; a clean one is, and its branch stays", async () => {
+  using repository = makeRepository();
+  const { folder, git } = repository;
+  const path = await openWorktree(folder, "001-a", "001-a");
+  await expect(deleteWorktree({ folder, current: folder }, folder)).rejects.toThrow("main checkout");
+  await expect(deleteWorktree({ folder, current: path }, path)).rejects.toThrow("you are working in it");
+  writeFileSync(join(path, "new.txt"), "");
+  await expect(deleteWorktree({ folder, current: folder }, path)).rejects.toThrow("not committed");
+  rmSync(join(path, "new.txt"));
+  await deleteWorktree({ folder, current: folder }, path);
+  expect(existsSync(path)).toBe(false);
+  expect(git(folder, "branch", "--list", "001-a")).toContain("001-a");
+  await expect(deleteWorktree({ folder, current: folder }, path)).rejects.toMatchObject({ code: "NOT_FOUND" });
+  // One whose folder went without git is made again.
+  await openWorktree(folder, "001-a", "001-a");
+  rmSync(path, { recursive: true });
+  expect(await listWorktrees({ folder, current: folder })).toHaveLength(1);
+  expect(await openWorktree(folder, "001-a", "001-a")).toBe(path);
+});
+
+test("names that are no branches are refused, and a folder without git is said to be one", async () => {
+  using repository = makeRepository();
+  await expect(openWorktree(repository.folder, "--upload-pack=x", "001-a")).rejects.toMatchObject({ code: "EXECUTION" });
+  rmSync(join(repository.folder, ".git"), { recursive: true });
+  await expect(listWorktrees({ folder: repository.folder, current: repository.folder })).rejects.toMatchObject({ code: "NOT_FOUND" });
+  expect(refuseDelete({ path: "", branch: undefined, isMain: false, isCurrent: false, isDirty: false, ahead: 1, behind: 0 })).toBeUndefined();
+});
+
+test("switching works in the feature's worktree from then on, and deleting asks first", async () => {
+  using repository = makeRepository();
+  const { folder } = repository;
+  addFeature(folder, "001-a");
+  await using bench = await openForeign("stdio", { folder });
+  const { session } = bench;
+  await bench.until(({ tools, features }) => tools.load.kind === "loaded" && features.items.length === 1);
+  await session.send({ kind: "switch worktree", feature: "001-a" });
+  const path = join(folder, ".worktrees", "001-a");
+  expect(session.state().features).toMatchObject({ folder: path, items: [{ name: "001-a", branch: "001-a", directory: join(path, "specs", "001-a") }] });
+  await session.send({ kind: "run step", feature: "001-a" });
+  expect(existsSync(join(path, "specs", "001-a", "plan.md"))).toBe(true);
+  await session.send({ kind: "delete worktree", path });
+  expect(session.state().notices.at(-1)?.text).toContain("you are working in it");
+  await session.send({ kind: "switch worktree", feature: undefined });
+  await session.send({ kind: "delete worktree", path });
+  expect(session.state().notices.at(-1)?.text).toContain("not committed");
+  rmSync(join(path, "specs"), { recursive: true });
+  await session.send({ kind: "refresh", screen: "features" });
+  await session.send({ kind: "delete worktree", path });
+  expect(session.state().confirmation?.message).toContain("stays");
+  await session.send({ kind: "confirm", isYes: false });
+  expect(existsSync(path)).toBe(true);
+  await session.send({ kind: "delete worktree", path });
+  await session.send({ kind: "confirm", isYes: true });
+  expect(existsSync(path)).toBe(false);
+  expect(session.state().worktrees.items).toHaveLength(1);
+});
