@@ -28,9 +28,9 @@ const result = await build({
   metafile: true,
   chunkNames: "chunks/[name]-[hash]",
   jsx: "automatic",
-  // React's build for development is slower and louder. Ink looks for its developer tools only when told to; we never are.
+  // React's build for development is slower and louder; Ink's developer tools are never wanted, and bring a WebSocket client.
   define: { "process.env.NODE_ENV": '"production"' },
-  alias: { "react-devtools-core": "./scripts/empty.mjs" },
+  plugins: [{ name: "no-devtools", setup: ({ onResolve }) => onResolve({ filter: /^\.\/devtools\.js$/ }, () => ({ path: `${root}/scripts/empty.mjs` })) }],
   // Packages written for CommonJS ask for `require`.
   banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
   logLevel: "warning",

@@ -14,6 +14,7 @@ step("build", [process.execPath, "scripts/build.mjs", "--quiet"]);
 if (!existsSync("/usr/share/zoneinfo")) step("install tzdata", ["sh", "-c", "apt-get update && apt-get install -y tzdata"]);
 if (!["sbcl", "ecl"].every((lisp) => existsSync(`/usr/bin/${lisp}`)))
   step("install sbcl and ecl", ["sh", "-c", "apt-get update && apt-get install -y sbcl ecl"]);
+if (!existsSync("/usr/bin/tmux")) step("install tmux", ["sh", "-c", "apt-get update && apt-get install -y tmux"]);
 if (isLaneStale()) {
   step("install test/lane24", ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], { cwd: lane });
 }
