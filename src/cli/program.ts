@@ -320,6 +320,17 @@ function addAgentCommands(program: Command): void {
 }
 
 function addSpecCommands(program: Command): void {
+  program
+    .command("tui [args...]")
+    .description("the terminal client: features, runs, tools, agents, servers, approvals; of this project's hall, or of another server")
+    .option("--config <file>", "a config file with an [mcp] section, read instead of the project's")
+    .option("--command <program>", "speak to this program over its stdin and stdout; its arguments come after --")
+    .option("--endpoint <url>", "speak to the server at this address: http, https, ws or wss")
+    .option("--timeout <seconds>", "how long a call may be silent, 1 to 600 (default: the config's mcp.timeout, else 60)")
+    .option("--log-level <level>", "what is written to .guildhall/logs/tui.log: trace, debug, info, warn, error, silent (default: the config's, else warn)")
+    .addHelpText("after", examples(["guildhall tui", "guildhall tui --command claude -- --mcp", "guildhall tui --endpoint http://127.0.0.1:8080/mcp"]))
+    .action(async (args, options) => (await import("./tui.ts")).runTui(args, options));
+
   const spec = program
     .command("spec")
     .description("spec-driven work: from a description to a specification, a plan and tasks, in files you own")

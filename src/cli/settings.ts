@@ -1,5 +1,5 @@
 import { HallError } from "../base/errors.ts";
-import { createLog, type Log, type LogLevel, Secrets } from "../base/log.ts";
+import { createLog, type Log, type LogLevel, type LogSink, Secrets } from "../base/log.ts";
 import { ConfigError } from "../config/error.ts";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
 import type { Config, PartialConfig } from "../config/schema.ts";
@@ -10,6 +10,10 @@ import { parseLogLevel, surviveSurprises } from "./process.ts";
 export interface SettingsOptions {
   readonly expose?: string;
   readonly logLevel?: string;
+  /** Read instead of the project's file. */
+  readonly projectFile?: string | undefined;
+  /** Where the log goes. Default: stderr. */
+  readonly sink?: LogSink;
 }
 
 /** What a long-running command starts with: the config of the folder it runs in, and the log that goes with it. */
@@ -29,13 +33,13 @@ export async function loadSettings(options: SettingsOptions, quiet: LogLevel, fl
   const given = options.expose === undefined ? undefined : parseFaces(options.expose);
   const secrets = new Secrets();
   const load = async (): Promise<LoadedConfig> => {
-    const next = await loadConfig({ folder: process.cwd(), flags });
+    const next = await loadConfig({ folder: process.cwd(), flags, projectFile: options.projectFile });
     for (const value of next.secrets) secrets.add(value);
     return next;
   };
   const loaded = await load();
   const { config, warnings } = loaded;
-  const log = createLog({ level: level ?? config.log.level ?? quiet, secrets });
+  const log = createLog({ level: level ?? config.log.level ?? quiet, secrets, ...(options.sink ? { sink: options.sink } : {}) });
   surviveSurprises(log);
   for (const warning of warnings) log.warn(warning);
   return { config, loaded, load, faces: given ?? facesOf(config), log, secrets };

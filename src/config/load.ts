@@ -13,6 +13,8 @@ export interface LoadOptions {
   readonly flags?: PartialConfig;
   /** Default: `guildhall/config.json` under XDG_CONFIG_HOME or ~/.config. */
   readonly userFile?: string;
+  /** Read instead of the project's file. */
+  readonly projectFile?: string | undefined;
 }
 
 export interface LoadedConfig {
@@ -32,8 +34,8 @@ export interface LoadedConfig {
  * The config of a hall. Later layers win: defaults, user file, project file (guildhall.json or guildhall.toml), `GUILDHALL__`
  * variables, flags. Throws ConfigError with every problem there is.
  */
-export async function loadConfig({ folder, env = process.env, flags = {}, userFile = userFileOf(env) }: LoadOptions): Promise<LoadedConfig> {
-  const projectFiles = projectFilesOf(folder);
+export async function loadConfig({ folder, env = process.env, flags = {}, userFile = userFileOf(env), projectFile }: LoadOptions): Promise<LoadedConfig> {
+  const projectFiles = projectFile === undefined ? projectFilesOf(folder) : [projectFile];
   const files = await readConfigFiles(userFile, projectFiles);
   const hasVariables = configVariables(env).length > 0;
   const isUntouched = files.length === 0 && !hasVariables;

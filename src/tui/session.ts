@@ -134,7 +134,8 @@ class Session implements TuiSession {
 
   #connected(connection: TuiState["connection"]): void {
     const wasLost = this.#state.connection.kind === "connecting" && this.#state.connection.attempt > 1;
-    this.#tell({ kind: "connection", connection });
+    const transport = this.#target.transport?.();
+    this.#tell({ kind: "connection", connection, ...(transport ? { transport } : {}) });
     if (connection.kind !== "ready") return;
     if (wasLost) this.#tell({ kind: "notice", level: "info", text: "the connection is back" });
     void this.#refreshTools();

@@ -19,6 +19,8 @@ export interface Target {
   connect(hearing: Hearing): Promise<Line>;
   /** The hall's control socket, where the target is a hall and can be asked. */
   admin?(): Promise<AdminClient | undefined>;
+  /** How it is reached right now, where that can change. */
+  transport?(): TargetView["transport"];
   close(): Promise<void>;
 }
 
@@ -39,11 +41,13 @@ export interface HallTargetOptions {
   readonly log: Log;
   /** A line to the project's hall, whoever runs it. */
   reach(): Promise<Channel>;
+  /** Whether this process is the hall. */
+  isHere(): boolean;
   admin(): Promise<AdminClient | undefined>;
   close(): Promise<void>;
 }
 
-export function createHallTarget({ name, folder, log, reach, admin, close }: HallTargetOptions): Target {
+export function createHallTarget({ name, folder, log, reach, isHere, admin, close }: HallTargetOptions): Target {
   return {
     view: { kind: "hall", name, folder, transport: "socket" },
     async connect({ scope, capabilities, lost, listChanged }) {
@@ -66,6 +70,7 @@ export function createHallTarget({ name, folder, log, reach, admin, close }: Hal
       return line;
     },
     admin,
+    transport: () => (isHere() ? "in process" : "socket"),
     close,
   };
 }

@@ -1,0 +1,114 @@
+import { Console } from "node:console";
+import { appendFileSync, existsSync, mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { Writable } from "node:stream";
+import { dataFolder } from "../base/data-folder.ts";
+import { HallError } from "../base/errors.ts";
+import type { LogSink } from "../base/log.ts";
+import { loadConfig } from "../config/load.ts";
+import type { ClientConfig, Target } from "../tui/target.ts";
+import { visible } from "./print.ts";
+import { loadSettings, type Settings } from "./settings.ts";
+import { askYes } from "./terminal.ts";
+
+export interface TuiOptions {
+  /** A file with `[mcp]`, read instead of the project's. */
+  readonly config?: string;
+  readonly command?: string;
+  readonly endpoint?: string;
+  readonly timeout?: string;
+  readonly logLevel?: string;
+}
+
+/** The terminal client: of the project's hall, or of the server that flags or config name. */
+export async function runTui(args: readonly string[], options: TuiOptions): Promise<void> {
+  const { stdin, stdout } = process;
+  if (!stdin.isTTY || !stdout.isTTY)
+    throw new HallError("INVALID_PARAMS", "guildhall tui needs a terminal", { hint: "`guildhall spec`, `guildhall call` and `guildhall ask` do without." });
+  const folder = process.cwd();
+  const sink = openLogFile(folder);
+  // The screen is ours, whatever a library prints.
+  globalThis.console = new Console(new Writable({ write: (text: Buffer, _encoding, done) => done(void sink.write(text.toString())) }));
+  const settings = await loadSettings({ ...options, projectFile: findConfigFile(options.config), sink }, "warn");
+  const target = await openTarget(args, options, { folder, settings });
+  const [{ createTuiSession }, { showTui }] = await Promise.all([import("../tui/session.ts"), import("../tui/show.ts")]);
+  const session = createTuiSession({
+    target,
+    size: { columns: stdout.columns || 80, rows: stdout.rows || 24 },
+    secrets: settings.secrets,
+    timeoutMs: secondsOf(options.timeout, settings) * 1000,
+    planner: settings.config.planner,
+  });
+  try {
+    await showTui({ session, stdin, stdout, env: process.env });
+  } finally {
+    await session.close();
+  }
+}
+
+/** The log has a file: stderr is the same screen. Made with the first line. */
+function openLogFile(folder: string): LogSink {
+  const logs = join(folder, ".guildhall", "logs");
+  return {
+    write(text) {
+      try {
+        mkdirSync(logs, { recursive: true });
+        appendFileSync(join(logs, "tui.log"), text, { mode: 0o600 });
+      } catch {
+        // A log that cannot be written stops nobody.
+      }
+    },
+  };
+}
+
+function findConfigFile(given: string | undefined): string | undefined {
+  if (given === undefined) return undefined;
+  const file = resolve(given);
+  if (!existsSync(file)) throw new HallError("INVALID_PARAMS", `${given} is not there`, { hint: "Give the path of a config file with an [mcp] section." });
+  return file;
+}
+
+function secondsOf(given: string | undefined, { config }: Settings): number {
+  if (given === undefined) return config.mcp?.timeout ?? 60;
+  const seconds = Number(given);
+  if (Number.isInteger(seconds) && seconds >= 1 && seconds <= 600) return seconds;
+  throw new HallError("INVALID_PARAMS", `--timeout ${given}: expected whole seconds from 1 to 600`);
+}
+
+interface Place {
+  readonly folder: string;
+  readonly settings: Settings;
+}
+
+async function openTarget(args: readonly string[], options: TuiOptions, place: Place): Promise<Target> {
+  const given = readFlags(args, options);
+  const config = given ?? place.settings.config.mcp;
+  if (!config || (config.command === undefined && config.endpoint === undefined)) return (await import("./tui-hall.ts")).openHallTarget(place);
+  if (!given && options.config === undefined) await requireYes(config, place);
+  return (await import("../tui/target.ts")).createServerTarget(config, { folder: place.folder, log: place.settings.log });
+}
+
+/** Undefined when the command line names no server. Throws INVALID_PARAMS. */
+export function readFlags(args: readonly string[], { command, endpoint }: Pick<TuiOptions, "command" | "endpoint">): ClientConfig | undefined {
+  if (command !== undefined && endpoint !== undefined) throw new HallError("INVALID_PARAMS", "--command and --endpoint name two servers; give one");
+  if (command !== undefined) return { transport: "stdio", command, args, timeout: 60 };
+  if (args.length > 0)
+    throw new HallError("INVALID_PARAMS", `"${args[0]}" belongs to no command`, { hint: "Write: guildhall tui --command PROGRAM -- its arguments" });
+  if (endpoint === undefined) return undefined;
+  const protocol = URL.canParse(endpoint) ? new URL(endpoint).protocol : "";
+  const transports: Readonly<Record<string, ClientConfig["transport"]>> = { "http:": "http", "https:": "http", "ws:": "websocket", "wss:": "websocket" };
+  const transport = transports[protocol];
+  if (!transport)
+    throw new HallError("INVALID_PARAMS", `--endpoint ${endpoint} is no address`, { hint: "Such as http://127.0.0.1:8080/mcp, or ws://… for a WebSocket." });
+  return { transport, endpoint, args: [], timeout: 60 };
+}
+
+/** A cloned project brings no trust: what its file wants to start or to reach is shown first. What the user's own config says is the user's word. */
+async function requireYes(config: ClientConfig, { settings }: Place): Promise<void> {
+  const { config: own } = await loadConfig({ folder: dataFolder() });
+  if (JSON.stringify(own.mcp) === JSON.stringify(config)) return;
+  const what = config.transport === "stdio" ? `start ${[config.command, ...config.args].join(" ")}` : `speak to ${config.endpoint}`;
+  const file = settings.loaded.files.at(-1) ?? "the project's config";
+  if (await askYes(`${visible(file)} wants to ${visible(what)}. Do you trust it?`)) return;
+  throw new HallError("DENIED", "not started", { hint: "Name your own server with --command or --endpoint, or remove [mcp] from the project's config." });
+}
