@@ -472,10 +472,13 @@ export class Machine {
   }
 }
 
-const typeNamed = (text: string): Value => {
+/** A type from its text: `list`, `(integer 2 36)`. Numbers stay numbers: a symbol made of one would be one of the language's. */
+function typeNamed(text: string): Value {
   const upper = text.toUpperCase();
-  return upper.startsWith("(") ? listOf(upper.slice(1, -1).split(" ").map(named)) : named(upper);
-};
+  return upper.startsWith("(") ? listOf(upper.slice(1, -1).split(" ").map(typeWord)) : named(upper);
+}
+
+const typeWord = (word: string): Value => (/^-?\d+$/.test(word) ? Number(word) : named(word));
 
 /** Where the last line begins, less one. Most texts are a few characters, for which asking the host takes longer than looking. */
 function lastLine(text: string): number {
