@@ -33,11 +33,15 @@ export function formBindings(hand: FormInHand, view: View, sends: string): reado
     return next && { kind: "focus", on: hand.id, part: next.name };
   };
   const isLast = at >= fields.length - 1;
+  // Arrows go through choices where there are some, else through fields.
+  const isChoice = field !== undefined && isChosen(field);
   return [
     on("enter", isLast ? sends : "next field", () => (isLast ? hand.send : go(at + 1)())),
     on("ctrl+s", sends, () => hand.send),
-    ...(fields.length > 1 ? [on("tab down", "next field", go(at + 1)), on("shift+tab up", "previous field", go(at - 1))] : []),
-    ...(field && isChosen(field) ? [on("right", "next choice", choose(hand, field, 1)), on("left", "previous choice", choose(hand, field, -1))] : []),
+    ...(isChoice ? [on("right down", "next choice", choose(hand, field, 1)), on("left up", "previous choice", choose(hand, field, -1))] : []),
+    ...(fields.length > 1
+      ? [on(isChoice ? "tab" : "tab down", "next field", go(at + 1)), on(isChoice ? "shift+tab" : "shift+tab up", "previous field", go(at - 1))]
+      : []),
   ];
 }
 

@@ -1,9 +1,9 @@
 import { type Field, textOf } from "../form.ts";
 import { type FormInHand, fieldInHand, isChosen } from "../form-keys.ts";
 import { cursorOf, type View } from "../view.ts";
-import type { Line } from "./line.tsx";
+import type { Line, Span } from "./line.tsx";
 import { textFieldLines } from "./text-field.ts";
-import { pad, wrap } from "./width.ts";
+import { pad, widthOf, wrap } from "./width.ts";
 
 const labelColumnsMax = 24;
 const fieldRowsMax = 5;
@@ -44,19 +44,36 @@ function fieldLines(field: Field, { id, form }: FormInHand, { view, columns, lab
       : []),
     ...(problem === undefined ? [] : [[{ text: `    ! ${problem}`, role: "bad" } as const]]),
   ];
-  if (isChosen(field)) return [choiceLine(field, title, text), ...below];
+  if (isChosen(field)) return [...choiceLines(field, { title, text, columns, isInHand: view !== undefined }), ...below];
   return [...textFieldLines({ label: title, text, cursor, columns, rows: fieldRowsMax, placeholder: placeholderOf(field) }), ...below];
 }
 
-function choiceLine({ kind, choices }: Field, title: string, text: string): Line {
+interface ChoicePlace {
+  readonly title: string;
+  readonly text: string;
+  readonly columns: number;
+  readonly isInHand: boolean;
+}
+
+/** Side by side where they fit, else one below the other; in a field that does not have the keys, what is chosen. */
+function choiceLines({ kind, choices }: Field, { title, text, columns, isInHand }: ChoicePlace): readonly Line[] {
   const titles = kind === "boolean" ? ["yes", "no"] : choices.map((choice) => choice.title);
-  const at = titles.indexOf(text);
-  // What is chosen comes first, so that it is seen whatever there is.
-  const order = at < 0 ? titles : [...titles.slice(at), ...titles.slice(0, at)];
-  return [
-    { text: title, role: "strong" },
-    ...order.flatMap((one) => (one === text ? [{ text: `(${one})`, role: "selected" as const }, { text: "  " }] : [{ text: `${one}  ` }])),
-  ];
+  const width = widthOf(title) + titles.reduce((sum, one) => sum + widthOf(one) + 4, 0);
+  if (width <= columns) return [[{ text: title, role: "strong" }, ...titles.flatMap((one) => [choiceSpan(one, text), { text: " " }])]];
+  if (!isInHand) return [[{ text: title, role: "strong" }, { text }]];
+  const rest = titles.flatMap((one) =>
+    wrap(one, columns - 8).map(
+      (part, index): Line => [
+        { text: index === 0 ? (one === text ? "    ● " : "    ○ ") : "      " },
+        { text: part, role: one === text ? "selected" : "plain" },
+      ],
+    ),
+  );
+  return [[{ text: title, role: "strong" }], ...rest];
+}
+
+function choiceSpan(one: string, text: string): Span {
+  return one === text ? { text: `(${one})`, role: "selected" } : { text: ` ${one} ` };
 }
 
 function placeholderOf({ kind, choices }: Field): string {

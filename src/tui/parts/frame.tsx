@@ -10,7 +10,7 @@ import { cut, pad, widthOf } from "./width.ts";
 
 /** Above every screen: what we speak to, and the screens there are. */
 export function Header({ state, now, columns }: Moment & { readonly columns: number }): ReactElement {
-  return <Lines lines={[targetLine(state, now, columns), tabsLine(state), [{ text: "─".repeat(columns), role: "quiet" }]]} columns={columns} />;
+  return <Lines lines={[targetLine(state, now, columns), tabsLine(state, columns), [{ text: "─".repeat(columns), role: "quiet" }]]} columns={columns} />;
 }
 
 function targetLine({ target, connection }: TuiState, now: number, columns: number): Line {
@@ -35,10 +35,12 @@ function describeConnection(connection: ConnectionState, now: number): { readonl
   }
 }
 
-function tabsLine(state: TuiState): Line {
-  return tabsOf(state).flatMap((name, index): readonly Span[] => {
+function tabsLine(state: TuiState, columns: number): Line {
+  const tabs = tabsOf(state).map((name, index) => ({ name, text: `${index + 1} ${screens[name].title}${badgeOf(state, name)}` }));
+  const isWide = tabs.reduce((sum, { text }) => sum + text.length + 2, -2) <= columns;
+  return tabs.flatMap(({ name, text }, index): readonly Span[] => {
     const isCurrent = name === state.screen || (name === "features" && state.screen === "feature");
-    return [{ text: index === 0 ? "" : "  " }, { text: `${index + 1} ${screens[name].title}${badgeOf(state, name)}`, role: isCurrent ? "selected" : "plain" }];
+    return [{ text: index === 0 ? "" : isWide ? "  " : " " }, { text, role: isCurrent ? "selected" : "plain" }];
   });
 }
 

@@ -4,8 +4,9 @@ import { type Line, Lines } from "../parts/line.tsx";
 import { isFollowing, Output, outputBindings } from "../parts/output.tsx";
 import { progressLine } from "../parts/progress.ts";
 import { isAtWork, runEndLines, runStateLine } from "../parts/run-state.ts";
-import { findRun, type RunView, type TuiState } from "../state.ts";
+import { type FeatureView, findRun, type RunView, type TuiState } from "../state.ts";
 import { type Binding, type Moment, on } from "../view.ts";
+import { nextStep } from "./features.tsx";
 import { type BodyProps, bodyRows, neighbour, type Screen } from "./screen.ts";
 
 /** One run as it goes: what it says, how far it is, how it ended. */
@@ -23,14 +24,19 @@ function pageOf(state: TuiState): number {
 
 function lifeBindings(run: RunView, state: TuiState): readonly Binding[] {
   if (isAtWork(run)) return [on("esc", "cancel", () => (run.state.kind === "running" ? { kind: "cancel run", run: run.id } : undefined))];
-  const feature = state.features.items.find(({ name }) => name === run.about);
+  const feature = featureOf(run, state);
   const mayRetry = "failure" in run.state ? run.state.failure.mayRetry : true;
   return [
     ...(feature ? [on("enter", "open the feature", () => ({ kind: "open feature", name: feature.name }))] : []),
-    ...(feature && feature.phase !== "done" ? [on("s", "next step", () => ({ kind: "run step", feature: feature.name }))] : []),
+    ...(feature && feature.phase !== "done" ? [on("s", `next step: ${nextStep(feature)}`, () => ({ kind: "run step", feature: feature.name }))] : []),
     ...(mayRetry ? [on("r", "failure" in run.state ? "retry" : "run again", () => ({ kind: "retry run", run: run.id }))] : []),
     on("esc", "features", () => ({ kind: "go", screen: "features" })),
   ];
+}
+
+/** What it was about; a new feature has its name only when it is there, and is then the one worked on. */
+function featureOf({ tool, about }: RunView, { features: { items } }: TuiState): FeatureView | undefined {
+  return items.find(({ name }) => name === about) ?? (tool === "speckit.specify" ? items.find(({ isActive }) => isActive) : undefined);
 }
 
 function otherRuns({ runs }: TuiState, { id }: RunView): readonly Binding[] {
@@ -62,7 +68,9 @@ function titleLine(run: RunView, { runs }: TuiState, now: number): Line {
   return [{ text: run.tool, role: "title" }, { text: `  ${run.about}  ` }, ...runStateLine(run, now), { text: at, role: "quiet" }];
 }
 
-function progressOf({ progress }: RunView, columns: number): Line {
+function progressOf({ progress, state }: RunView, columns: number): Line {
+  // What is done is done, whatever was told last.
+  if (state.kind === "completed") return [];
   return progress ? progressLine(progress, columns) : [{ text: "no progress told yet", role: "quiet" }];
 }
 
