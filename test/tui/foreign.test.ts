@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { startOpenAi } from "../servers/openai-endpoint.ts";
 import { openForeign, outputOf } from "./client-bench.ts";
 
 describe.each(["stdio", "http", "websocket"] as const)("a foreign agent over %s", (transport) => {
@@ -47,20 +48,22 @@ describe.each(["stdio", "http", "websocket"] as const)("a foreign agent over %s"
   });
 });
 
-test.each([
-  [-32000, "failed", "refuse failed: as you wish", true],
-  [-32001, "timed out", "refuse timed out: as you wish", true],
-  [-32002, "cancelled", "refuse was cancelled", true],
-  [-32602, "failed", "refuse failed: as you wish", false],
-])("error %i reads as %s", async (code, kind, message, mayRetry) => {
+test("errors read as a person says them, with the whole of it in the log", async () => {
   await using bench = await openForeign();
   await bench.until(({ tools }) => tools.load.kind === "loaded");
   await bench.session.send({ kind: "select tool", name: "refuse" });
-  await bench.session.send({ kind: "fill tool", field: "code", text: String(code) });
-  await bench.session.send({ kind: "call tool" });
-  const run = await bench.ended();
-  expect(run.state).toMatchObject({ kind, failure: { kind, message, mayRetry } });
-  expect(readFileSync(join(bench.folder, String(run.logPath)), "utf8")).toContain(`"code":${code}`);
+  for (const [code, kind, message, mayRetry] of [
+    [-32000, "failed", "refuse failed: as you wish", true],
+    [-32001, "timed out", "refuse timed out: as you wish", true],
+    [-32002, "cancelled", "refuse was cancelled", true],
+    [-32602, "failed", "refuse failed: as you wish", false],
+  ] as const) {
+    await bench.session.send({ kind: "fill tool", field: "code", text: String(code) });
+    await bench.session.send({ kind: "call tool" });
+    const run = await bench.ended();
+    expect(run.state).toMatchObject({ kind, failure: { kind, message, mayRetry } });
+    expect(readFileSync(join(bench.folder, String(run.logPath)), "utf8")).toContain(`"code":${code}`);
+  }
 });
 
 test("a call that is silent for too long times out, and the server is told", async () => {
@@ -106,6 +109,26 @@ test("without a model sampling is neither offered nor given", async () => {
   const run = await bench.ended();
   expect(run.state).toMatchObject({ kind: "completed" });
   expect(outputOf(run, "out").join()).toContain("no model is configured for sampling");
+});
+
+test("with a model sampling is offered, and given after a yes", async () => {
+  await using model = await startOpenAi([{ say: "Hello there." }]);
+  await using bench = await openForeign("stdio", { planner: { model: model.model, baseUrl: model.url } });
+  await bench.until(({ tools }) => tools.load.kind === "loaded");
+  expect(bench.journal()).toContain("capabilities elicitation,roots,sampling");
+  await bench.session.send({ kind: "select tool", name: "lend" });
+  for (const [action, said] of [
+    ["decline", "User rejected sampling request"],
+    ["accept", "Hello there."],
+  ] as const) {
+    const called = bench.session.send({ kind: "call tool" });
+    const { questions } = await bench.until(({ questions: [question] }) => question !== undefined);
+    expect(questions[0]).toMatchObject({ kind: "sampling", message: expect.stringContaining("user: Say hello.") });
+    await bench.session.send({ kind: "answer question", question: String(questions[0]?.id), action });
+    await called;
+    expect(outputOf(await bench.ended(), "out").join()).toContain(said);
+  }
+  expect(model.requests.length).toBe(1);
 });
 
 test("a server that ends in the middle of a call is started again, and what was typed is still there", async () => {
