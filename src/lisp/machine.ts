@@ -8,7 +8,7 @@ import { type HandlerCluster, makeCondition, signalCondition, Unhandled } from "
 import { named, sharedVariables } from "./define.ts";
 import { functionHints, variableHints } from "./hints.ts";
 import { askForValue, type Restart } from "./restarts.ts";
-import { Cons, Fn, type Frame, type Instance, type LispClass, listOf, NIL, type Package, Str, Stream, Sym, TAIL, type Value } from "./values.ts";
+import { Cons, Float, Fn, type Frame, type Instance, type LispClass, listOf, NIL, type Package, Str, Stream, Sym, TAIL, type Value } from "./values.ts";
 
 /** What the machine needs of the library above it. */
 export interface Services {
@@ -472,13 +472,24 @@ export class Machine {
   }
 }
 
-/** A type from its text: `list`, `(integer 2 36)`. Numbers stay numbers: a symbol made of one would be one of the language's. */
+/** A type from its text: `list`, `(or (integer 1) null)`. Numbers stay numbers: a symbol made of one would be one of the language's. */
 function typeNamed(text: string): Value {
-  const upper = text.toUpperCase();
-  return upper.startsWith("(") ? listOf(upper.slice(1, -1).split(" ").map(typeWord)) : named(upper);
+  const words = text.toUpperCase().match(/[()]|[^\s()]+/g) ?? [];
+  const read = (): Value => {
+    const word = words.shift() as string;
+    if (word !== "(") return typeWord(word);
+    const items: Value[] = [];
+    while (words[0] !== ")") items.push(read());
+    words.shift();
+    return listOf(items);
+  };
+  return read();
 }
 
-const typeWord = (word: string): Value => (/^-?\d+$/.test(word) ? Number(word) : named(word));
+function typeWord(word: string): Value {
+  if (/^-?\d+$/.test(word)) return Number(word);
+  return /^-?\d+\.\d+$/.test(word) ? new Float(Number(word)) : named(word);
+}
 
 /** Where the last line begins, less one. Most texts are a few characters, for which asking the host takes longer than looking. */
 function lastLine(text: string): number {
