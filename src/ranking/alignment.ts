@@ -5,7 +5,7 @@ import type { Reading } from "./corpus.ts";
 import { type Field, fields } from "./document.ts";
 import type { Counted } from "./postings.ts";
 import type { Scores } from "./scores.ts";
-import type { Vectors } from "./vectors.ts";
+import { likenessLeast, type Vectors } from "./vectors.ts";
 
 /** What an answer is worth in each field. What a toolkit says of itself, or a parameter of its values, answers a little less. */
 const answerWeights: Readonly<Record<Field, number>> = {
@@ -27,55 +27,69 @@ export function alignAll(documents: readonly number[], { terms, clauses }: Pick<
     return entry.documents[at] as Counted;
   });
   const rarities = Float64Array.from(terms, ({ number }) => reading.postings.rarityOf(number));
-  const whole = terms.map((_, term) => term);
-  const total = sumOf(whole, rarities) || 1;
+  const parts = [terms.map((_, term) => term), ...clauses];
+  const total = sumOf(parts[0] as readonly number[], rarities) || 1;
+  // A tool that answers one wish of several answers the task, the more, the more of the task that wish is.
+  const scales = parts.map((part) => 1 / Math.sqrt((sumOf(part, rarities) || 1) * total));
   const answers = readAnswers(counted, terms, reading, vectors);
+  const worths = new Float64Array(terms.length);
   return counted.map((each) => {
-    const worths = bestAnswers(each, answers, terms.length);
+    findBestAnswers(each, answers, worths);
     for (let term = 0; term < worths.length; term++) worths[term] = (worths[term] as number) * (rarities[term] as number);
-    // A tool that answers one wish of several answers the task, the more, the more of the task that wish is.
-    const shares = [whole, ...clauses].map((clause) => sumOf(clause, worths) / Math.sqrt((sumOf(clause, rarities) || 1) * total));
-    return Math.max(...shares);
+    return parts.reduce((most, part, at) => Math.max(most, sumOf(part, worths) * (scales[at] as number)), 0);
   });
 }
 
 /** How well words of documents answer the terms of a query: one row of answers a word. One table for all, since small ones cost more to make than to fill. */
 interface Answers {
   readonly table: Float32Array;
-  /** Where the row of a word begins, by its number. */
-  readonly starts: ReadonlyMap<number, number>;
+  /** Where the row of a word begins, by its number; below 0 for words that answer nothing, as most do. */
+  readonly starts: Int32Array;
 }
 
-function readAnswers(documents: readonly Counted[], terms: Scores["terms"], { rows }: Reading, vectors: Vectors): Answers {
-  const starts = new Map<number, number>();
+const unread = -2;
+const noAnswer = -1;
+
+function readAnswers(documents: readonly Counted[], terms: Scores["terms"], { rows, places: starts }: Reading, vectors: Vectors): Answers {
+  starts.fill(unread);
+  const found: number[] = [];
   for (const { words } of documents) {
-    for (let at = 0; at < words.length; at++) if (!starts.has(words[at] as number)) starts.set(words[at] as number, starts.size * terms.length);
+    for (let at = 0; at < words.length; at++) {
+      const word = words[at] as number;
+      if (starts[word] !== unread) continue;
+      starts[word] = noAnswer;
+      found.push(word);
+    }
   }
+  const table = new Float32Array(found.length * terms.length);
   const asked = Int32Array.from(terms, ({ word }) => vectors.rowOf(word));
-  const table = new Float32Array(starts.size * terms.length);
-  for (const [word, start] of starts) vectors.compare(rows[word] as number, asked, table, start);
-  for (let at = 0; at < table.length; at++) table[at] = Math.max(0, (table[at] as number) - likenessLeast) / (1 - likenessLeast);
+  let end = 0;
+  const giveRow = (word: number): void => {
+    starts[word] = end;
+    end += terms.length;
+  };
+  for (const word of found) if (vectors.compare(rows[word] as number, asked, table, end)) giveRow(word);
+  for (let at = 0; at < end; at++) if (table[at] !== 0) table[at] = ((table[at] as number) - likenessLeast) / (1 - likenessLeast);
   terms.forEach(({ number }, term) => {
-    const start = number === undefined ? undefined : starts.get(number);
-    if (start !== undefined) table[start + term] = 1;
+    if (number === undefined || starts[number] === unread) return;
+    if (starts[number] === noAnswer) giveRow(number);
+    table[(starts[number] as number) + term] = 1;
   });
   return { table, starts };
 }
 
-/** Below this two words have nothing to do with each other; from here on their likeness counts, up to 1 for the same word. */
-const likenessLeast = 0.3;
-
-function bestAnswers({ words, counts }: Counted, { table, starts }: Answers, termCount: number): Float64Array {
-  const best = new Float64Array(termCount);
+/** Writes to `best` what the best answer to each term is worth. */
+function findBestAnswers({ words, counts }: Counted, { table, starts }: Answers, best: Float64Array): void {
+  best.fill(0);
   for (let at = 0; at < words.length; at++) {
+    const start = starts[words[at] as number] as number;
+    if (start < 0) continue;
     const weight = weightOf(counts, at * fields.length);
-    const start = starts.get(words[at] as number) as number;
-    for (let term = 0; term < termCount; term++) {
+    for (let term = 0; term < best.length; term++) {
       const worth = weight * (table[start + term] as number);
       if (worth > (best[term] as number)) best[term] = worth;
     }
   }
-  return best;
 }
 
 /** That of the best field that holds the word. */

@@ -1,5 +1,6 @@
 import { type Document, documentsOf, type ToolkitText } from "./document.ts";
 import { type Counted, compilePostings, countWords, type Postings } from "./postings.ts";
+import { signsOf } from "./signs.ts";
 import { embed, type Vectors, weighWords } from "./vectors.ts";
 import { createVocabulary, type Vocabulary } from "./vocabulary.ts";
 import { wordsOf } from "./words.ts";
@@ -20,14 +21,22 @@ export interface Reading {
   readonly vocabulary: Vocabulary;
   /** The vectors of all documents, one row each: one piece of memory is twice as fast to go through as one a toolkit. */
   readonly matrix: Float32Array;
+  /** Their signs, alike. */
+  readonly signs: Int32Array;
   /** Where the vectors of the vocabulary's words are, by number; -1 for those that have none. */
   readonly rows: Int32Array;
   /** The documents a full name or a tool's name stands for, in lower case. */
   readonly named: ReadonlyMap<string, readonly number[]>;
+  /** The toolkits by the first word of their ids. */
+  readonly namedByWord: ReadonlyMap<string, readonly Entry[]>;
   /** Room for one score a document, used again by every question: new ones would keep the garbage collector busy. */
-  readonly sheets: Readonly<Record<"bm25" | "tfidf" | "cosine" | "fused", Float64Array>>;
+  readonly sheets: Readonly<Record<"bm25" | "tfidf" | "cosine" | "sums", Float64Array>>;
+  /** Room for one number a word, used again likewise. */
+  readonly places: Int32Array;
   /** The entry and the place in it of each document. */
   locate(document: number): { readonly entry: Entry; readonly at: number };
+  /** The full name. */
+  nameOf(document: number): string;
 }
 
 export interface Entry {
@@ -111,20 +120,26 @@ function createReading(byId: ReadonlyMap<string, Entry>, vocabulary: Vocabulary,
     entries.flatMap(({ documents }) => documents),
     vocabulary,
   );
+  const names = entries.flatMap((entry) => entry.names);
+  const matrix = joinMatrices(entries);
   const sheet = (): Float64Array => new Float64Array(owners.length);
   return {
     entries,
     postings,
     vocabulary,
-    matrix: joinMatrices(entries),
+    matrix,
+    signs: signsOf(matrix, vectors?.dimensions ?? 0),
     rows: Int32Array.from({ length: vocabulary.end }, (_, number) => vectors?.rowOf(vocabulary.wordAt(number)) ?? -1),
     named: findNamed(entries),
-    sheets: { bm25: sheet(), tfidf: sheet(), cosine: sheet(), fused: sheet() },
+    namedByWord: findNamedByWord(entries),
+    sheets: { bm25: sheet(), tfidf: sheet(), cosine: sheet(), sums: sheet() },
+    places: new Int32Array(vocabulary.end),
     locate(document) {
       const entry = owners[document];
       if (entry === undefined) throw new RangeError(`there is no document ${document}`);
       return { entry, at: document - entry.first };
     },
+    nameOf: (document) => names[document] ?? "",
   };
 }
 
@@ -150,6 +165,15 @@ function findNamed(entries: readonly Entry[]): Map<string, number[]> {
         else named.set(key, [first + at]);
       }
     }
+  }
+  return named;
+}
+
+function findNamedByWord(entries: readonly Entry[]): Map<string, Entry[]> {
+  const named = new Map<string, Entry[]>();
+  for (const entry of entries) {
+    const [word] = entry.idWords;
+    if (word !== undefined) named.set(word, [...(named.get(word) ?? []), entry]);
   }
   return named;
 }

@@ -1,16 +1,17 @@
-// Which tools fit a task. Three scores are brought to one scale and added: BM25 over weighted fields, TF-IDF with a stronger hold on long texts, and
-// the cosine of word vectors; what is known of this query and this user tips the scales a little. The best are then looked at again, word by word.
+// Which tools fit a task. All are looked at once: BM25 over weighted fields, TF-IDF with a stronger hold on long texts, and the cosine of word vectors.
+// The best are then looked at again, word by word.
 // See docs/decisions/0010-ranking.md.
 
 import { alignAll } from "./alignment.ts";
+import type { Candidate } from "./best.ts";
 import { createCorpus, type Reading } from "./corpus.ts";
 import type { ToolkitText } from "./document.ts";
 import { areAlike } from "./families.ts";
+import { type Knowledge, lookOnce, weights } from "./first-look.ts";
 import { fitsWell } from "./fit.ts";
 import type { Counted } from "./postings.ts";
-import { bestOf, type Scores, scoreAll } from "./scores.ts";
+import { type Scores, scoreAll } from "./scores.ts";
 import type { Vectors } from "./vectors.ts";
-import { wordsOf } from "./words.ts";
 
 export interface Ranker {
   /** Adds a toolkit, or puts it in place of the one with its id. Only its own texts are read. */
@@ -21,15 +22,9 @@ export interface Ranker {
   readonly size: number;
 }
 
-export interface RankOptions {
+export interface RankOptions extends Knowledge {
   /** 1 to 20; 10 unless said. */
   readonly limit?: number | undefined;
-  /** How calls of each tool, by full name, went: from -1, all failed, to 1. */
-  readonly experience?: ReadonlyMap<string, number> | undefined;
-  /** One more score by full name, such as a cosine from an embeddings endpoint; from 0 to 1. */
-  readonly scores?: ReadonlyMap<string, number> | undefined;
-  /** Only tools for which this holds are ranked. */
-  readonly among?: ((fullName: string) => boolean) | undefined;
 }
 
 export interface Ranking {
@@ -63,7 +58,7 @@ export function createRanker({ vectors }: { readonly vectors?: Vectors | undefin
     rank(query, options = {}) {
       const reading = corpus.read();
       const scores = scoreAll(query, reading, vectors);
-      const candidates = lookAgain(findBest(fuse(query, scores, reading, options), candidatesMax), scores, reading, vectors);
+      const candidates = lookAgain(lookOnce(query, scores, reading, options, candidatesMax), scores, reading, vectors);
       const chosen = collapse(candidates, reading).slice(0, clampLimit(options.limit));
       const items = chosen.map((each) => describe(each, scores, reading));
       return { items, fits: chosen.some(({ document }) => fitsWell(document, scores)) };
@@ -78,89 +73,26 @@ function clampLimit(limit = limits.usual): number {
   return Number.isNaN(limit) ? limits.usual : Math.floor(Math.min(limits.most, Math.max(limits.least, limit)));
 }
 
-/** How much the parts of a score count at first; BM25 and TF-IDF have 1 as their best. */
-const weights = { bm25: 1, tfidf: 1, cosine: 2, given: 2, mention: 0.7, toolkitMention: 0.25, experience: 0.25 };
 /** And at the second look, where the alignment says most of what they had to say. */
 const closer = { bm25: 0.5, tfidf: 0.5, alignment: 4 };
 const scoreMax = closer.bm25 + closer.tfidf + weights.cosine + closer.alignment;
 
-/** Each score is divided by its best, so that they can be added; a cosine has a scale of its own. What is left out has minus infinity. */
-function fuse(query: string, { bm25, tfidf, cosine }: Scores, reading: Reading, options: RankOptions): Float64Array {
-  const { fused } = reading.sheets;
-  const [bestBm25, bestTfidf] = [bestOf(bm25) / weights.bm25, bestOf(tfidf) / weights.tfidf];
-  for (let document = 0; document < fused.length; document++) {
-    const direction = weights.cosine * Math.max(0, cosine[document] as number);
-    fused[document] = (bm25[document] as number) / bestBm25 + (tfidf[document] as number) / bestTfidf + direction;
-  }
-  addMentions(query, reading);
-  addKnowledge(reading, options);
-  return fused;
-}
-
-interface Candidate {
-  readonly document: number;
-  readonly score: number;
-}
-
 /** The best of the first look, word by word. Without vectors the first look is all there is. */
-function lookAgain(best: readonly number[], scores: Scores, reading: Reading, vectors: Vectors | undefined): Candidate[] {
-  const { bm25, tfidf } = scores;
-  const { fused } = reading.sheets;
-  if (!vectors) return best.map((document) => ({ document, score: fused[document] as number }));
-  const [lessBm25, lessTfidf] = [(weights.bm25 - closer.bm25) / bestOf(bm25), (weights.tfidf - closer.tfidf) / bestOf(tfidf)];
-  const shares = alignAll(best, scores, reading, vectors);
+function lookAgain(best: readonly Candidate[], scores: Scores, reading: Reading, vectors: Vectors | undefined): readonly Candidate[] {
+  if (!vectors) return best;
+  const [lessBm25, lessTfidf] = [(weights.bm25 - closer.bm25) / scores.best.bm25, (weights.tfidf - closer.tfidf) / scores.best.tfidf];
+  const shares = alignAll(
+    best.map(({ document }) => document),
+    scores,
+    reading,
+    vectors,
+  );
   return best
-    .map((document, at) => {
-      const rest = (fused[document] as number) - lessBm25 * (bm25[document] as number) - lessTfidf * (tfidf[document] as number);
+    .map(({ document, score }, at) => {
+      const rest = score - lessBm25 * (scores.bm25[document] as number) - lessTfidf * (scores.tfidf[document] as number);
       return { document, score: rest + closer.alignment * (shares[at] as number) };
     })
     .sort((a, b) => b.score - a.score || a.document - b.document);
-}
-
-function addMentions(query: string, { entries, named, sheets: { fused } }: Reading): void {
-  const mentioned = new Set([...identifiersOf(query)].flatMap((name) => named.get(name) ?? []));
-  for (const document of mentioned) fused[document] = (fused[document] as number) + weights.mention;
-  const said = new Set(wordsOf(query));
-  for (const { first, idWords, tools } of entries) {
-    if (idWords.length === 0 || !idWords.every((word) => said.has(word))) continue;
-    for (let at = 0; at < tools.length; at++) fused[first + at] = (fused[first + at] as number) + weights.toolkitMention;
-  }
-}
-
-/** What the caller knows: other scores, how calls went before, and what is not asked about. */
-function addKnowledge({ entries, sheets: { fused } }: Reading, { experience, scores, among }: RankOptions): void {
-  if (!experience && !scores && !among) return;
-  for (const { first, names } of entries) {
-    names.forEach((name, at) => {
-      const given = weights.given * Math.max(0, scores?.get(name) ?? 0);
-      const words = fused[first + at] as number;
-      // Experience tips the scales between tools that fit; it makes none fit.
-      const known = words > 0 ? weights.experience * Math.min(1, Math.max(-1, experience?.get(name) ?? 0)) : 0;
-      fused[first + at] = among && !among(name) ? Number.NEGATIVE_INFINITY : words + given + known;
-    });
-  }
-}
-
-/** Words of a query that only a name looks like: with a dot, a dash or an underscore inside, or written likeThis. */
-function identifiersOf(query: string): ReadonlySet<string> {
-  const tokens = query.slice(0, 4_000).match(/[\p{L}\p{N}]+(?:[-_./]+[\p{L}\p{N}]+)*/gu) ?? [];
-  return new Set(tokens.filter((token) => /[-_./]|\p{Ll}\p{Lu}/u.test(token)).map((token) => token.toLowerCase()));
-}
-
-/** The documents with the highest scores, best first; of two with the same the first. */
-function findBest(scores: Float64Array, countMax: number): number[] {
-  const best: number[] = [];
-  let least = 0;
-  for (let document = 0; document < scores.length; document++) {
-    const score = scores[document] as number;
-    if (score <= least) continue;
-    let at = best.length;
-    while (at > 0 && (scores[best[at - 1] as number] as number) < score) at--;
-    best.splice(at, 0, document);
-    if (best.length > countMax) best.pop();
-    if (best.length === countMax) least = scores[best[countMax - 1] as number] as number;
-  }
-  return best;
 }
 
 interface Family extends Candidate {

@@ -10,9 +10,12 @@ export interface Scores {
   readonly clauses: readonly (readonly number[])[];
   readonly bm25: Float64Array;
   readonly tfidf: Float64Array;
-  /** Zeros without vectors. */
+  /** The highest of each, or 1 where all are 0, to divide by. */
+  readonly best: { readonly bm25: number; readonly tfidf: number };
+  /** A long task is many wishes, and a tool that fulfils one of them need not fit the rest: the vectors of the whole and of its clauses. None without vectors. */
+  readonly wishes: readonly Float32Array[];
+  /** With the nearest wish; written for documents that have a chance. */
   readonly cosine: Float64Array;
-  readonly hasCosines: boolean;
 }
 
 interface Term {
@@ -30,16 +33,13 @@ const correctionsMax = 5;
 export function scoreAll(query: string, reading: Reading, vectors: Vectors | undefined): Scores {
   const { terms, clauses } = readQuery(query, reading);
   const { bm25, tfidf, cosine } = reading.sheets;
-  for (const sheet of [bm25, tfidf, cosine]) sheet.fill(0);
+  bm25.fill(0);
+  tfidf.fill(0);
   for (const { number } of terms) {
     if (number !== undefined) reading.postings.addTo(number, bm25, tfidf);
   }
-  const scores = { terms, clauses, bm25, tfidf, cosine, hasCosines: vectors !== undefined };
-  if (vectors) {
-    addCosines(terms, reading, vectors, cosine);
-    raiseByClauses(scores, reading, vectors);
-  }
-  return scores;
+  const wishes = vectors ? [terms, ...clauses.map((clause) => clause.map((term) => terms[term] as Term))].map((wish) => embedTerms(wish, vectors)) : [];
+  return { terms, clauses, bm25, tfidf, best: { bm25: bestOf(bm25), tfidf: bestOf(tfidf) }, wishes, cosine };
 }
 
 /** A word nobody knows is taken for the known one it is a slip away from. */
@@ -58,36 +58,6 @@ function readQuery(query: string, { vocabulary }: Reading): Pick<Scores, "terms"
   return { terms, clauses };
 }
 
-function addCosines(terms: readonly Term[], { matrix }: Reading, vectors: Vectors, cosine: Float64Array): void {
-  const query = embedTerms(terms, vectors);
-  for (let document = 0; document < cosine.length; document++) cosine[document] = dot(matrix, document * query.length, query);
-}
-
-/**
- * A long task is many wishes, and a tool that fulfils one of them need not fit the rest: the best of the whole and its clauses counts. Only tools that
- * have a chance are looked at again.
- */
-function raiseByClauses({ terms, clauses, bm25, tfidf, cosine }: Scores, reading: Reading, vectors: Vectors): void {
-  if (clauses.length === 0) return;
-  const wishes = clauses.map((clause) =>
-    embedTerms(
-      clause.map((term) => terms[term] as Term),
-      vectors,
-    ),
-  );
-  const [bestBm25, bestTfidf] = [bestOf(bm25), bestOf(tfidf)];
-  const sums = reading.sheets.fused;
-  for (let document = 0; document < sums.length; document++) {
-    sums[document] = (bm25[document] as number) / bestBm25 + (tfidf[document] as number) / bestTfidf + (cosine[document] as number);
-  }
-  const least = chanceLeast * bestOf(sums);
-  for (let document = 0; document < sums.length; document++) {
-    if ((sums[document] as number) < least) continue;
-    for (const wish of wishes) cosine[document] = Math.max(cosine[document] as number, dot(reading.matrix, document * wish.length, wish));
-  }
-}
-
-const chanceLeast = 0.25;
 const clausesMax = 8;
 
 /** The sentences of a text, and what stands between "and" and "then", as words; none when there is but one. */
@@ -106,23 +76,7 @@ const embedTerms = (terms: readonly Term[], vectors: Vectors): Float32Array =>
     vectors,
   );
 
-/** Four sums side by side: a single one would make every step wait for the one before. */
-function dot(matrix: Float32Array, start: number, vector: Float32Array): number {
-  let a = 0;
-  let b = 0;
-  let c = 0;
-  let d = 0;
-  for (let at = 0; at < vector.length; at += 4) {
-    a += (matrix[start + at] as number) * (vector[at] as number);
-    b += (matrix[start + at + 1] as number) * (vector[at + 1] as number);
-    c += (matrix[start + at + 2] as number) * (vector[at + 2] as number);
-    d += (matrix[start + at + 3] as number) * (vector[at + 3] as number);
-  }
-  return a + b + c + d;
-}
-
-/** The highest, or 1 where all are 0, to divide by. */
-export function bestOf(scores: Float64Array): number {
+function bestOf(scores: Float64Array): number {
   let best = 0;
   for (let at = 0; at < scores.length; at++) best = Math.max(best, scores[at] as number);
   return best || 1;
