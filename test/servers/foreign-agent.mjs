@@ -19,6 +19,7 @@ const tools = [
   { name: "lend", description: "Asks the user's model", inputSchema: { type: "object" } },
   { name: "paint", description: "\u001b[31mA picture\u001b[0m and nasty text", inputSchema: { type: "object" } },
   { name: "chatter", description: "Says much on stderr", inputSchema: { type: "object", properties: { lines: { type: "integer" } } } },
+  { name: "evaluate-lisp", description: "Evaluates", inputSchema: { type: "object", properties: { code: { type: "string" } }, required: ["code"] } },
   { name: "crash", description: "Ends", inputSchema: { type: "object" } },
 ];
 
@@ -81,6 +82,8 @@ async function call(id, { name, arguments: args = {}, _meta = {} }, send) {
     case "chatter":
       for (let line = 1; line <= (args.lines ?? 1); line++) process.stderr.write(`line ${line}\n`);
       return text("said");
+    case "evaluate-lisp":
+      return text(`${args.code} in ${args.session ?? "a new session"}\n; session s1`, { structuredContent: { session: "s1", package: "MINE" } });
     case "crash":
       return process.exit(3);
     default:

@@ -22,7 +22,7 @@ export interface ClientBench extends AsyncDisposable {
 }
 
 const agent = fileURLToPath(new URL("../servers/foreign-agent.mjs", import.meta.url));
-const waitMsMax = 30_000;
+const waitMsMax = 10_000;
 
 export function makeFolder(): string {
   return realpathSync(mkdtempSync(join(tmpdir(), "guildhall-tui-")));

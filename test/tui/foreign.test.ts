@@ -185,6 +185,23 @@ test("pictures are saved, nasty text is harmless, and streams of a command are t
   expect(failed.state).toMatchObject({ kind: "failed", failure: { message: "speckit.implement failed: exited with code 1" } });
 });
 
+test("Lisp forms are one conversation in one session", async () => {
+  await using bench = await openForeign();
+  await bench.until(({ lisp }) => lisp.isOffered === true);
+  for (const code of ["(a)", "(b)"]) {
+    await bench.session.send({ kind: "type lisp", text: code });
+    await bench.session.send({ kind: "evaluate" });
+  }
+  expect(bench.state().lisp).toMatchObject({
+    input: "",
+    package: "MINE",
+    entries: [
+      { code: "(a)", state: "completed", text: "(a) in a new session" },
+      { code: "(b)", state: "completed", text: "(b) in s1" },
+    ],
+  });
+});
+
 test("thousands of lines on stderr come in few changes, and the ring forgets the oldest", async () => {
   await using bench = await openForeign("stdio", { intervalMs: 20 });
   await bench.until(({ tools }) => tools.load.kind === "loaded");

@@ -1,0 +1,114 @@
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createLog, Secrets } from "../../src/base/log.ts";
+import { connectHall } from "../../src/cli/hall-client.ts";
+import type { Settings } from "../../src/cli/settings.ts";
+import { readFlags } from "../../src/cli/tui.ts";
+import { openHallTarget } from "../../src/cli/tui-hall.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { benchOf, type ClientBench, makeFolder } from "./client-bench.ts";
+
+const variables = ["XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"] as const;
+let home = "";
+
+beforeAll(() => {
+  home = makeFolder();
+  // Trust and sockets are kept for the user: here for nobody but these tests.
+  for (const name of variables) {
+    process.env[name] = join(home, name);
+    mkdirSync(join(home, name), { mode: 0o700 });
+  }
+});
+
+afterAll(() => {
+  for (const name of variables) delete process.env[name];
+  rmSync(home, { recursive: true, force: true });
+});
+
+async function settingsOf(folder: string): Promise<Settings> {
+  const load = () => loadConfig({ folder });
+  const loaded = await load();
+  return { config: loaded.config, loaded, load, faces: "auto", log: createLog({ level: "silent" }), secrets: new Secrets() };
+}
+
+/** In a folder that is no project yet: its calls are kept in memory. */
+async function openClient(folder: string): Promise<ClientBench> {
+  return benchOf(openHallTarget({ folder, settings: await settingsOf(folder) }), folder);
+}
+
+test("in front of its own hall: from a description to a question, and the hall's own screens", async () => {
+  await using bench = await openClient(makeFolder());
+  const { session } = bench;
+  const ready = await bench.until(({ tools }) => tools.load.kind === "loaded" && tools.items.length > 0);
+  expect(ready).toMatchObject({ target: { kind: "hall", transport: "in process" }, connection: { kind: "ready", era: "modern" } });
+  expect(ready.features.missing).toEqual([]);
+  await session.send({ kind: "draft feature", text: "Users can upload photos" });
+  await session.send({ kind: "specify" });
+  const [feature] = session.state().features.items;
+  expect(feature).toMatchObject({ name: "001-users-upload-photos", phase: "clarify", isActive: true });
+  expect(session.state().runs[0]).toMatchObject({ state: { kind: "completed" }, progress: { total: 100 } });
+  const clarified = session.send({ kind: "run step", feature: "001-users-upload-photos" });
+  const { questions } = await bench.until(({ questions: [question] }) => question !== undefined);
+  expect(questions[0]?.form.fields.length).toBeGreaterThan(0);
+  await session.send({ kind: "answer question", question: String(questions[0]?.id), action: "cancel" });
+  await clarified;
+  expect(session.state().runs[0]).toMatchObject({ tool: "speckit.clarify", state: { kind: expect.stringMatching(/completed|cancelled/) } });
+  // What a step needs is said before the server is asked.
+  await session.send({ kind: "run step", feature: "001-users-upload-photos", step: "implement" });
+  expect(session.state().notices.at(-1)?.text).toContain("implement needs tasks.md of 001-users-upload-photos. Run tasks first.");
+  await session.send({ kind: "go", screen: "servers" });
+  expect(session.state().servers).toMatchObject({ load: { kind: "loaded" }, status: { pid: process.pid, project: bench.folder } });
+  await session.send({ kind: "go", screen: "stats" });
+  expect(session.state().stats.statistics?.total.calls).toBeGreaterThan(1);
+  await session.send({ kind: "restart server", name: "nobody" });
+  expect(session.state().notices.at(-1)).toMatchObject({ level: "error" });
+});
+
+test("a call of somebody else waits for a yes here, and may go on after it", async () => {
+  await using bench = await openClient(makeFolder());
+  const { session, folder } = bench;
+  await bench.until(({ tools }) => tools.load.kind === "loaded" && tools.items.length > 0);
+  await session.send({ kind: "draft feature", text: "Users can upload photos" });
+  await session.send({ kind: "specify" });
+  const other = await connectHall({ folder, settings: await settingsOf(folder) });
+  try {
+    const call = { name: "speckit.implement", arguments: { spec_directory: join(folder, "specs", "001-users-upload-photos") } };
+    expect(await other.request("tools/call", call)).toMatchObject({ isError: true, _meta: { "guildhall/error": { error_type: "approval_needed" } } });
+    await session.send({ kind: "go", screen: "approvals" });
+    const [pending] = session.state().approvals.pending;
+    expect(pending).toMatchObject({ tool: "speckit.implement", preview: expect.stringContaining("001-users-upload-photos") });
+    expect(session.state().approvals.selected).toBe(pending?.token);
+    await session.send({ kind: "approve", token: String(pending?.token), answer: "hall" });
+    expect(session.state().approvals.pending).toEqual([]);
+    // Past the question now, and refused by the step itself.
+    expect(await other.request("tools/call", call)).toMatchObject({ isError: true, _meta: { "guildhall/error": { error_type: "execution" } } });
+  } finally {
+    await other.close();
+  }
+});
+
+test("when the hall ends, a client that was attached goes on as the next hall", async () => {
+  const folder = makeFolder();
+  const first = await openClient(folder);
+  await first.until(({ connection }) => connection.kind === "ready");
+  await using second = await openClient(folder);
+  const attached = await second.until(({ tools }) => tools.load.kind === "loaded");
+  expect(attached.target.transport).toBe("socket");
+  await second.session.send({ kind: "select tool", name: "speckit.status" });
+  await first.session.close();
+  await second.session.send({ kind: "call tool" });
+  expect((await second.ended()).state).toMatchObject({ kind: "completed", result: { structuredContent: { features: [] } } });
+  await second.session.send({ kind: "go", screen: "servers" });
+  expect(second.state().servers.status?.pid).toBe(process.pid);
+});
+
+test("flags name one server, by its program or its address", () => {
+  expect(readFlags([], {})).toBeUndefined();
+  expect(readFlags(["--mcp"], { command: "claude" })).toMatchObject({ transport: "stdio", command: "claude", args: ["--mcp"] });
+  expect(readFlags([], { endpoint: "https://example.org/mcp" })).toMatchObject({ transport: "http" });
+  expect(readFlags([], { endpoint: "ws://127.0.0.1:1" })).toMatchObject({ transport: "websocket" });
+  expect(() => readFlags([], { endpoint: "example" })).toThrow("no address");
+  expect(() => readFlags(["x"], {})).toThrow("belongs to no command");
+  expect(() => readFlags([], { command: "a", endpoint: "http://b" })).toThrow("two servers");
+});
