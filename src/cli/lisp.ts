@@ -80,7 +80,7 @@ async function readProgram(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (cause) {
-    throw new HallError("INVALID_PARAMS", `${file} cannot be read`, { cause, hint: "Give the path of a file with Lisp forms, or - for stdin." });
+    throw new HallError("NOT_FOUND", `${file} cannot be read`, { cause, hint: "Give the path of a file with Lisp forms, or - for stdin." });
   }
 }
 

@@ -1,5 +1,5 @@
-import { chmodSync, closeSync, mkdirSync, openSync, renameSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { chmodSync, closeSync, mkdirSync, openSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { type AuditTable, createAuditTable } from "./audit-table.ts";
 import { type CallTable, createCallTable } from "./call-table.ts";
 import { createDocumentTable, type DocumentTable } from "./document-table.ts";
@@ -71,6 +71,7 @@ function close(database: Database): void {
 /** Nobody else may read it; what SQLite puts beside it gets the same mode. */
 function makePrivate(path: string): void {
   mkdirSync(dirname(path), { recursive: true });
+  keepOutOfGit(dirname(path));
   closeSync(openSync(path, "a", 0o600));
   chmodSync(path, 0o600);
 }
@@ -130,4 +131,16 @@ function inodeOf(path: string): number {
 
 function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? -1;
+}
+
+/** What this machine remembers is not for others to clone: unless somebody has said what is. */
+function keepOutOfGit(folder: string): void {
+  if (basename(folder) !== ".guildhall") return;
+  try {
+    writeFileSync(join(folder, ".gitignore"), "# What this machine remembers. The rest is yours to commit.\nstate.db*\nlogs/\nworkflow/*.run.json\n", {
+      flag: "wx",
+    });
+  } catch {
+    // It is there already, or cannot be written: neither keeps anybody from working.
+  }
 }

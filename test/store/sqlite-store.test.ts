@@ -47,7 +47,7 @@ test("what one process wrote the next one finds, in a file of its owner's", asyn
   await first.audit.append({ kind: "granted", subject: "a.b", caller: "test", reason: "because" });
   expect(["", "-wal", "-shm"].map((suffix) => statSync(path + suffix).mode & 0o777)).toEqual([0o600, 0o600, 0o600]);
   await first.close();
-  expect(readdirSync(join(path, ".."))).toEqual(["state.db"]);
+  expect(readdirSync(join(path, ".."))).toEqual([".gitignore", "state.db"]);
   const second = open(path);
   expect(await second.calls.list()).toMatchObject([{ id: "call_1" }]);
   expect(await second.audit.verify()).toMatchObject({ rows: 1 });

@@ -119,7 +119,7 @@ export function createEvaluator(options: EvaluatorOptions): Evaluator {
         calls: service.calls,
         isHandleNeeded: !context.caller?.isLasting,
         isShort: args.verbosity === "short",
-        notes: stopped.has(session.handle) ? [`once approved, go on with resume "${id}"`] : [],
+        notes: stopped.has(session.handle) ? [`once approved, go on with code "" and resume "${id}"`] : [],
       });
       return service.shown.length === 0 ? answer : { ...answer, content: [...answer.content, ...service.shown] };
     });

@@ -126,7 +126,9 @@ function mayChange(target: Target, isDestructive: (target: Target) => boolean): 
 }
 
 function notInExplore(name: string): HallError {
-  return new HallError("DENIED", `${name} may destroy or send, so it is not bound in explore mode`, { hint: 'Evaluate with mode "act" if that is meant.' });
+  return new HallError("DENIED", `${name} may destroy or send, so it is not bound in explore mode`, {
+    hint: 'Evaluate with mode "act" if that is meant; at the command line with --act.',
+  });
 }
 
 function callsUsedUp(callsMax: number): HallError {

@@ -24,6 +24,8 @@ const lisp = createLisp({
   },
 });
 const powers = definePowers(line);
+// JSON is what most programs look at: it shows what it holds, printed or returned.
+lisp.evaluate("(setf *print-tables* t)");
 parentPort?.on("message", (order: Order) => post(carryOut(order)));
 
 function carryOut(order: Order): Report {
