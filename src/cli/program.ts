@@ -373,6 +373,7 @@ function addSpecCommands(program: Command): void {
   spec
     .command("resume [feature]")
     .description("go on with a step that was interrupted, or with the tasks that are left")
+    .option("--force", "replace files that were edited by hand; go on although checklists are open")
     .option(...asJson)
     .addHelpText("after", examples(["guildhall spec resume", "guildhall spec resume 3 --json"]))
     .action(async (feature, options) => (await import("./spec.ts")).runSpecResume(feature, options));

@@ -7,7 +7,7 @@ import { clearProgress, contentOf, showProgress, toolError } from "./call.ts";
 import type { HallClient } from "./hall-client.ts";
 import { paint, print, table, visible, visibleLines } from "./print.ts";
 import { onStopSignals } from "./process.ts";
-import { isAttended } from "./terminal.ts";
+import { type AskLine, askLine, isAttended } from "./terminal.ts";
 import { withHall } from "./tools.ts";
 
 /** The workflow without a screen: the same tools any MCP client calls, one step or several at a time. */
@@ -19,6 +19,10 @@ export interface SpecOptions {
 export interface SpecNewOptions extends SpecOptions {
   readonly name?: string;
   readonly number?: string;
+}
+
+export interface SpecResumeOptions extends SpecOptions {
+  readonly force?: boolean;
 }
 
 export interface SpecRunOptions extends SpecOptions {
@@ -127,7 +131,10 @@ async function runOne(specs: Specs, step: string, directory: string, options: Sp
       return [await specs.call("plan", { ...common, ...forced, ...(technology === undefined ? {} : { technical_context: technology }) })];
     case "tasks":
       return [await specs.call("tasks", { ...common, ...forced, ...(tests === undefined ? {} : { tests }) })];
-    case "implement":
+    case "implement": {
+      // A report does nothing by itself, so nobody has to allow it.
+      if (completed !== undefined && agent === undefined) return [await specs.call("tasks", { ...common, completed })];
+      if (agent !== undefined) await specs.needAgent(agent);
       return [
         await specs.call("implement", {
           ...common,
@@ -137,6 +144,7 @@ async function runOne(specs: Specs, step: string, directory: string, options: Sp
           ...(agent === undefined ? {} : { agent }),
         }),
       ];
+    }
     default:
       return [await specs.call(step, common)];
   }
@@ -165,12 +173,13 @@ export async function runSpecStatus(feature: string | undefined, { json }: SpecO
 }
 
 /** Goes on with a run that was interrupted, or with the tasks that are left. */
-export async function runSpecResume(feature: string | undefined, { json }: SpecOptions): Promise<void> {
+export async function runSpecResume(feature: string | undefined, { json, force }: SpecResumeOptions): Promise<void> {
+  const forced = force === true ? { force: true } : {};
   const result = await withSpecs({ json }, async (specs) => {
     const { name, directory, phase, run } = await specs.find(feature);
     if (run?.isAtWork) throw new HallError("EXECUTION", `${run.step} of ${name} is still running (${run.id})`, { hint: "Wait until it ends." });
-    if (run) return specs.call(run.step, { ...run.arguments, spec_directory: directory });
-    if (phase === "implement") return specs.call("implement", { spec_directory: directory });
+    if (run) return specs.call(run.step, { ...run.arguments, ...forced, spec_directory: directory });
+    if (phase === "implement") return specs.call("implement", { ...forced, spec_directory: directory });
     throw new HallError("EXECUTION", `nothing of ${name} was interrupted`, {
       hint: phase === "done" ? "It is done." : `Run \`guildhall spec run\`; next is ${phase}.`,
     });
@@ -200,6 +209,8 @@ interface Specs {
   status(): Promise<{ readonly features: readonly SpecFeature[] }>;
   /** By name, number or folder; without one, the active feature. Throws NOT_FOUND. */
   find(feature: string | undefined): Promise<SpecFeature>;
+  /** Throws NOT_FOUND, naming the agents there are. */
+  needAgent(name: string): Promise<void>;
 }
 
 /** Ctrl-C withdraws the call: what is done by then stays. */
@@ -210,21 +221,79 @@ async function withSpecs<T>(options: SpecOptions, work: (specs: Specs) => Promis
     () => {},
   );
   try {
-    return await withHall((client) => work(openSpecs(client, scope)), isAttended(options) ? (await import("./form.ts")).answerForm : undefined);
+    return await withHall((client) => work(openSpecs(client, scope)), isAttended(options) ? (params) => answerStep(params) : undefined);
   } finally {
     stop();
     scope.close();
   }
 }
 
+/**
+ * Answers what a step asks at a terminal. A choice that also takes other words needs one line only: a number, a letter, "yes", or the answer
+ * itself. Everything else is a form.
+ */
+export async function answerStep(params: JsonObject, ask: AskLine = askLine, show: (text: string) => void = showOnStderr): Promise<JsonObject> {
+  clearProgress();
+  const { message, requestedSchema } = params;
+  const properties = isObject(requestedSchema) && isObject(requestedSchema.properties) ? requestedSchema.properties : {};
+  const { answer, other } = properties;
+  if (!isObject(answer) || !Array.isArray(answer.enum) || !isObject(other)) return (await import("./form.ts")).answerForm(params, ask, show);
+  const options = answer.enum.map(String);
+  const titles: readonly unknown[] = Array.isArray(answer.enumNames) ? answer.enumNames : options;
+  show(visibleLines(String(message ?? "").split("\n\nRecommended:")[0] ?? ""));
+  titles.forEach((title, at) => void show(`  ${at + 1}. ${visible(String(title))}`));
+  try {
+    for (;;) {
+      const line = (await ask(`A number, or another answer in a few words [${visible(options[0] ?? "")}]: `)).trim();
+      const chosen = chooseOption(line, options);
+      if (chosen !== undefined) return { action: "accept", content: { answer: chosen, other: "" } };
+      if (!/^(?:\d+|\p{L})$/u.test(line)) return { action: "accept", content: { answer: options[0] ?? "", other: line } };
+      show(`Answer with a number from 1 to ${options.length}, or with a few words.`);
+    }
+  } catch {
+    // Nobody answers any more.
+    return { action: "cancel" };
+  }
+}
+
+/** Undefined for what chooses none of them. */
+function chooseOption(line: string, options: readonly string[]): string | undefined {
+  if (/^(?:|y|yes|ok|recommended)$/i.test(line)) return options[0];
+  if (/^\d+$/.test(line)) return options[Number(line) - 1];
+  if (/^[a-z]$/i.test(line)) return options[line.toUpperCase().charCodeAt(0) - 65];
+  return options.find((option) => option.toLowerCase() === line.toLowerCase());
+}
+
+function showOnStderr(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+/** What a step advises, which names tools and their arguments, as commands to type. */
+export function asCommands(text: string): string {
+  const command = (step: string): string => (step === "specify" ? 'guildhall spec new "what it is to do"' : `guildhall spec run ${step}`);
+  return text
+    .replace(/call speckit\.clarify again with `answers` in this order/, 'run `guildhall spec run clarify --answer "…" "…"` with the answers in this order')
+    .replace(
+      /call speckit\.implement again with completed: \[([^\]]*)\]/,
+      (_found, ids: string) => `run \`guildhall spec run implement --completed ${ids.replace(/[",]/g, "")}\``,
+    )
+    .replace(/call again with force: true/g, "run it again with --force")
+    .replace(/\bCall speckit\.(\w+)(?: with the same spec_directory)?(?=[.;])/g, (_found, step: string) => `Run \`${command(step)}\``)
+    .replace(/\b(call|run) speckit\.(\w+)/g, (_found, _verb, step: string) => `run \`${command(step)}\``)
+    .replace(/^Next: speckit\.(\w+)$/gm, (_found, step: string) => `Next: ${command(step)}`);
+}
+
 function openSpecs(client: HallClient, scope: Scope): Specs {
   const call: Specs["call"] = async (step, args) => {
     const result = await client.request("tools/call", { name: `speckit.${step}`, arguments: args }, { progress: showProgress, scope }).finally(clearProgress);
-    if (result.isError) throw toolError(result);
+    if (result.isError) {
+      const { code, message, hint } = toolError(result);
+      throw new HallError(code, asCommands(message), { hint: asCommands(hint) });
+    }
     const text = contentOf(result)
       .map((item) => String(item.text ?? ""))
       .join("\n");
-    return { ...(isObject(result.structuredContent) ? result.structuredContent : {}), text };
+    return { ...(isObject(result.structuredContent) ? result.structuredContent : {}), text: asCommands(text) };
   };
   const status: Specs["status"] = async () => (await call("status", {})) as unknown as { features: readonly SpecFeature[] };
   return {
@@ -238,7 +307,18 @@ function openSpecs(client: HallClient, scope: Scope): Specs {
       const names = features.map(({ name }) => name);
       const near = wanted === undefined ? names : findNear(wanted, names);
       throw new HallError("NOT_FOUND", wanted === undefined ? "no feature is the active one" : `there is no feature "${wanted}"`, {
-        hint: names.length === 0 ? 'Run guildhall spec new "what it is to do".' : `Name one with --feature: ${(near.length > 0 ? near : names).join(", ")}.`,
+        hint:
+          names.length === 0
+            ? 'Run guildhall spec new "what it is to do".'
+            : `${near.length > 0 && wanted !== undefined ? "Did you mean" : "There is"}: ${(near.length > 0 ? near : names).join(", ")}${near.length > 0 && wanted !== undefined ? "?" : "."}`,
+      });
+    },
+    async needAgent(name) {
+      const names = (await client.list("tools/list", "tools")).map((tool) => String(tool.name));
+      if (names.includes(name)) return;
+      const agents = names.filter((known) => known.endsWith("_agent"));
+      throw new HallError("NOT_FOUND", `there is no agent "${name}"`, {
+        hint: agents.length > 0 ? `There is: ${agents.join(", ")}.` : "There is none yet: guildhall build makes agents of your tools.",
       });
     },
   };

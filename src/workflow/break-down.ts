@@ -2,12 +2,13 @@ import { join } from "node:path";
 import { readInside, writeArtefacts } from "./artefacts.ts";
 import { readConstitution } from "./constitution-file.ts";
 import { type Design, designFeature } from "./design.ts";
+import { takeReport, tellNext } from "./implement.ts";
 import { openPointsOf } from "./plan.ts";
 import { parseSpec } from "./spec.ts";
 import { readTemplate } from "./specify.ts";
-import { folderOf, needDocument, type Step, type StepInput, tellFiles } from "./step.ts";
+import { folderOf, needDocument, type Step, type StepAnswer, type StepInput, tellFiles, tellWritten } from "./step.ts";
 import { surveyRepository } from "./survey.ts";
-import { parseTasks, type Task } from "./tasks.ts";
+import { countTasks, parseTasks, type Task } from "./tasks.ts";
 import { draftTasks, type TasksInput } from "./tasks-draft.ts";
 import { writeSection } from "./writer.ts";
 
@@ -16,6 +17,7 @@ export const breakDown: Step = async (input) => {
   const { place, args, context, run, memory } = input;
   const specText = await needDocument(input, "spec.md", "specify");
   const planText = await needDocument(input, "plan.md", "plan");
+  if (Array.isArray(args.completed) && args.completed.length > 0) return takeDone(input);
   run.say(10, "Reading the plan");
   const [research, dataModel, contracts] = await Promise.all(
     ["research.md", "data-model.md", "contracts/actions.md"].map((name) => readInside(place, join(place.path, name))),
@@ -39,7 +41,7 @@ export const breakDown: Step = async (input) => {
   const counts = countByStory(tasks);
   const mvp = tasks.find(({ story }) => story !== undefined)?.story;
   return {
-    text: `${tasks.length} tasks written at ${join(place.path, "tasks.md")}\n${tellFiles(files, place)}\n\n${counts.map(({ story, count }) => `- ${story}: ${count}`).join("\n")}${mvp === undefined ? "" : `\n\nMVP: Setup, Foundational and ${mvp}.`}`,
+    text: `${tellWritten(`${tasks.length} tasks`, files, join(place.path, "tasks.md"))}\n${tellFiles(files, place)}\n\n${counts.map(({ story, count }) => `- ${story}: ${count}`).join("\n")}${mvp === undefined ? "" : `\n\nMVP: Setup, Foundational and ${mvp}.`}`,
     files,
     notes,
     next: "implement",
@@ -51,6 +53,23 @@ export const breakDown: Step = async (input) => {
     },
   };
 };
+
+/** Marks what was done by hand. Unlike `implement` it does nothing itself, so nobody has to allow it. */
+async function takeDone(input: StepInput): Promise<StepAnswer> {
+  const before = parseTasks(await needDocument(input, "tasks.md", "tasks")).tasks;
+  await takeReport(input, before);
+  const { tasks } = parseTasks(await needDocument(input, "tasks.md", "tasks"));
+  const { done, total } = countTasks(tasks);
+  const next = tellNext(tasks, input);
+  const isOver = done === total;
+  return {
+    text: `${done} of ${total} tasks are done in ${join(input.place.path, "tasks.md")}${isOver ? "; the feature is complete" : `\n\n${next.text}`}`,
+    files: [{ path: "tasks.md", change: tasks.every((task, at) => task.isDone === before[at]?.isDone) ? "unchanged" : "updated" }],
+    next: isOver ? undefined : "implement",
+    isPaused: !isOver,
+    details: { done, total, tasks: next.tasks },
+  };
+}
 
 /** Test tasks only where somebody wants them. */
 async function whoAskedForTests({ args, place }: StepInput, specText: string): Promise<string | undefined> {

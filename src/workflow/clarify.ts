@@ -34,7 +34,7 @@ export const clarify: Step = async (input) => {
     return { text: `Nothing to ask: ${specFile} leaves nothing open that a rule can find.`, files: [], next: "plan", details: { questions: [] } };
   const answers = Array.isArray(args.answers) ? args.answers.map(String) : undefined;
   const ask = answers
-    ? (_question: Question, at: number) => Promise.resolve(answers[at])
+    ? (question: Question, at: number) => Promise.resolve(answers[at] === undefined ? undefined : { answer: readAnswer(answers[at], question) })
     : canAsk(context)
       ? (question: Question, at: number) => askPerson(context, question, at, questions.length)
       : undefined;
@@ -42,10 +42,10 @@ export const clarify: Step = async (input) => {
 
   let answered = 0;
   for (const [at, question] of questions.entries()) {
-    run.say(15 + (70 * at) / questions.length, `Question ${at + 1} of ${questions.length}: ${question.question}`);
+    run.say(15 + (70 * at) / questions.length, `Question ${at + 1} of ${questions.length}`);
     const said = await ask(question, at);
     if (said === undefined) break;
-    const answer = readAnswer(said, question);
+    const { answer } = said;
     if (answer === undefined) continue;
     // Somebody may have edited the file while the question was open.
     text = (await readInside(place, specFile)) ?? text;
@@ -59,9 +59,11 @@ export const clarify: Step = async (input) => {
   const files: Written[] = answered > 0 ? [{ path: "spec.md", change: "updated" }, ...(await recheck(input, text))] : [];
   const left = given.length > 0 ? questions.slice(answered) : findQuestions(text);
   const open = findOpenQuestions(text).length;
+  const surplus = (answers ?? []).slice(questions.length).filter((said) => !/^(?:|yes)$/i.test(said.trim())).length;
   return {
     text: `${answered} of ${questions.length} questions answered in ${specFile}${left.length > 0 ? `\n\n${tellQuestions(left)}` : ""}`,
     files,
+    notes: surplus > 0 ? [`there were only ${questions.length} questions: the last ${surplus === 1 ? "answer was" : `${surplus} answers were`} not used`] : [],
     next: open > 0 ? "clarify" : "plan",
     isPaused: open > 0,
     details: { answered, questions: left.map(describe) },
@@ -93,8 +95,14 @@ function canAsk({ capabilities }: CallContext): boolean {
   return isObject(elicitation) && (isObject(elicitation.form) || !isObject(elicitation.url));
 }
 
+/** What somebody said to a question; without an answer it stays open. */
+interface Said {
+  readonly answer: string | undefined;
+}
+
 /** Undefined when the person wants no more questions. */
-async function askPerson(context: CallContext, { question, options }: Question, at: number, total: number): Promise<string | undefined> {
+async function askPerson(context: CallContext, asked: Question, at: number, total: number): Promise<Said | undefined> {
+  const { question, options } = asked;
   const [recommended] = options;
   const properties =
     recommended === undefined
@@ -107,7 +115,7 @@ async function askPerson(context: CallContext, { question, options }: Question, 
             enumNames: options.map((option, index) => (index === 0 ? `${option} (recommended)` : option)),
             default: recommended,
           },
-          other: { type: "string", title: "Another answer, in a few words", default: "", maxLength: 500 },
+          other: { type: "string", title: "Another answer instead, in a few words", default: "", maxLength: 500 },
         };
   const params = {
     mode: "form",
@@ -118,16 +126,21 @@ async function askPerson(context: CallContext, { question, options }: Question, 
   const { [key]: result } = await context.ask({ [key]: { method: "elicitation/create", params } });
   if (result?.action !== "accept" || !isObject(result.content)) return undefined;
   const { answer, other } = result.content;
-  return typeof other === "string" && other.trim() !== "" ? other : String(answer ?? "");
+  // What is written in one's own words is taken by the word: "1" is no choice there.
+  return { answer: typeof other === "string" && other.trim() !== "" ? plainAnswer(other) : readAnswer(String(answer ?? ""), asked) };
 }
 
 /** A letter, a number, "yes" or nothing choose among the options; anything else is the answer itself. Undefined where there is none. */
 function readAnswer(said: string, { options }: Question): string | undefined {
-  const text = oneLine(said).replaceAll("\\|", "|").slice(0, 500);
+  const text = plainAnswer(said);
   const [recommended] = options;
   if (recommended !== undefined && /^(?:|yes|recommended|ok)$/i.test(text)) return recommended;
   const chosen = /^[A-E]$/i.test(text) ? options[text.toUpperCase().charCodeAt(0) - 65] : /^[1-5]$/.test(text) ? options[Number(text) - 1] : undefined;
   return chosen ?? (text === "" ? undefined : text);
+}
+
+function plainAnswer(said: string): string {
+  return oneLine(said).replaceAll("\\|", "|").slice(0, 500);
 }
 
 /** Into the list of clarifications, and into the section it belongs to. */

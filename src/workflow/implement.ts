@@ -30,8 +30,9 @@ export const implement: Step = async (input) => {
     });
   }
   const notes = [...faults.map((fault) => `tasks.md: ${fault}`), ...(await findIgnoreGaps(input))];
-  await passChecklists(input);
-  await takeReport(input, tasks);
+  // Whoever reports what is done has begun already: the gate is before the work, not behind it.
+  const isReport = await takeReport(input, tasks);
+  if (!isReport) notes.push(...(await passChecklists(input)));
   const current = parseTasks(await needDocument(input, "tasks.md", "tasks")).tasks;
   const chosen = typeof args.task_filter === "string" && args.task_filter.trim() !== "" ? filterTasks(current, args.task_filter) : current;
   const pending = chosen.filter(({ isDone }) => !isDone);
@@ -191,27 +192,34 @@ async function markDone(ids: readonly string[], { place }: StepInput): Promise<v
   );
 }
 
-/** What the caller says of tasks it was given. */
-async function takeReport(input: StepInput, tasks: readonly Task[]): Promise<void> {
+/** What the caller says of tasks it was given; false where it says nothing. */
+export async function takeReport(input: StepInput, tasks: readonly Task[]): Promise<boolean> {
   const { args, run } = input;
   const completed = Array.isArray(args.completed) ? args.completed.map(String) : [];
   const unknown = completed.filter((id) => !tasks.some((task) => task.id === id));
   if (unknown.length > 0) throw new HallError("VALIDATION", `completed names ${unknown.join(", ")}, which tasks.md does not have`);
-  if (completed.length === 0) return;
+  if (completed.length === 0) return false;
   await markDone(completed, input);
   run.note(`the caller has done ${completed.join(", ")}`);
+  return true;
 }
 
-/** Checklists are read, never changed. Open items hold the work up until a person, or `force`, says to go on. */
-async function passChecklists(input: StepInput): Promise<void> {
+/**
+ * Checklists are read, never changed. Open items hold the work up until a person, or `force`, says to go on; those that only a person can tick
+ * are in every feature, so they are told and hold up nothing.
+ */
+async function passChecklists(input: StepInput): Promise<readonly string[]> {
   const { place, args, context, run } = input;
   const names = (await readdir(join(place.path, "checklists")).catch(() => [])).filter((name) => name.endsWith(".md")).sort();
   const states: readonly ChecklistState[] = await Promise.all(
     names.map(async (name) => countChecklist(name, (await readInside(place, join(place.path, "checklists", name))) ?? "")),
   );
-  const open = states.filter(({ total, checked }) => checked < total);
+  const open = states.filter(({ total, checked, forPerson }) => checked + forPerson < total);
+  const told = states
+    .filter(({ forPerson }) => forPerson > 0)
+    .map(({ name, forPerson }) => `checklists/${name}: ${forPerson} ${forPerson === 1 ? "item waits" : "items wait"} for a person to tick`);
   for (const { name, total, checked } of states) run.note(`checklist ${name}: ${checked} of ${total}`);
-  if (open.length === 0 || args.force === true) return;
+  if (open.length === 0 || args.force === true) return told;
   const table = `| Checklist | Total | Checked | Unchecked |\n|---|---|---|---|\n${states.map(({ name, total, checked }) => `| ${name} | ${total} | ${checked} | ${total - checked} |`).join("\n")}`;
   const elicitation = context.capabilities?.elicitation;
   if (isObject(elicitation) && (isObject(elicitation.form) || !isObject(elicitation.url))) {
@@ -225,12 +233,16 @@ async function passChecklists(input: StepInput): Promise<void> {
       },
     };
     const { checklists } = await context.ask({ checklists: { method: "elicitation/create", params } });
-    if (checklists?.action === "accept" && isObject(checklists.content) && checklists.content.proceed === true) return;
+    if (checklists?.action === "accept" && isObject(checklists.content) && checklists.content.proceed === true) return told;
   }
-  throw new HallError("EXECUTION", `checklists have open items: ${open.map(({ name, total, checked }) => `${name} (${total - checked})`).join(", ")}`, {
-    hint: "Check the items in the files, or call again with force: true to go on as they are.",
-    details: { checklists: states },
-  });
+  throw new HallError(
+    "EXECUTION",
+    `checklists have open items: ${open.map(({ name, total, checked, forPerson }) => `${name} (${total - checked - forPerson})`).join(", ")}`,
+    {
+      hint: "Check the items in the files, or call again with force: true to go on as they are.",
+      details: { checklists: states },
+    },
+  );
 }
 
 /** What should not be committed, by what the project is made of. Told, not written. */
@@ -247,6 +259,12 @@ async function findIgnoreGaps({ place }: StepInput): Promise<readonly string[]> 
   ];
   const missing = wanted.filter(([file, pattern]) => entries.has(file) && !ignored.includes(pattern)).map(([, pattern]) => pattern);
   return missing.length > 0 ? [`.gitignore does not name ${[...new Set(missing)].join(", ")}`] : [];
+}
+
+/** The tasks that are next for whoever does them by hand. */
+export function tellNext(tasks: readonly Task[], input: StepInput): { readonly tasks: readonly JsonObject[]; readonly text: string } {
+  const [batch = []] = batchesOf(tasks.filter(({ isDone }) => !isDone));
+  return { tasks: batch.map(describeTask), text: batch.length > 0 ? tellTasks(batch, input) : "" };
 }
 
 function tellTasks(tasks: readonly Task[], { settings, place }: StepInput): string {

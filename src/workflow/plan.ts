@@ -7,7 +7,7 @@ import { bodyOf, findSection } from "./markdown.ts";
 import { draftPlan, type PlanDrafts, type PlanInput, planFiles } from "./plan-draft.ts";
 import { parseSpec } from "./spec.ts";
 import { readTemplate } from "./specify.ts";
-import { dateOf, folderOf, needDocument, type Step, type StepInput, tellFiles } from "./step.ts";
+import { dateOf, folderOf, needDocument, type Step, type StepInput, tellFiles, tellWritten } from "./step.ts";
 import { surveyRepository } from "./survey.ts";
 import { type Section, writeSection } from "./writer.ts";
 
@@ -33,7 +33,7 @@ export const plan: Step = async (input) => {
   const files = await writeArtefacts(planFiles(drafts), { place, memory, force: args.force === true, blanks: await readTemplate(place, "plan") });
   const openPoints = openPointsOf(drafts.research);
   return {
-    text: `Plan written at ${join(place.path, "plan.md")}\n${tellFiles(files, place)}${openPoints.length > 0 ? `\n\nTo be decided before it is built:\n${openPoints.map(({ id, text }) => `- ${id}: ${text}`).join("\n")}` : ""}`,
+    text: `${tellWritten("Plan", files, join(place.path, "plan.md"))}\n${tellFiles(files, place)}${openPoints.length > 0 ? `\n\nTo be decided before it is built:\n${openPoints.map(({ id, text }) => `- ${id}: ${text}`).join("\n")}` : ""}`,
     files,
     notes,
     next: "tasks",

@@ -9,6 +9,7 @@ interface Item {
   readonly judge?: (spec: Spec, text: string) => boolean;
 }
 
+const personSays = "(a person says)";
 const vague = /\b(?:fast|quickly|easy|easily|simple|intuitive|user-friendly|secure|scalable|robust|reliable|modern|nice|etc|and so on)\b/i;
 
 const groups: readonly { readonly title: string; readonly items: readonly Item[] }[] = [
@@ -27,7 +28,7 @@ const groups: readonly { readonly title: string; readonly items: readonly Item[]
       { text: "No [NEEDS CLARIFICATION] marks remain", judge: ({ openQuestions }) => openQuestions.length === 0 },
       {
         text: "Requirements are testable and unambiguous",
-        judge: ({ requirements }) => requirements.length > 0 && !requirements.some(({ text }) => vague.test(text)),
+        judge: ({ requirements }) => requirements.length > 0 && !requirements.some(({ text }) => vague.test(text) || text.includes("[NEEDS CLARIFICATION")),
       },
       {
         text: "Success criteria are measurable",
@@ -109,12 +110,12 @@ ${body.join("\n\n")}
 
 ## Notes
 
-- Marked by rule where a rule can tell; items ending in "(a person says)" wait for one.
+- Marked by rule where a rule can tell; items ending in "${personSays}" wait for one.
 `;
 }
 
 function writeItem({ text, judge }: Item, { spec, text: specText, before }: { readonly spec: Spec; readonly text: string; readonly before: string }): string {
-  const shown = judge ? text : `${text} (a person says)`;
+  const shown = judge ? text : `${text} ${personSays}`;
   const wasMarked = before.split("\n").some((line) => /^- \[[xX]\] /.test(line) && line.includes(text));
   return `- [${(judge ? judge(spec, specText) : wasMarked) ? "x" : " "}] ${shown}`;
 }
@@ -123,9 +124,12 @@ export interface ChecklistState {
   readonly name: string;
   readonly total: number;
   readonly checked: number;
+  /** Unchecked ones that no rule can tell and only a person ticks. */
+  readonly forPerson: number;
 }
 
 export function countChecklist(name: string, text: string): ChecklistState {
-  const boxes = text.match(/^\s*- \[[ xX]\]/gm) ?? [];
-  return { name, total: boxes.length, checked: boxes.filter((box) => /[xX]\]$/.test(box)).length };
+  const boxes = text.match(/^\s*- \[[ xX]\].*$/gm) ?? [];
+  const open = boxes.filter((box) => /^\s*- \[ \]/.test(box));
+  return { name, total: boxes.length, checked: boxes.length - open.length, forPerson: open.filter((box) => box.trimEnd().endsWith(personSays)).length };
 }

@@ -9,7 +9,7 @@ import { findPlace, type Place } from "./place.ts";
 import { writeRequirementsChecklist } from "./requirements-checklist.ts";
 import { findOpenQuestions, parseSpec } from "./spec.ts";
 import { draftSpec, markDoubts, type SpecInput, type SpecParts, writeSpec } from "./spec-draft.ts";
-import { dateOf, type Step, type StepInput, tellFiles } from "./step.ts";
+import { dateOf, type Step, type StepInput, tellFiles, tellWritten } from "./step.ts";
 import { surveyRepository } from "./survey.ts";
 import { type Section, writeSection } from "./writer.ts";
 
@@ -98,7 +98,7 @@ export const specify: Step = async (input) => {
   await setActive(place);
   const open = findOpenQuestions((await readInside(place, join(place.path, "spec.md"))) ?? text);
   return {
-    text: `Specification ${files[0]?.change === "created" ? "created" : "written"} at ${join(place.path, "spec.md")}\n${tellFiles(files, place)}${open.length > 0 ? `\n\nTo be decided:\n${open.map((question) => `- ${question}`).join("\n")}` : ""}`,
+    text: `${tellWritten("Specification", files, join(place.path, "spec.md"))}\n${tellFiles(files, place)}${open.length > 0 ? `\n\nTo be decided:\n${open.map((question) => `- ${question}`).join("\n")}` : ""}`,
     files,
     notes,
     next: open.length > 0 ? "clarify" : "plan",

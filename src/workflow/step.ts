@@ -65,3 +65,9 @@ export function dateOf(now: Date): string {
 export function tellFiles(files: readonly Written[], { path }: Place): string {
   return files.map((file) => `- ${join(path, file.path)} (${file.change})`).join("\n");
 }
+
+/** "Plan written at …", unless nothing had to be. */
+export function tellWritten(what: string, files: readonly Written[], file: string): string {
+  if (files.every(({ change }) => change === "unchanged")) return `Nothing new to write: ${file} and what belongs to it stay as they are, edits included`;
+  return `${what} ${what === "Specification" && files[0]?.change === "created" ? "created" : "written"} at ${file}`;
+}

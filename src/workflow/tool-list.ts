@@ -64,6 +64,7 @@ const steps: readonly Tool[] = [
       properties: {
         spec_directory: specDirectory,
         tests: { type: "boolean", description: "With or without test tasks; default: as description and constitution say" },
+        completed: { type: "array", items: { type: "string", pattern: "^T[0-9]+$" }, description: "Only mark these tasks as done" },
         force,
       },
       required: ["spec_directory"],

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
+import { answerStep, asCommands } from "../../src/cli/spec.ts";
 import type { Toolkit } from "../../src/tool.ts";
 import { openLedger } from "../../src/trust/ledger.ts";
 import { modern } from "../servers/client.ts";
@@ -108,7 +109,7 @@ describe("clarify", () => {
     const client = bench.hall.connect();
     await client.greet("2025-11-25", { elicitation: {} });
     const id = client.ask("tools/call", { name: "speckit.clarify", arguments: { spec_directory }, _meta: { progressToken: 7 } });
-    for (const content of [accept("Green"), accept("Leave it out of this feature", "A4")]) {
+    for (const content of [accept("Green"), accept("Leave it out of this feature", "1")]) {
       const asked = await client.heard("elicitation/create");
       client.send({ jsonrpc: "2.0", id: asked.id as number, result: content });
     }
@@ -116,12 +117,12 @@ describe("clarify", () => {
     const more = await client.heard("elicitation/create");
     client.send({ jsonrpc: "2.0", id: more.id as number, result: { action: "cancel" } });
     expect(read(await client.answer(id))).toMatchObject({ isError: false, data: { answered: 2, next: "plan" } });
-    expect(project.read(`${spec}/spec.md`)).toContain("The size MUST be A4");
+    expect(project.read(`${spec}/spec.md`)).toContain("The size MUST be 1");
     const progress = client.received.filter(({ method }) => method === "notifications/progress");
     expect(progress[0]).toMatchObject({ params: { progressToken: 7, total: 100, message: "Looking for what is open" } });
   });
 
-  test("returns the questions to whoever cannot be asked, and takes answers in their order; surplus is ignored", async () => {
+  test("returns the questions to whoever cannot be asked, and takes answers in their order; surplus is told", async () => {
     using project = makeProject();
     await using bench = await startBench({ folder: project.folder });
     const spec_directory = await withMarks(bench, project);
@@ -135,6 +136,7 @@ describe("clarify", () => {
     });
     const answered = await bench.call("clarify", { spec_directory, answers: ["yes", "Small", "A", "2", "x", "y", "z"] });
     expect(answered).toMatchObject({ isError: false, data: { answered: 4, state: "completed", next: "plan", questions: [] } });
+    expect(answered.data.notes).toEqual(["there were only 4 questions: the last 3 answers were not used"]);
     const text = project.read(`${spec}/spec.md`);
     expect(text).toContain("The colour MUST be red\n");
     expect(text.match(/^- Q: .+ → A: .+$/gm)).toHaveLength(4);
@@ -161,6 +163,43 @@ function accept(answer: string, other = ""): JsonObject {
   return { action: "accept", content: { answer, other } };
 }
 
+describe("at a terminal", () => {
+  const params = {
+    message: "Question 1 of 2: Which colour?\n\nRecommended: Red",
+    requestedSchema: { properties: { answer: { enum: ["Red", "Blue"], enumNames: ["Red (recommended)", "Blue"] }, other: { type: "string" } } },
+  };
+
+  test.each([
+    [["2"], { answer: "Blue", other: "" }],
+    [["b"], { answer: "Blue", other: "" }],
+    [["yes"], { answer: "Red", other: "" }],
+    [[""], { answer: "Red", other: "" }],
+    [["7", "light green"], { answer: "Red", other: "light green" }],
+  ])("one line answers a question: %j", async (lines, content) => {
+    const shown: string[] = [];
+    const left = [...lines];
+    expect(
+      await answerStep(
+        params,
+        async () => left.shift() ?? "",
+        (text) => shown.push(text),
+      ),
+    ).toEqual({ action: "accept", content });
+    expect(left).toEqual([]);
+    expect(shown.slice(0, 3)).toEqual(["Question 1 of 2: Which colour?", "  1. Red (recommended)", "  2. Blue"]);
+  });
+
+  test("advice names commands, not calls", () => {
+    expect(asCommands('Then call speckit.implement again with completed: ["T001", "T002"].')).toBe(
+      "Then run `guildhall spec run implement --completed T001 T002`.",
+    );
+    expect(asCommands("Call speckit.plan with the same spec_directory.")).toBe("Run `guildhall spec run plan`.");
+    expect(asCommands("x has no plan.md: run speckit.plan first")).toBe("x has no plan.md: run `guildhall spec run plan` first");
+    expect(asCommands("Check the items in the files, or call again with force: true to go on as they are.")).toContain("run it again with --force");
+    expect(asCommands("Written\n\nNext: speckit.tasks")).toBe("Written\n\nNext: guildhall spec run tasks");
+  });
+});
+
 describe("implement", () => {
   const tasks = `# Tasks: Notes
 
@@ -185,14 +224,41 @@ describe("implement", () => {
 
   const doneIds = (project: Project): string[] => [...project.read(`${spec}/tasks.md`).matchAll(/^- \[X\] (T\d+)/gm)].map(([, id]) => id ?? "");
 
-  test("stops at open checklists, asks whoever can be asked, and goes on with force", async () => {
+  test("tells what only a person can tick, and is not held up by it", async () => {
     using project = makeProject();
     await using bench = await startBench({ folder: project.folder });
     const spec_directory = await ready(bench, project);
     expect(await bench.call("implement", { spec_directory })).toMatchObject({
+      isError: false,
+      data: { tasks: [{ id: "T001" }], notes: ["checklists/requirements.md: 4 items wait for a person to tick"] },
+    });
+  });
+
+  test("takes reports past open checklists, by either tool", async () => {
+    using project = makeProject();
+    await using bench = await startBench({ folder: project.folder });
+    const spec_directory = await ready(bench, project);
+    project.write(`${spec}/checklists/security.md`, openChecklist);
+    expect(await bench.call("implement", { spec_directory, completed: ["T001"] })).toMatchObject({ isError: false, data: { done: 1 } });
+    expect(await bench.call("tasks", { spec_directory, completed: ["T002"] })).toMatchObject({
+      isError: false,
+      data: { done: 2, total: 6, state: "paused", next: "implement", tasks: [{ id: "T003" }] },
+    });
+    expect(doneIds(project)).toEqual(["T001", "T002"]);
+    expect(await bench.call("tasks", { spec_directory, completed: ["T099"] })).toMatchObject({ isError: true, code: "validation" });
+  });
+
+  const openChecklist = "# Security Checklist\n\n- [ ] CHK001 Is it said who may do what?\n- [x] CHK002 Is it said what is logged?\n";
+
+  test("stops at open checklists, asks whoever can be asked, and goes on with force", async () => {
+    using project = makeProject();
+    await using bench = await startBench({ folder: project.folder });
+    const spec_directory = await ready(bench, project);
+    project.write(`${spec}/checklists/security.md`, openChecklist);
+    expect(await bench.call("implement", { spec_directory })).toMatchObject({
       isError: true,
       code: "execution",
-      text: expect.stringContaining("checklists have open items: requirements.md (4)"),
+      text: expect.stringContaining("checklists have open items: security.md (1)"),
     });
     const params = { name: "speckit.implement", arguments: { spec_directory } };
     const asked = await bench.client.result("tools/call", modern(params, forms));
