@@ -91,6 +91,11 @@ export async function showTui({ session, stdin, stdout, env }: ShowOptions): Pro
     drawSoon();
   }
 
+  function notice(): void {
+    view = { ...view, note: "Something went wrong that nobody expected: the log has it." };
+    drawSoon();
+  }
+
   // What is thrown in a timer or a listener would end the process without a word of ours.
   function guarded<A extends unknown[]>(work: (...args: A) => void): (...args: A) => void {
     return (...args) => {
@@ -111,11 +116,13 @@ export async function showTui({ session, stdin, stdout, env }: ShowOptions): Pro
     if (runs.some(isAtWork) || connection.kind === "lost" || screen === "approvals" || screen === "servers") drawSoon();
   }, tickMs);
   for (const signal of stopSignals) process.on(signal, finish);
+  process.on("uncaughtExceptionMonitor", notice);
   try {
     draw();
     await over;
   } finally {
     for (const signal of stopSignals) process.off(signal, finish);
+    process.off("uncaughtExceptionMonitor", notice);
     clearInterval(ticking);
     clearTimeout(drawing);
     clearTimeout(escaping);

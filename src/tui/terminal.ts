@@ -57,8 +57,12 @@ export function takeTerminal({ stdin, stdout, read, resized }: TerminalOptions):
 
   take();
   stdout.on("resize", changed);
-  // The monitor hears of an exception before Node prints it: on our screen nobody would see it.
-  process.on("exit", giveBack).on("uncaughtExceptionMonitor", giveBack);
+  // The monitor hears of an exception before Node prints it: on our screen nobody would see it. Where somebody catches
+  // what nobody caught, as our commands do, the process goes on, and so do we.
+  const crashed = (): void => {
+    if (process.listenerCount("uncaughtException") === 0) giveBack();
+  };
+  process.on("exit", giveBack).on("uncaughtExceptionMonitor", crashed);
   return {
     get size() {
       return sizeOf();
@@ -84,7 +88,7 @@ export function takeTerminal({ stdin, stdout, read, resized }: TerminalOptions):
     close() {
       giveBack();
       stdout.off("resize", changed);
-      process.off("exit", giveBack).off("uncaughtExceptionMonitor", giveBack);
+      process.off("exit", giveBack).off("uncaughtExceptionMonitor", crashed);
     },
   };
 }
