@@ -7,7 +7,7 @@ import type { OutputLine } from "./output.ts";
 import type { Confirmation, ConnectionState, FeatureView, Notice, QuestionView, RunState, RunView, TargetView, ToolView, Worktree } from "./state.ts";
 
 /** Parts of the state that are read from elsewhere. */
-export type LoadedPart = "features" | "tools" | "agents" | "servers" | "approvals" | "stats" | "worktrees";
+export type LoadedPart = "features" | "tools" | "servers" | "approvals" | "stats" | "worktrees";
 
 /** Everything that changes the state: what a person wants, and what is heard from elsewhere. */
 export type TuiEvent =

@@ -26,7 +26,7 @@ export async function readFeatures({ folder, project, branches }: FeatureSource)
       const [feature, run] = await Promise.all([readFeature({ ...place, path }), findRun(project, path)]);
       return {
         ...feature,
-        number: /^[\d-]*\d/.exec(name)?.[0] ?? "",
+        number: /^(\d{8}-\d{6}|\d+)/.exec(name)?.[0] ?? "",
         branch: branches.includes(name) ? name : await readBranch(path, branches),
         tasks: feature.tasks,
         isActive: path === active,

@@ -62,7 +62,9 @@ function keep(selected: string | undefined, items: readonly { readonly name: str
 }
 
 function withLoad(state: TuiState, part: LoadedPart, load: Load): TuiState {
-  return { ...state, [part]: { ...state[part], load } };
+  // Agents are read with the tools.
+  const agents = part === "tools" ? { agents: { ...state.agents, load } } : {};
+  return { ...state, [part]: { ...state[part], load }, ...agents };
 }
 
 function withDocument(state: TuiState, event: Extract<TuiEvent, { kind: "document" | "document failed" }>): TuiState {

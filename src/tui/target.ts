@@ -65,6 +65,9 @@ export function createHallTarget({ name, folder, log, reach, isHere, admin, clos
         closed: () => {
           if (isOpen) lost("the hall closed the line");
         },
+      }).catch(async (error: unknown) => {
+        await channel.close({ now: true });
+        throw error;
       });
       isOpen = true;
       return line;

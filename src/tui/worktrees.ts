@@ -1,5 +1,5 @@
 import { appendFile, cp, mkdir, readFile, realpath, stat } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, resolve, sep } from "node:path";
 import { HallError } from "../base/errors.ts";
 import { runGit } from "./git.ts";
 import type { Worktree } from "./state.ts";
@@ -16,14 +16,21 @@ export async function listWorktrees({ folder, current }: WorktreeSource): Promis
   const here = await realpath(current).catch(() => current);
   const entries = parseList(await runGit(folder, ["worktree", "list", "--porcelain", "-z"]));
   const standing = entries.filter(({ isGone }) => !isGone);
+  const inside = await Promise.all(standing.map(async ({ path }) => isInside(here, await realpath(path).catch(() => path))));
+  // Worktrees lie inside the main checkout: the innermost is meant.
+  const home = standing
+    .filter((_, index) => inside[index])
+    .reduce<Entry | undefined>((best, one) => (best && best.path.length > one.path.length ? best : one), undefined);
   return Promise.all(
-    standing.map(async ({ path, branch }, index) => {
-      const real = await realpath(path).catch(() => path);
-      const isCurrent =
-        real === here || (index === 0 && here.startsWith(`${real}/`) && !standing.some((other) => other !== standing[0] && here.startsWith(other.path)));
-      return { path, branch, isMain: index === 0, isCurrent, ...(await readStatus(path)) };
+    standing.map(async (entry, index) => {
+      const { path, branch } = entry;
+      return { path, branch, isMain: index === 0, isCurrent: entry === home, ...(await readStatus(path)) };
     }),
   );
+}
+
+function isInside(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}${sep}`);
 }
 
 interface Entry {
@@ -72,18 +79,24 @@ export async function openWorktree(folder: string, branch: string, feature: stri
   await runGit(folder, ["check-ref-format", "--branch", branch]);
   const entries = parseList(await runGit(folder, ["worktree", "list", "--porcelain", "-z"]));
   const existing = entries.find((entry) => entry.branch === branch && !entry.isGone);
-  if (existing) return existing.path;
+  if (existing) return inCheckout(existing.path, folder);
   if (entries.some(({ isGone }) => isGone)) await runGit(folder, ["worktree", "prune"]);
   const path = join(entries[0]?.path ?? folder, ".worktrees", branch.replaceAll("/", "-"));
   await hideWorktrees(folder);
   const isKnown = (await listBranches(folder)).includes(branch) || (await hasRemoteBranch(folder, branch));
   await runGit(folder, isKnown ? ["worktree", "add", "--", path, branch] : ["worktree", "add", "-b", branch, "--", path]);
-  await bringAlong(folder, path, feature);
-  return path;
+  const place = await inCheckout(path, folder);
+  await bringAlong(folder, place, feature);
+  return place;
 }
 
 async function hasRemoteBranch(folder: string, branch: string): Promise<boolean> {
   return (await runGit(folder, ["for-each-ref", "--count=1", "--format=%(refname)", `refs/remotes/*/${branch}`])).trim() !== "";
+}
+
+/** The same folder inside another checkout: a project need not be the whole repository. */
+async function inCheckout(path: string, folder: string): Promise<string> {
+  return join(path, (await runGit(folder, ["rev-parse", "--show-prefix"])).replace(/\n$/, ""), ".");
 }
 
 /** In the repository's own list, not in a file that is committed. */

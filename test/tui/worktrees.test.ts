@@ -82,6 +82,17 @@ test("main, the current one and a dirty one are not deleted; a clean one is, and
   expect(await openWorktree(folder, "001-a", "001-a")).toBe(path);
 });
 
+test("a project that is a part of its repository is the same part of its worktrees", async () => {
+  using repository = makeRepository();
+  const part = join(repository.folder, "packages", "app");
+  addFeature(part, "001-a");
+  const place = await openWorktree(part, "001-a", "001-a");
+  expect(place).toBe(join(repository.folder, ".worktrees", "001-a", "packages", "app"));
+  expect(existsSync(join(place, "specs", "001-a", "spec.md"))).toBe(true);
+  const list = await listWorktrees({ folder: part, current: place });
+  expect(list.map(({ isCurrent }) => isCurrent)).toEqual([false, true]);
+});
+
 test("names that are no branches are refused, and a folder without git is said to be one", async () => {
   using repository = makeRepository();
   await expect(openWorktree(repository.folder, "--upload-pack=x", "001-a")).rejects.toMatchObject({ code: "EXECUTION" });
