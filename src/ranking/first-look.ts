@@ -31,7 +31,7 @@ export function lookOnce(query: string, scores: Scores, reading: Reading, knowle
     const sum = sums[document] as number;
     const wanted = (least - experienceMost - sum) / weights.cosine;
     if (wanted >= 1 || (among && !among(reading.nameOf(document)))) return Number.NEGATIVE_INFINITY;
-    const near = nearness(document, wanted);
+    const near = nearness(document, wanted, sum);
     scores.cosine[document] = near;
     const score = sum + weights.cosine * near;
     // Experience tips the scales between tools that fit; it makes none fit.
@@ -82,8 +82,11 @@ function identifiersOf(query: string): string[] {
   return tokens.filter((token) => /[-_./]|\p{Ll}\p{Lu}/u.test(token)).map((token) => token.toLowerCase());
 }
 
-/** The cosine of a document with the nearest wish, but 0 where it is below that, or hardly the wanted one by its signs. */
-function createNearness(wishes: readonly Float32Array[], { matrix, signs }: Reading): (document: number, wanted: number) => number {
+/**
+ * The cosine of a document with the nearest wish, but 0 where it is below that, or hardly the wanted one by its signs. The clauses of a task count only for
+ * documents that have to do with the whole.
+ */
+function createNearness(wishes: readonly Float32Array[], { matrix, signs }: Reading): (document: number, wanted: number, sum: number) => number {
   const dimensions = wishes[0]?.length ?? 0;
   const width = signsWidth(dimensions);
   const joined = new Float32Array(wishes.length * dimensions);
@@ -91,18 +94,27 @@ function createNearness(wishes: readonly Float32Array[], { matrix, signs }: Read
     joined.set(wish, at * dimensions);
   });
   const wishSigns = signsOf(joined, dimensions);
-  return (document, wanted) => {
+  const cosineWith = (wish: number, document: number): number => dot(matrix, document * dimensions, joined, wish * dimensions, dimensions);
+  let most = 0;
+  return (document, wanted, sum) => {
     const differingMax = (differingMaxFor[Math.floor(Math.max(0, wanted) * wantedSteps)] as number) * dimensions;
-    let nearest = 0;
-    for (let at = 0; at < wishes.length; at++) {
-      if (wanted > 0 && countDiffering(signs, document * width, wishSigns, at * width, width) > differingMax) continue;
-      const cosine = dot(matrix, document * dimensions, joined, at * dimensions, dimensions);
-      if (cosine > nearest) nearest = cosine;
+    let [nearest, whole] = [0, Number.NaN];
+    for (let wish = 0; wish < wishes.length; wish++) {
+      if (wanted > 0 && countDiffering(signs, document * width, wishSigns, wish * width, width) > differingMax) continue;
+      if (Number.isNaN(whole)) {
+        whole = cosineWith(0, document);
+        most = Math.max(most, sum + whole);
+        nearest = Math.max(0, whole);
+        if (sum + whole < chanceLeast * most) break;
+      }
+      if (wish > 0) nearest = Math.max(nearest, cosineWith(wish, document));
     }
     return nearest;
   };
 }
 
+/** The share of the best that a document must have, by its words and the whole task. */
+const chanceLeast = 0.25;
 /** The share of signs that may differ where a cosine is wanted. So much more than expected do 4 in 100 pairs differ, which are then at the edge. */
 const differingMore = 8 / 128;
 const wantedSteps = 64;
