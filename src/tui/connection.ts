@@ -12,6 +12,8 @@ import type { Target } from "./target.ts";
 export interface Connection {
   /** Throws UNAVAILABLE while there is none. */
   get(): Line;
+  /** What a failed call says about the line: one that leads nowhere, or has expired, is given up for a new one. */
+  doubt(error: unknown): void;
   /** Does not wait for the next try. */
   reconnect(): void;
   /** Says goodbye, and ends what was started. */
@@ -37,18 +39,18 @@ export function openConnection({ target, capabilities, changed, listChanged, sai
   let line: Line | undefined;
   let starting: Scope | undefined;
   let wake = (): void => {};
+  let tellLost = (_reason: string): void => {};
   let isClosed = false;
 
   /** Resolves with why the line was lost. Throws where there was none. */
   async function stayConnected(): Promise<string> {
     const scope = new Scope(undefined, startMsMax, name);
     starting = scope;
-    let tellLost = (_reason: string): void => {};
     const lost = new Promise<string>((resolve) => {
       tellLost = resolve;
     });
     try {
-      line = await scope.race(target.connect({ scope, capabilities, listChanged, said, lost: tellLost }));
+      line = await scope.race(target.connect({ scope, capabilities, listChanged, said, lost: (reason) => tellLost(reason) }));
     } catch (error) {
       scope.cancel(new HallError("UNAVAILABLE", "the start failed"));
       throw error;
@@ -96,6 +98,14 @@ export function openConnection({ target, capabilities, changed, listChanged, sai
       if (line && !line.isLost) return line;
       throw new HallError("UNAVAILABLE", "there is no connection", { hint: "Wait until it is back; what you have typed stays." });
     },
+    doubt(error) {
+      const open = line;
+      if (!open || open.isLost || !leadsNowhere(error)) return;
+      line = undefined;
+      tellLost(error.message);
+      // Nobody is at its other end to say goodbye to.
+      void open.close().catch(() => {});
+    },
     reconnect: () => wake(),
     async close() {
       if (isClosed) return;
@@ -115,4 +125,10 @@ export function openConnection({ target, capabilities, changed, listChanged, sai
       changed({ kind: "closed" });
     },
   };
+}
+
+/** Over HTTP a line is there although nobody is at its other end: only an answer that does not come, or forgets us, tells. */
+function leadsNowhere(error: unknown): error is HallError {
+  if (!(error instanceof HallError) || error.code !== "UNAVAILABLE" || error.relayed) return false;
+  return error.details?.expired === true || error.details?.unreachable === true;
 }

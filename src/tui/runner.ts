@@ -70,6 +70,7 @@ export function createRunner({ connection, desk, folder, server, timeoutMs, inte
       log?.note(`result: ${JSON.stringify(result)}`);
     } catch (error) {
       failure = explainFailure(error, tool);
+      connection().doubt(error);
       log?.note(writeError(error));
     } finally {
       patience.end();

@@ -1,8 +1,12 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { createLog } from "../../src/base/log.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { createServerTarget } from "../../src/tui/target.ts";
 import { startOpenAi } from "../servers/openai-endpoint.ts";
-import { openForeign, outputOf } from "./client-bench.ts";
+import { startScripted } from "../servers/scripted.ts";
+import { benchOf, makeFolder, openForeign, outputOf } from "./client-bench.ts";
 
 describe.each(["stdio", "http", "websocket"] as const)("a foreign agent over %s", (transport) => {
   test("takes a feature from a description to a plan, with progress, a log, and what is missing named", async () => {
@@ -153,10 +157,40 @@ test("a server that ends in the middle of a call is started again, and what was 
   expect((await bench.ended()).state.kind).toBe("completed");
 });
 
+test.each(["legacy", "modern"] as const)("a %s server over HTTP that went away is found again when it is back", async (era) => {
+  await using server = await startScripted({ type: "http", era });
+  const folder = makeFolder();
+  const target = createServerTarget({ transport: "http", endpoint: server.config.url, args: [], timeout: 60 }, { folder, log: createLog({ level: "silent" }) });
+  await using bench = benchOf(target, folder);
+  const ready = await bench.until(({ tools }) => tools.load.kind === "loaded");
+  expect(ready.connection).toMatchObject({ kind: "ready", era });
+  await bench.session.send({ kind: "select tool", name: "echo" });
+  await server.leave();
+  server.cut();
+  await bench.session.send({ kind: "call tool" });
+  expect((await bench.ended()).state).toMatchObject({ kind: "failed", failure: { kind: "unavailable", mayRetry: true } });
+  await bench.until(({ connection }) => connection.kind === "lost");
+  await server.comeBack();
+  await bench.session.send({ kind: "reconnect" });
+  await bench.until(({ connection }) => connection.kind === "ready");
+  await bench.session.send({ kind: "retry run", run: "run_1" });
+  expect((await bench.ended()).state.kind).toBe("completed");
+});
+
+test("a file that is given names the server as the workflow's clients do", async () => {
+  const folder = makeFolder();
+  const file = join(folder, "client.toml");
+  writeFileSync(file, '[mcp]\ntransport = "http"\nendpoint = "http://localhost:8080/mcp"\n');
+  const { config } = await loadConfig({ folder, projectFile: file, env: { HOME: folder } });
+  expect(config.mcp).toEqual({ transport: "http", endpoint: "http://localhost:8080/mcp", args: [], timeout: 60 });
+  const { config: over } = await loadConfig({ folder, projectFile: file, env: { HOME: folder, GUILDHALL__MCP__TIMEOUT: "90" } });
+  expect(over.mcp?.timeout).toBe(90);
+  const log = createLog({ level: "silent" });
+  expect(() => createServerTarget({ transport: "stdio", args: [], timeout: 60 }, { folder, log })).toThrow("mcp.command is missing");
+  rmSync(folder, { recursive: true });
+});
+
 test("a program that is not there is named, and tried again", async () => {
-  const { createServerTarget } = await import("../../src/tui/target.ts");
-  const { benchOf, makeFolder } = await import("./client-bench.ts");
-  const { createLog } = await import("../../src/base/log.ts");
   const folder = makeFolder();
   const target = createServerTarget({ transport: "stdio", command: "no-such-agent", args: [], timeout: 60 }, { folder, log: createLog({ level: "silent" }) });
   await using bench = benchOf(target, folder);
