@@ -16,7 +16,7 @@ export function certaintyOf({ option, likelihood }: Candidate, { parameter, cand
   return likelihood >= certainFrom && isFirst && !isBold(option) && isInForm(option, parameter) ? "certain" : "likely";
 }
 
-const boldTurns = new Set<Option["turn"]>(["relative", "sign", "unscaled"]);
+const boldTurns = new Set<Option["turn"]>(["relative", "sign", "unscaled", "zone"]);
 const boldFinds = new Set<Option["how"]>(["short", "some", "synonym"]);
 
 function isBold({ turn, how, kind, value }: Option): boolean {

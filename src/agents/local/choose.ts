@@ -29,7 +29,11 @@ export function chooseTool<Tool extends Offered>(reading: Reading, tools: readon
     const filling = fill(reading, tool, given);
     const leftOver = findLeftOver(reading, tool, filling);
     const usedShare = marked.filter((mention) => isUsed(mention, filling)).length / Math.max(1, marked.length);
-    const worth = judgeRank(tool.score, scoreMax) + judgeFilling(filling) + judgeWords(usedShare, leftOver.length / Math.max(1, wordCount));
+    const worth =
+      judgeRank(tool.score, scoreMax) +
+      judgeFilling(filling) +
+      judgeWords(usedShare, leftOver.length / Math.max(1, wordCount)) -
+      (isDeprecated(tool) ? weights.deprecated : 0);
     return { tool, filling, leftOver, worth };
   });
   const most = Math.max(...read.map(({ worth }) => worth));
@@ -38,7 +42,20 @@ export function chooseTool<Tool extends Offered>(reading: Reading, tools: readon
 }
 
 /** Fitted on the seen halves of BFCL and of its conversations, then rounded. */
-const weights = { score: 6, ofBest: 2.3, first: 0.8, certain: 1, likely: 0.55, guess: 0.9, bare: 0.8, optional: 0.55, wants: 1.15, used: 1.3, left: 1 };
+const weights = {
+  score: 6,
+  ofBest: 2.3,
+  first: 0.8,
+  certain: 1,
+  likely: 0.55,
+  guess: 0.9,
+  bare: 0.8,
+  optional: 0.55,
+  wants: 1.15,
+  used: 1.3,
+  left: 1,
+  deprecated: 3,
+};
 
 function judgeRank(score: number, scoreMax: number): number {
   return weights.score * score + (weights.ofBest * score) / scoreMax + (score === scoreMax ? weights.first : 0);
@@ -63,6 +80,10 @@ function judgeFilling({ filled, missing }: Filling): number {
 function judgeWords(usedShare: number, leftShare: number): number {
   return weights.used * usedShare - weights.left * leftShare;
 }
+
+/** Says of itself that another has taken its place. */
+const isDeprecated = ({ description }: Offered): boolean =>
+  /\bDEPRECATED\b|(?:^|[.!([]\s*)deprecated\b|\b(?:tool|function|method) is deprecated\b/i.test(description);
 
 const markedKinds = new Set<Mention["kind"]>(["quoted", "link", "email", "path", "code", "moment", "json", "number"]);
 

@@ -1,10 +1,13 @@
 import type { JsonObject } from "../../base/json.ts";
 import { wordsOf } from "../../ranking/words.ts";
+import { findConversion } from "./conversions.ts";
 import { type Considered, weighSigns } from "./evidence.ts";
 import type { Reading } from "./mention.ts";
 import { type Option, optionsFor } from "./options.ts";
-import { findPair } from "./pairs.ts";
+import { findObject, findPair } from "./pairs.ts";
 import { type Parameter, parametersOf } from "./parameters.ts";
+import { findSum } from "./sums.ts";
+import { findZone } from "./zones.ts";
 
 export interface FillableTool {
   readonly name: string;
@@ -15,7 +18,16 @@ export interface FillableTool {
 /** Every parameter with all its options and what speaks for each. */
 export function consider(reading: Reading, tool: FillableTool, parameters: readonly Parameter[] = parametersOf(tool.inputSchema)): readonly Considered[] {
   const toolWords = new Set(wordsOf(`${tool.name} ${tool.description}`));
-  const pairs = new Map(parameters.flatMap((parameter) => [findPair(parameter, reading) ?? []].flat().map((pair) => [parameter, pair] as const)));
+  const pairs = new Map<Parameter, Option>();
+  for (const parameter of parameters) {
+    const said =
+      findPair(parameter, reading) ??
+      findConversion(parameter, reading, parameters) ??
+      findZone(parameter, reading, parameters) ??
+      findSum(parameter, reading, parameters) ??
+      findObject(parameter, reading, { tool, parameters });
+    if (said) pairs.set(parameter, said);
+  }
   const taken = [...pairs.values()];
   const choices = parameters.map((parameter) => {
     const pair = pairs.get(parameter);

@@ -4,6 +4,7 @@ import { type Certainty, certaintyOf } from "./certainty.ts";
 import { consider, type FillableTool } from "./consider.ts";
 import { type Candidate, type Weighed, weigh } from "./likelihood.ts";
 import type { Reading } from "./mention.ts";
+import type { Option } from "./options.ts";
 import { type Parameter, parametersOf } from "./parameters.ts";
 import { readTask } from "./reading.ts";
 
@@ -120,11 +121,16 @@ function settle(weighed: Weighed, candidate: Candidate | undefined, { text }: Re
     const { option, likelihood } = candidate;
     const certainty = certaintyOf(candidate, weighed);
     // What is only a guess is worth showing where something must be said, not elsewhere.
-    if (!isRequired && certainty === "guess") return undefined;
+    if (certainty === "guess" && (!isRequired || isWholeTask(option, text))) return undefined;
     if (!(isRequired && fallback && nothing > likelihood))
       return { name, value: option.value, certainty, from: { text: text.slice(option.start, option.end), start: option.start, end: option.end }, isRequired };
   }
   return isRequired && fallback ? { name, value: fallback.value, certainty: "likely", from: "default", isRequired } : undefined;
+}
+
+/** Nobody says nothing but the value. */
+function isWholeTask({ start, end, kind }: Option, text: string): boolean {
+  return (kind === "rest" || kind === "phrase") && text.slice(0, start).trim() === "" && /^[\s.?!]*$/.test(text.slice(end));
 }
 
 function build(parameters: readonly Parameter[], filled: readonly Filled[]): JsonObject {

@@ -58,6 +58,12 @@ const code =
 
 export function* readMarked(text: string, make: Make): Generator<Mention> {
   const taken: { start: number; end: number }[] = [];
+  for (const match of text.matchAll(located)) {
+    const end = match.index + match[0].length;
+    const start = end - (match[1] ?? "").length;
+    taken.push({ start, end });
+    yield make("path", start, end);
+  }
   for (const [kind, pattern] of [
     ["link", link],
     ["email", email],
@@ -74,6 +80,10 @@ export function* readMarked(text: string, make: Make): Generator<Mention> {
     }
   }
 }
+
+/** "the directory docs": one word after the noun, with nothing behind it that it could belong to. */
+const located =
+  /\b(?:directory|folder|dir)\s+(?:(?:named|called)\s+)?(?!(?:named|called|and|or|in|to|from|for|with|of|on|as|at|by|is|are|has|that|which|where|if|using|here|please|structure|tree|contents?|listing|names?|path|paths|sizes?|recursively|now|again|first|then)\b)([\p{L}\p{N}_-]+)(?=[.?!]*\s*$|[,;]|\s+(?:and|to|into|in|from|with|for)\b)/giu;
 
 /** `3x^2 + 2x - 1`, `y = x**3`: a letter alone, a sign of arithmetic. */
 export function* readFormulas(text: string, make: Make): Generator<Mention> {

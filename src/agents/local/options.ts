@@ -21,7 +21,7 @@ export interface Option {
 }
 
 export type OptionKind = MentionKind | "choice" | "example" | "meaning" | "flag" | "pair";
-export type Turn = "share" | "unit" | "sign" | "shape" | "one" | "digits" | "unscaled" | "relative";
+export type Turn = "share" | "unit" | "sign" | "shape" | "one" | "digits" | "unscaled" | "relative" | "zone";
 
 /** Every value the task offers to a parameter, whether it makes sense there or not: that is weighed later. */
 export function optionsFor(parameter: Parameter, reading: Reading): readonly Option[] {
@@ -161,17 +161,11 @@ function meaningsFor({ glossary, type }: Parameter, reading: Reading): Option[] 
   });
 }
 
-/** Values the description gives as examples, where the task says one of them, or how one of them begins. */
+/** Values the description gives as examples, where the task says one of them: its own words, in the spelling of the description. */
 function examplesFor({ examples, description }: Parameter, reading: Reading): Option[] {
-  const exact = findChoices(examples, description, reading).filter(({ how }) => how === "exact" || how === "form");
-  const completed = examples.flatMap((example): Option[] => {
-    const head = /^(\p{Lu}[\p{L} ]+), \p{L}[\p{L} ]+$/u.exec(example)?.[1];
-    if (head === undefined || exact.some(({ value }) => value === example)) return [];
-    return findChoices([head], "", reading).flatMap(({ how, start, end }): Option[] =>
-      how === "exact" ? [{ value: example, start, end, kind: "example", how: "begun" }] : [],
-    );
-  });
-  return [...exact.map((found): Option => ({ ...found, kind: "example" })), ...completed];
+  return findChoices(examples, description, reading)
+    .filter(({ how }) => how === "exact")
+    .map((found): Option => ({ ...found, kind: "example" }));
 }
 
 function listsFor(parameter: Parameter, reading: Reading, itemType: ParameterType): Option[] {

@@ -2,7 +2,7 @@ import type { Make, Mention } from "./mention.ts";
 import { type Token, tokenAt } from "./tokens.ts";
 
 /** Words that stand between phrases and are in none. */
-const breaks = new Set(
+export const breaks: ReadonlySet<string> = new Set(
   `a an the this that these those my our your his her its their i we you he she it they me us him them who whom whose which what when where why how
   is are was were be been being am do does did done can could would will should shall may might must have has had having
   of in on at to for from with without by about into onto over under between among through during within against toward towards upon via per as than like near around
