@@ -155,12 +155,12 @@ function fold(text: string, { question, mark, doubt }: Question, answer: string,
   return isWindows ? noted.replaceAll("\n", "\r\n") : noted;
 }
 
-/** A requirement that ended in its mark ends like the others. */
+/** A requirement that ended in its mark ends like the others: with a full stop where they have one. */
 function endLine(text: string, answer: string): string {
-  return text
-    .split("\n")
-    .map((line) => (/^- \*\*(?:FR|SC)-/.test(line) && line.endsWith(`: ${answer}`) && !/[.!?]$/.test(line) ? `${line}.` : line))
-    .join("\n");
+  const lines = text.split("\n");
+  const isItem = (line: string): boolean => /^- \*\*(?:FR|SC)-/.test(line);
+  if (!lines.some((line) => isItem(line) && line.endsWith("."))) return text;
+  return lines.map((line) => (isItem(line) && line.endsWith(` ${answer}`) && !/[.!?]$/.test(line) ? `${line}.` : line)).join("\n");
 }
 
 function foldStatement(text: string, doubt: Doubt | undefined, question: string, answer: string): string {

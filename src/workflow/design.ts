@@ -52,7 +52,9 @@ export function designFeature({ spec, survey, technology = "" }: DesignOptions):
   const said = namedIn(technology);
   const [found] = survey.languages;
   const language =
-    said.languages[0] !== undefined ? { name: said.languages[0], from: "the caller" } : found && { name: found.name, from: `${found.files} files` };
+    said.languages[0] !== undefined
+      ? { name: said.languages[0], from: "the caller" }
+      : found && { name: found.name, from: found.files === 1 ? "1 file" : `${found.files} files` };
   const technologies = [
     ...said.technologies.map((named) => ({ ...named, dependency: named.name, from: "the caller", version: "" })),
     ...survey.technologies.filter(({ name }) => !said.technologies.some((named) => named.name === name)),
@@ -82,9 +84,10 @@ export function designFeature({ spec, survey, technology = "" }: DesignOptions):
 
 /** "Users MUST be able to upload photos" asks for an action; "Albums MUST be grouped by date" is a rule. */
 function actionOf(text: string): Action | undefined {
-  const found = /^(?:When .+?, )?[^.]*?\b(?:MUST|SHOULD|SHALL)\s+(?:be able to\s+|allow (?:users|them|people) to\s+)?([A-Za-z-]+)\s*(.*?)[.\s]*$/.exec(
-    text.replace(/\[NEEDS CLARIFICATION[^\]]*\]/g, ""),
-  );
+  const found =
+    /^(?:(?:When|Unless) .+?, )?[^.]*?\b(?:MUST|SHOULD|SHALL)\s+(?:be able to\s+|allow (?:users|them|people) to\s+)?([A-Za-z-]+)\s*(.*?)[.\s]*$/.exec(
+      text.replace(/\[NEEDS CLARIFICATION[^\]]*\]/g, ""),
+    );
   const verb = found?.[1]?.toLowerCase();
   if (
     verb === undefined ||
@@ -138,8 +141,8 @@ function designEntity({ name, text }: Entity, { stories }: Spec): DesignedEntity
 }
 
 function findEntity({ things, into }: Action, entities: readonly DesignedEntity[]): string | undefined {
-  const heads = [...things, ...(into === undefined ? [] : [into])].map((thing) => thing.split(" ").at(-1) ?? "");
-  const fronts = things.map((thing) => thing.split(" ")[0] ?? "");
+  const heads = [...things, ...(into === undefined ? [] : [into])].map((thing) => thing.toLowerCase().split(" ").at(-1) ?? "");
+  const fronts = things.map((thing) => thing.toLowerCase().split(" ")[0] ?? "");
   return (
     entities.find(({ name }) => heads.includes(name.toLowerCase().split(" ").at(-1) ?? ""))?.name ??
     entities.find(({ name }) => fronts.includes(name.toLowerCase()))?.name

@@ -1,4 +1,4 @@
-import { clip } from "./english.ts";
+import { clip, lowerCase } from "./english.ts";
 import type { Spec } from "./spec.ts";
 import { pluralOf } from "./statement.ts";
 
@@ -82,7 +82,7 @@ const rules: readonly Rule[] = [
     const [actor] = changers;
     const [first] = entities;
     if (!first || actor === undefined || actorsOf(requirements, /./).length < 2 || /\b(?:owners?|only (?:their|the|its)|permissions?)\b/i.test(text)) return [];
-    const many = pluralOf(first.name.toLowerCase());
+    const many = pluralOf(lowerCase(first.name));
     // People who use something for themselves have things of their own; people who do a job share them.
     const isPersonal = /\b(?:users|customers|members|people|visitors|guests|students|patients|players)$/.test(actor);
     const options = ["Only those they created", "All of them"];
@@ -97,7 +97,7 @@ const rules: readonly Rule[] = [
     ];
   },
   function access({ entities, requirements }, text) {
-    const kept = entities.filter(({ text: facts }) => /shared|deleted|removed|edited|updated|changed|uploaded|created|added/.test(facts));
+    const kept = entities.filter(isMade);
     const [first] = kept;
     // Where several kinds of people are named, who may do what is said already.
     if (
@@ -108,7 +108,7 @@ const rules: readonly Rule[] = [
       return [];
     const names = kept
       .slice(0, 2)
-      .map(({ name }) => pluralOf(name.toLowerCase()))
+      .map(({ name }) => pluralOf(lowerCase(name)))
       .join(" and ");
     return [
       doubt({
@@ -116,7 +116,7 @@ const rules: readonly Rule[] = [
         weight: 80,
         question: `Who may see and change ${names}: only whoever created them, everyone who is signed in, or everyone?`,
         options: ["Only whoever created them", "Everyone who is signed in", "Everyone"],
-        statement: (answer) => `Seeing and changing ${names} MUST be limited to: ${answer}`,
+        statement: (answer) => `${upper(names)} MUST be seen and changed by ${answer}`,
       }),
     ];
   },
@@ -175,7 +175,7 @@ const rules: readonly Rule[] = [
   function removal({ entities }, text) {
     const removed = entities.find((entity) => /\b(?:deleted|removed|cancelled|canceled)\b/.test(entity.text));
     if (!removed || /\b(?:restore|undo|for good|permanent|trash|recover|brought back for)\b/i.test(text)) return [];
-    const one = removed.name.toLowerCase();
+    const one = lowerCase(removed.name);
     return [
       doubt({
         area: "Data",
@@ -204,10 +204,10 @@ const rules: readonly Rule[] = [
     );
   },
   function volume({ entities, criteria }, text) {
-    const [first] = entities;
+    const first = entities.find(isMade);
     if (!first || criteria.some((item) => /\d{2,}/.test(item.text.replace(/(?:FR|SC)-\d+|User Story \d+/g, ""))) || /how many|up to \d|at most \d/i.test(text))
       return [];
-    const many = pluralOf(first.name.toLowerCase());
+    const many = pluralOf(lowerCase(first.name));
     return [
       doubt({
         area: "Quality",
@@ -264,9 +264,16 @@ const rules: readonly Rule[] = [
   },
 ];
 
+/** There are as many of them as people make. */
+function isMade({ text }: Spec["entities"][number]): boolean {
+  return /\b(?:shared|uploaded|imported|attached|created|added|registered|submitted|posted|booked|reserved|written|recorded|tracked|stored|saved|collected)\b/.test(
+    text,
+  );
+}
+
 /** Who the requirements let do such things, as they call them: "librarians". */
 function actorsOf(requirements: Spec["requirements"], doing: RegExp): readonly string[] {
-  const found = requirements.map((item) => /^(?:When .+?, )?([A-Za-z][\w -]{1,40}?) MUST be able to (.+)$/.exec(item.text));
+  const found = requirements.map((item) => /^(?:(?:When|Unless) .+?, )?([A-Za-z][\w -]{1,40}?) MUST be able to (.+)$/.exec(item.text));
   return [...new Set(found.filter((match) => match !== null && doing.test(match[2] ?? "")).map((match) => match?.[1]?.toLowerCase() ?? ""))];
 }
 

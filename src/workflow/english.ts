@@ -17,3 +17,11 @@ export function article(noun: string): string {
 export function titleCase(text: string): string {
   return text.replace(/(^|[\s-])(\p{L})/gu, (_found, before: string, letter: string) => `${before}${letter.toUpperCase()}`);
 }
+
+/** Small letters, but for "CSV" and its like. */
+export function lowerCase(text: string): string {
+  return text
+    .split(" ")
+    .map((word) => (/^[A-Z0-9]{2,}s?$/.test(word) ? word : word.toLowerCase()))
+    .join(" ");
+}

@@ -1,6 +1,6 @@
 import { joinWords, titleCase } from "./english.ts";
-import { determiners, pluralOf, type Statement, singularOf } from "./statement.ts";
-import type { Numbered, Told } from "./story-draft.ts";
+import { type Action, determiners, pluralOf, type Statement, singularOf } from "./statement.ts";
+import { type Numbered, providing, type Told } from "./story-draft.ts";
 import { meanings, pastForm } from "./verbs.ts";
 
 interface KeptThing {
@@ -14,7 +14,9 @@ interface KeptThing {
 
 /** Things that actions keep, by their last word: a shared album is an album, a book record a book. */
 export function findEntities(stories: readonly Told[], statements: readonly Statement[]): readonly KeptThing[] {
-  const actions = stories.flatMap((story) => story.actions).filter(({ kind }) => kind && meanings[kind].keeps);
+  const actions = stories.flatMap(({ actions: told, isActorNamed }) =>
+    told.filter((action) => action.kind && meanings[action.kind].keeps && (isActorNamed || !providesOne(action))),
+  );
   const names = new Set(actions.flatMap(({ things, into }) => [...things, ...(into === undefined ? [] : [into])]));
   const canonical = (name: string): string => {
     const parts = name.split(" ");
@@ -35,6 +37,11 @@ export function findEntities(stories: readonly Told[], statements: readonly Stat
     partOf: actions.filter(({ things, into }) => into !== undefined && things.map(canonical).includes(name)).map(({ into }) => canonical(into ?? ""))[0],
     has: [...new Set(actions.filter(({ into }) => into !== undefined && canonical(into) === name).flatMap(({ things }) => things.map(canonical)))],
   }));
+}
+
+/** "Add dark mode to the settings page" makes one thing, once: nothing of it is kept. "Add comments to posts" makes many. */
+function providesOne({ verb, rest, things }: Action): boolean {
+  return providing.test(verb) && !things.some((thing) => rest.toLowerCase().includes(pluralOf(thing).toLowerCase()));
 }
 
 /** "Albums are grouped by date", "Each task has a title and a due date". */

@@ -1,8 +1,8 @@
 import type { Draft } from "./artefacts.ts";
 import type { Constitution } from "./constitution-file.ts";
 import { draftContract } from "./contract-draft.ts";
-import type { Design, DesignedAction } from "./design.ts";
-import { clip } from "./english.ts";
+import { type Design, type DesignedAction, outcomeOf } from "./design.ts";
+import { clip, lowerCase } from "./english.ts";
 import { oneLine } from "./markdown.ts";
 import { pluralOf } from "./statement.ts";
 import { providing } from "./story-draft.ts";
@@ -63,9 +63,19 @@ function findOpenPoints({ design: { language, entities, technologies, survey, pr
     points.push(["storage", `${entities.map(({ name }) => name).join(", ")} must be kept, and no manifest names a database or another store`]);
   if (!has("test") && survey.commands.test === undefined) points.push(["testing", "no test tool and no test command was found"]);
   if (projectType === undefined) points.push(["interface", "nothing says how people reach the feature: a web page, an API, a command, a library"]);
-  if (!spec.criteria.some(({ text }) => /\d\s?(?:ms|s\b|sec|min|hour|%|percent|gb|mb|requests)/i.test(text)))
+  if (![...spec.criteria, ...spec.requirements].some(({ text }) => namesFigure(text)))
     points.push(["performance", "the spec names no figure for speed or size"]);
   return points.map(([subject, text], at) => ({ id: `O${at + 1}`, subject, text }));
+}
+
+/** A figure for speed or size, as criteria or answers give one. */
+function namesFigure(text: string): boolean {
+  const plain = text.replace(/\b(?:FR|SC)-\d+|User Story \d+/g, "");
+  return (
+    /\d\s?(?:ms|s\b|sec|min|hour|%|percent|kb|mb|gb|requests|per )|\b(?:up to|at most|under|within|this many [^:]+):? \d|\bwithin:? an? (?:second|minute|hour)/i.test(
+      plain,
+    ) || /\bmillions\b/i.test(plain)
+  );
 }
 
 function open(points: readonly OpenPoint[], subject: Subject): string {
@@ -82,11 +92,16 @@ function writePlan(input: PlanInput, points: readonly OpenPoint[]): string {
       .map(describeTechnology)
       .join(", ");
   const isNamedTwice = language !== undefined && survey.runtime?.text.startsWith(`${language.name} `);
-  const versions = [isNamedTwice ? undefined : language?.name, survey.runtime ? `${survey.runtime.text} (${survey.runtime.from})` : undefined]
+  const typescript = language?.name === "TypeScript" ? findDependency(survey, "typescript") : undefined;
+  const named = language && (typescript ? `TypeScript ${typescript.version} (${typescript.from})` : language.name);
+  const versions = [isNamedTwice ? undefined : named, survey.runtime ? `${survey.runtime.text} (${survey.runtime.from})` : undefined]
     .filter((part) => part !== undefined)
     .join(", ");
   const fields: readonly (readonly [string, string])[] = [
-    ["Language/Version", language ? `${versions}${survey.runtime ? "" : ` (${language.from}; no manifest names a version)`}` : open(points, "language")],
+    [
+      "Language/Version",
+      language ? `${versions}${survey.runtime || typescript ? "" : ` (${language.from}; no manifest names a version)`}` : open(points, "language"),
+    ],
     ["Primary Dependencies", role("web", "ui", "cli", "messaging") || "None of note in the manifests; the plan adds none"],
     ["Storage", role("storage") || open(points, "storage") || "None: nothing has to be kept"],
     [
@@ -103,8 +118,8 @@ function writePlan(input: PlanInput, points: readonly OpenPoint[]): string {
     ["Project Type", projectType ?? open(points, "interface")],
     [
       "Performance Goals",
-      spec.criteria
-        .filter(({ text }) => /\d\s?(?:ms|s\b|sec|min|hour|%|percent|requests)/i.test(text))
+      (spec.criteria.some(({ text }) => namesFigure(text)) ? spec.criteria : spec.requirements)
+        .filter(({ text }) => namesFigure(text))
         .map(({ id, text }) => `${id}: ${oneLine(text)}`)
         .join(" ") || open(points, "performance"),
     ],
@@ -167,6 +182,12 @@ ${writeTree(design)}
 
 ${writeComplexity(design)}
 `;
+}
+
+function findDependency({ manifests }: Design["survey"], wanted: string): { readonly version: string; readonly from: string } | undefined {
+  return manifests
+    .flatMap(({ path, dependencies }) => dependencies.map(({ name, version }) => ({ name, version, from: path })))
+    .find(({ name, version }) => name === wanted && version !== "");
 }
 
 function describeTechnology(technology: Design["technologies"][number]): string {
@@ -309,8 +330,20 @@ ${decided.join("\n\n") || "None could be taken from the repository."}
 
 ## Open points
 
-${points.map(({ id, subject, text }) => `- **${id}** (${subject}): ${text}. Decision: open.`).join("\n") || "None."}
+${points.map(({ id, subject, text }) => `- **${id}** (${subject}): ${text}. Decision: open.`).join("\n") || "None about the technology."}${leftOpen(design)}
 `;
+}
+
+/** What other documents leave to whoever builds it. */
+function leftOpen({ entities, actions }: Design): string {
+  const unseen = actions.filter(({ action }) => outcomeOf(action) === undefined).map(({ id }) => id);
+  const lines = [
+    ...(entities.length > 0
+      ? [`- What tells two of a kind apart (${entities.map(({ name }) => name).join(", ")}): see [data-model.md](./data-model.md).`]
+      : []),
+    ...(unseen.length > 0 ? [`- What can be seen after ${unseen.join(", ")}: see [contracts/actions.md](./contracts/actions.md).`] : []),
+  ];
+  return lines.length > 0 ? `\n\nLeft to whoever builds it:\n\n${lines.join("\n")}` : "";
 }
 
 function decision(what: string, why: string, others: string): string {
@@ -327,7 +360,7 @@ function writeDataModel({ design: { entities, actions, rules, spec } }: PlanInpu
 
 ${rows.length > 0 ? `| Field | From |\n|---|---|\n${rows.join("\n")}` : "Fields: open; the spec names none."}
 
-- **Identity**: open; the spec names nothing that tells two ${pluralOf(name.toLowerCase())} apart.
+- **Identity**: open; the spec names nothing that tells two ${pluralOf(lowerCase(name))} apart.
 - **Relations**: ${partOf !== undefined ? `belongs to ${partOf}` : relation !== "" ? `contains ${relation}` : "none named"}
 - **Changed by**: ${own.length > 0 ? own.map(({ id, action }) => `${action.verb} (${id})`).join(", ") : "no action of this feature"}
 - **Rules**: ${validations.length > 0 ? validations.map(({ id }) => id).join(", ") : "none named"}

@@ -1,5 +1,5 @@
-import { clip } from "./english.ts";
-import { pluralOf, type Statement, splitDetails, upperFirst } from "./statement.ts";
+import { clip, lowerCase } from "./english.ts";
+import { measure, pluralOf, type Statement, splitDetails, upperFirst } from "./statement.ts";
 import { describeActions, providing } from "./story-draft.ts";
 import { pastForm } from "./verbs.ts";
 
@@ -10,10 +10,10 @@ export function findRequirements(statements: readonly Statement[]): readonly str
 }
 
 function requireCapability(statement: Statement): readonly string[] {
-  const { actor, actions, condition, isForbidden, text } = statement;
-  const when = condition === undefined ? "" : `When ${condition}, `;
+  const { actor, actions, isForbidden, text } = statement;
   const details = splitDetails(text);
-  const own = actions.map(({ verb, kind, rest }) => {
+  const own = actions.map(({ verb, kind, rest, condition }) => {
+    const when = condition === undefined ? "" : condition.startsWith("not: ") ? `Unless ${condition.slice(5)}, ` : `When ${condition}, `;
     if (actor !== undefined && /^(?:get|receive)$/.test(verb))
       return `${when}${when === "" ? upperFirst(pluralOf(actor)) : pluralOf(actor)} MUST ${verb} ${rest}`;
     if (actor !== undefined)
@@ -32,6 +32,8 @@ function requireRule({ text, isForbidden }: Statement): string {
       ? text.replace(/\b(?:can|may)\b/, "MUST be able to")
       : `The system MUST make sure that ${text.charAt(0).toLowerCase()}${text.slice(1)}`;
   }
+  const measured = measure.exec(text);
+  if (measured) return `The ${lowerCase(measured[1] ?? "").replace(/^(?:the|an?) /, "")} MUST be ${measured[2]}`;
   const subjectFirst = text.replace(/^It\b/, "The feature");
   const modal = /\b(?:must not|must|shall not|shall|should not|should|will not|will|needs? to|cannot|can't|never|may not)\b/i.exec(subjectFirst);
   if (modal) return subjectFirst.replace(modal[0], isForbidden ? (/^cannot|can't$/i.test(modal[0]) ? "MUST NOT be able to" : "MUST NOT") : "MUST");

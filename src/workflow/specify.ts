@@ -9,6 +9,7 @@ import { findPlace, type Place } from "./place.ts";
 import { writeRequirementsChecklist } from "./requirements-checklist.ts";
 import { findOpenQuestions, parseSpec } from "./spec.ts";
 import { draftSpec, markDoubts, type SpecInput, type SpecParts, writeSpec } from "./spec-draft.ts";
+import { saysSomething } from "./statement.ts";
 import { dateOf, type Step, type StepInput, tellFiles, tellWritten } from "./step.ts";
 import { surveyRepository } from "./survey.ts";
 import { type Section, writeSection } from "./writer.ts";
@@ -77,6 +78,12 @@ export const specify: Step = async (input) => {
   const specInput: SpecInput = { description, branch: basename(place.path), date };
   run.say(10, "Reading the description");
   const before = await readInside(place, join(place.path, "spec.md"));
+  // A model may make something of what the rules do not understand.
+  if (!saysSomething(description) && !(await settings.writer(input.context))) {
+    throw new HallError("VALIDATION", "the description names nothing that anybody does and nothing that must hold, so no spec was written", {
+      hint: 'Say in English who can do what, and which rules hold, such as: "Users can upload photos and organize them into albums. Albums are grouped by date."',
+    });
+  }
   const drafted = markDoubts(draftSpec(specInput), specInput);
   const { parts, notes } = await writeParts(drafted, specInput, input);
   // A spec keeps the day it was begun.
@@ -121,7 +128,7 @@ async function writeParts(
   if (!writer) return { parts: drafted, notes: [] };
   run.say(20, "Looking at the repository");
   const survey = await surveyRepository(place.project, context.scope);
-  const facts = survey.languages.map(({ name, files }) => `${name} (${files} files)`).join(", ");
+  const facts = survey.languages.map(({ name, files }) => `${name} (${files === 1 ? "1 file" : `${files} files`})`).join(", ");
   const background = `# What the feature is to do\n\n${specInput.description}\n\n# The repository\n\n${facts || "no source files"}. It is named for orientation only: a specification says what and why, never with which technology.`;
   const notes: string[] = [];
   let parts = drafted;

@@ -1,3 +1,4 @@
+import { lowerCase } from "./english.ts";
 import { baseVerb, isVerb, kindOf, type VerbKind } from "./verbs.ts";
 
 /**
@@ -14,7 +15,7 @@ export interface Statement {
   readonly isForbidden: boolean;
   /** What follows "so that". */
   readonly purpose: string | undefined;
-  /** What follows "when" or "if". */
+  /** What follows "when" or "if"; which of the actions it belongs to, they say themselves. */
   readonly condition: string | undefined;
   /** Of a rule: what it is about, such as "Albums". */
   readonly subject: string | undefined;
@@ -31,13 +32,53 @@ export interface Action {
   readonly into: string | undefined;
   /** What the description says they have: "title", "due date". */
   readonly attributes: readonly string[];
+  /** What it is done upon: what the sentence says first, or behind this action. */
+  readonly condition?: string | undefined;
+  /** What it is done to is said only behind a later verb: "edit" in "edit and delete photos". */
+  readonly sharesObject?: boolean;
 }
 
 const charactersMax = 20_000;
 const statementsMax = 60;
 
 export function parseStatements(description: string): readonly Statement[] {
-  return splitSentences(description.slice(0, charactersMax)).slice(0, statementsMax).map(parseStatement);
+  return splitSentences(description.slice(0, charactersMax)).flatMap(splitSubjects).slice(0, statementsMax).map(parseStatement);
+}
+
+/** "Admins can export orders, and customers get an email": somebody else does something else. A condition in front holds for both, so they stay together. */
+function splitSubjects(sentence: string): readonly string[] {
+  if (/^(?:when|if|whenever|once|after|as an?) /i.test(sentence)) return [sentence];
+  for (const { index, 0: between } of sentence.matchAll(/,? (?:and|but|while) /gi)) {
+    const head = sentence.slice(0, index);
+    const tail = sentence.slice(index + between.length);
+    const isSaid = head
+      .split(" ")
+      .slice(1, -1)
+      .some((word) => baseVerb(word) !== undefined);
+    if (isSaid && beginsAnew(tail, between.startsWith(","))) return [head, ...splitSubjects(upperFirst(tail))];
+  }
+  return [sentence];
+}
+
+function beginsAnew(tail: string, isApart: boolean): boolean {
+  const ruled = modal.exec(tail);
+  if (ruled && isPerson(ruled[1] ?? "")) return true;
+  return isApart && findPersonAtStart(tail) !== undefined;
+}
+
+/** Whether a description has anything that a spec could be made of: an action, or a rule. */
+export function saysSomething(description: string): boolean {
+  return parseStatements(description).some(
+    ({ kind, actions, subject, text }) =>
+      (kind === "capability" && actions.length > 0) ||
+      subject !== undefined ||
+      modal.test(text) ||
+      measure.test(text) ||
+      text
+        .split(" ")
+        .slice(1)
+        .some((word) => /^(?:is|are|has|have)$/i.test(word) || baseVerb(word) !== undefined),
+  );
 }
 
 function splitSentences(text: string): readonly string[] {
@@ -66,8 +107,22 @@ const people = new Set(
 const modal =
   /^(.{1,60}?)\s+(can(?:not|'t)?|could|may(?: not)?|must(?: not|n't)?|should(?: not|n't)?|shall(?: not)?|will(?: not)?|won't|needs? to|wants? to|(?:is|are) able to|never|always)\s+(.+)$/i;
 
+/** "Rate limit 100 requests per minute": a measure and its figure, whatever verb its first word may be elsewhere. */
+export const measure =
+  /^((?:the |an? )?(?:[\w-]+ ){0,2}(?:limit|timeout|quota|size|length|window|interval|period|budget|threshold|ttl|retention|maximum|minimum|latency))(?: of| is| at|:)? (\d.*)$/i;
+
 function parseStatement(text: string): Statement {
-  const { body, purpose, condition } = takeClauses(text);
+  const { body, purpose, condition, isBehind } = takeClauses(text);
+  const statement = parseBody(text, body, { purpose, condition });
+  const { actions } = statement;
+  if (condition === undefined || actions.length === 0) return statement;
+  // Behind several actions it belongs to the last, and to those that share its object: "edit and delete photos when …".
+  const from = isBehind ? actions.findLastIndex(({ sharesObject }, at) => at < actions.length - 1 && !sharesObject) + 1 : 0;
+  return { ...statement, actions: actions.map((action, at) => (at >= from ? { ...action, condition } : action)) };
+}
+
+function parseBody(text: string, body: string, { purpose, condition }: Pick<Statement, "purpose" | "condition">): Statement {
+  if (measure.test(body)) return rule(text, { subject: undefined, work: body, purpose, condition });
   const story = /^as an? (.+?),? (?:i|we) (?:want|would like|need|wish)(?: to)?(?: be able to)? (.+)$/i.exec(body);
   if (story) return capability(text, { actor: singularOf(bare(story[1] ?? "")), work: story[2] ?? "", purpose, condition });
   const allowed = /^(?:we (?:need|want) to )?(?:allow|let|enable|permit)s? (?:the )?([\w -]{2,40}?) (?:to )?(\w[\w-]*)\b(.*)$/i.exec(body);
@@ -130,12 +185,18 @@ function subjectOf(text: string): string | undefined {
   return /^((?:the |an? |each |every |all )?[\w -]{2,40}?) (?:is|are|has|have|contains?|consists?|belongs?)\b/i.exec(text)?.[1];
 }
 
-function takeClauses(text: string): { readonly body: string; readonly purpose: string | undefined; readonly condition: string | undefined } {
+interface Clauses extends Pick<Statement, "purpose" | "condition"> {
+  readonly body: string;
+  /** The condition stands at the end. */
+  readonly isBehind?: boolean;
+}
+
+function takeClauses(text: string): Clauses {
   const [before = text, purpose] = splitOnce(text, /,?\s+(?:so that|in order to|so (?=they|users|people|it|we|nobody|everyone))\s*/i);
   const leading = /^(?:when|if|whenever|once|after) (.+?), (?:then )?(.+)$/i.exec(before);
   if (leading) return { body: leading[2] ?? before, purpose, condition: leading[1] };
   const trailing = /^(.{8,}?),? (?:when|if|whenever|unless) (.+)$/i.exec(before);
-  if (trailing) return { body: trailing[1] ?? before, purpose, condition: `${/ unless /i.test(before) ? "not: " : ""}${trailing[2]}` };
+  if (trailing) return { body: trailing[1] ?? before, purpose, condition: `${/ unless /i.test(before) ? "not: " : ""}${trailing[2]}`, isBehind: true };
   return { body: before, purpose, condition: undefined };
 }
 
@@ -181,7 +242,7 @@ function parseActions(work: string, isThirdPerson: boolean): readonly Action[] {
   return actions
     .map((action, at) => {
       const later = action.rest === "" ? actions.slice(at + 1).find(({ rest }) => rest !== "") : undefined;
-      return later ? readAction(action.verb, later.rest) : action;
+      return later ? { ...readAction(action.verb, later.rest), sharesObject: true } : action;
     })
     .map((action) => {
       // What something is made with is not what it is edited or deleted with.
@@ -253,20 +314,24 @@ export const determiners =
   /^(?:(?:an?|the|their|his|her|its|my|our|your|all|any|each|every|some|several|multiple|many|new|existing|own|other|one or more|at least one|up to \d+|\d+|different|various|only|also|both|single|individual|past|current|previous|own|last|latest|first|most recent)\s+)+/i;
 
 function bare(phrase: string): string {
-  return phrase
-    .trim()
-    .replace(determiners, "")
-    .replace(/[^\p{L}\p{N}\s'-]/gu, " ")
-    .replace(/\s+/g, " ")
-    .trim()
-    .split(" ")
-    .slice(-2)
-    .join(" ");
+  return (
+    phrase
+      .trim()
+      .replace(determiners, "")
+      .replace(/[^\p{L}\p{N}\s'-]/gu, " ")
+      .replace(/\s+/g, " ")
+      .trim()
+      .split(" ")
+      // A number counts things; it names none.
+      .filter((word) => !/^\d+$/.test(word))
+      .slice(-2)
+      .join(" ")
+  );
 }
 
 /** "stories" to "story"; the last word decides. */
 export function singularOf(phrase: string): string {
-  const lower = /^[A-Z0-9]{2,}s?$/.test(phrase) ? phrase : phrase.toLowerCase();
+  const lower = lowerCase(phrase);
   if (/(ss|us|is|ous|news|series|status)$/.test(lower)) return lower;
   if (lower.endsWith("people")) return lower.replace(/people$/, "person");
   if (lower.endsWith("children")) return lower.replace(/children$/, "child");

@@ -92,7 +92,7 @@ export function writeStory(story: Numbered, all: readonly Numbered[], statements
   const { number, statement, actor, actions } = story;
   const title = clip(upperFirst(actions.length > 0 ? describeActions(actions) : statement.text), 80);
   const scenarios = [
-    ...actions.flatMap((action) => (story.isActorNamed ? [writeScenario(action, actor, statement.condition)] : writeSystemScenarios(action, story))),
+    ...actions.flatMap((action) => (story.isActorNamed ? [writeScenario(action, actor)] : writeSystemScenarios(action, story))),
     ...findConditions(story, all, statements),
   ];
   const body =
@@ -125,8 +125,9 @@ export function meaningOf({ kind, things }: Action): VerbMeaning | undefined {
   return kind && (things.length > 0 || !meanings[kind].keeps) ? meanings[kind] : undefined;
 }
 
-function writeScenario(action: Action, actor: string, condition: string | undefined): string {
+function writeScenario(action: Action, actor: string): string {
   const meaning = meaningOf(action);
+  const condition = tellCondition(action);
   if (condition !== undefined && meaning) {
     const then =
       action.kind === "receive" ? `${article(actor)} ${thirdPerson(action.verb)} ${action.rest}` : `${article(actor)} can ${action.verb} ${action.rest}`;
@@ -136,6 +137,10 @@ function writeScenario(action: Action, actor: string, condition: string | undefi
     return `**Given** ${article(actor)} who may do it, **When** they ${action.verb} ${action.rest}, **Then** what can be seen afterwards is open: the description does not say`;
   }
   return `**Given** ${fill(meaning.given, action)}, **When** ${article(actor)} ${thirdPerson(action.verb)} ${action.rest}, **Then** ${fill(meaning.outcome, action)}`;
+}
+
+function tellCondition({ condition }: Action): string | undefined {
+  return condition?.startsWith("not: ") ? `it is not so that ${condition.slice(5)}` : condition;
 }
 
 export const providing = /^(?:add|introduce|implement|provide|build|create|make|have|support|include|offer|use)$/;
@@ -152,10 +157,10 @@ function writeSystemScenarios(action: Action, { actor, statement }: Told): reado
   }
   const meaning = meaningOf(action);
   if (action.kind === "repair" && meaning) return [`**Given** ${meaning.given}, **When** ${article(actor)} repeats them, **Then** ${meaning.outcome}`];
-  const does = `the system ${thirdPerson(verb)} ${rest}`;
-  if (!meaning)
-    return [`**Given** the feature in place, **When** ${article(actor)} asks for it, **Then** ${does}; how they see it is open: the description does not say`];
-  return [`**Given** ${fill(meaning.given, action)}, **When** ${article(actor)} asks for it, **Then** ${does}: ${fill(meaning.outcome, action)}`];
+  const does = `the system ${thirdPerson(verb)} ${rest}`.trim();
+  const when = tellCondition(action) ?? `${article(actor)} asks for it`;
+  if (!meaning) return [`**Given** the feature in place, **When** ${when}, **Then** ${does}; how they see it is open: the description does not say`];
+  return [`**Given** ${fill(meaning.given, action)}, **When** ${when}, **Then** ${does}: ${fill(meaning.outcome, action)}`];
 }
 
 /** Rules with a condition belong to the story whose things they name, else to the first. */

@@ -82,7 +82,7 @@ ${numbered.map(writePhase).join("\n\n---\n\n")}
 
 ### Phase Dependencies
 
-${numbered.map(({ number, title, story }) => `- **Phase ${number}, ${title}**: ${number === 1 ? "waits for nothing" : number === 2 ? "waits for Phase 1; blocks all stories" : story === undefined ? `waits for Phases 3 to ${number - 1}` : "waits for Phase 2"}`).join("\n")}
+${numbered.map(({ number, title, story }) => `- **Phase ${number}, ${title}**: ${number === 1 ? "waits for nothing" : number === 2 ? "waits for Phase 1; blocks all stories" : story === undefined ? (number === 4 ? "waits for Phase 3" : `waits for Phases 3 to ${number - 1}`) : "waits for Phase 2"}`).join("\n")}
 
 ### Within a phase
 

@@ -138,7 +138,7 @@ describe("clarify", () => {
     expect(answered).toMatchObject({ isError: false, data: { answered: 4, state: "completed", next: "plan", questions: [] } });
     expect(answered.data.notes).toEqual(["there were only 4 questions: the last 3 answers were not used"]);
     const text = project.read(`${spec}/spec.md`);
-    expect(text).toContain("The colour MUST be red\n");
+    expect(text).toContain("The colour MUST be red.\n");
     expect(text.match(/^- Q: .+ → A: .+$/gm)).toHaveLength(4);
     expect(project.read(`${spec}/checklists/requirements.md`)).toContain("- [x] No [NEEDS CLARIFICATION] marks remain");
     expect((await bench.call("clarify", { spec_directory })).text).toContain("Nothing to ask");
