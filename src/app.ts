@@ -174,6 +174,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
   const lisp = createLispTools({
     tools: registry.tools,
     findTool: (name) => callable.findTool(name),
+    getTool: (name) => callable.getTool(name),
     isDestructive: (target) => isDestructive(target, trust),
     listGroup: (name) => listGroup(groups, name),
     keep: (run) => runs.keep(recordEvaluation(run)),
@@ -264,7 +265,8 @@ function listGroup(groups: Groups, name: string): readonly string[] | undefined 
 
 /** As a person has said, or, where nobody is asked, as the tool says of itself. */
 function isDestructive(target: Target, trust: Trust | undefined): boolean {
-  return (trust ? trust.judge(target).marks : markTool(target.tool)).destructive;
+  const { destructive, sendsOut } = trust ? trust.judge(target).marks : markTool(target.tool);
+  return destructive || sendsOut;
 }
 
 /** Loaded only where traces go somewhere. */

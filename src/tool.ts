@@ -102,6 +102,8 @@ export interface CallContext {
   call?(name: string, args: JsonObject, scope?: Scope, how?: InnerCall): Promise<Outcome>;
   /** Whose call it is. Absent outside the gateway. */
   readonly caller?: Caller;
+  /** What strangers wrote and this piece of work has read; for tools that keep it for later work. Absent where nobody guards the flow. */
+  readonly flow?: Flow | undefined;
 }
 
 /** What one call says about another that it makes. */
@@ -110,6 +112,12 @@ export interface InnerCall {
   readonly planner?: string;
   /** Hears how far it is. Default: the caller of the outer one does. */
   progress?(progress: Progress): void;
+}
+
+export interface Flow {
+  /** The tool that brought it in, or undefined while nothing was. */
+  taintedBy(): string | undefined;
+  taint(tool: string): void;
 }
 
 export interface Progress {

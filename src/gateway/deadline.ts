@@ -48,6 +48,7 @@ function narrow(context: CallContext, { scope, caller, nest }: Narrowed): CallCo
       return nest(child)(name, args, inner, how);
     },
     caller,
+    flow: context.flow,
   };
   return narrowed;
 }

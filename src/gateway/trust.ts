@@ -2,7 +2,7 @@ import { type ErrorCode, HallError } from "../base/errors.ts";
 import { hashOf } from "../base/hash.ts";
 import { isObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
-import type { Call, CallContext, Outcome, Target } from "../tool.ts";
+import type { Call, CallContext, Flow, Outcome, Target } from "../tool.ts";
 import { type Answer, type Approvals, answers, approvalMsMax, type Pending, type Subject, type Waiting } from "../trust/approvals.ts";
 import type { FlowGuard } from "../trust/flow.ts";
 import { previewCall } from "../trust/preview.ts";
@@ -36,8 +36,10 @@ export const requireTrust = (parts: TrustParts): Stage => {
     const reason = verdict.ask ?? (asksEachTime(target) ? "every call of it is asked for" : flowReason(verdict, parts.flow.taintedBy(root)));
     const pass = (): ReturnType<typeof next> => {
       if (verdict.marks.bringsIn && verdict.isGuarded) parts.flow.taint(root, target.fullName);
-      const running = next(call, context);
-      return mayNest(target) && root === call ? running.then((outcome) => tellBlocked(outcome, blocked.get(call))) : running;
+      if (!mayNest(target)) return next(call, context);
+      const flow: Flow = { taintedBy: () => parts.flow.taintedBy(root), taint: (tool) => parts.flow.taint(root, tool) };
+      const running = next(call, { ...context, flow });
+      return root === call ? running.then((outcome) => tellBlocked(outcome, blocked.get(call))) : running;
     };
     if (!verdict.held && !verdict.refused && reason === undefined && !verdict.marks.destructive) return pass();
     return decide(call, context, { target, verdict, reason, blocked }, parts).then(pass);

@@ -13,6 +13,9 @@ export function expandBackquote(template: Value): Value {
   return joined(partsOf(template));
 }
 
+/** More than anybody writes: what is longer goes round. */
+const partsMax = 1_000_000;
+
 type Part = { readonly kind: "constant" | "item" | "splice" | "tail"; readonly form: Value };
 
 function partsOf(template: Cons): Part[] {
@@ -23,6 +26,7 @@ function partsOf(template: Cons): Part[] {
       parts.push({ kind: "tail", form: (at.cdr as Cons).car });
       return parts;
     }
+    if (parts.length === partsMax) throw new RangeError("a template has no end");
     parts.push(partOf(at.car));
     at = at.cdr;
   }

@@ -1,5 +1,6 @@
 // What `#` and the character after it mean.
 import { form, named } from "./define.ts";
+import type { Machine } from "./machine.ts";
 import { readNumber } from "./number-syntax.ts";
 import { keywordOf } from "./packages.ts";
 import type { Reader } from "./reader.ts";
@@ -165,7 +166,7 @@ function readLabelled(reader: Reader, label: number | null, from: number): Value
   const value = reader.need("#=", from);
   if (value === entry.placeholder) reader.fault(`#${label}# at ${reader.where(from)} stands for itself`);
   entry.value = value;
-  patch(value, entry.placeholder, value, new Set());
+  patch(reader.m, value, { placeholder: entry.placeholder, actual: value, seen: new Set() });
   return value;
 }
 
@@ -175,17 +176,26 @@ function readLabel(reader: Reader, label: number | null, from: number): Value {
   return entry.value ?? entry.placeholder;
 }
 
-function patch(value: Value, placeholder: Sym, actual: Value, seen: Set<Value>): void {
+interface Patching {
+  readonly placeholder: Sym;
+  readonly actual: Value;
+  readonly seen: Set<Value>;
+}
+
+/** Puts what a label stands for where it is referred to. Walks all of it once for each label, so it counts. */
+function patch(m: Machine, value: Value, patching: Patching): void {
+  const { placeholder, actual, seen } = patching;
   for (let at = value; ; at = at.cdr) {
+    m.tick(1);
     if (at instanceof Vec && !seen.has(at)) {
       seen.add(at);
       at.items = at.items.map((item) => (item === placeholder ? actual : item));
-      for (const item of at.items) patch(item, placeholder, actual, seen);
+      for (const item of at.items) patch(m, item, patching);
     }
     if (!(at instanceof Cons) || seen.has(at)) return;
     seen.add(at);
     if (at.car === placeholder) at.car = actual;
-    else patch(at.car, placeholder, actual, seen);
+    else patch(m, at.car, patching);
     if (at.cdr === placeholder) at.cdr = actual;
   }
 }

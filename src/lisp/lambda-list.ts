@@ -4,6 +4,9 @@ import type { Machine } from "./machine.ts";
 import { keywordOf } from "./packages.ts";
 import { Cons, NIL, Sym, type Value } from "./values.ts";
 
+/** What is longer goes round. */
+const parametersMax = 4_096;
+
 export interface Parameter {
   /** A symbol; in a macro's lambda list also a pattern. */
   readonly name: Value;
@@ -47,7 +50,9 @@ export function parseLambdaList(m: Machine, lambdaList: Value, patterns: boolean
   let section: Section = "required";
   const fault = (): never => m.programError(`${m.show(lambdaList)} is no valid lambda list`);
   let at = lambdaList;
+  let count = 0;
   for (; at instanceof Cons; at = at.cdr) {
+    if (++count > parametersMax) m.programError(`a lambda list has more than ${parametersMax} parts`);
     const item: Value = at.car;
     const next: Section | undefined = item instanceof Sym ? sections.get(item) : undefined;
     if (item === allowOther) made.allowOtherKeys = true;

@@ -83,6 +83,12 @@ export class Reader {
   }
 
   skipBlank(): void {
+    const from = this.at;
+    this.#skipBlank();
+    if (this.at - from > 64) this.m.tick((this.at - from) >> 6);
+  }
+
+  #skipBlank(): void {
     const { text } = this;
     for (;;) {
       const character = text[this.at];
@@ -117,6 +123,7 @@ export class Reader {
   #dispatch(): Value | undefined {
     const from = this.at;
     const character = this.text[this.at] as string;
+    this.m.tick(1);
     if (++this.#depth > nestedMax) this.fault(`forms are nested more than ${nestedMax} deep at ${this.where(from)}`);
     try {
       switch (character) {

@@ -438,10 +438,16 @@ export function listOf(items: readonly Value[], tail: Value = NIL): Value {
   return made;
 }
 
-/** The items of a list that is known to be proper; an improper tail is left out. */
+/** Far beyond any list a program can make within its cells: what is longer goes round. */
+const listLengthMax = 4_000_000;
+
+/** The items of a list; an improper tail is left out. A ring is refused as the memory it would take: the host throws, and `trouble.ts` tells. */
 export function itemsOf(value: Value): Value[] {
   const items: Value[] = [];
-  for (let at = value; at instanceof Cons; at = at.cdr) items.push(at.car);
+  for (let at = value; at instanceof Cons; at = at.cdr) {
+    if (items.length === listLengthMax) throw new RangeError("a list has no end");
+    items.push(at.car);
+  }
   return items;
 }
 

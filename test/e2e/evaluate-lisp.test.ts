@@ -16,7 +16,10 @@ describe.each(["legacy", "modern"] as const)("evaluate-lisp for a %s client", (e
 
   async function call(name: string, args: JsonObject): Promise<JsonObject> {
     const params = { name, arguments: args };
-    return hall.result("tools/call", era === "modern" ? modern(params) : params);
+    const id = hall.ask("tools/call", era === "modern" ? modern(params) : params);
+    const { result, error } = await hall.answer(id, 25_000);
+    if (!isObject(result)) throw new Error(JSON.stringify(error));
+    return result;
   }
 
   /** In one session: a legacy line has its own, a modern client sends the handle back. */
@@ -142,6 +145,42 @@ describe.each(["legacy", "modern"] as const)("evaluate-lisp for a %s client", (e
     expect(JSON.stringify(bad.content)).toContain("line 1 column 1");
     const tooMany = await call("validate-syntax", { code: "(f 1))" });
     expect(JSON.stringify(tooMany.content)).toContain("line 1 column 6");
+  });
+
+  test.each([
+    ["(jref '#1=(1 . #1#) 5)", "=> 1"],
+    ["(eval '#1=(progn . #1#))", "CELL-BUDGET-EXCEEDED"],
+    ["(eval '(let #1=((a 1) . #1#) a))", "CELL-BUDGET-EXCEEDED"],
+    ["(eval '(lambda #1=(a . #1#) a))", "PROGRAM-ERROR"],
+    ["(eval '#1=(list . #1#))", "ERROR"],
+    ["(defclass ring-a (ring-b) ()) (defclass ring-b (ring-a) ())", "superclass of itself"],
+  ])("%s goes round, and ends", async (code, expected) => {
+    expect((await evaluate(code, { timeout: 10 })).text).toContain(expected);
+  });
+
+  test.each(["#2A#1=((1) . #1#)", "`#1=(a . #1#)", "#+#1=(and . #1#) x"])("the syntax of %s is refused, and nobody waits for it", async (code) => {
+    expect(JSON.stringify((await call("validate-syntax", { code })).content)).toContain("too long or too deep");
+  });
+
+  test.each([
+    ['(call-tool "call_tool" :name "calculator.calculate" :arguments (list :expression "1"))', "not for programs"],
+    ['(call-tool "evaluate-lisp" :code "1" :mode "act")', "not for programs"],
+    ['(call-tool "reset-session")', "not for programs"],
+    ['(call-tool "nobody_agent" :task "x")', "nobody_agent"],
+  ])("%s does not get round what is looked at", async (code, expected) => {
+    expect((await evaluate(code)).text).toContain(expected);
+  });
+
+  test("what was cancelled while it waited for its turn does nothing", async () => {
+    await evaluate("(defvar *turns* 0)");
+    const own = era === "modern" ? { session } : {};
+    const params = (code: string): JsonObject => ({ name: "evaluate-lisp", arguments: { code, ...own } });
+    const dress = (given: JsonObject): JsonObject => (era === "modern" ? modern(given) : given);
+    const first = hall.ask("tools/call", dress(params("(sleep 1)")));
+    const second = hall.ask("tools/call", dress(params("(incf *turns*)")));
+    hall.notify("notifications/cancelled", { requestId: second });
+    await hall.answer(first);
+    expect((await evaluate("*turns*")).text).toBe("=> 0");
   });
 
   test("arguments that do not fit are refused, and everything works afterwards", async () => {

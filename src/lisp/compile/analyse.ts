@@ -29,6 +29,8 @@ const lambdaName = named("LAMBDA");
 const funcallName = named("FUNCALL");
 const setfName = named("SETF");
 
+const formsMax = 1_000_000;
+
 export class Analyser {
   readonly m: Machine;
   /** Where the innermost form that was read and is being analysed began. */
@@ -112,9 +114,16 @@ export class Analyser {
   args(operands: Value, scope: Scope): Node[] {
     const nodes: Node[] = [];
     let at = operands;
-    for (; at instanceof Cons; at = at.cdr) nodes.push(this.form(at.car, scope));
+    for (; at instanceof Cons; at = at.cdr) this.#add(nodes, this.form(at.car, scope));
     if (at !== NIL) this.m.programError(`a call ends in a dot: ${this.m.show(operands)}`);
     return nodes;
+  }
+
+  /** Code may be a list that goes round: it counts, and has an end. */
+  #add(nodes: Node[], node: Node): void {
+    this.m.tick(1);
+    if (nodes.length === formsMax) this.m.programError(`more than ${formsMax} forms in one`);
+    nodes.push(node);
   }
 
   expand(macro: Macro, form: Cons, scope: Scope): Value {
@@ -132,7 +141,7 @@ export class Analyser {
     if (forms.cdr === NIL) return this.form(forms.car, scope, place);
     const body: Node[] = [];
     const before = scope.lambda.exits;
-    for (let at: Value = forms; at instanceof Cons; at = at.cdr) body.push(this.form(at.car, scope, at.cdr === NIL ? place : inside(place)));
+    for (let at: Value = forms; at instanceof Cons; at = at.cdr) this.#add(body, this.form(at.car, scope, at.cdr === NIL ? place : inside(place)));
     const node: Node = { kind: "progn", body };
     if (scope.lambda.exits !== before) scope.lambda.exiting.add(node);
     return node;

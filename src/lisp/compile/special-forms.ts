@@ -91,6 +91,8 @@ function analyseOr(a: Analyser, operands: Value, scope: Scope, place: Place): No
   const items: Node[] = [];
   for (let at = operands; at instanceof Cons; at = at.cdr) {
     if (at.cdr === NIL && items.length === 0) return a.form(at.car, scope, place);
+    a.m.tick(1);
+    if (items.length === 1_000_000) a.m.programError("or has no end");
     // The last one may leave directly: what it answers is passed on as it is.
     items.push(a.form(at.car, scope, at.cdr === NIL ? place : elsewhere));
   }

@@ -54,6 +54,8 @@ function finalise(m: Machine, cls: LispClass, definition: ClassDefinition): void
   cls.notes.set("missing", missing);
   const known = found.filter((one) => one !== undefined);
   cls.supers = known.length === 0 ? [classNamed("STANDARD-OBJECT")] : known;
+  if (known.some((above) => above.precedence.some(({ name }) => name === cls.name)) || definition.supers.includes(cls.name))
+    m.fail(`${m.show(cls.name)} cannot be a superclass of itself`);
   const precedence = precedenceOf(cls);
   if (precedence === undefined) m.fail(`the superclasses of ${m.show(cls.name)} contradict each other in their order`);
   cls.precedence = precedence;

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { Outcome } from "../../tool.ts";
-import type { ConditionReport, Evaluation } from "./protocol.ts";
+import type { ConditionReport, Evaluation, Syntax } from "./protocol.ts";
 
 /** What one call of a program came to, for the answer. */
 export interface CallReport {
@@ -58,4 +58,9 @@ export function tellCondition({ type, message, backtrace, position }: ConditionR
   if (framesMax === 0 || backtrace.length === 0) return head;
   const frames = backtrace.slice(0, framesMax).map((frame, index) => `${index}: ${frame}`);
   return `${head}\n\n[Backtrace]\n${frames.join("\n")}`;
+}
+
+export function tellSyntax(syntax: Syntax): Outcome {
+  const text = syntax.kind === "whole" ? `${syntax.forms} ${syntax.forms === 1 ? "form" : "forms"}, well written.` : syntax.problem;
+  return { content: [{ type: "text", text }], structuredContent: { isValid: syntax.kind === "whole", ...syntax } };
 }

@@ -1,16 +1,17 @@
 /** `evaluate-lisp` and its companions: one program composes many tools, and only what it returns is read by a model. */
-import { HallError } from "../../base/errors.ts";
+import { type ErrorCode, HallError } from "../../base/errors.ts";
 import { createIds } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { Scope } from "../../base/scope.ts";
+import { Scope } from "../../base/scope.ts";
 import type { CallContext, Outcome, Target, Tool } from "../../tool.ts";
-import { answerEvaluation, type CallReport, tellCondition } from "./answer.ts";
+import { answerEvaluation, type CallReport, tellCondition, tellSyntax } from "./answer.ts";
 import { configureLimits, describeLastError, evaluateLisp, listDefinitions, resetSession, validateSyntax } from "./definitions.ts";
 import { createJournal, createReplay, type Entry, type EvaluateOrder, type Replay } from "./journal.ts";
 import { lispName } from "./names.ts";
 import type { DefinitionType, Evaluation, EvaluationLimits, Mode, ToolEntry } from "./protocol.ts";
 import { createService, type Service } from "./service.ts";
-import { createSessions, type Session } from "./sessions.ts";
+import { createSessions, type Session, type Stopped, type Which } from "./sessions.ts";
+import { createLispThread, type LispThread } from "./thread.ts";
 
 export interface Evaluator {
   call(tool: Tool, args: JsonObject, context: CallContext): Promise<Outcome>;
@@ -21,6 +22,8 @@ export interface EvaluatorOptions {
   /** What programs may call. The same list as long as nothing changed. */
   tools(): readonly Target[];
   findTool(name: string): Target | undefined;
+  /** Throws NOT_FOUND, with names that are near. */
+  getTool(name: string): Target;
   /** Whether it may destroy or send: refused in explore mode. */
   isDestructive(target: Target): boolean;
   /** The full names of a group's tools; undefined for a group there is not. */
@@ -52,6 +55,9 @@ export interface EvaluationRun {
 const defaultLimits: EvaluationLimits = { timeoutMs: 30_000, outputCharacters: 100_000, calls: 50 };
 /** What no evaluation may exceed, whatever was configured. */
 const timeoutMsMax = 600_000;
+/** A program that has not noticed that its time is over. */
+const overtimeMs = 2_000;
+const syntaxMsMax = 4_000;
 /** Kept back from an inherited deadline, so that what was printed can still be told. */
 const tellingMs = 250;
 
@@ -62,8 +68,7 @@ const runIds = createIds("lisp");
 
 export function createEvaluator(options: EvaluatorOptions): Evaluator {
   const sessions = createSessions({ worker: options.worker, limits: defaultLimits });
-  /** By session: the last run, when a person may still allow it to go on. */
-  const stopped = new Map<string, Stopped>();
+  let checker: LispThread | undefined;
   const toolEntries = listEntries(options.tools);
 
   /** The tools, unless the session's thread knows them already. */
@@ -75,14 +80,21 @@ export function createEvaluator(options: EvaluatorOptions): Evaluator {
   }
 
   async function run(session: Session, order: EvaluateOrder, service: Service, scope: Scope): Promise<Evaluation> {
-    const { evaluation } = await session.thread.run({ ...order, tools: freshTools(session) }, "evaluated", { scope, serve: service.serve });
-    return evaluation;
+    // The thread keeps its time itself; should it be unable to, it is ended from here.
+    const watched = new Scope(scope, order.limits.timeoutMs + overtimeMs, "the program");
+    try {
+      const { evaluation } = await session.thread.run({ ...order, tools: freshTools(session) }, "evaluated", { scope: watched, serve: service.serve });
+      return evaluation;
+    } finally {
+      watched.close();
+    }
   }
 
   /** A new thread, brought to where the session was before an entry, without calling anything. */
   async function rewind(session: Session, entry: Entry, context: CallContext): Promise<void> {
-    const before = session.journal.entries.slice(0, session.journal.entries.indexOf(entry));
-    if (!session.journal.isWhole) throw new HallError("BUDGET", "the session is too long to be run again", { hint: "Send the code again." });
+    const place = session.journal.entries.indexOf(entry);
+    const before = session.journal.entries.slice(0, place);
+    if (!session.journal.isWhole || place === -1) throw new HallError("BUDGET", "the session is too long to be run again", { hint: "Send the code again." });
     await sessions.renew(session);
     session.journal = createJournal();
     for (const { order, answers } of before) {
@@ -93,12 +105,15 @@ export function createEvaluator(options: EvaluatorOptions): Evaluator {
   }
 
   async function evaluate(args: EvaluateArguments, context: CallContext): Promise<Outcome> {
-    return sessions.use({ caller: context.caller, handle: args.session }, async (session) => {
-      const goesOn = args.resume === undefined ? undefined : findStopped(stopped, session, args.resume);
+    return sessions.use({ caller: context.caller, scope: context.scope, handle: args.session }, async (session) => {
+      const goesOn = args.resume === undefined ? undefined : findStopped(session, args.resume);
+      session.stopped = undefined;
+      // What its programs know may be what strangers wrote, whoever calls now.
+      if (session.taintedBy !== undefined) context.flow?.taint(session.taintedBy);
       let replay: Replay | undefined;
       if (goesOn) {
         await rewind(session, goesOn.entry, context);
-        replay = createReplay(goesOn.entry.answers.filter(({ failure }) => failure?.code !== "APPROVAL_NEEDED"));
+        replay = createReplay(goesOn.entry.answers.filter(({ failure }) => !failure || !forgotten.has(failure.code)));
       }
       const order = goesOn?.entry.order ?? createOrder(args, session);
       const entry = session.journal.begin(order);
@@ -108,9 +123,9 @@ export function createEvaluator(options: EvaluatorOptions): Evaluator {
       const evaluation = await run(session, withinDeadline(order, context.scope), service, context.scope);
       const id = runIds();
       session.lastError = evaluation.condition ?? session.lastError;
-      stopped.delete(session.handle);
+      session.taintedBy ??= context.flow?.taintedBy();
       session.lastRun = id;
-      if (service.isStopped && session.journal.isWhole) stopped.set(session.handle, { run: id, entry, before });
+      if (service.isStopped && session.journal.isWhole) session.stopped = { run: id, entry, before };
       const caller = context.caller?.client ?? "";
       options.keep?.(createRun(session, { id, caller, startedAt, before, entry, evaluation, calls: service.calls }));
       const answer = answerEvaluation(evaluation, {
@@ -119,7 +134,7 @@ export function createEvaluator(options: EvaluatorOptions): Evaluator {
         calls: service.calls,
         isHandleNeeded: !context.caller?.isLasting,
         isShort: args.verbosity === "short",
-        notes: stopped.has(session.handle) ? [`once approved, go on with code "" and resume "${id}"`] : [],
+        notes: session.stopped ? [`once approved, go on with code "" and resume "${id}"`] : [],
       });
       return service.shown.length === 0 ? answer : { ...answer, content: [...answer.content, ...service.shown] };
     });
@@ -142,7 +157,8 @@ export function createEvaluator(options: EvaluatorOptions): Evaluator {
         session.journal = createJournal();
         session.lastError = undefined;
         session.lastRun = undefined;
-        stopped.delete(session.handle);
+        session.taintedBy = undefined;
+        session.stopped = undefined;
         return tell("The session is new: nothing is defined, the package is CL-USER.", { session: session.handle });
       }),
     [configureLimits.name]: (args, context) =>
@@ -155,9 +171,16 @@ export function createEvaluator(options: EvaluatorOptions): Evaluator {
           { timeout: timeoutMs / 1_000, "max-output": outputCharacters, "max-calls": callsMax, session: session.handle },
         );
       }),
-    [validateSyntax.name]: async (args) => {
-      const { checkSyntax } = await import("./syntax.ts");
-      return checkSyntax(`${args.code}`);
+    [validateSyntax.name]: async (args, context) => {
+      // Reading is work as well, and whatever is sent must not hold up the hall.
+      checker = checker?.isAlive ? checker : createLispThread({ worker: options.worker, seed: 0 });
+      const watched = new Scope(context.scope, syntaxMsMax, "reading the code");
+      try {
+        const { syntax } = await checker.run({ kind: "syntax", code: `${args.code}` }, "syntax", { scope: watched, serve: nothing });
+        return tellSyntax(syntax);
+      } finally {
+        watched.close();
+      }
     },
     [describeLastError.name]: (args, context) =>
       sessions.use(which(args, context), async ({ lastError, handle }) => {
@@ -173,15 +196,10 @@ export function createEvaluator(options: EvaluatorOptions): Evaluator {
       if (!found) throw new HallError("NOT_FOUND", `the evaluator has no tool named "${tool.name}"`);
       return found(args, context);
     },
-    close: sessions.close,
+    async close() {
+      await Promise.all([sessions.close(), checker?.close()]);
+    },
   };
-}
-
-/** A run that waits for an approval, and the one before it. */
-interface Stopped {
-  readonly run: string;
-  readonly entry: Entry;
-  readonly before: string | undefined;
 }
 
 function createRun({ handle, seed, tools = [] }: Session, run: Omit<EvaluationRun, "session" | "seed" | "tools"> & { readonly entry: Entry }): EvaluationRun {
@@ -212,9 +230,11 @@ function withinDeadline(order: EvaluateOrder, scope: Scope): EvaluateOrder {
   return { ...order, limits: { ...order.limits, timeoutMs: Math.max(1, Math.min(wanted, scope.remainingMs - tellingMs)) } };
 }
 
-function findStopped<T extends { readonly run: string }>(stopped: ReadonlyMap<string, T>, { handle }: Session, run: string): T {
-  const found = stopped.get(handle);
-  if (found?.run === run) return found;
+/** What failed for want of an approval, or because the program ended, is asked again. */
+const forgotten: ReadonlySet<ErrorCode> = new Set(["APPROVAL_NEEDED", "CANCELLED"]);
+
+function findStopped({ stopped }: Session, run: string): Stopped {
+  if (stopped?.run === run) return stopped;
   throw new HallError("NOT_FOUND", `there is no run "${run.slice(0, 40)}" of this session that could go on`, {
     hint: "Only the last evaluation of a session can, and only when it waits for an approval. Send the code again.",
   });
@@ -225,8 +245,8 @@ function readLimits(args: JsonObject, { timeoutMs, outputCharacters, calls }: Ev
   return { timeoutMs: timeout === undefined ? timeoutMs : timeout * 1_000, outputCharacters: output ?? outputCharacters, calls: callsMax ?? calls };
 }
 
-function which(args: JsonObject, { caller }: CallContext): { caller: CallContext["caller"]; handle: string | undefined } {
-  return { caller, handle: args.session as string | undefined };
+function which(args: JsonObject, { caller, scope }: CallContext): Which {
+  return { caller, scope, handle: args.session as string | undefined };
 }
 
 const nothing = (): Promise<never> => Promise.reject(new HallError("EXECUTION", "nothing can be called here"));

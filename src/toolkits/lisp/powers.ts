@@ -181,7 +181,15 @@ function part(m: Machine, json: Value, key: Value): Value {
   if (json instanceof Table) return tableGet(json, key instanceof Sym ? m.string(key.name.toLowerCase()) : key)?.value ?? NIL;
   if (typeof key !== "number") return NIL;
   if (json instanceof Vec) return json.items[key < 0 ? json.length + key : key] ?? NIL;
-  return json instanceof Cons ? (itemsOf(json).at(key) ?? NIL) : NIL;
+  return json instanceof Cons ? itemOf(m, json, key) : NIL;
+}
+
+function itemOf(m: Machine, list: Cons, key: number): Value {
+  if (key < 0) return itemsOf(list).at(key) ?? NIL;
+  let at: Value = list;
+  for (let left = key; left > 0 && at instanceof Cons; left--) at = at.cdr;
+  m.tick(key);
+  return at instanceof Cons ? at.car : NIL;
 }
 
 function decode(m: Machine, text: Value): Value {

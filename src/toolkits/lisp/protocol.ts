@@ -14,7 +14,8 @@ export type Order =
       /** The tools there are, when that has changed since the last order. */
       readonly tools?: readonly ToolEntry[] | undefined;
     }
-  | { readonly kind: "definitions"; readonly type: DefinitionType };
+  | { readonly kind: "definitions"; readonly type: DefinitionType }
+  | { readonly kind: "syntax"; readonly code: string };
 
 /** `explore`: only what changes nothing can be called; `act`: everything, under the same guard as any call. */
 export type Mode = "explore" | "act";
@@ -41,7 +42,8 @@ export type Report =
   | { readonly kind: "request"; readonly number: number; readonly request: HallRequest }
   | { readonly kind: "withdrawal"; readonly number: number }
   | { readonly kind: "evaluated"; readonly evaluation: Evaluation }
-  | { readonly kind: "definitions"; readonly definitions: readonly Definition[]; readonly package: string };
+  | { readonly kind: "definitions"; readonly definitions: readonly Definition[]; readonly package: string }
+  | { readonly kind: "syntax"; readonly syntax: Syntax };
 
 /** What only the hall can do. The thread waits for the reply, or for one of several. */
 export type HallRequest =
@@ -84,6 +86,13 @@ export interface Evaluation {
   readonly steps: number;
   readonly ms: number;
 }
+
+/** What reading a text comes to, without running any of it. */
+export type Syntax =
+  | { readonly kind: "whole"; readonly forms: number }
+  /** It ends inside a form. */
+  | { readonly kind: "unfinished"; readonly problem: string }
+  | { readonly kind: "wrong"; readonly problem: string };
 
 export interface ConditionReport {
   readonly type: string;

@@ -18,6 +18,8 @@ export interface Service {
 
 export interface ServiceOptions {
   findTool(name: string): Target | undefined;
+  /** Throws NOT_FOUND, with names that are near. */
+  getTool(name: string): Target;
   isDestructive(target: Target): boolean;
   /** The full names of a group's tools. */
   listGroup(name: string): readonly string[] | undefined;
@@ -30,7 +32,7 @@ export interface ServiceOptions {
   record?(answer: Answer): void;
 }
 
-export function createService({ findTool, isDestructive, listGroup, context, order, replay, isLive = true, record }: ServiceOptions): Service {
+export function createService({ findTool, getTool, isDestructive, listGroup, context, order, replay, isLive = true, record }: ServiceOptions): Service {
   const calls: CallReport[] = [];
   const handles = new Map<string, JsonObject>();
   const shown: JsonObject[] = [];
@@ -38,7 +40,9 @@ export function createService({ findTool, isDestructive, listGroup, context, ord
   let isStopped = false;
 
   async function callTool(name: string, args: JsonObject, scope: Scope): Promise<unknown> {
-    const target = findTool(name);
+    // What is not known yet cannot be said to change nothing: in explore mode it is not waited for.
+    const target = findTool(name) ?? (order.mode === "explore" ? getTool(name) : undefined);
+    if (target?.toolkit.source === "hall" && !mayBeCalled(target)) throw notForPrograms(target.fullName);
     if (order.mode === "explore" && target && mayChange(target, isDestructive)) throw notInExplore(target.fullName);
     if (!context.call) throw new HallError("EXECUTION", "tools can be called inside the gateway only");
     const startedAt = performance.now();
@@ -57,7 +61,6 @@ export function createService({ findTool, isDestructive, listGroup, context, ord
   async function answer(request: HallRequest, scope: Scope): Promise<unknown> {
     switch (request.kind) {
       case "call":
-        if (++begun > order.limits.calls) throw callsUsedUp(order.limits.calls);
         return callTool(request.name, request.arguments, scope);
       case "find":
         if (!context.call) throw new HallError("EXECUTION", "tools can be found inside the gateway only");
@@ -97,6 +100,8 @@ export function createService({ findTool, isDestructive, listGroup, context, ord
   async function serve(request: HallRequest, scope: Scope): Promise<unknown> {
     if (request.kind === "show") return isLive ? answer(request, scope) : true;
     const key = keyOf(request);
+    // What is answered from a record counts as well: a program that goes on has no new budget.
+    if ((request.kind === "call" || request.kind === "find") && ++begun > order.limits.calls) throw callsUsedUp(order.limits.calls);
     try {
       const recorded = replay?.(request);
       const value = recorded ? recorded.value : withHandles(isLive ? await answer(request, scope) : notRecorded(request));
@@ -118,6 +123,15 @@ export function createService({ findTool, isDestructive, listGroup, context, ord
       return isStopped;
     },
   };
+}
+
+/** Those of the hall that stand for other calls, or for this session, would go round what is counted and looked at here. */
+function mayBeCalled({ fullName }: Target): boolean {
+  return fullName === "find_tools" || fullName.endsWith("_agent");
+}
+
+function notForPrograms(name: string): HallError {
+  return new HallError("DENIED", `${name} is not for programs`, { hint: "Call the tool that is meant by its own name." });
 }
 
 /** An agent calls tools of its own choice, so it may change things, too. */

@@ -1,7 +1,8 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { HallError } from "../../base/errors.ts";
+import type { Scope } from "../../base/scope.ts";
 import type { Caller } from "../../tool.ts";
-import { createJournal, type Journal } from "./journal.ts";
+import { createJournal, type Entry, type Journal } from "./journal.ts";
 import type { ConditionReport, EvaluationLimits, ToolEntry } from "./protocol.ts";
 import { createLispThread, type LispThread } from "./thread.ts";
 
@@ -16,6 +17,17 @@ export interface Session {
   tools?: readonly ToolEntry[] | undefined;
   lastError?: ConditionReport | undefined;
   lastRun?: string | undefined;
+  /** The tool through which its programs have read what strangers wrote. */
+  taintedBy?: string | undefined;
+  /** The last run, when a person may still allow it to go on. */
+  stopped?: Stopped | undefined;
+}
+
+/** A run that waits for an approval, and the one before it. */
+export interface Stopped {
+  readonly run: string;
+  readonly entry: Entry;
+  readonly before: string | undefined;
 }
 
 /** All sessions of a hall: isolated from each other, each for the one who opened it, bounded in number and age. */
@@ -32,6 +44,8 @@ export interface Sessions {
 
 export interface Which {
   readonly caller: Caller | undefined;
+  /** Who is no longer waited for when his turn comes does nothing. */
+  readonly scope: Scope;
   readonly handle?: string | undefined;
 }
 
@@ -131,7 +145,10 @@ export function createSessions({ worker, limits, sessionsMax = 16, idleMsMax = 1
       if (session.waiting >= waitingMax) throw new HallError("OVERLOADED", `${waitingMax} evaluations are waiting for this session`);
       session.waiting++;
       session.uses++;
-      const done = session.last.then(() => work(session));
+      const done = session.last.then(() => {
+        if (which.scope.cancelled) throw which.scope.cancelled;
+        return work(session);
+      });
       session.last = done.catch(() => {});
       try {
         return await done;

@@ -2,14 +2,7 @@ import { defaultBudgets } from "../../lisp/budgets.ts";
 import { reportOf, Unhandled } from "../../lisp/conditions.ts";
 import { createLisp, type Lisp } from "../../lisp/lisp.ts";
 import { Reader } from "../../lisp/reader.ts";
-import type { Outcome } from "../../tool.ts";
-
-/** What reading a text comes to, without running any of it. */
-export type Syntax =
-  | { readonly kind: "whole"; readonly forms: number }
-  /** It ends inside a form. */
-  | { readonly kind: "unfinished"; readonly problem: string }
-  | { readonly kind: "wrong"; readonly problem: string };
+import type { Syntax } from "./protocol.ts";
 
 let reading: Lisp | undefined;
 
@@ -25,16 +18,12 @@ export function readForms(code: string): Syntax {
       while (reader.next() !== undefined) forms++;
       return { kind: "whole", forms };
     } catch (thrown) {
+      // A list that goes round, or one too deep for the stack.
+      if (thrown instanceof RangeError) return { kind: "wrong", problem: "the code is too long or too deep to be read" };
       if (!(thrown instanceof Unhandled)) throw thrown;
       const { condition } = thrown;
       const isUnfinished = condition.cls.precedence.some(({ name }) => name.name === "END-OF-FILE");
       return { kind: isUnfinished ? "unfinished" : "wrong", problem: reportOf(machine, condition) };
     }
   });
-}
-
-export function checkSyntax(code: string): Outcome {
-  const syntax = readForms(code);
-  const text = syntax.kind === "whole" ? `${syntax.forms} ${syntax.forms === 1 ? "form" : "forms"}, well written.` : syntax.problem;
-  return { content: [{ type: "text", text }], structuredContent: { isValid: syntax.kind === "whole", ...syntax } };
 }

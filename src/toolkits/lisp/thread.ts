@@ -68,7 +68,8 @@ export function createLispThread({ worker: file = findWorker(), seed }: ThreadOp
       replies.postMessage(reply);
       wake();
     };
-    scope.finish(work.serve(request, scope)).then(
+    const serving = scope.cancelled ? Promise.reject(scope.cancelled) : work.serve(request, scope);
+    scope.finish(serving).then(
       (value) => send({ number, value }),
       (error: unknown) => send({ number, failure: tellFailure(error) }),
     );

@@ -5,6 +5,7 @@ import { listDefined, newlyDefined, tellDefined } from "./definition-list.ts";
 import { createHallLine } from "./hall-line.ts";
 import { definePowers } from "./powers.ts";
 import type { ConditionReport, Evaluation, Order, Report, ThreadStart } from "./protocol.ts";
+import { readForms } from "./syntax.ts";
 
 const start = workerData as ThreadStart;
 const post = (report: Report): void => parentPort?.postMessage(report);
@@ -34,6 +35,8 @@ function carryOut(order: Order): Report {
       return { kind: "evaluated", evaluation: evaluate(order) };
     case "definitions":
       return { kind: "definitions", definitions: tellDefined(lisp.machine, listDefined(lisp.machine), order.type), package: lastPackage };
+    case "syntax":
+      return { kind: "syntax", syntax: readForms(order.code) };
   }
 }
 
