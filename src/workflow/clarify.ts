@@ -30,9 +30,16 @@ export const clarify: Step = async (input) => {
   run.say(10, "Looking for what is open");
   const given = Array.isArray(args.questions) ? args.questions.map(String).filter((question) => question.trim() !== "") : [];
   const questions = given.length > 0 ? given.map((question): Question => ({ question: oneLine(question), options: [] })) : findQuestions(text);
-  if (questions.length === 0)
-    return { text: `Nothing to ask: ${specFile} leaves nothing open that a rule can find.`, files: [], next: "plan", details: { questions: [] } };
   const answers = Array.isArray(args.answers) ? args.answers.map(String) : undefined;
+  const surplus = (answers ?? []).slice(questions.length).filter((said) => !/^(?:|yes)$/i.test(said.trim())).length;
+  const notes =
+    surplus > 0
+      ? [
+          `there ${questions.length === 1 ? "was only 1 question" : `were only ${questions.length} questions`}: the last ${surplus === 1 ? "answer was" : `${surplus} answers were`} not used`,
+        ]
+      : [];
+  if (questions.length === 0)
+    return { text: `Nothing to ask: ${specFile} leaves nothing open that a rule can find.`, files: [], notes, next: "plan", details: { questions: [] } };
   const ask = answers
     ? (question: Question, at: number) => Promise.resolve(answers[at] === undefined ? undefined : { answer: readAnswer(answers[at], question) })
     : canAsk(context)
@@ -59,11 +66,10 @@ export const clarify: Step = async (input) => {
   const files: Written[] = answered > 0 ? [{ path: "spec.md", change: "updated" }, ...(await recheck(input, text))] : [];
   const left = given.length > 0 ? questions.slice(answered) : findQuestions(text);
   const open = findOpenQuestions(text).length;
-  const surplus = (answers ?? []).slice(questions.length).filter((said) => !/^(?:|yes)$/i.test(said.trim())).length;
   return {
     text: `${answered} of ${questions.length} questions answered in ${specFile}${left.length > 0 ? `\n\n${tellQuestions(left)}` : ""}`,
     files,
-    notes: surplus > 0 ? [`there were only ${questions.length} questions: the last ${surplus === 1 ? "answer was" : `${surplus} answers were`} not used`] : [],
+    notes,
     next: open > 0 ? "clarify" : "plan",
     isPaused: open > 0,
     details: { answered, questions: left.map(describe) },

@@ -40,6 +40,16 @@ test("from a description to tasks at the command line", async () => {
   expect(ran, ran.stderr).toMatchObject({ code: 0, json: { steps: [{ step: "clarify" }, { step: "plan" }, { step: "tasks", next: "implement" }] } });
   // Nobody is there to say yes to the only step that is destructive.
   expect(await guildhall(project, "spec", "run", "implement", "--force")).toMatchObject({ code: 77 });
+  // To say what one did oneself needs nobody's yes.
+  expect(await guildhall(project, "spec", "run", "implement", "--completed", "T001")).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^1 of \d+ tasks are done[\s\S]*guildhall spec run implement --completed T\d+/),
+  });
+  expect(await guildhall(project, "spec", "run", "implement", "--agent", "nope")).toMatchObject({
+    code: 66,
+    stderr: expect.stringContaining('no agent "nope"'),
+  });
+  expect(await guildhall(project, "spec", "new", "asdf")).toMatchObject({ code: 2, stderr: expect.stringContaining("Users can upload photos") });
 });
 
 test("an MCP client on stdio, of either era, is asked what is open", async () => {
