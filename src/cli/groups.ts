@@ -129,7 +129,7 @@ interface FoundTools {
   readonly tools: readonly ToldTool[];
 }
 
-/** Which group a task would go to, and why: the tools found for it vote. */
+/** Which group a task would go to, and why: the best tools found for it speak for theirs. */
 export async function runGroupsExplain(words: readonly string[], { json }: GroupsOptions): Promise<void> {
   const task = words.join(" ");
   const { fits, votes } = await withHall((client) => voteForGroups(client, task));
@@ -147,7 +147,7 @@ export interface Votes {
   readonly votes: readonly { readonly name: string; readonly score: number; readonly tools: readonly ToldTool[] }[];
 }
 
-/** The groups that have something for a task: each tool found for it speaks for its group. Throws NOT_FOUND where there are no groups. */
+/** The groups that have something for a task, by the best tool each has for it. Throws NOT_FOUND where there are no groups. */
 export async function voteForGroups(client: HallClient, task: string): Promise<Votes> {
   const { agents, targets } = await openGroups();
   const result = await client.request("tools/call", { name: "find_tools", arguments: { task, limit: 10 } });
@@ -160,7 +160,8 @@ export async function voteForGroups(client: HallClient, task: string): Promise<V
     .map(({ file, tools: members }) => {
       const names = new Set([...members].map(({ fullName }) => fullName));
       const found = tools.filter(({ name }) => names.has(name));
-      return { name: file.name, score: Math.round(found.reduce((sum, { score }) => sum + score, 0) * 1_000) / 1_000, tools: found };
+      // One tool does the work: a group is as good as its best, however many others it has.
+      return { name: file.name, score: Math.max(0, ...found.map(({ score }) => score)), tools: found };
     })
     .filter(({ tools: found }) => found.length > 0)
     .sort((a, b) => b.score - a.score || (a.name < b.name ? -1 : 1));

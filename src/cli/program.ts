@@ -281,7 +281,7 @@ function addAgentCommands(program: Command): void {
     .option("--planner <kind>", "who plans: auto, model, sampling, local (default: the agent's own, else the config's)")
     .option("--data <json>", "what the task is about")
     .option(...asJson)
-    .addHelpText("after", examples(['guildhall ask "what time is it in Lima?"', 'guildhall ask web_research "find the release notes" --planner model']))
+    .addHelpText("after", examples(['guildhall ask "current time in America/Lima"', 'guildhall ask web_research "find the release notes" --planner model']))
     .action(async (words, options) => (await import("./ask.ts")).runAsk(words, options));
 
   const runs = program

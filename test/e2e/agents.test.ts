@@ -131,8 +131,25 @@ test("a person says who plans, and hears which agents there are", { timeout: 60_
     expect(await project.json("ask", "sums", "add", "--planner", "local")).toMatchObject({ planner: "local" });
     expect(await project.run("ask", "nobody_agent", "x")).toMatchObject({ code: 66, stderr: expect.stringContaining("clock_agent, other_agent, sums_agent") });
     expect(await project.run("ask", "sums", "x", "--planner", "magic")).toMatchObject({ code: 2 });
+    expect(await project.run("ask", "")).toMatchObject({ code: 2, stderr: expect.stringContaining("a task is needed") });
+    expect(await project.run("ask", "sums", "x", "--data", "{bad")).toMatchObject({ code: 2, stderr: expect.stringContaining("--data is not valid JSON") });
+    expect(await project.run("ask", "sms", "add 2 and 3")).toMatchObject({ code: 66, stderr: expect.stringContaining("did you mean sums_agent?") });
   }),
 );
+
+test("without a model, a task goes where the best tool is, and is done or left with the command to type", { timeout: 60_000 }, async () => {
+  const project = newProject({ kind: "local" });
+  const done = await project.run("ask", "calculate 17 * 23");
+  expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining("391"), stderr: expect.stringContaining("sums_agent") });
+  const left = await project.run("ask", "clock", "what time is it in Lima?");
+  expect(left).toMatchObject({ code: 0, stderr: expect.stringContaining("clock_agent") });
+  expect(left.stdout).toContain("guildhall call time_tool.current_time timezone=America/Lima");
+  expect(left.stdout).not.toContain("call_tool");
+  expect(await project.run("ask", "bake a loaf of rye bread")).toMatchObject({
+    code: 66,
+    stderr: expect.stringContaining("no agent seems made for this; the nearest: "),
+  });
+});
 
 test("models test says that a model works, or what is wrong with it", async () => {
   await using model = await startAnthropic([{ say: "ready" }, { status: 401, message: `bad key ${key}` }]);

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { parseArguments } from "../../src/cli/call.ts";
+import { callLine, quoteWord } from "../../src/cli/call-line.ts";
+
+const prepared = (args: object, filled: readonly object[] = []) => ({
+  name: "files.list_directory",
+  call: { name: "files.list_directory", arguments: args },
+  filled,
+});
+
+test("a prepared call is written as it is typed", () => {
+  expect(callLine(prepared({ path: "docs" }))).toBe("guildhall call files.list_directory path=docs");
+  expect(callLine(prepared({ path: "my docs", depth: 2 }))).toBe("guildhall call files.list_directory 'path=my docs' depth=2");
+});
+
+test("what is only a guess is in the line, and marked", () => {
+  expect(callLine(prepared({}, [{ name: "path", value: "docs", certainty: "guess" }]))).toBe(
+    "guildhall call files.list_directory path=docs\n   (only perhaps: path)",
+  );
+});
+
+test("what key=value could not say is one JSON object, and reads back the same", () => {
+  for (const args of [{ filter: { since: "it's" } }, { code: "17" }]) {
+    const line = callLine(prepared(args));
+    const word = line.slice("guildhall call files.list_directory '".length, -1).replaceAll(String.raw`'\''`, "'");
+    expect(parseArguments([word], {})).toEqual(args);
+  }
+});
+
+test("one word for a shell", () => {
+  expect(quoteWord("a.b=c")).toBe("a.b=c");
+  expect(quoteWord("it's $HOME")).toBe(String.raw`'it'\''s $HOME'`);
+});
