@@ -3,6 +3,7 @@ import type { JsonObject } from "../base/json.ts";
 import { findNear } from "../base/near.ts";
 import { Scope } from "../base/scope.ts";
 import { jsonSize } from "../gateway/json-size.ts";
+import { redact } from "../gateway/redact.ts";
 import type { Outcome, Progress } from "../tool.ts";
 import type { Conclusion, Job, OfferedTool, Phase, Planner, RunLimits, Step, StepResult, StopReason, Usage } from "./planner.ts";
 import { describeFailure, excerptMax, excerptOf, isEmpty, shorten } from "./step.ts";
@@ -171,7 +172,7 @@ export class Run implements Job {
     const step = this.#steps.push({ tool: full, args, startedAt });
     if (tool?.unavailable !== undefined) this.#noteStep(step, "observe", `${full} is not available: ${tool.unavailable}`);
     this.#tell(step, `${full} …`);
-    this.#noteStep(step, "execute", `${full} ${shorten(JSON.stringify(args), 200)}`);
+    this.#noteStep(step, "execute", `${full} ${shorten(redact(args), 200)}`);
     const { outcome, error } = await this.#attempt(step, tool, full, args);
     const result = this.#verify(step, { tool: full, args, outcome, error, ms: performance.now() - startedAt });
     this.#steps[step - 1] = result;

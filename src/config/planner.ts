@@ -9,11 +9,13 @@ import { fieldAt } from "./layer.ts";
  */
 export function findPlannerProblems(tree: JsonObject, isOfProject: (path: Path) => boolean): Problem[] {
   const command: Path = ["planner", "apiKeyCommand"];
+  const variable: Path = ["planner", "apiKeyEnv"];
   const address: Path = ["planner", "baseUrl"];
   const url = fieldAt(tree, address);
   const isElsewhere = typeof url === "string" && !isLoopbackUrl(url);
   return [
     ...(fieldAt(tree, command) !== undefined && isOfProject(command) ? [{ path: command, text: `runs a program; ${allowed}` }] : []),
+    ...(fieldAt(tree, variable) !== undefined && isOfProject(variable) ? [{ path: variable, text: `names any variable as the key; ${allowed}` }] : []),
     ...(isElsewhere && isOfProject(address) ? [{ path: address, text: `is not on this machine; ${allowed}` }] : []),
   ];
 }

@@ -1,13 +1,24 @@
 import type { JsonObject } from "../base/json.ts";
 
 const previewMax = 4_000;
-const valueMax = 400;
 
-/** A call as a person reads it: one argument a line, nothing hidden by escape codes, in the middle of long values, or behind a line that is made up. */
+/**
+ * A call as a person reads it: one argument a line, nothing hidden by escape codes, in the middle of long values, or behind a line that is
+ * made up. However many arguments there are, each is named: what is left out is never one of them as a whole.
+ */
 export function previewCall(tool: string, args: JsonObject): string {
-  const lines = Object.entries(args).map(([name, value]) => `  ${oneLine(name)}: ${writeValue(name, value)}`);
-  return clip([oneLine(tool), ...(lines.length > 0 ? lines : ["  (no arguments)"])].join("\n"), previewMax);
+  const entries = Object.entries(args);
+  const valueMax = Math.max(valueMin, Math.min(valueUsual, Math.floor(previewMax / Math.max(1, entries.length))));
+  const lines = entries.slice(0, linesMax).map(([name, value]) => `  ${clip(oneLine(name), nameMax)}: ${writeValue(name, value, valueMax)}`);
+  const more = entries.length > linesMax ? [`  … and ${entries.length - linesMax} more arguments: do not allow what you cannot see`] : [];
+  return [oneLine(tool), ...(lines.length > 0 ? lines : ["  (no arguments)"]), ...more].join("\n");
 }
+
+const linesMax = 60;
+const nameMax = 100;
+/** A command is read whole: what is between its ends may be what matters. */
+const valueUsual = 1_500;
+const valueMin = 60;
 
 /** Control and format characters, but for a new line and a tab. */
 const invisible = /(?![\n\t])[\p{Cc}\p{Cf}\u2028\u2029\u{e0000}-\u{e0fff}]/gu;
@@ -29,7 +40,7 @@ function oneLine(text: string): string {
 /** What is secret by its name is not for a screen. */
 const secretName = /(password|passphrase|secret|token|api[-_]?key|credentials?|authorization)$/i;
 
-function writeValue(name: string, value: unknown): string {
+function writeValue(name: string, value: unknown, valueMax: number): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? String(value));
   if (typeof value === "string" && secretName.test(name)) return `(${value.length} characters that are not shown)`;
   return clip(oneLine(text), valueMax);
