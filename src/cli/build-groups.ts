@@ -25,7 +25,9 @@ export async function buildGroups(
   settings: Settings,
   { lock, ...options }: GroupingOptions & { readonly lock: Lock },
 ): Promise<Plan | undefined> {
-  const isKnown = Object.keys(settings.config.mcpServers).some((name) => Object.hasOwn(lock.servers, name));
+  const configured = Object.keys(settings.config.mcpServers);
+  // Without servers, the hall's own tools are all there is to group.
+  const isKnown = configured.length === 0 || configured.some((name) => Object.hasOwn(lock.servers, name));
   if (!isKnown) return undefined;
   const { domain, hints } = settings.config;
   const refine = await openRefine(folder, settings, options.planner);

@@ -19,30 +19,29 @@ export async function runBuild(options: BuildOptions): Promise<void> {
   const settings = await loadSettings(options, "error");
   const folder = process.cwd();
   const configured = Object.keys(settings.config.mcpServers);
-  if (configured.length === 0)
-    throw new HallError("NOT_FOUND", "no servers are configured", { hint: "Add some under mcpServers in guildhall.json, then run `guildhall build` again." });
   const isAsking = isAttended(options);
   const reviewing = await openReviewing(settings, isAsking ? { kind: "ask", ask: askLine } : { kind: options.yes ? "yes" : "none" });
   const names = await confirmStarts(reviewing, configured);
+  const unstarted = configured.filter((name) => !names.includes(name) && settings.config.mcpServers[name]?.disabled !== true);
   const looks = await lookAtServers(settings, {
     names,
     done: (look) => {
       if (!options.json) process.stderr.write(`${describeLook(look)}\n`);
     },
   });
-  if (options.dryRun) return showPlan(folder, settings, { ...options, lock: await joinLooks(folder, looks, configured) });
+  if (options.dryRun) return showPlan(folder, settings, { ...options, unstarted, lock: await joinLooks(folder, looks, configured) });
   const file = await keepLooks(folder, looks, configured);
   const reviews = await reviewLooks(reviewing, looks);
   if (options.yes || isAsking) await tellTrustChanged();
   const found = looks.filter((look) => "found" in look);
-  const waiting = reviews.filter(({ isApproved }) => !isApproved).map(({ name }) => name);
+  const unapproved = reviews.filter(({ isApproved }) => !isApproved).map(({ name }) => name);
+  const waiting = configured.filter((name) => unstarted.includes(name) || unapproved.includes(name));
   const plan = await buildGroups(folder, settings, { ...options, lock: await readLock(folder, (message) => settings.log.warn(message)) });
   print(
     { lock: file, servers: looks.map(summarise), reviews: reviews.map(summariseReview), waiting, ...(plan ? { groups: summarisePlan(plan) } : {}) },
     {
       json: options.json,
-      text: () =>
-        `${summaryTable(looks)}\n\n${found.length} of ${looks.length} servers answered; ${countTools(looks)} tools are in ${file}${tellWaiting(waiting)}${plan ? `\n${describePlan(plan)}` : ""}`,
+      text: () => [...describeLooks(looks, file, configured), ...tellWaiting(waiting), ...(plan ? [describePlan(plan)] : [])].join("\n"),
     },
   );
   if (!options.yes && !isAsking && modulesWait(reviewing))
@@ -52,17 +51,33 @@ export async function runBuild(options: BuildOptions): Promise<void> {
 }
 
 /** What would become of the groups; nothing is written. */
-async function showPlan(folder: string, settings: Settings, options: Parameters<typeof buildGroups>[2] & { readonly json?: boolean }): Promise<void> {
+async function showPlan(
+  folder: string,
+  settings: Settings,
+  { unstarted, ...options }: Parameters<typeof buildGroups>[2] & { readonly json?: boolean; readonly unstarted: readonly string[] },
+): Promise<void> {
+  for (const line of tellWaiting(unstarted)) process.stderr.write(`${line}\n`);
   const plan = await buildGroups(folder, settings, options);
+  if (!plan && unstarted.length > 0)
+    throw new HallError("DENIED", "nothing is known of these servers yet, so there is nothing to group", {
+      hint: "Run `guildhall verify` to see what would run, or build with --yes to allow it.",
+    });
   if (!plan) throw new HallError("UNAVAILABLE", "no server answered, so there is nothing to group", { hint: "Run `guildhall doctor` to see why." });
   print(summarisePlan(plan), { json: options.json, text: () => describeChanges(plan) });
   requireSound(plan, options);
 }
 
-function tellWaiting(names: readonly string[]): string {
-  if (names.length === 0) return "";
+function describeLooks(looks: readonly Look[], file: string, configured: readonly string[]): readonly string[] {
+  if (configured.length === 0) return ["no servers are configured; these are the hall's own tools (add servers under mcpServers in guildhall.json)"];
+  if (looks.length === 0) return ["no server was started"];
+  const answered = looks.filter((look) => "found" in look).length;
+  return [summaryTable(looks), "", `${answered} of ${looks.length} servers answered; ${countTools(looks)} tools are in ${file}`];
+}
+
+function tellWaiting(names: readonly string[]): readonly string[] {
+  if (names.length === 0) return [];
   const what = names.length === 1 ? "1 server waits" : `${names.length} servers wait`;
-  return `\n${what} for \`guildhall verify\` (${names.join(", ")}): nothing of ${names.length === 1 ? "it" : "them"} is started before`;
+  return [`${what} for \`guildhall verify\` (${names.join(", ")}): nothing of ${names.length === 1 ? "it" : "them"} is started before`];
 }
 
 function summarise(look: Look): object {

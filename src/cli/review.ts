@@ -52,15 +52,16 @@ export interface ServerReview {
   readonly isApproved: boolean;
 }
 
-/** Before anything is started that nobody has allowed yet, a person sees what would run. Gives the servers that may be. */
+/** Before anything is started that nobody has allowed yet, a person sees what would run. Without one, nothing new is started. Gives the servers that may be. */
 export async function confirmStarts({ settings, entries, answers }: Reviewing, names: readonly string[]): Promise<readonly string[]> {
-  if (answers.kind !== "ask") return names;
+  if (answers.kind === "yes") return names;
   const allowed = await names.reduce<Promise<string[]>>(async (before, name) => {
     const list = await before;
     const config = settings.config.mcpServers[name];
     if (!config || config.disabled) return list;
     const previous = reviewOf(entries, name);
     if (previous?.source === sourceOf(config)) return [...list, name];
+    if (answers.kind === "none") return list;
     const was = previous ? `\n  it was   ${visible(previous.reached)}` : "";
     const text = `${paint("bold", name)} ${previous ? "is reached in another way than the one approved" : "was never started on this machine"}\n  it ${previous ? "would be" : "is"} ${reachedBy(config, settings)}${was}\n`;
     return (await askYes(`${text}Start it to see what it offers?`, answers.ask)) ? [...list, name] : list;

@@ -83,11 +83,18 @@ async function said(client: CliProcess, name: string, args: JsonObject = {}): Pr
   return JSON.stringify((await callTool(client, name, args)).result);
 }
 
+test.concurrent("a build that nobody watches starts nothing that nobody approved, and says what waits", async () => {
+  const project = newProject();
+  expect(await project.json("build")).toMatchObject({ servers: [], waiting: ["shelf"] });
+  expect(await project.run("build", "--dry-run")).toMatchObject({ code: 77, stderr: expect.stringContaining("1 server waits for `guildhall verify` (shelf)") });
+  expect(existsSync(project.starts)).toBe(false);
+});
+
 test.concurrent("a project that was never approved lists from its lock, starts nothing, and says what to run, whatever it brings along", async () => {
   const project = newProject();
-  const { waiting } = await project.json<{ waiting: string[] }>("build");
-  expect(waiting).toEqual(["shelf"]);
-  expect((await project.run("build")).stdout).toContain("1 server waits for `guildhall verify` (shelf)");
+  // The lock comes with the repository; what was said about it does not.
+  await project.json("build", "--yes");
+  await project.json("trust", "reset", "--yes");
   const before = readStarts(project.starts).length;
 
   // Everything a cloned repository could bring: a ledger signed with a key of its own, wherever it might be looked for, and a module.
@@ -108,6 +115,7 @@ test.concurrent("a project that was never approved lists from its lock, starts n
   expect(await project.run("call", "shelf.look")).toMatchObject({ code: 77, stderr: expect.stringContaining("guildhall verify") });
   expect(await project.run("verify")).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes") });
   expect(await project.run("trust", "shelf.look")).toMatchObject({ code: 77, stderr: expect.stringContaining("guildhall verify") });
+  expect((await project.run("build")).stdout).toContain("1 server waits for `guildhall verify` (shelf)");
   expect(readStarts(project.starts)).toHaveLength(before);
   expect(existsSync(ran)).toBe(false);
 
