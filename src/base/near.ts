@@ -1,14 +1,16 @@
 /** The known names most like a mistyped one, best first. Cheap enough for an error path, bounded for hostile input. */
 export function findNear(wanted: string, known: Iterable<string>, countMax = 3): string[] {
   const target = wanted.slice(0, 80).toLowerCase();
-  const scored: { name: string; distance: number }[] = [];
+  const scored: { name: string; distance: number; edits: number }[] = [];
   for (const name of known) {
     const candidate = name.toLowerCase();
-    const distance = candidate.includes(target) || target.includes(candidate) ? 1 : editDistance(target, candidate.slice(0, 80));
-    if (distance <= Math.max(2, Math.floor(Math.max(target.length, candidate.length) / 2.5))) scored.push({ name, distance });
+    const edits = editDistance(target, candidate.slice(0, 80));
+    // A name that holds the other is near, but one slip of the finger is nearer.
+    const distance = candidate.includes(target) || target.includes(candidate) ? Math.min(edits, 2) : edits;
+    if (distance <= Math.max(2, Math.floor(Math.max(target.length, candidate.length) / 2.5))) scored.push({ name, distance, edits });
   }
   return scored
-    .sort((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1))
+    .sort((a, b) => a.distance - b.distance || a.edits - b.edits || (a.name < b.name ? -1 : 1))
     .slice(0, countMax)
     .map(({ name }) => name);
 }

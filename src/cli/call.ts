@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { type ErrorCode, errorTable, HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import { findNear } from "../base/near.ts";
 import type { Progress } from "../tool.ts";
 import { print, visible, visibleLines } from "./print.ts";
 import { isAttended } from "./terminal.ts";
@@ -12,18 +13,57 @@ export interface CallOptions {
 
 /** Calls a tool with a JSON object or `key=value` pairs; shows progress, saves images. */
 export async function runCall(name: string, words: readonly string[], options: CallOptions): Promise<void> {
-  const result = await withHall(
+  await withHall(
     async (client) => {
       const tool = await getTool(client, name);
       const args = parseArguments(words, tool.inputSchema);
-      return client.request("tools/call", { name: String(tool.name), arguments: args }, { progress: showProgress });
+      const result = await client.request("tools/call", { name: String(tool.name), arguments: args }, { progress: showProgress });
+      clearProgress();
+      if (result.isError) throw adviseCaller(toolError(result), { tool, args, isPassing: client.isPassing });
+      // Before the servers are ended, which may take them seconds.
+      await showResult(result, name, options);
     },
     isAttended(options) ? (await import("./form.ts")).answerForm : undefined,
   );
-  clearProgress();
-  if (result.isError) throw toolError(result);
-  const shown = await Promise.all(contentOf(result).map((item, index) => showContent(item, `${name}-${index + 1}`)));
+}
+
+async function showResult(result: JsonObject, name: string, options: CallOptions): Promise<void> {
+  const content = contentOf(result);
+  const files: readonly JsonObject[] = content.filter(isSaved);
+  const stemOf = (item: JsonObject): string => (files.length > 1 ? `${name}-${files.indexOf(item) + 1}` : name);
+  const shown = await Promise.all(content.map((item) => showContent(item, stemOf(item))));
   print(result, { json: options.json, text: () => shown.join("\n") });
+}
+
+interface FailedCall {
+  readonly tool: JsonObject;
+  readonly args: JsonObject;
+  readonly isPassing: boolean;
+}
+
+/** The next move of a person at a shell, where it is another than a model's. */
+function adviseCaller(error: HallError, { tool, args, isPassing }: FailedCall): HallError {
+  if (error.code === "APPROVAL_NEEDED" && isPassing) {
+    const [lasting] = /guildhall (trust|verify) [^`]+/.exec(error.hint) ?? [`guildhall trust ${tool.name}`];
+    return new HallError(error.code, error.message, {
+      hint: `Run it at a terminal to be asked, or \`${lasting}\` first; with \`guildhall serve\` running, \`guildhall approve\` works too.`,
+    });
+  }
+  const unknown = describeUnknown(args, tool.inputSchema);
+  if (unknown !== undefined) return new HallError(error.code, error.message, { hint: unknown });
+  return error.code === "VALIDATION" ? new HallError(error.code, error.message, { hint: `See its fields: guildhall tools show ${tool.name}` }) : error;
+}
+
+/** Fields the tool does not say it knows: often why it failed, and rarely what it says. */
+function describeUnknown(args: JsonObject, schema: unknown): string | undefined {
+  const known = isObject(schema) && isObject(schema.properties) ? Object.keys(schema.properties) : [];
+  const unknown = Object.keys(args).filter((key) => !known.includes(key));
+  if (unknown.length === 0) return undefined;
+  const told = unknown.map((key) => {
+    const near = findNear(key, known);
+    return `"${visible(key)}" is not a field of it${near.length > 0 ? `; did you mean ${near.map(visible).join(", ")}?` : "."}`;
+  });
+  return `${told.join(" ")} It knows: ${known.map(visible).join(", ") || "none"}.`;
 }
 
 /** `{"a":1}` as it is; `a=1 b=x` by the types of the tool's schema. */
@@ -33,7 +73,9 @@ export function parseArguments(words: readonly string[], schema: unknown): JsonO
     try {
       return JSON.parse(first) as JsonObject;
     } catch (error) {
-      throw new HallError("INVALID_PARAMS", `the arguments are not valid JSON (${error instanceof Error ? error.message : error})`);
+      throw new HallError("INVALID_PARAMS", `the arguments are not valid JSON (${error instanceof Error ? error.message : error})`, {
+        hint: "Correct it, or write key=value pairs.",
+      });
     }
   }
   const properties = isObject(schema) && isObject(schema.properties) ? schema.properties : {};
@@ -78,7 +120,7 @@ export function contentOf(result: JsonObject): readonly JsonObject[] {
 /** As text; pictures and sounds are saved under a name that begins with `stem`. */
 export async function showContent(item: JsonObject, stem: string): Promise<string> {
   if (item.type === "text") return visibleLines(String(item.text));
-  if ((item.type === "image" || item.type === "audio") && typeof item.data === "string") {
+  if (isSaved(item)) {
     const kind =
       String(item.mimeType)
         .split("/")[1]
@@ -88,6 +130,10 @@ export async function showContent(item: JsonObject, stem: string): Promise<strin
     return `${item.type} saved to ${file}`;
   }
   return JSON.stringify(item, null, 2);
+}
+
+function isSaved(item: JsonObject): item is JsonObject & { readonly data: string } {
+  return (item.type === "image" || item.type === "audio") && typeof item.data === "string";
 }
 
 /** The failure as the hall means it, so that the exit code says what happened. */

@@ -74,10 +74,16 @@ function examineLook(config: ServerConfig, look: Look): readonly Check[] {
       },
     ];
   }
-  const said = look.stderr.length > 0 ? ` It said: ${look.stderr.join(" | ")}` : "";
+  const said = look.stderr.length > 0 ? `\n      It said: ${look.stderr.join(" | ")}` : "";
   const advice =
-    config.type === "stdio" ? `Run it by hand: ${[config.command, ...config.args].join(" ")}.${said}` : "Do what the message says, or check url in its entry.";
+    config.type === "stdio"
+      ? `Run it by hand: ${[config.command, ...config.args].map(shellWord).join(" ")}${said}`
+      : "Do what the message says, or check url in its entry.";
   return [{ what: `it does not work: ${look.reason}`, ok: false, advice }];
+}
+
+function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 function findProgram(command: string): string | undefined {

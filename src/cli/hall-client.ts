@@ -13,6 +13,8 @@ export interface HallClient {
   request(method: string, params: JsonObject, options?: { readonly progress?: (progress: Progress) => void; readonly scope?: Scope }): Promise<JsonObject>;
   /** All pages of a list. A person at a terminal wants to see every tool, whatever models are shown. */
   list(method: string, field: string, faces?: string): Promise<readonly JsonObject[]>;
+  /** No hall was running: this one ends with the command, and with it what it asked a person. */
+  readonly isPassing: boolean;
   close(): Promise<void>;
 }
 
@@ -73,6 +75,7 @@ export async function connectHall({ answer, ...options }: HallClientOptions): Pr
 
   return {
     request,
+    isPassing: project !== undefined,
     async list(method, field, faces = "tools") {
       const items: JsonObject[] = [];
       let cursor: unknown;

@@ -52,8 +52,17 @@ async function lookAt(upstream: Upstream): Promise<Look> {
     return { name: upstream.id, found, ms: performance.now() - started };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return { name: upstream.id, reason, stderr: upstream.stderr().slice(-5), ms: performance.now() - started };
+    return { name: upstream.id, reason, stderr: lastWords(upstream.stderr()), ms: performance.now() - started };
   }
+}
+
+const linesMax = 5;
+
+/** The last lines of a program that failed, and the line that names the error where a stack has pushed it out of them. */
+function lastWords(lines: readonly string[]): readonly string[] {
+  const last = lines.slice(-linesMax);
+  const telling = lines.find((line) => /Error\b|Cannot find/.test(line));
+  return telling === undefined || last.includes(telling) ? last : [telling, ...last.slice(1)];
 }
 
 /** Writes what was found to the lock. */

@@ -5,7 +5,7 @@ import type { Store } from "../store/store.ts";
 import type { EvaluationRun } from "../toolkits/lisp/evaluator.ts";
 import type { Evaluation } from "../toolkits/lisp/protocol.ts";
 import { paint, print, table, visible, visibleLines } from "./print.ts";
-import { withProjectStore } from "./project-store.ts";
+import { openProjectStore, withProjectStore } from "./project-store.ts";
 
 export interface RunsOptions {
   readonly limit?: string;
@@ -16,7 +16,9 @@ export interface RunsOptions {
 export async function runRunsList({ limit = "20", json }: RunsOptions): Promise<void> {
   const countMax = Number(limit);
   if (!Number.isInteger(countMax) || countMax < 1) throw new HallError("INVALID_PARAMS", `--limit must be a whole number from 1 on, not "${limit}"`);
-  const runs = (await withProjectStore((store) => listRuns(store.runs))).slice(0, countMax);
+  const store = await openProjectStore();
+  const runs = store ? (await listRuns(store.runs)).slice(0, countMax) : [];
+  await store?.close();
   const rows = runs.map(({ id, at, agent, planner, stopped, ms, task }) => [
     id,
     new Date(at).toISOString().slice(0, 19).replace("T", " "),

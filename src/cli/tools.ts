@@ -28,10 +28,20 @@ export async function runTools(query: readonly string[], options: ListOptions): 
 }
 
 async function listAll(options: ListOptions): Promise<void> {
-  const tools = await withHall((client) => client.list("tools/list", "tools"));
-  const rows = tools.map(({ name, description }) => [String(name), String(description ?? "")]);
-  print(tools, { json: options.json, text: () => (rows.length > 0 ? table(["tool", "what it does"], rows) : "there are no tools") });
+  await withHall(async (client) => {
+    const tools = await client.list("tools/list", "tools");
+    const rows = tools.map(({ name, description }) => [String(name), shorten(String(description ?? ""))]);
+    print(tools, { json: options.json, text: () => (rows.length > 0 ? table(["tool", "what it does"], rows) : "there are no tools") });
+  });
 }
+
+/** A line in a list; `guildhall tools show NAME` shows all of it. */
+function shorten(description: string): string {
+  const line = description.replace(/\s+/g, " ").trim();
+  return line.length > descriptionMax ? `${line.slice(0, descriptionMax - 1)}…` : line;
+}
+
+const descriptionMax = 120;
 
 const foundMax = 10;
 
@@ -43,7 +53,7 @@ async function findFor(task: string, options: ListOptions): Promise<void> {
     name,
     unavailable === undefined ? (asks === undefined ? "" : "asks") : "down",
     matched.join(", "),
-    description,
+    shorten(description),
   ]);
   const head = fits ? `the best of ${total} tools:` : `nothing fits well; the nearest of ${total} tools:`;
   const found = rows.length > 0 ? `${head}\n\n${table(["tool", "", "matched", "what it does"], rows)}` : `no tool matches; there are ${total}`;
@@ -89,7 +99,7 @@ function describeAbsence(name: string, tools: readonly JsonObject[]): string {
   const [server = "", ...rest] = name.replace("__", ".").split(".");
   const isOffering = tools.some((tool) => String(tool.name).startsWith(`${server}.`));
   if (rest.length === 0 || isOffering) return "See `guildhall tools`.";
-  return `No tool of ${server} is known. If it is one of your servers, \`guildhall doctor\` says why.`;
+  return `No tool of ${server} is known. If it is one of your servers, \`guildhall build\` starts it and says what it offers, or why it does not.`;
 }
 
 export async function runResources(options: ListOptions): Promise<void> {
