@@ -46,7 +46,7 @@ async function run({ rounds = 11 } = {}) {
 async function measureStart(folder, rounds) {
   const measured = { tui: [], bare: [] };
   const startOnce = async (name) => {
-    const terminal = openTerminal(folder, name === "tui" ? tuiArguments : ["-e", "console.log('1 Features'); setTimeout(() => {}, 100)"]);
+    const terminal = openTerminal(folder, name === "tui" ? tuiArguments : ["-e", 'console.log("1 Features"); setTimeout(() => {}, 10_000)']);
     const at = await terminal.until("1 Features");
     await terminal.close();
     return at - terminal.startedAt;
@@ -141,7 +141,7 @@ function openTerminal(folder, args) {
       }),
     async close() {
       const over = new Promise((resolve) => child.once("exit", resolve));
-      child.kill("SIGTERM");
+      process.kill(Number(pid), "SIGTERM");
       await over;
     },
   };
