@@ -4,7 +4,7 @@ import { type Stepping, stepCall, stepCatching } from "../compile/stepping.ts";
 import { defineFunction, defineMacro, form } from "../define.ts";
 import { dearSteps, type Machine } from "../machine.ts";
 import { catching, dynamicState, restoreState, Transfer } from "../transfer.ts";
-import { Cons, type Fn, itemsOf, NIL, type Sym, type Value } from "../values.ts";
+import { Cons, type Fn, itemsOf, NIL, Sym, type Value } from "../values.ts";
 
 interface CatchTag {
   readonly tag: Value;
@@ -118,7 +118,10 @@ function* stepDynamic(m: Machine, [names, values, body]: Value[]): Stepping {
 function bindAll(m: Machine, names: Value, values: Value): void {
   let value = values;
   for (const name of itemsOf(names)) {
-    m.bind(name as Sym, value instanceof Cons ? value.car : undefined);
+    if (!(name instanceof Sym)) m.typeError(name, "symbol");
+    if (name.kind === "constant") m.programError(`${m.show(name)} is a constant and cannot be bound`);
+    if (name.kind === "lexical") m.refuseLocked(name, "bind");
+    m.bind(name, value instanceof Cons ? value.car : undefined);
     value = value instanceof Cons ? value.cdr : NIL;
   }
 }
