@@ -1,7 +1,8 @@
-// npm run bench [-- --only stdio|cold|slo|http|http-relay|relay|lock|registry|store|lisp|planner] [--rounds N] [--json]
+// npm run bench [-- --only stdio|cold|slo|http|http-relay|relay|lock|registry|store|lisp|code|planner] [--rounds N] [--json]
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
+import code from "./code.mjs";
 import coldStart from "./cold-start.mjs";
 import { short } from "./figures.mjs";
 import http from "./http.mjs";
@@ -15,7 +16,7 @@ import slo from "./slo.mjs";
 import stdio from "./stdio.mjs";
 import store from "./store.mjs";
 
-const scenarios = [stdio, coldStart, slo, http, httpRelay, relay, lock, registry, store, lisp, planner];
+const scenarios = [stdio, coldStart, slo, http, httpRelay, relay, lock, registry, store, lisp, code, planner];
 
 const { values: options } = parseArgs({ options: { only: { type: "string" }, rounds: { type: "string" }, json: { type: "boolean" } } });
 const chosen = scenarios.filter(({ name }) => options.only === undefined || options.only === name);

@@ -137,11 +137,13 @@ const command: Tool = {
   inputSchema: {
     type: "object",
     properties: {
-      argv: { type: "array", items: { type: "string" }, minItems: 1, description: "The program and its arguments" },
+      // As long as a person can be shown whole.
+      argv: { type: "array", items: { type: "string", maxLength: 1_000 }, minItems: 1, maxItems: 40, description: "The program and its arguments" },
       spec_directory: specDirectory,
       task: { type: "string", description: "The task that declares it" },
     },
     required: ["argv", "spec_directory"],
+    additionalProperties: false,
   },
   annotations: { destructiveHint: true, openWorldHint: true },
   facts: { ...facts, asksEachTime: true },
