@@ -92,9 +92,3 @@ function fitLine(line: Line, columns: number): readonly Span[] {
   }
   return fitted;
 }
-
-export function plain(text: string, role?: Role): Line {
-  return [{ text, role }];
-}
-
-export const blank: Line = [];

@@ -32,7 +32,7 @@ function bindings({ state }: Moment): readonly Binding[] {
 }
 
 /** How many parentheses are not closed; those in strings, characters and comments do not count. */
-export function openParentheses(code: string): number {
+function openParentheses(code: string): number {
   const bare = code.replace(/"(?:\\.|[^"\\])*"?|#\\.|\|[^|]*\|?|#\|[\s\S]*?(?:\|#|$)|;.*/g, (part) => (/^"(?:\\.|[^"\\])*$/.test(part) ? "(" : ""));
   return [...bare].reduce((open, character) => open + (character === "(" ? 1 : character === ")" ? -1 : 0), 0);
 }
