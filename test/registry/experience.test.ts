@@ -91,13 +91,14 @@ test("of tools that fit alike the one that did well is found first, and one that
   await registry.add(createToolkit("mail", { send_email: tool("Send an email to a customer") }));
   const store = createMemoryStore();
   const finder = createFinder({ registry, log });
-  expect((await finder.find("look up customer 7")).found[0]?.target.fullName).toBe("alpha.lookup_alpha");
-  add(store, "beta.lookup_beta", "ok", 9);
-  add(store, "alpha.lookup_alpha", "failed", 9);
+  const [first, second] = (await finder.find("look up customer 7")).found.map(({ target }) => target.fullName);
+  expect([first, second].sort()).toEqual(["alpha.lookup_alpha", "beta.lookup_beta"]);
+  add(store, second ?? "", "ok", 9);
+  add(store, first ?? "", "failed", 9);
   add(store, "mail.send_email", "failed", 9);
   const later = createFinder({ registry, experience: createExperience({ store, log }), log });
   await later.find("anything");
-  await expect.poll(async () => (await later.find("look up customer 7")).found[0]?.target.fullName).toBe("beta.lookup_beta");
+  await expect.poll(async () => (await later.find("look up customer 7")).found[0]?.target.fullName).toBe(second);
   expect((await later.find("send an email")).found[0]?.target.fullName).toBe("mail.send_email");
   await registry.close();
   await store.close();
