@@ -22,7 +22,7 @@ afterAll(() => removeCli());
 describe("guildhall mcp", () => {
   test("serves both eras with the tools it is built with, and ends with 0 when its input ends", async () => {
     await using hall = spawnHall();
-    expect(await hall.greet()).toMatchObject({ serverInfo: { name: "guildhall", version }, _meta: { resources_count: 3, prompts_count: 0 } });
+    expect(await hall.greet()).toMatchObject({ serverInfo: { name: "guildhall", version }, _meta: { resources_count: 3, prompts_count: 8 } });
     const difference = { name: "time_tool.time_difference", arguments: { start_time: "2026-11-15T00:00:00Z", end_time: "2026-11-15T01:30:00Z" } };
     expect(await hall.result("tools/call", difference)).toMatchObject({ structuredContent: { difference: 1.5, unit: "hours" } });
     expect(await hall.result("tools/call", modern(difference))).toMatchObject({ resultType: "complete", structuredContent: { difference: 1.5 } });

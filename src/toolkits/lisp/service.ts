@@ -100,9 +100,9 @@ export function createService({ findTool, getTool, isDestructive, listGroup, con
   async function serve(request: HallRequest, scope: Scope): Promise<unknown> {
     if (request.kind === "show") return isLive ? answer(request, scope) : true;
     const key = keyOf(request);
-    // What is answered from a record counts as well: a program that goes on has no new budget.
-    if ((request.kind === "call" || request.kind === "find") && ++begun > order.limits.calls) throw callsUsedUp(order.limits.calls);
     try {
+      // What is answered from a record counts as well: a program that goes on has no new budget.
+      if ((request.kind === "call" || request.kind === "find") && ++begun > order.limits.calls) throw callsUsedUp(order.limits.calls);
       const recorded = replay?.(request);
       const value = recorded ? recorded.value : withHandles(isLive ? await answer(request, scope) : notRecorded(request));
       record?.({ key, value });
