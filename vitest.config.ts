@@ -6,6 +6,10 @@ const onlyOnce = [
   "test/e2e/conformance-client.test.ts",
   "test/e2e/conformance-behind.test.ts",
   "test/e2e/http-load.test.ts",
+  "test/e2e/groups.test.ts",
+  "test/e2e/install.test.ts",
+  "test/e2e/login.test.ts",
+  "test/e2e/tui.test.ts",
   "test/lisp/differential.test.ts",
   "test/lisp/generated.test.ts",
 ];

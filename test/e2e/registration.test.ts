@@ -172,7 +172,9 @@ test("`guildhall register FILE.json` and `guildhall unregister NAME` say what th
   const weather = { name: "weather", description: "The weather", category: "WEATHER", functions: [{ name: "today", description: "Today's", parameters }] };
   write({ ...weather, endpoint: "http://127.0.0.1:9/" });
   expect(await run("register", file, "--url", hall.url)).toEqual({ code: 0, stdout: "registered as weather_v1\n", stderr: "" });
-  expect(JSON.parse(await status("--json"))).toMatchObject({ registrations: [{ name: "weather", runner: "endpoint", tools: 1 }] });
+  expect(JSON.parse(await status("--json"))).toMatchObject({
+    registrations: expect.arrayContaining([expect.objectContaining({ name: "weather", runner: "endpoint", tools: 1 })]),
+  });
   expect(await status()).toMatch(/^registered .*\nweather +\w+ +endpoint +1 /m);
   expect(await ask(hall.url, "tools/call", { tool_name: "weather", function_name: "today" })).toMatchObject({ error: { code: -32006 } });
   write(weather);

@@ -91,8 +91,6 @@ test("from a description to tasks against the hall over stdio, with a question a
   await pane.type("s");
   await pane.until("speckit.implement asks", "Allow this call?", "● No");
   await pane.press("Right", "Enter");
-  await pane.until("Some checklists have open items");
-  await pane.press("Left", "Enter");
   expect(await pane.until("speckit.implement  001-users-upload-photos", "completed")).toContain("T001");
 }, 60_000);
 
@@ -136,7 +134,7 @@ test("a server that is gone in the middle of a call comes back, and nothing type
   await pane.press("M-3");
   await pane.until("search:");
   await pane.type("crash");
-  await pane.until("1 of 10 tools");
+  await pane.until(/1 of \d+ tools/);
   await pane.press("Enter");
   await pane.until("It takes no arguments.");
   await pane.press("C-s");
