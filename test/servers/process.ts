@@ -99,6 +99,8 @@ export async function buildTestCli(): Promise<{ readonly cli: string; remove(): 
     entryPoints: { cli: "src/cli/main.ts", "store-worker": "src/store/store-worker.ts" },
     outdir: folder,
     bundle: true,
+    // What is loaded when it is used stays so: in one file, all of it would be loaded by every command.
+    splitting: true,
     format: "esm",
     platform: "node",
     target: "node20.19",
