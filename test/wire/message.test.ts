@@ -256,9 +256,10 @@ describe("the limits of a message", () => {
     ["five million pairs of words", "a ".repeat(5_000_000)],
   ])("%s are refused or read within a second", (_, text) => {
     const frame = Buffer.from(text);
-    const startedAt = performance.now();
+    // Of processor time: others run beside this.
+    const startedAt = process.cpuUsage();
     const message = parseFrame(frame, defaultLimits, () => false);
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(process.cpuUsage(startedAt).user / 1_000).toBeLessThan(1_000);
     expect(message).toMatchObject({ kind: "invalid", id: undefined });
   });
 
