@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,13 +24,24 @@ let removeCli: () => void;
 beforeAll(async () => {
   const built = await buildTestCli();
   cli = built.cli;
-  removeCli = built.remove;
-  // The same program under another version.
-  otherCli = cli.replace("cli.js", "other.js");
-  const text = readFileSync(cli, "utf8");
-  const other = text.replace(new RegExp(`(\\bversion\\w* = )"${version.replaceAll(".", "\\.")}"`, "g"), '$1"0.0.1-other"');
-  expect(other).not.toBe(text);
-  writeFileSync(otherCli, other);
+  // The same program under another version, which one of its files has.
+  const folder = join(cli, "..");
+  const otherFolder = `${folder}-other`;
+  cpSync(folder, otherFolder, { recursive: true });
+  otherCli = join(otherFolder, "cli.js");
+  const named = new RegExp(`(\\bversion\\w* = )"${version.replaceAll(".", "\\.")}"`, "g");
+  const files = readdirSync(otherFolder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".js"));
+  const changed = files.filter((name) => {
+    const text = readFileSync(join(otherFolder, name), "utf8");
+    const other = text.replace(named, '$1"0.0.1-other"');
+    writeFileSync(join(otherFolder, name), other);
+    return other !== text;
+  });
+  expect(changed).not.toEqual([]);
+  removeCli = () => {
+    built.remove();
+    rmSync(otherFolder, { recursive: true, force: true });
+  };
 });
 afterAll(() => {
   removeCli();
