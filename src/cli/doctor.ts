@@ -3,6 +3,7 @@ import { delimiter, isAbsolute, join, resolve } from "node:path";
 import { HallError } from "../base/errors.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import { createTrust } from "../trust/trust.ts";
+import { quoteWord } from "./call-line.ts";
 import { type Look, lookAtServers } from "./look.ts";
 import { paint, print } from "./print.ts";
 import { openProjectLedger } from "./review.ts";
@@ -77,13 +78,9 @@ function examineLook(config: ServerConfig, look: Look): readonly Check[] {
   const said = look.stderr.length > 0 ? `\n      It said: ${look.stderr.join(" | ")}` : "";
   const advice =
     config.type === "stdio"
-      ? `Run it by hand: ${[config.command, ...config.args].map(shellWord).join(" ")}${said}`
+      ? `Run it by hand: ${[config.command, ...config.args].map(quoteWord).join(" ")}${said}`
       : "Do what the message says, or check url in its entry.";
   return [{ what: `it does not work: ${look.reason}`, ok: false, advice }];
-}
-
-function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 function findProgram(command: string): string | undefined {

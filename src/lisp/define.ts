@@ -2,7 +2,7 @@
 // `standard.ts` calls them all, once in a process. What they define is shared by every session and never changes afterwards:
 // everything a program can change lives in the machine or in symbols of its own packages.
 import type { Machine } from "./machine.ts";
-import { Code, Cons, cl, commonLisp, Fn, keyword, NIL, type Opaque, Package, Sym, T, type Value } from "./values.ts";
+import { Code, Cons, cl, commonLisp, Fn, internShared, keyword, NIL, type Opaque, Package, type Sym, T, type Value } from "./values.ts";
 
 /** Helpers that macros expand into. No session uses this package, so programs do not meet its names by chance. */
 const systemPackage = lockedPackage("LISP-SYSTEM");
@@ -19,19 +19,9 @@ function lockedPackage(name: string): Package {
 /** A shared symbol by its written name: `:KEY`, `%HELPER` (system), `GUILDHALL:PMAP`, or a name of COMMON-LISP. */
 export function named(text: string): Sym {
   if (text.startsWith(":")) return keyword(text.slice(1));
-  if (text.startsWith("%")) return internIn(systemPackage, text);
-  if (text.startsWith("GUILDHALL:")) return internIn(extrasPackage, text.slice("GUILDHALL:".length));
+  if (text.startsWith("%")) return internShared(systemPackage, text);
+  if (text.startsWith("GUILDHALL:")) return internShared(extrasPackage, text.slice("GUILDHALL:".length));
   return cl(text);
-}
-
-function internIn(pkg: Package, name: string): Sym {
-  let found = pkg.symbols.get(name);
-  if (found === undefined) {
-    found = new Sym(name, pkg);
-    pkg.symbols.set(name, found);
-    pkg.external.add(name);
-  }
-  return found;
 }
 
 /**

@@ -403,7 +403,8 @@ export function sessionKeyword(name: string): Sym {
   return made;
 }
 
-function internShared(pkg: Package, name: string): Sym {
+/** A symbol of a package that all sessions share, made where it is missing. */
+export function internShared(pkg: Package, name: string): Sym {
   let found = pkg.symbols.get(name);
   if (found === undefined) {
     found = new Sym(name, pkg);

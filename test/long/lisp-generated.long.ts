@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { test } from "vitest";
 import { runTypedPrograms, runWildPrograms } from "../lisp/generation.ts";
 
 /** Other programs every time; a failure shows its seed, and `SEED=n` replays it. */
@@ -10,5 +10,4 @@ test("a million generated programs neither crash nor hang nor get out", () => {
     runWildPrograms(800_000 / rounds, seed + round);
     runTypedPrograms(200_000 / rounds, seed + round);
   }
-  expect(rounds).toBeGreaterThan(0);
 }, 3_600_000);
