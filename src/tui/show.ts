@@ -22,7 +22,7 @@ const escapeMs = 30;
 const tickMs = 1_000;
 const stopSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Shows the session on the terminal until the person quits, or a signal says so. Throws what a screen threw. The session stays open. */
+/** Shows the session on the terminal until the person quits, a signal says so, or the terminal is gone. Throws what a screen threw. The session stays open. */
 export async function showTui({ session, stdin, stdout, env }: ShowOptions): Promise<void> {
   let finish = (): void => {};
   let fail = (_error: unknown): void => {};
@@ -107,7 +107,13 @@ export async function showTui({ session, stdin, stdout, env }: ShowOptions): Pro
     };
   }
 
-  const terminal = takeTerminal({ stdin, stdout, read: guarded(read), resized: (size) => void session.send({ kind: "resize", size }) });
+  const terminal = takeTerminal({
+    stdin,
+    stdout,
+    read: guarded(read),
+    resized: (size) => void session.send({ kind: "resize", size }),
+    lost: () => finish(),
+  });
   void session.send({ kind: "resize", size: terminal.size });
   const unsubscribe = session.subscribe(drawSoon);
   // Times that are shown go on by themselves.

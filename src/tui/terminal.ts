@@ -17,6 +17,8 @@ export interface TerminalOptions {
   readonly stdout: WriteStream;
   read(chunk: string): void;
   resized(size: Size): void;
+  /** The terminal is gone: its window was closed, or the line to it broke. Nothing more is written to it. */
+  lost(): void;
 }
 
 // Alternate screen, hidden cursor, pastes with their ends marked.
@@ -26,9 +28,10 @@ const leave = "\u001b[?2004l\u001b[0m\u001b[?25h\u001b[?1049l";
 const beginFrame = "\u001b[?2026h";
 const endFrame = "\u001b[?2026l";
 
-export function takeTerminal({ stdin, stdout, read, resized }: TerminalOptions): Terminal {
+export function takeTerminal({ stdin, stdout, read, resized, lost }: TerminalOptions): Terminal {
   let painted: readonly string[] = [];
   let isOurs = false;
+  let isGone = false;
   const heard = (chunk: string | Buffer): void => read(chunk.toString());
   const sizeOf = (): Size => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 });
   const changed = (): void => {
@@ -39,7 +42,7 @@ export function takeTerminal({ stdin, stdout, read, resized }: TerminalOptions):
   };
 
   function take(): void {
-    if (isOurs) return;
+    if (isOurs || isGone) return;
     isOurs = true;
     painted = [];
     stdout.write(enter);
@@ -51,12 +54,23 @@ export function takeTerminal({ stdin, stdout, read, resized }: TerminalOptions):
     if (!isOurs) return;
     isOurs = false;
     stdin.off("data", heard).pause();
+    if (isGone) return;
     stdin.setRawMode?.(false);
     stdout.write(leave);
   }
 
-  take();
+  const gone = (): void => {
+    if (isGone) return;
+    isGone = true;
+    isOurs = false;
+    lost();
+  };
+
+  // They stay when the terminal is given back: what was written last may still fail, and must not end the process by that.
+  stdin.on("end", gone).on("error", gone);
+  stdout.on("error", gone);
   stdout.on("resize", changed);
+  take();
   // The monitor hears of an exception before Node prints it: on our screen nobody would see it. Where somebody catches
   // what nobody caught, as our commands do, the process goes on, and so do we.
   const crashed = (): void => {
@@ -82,7 +96,7 @@ export function takeTerminal({ stdin, stdout, read, resized }: TerminalOptions):
       } finally {
         take();
         // The window may be another size by now.
-        resized(sizeOf());
+        if (isOurs) resized(sizeOf());
       }
     },
     close() {
