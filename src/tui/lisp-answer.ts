@@ -1,0 +1,19 @@
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { TuiEvent } from "./events.ts";
+import { makeHarmless } from "./harmless.ts";
+
+/** What `evaluate-lisp` said, as it stands under the form in the conversation. */
+export function readLispAnswer(run: string, result: JsonObject): Extract<TuiEvent, { kind: "evaluated" }> {
+  const { session, package: current } = isObject(result.structuredContent) ? result.structuredContent : {};
+  const parts = (Array.isArray(result.content) ? result.content : []).filter(isObject);
+  const text = parts.map((part) => (typeof part.text === "string" ? part.text : `[${String(part.type)}]`)).join("\n");
+  return {
+    kind: "evaluated",
+    run,
+    // The last line only says which session it was: one conversation is one session.
+    text: makeHarmless(text.replace(/(^|\n); session \S+$/, "")),
+    isError: result.isError === true,
+    ...(typeof session === "string" ? { session } : {}),
+    ...(typeof current === "string" ? { package: current } : {}),
+  };
+}

@@ -1,0 +1,98 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { HallError } from "../base/errors.ts";
+import type { Connection } from "./connection.ts";
+import type { ControlRoom } from "./control-room.ts";
+import type { LoadedPart, TuiEvent } from "./events.ts";
+import { explainFailure } from "./failure.ts";
+import { readFeatures } from "./features.ts";
+import { makeHarmless } from "./harmless.ts";
+import type { ScreenName, TuiState } from "./state.ts";
+import { readTools } from "./tool-list.ts";
+import { listBranches, listWorktrees } from "./worktrees.ts";
+
+/** Reads what screens show and others hold: files, the server, git, the hall. Nothing here throws: a failure stands in the part that could not be read. */
+export interface Reader {
+  /** A screen that comes up reads what it has not read yet; a person who wants it again (`isAgain`) gets it again. */
+  screen(screen: ScreenName, isAgain: boolean): Promise<void>;
+  features(): Promise<void>;
+  worktrees(): Promise<void>;
+  tools(): Promise<void>;
+  /** The document that is open. */
+  document(): Promise<void>;
+}
+
+export interface ReaderOptions {
+  /** The project's own folder. */
+  readonly project: string;
+  readonly connection: Connection;
+  readonly controlRoom: ControlRoom | undefined;
+  state(): TuiState;
+  tell(event: TuiEvent): void;
+}
+
+export function createReader({ project, connection, controlRoom, state, tell }: ReaderOptions): Reader {
+  async function load(part: LoadedPart, read: () => Promise<TuiEvent>): Promise<void> {
+    if (state()[part].load.kind === "idle") tell({ kind: "loading", part });
+    try {
+      tell(await read());
+    } catch (error) {
+      tell({ kind: "load failed", part, failure: explainFailure(error, part) });
+    }
+  }
+
+  async function features(): Promise<void> {
+    const { folder } = state().features;
+    // A folder without git has no branches.
+    const branches = await listBranches(project).catch(() => []);
+    await Promise.all([load("features", async () => ({ kind: "features", items: await readFeatures({ folder, project, branches }) })), worktrees()]);
+    if (state().screen === "feature") await document();
+  }
+
+  function worktrees(): Promise<void> {
+    return load("worktrees", async () => ({ kind: "worktrees", items: await listWorktrees({ folder: project, current: state().features.folder }) }));
+  }
+
+  function tools(): Promise<void> {
+    return load("tools", async () => ({ kind: "tools", ...(await readTools(connection.get(), { isHall: state().target.kind === "hall" })) }));
+  }
+
+  async function document(): Promise<void> {
+    const { feature, features: all } = state();
+    const found = all.items.find(({ name }) => name === feature?.name);
+    if (!found || feature?.document === undefined) return;
+    const { name, document: path } = feature;
+    try {
+      // The list names the files; nothing else is read.
+      if (!found.files.includes(path)) throw new HallError("NOT_FOUND", `${name} has no ${path}`);
+      tell({ kind: "document", feature: name, path, text: makeHarmless(await readFile(join(found.directory, path), "utf8")) });
+    } catch (error) {
+      tell({ kind: "document failed", feature: name, path, failure: explainFailure(error, path) });
+    }
+  }
+
+  return {
+    features,
+    worktrees,
+    tools,
+    document,
+    async screen(screen, isAgain) {
+      switch (screen) {
+        case "features":
+          return features();
+        case "feature":
+          return document();
+        case "tools":
+        case "agents":
+          return isAgain || state().tools.load.kind !== "loaded" ? tools() : undefined;
+        case "servers":
+        case "approvals":
+        case "stats":
+          return controlRoom?.poll(screen);
+        case "run":
+        case "lisp":
+          return;
+      }
+    },
+  };
+}
