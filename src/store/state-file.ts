@@ -137,7 +137,7 @@ function sizeOf(path: string): number {
 function keepOutOfGit(folder: string): void {
   if (basename(folder) !== ".guildhall") return;
   try {
-    writeFileSync(join(folder, ".gitignore"), "# What this machine remembers. The rest is yours to commit.\nstate.db*\nlogs/\nworkflow/*.run.json\n", {
+    writeFileSync(join(folder, ".gitignore"), "# What this machine remembers. The rest is yours to commit.\nstate.db*\nlogs/\n", {
       flag: "wx",
     });
   } catch {

@@ -1,29 +1,27 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { findClaim } from "../workflow/claim.ts";
 import { findActive, listFeatureNames, readFeature } from "../workflow/feature.ts";
 import { nameFeature, shortNameOf } from "../workflow/numbering.ts";
 import { findPlace } from "../workflow/place.ts";
-import { findRun } from "../workflow/run.ts";
 import type { FeatureView } from "./state.ts";
 
 /** The features of a folder as its files tell them: they are here, whoever works on them. */
 export interface FeatureSource {
   /** A checkout of the project: its own folder, or a worktree. */
   readonly folder: string;
-  /** Where runs leave their claims. */
-  readonly project: string;
   /** Branches there are, where it is a repository. */
   readonly branches: readonly string[];
 }
 
-export async function readFeatures({ folder, project, branches }: FeatureSource): Promise<readonly FeatureView[]> {
+export async function readFeatures({ folder, branches }: FeatureSource): Promise<readonly FeatureView[]> {
   const place = await findPlace(folder, [folder]);
   const active = await findActive(place);
   const names = await listFeatureNames(place.project);
   return Promise.all(
     names.map(async (name) => {
       const path = join(place.project, "specs", name);
-      const [feature, run] = await Promise.all([readFeature({ ...place, path }), findRun(project, path)]);
+      const [feature, run] = await Promise.all([readFeature({ ...place, path }), findClaim(path)]);
       return {
         ...feature,
         number: /^(\d{8}-\d{6}|\d+)/.exec(name)?.[0] ?? "",

@@ -45,7 +45,7 @@ export function createReader({ project, connection, controlRoom, state, tell }: 
     const { folder } = state().features;
     // A folder without git has no branches.
     const branches = await listBranches(project).catch(() => []);
-    await Promise.all([load("features", async () => ({ kind: "features", items: await readFeatures({ folder, project, branches }) })), worktrees()]);
+    await Promise.all([load("features", async () => ({ kind: "features", items: await readFeatures({ folder, branches }) })), worktrees()]);
     if (state().screen === "feature") await document();
   }
 

@@ -7,11 +7,12 @@ import type { Secrets } from "../base/log.ts";
 import type { Shelf } from "../store/store.ts";
 import type { CallContext, ListKind, Outcome, Tool, Toolkit } from "../tool.ts";
 import { explainDisk, openArtefactMemory } from "./artefacts.ts";
+import { findClaim, usualClaims } from "./claim.ts";
 import { findActive, listFeatureNames, readFeature } from "./feature.ts";
 import { createFeatureResources, watchSpecs } from "./feature-resources.ts";
 import { findPlace, type Place } from "./place.ts";
 import { createStepPrompts } from "./prompts.ts";
-import { beginRun, findRun, type RunState } from "./run.ts";
+import { beginRun, type RunState } from "./run.ts";
 import type { Step, StepAnswer, StepSettings } from "./step.ts";
 import { listWorkflowTools, type StepName, stepNames } from "./tool-list.ts";
 import type { Writer } from "./writer.ts";
@@ -25,6 +26,8 @@ export interface WorkflowOptions {
   readonly commands?: boolean;
   /** The agent that gets the tasks of `implement`. Default: the caller does them. */
   readonly agent?: string | undefined;
+  /** Where runs mark what they work on. Default: in the user's data folder. */
+  readonly claims?: string;
   /** Writes with a model; undefined where there is none. Default: there is none. */
   writer?(context: CallContext): Promise<Writer | undefined>;
   readonly shelf?: Shelf | undefined;
@@ -38,6 +41,7 @@ export function createWorkflow({
   roots = [folder],
   commands = false,
   agent,
+  claims = usualClaims(),
   writer,
   shelf,
   secrets,
@@ -58,7 +62,7 @@ export function createWorkflow({
     const forget = async (): Promise<void> => {
       if (isNew) await rmdir(place.path).catch(() => {});
     };
-    const run = await beginRun({ place, step: name, args, context, folder, shelf, secrets, now, isReader: name === "analyze" }).catch(
+    const run = await beginRun({ place, step: name, args, context, folder, claims, shelf, secrets, now, isReader: name === "analyze" }).catch(
       async (error: unknown) => {
         await forget();
         throw error;
@@ -117,7 +121,7 @@ export function createWorkflow({
     const features = await Promise.all(
       paths.map(async (path) => {
         const feature = await readFeature({ ...place, path });
-        const run = await findRun(folder, path);
+        const run = await findClaim(path, claims);
         return {
           ...feature,
           isActive: path === active,

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -99,8 +99,19 @@ test("a step that was killed is seen as interrupted, and resumed with its marks"
   project.write("go-on", "");
   const resumed = await guildhall(project, "spec", "resume", "--json");
   expect(resumed, resumed.stderr).toMatchObject({ code: 0, json: { step: "implement", done: 2, total: 2 } });
-  expect(readdirSync(project.path(".guildhall/workflow"))).toEqual([]);
-  expect((await guildhall(project, "spec", "status", "1", "--json")).json).toMatchObject({ name: "001-photos", phase: "done", tasks: { done: 2, total: 2 } });
+  const after = await guildhall(project, "spec", "status", "1", "--json");
+  expect(after.json).toMatchObject({ name: "001-photos", phase: "done", tasks: { done: 2, total: 2 } });
+  expect(after.json).not.toHaveProperty("run");
+});
+
+test("a cloned project that brings an interrupted run with arguments of its own has nothing resumed", async () => {
+  const hostile = { run: "run_hostile", step: "implement", pid: 2 ** 22, startedAt: "2026-11-16T09:30:00Z", arguments: { agent: "shell_agent", force: true } };
+  using project = makeProject({ "specs/001-photos/spec.md": planned["specs/001-photos/spec.md"] });
+  project.write(".guildhall/workflow/001-photos.run.json", JSON.stringify({ ...hostile, directory: project.path("specs/001-photos") }));
+  const resumed = await guildhall(project, "spec", "resume", "1");
+  expect(resumed.code).not.toBe(0);
+  expect(resumed.stderr).toContain("nothing of 001-photos was interrupted");
+  expect((await guildhall(project, "spec", "list")).stdout).not.toContain("interrupted");
 });
 
 const planned = {

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { HallOptions } from "../../src/app.ts";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { createWorkflow, type WorkflowOptions } from "../../src/workflow/workflow.ts";
@@ -24,7 +25,10 @@ const now = new Date("2026-11-16T09:30:00Z");
 
 export async function startBench(workflow: Partial<WorkflowOptions> & { readonly folder: string }, options: HallOptions = {}): Promise<Bench> {
   const { toolkits = [], ...rest } = options;
-  const hall = await startHall({ ...rest, toolkits: [createWorkflow({ now: () => now, ...workflow }), ...toolkits] });
+  const hall = await startHall({
+    ...rest,
+    toolkits: [createWorkflow({ now: () => now, claims: join(workflow.folder, ".guildhall", "claims"), ...workflow }), ...toolkits],
+  });
   const client = hall.connect();
   return {
     hall,
