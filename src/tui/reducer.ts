@@ -1,7 +1,8 @@
 import type { LoadedPart, TuiEvent } from "./events.ts";
+import type { Failure } from "./failure.ts";
 import { intend } from "./intended.ts";
 import { appendOutput } from "./output.ts";
-import { type Load, lispEntriesMax, type Notice, noticesMax, type RunView, runsMax, type TuiState } from "./state.ts";
+import { type LispEntry, type Load, lispEntriesMax, type Notice, noticesMax, type RunView, runsMax, type TuiState } from "./state.ts";
 
 /** The next state. Pure: the same state and event give the same, and what did not change stays the same object. */
 export function reduce(state: TuiState, event: TuiEvent): TuiState {
@@ -137,8 +138,19 @@ function withProgress(run: RunView, progress: RunView["progress"] & object): Run
 
 function withEnded(state: TuiState, { run: id, state: ended }: Extract<TuiEvent, { kind: "run ended" }>): TuiState {
   const next = withRun(state, id, (run) => ({ ...run, state: ended }));
+  // A form whose answer never came is over all the same.
+  const entries =
+    "failure" in ended ? state.lisp.entries.map((entry) => (isWaiting(entry, id) ? failedEntry(entry, ended.failure) : entry)) : state.lisp.entries;
   // A call that is over wants to know nothing more.
-  return { ...next, questions: state.questions.filter(({ run }) => run !== id) };
+  return { ...next, lisp: { ...state.lisp, entries }, questions: state.questions.filter(({ run }) => run !== id) };
+}
+
+function isWaiting(entry: LispEntry, run: string): boolean {
+  return entry.run === run && entry.state === "running";
+}
+
+function failedEntry(entry: LispEntry, { message, hint }: Failure): LispEntry {
+  return { ...entry, state: "failed", text: `${message}\n${hint}` };
 }
 
 function withEvaluated(state: TuiState, { run, text, isError, session, package: current }: Extract<TuiEvent, { kind: "evaluated" }>): TuiState {

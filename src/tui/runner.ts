@@ -63,10 +63,13 @@ export function createRunner({ connection, desk, folder, server, timeoutMs, inte
       const result = await connection().get().relay("tools/call", { name: tool, arguments: request.arguments }, context);
       patience.end();
       const { lines, saved } = await showResult(result, folder);
-      outlet.put(lines);
       request.heard?.(id, result);
-      if (result.isError !== true) return { kind: "completed", endedAt: Date.now(), result, saved };
+      if (result.isError !== true) {
+        outlet.put(lines);
+        return { kind: "completed", endedAt: Date.now(), result, saved };
+      }
       failure = explainResult(result, tool);
+      if (!isSaid(lines, failure)) outlet.put(lines);
       log?.note(`result: ${JSON.stringify(result)}`);
     } catch (error) {
       failure = explainFailure(error, tool);
@@ -75,7 +78,6 @@ export function createRunner({ connection, desk, folder, server, timeoutMs, inte
     } finally {
       patience.end();
     }
-    outlet.put([note(failure.message), note(failure.hint)]);
     return { kind: failure.kind === "unavailable" ? "failed" : failure.kind, endedAt: Date.now(), failure };
   }
 
@@ -86,7 +88,7 @@ export function createRunner({ connection, desk, folder, server, timeoutMs, inte
     log?.note(`${request.tool} on ${server}\narguments: ${JSON.stringify(request.arguments)}`);
     const ended = await carryOut(request, place);
     outlet.flush();
-    log?.note(ended.kind);
+    log?.note("failure" in ended ? `${ended.kind}: ${ended.failure.message}\n${ended.failure.hint}` : ended.kind);
     await log?.flush();
     tell({ kind: "run ended", run: id, state: ended });
     if (last !== place) await log?.close();
@@ -181,8 +183,12 @@ function contextFor({ id, scope, outlet, patience, desk }: ContextParts): CallCo
   };
 }
 
-function note(text: string): OutputLine {
-  return { source: "note", text };
+/** Fits below the output on the smallest screen. */
+const saidCharactersMax = 150;
+
+/** Whether the failure, which stands below the output, tells all of it. */
+function isSaid(lines: readonly OutputLine[], { message, hint }: Failure): boolean {
+  return lines.every(({ text }) => text.length <= saidCharactersMax && [message, hint].some((said) => said.includes(text.trim())));
 }
 
 /** All there is to say of it, for the log. */

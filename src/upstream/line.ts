@@ -40,8 +40,8 @@ export interface LineOptions extends GreetOptions {
   /** Only for lines on which a server can ask for a pause. */
   readonly pace?: Pace | undefined;
   /**
-   * Some legacy servers have the ways of language servers: they hear `$/cancelRequest`, and send progress under tokens of their own,
-   * which then belongs to the last call. Default false: behind a hall a guess could reach the wrong client.
+   * Some legacy servers have the ways of language servers: they hear `$/cancelRequest`, and send progress under tokens of their own.
+   * Default false: behind a hall a call that runs alone may be one of another client.
    */
   readonly hasLanguageWays?: boolean | undefined;
   listChanged(kind: ListKind): void;
@@ -61,7 +61,7 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
   const listening = createListening({
     log: options.log,
     isLost: () => isLost,
-    send: (params, scope) => send("subscriptions/listen", params, scope, undefined),
+    send: (params, scope) => send("subscriptions/listen", params, scope),
   });
   const peer = new Peer(channel, {
     limits: options.limits,
@@ -93,9 +93,9 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
   const greeting = await greet(peer, options);
   isModern = greeting.era === "modern";
 
-  async function send(method: string, params: JsonObject, scope: Scope, meta: JsonObject | undefined, capabilities?: JsonObject): Promise<JsonObject> {
+  async function send(method: string, params: JsonObject, scope: Scope, { meta, capabilities, named }: Manner = {}): Promise<JsonObject> {
     const body = dress(params, meta, isModern ? envelope(capabilities) : undefined);
-    const result = await (pace ? pace(scope, () => peer.request(method, body, { scope })) : peer.request(method, body, { scope }));
+    const result = await (pace ? pace(scope, () => peer.request(method, body, { scope, named })) : peer.request(method, body, { scope, named }));
     if (!isObject(result)) throw new HallError("BAD_ANSWER", `${method} was answered with something that is not an object`);
     return result;
   }
@@ -115,7 +115,7 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
     listen(uris) {
       if (isModern) listening.listen(uris);
     },
-    request: (method, params, scope) => send(method, params, scope, undefined),
+    request: (method, params, scope) => send(method, params, scope),
     async relay(method, params, caller) {
       const progressToken = ++nextToken;
       const context = new RelayedCall(caller);
@@ -124,13 +124,16 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
       const meta = { ...caller.meta, progressToken, ...(isModern && logLevel ? { "io.modelcontextprotocol/logLevel": logLevel } : undefined) };
       if (!isModern) raiseLevel(logLevel);
       try {
-        const capabilities = isModern ? askable(caller.capabilities) : undefined;
-        let result = await send(method, params, caller.scope, meta, capabilities);
+        const named = (id: number): void => {
+          context.id = id;
+        };
+        const manner: Manner = { meta, named, capabilities: isModern ? askable(caller.capabilities) : undefined };
+        let result = await send(method, params, caller.scope, manner);
         for (let round = 0; result.resultType === "input_required"; round++) {
           if (round === roundsMax) throw new HallError("BAD_ANSWER", `${method} asked for input ${roundsMax} times in a row`);
           const inputResponses = isObject(result.inputRequests) ? await context.ask(result.inputRequests as Questions) : {};
           const requestState = result.requestState === undefined ? {} : { requestState: result.requestState };
-          result = await send(method, { ...params, inputResponses, ...requestState }, caller.scope, meta, capabilities);
+          result = await send(method, { ...params, inputResponses, ...requestState }, caller.scope, manner);
         }
         // The upstream could not go on without an answer: the client is told what it would need, not how the upstream put it.
         if (context.unaskable && result.isError) throw context.unaskable;
@@ -165,12 +168,21 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
   };
 }
 
+/** What goes with the params of a request, by its era and by who sends it. */
+interface Manner {
+  readonly meta?: JsonObject | undefined;
+  readonly capabilities?: JsonObject | undefined;
+  readonly named?: ((id: number) => void) | undefined;
+}
+
 /** A call on its way through a line: what its caller offers, with questions that end when the call does. */
 class RelayedCall implements Pick<CallContext, "progress" | "log" | "ask"> {
   readonly #caller: CallContext;
   /** Made for the first question: most calls ask none. */
   #asking: Scope | undefined;
   unaskable: HallError | undefined;
+  /** The id of its request on the line. */
+  id: number | undefined;
 
   constructor(caller: CallContext) {
     this.#caller = caller;
@@ -224,6 +236,17 @@ function ownerOf({ params }: { readonly params: JsonObject | undefined }, runnin
   return typeof owner === "number" ? running.get(owner) : [...running.values()].at(-1);
 }
 
+/**
+ * The call that progress under a token of the server's own belongs to, where that can be known: by the stream it came on, by the id of
+ * the request in the token (`tool-3`), or because nothing else runs. Undefined where it would be a guess.
+ */
+function ownerByToken(token: string, { _meta }: JsonObject, running: ReadonlyMap<number, RelayedCall>): RelayedCall | undefined {
+  const owner = isObject(_meta) ? _meta[ownerKey] : undefined;
+  if (typeof owner === "number") return running.get(owner);
+  const calls = [...running.values()];
+  return calls.find(({ id }) => token === `tool-${id}`) ?? (calls.length === 1 ? calls[0] : undefined);
+}
+
 /** A question is open for as long as its call runs and the server wants to know. */
 function askWithin<T>(call: Scope, withdrawn: Scope | undefined, ask: (asked: Scope) => Promise<T>): Promise<T> {
   const asked = new Scope(call);
@@ -266,7 +289,7 @@ function hear(notification: Notification, running: ReadonlyMap<number, RelayedCa
     case "notifications/progress": {
       const { progressToken, progress, total, message } = params;
       const known = typeof progressToken === "number" ? running.get(progressToken) : undefined;
-      const context = known ?? (options.hasLanguageWays && typeof progressToken === "string" ? [...running.values()].at(-1) : undefined);
+      const context = known ?? (options.hasLanguageWays && typeof progressToken === "string" ? ownerByToken(progressToken, params, running) : undefined);
       if (typeof progress === "number") {
         context?.progress({ progress, ...(typeof total === "number" ? { total } : {}), ...(typeof message === "string" ? { message } : {}) });
       }

@@ -60,4 +60,6 @@ export interface AskOptions {
   readonly timeoutMs?: number;
   /** The peer's request that this one belongs to. */
   readonly about?: Id;
+  /** Hears the id it gets, before it goes out. */
+  readonly named?: ((id: number) => void) | undefined;
 }

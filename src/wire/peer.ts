@@ -115,12 +115,13 @@ export class Peer {
   }
 
   /** Sends a request of ours. Rejects with HallError; with the peer's own error as `relayed` when it refused. */
-  request(method: string, params: unknown, { scope: parent, timeoutMs, about }: AskOptions = {}): Promise<unknown> {
+  request(method: string, params: unknown, { scope: parent, timeoutMs, about, named }: AskOptions = {}): Promise<unknown> {
     if (this.#isClosed || this.#hasEnded) return Promise.reject(connectionClosed());
     // It does not read what it has: more of it would only cost memory.
     if (this.isFull) return Promise.reject(new HallError("OVERLOADED", `${method} cannot be sent: the other side does not read`));
     if (parent?.cancelled) return Promise.reject(parent.cancelled);
     const id = ++this.#nextId;
+    named?.(id);
     // The caller's own scope serves where it can: a call on the hot path needs no second clock.
     const own = timeoutMs === undefined ? undefined : new Scope(parent, timeoutMs);
     const answered = this.#asked.wait(id, method, own ?? parent, (reason) => this.#withdraw(id, reason, about));

@@ -14,7 +14,9 @@ const tools = [
   { name: "speckit.plan", description: "Generate implementation plan", inputSchema: directory },
   { name: "speckit.tasks", description: "Generate tasks", inputSchema: directory },
   { name: "speckit.implement", description: "Implement tasks", inputSchema: directory },
+  { name: "mumble", description: "Tells of progress under a token of its own", inputSchema: { type: "object", properties: { token: { type: "string" } } } },
   { name: "refuse", description: "Fails with a number", inputSchema: { type: "object", properties: { code: { type: "integer" } }, required: ["code"] } },
+  { name: "regret", description: "Says that it failed", inputSchema: { type: "object", properties: { words: { type: "string" } } } },
   { name: "ask", description: "Asks its user", inputSchema: { type: "object" } },
   { name: "lend", description: "Asks the user's model", inputSchema: { type: "object" } },
   { name: "paint", description: "\u001b[31mA picture\u001b[0m and nasty text", inputSchema: { type: "object" } },
@@ -55,10 +57,17 @@ async function call(id, { name, arguments: args = {}, _meta = {} }, send) {
       progress(`tool-${id}`, 1, "Thinking for ever");
       stuck.set(id, send);
       return undefined;
+    case "mumble":
+      progress(args.token ?? `tool-${id}`, 1, `about ${args.token ?? "itself"}`);
+      progress(_meta.progressToken, 2, "as agreed");
+      stuck.set(id, send);
+      return undefined;
     case "speckit.implement":
       return text("exited with code 1", { isError: true, structuredContent: { stdout: "built\n", stderr: "one test failed\n" } });
     case "refuse":
       throw Object.assign(new Error("as you wish"), { code: args.code });
+    case "regret":
+      return text(args.words, { isError: true });
     case "ask": {
       const schema = {
         type: "object",

@@ -52,6 +52,22 @@ describe.each(["stdio", "http", "websocket"] as const)("a foreign agent over %s"
   });
 });
 
+test.each(["stdio", "http"] as const)("progress under a strange token over %s reaches the call it is known to be of, and no other", async (transport) => {
+  await using bench = await openForeign(transport);
+  await bench.until(({ tools }) => tools.load.kind === "loaded");
+  await bench.session.send({ kind: "select tool", name: "mumble" });
+  for (const [index, token] of ["alone", "among others", ""].entries()) {
+    await bench.session.send({ kind: "fill tool", field: "token", text: token });
+    void bench.session.send({ kind: "call tool" });
+    await bench.until(({ runs }) => runs.length === index + 1 && runs[0]?.progress?.message === "as agreed");
+  }
+  const [byId, amongOthers, alone] = bench.state().runs.map((run) => outputOf(run, "progress"));
+  expect(alone).toEqual(["about alone", "as agreed"]);
+  // A stream over HTTP belongs to one call; the one pipe of stdio tells nothing.
+  expect(amongOthers).toEqual(transport === "http" ? ["about among others", "as agreed"] : ["as agreed"]);
+  expect(byId).toEqual(["about itself", "as agreed"]);
+});
+
 test("errors read as a person says them, with the whole of it in the log", async () => {
   await using bench = await openForeign();
   await bench.until(({ tools }) => tools.load.kind === "loaded");
@@ -66,7 +82,25 @@ test("errors read as a person says them, with the whole of it in the log", async
     await bench.session.send({ kind: "call tool" });
     const run = await bench.ended();
     expect(run.state).toMatchObject({ kind, failure: { kind, message, mayRetry } });
+    expect(run.output.lines).toEqual([]);
     expect(readFileSync(join(bench.folder, String(run.logPath)), "utf8")).toContain(`"code":${code}`);
+  }
+});
+
+test("what a result says of its failure is shown once: below the output when it is short, else in it", async () => {
+  await using bench = await openForeign();
+  await bench.until(({ tools }) => tools.load.kind === "loaded");
+  await bench.session.send({ kind: "select tool", name: "regret" });
+  for (const [words, shown] of [
+    ["out of paper", []],
+    ["out of paper. ".repeat(30), ["out of paper. ".repeat(30)]],
+  ] as const) {
+    await bench.session.send({ kind: "fill tool", field: "words", text: words });
+    await bench.session.send({ kind: "call tool" });
+    const run = await bench.ended();
+    expect(run.state).toMatchObject({ kind: "failed", failure: { message: expect.stringContaining("regret failed: out of paper") } });
+    expect(outputOf(run, "err")).toEqual(shown);
+    expect(readFileSync(join(bench.folder, String(run.logPath)), "utf8")).toContain("failed: regret failed: out of paper");
   }
 });
 
@@ -78,7 +112,8 @@ test("a call that is silent for too long times out, and the server is told", asy
   await bench.session.send({ kind: "call tool" });
   const run = await bench.ended();
   expect(run.state).toMatchObject({ kind: "timed out", failure: { message: "speckit.tasks timed out: nothing was heard of it for 1 s", mayRetry: true } });
-  expect(outputOf(run, "note")[0]).toContain("timed out");
+  // It stands below the output; there it would be said twice.
+  expect(run.output.lines.filter(({ source }) => source !== "progress")).toEqual([]);
   await bench.session.close();
   expect(bench.journal()).toEqual(expect.arrayContaining(["$/cancelRequest", "notifications/cancelled"]));
 });

@@ -153,6 +153,15 @@ test("a Lisp form is told with its answer, and its session goes on", () => {
   expect(state.lisp).toMatchObject({ input: "", session: "s1", package: "MINE", entries: [{ code: "(+ 1 2)", text: "3", state: "completed" }] });
 });
 
+test("a Lisp form whose answer never came has failed, and says why", () => {
+  const failure = { kind: "cancelled", message: "evaluate-lisp was cancelled", hint: "r goes on.", mayRetry: true } as const;
+  const state = after([
+    { kind: "run started", run: run("run_1", { kind: "lisp", about: "(loop)" }) },
+    { kind: "run ended", run: "run_1", state: { kind: "cancelled", endedAt: 1, failure } },
+  ]);
+  expect(state.lisp.entries).toMatchObject([{ code: "(loop)", text: "evaluate-lisp was cancelled\nr goes on.", state: "failed" }]);
+});
+
 test("notices are said once, numbered, and few", () => {
   const say = (text: string): TuiEvent => ({ kind: "notice", level: "info", text });
   const state = after([say("a"), say("a"), ...Array.from({ length: 30 }, (_, index) => say(`n${index}`))]);
