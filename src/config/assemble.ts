@@ -1,10 +1,10 @@
 import { isObject, type JsonObject } from "../base/json.ts";
+import { findEndpointProblems } from "./endpoints.ts";
 import { createVariablesLayer } from "./environment.ts";
 import { ConfigError, fieldOf, type Path, type Problem, tellable } from "./error.ts";
 import { type ConfigFile, projectFilesOf } from "./files.ts";
 import { findFolderProblems } from "./folders.ts";
 import { fieldAt, type Layer, locateField, mergeLayers } from "./layer.ts";
-import { findPlannerProblems } from "./planner.ts";
 import { type Config, foreignKeys, type PartialConfig } from "./schema.ts";
 import { findSecrets } from "./secrets.ts";
 import { findServerProblems } from "./servers.ts";
@@ -47,7 +47,7 @@ export async function assembleConfig({ folder, files, env, flags, hasVariables }
     ...expanded.problems,
     ...findServerProblems(expanded.tree, folder),
     ...findFolderProblems(expanded.tree, folder, isOfProject),
-    ...findPlannerProblems(expanded.tree, isOfProject),
+    ...findEndpointProblems(expanded.tree, isOfProject),
     ...findTrustProblems(
       expanded.tree,
       isOfProject,

@@ -168,7 +168,7 @@ export const configSchema = z.strictObject({
     z.prefault(z.record(z.string().check(z.regex(serverNamePattern)), z.union([stdioServer, remoteServer])), {}),
   ),
   images: field(
-    "What makes pictures. Without url, image_generator draws them by rule.",
+    "What makes pictures. Without url, image_generator draws them by rule. An address elsewhere, and the key's variable, only the user's own file can name.",
     section({
       url: field("Base of an API that speaks OpenAI's images/generations, such as https://api.openai.com/v1.", z.optional(text())),
       model: field("The model asked for. Without it, the endpoint's default.", z.optional(text(200))),
@@ -176,7 +176,7 @@ export const configSchema = z.strictObject({
     }),
   ),
   search: field(
-    "Where search_tool searches. Without it, its tools say what to configure.",
+    "Where search_tool searches. Without it, its tools say what to configure. An address elsewhere, and the key's variable, only the user's own file can name.",
     section({
       provider: field("Who is asked: a SearXNG, Brave Search, Tavily, or the folders below.", z.optional(z.enum(["searxng", "brave", "tavily", "local"]))),
       url: field("Where SearXNG is.", z.optional(text())),

@@ -1,4 +1,6 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { APICallError } from "@ai-sdk/provider";
@@ -107,6 +109,45 @@ test("OpenAI's own provider speaks the chat form, and OpenRouter's endpoint the 
     expect(endpoint.headers[0]?.authorization).toBe(`Bearer key-${provider}`);
   }
 });
+
+test.each(["anthropic", "openai", "google", "bedrock", "openrouter", "openai-compatible"])(
+  "%s sends neither key nor task where an answer leads",
+  async (provider) => {
+    const heard: string[] = [];
+    await using elsewhere = await listen((request, response) => {
+      heard.push(`${request.url} ${JSON.stringify(request.headers)}`);
+      response.end();
+    });
+    let asked = 0;
+    await using endpoint = await listen((_request, response) => {
+      asked++;
+      response.writeHead(307, { location: `${elsewhere.url}/v1?key=of-somebody` }).end();
+    });
+    const env = { KEY: "key-of-a-person", AWS_REGION: "eu-central-1" };
+    const model = await openModel({ model: `${provider}/some-model`, baseUrl: `${endpoint.url}/v1`, apiKeyEnv: "KEY", env, secrets: new Secrets() });
+    const prompt = [{ role: "user" as const, content: [{ type: "text" as const, text: "hi" }] }];
+    const turn = takeTurn(model, { prompt }, { signal: new AbortController().signal, remainingMs: () => 20_000 });
+    await expect(turn).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      message: `${endpoint.url} answered 307, which leads to ${elsewhere.url}; nothing was sent there`,
+    });
+    expect(heard).toEqual([]);
+    expect(asked).toBe(1);
+  },
+);
+
+async function listen(handler: RequestListener): Promise<AsyncDisposable & { readonly url: string }> {
+  const server = createServer(handler);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
 
 test("a provider's refusal is said in our words, with theirs behind them", () => {
   const secrets = new Secrets();

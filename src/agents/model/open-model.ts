@@ -3,6 +3,7 @@ import { HallError } from "../../base/errors.ts";
 import type { Secrets } from "../../base/log.ts";
 import { type KeySource, readKey } from "./api-key.ts";
 import { factsOf, type ModelName, type ProviderName, parseModelName } from "./model-name.ts";
+import { fetchFromProvider } from "./provider-fetch.ts";
 
 /** A model as the AI SDK's providers offer it: what a turn needs, whoever serves it. */
 export interface OpenModelOptions extends KeySource {
@@ -33,9 +34,9 @@ interface Opening {
 
 type Opener = (name: ModelName, opening: Opening) => Promise<LanguageModelV3>;
 
-const openCompatible: Opener = async ({ provider, name }, { apiKey, baseUrl = "" }) => {
+const openCompatible: Opener = async ({ provider, name }, opening) => {
   const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
-  return createOpenAICompatible({ name: provider, baseURL: baseUrl, includeUsage: true, ...(apiKey === undefined ? {} : { apiKey }) })(name);
+  return createOpenAICompatible({ baseURL: "", ...settingsOf(opening), name: provider, includeUsage: true })(name);
 };
 
 const openers: Readonly<Record<ProviderName, Opener>> = {
@@ -53,6 +54,12 @@ const openers: Readonly<Record<ProviderName, Opener>> = {
   "openai-compatible": openCompatible,
 };
 
-function settingsOf({ apiKey, baseUrl }: Pick<Opening, "apiKey" | "baseUrl">): { apiKey?: string; baseURL?: string } {
-  return { ...(apiKey === undefined ? {} : { apiKey }), ...(baseUrl === undefined ? {} : { baseURL: baseUrl }) };
+interface ProviderSettings {
+  readonly fetch: typeof fetch;
+  readonly apiKey?: string;
+  readonly baseURL?: string;
+}
+
+function settingsOf({ apiKey, baseUrl }: Pick<Opening, "apiKey" | "baseUrl">): ProviderSettings {
+  return { fetch: fetchFromProvider, ...(apiKey === undefined ? {} : { apiKey }), ...(baseUrl === undefined ? {} : { baseURL: baseUrl }) };
 }
