@@ -2,14 +2,10 @@ import { Console } from "node:console";
 import { appendFileSync, existsSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Writable } from "node:stream";
-import { dataFolder } from "../base/data-folder.ts";
 import { HallError } from "../base/errors.ts";
 import type { LogSink } from "../base/log.ts";
-import { loadConfig } from "../config/load.ts";
 import type { ClientConfig, Target } from "../tui/target.ts";
-import { visible } from "./print.ts";
 import { loadSettings, type Settings } from "./settings.ts";
-import { askYes } from "./terminal.ts";
 
 export interface TuiOptions {
   /** A file with `[mcp]`, read instead of the project's. */
@@ -84,8 +80,12 @@ async function openTarget(args: readonly string[], options: TuiOptions, place: P
   const given = readFlags(args, options);
   const config = given ?? place.settings.config.mcp;
   if (!config || (config.command === undefined && config.endpoint === undefined)) return (await import("./tui-hall.ts")).openHallTarget(place);
-  if (!given && options.config === undefined) await requireYes(config, place);
-  return (await import("../tui/target.ts")).createServerTarget(config, { folder: place.folder, log: place.settings.log });
+  const { folder, settings } = place;
+  if (!given && options.config === undefined) {
+    const { requireConsent } = await import("./tui-consent.ts");
+    await requireConsent(config, { file: settings.loaded.files.at(-1), folder, log: settings.log });
+  }
+  return (await import("../tui/target.ts")).createServerTarget(config, { folder, log: settings.log });
 }
 
 /** Undefined when the command line names no server. Throws INVALID_PARAMS. */
@@ -101,14 +101,4 @@ export function readFlags(args: readonly string[], { command, endpoint }: Pick<T
   if (!transport)
     throw new HallError("INVALID_PARAMS", `--endpoint ${endpoint} is no address`, { hint: "Such as http://127.0.0.1:8080/mcp, or ws://… for a WebSocket." });
   return { transport, endpoint, args: [], timeout: 60 };
-}
-
-/** A cloned project brings no trust: what its file wants to start or to reach is shown first. What the user's own config says is the user's word. */
-async function requireYes(config: ClientConfig, { settings }: Place): Promise<void> {
-  const { config: own } = await loadConfig({ folder: dataFolder() });
-  if (JSON.stringify(own.mcp) === JSON.stringify(config)) return;
-  const what = config.transport === "stdio" ? `start ${[config.command, ...config.args].join(" ")}` : `speak to ${config.endpoint}`;
-  const file = settings.loaded.files.at(-1) ?? "the project's config";
-  if (await askYes(`${visible(file)} wants to ${visible(what)}. Do you trust it?`)) return;
-  throw new HallError("DENIED", "not started", { hint: "Name your own server with --command or --endpoint, or remove [mcp] from the project's config." });
 }

@@ -29,6 +29,8 @@ export interface Entries {
   readonly grants: Readonly<Record<string, Grant>>;
   /** Hash of the config's module patterns that may be loaded. */
   readonly modules?: string | undefined;
+  /** Hash of the server the terminal client may start or speak to because the project's config says so. */
+  readonly client?: string | undefined;
 }
 
 export interface Review {
@@ -107,8 +109,8 @@ function parse(text: string, key: Buffer | undefined, project: string): Entries 
     const { signature, ...body } = value;
     const [ours, theirs] = [Buffer.from(sign(body, key)), Buffer.from(signature)];
     if (ours.length !== theirs.length || !timingSafeEqual(ours, theirs) || body.project !== project) return undefined;
-    const { servers, grants, modules } = body;
-    return isObject(servers) && isObject(grants) ? ({ servers, grants, modules } as unknown as Entries) : undefined;
+    const { servers, grants, modules, client } = body;
+    return isObject(servers) && isObject(grants) ? ({ servers, grants, modules, client } as unknown as Entries) : undefined;
   } catch {
     // Not JSON: said by the caller.
     return undefined;
