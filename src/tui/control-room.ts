@@ -22,6 +22,9 @@ export interface ControlRoomOptions {
   tell(event: TuiEvent): void;
 }
 
+/** Figures of the last day, by the hour. */
+const shownMs = 24 * 60 * 60 * 1000;
+
 export function createControlRoom({ connect, tell }: ControlRoomOptions): ControlRoom {
   let client: AdminClient | undefined;
   let isPolling = false;
@@ -53,7 +56,7 @@ export function createControlRoom({ connect, tell }: ControlRoomOptions): Contro
 
   const readers: Readonly<Partial<Record<ScreenName, () => Promise<void>>>> = {
     servers: () => read("servers", async (admin) => ({ kind: "status", status: await admin.ask("status", {}) })),
-    stats: () => read("stats", async (admin) => ({ kind: "statistics", statistics: await admin.ask("statistics", {}) })),
+    stats: () => read("stats", async (admin) => ({ kind: "statistics", statistics: await admin.ask("statistics", { since: Date.now() - shownMs }) })),
   };
 
   return {

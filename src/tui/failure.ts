@@ -30,8 +30,8 @@ export function explainResult(result: JsonObject, subject: string): Failure {
   return code ? explainCode(code, { subject, message, hint }) : failed(subject, message, hint ?? retryHint, true);
 }
 
-const logHint = "The log has the details; r tries again.";
-const retryHint = "Mend what it names, then r tries again.";
+const logHint = "The log has the details.";
+const retryHint = "Mend what it names, then try again.";
 
 interface Told {
   readonly subject: string;
@@ -64,7 +64,7 @@ function explainRefusal({ code, message, data }: { readonly code: number; readon
   if (known) return explainCode(known, { subject, message, hint });
   switch (code) {
     case -32001:
-      return timedOut(subject, message, hint ?? "r tries again; a longer time is set with mcp.timeout.");
+      return timedOut(subject, message, hint ?? "Try again; a longer time is set with mcp.timeout.");
     case -32002:
       return cancelled(subject);
     case -32601:
@@ -81,7 +81,7 @@ function timedOut(subject: string, message: string, hint: string): Failure {
 }
 
 function cancelled(subject: string): Failure {
-  return { kind: "cancelled", message: `${clean(subject)} was cancelled`, hint: "What was done by then stays; r goes on.", mayRetry: true };
+  return { kind: "cancelled", message: `${clean(subject)} was cancelled`, hint: "What was done by then stays.", mayRetry: true };
 }
 
 function failed(subject: string, message: string, hint: string, mayRetry: boolean): Failure {

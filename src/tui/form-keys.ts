@@ -36,8 +36,7 @@ export function formBindings(hand: FormInHand, view: View, sends: string): reado
   // Arrows go through choices where there are some, else through fields.
   const isChoice = field !== undefined && isChosen(field);
   return [
-    on("enter", isLast ? sends : "next field", () => (isLast ? hand.send : go(at + 1)())),
-    on("ctrl+s", sends, () => hand.send),
+    ...(isLast ? [on("enter ctrl+s", sends, () => hand.send)] : [on("enter", "next field", go(at + 1)), on("ctrl+s", sends, () => hand.send)]),
     ...(isChoice ? [on("right down", "next choice", choose(hand, field, 1)), on("left up", "previous choice", choose(hand, field, -1))] : []),
     ...(fields.length > 1
       ? [on(isChoice ? "tab" : "tab down", "next field", go(at + 1)), on(isChoice ? "shift+tab" : "shift+tab up", "previous field", go(at - 1))]

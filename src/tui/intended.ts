@@ -1,12 +1,12 @@
 import { createForm, fillForm, readForm } from "./form.ts";
 import type { Intention } from "./intentions.ts";
-import { hallScreens, type TuiState } from "./state.ts";
+import { hallScreens, type ScreenName, type TuiState } from "./state.ts";
 
 /** What an intention changes at once, before anything is done about it: screens, selections, what is typed. */
 export function intend(state: TuiState, intention: Intention): TuiState {
   switch (intention.kind) {
     case "go":
-      return state.target.kind !== "hall" && hallScreens.includes(intention.screen) ? state : { ...state, screen: intention.screen, isHelpShown: false };
+      return go(state, intention.screen);
     case "resize":
       return { ...state, size: intention.size };
     case "help":
@@ -71,6 +71,12 @@ export function intend(state: TuiState, intention: Intention): TuiState {
     case "delete worktree":
       return state;
   }
+}
+
+/** What was only told is old on the next screen; what went wrong stays until somebody has seen to it. */
+function go(state: TuiState, screen: ScreenName): TuiState {
+  if (state.target.kind !== "hall" && hallScreens.includes(screen)) return state;
+  return { ...state, screen, isHelpShown: false, notices: state.notices.filter(({ level }) => level !== "info") };
 }
 
 /** On its first document: the one the next step would read. */

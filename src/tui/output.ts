@@ -6,8 +6,8 @@ export interface OutputRing {
 }
 
 export interface OutputLine {
-  /** `out` from the result, `err` from the server's stderr and its warnings, `progress` and `log` while it runs, `note` from us. */
-  readonly source: "out" | "err" | "progress" | "log" | "note";
+  /** `out` from the result, `err` from the server's stderr and its warnings, `progress` and `log` while it runs. */
+  readonly source: "out" | "err" | "progress" | "log";
   /** Made harmless; one line. */
   readonly text: string;
 }

@@ -17,7 +17,11 @@ export function press(moment: Moment, key: Key): readonly Act[] {
 
 /** All that keys do at this moment, the most wanted first. Help shows the same. */
 export function bindingsOf(moment: Moment): readonly Binding[] {
-  return [...ownBindings(moment), ...everywhere(moment)];
+  const own = ownBindings(moment);
+  // What a screen has a key for, nothing else is told of.
+  const taken = new Set(own.flatMap(({ keys }) => keys));
+  const rest = everywhere(moment).map((binding) => ({ ...binding, keys: binding.keys.filter((key) => !taken.has(key)) }));
+  return [...own, ...rest.filter(({ keys }) => keys.length > 0)];
 }
 
 /** Those of whatever has the keys. */
@@ -85,9 +89,9 @@ function questionBindings({ state, view }: Moment): readonly Binding[] {
   if (!question) return [];
   const { id } = question;
   return [
+    ...formBindings(handOf(question), view, question.kind === "sampling" ? "let the model answer" : "answer"),
     on("esc", "dismiss", () => ({ kind: "answer question", question: id, action: "cancel" })),
     on("ctrl+n", "decline", () => ({ kind: "answer question", question: id, action: "decline" })),
-    ...formBindings(handOf(question), view, question.kind === "sampling" ? "let the model answer" : "answer"),
   ];
 }
 
@@ -98,8 +102,8 @@ export function tabsOf(state: TuiState): readonly ScreenName[] {
 
 function everywhere(moment: Moment): readonly Binding[] {
   const { state } = moment;
-  const quit = on("ctrl+c", "quit", () => ({ kind: "quit" }));
-  if (layerOf(moment) !== "screen") return [quit];
+  const quit = (keys: string): Binding => on(keys, "quit", () => ({ kind: "quit" }));
+  if (layerOf(moment) !== "screen") return [quit("ctrl+c")];
   const tabs = tabsOf(state);
   const go = (screen: ScreenName | undefined) => () => screen && ({ kind: "go", screen } as const);
   const at = tabs.indexOf(state.screen === "feature" ? "features" : state.screen);
@@ -112,8 +116,7 @@ function everywhere(moment: Moment): readonly Binding[] {
     state.connection.kind === "lost"
       ? on("ctrl+r", "connect now", () => ({ kind: "reconnect" }))
       : on("ctrl+r", "read again", () => ({ kind: "refresh", screen: state.screen })),
-    on("q", "quit", () => ({ kind: "quit" })),
-    quit,
+    quit("q ctrl+c"),
   ];
 }
 

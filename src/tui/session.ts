@@ -89,7 +89,7 @@ class Session implements TuiSession {
       said: (line) => this.#runner.hearStderr(line),
     });
     this.#reader = createReader({ project: this.#project, connection: this.#connection, controlRoom: this.#controlRoom, state: () => this.#state, tell });
-    if (pollMs > 0 && this.#controlRoom) this.#polling = setInterval(() => void this.#controlRoom?.poll(this.#state.screen), pollMs).unref();
+    if (pollMs > 0 && this.#controlRoom) this.#polling = setInterval(() => this.#poll(), pollMs).unref();
     void this.#reader.features();
   }
 
@@ -130,6 +130,13 @@ class Session implements TuiSession {
     if (next === this.#state) return;
     this.#state = next;
     for (const listener of this.#listeners) listener();
+  }
+
+  #poll(): void {
+    void this.#controlRoom?.poll(this.#state.screen);
+    // When a hall ends, this process may have become the next one, on the same line.
+    const transport = this.#target.transport?.();
+    if (transport && transport !== this.#state.target.transport) this.#tell({ kind: "connection", connection: this.#state.connection, transport });
   }
 
   #connected(connection: TuiState["connection"]): void {

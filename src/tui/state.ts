@@ -292,12 +292,11 @@ export function findRun({ runs }: Pick<TuiState, "runs">, id: string | undefined
   return id === undefined ? undefined : runs.find((run) => run.id === id);
 }
 
-/** What the search text leaves of the tools: every word must be in name, title or description. */
+/** What the search text leaves of the tools: every word must be in name, title or description. Those with all of them in the name come first. */
 export function foundTools({ items, search }: Pick<ToolsState, "items" | "search">): readonly ToolView[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return items;
-  return items.filter(({ name, title = "", description }) => {
-    const text = `${name} ${title} ${description}`.toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
+  const isIn = (text: string): boolean => words.every((word) => text.toLowerCase().includes(word));
+  const found = items.filter(({ name, title = "", description }) => isIn(`${name} ${title} ${description}`));
+  return [...found.filter(({ name }) => isIn(name)), ...found.filter(({ name }) => !isIn(name))];
 }

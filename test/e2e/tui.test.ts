@@ -114,7 +114,7 @@ test("a step that never ends is cancelled with Esc, and r tries it again", async
   const cancelled = await pane.until("cancelled after");
   expect(steady(lastLines(cancelled, 5), project)).toMatchInlineSnapshot(`
     "speckit.tasks was cancelled
-    What was done by then stays; r goes on.
+    What was done by then stays.
     log: .guildhall/logs/tui-….log
 
     Enter open the feature  s next step: tasks  r retry  Esc features  ? keys"

@@ -12,7 +12,7 @@ const lispRun = (id: string, code: string): TuiEvent => ({ kind: "run started", 
 const failure = {
   kind: "timed out",
   message: "speckit.plan timed out: nothing was heard for 60 s",
-  hint: "r tries again; a longer time is set with mcp.timeout.",
+  hint: "Try again; a longer time is set with mcp.timeout.",
   mayRetry: true,
 } as const;
 

@@ -104,7 +104,6 @@ export function runOf(more: Partial<RunView> = {}): RunView {
 }
 
 export const output: readonly OutputLine[] = [
-  { source: "note", text: "speckit.implement on 001-create-taskify" },
   { source: "progress", text: "T010 Write the model" },
   { source: "err", text: "warning: the linter is not installed" },
   { source: "log", text: "info: 3 files written" },
@@ -206,11 +205,19 @@ export const approvals: TuiEvent = {
       tool: "files.delete",
       caller: "claude-code",
       preview: 'files.delete\n  path: "/home/ada/photos/2019"\n  recursive: true',
-      why: "It may destroy something and is not trusted yet.",
+      why: "it may destroy or send: it says so of itself",
       askedAt: now - 12_000,
       expiresAt: now + 288_000,
     },
-    { token: "a2", tool: "mail.send", caller: "cursor", preview: "mail.send", why: "It reaches the outside.", askedAt: now - 2_000, expiresAt: now + 298_000 },
+    {
+      token: "a2",
+      tool: "mail.send",
+      caller: "cursor",
+      preview: "mail.send",
+      why: "it may send: it says so of itself",
+      askedAt: now - 2_000,
+      expiresAt: now + 298_000,
+    },
   ],
 };
 
@@ -236,8 +243,8 @@ export const statistics: TuiEvent = {
     total: figures,
     toolkits: [{ ...figures, toolkit: "files" }],
     tools: [
-      { ...figures, toolkit: "files", tool: "read" },
-      { ...figures, calls: 40, errors: 0, errorRate: 0, toolkit: "weather", tool: "forecast", trend: [0, 0, 0, 0] },
+      { ...figures, toolkit: "files", tool: "files.read" },
+      { ...figures, calls: 40, errors: 0, errorRate: 0, toolkit: "weather", tool: "weather.forecast", trend: [0, 0, 0, 0] },
     ],
   },
 };

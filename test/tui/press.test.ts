@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { TuiEvent } from "../../src/tui/events.ts";
 import { createKeyboard } from "../../src/tui/keyboard.ts";
-import { press } from "../../src/tui/press.ts";
+import { bindingsOf, press } from "../../src/tui/press.ts";
 import { reduce } from "../../src/tui/reducer.ts";
 import type { TuiState } from "../../src/tui/state.ts";
 import { type Act, initialView, type View, withFocus } from "../../src/tui/view.ts";
@@ -101,6 +101,51 @@ test("what was scrolled to stays in sight while more is said, and End follows ag
   const more = reduce(back, { kind: "output", run: "r1", lines: output });
   expect(more.scrolls["run r1"]).toBe(output.length - 2);
   expect(type(running, "\u001b[A\u001b[F").state.scrolls["run r1"]).toBe(0);
+});
+
+test("an answer is read from its start; paging leads through it and back", () => {
+  const answered: readonly TuiEvent[] = [
+    tools,
+    intended({ kind: "go", screen: "tools" }),
+    { kind: "run started", run: runOf({ id: "t1", kind: "tool", tool: "evaluate-lisp", about: "" }) },
+    { kind: "output", run: "t1", lines: output },
+    { kind: "run ended", run: "t1", state: { kind: "completed", endedAt: now, result: {}, saved: [] } },
+    intended({ kind: "show run", run: "t1" }),
+  ];
+  const [down, up, end] = ["\u001b[6~", "\u001b[5~", "\u001b[F"];
+  const page = 13;
+  expect(type(answered, down).state.scrolls["run t1"]).toBe(2 * page);
+  expect(type(answered, `${down}${up}`).state.scrolls["run t1"]).toBe(0);
+  expect(type(answered, end).state.scrolls["run t1"]).toBe(output.length);
+});
+
+test("what was called elsewhere is on the run screen too", () => {
+  const called: readonly TuiEvent[] = [tools, { kind: "run started", run: runOf({ id: "t1", kind: "tool", tool: "weather.forecast", about: "" }) }];
+  expect(type(called, "2\u001b").acts.at(-1)).toEqual({ kind: "cancel run", run: "t1" });
+});
+
+test("tasks that implement gives back are reported as done with one key", () => {
+  const result = { structuredContent: { tasks: [{ id: "T010" }, { id: "T011" }] } };
+  const given: readonly TuiEvent[] = [
+    features,
+    { kind: "run started", run: runOf() },
+    { kind: "run ended", run: "r1", state: { kind: "completed", endedAt: now, result, saved: [] } },
+  ];
+  const report: Act = { kind: "run step", feature: "001-create-taskify", step: "implement", arguments: { completed: ["T010", "T011"] } };
+  expect(type(given, "d").acts).toEqual([report]);
+});
+
+test("no key is told of twice", () => {
+  const open = type([tools, intended({ kind: "go", screen: "tools" })], "weather\r");
+  for (const { state, view } of [open, type([features, worktrees], ""), type([{ kind: "run started", run: runOf() }, question], "")]) {
+    const keys = bindingsOf({ state, view, now }).flatMap((binding) => binding.keys);
+    expect(keys).toEqual([...new Set(keys)]);
+  }
+});
+
+test("what was only told goes with the next screen, what went wrong stays", () => {
+  const told: readonly TuiEvent[] = [features, { kind: "notice", level: "error", text: "it is gone" }, { kind: "notice", level: "info", text: "it is back" }];
+  expect(type(told, "2").state.notices.map(({ text }) => text)).toEqual(["it is gone"]);
 });
 
 test("a tool is found by typing, its form filled in field by field, and called", () => {

@@ -131,9 +131,11 @@ test("the form of a tool is as it was left, also after another was looked at", (
   expect(state.tools.form?.texts).toEqual({ path: "notes.md" });
 });
 
-test("every word of a search must be somewhere in a tool", () => {
+test("every word of a search must be somewhere in a tool; those that are called so come first", () => {
   const items = [tool, { ...tool, name: "mail.send", description: "Sends a file by mail" }];
   expect(foundTools({ items, search: " FILE  mail" }).map(({ name }) => name)).toEqual(["mail.send"]);
+  expect(foundTools({ items, search: "mail" }).map(({ name }) => name)).toEqual(["mail.send"]);
+  expect(foundTools({ items: items.toReversed(), search: "file" }).map(({ name }) => name)).toEqual([tool.name, "mail.send"]);
   expect(foundTools({ items, search: "" })).toBe(items);
 });
 

@@ -5,7 +5,7 @@ import type { Line, Span } from "./line.tsx";
 import { textFieldLines } from "./text-field.ts";
 import { pad, widthOf, wrap } from "./width.ts";
 
-const labelColumnsMax = 24;
+const labelShareMax = 0.4;
 const fieldRowsMax = 5;
 
 /** A form, the field that has the keys always in sight with what it is for. `view` is undefined while the keys are elsewhere. */
@@ -16,7 +16,7 @@ export function formLines(
   const { fields } = hand.form;
   if (fields.length === 0) return [[{ text: "It takes no arguments.", role: "quiet" }]];
   const current = view && fieldInHand(hand, view);
-  const label = Math.min(labelColumnsMax, Math.max(...fields.map(({ title }) => title.length)) + 3);
+  const label = Math.min(Math.floor(columns * labelShareMax), Math.max(...fields.map(({ title }) => title.length)) + 3);
   const blocks = fields.map((field) => fieldLines(field, hand, { view: field === current ? view : undefined, columns, label }));
   const lines = blocks.flat();
   const at = current ? fields.indexOf(current) : 0;

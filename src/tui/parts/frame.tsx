@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 import { bindingsOf, editingOf, layerOf, tabsOf } from "../press.ts";
 import { screens } from "../screens/screens.ts";
-import type { ConnectionState, TuiState } from "../state.ts";
+import type { ConnectionState, TargetView, TuiState } from "../state.ts";
 import type { Binding, Moment } from "../view.ts";
 import { showKey } from "./help.tsx";
 import { type Line, Lines, type Role, type Span } from "./line.tsx";
@@ -14,7 +14,7 @@ export function Header({ state, now, columns }: Moment & { readonly columns: num
 }
 
 function targetLine({ target, connection }: TuiState, now: number, columns: number): Line {
-  const { text, role } = describeConnection(connection, now);
+  const { text, role } = describeConnection(target, connection, now);
   const name = cut(`guildhall · ${target.name}`, Math.max(12, columns - widthOf(text) - 2));
   return [
     { text: pad(name, Math.max(0, columns - widthOf(text) - 1)), role: "strong" },
@@ -22,17 +22,22 @@ function targetLine({ target, connection }: TuiState, now: number, columns: numb
   ];
 }
 
-function describeConnection(connection: ConnectionState, now: number): { readonly text: string; readonly role: Role } {
+function describeConnection(target: TargetView, connection: ConnectionState, now: number): { readonly text: string; readonly role: Role } {
   switch (connection.kind) {
     case "connecting":
       return { text: connection.attempt > 1 ? `connecting, attempt ${connection.attempt}` : "connecting", role: "warning" };
     case "ready":
-      return { text: `${connection.server} · ${connection.version} (${connection.era})`, role: "good" };
+      return { text: `${whoAnswers(target, connection.server)} · ${connection.version} (${connection.era})`, role: "good" };
     case "lost":
       return { text: `connection lost · again in ${elapsed(connection.retryAt - now)} · ^R now`, role: "bad" };
     case "closed":
       return { text: "closed", role: "quiet" };
   }
+}
+
+/** A hall ends with the process it is in: the others then go on with the next. */
+function whoAnswers({ kind, transport }: TargetView, server: string): string {
+  return kind === "server" ? server : transport === "in process" ? "this is the hall" : "attached to the hall";
 }
 
 function tabsLine(state: TuiState, columns: number): Line {
@@ -78,14 +83,15 @@ function hintsLine(moment: Moment, columns: number): Line {
   const hints: string[] = [];
   let left = columns - last.length;
   for (const hint of bindings.map((binding) => hintOf(binding, isTyping)).filter((text) => text !== undefined)) {
+    if (hint.length + 2 > left) continue;
     left -= hint.length + 2;
-    if (left < 0) break;
     hints.push(hint);
   }
   return [{ text: [...hints, last].join("  "), role: "quiet" }];
 }
 
-const unhinted = new Set(["up", "down", "pageup", "pagedown", "home", "end", "shift+tab", "?", "ctrl+c", "q"]);
+/** Known to everybody, told in the line above, or always there. */
+const unhinted = new Set(["up", "down", "left", "pageup", "pagedown", "home", "end", "shift+tab", "ctrl+g", "ctrl+x", "ctrl+y", "?", "ctrl+c", "q"]);
 
 function hintOf({ keys, says }: Binding, isTyping: boolean): string | undefined {
   const key = keys.find((name) => !isTyping || name.length > 1);

@@ -19,23 +19,25 @@ const gap = 2;
 /** All keys of a screen, in as many columns as are needed and fit. */
 export function Help({ title, groups, columns, rows }: HelpProps): ReactElement {
   const [own = [], everywhere = []] = groups;
-  const lines: readonly Line[] = [
-    [{ text: `Keys: ${title}`, role: "title" }],
-    ...own.map(bindingLine),
-    [],
-    [{ text: "Everywhere", role: "title" }],
-    ...everywhere.map(bindingLine),
-  ];
+  const blocks = [titled(`Keys: ${title}`, own), titled("Everywhere", everywhere)];
+  const lines = blocks.flatMap((block, index) => (index === 0 ? block : [[], ...block]));
   const count = Math.max(1, Math.min(Math.floor(columns / columnMin), Math.ceil(lines.length / rows)));
   const width = Math.floor((columns + gap) / count) - gap;
+  // Beside each other where each fits, so that no heading stands alone at the foot of a column.
+  const isApart = count === blocks.length && blocks.every((block) => block.length <= rows);
+  const shown = isApart ? blocks : Array.from({ length: count }, (_value, index) => lines.slice(index * rows, (index + 1) * rows));
   return (
     <Box columnGap={gap}>
-      {Array.from({ length: count }, (_value, index) => (
+      {shown.map((column, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a column is its place
-        <Lines key={index} lines={lines.slice(index * rows, (index + 1) * rows)} columns={width} rows={rows} />
+        <Lines key={index} lines={column} columns={width} rows={rows} />
       ))}
     </Box>
   );
+}
+
+function titled(title: string, bindings: readonly Binding[]): readonly Line[] {
+  return [[{ text: title, role: "title" }], ...bindings.map(bindingLine)];
 }
 
 function bindingLine({ keys, says }: Binding): Line {

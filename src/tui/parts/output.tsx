@@ -3,6 +3,7 @@ import type { OutputLine } from "../output.ts";
 import type { RunView, TuiState } from "../state.ts";
 import { type Binding, on } from "../view.ts";
 import { type Line, Lines, type Role } from "./line.tsx";
+import { isAtWork } from "./run-state.ts";
 import { wrap } from "./width.ts";
 
 export interface OutputProps {
@@ -13,11 +14,35 @@ export interface OutputProps {
 }
 
 /**
- * The end of what a run said, or a part further up. Only lines that are seen are looked at, whatever the ring holds. How far one has
- * scrolled is kept as the number of the last line shown, counted from the first the run said, so that new lines move nothing.
+ * The end of what a run said, or a part further up; an answer is read from its start. Only lines that are seen are looked at, whatever the
+ * ring holds. How far one has scrolled is kept as the number of the last line shown, counted from the first the run said, so that new lines
+ * move nothing.
  */
 export function Output({ run, state, columns, rows }: OutputProps): ReactElement {
-  return <Lines lines={outputLines(run, { bottom: bottomOf(run, state), columns, rows })} columns={columns} rows={rows} />;
+  const isAtStart = isAnswer(run) && (state.scrolls[scrollName(run)] ?? 0) === 0;
+  const lines = isAtStart ? firstLines(run, { columns, rows }) : lastLines(run, { bottom: bottomOf(run, state, rows), columns, rows });
+  return <Lines lines={lines} columns={columns} rows={rows} />;
+}
+
+/** What a step says is a report, whose end matters; what a tool or an agent says is an answer. */
+function isAnswer(run: RunView): boolean {
+  return run.kind !== "step" && !isAtWork(run);
+}
+
+function firstLines({ output: { lines, dropped } }: RunView, { columns, rows }: Omit<Window, "bottom">): readonly Line[] {
+  const shown: Line[] = dropped > 0 ? [goneLine(dropped)] : [];
+  let at = 0;
+  for (; at < lines.length && shown.length <= rows; at++) {
+    const line = lines[at];
+    if (line) shown.push(...showLine(line, columns));
+  }
+  if (shown.length <= rows) return shown;
+  const left = shown.length - rows + 1 + lines.length - at;
+  return [...shown.slice(0, rows - 1), [{ text: `↓ ${left} more lines: PgDn`, role: "quiet" }]];
+}
+
+function goneLine(dropped: number): Line {
+  return [{ text: `… ${dropped} earlier lines are in the log`, role: "quiet" }];
 }
 
 interface Window {
@@ -26,13 +51,13 @@ interface Window {
   readonly rows: number;
 }
 
-function outputLines({ output: { lines, dropped } }: RunView, { bottom, columns, rows }: Window): readonly Line[] {
+function lastLines({ output: { lines, dropped } }: RunView, { bottom, columns, rows }: Window): readonly Line[] {
   const shown: Line[] = [];
   for (let at = bottom - dropped - 1; at >= 0 && shown.length < rows; at--) {
     const line = lines[at];
     if (line) shown.unshift(...showLine(line, columns));
   }
-  if (shown.length < rows && dropped > 0) shown.unshift([{ text: `… ${dropped} earlier lines are in the log`, role: "quiet" }]);
+  if (shown.length < rows && dropped > 0) shown.unshift(goneLine(dropped));
   return shown.slice(-rows);
 }
 
@@ -42,7 +67,6 @@ const looks: Readonly<Record<OutputLine["source"], { readonly mark: string; read
   err: { mark: "! ", role: "bad" },
   progress: { mark: "· ", role: "quiet" },
   log: { mark: "- ", role: "quiet" },
-  note: { mark: "# ", role: "accent" },
 };
 
 function showLine({ source, text }: OutputLine, columns: number): readonly Line[] {
@@ -65,22 +89,30 @@ function lastOf({ output: { lines, dropped } }: RunView): number {
 }
 
 /** The number of the last line shown. */
-function bottomOf(run: RunView, { scrolls }: Pick<TuiState, "scrolls">): number {
+function bottomOf(run: RunView, { scrolls }: Pick<TuiState, "scrolls">, page: number): number {
   const wanted = scrolls[scrollName(run)] ?? 0;
-  return wanted === 0 ? lastOf(run) : Math.min(lastOf(run), Math.max(run.output.dropped + 1, wanted));
+  if (wanted === 0) return isAnswer(run) ? firstPage(run, page) : lastOf(run);
+  return Math.min(lastOf(run), Math.max(run.output.dropped + 1, wanted));
 }
 
-export function isFollowing(run: RunView, state: TuiState): boolean {
-  return bottomOf(run, state) === lastOf(run);
+/** The number of the last line of the first page. */
+function firstPage({ output: { lines, dropped } }: RunView, page: number): number {
+  return dropped + Math.min(page, lines.length);
+}
+
+export function isScrolledBack(run: RunView, { scrolls }: TuiState): boolean {
+  return !isAnswer(run) && (scrolls[scrollName(run)] ?? 0) !== 0;
 }
 
 /** `byLine` only where up and down mean nothing else. */
 export function outputBindings(run: RunView, state: TuiState, { page, byLine }: { readonly page: number; readonly byLine: boolean }): readonly Binding[] {
+  const [first, last] = [firstPage(run, page), lastOf(run)];
+  // 0 is where it stands by itself: at the end that grows, or at the start of an answer.
+  const isUsual = (line: number): boolean => (isAnswer(run) ? line <= first : line >= last);
   const to = (line: number) => () => {
-    const first = run.output.dropped + Math.min(page, run.output.lines.length);
-    return { kind: "scroll", view: scrollName(run), to: line >= lastOf(run) ? 0 : Math.max(first, line) } as const;
+    return { kind: "scroll", view: scrollName(run), to: isUsual(line) ? 0 : Math.min(last, Math.max(first, line)) } as const;
   };
-  const bottom = bottomOf(run, state);
+  const bottom = bottomOf(run, state, page);
   const pages = [on("pageup", "scroll back", to(bottom - page)), on("pagedown", "scroll on", to(bottom + page))];
   if (!byLine) return pages;
   return [
@@ -88,6 +120,6 @@ export function outputBindings(run: RunView, state: TuiState, { page, byLine }: 
     on("up", "line back", to(bottom - 1)),
     on("down", "line on", to(bottom + 1)),
     on("home", "to the start", to(0)),
-    on("end", "to the end", to(lastOf(run))),
+    on("end", "to the end", to(last)),
   ];
 }

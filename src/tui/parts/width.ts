@@ -28,6 +28,13 @@ export function wrap(text: string, columns: number): readonly string[] {
   return text.split("\n").flatMap((line) => wrapLine(line, Math.max(1, columns)));
 }
 
+/** No more lines than that; what was left out leaves "…". */
+export function wrapUpTo(text: string, columns: number, rows: number): readonly string[] {
+  const lines = wrap(text, columns);
+  if (lines.length <= rows) return lines;
+  return [...lines.slice(0, rows - 1), cut(`${lines[rows - 1]} ${lines[rows]}`, columns - 1).replace(/…?$/, "…")];
+}
+
 const longestCluster = 16;
 
 function isPlain(text: string): boolean {

@@ -5,7 +5,8 @@ import { outputBindings } from "../parts/output.tsx";
 import { isAtWork, loadLines } from "../parts/run-state.ts";
 import { type Column, Table } from "../parts/table.tsx";
 import { textFieldLines } from "../parts/text-field.ts";
-import { findRun, type RunView, type ToolView, type TuiState } from "../state.ts";
+import { wrapUpTo } from "../parts/width.ts";
+import { type AgentsState, findRun, type RunView, type ToolView, type TuiState } from "../state.ts";
 import { type Binding, cursorOf, type Moment, on } from "../view.ts";
 import { type BodyProps, bodyRows, neighbour, type Screen } from "./screen.ts";
 import { CallResult } from "./tools.tsx";
@@ -16,6 +17,7 @@ export const agentsScreen: Screen = { name: "agents", title: "Agents", bindings,
 const taskId = "task";
 const taskRows = 3;
 const stepRows = 6;
+const aboutRows = 8;
 
 function bindings({ state }: Moment): readonly Binding[] {
   const { items, selected, task } = state.agents;
@@ -55,8 +57,9 @@ function Body({ state, view, now, columns, rows }: BodyProps): ReactElement {
     placeholder: "what should the agent do?",
   });
   const loading = loadLines(agents.load, columns);
+  const about = run ? [] : aboutLines(agents, columns);
   const steps = run ? stepLines(run) : [];
-  const tableRows = run ? Math.min(agents.items.length + 1, Math.floor(rows / 3)) : rows - field.length - loading.length - 1;
+  const tableRows = run ? Math.min(agents.items.length + 1, Math.floor(rows / 3)) : rows - field.length - loading.length - about.length - 1;
   const resultRows = rows - tableRows - field.length - loading.length - steps.length - 1;
   return (
     <Box flexDirection="column">
@@ -68,7 +71,7 @@ function Body({ state, view, now, columns, rows }: BodyProps): ReactElement {
         rows={Math.max(2, tableRows)}
         empty={agents.load.kind === "loaded" ? "The server offers no agents. `guildhall build` makes them." : ""}
       />
-      <Lines lines={[[], ...field, ...loading, ...steps]} columns={columns} />
+      <Lines lines={[[], ...about, ...field, ...loading, ...steps]} columns={columns} />
       {run ? <CallResult run={run} state={state} now={now} columns={columns} rows={resultRows} /> : null}
     </Box>
   );
@@ -79,6 +82,12 @@ function columnsOf(width: number): readonly Column<ToolView>[] {
     { title: "agent", width: Math.min(36, Math.floor(width / 3)), text: ({ name }) => name, role: () => "accent" },
     { title: "what it is for", text: ({ description }) => description.split("\n")[0] ?? "" },
   ];
+}
+
+/** What the chosen one is for, in full, as long as nothing else needs the room. */
+function aboutLines({ items, selected }: AgentsState, columns: number): readonly Line[] {
+  const agent = items.find(({ name }) => name === selected);
+  return agent ? [...wrapUpTo(agent.description, columns, aboutRows).map((text): Line => [{ text, role: "quiet" }]), []] : [];
 }
 
 function stepLines(run: RunView): readonly Line[] {

@@ -52,10 +52,14 @@ function columnsOf(now: number): readonly Column<PendingApproval>[] {
     { title: "tool", width: 30, text: ({ tool }) => tool, role: () => "accent" },
     { title: "called by", text: ({ caller }) => caller },
     { title: "waits", width: 11, side: "left", text: ({ askedAt }) => elapsed(now - askedAt) },
-    { title: "until", width: 11, side: "left", text: ({ expiresAt }) => elapsed(expiresAt - now) },
+    { title: "ends in", width: 11, side: "left", text: ({ expiresAt }) => elapsed(expiresAt - now) },
   ];
 }
 
 function previewLines({ why, preview }: PendingApproval, columns: number): readonly Line[] {
-  return [...wrap(why, columns).map((text): Line => [{ text, role: "warning" }]), [], ...wrap(preview, columns).map((text): Line => [{ text }])];
+  return [
+    ...wrap(`Asked because ${why}.`, columns).map((text): Line => [{ text, role: "warning" }]),
+    [],
+    ...wrap(preview, columns).map((text): Line => [{ text }]),
+  ];
 }

@@ -2,7 +2,7 @@ import { Box } from "ink";
 import type { ReactElement } from "react";
 import { type Line, Lines } from "../parts/line.tsx";
 import { textFieldLines } from "../parts/text-field.ts";
-import { wrap } from "../parts/width.ts";
+import { widthOf, wrap } from "../parts/width.ts";
 import type { LispEntry, LispState, TuiState } from "../state.ts";
 import { type Binding, cursorOf, type Moment, on } from "../view.ts";
 import { type BodyProps, bodyRows, type Screen } from "./screen.ts";
@@ -55,7 +55,7 @@ function Body({ state, view, columns, rows }: BodyProps): ReactElement {
   return (
     <Box flexDirection="column">
       <Lines lines={transcript(state, columns, transcriptRows)} columns={columns} rows={transcriptRows} />
-      <Lines lines={[modeLine(lisp), ...field]} columns={columns} />
+      <Lines lines={[modeLine(lisp, columns), ...field]} columns={columns} />
     </Box>
   );
 }
@@ -68,9 +68,10 @@ function placeholderOf({ isOffered }: LispState): string {
   return isOffered === false ? "the server does not offer evaluate-lisp" : "a form, such as (+ 1 2)";
 }
 
-function modeLine({ mode, session }: LispState): Line {
+function modeLine({ mode, session }: LispState, columns: number): Line {
   const said = mode === "explore" ? "explores: tools that change something are not called" : "acts: tools may change things";
-  return [{ text: `── ${said}${session === undefined ? "" : ` · session ${session}`} ──`, role: mode === "explore" ? "quiet" : "warning" }];
+  const whole = `── ${said}${session === undefined ? "" : ` · session ${session}`} ──`;
+  return [{ text: widthOf(whole) <= columns ? whole : `── ${said} ──`, role: mode === "explore" ? "quiet" : "warning" }];
 }
 
 const entryCharactersShown = 20_000;

@@ -1,9 +1,11 @@
 import { Box } from "ink";
 import type { ReactElement } from "react";
+import { isObject } from "../../base/json.ts";
 import { type Line, Lines } from "../parts/line.tsx";
-import { isFollowing, Output, outputBindings } from "../parts/output.tsx";
+import { isScrolledBack, Output, outputBindings } from "../parts/output.tsx";
 import { progressLine } from "../parts/progress.ts";
 import { isAtWork, runEndLines, runStateLine } from "../parts/run-state.ts";
+import { wrap } from "../parts/width.ts";
 import { type FeatureView, findRun, type RunView, type TuiState } from "../state.ts";
 import { type Binding, type Moment, on } from "../view.ts";
 import { nextStep } from "./features.tsx";
@@ -12,8 +14,13 @@ import { type BodyProps, bodyRows, neighbour, type Screen } from "./screen.ts";
 /** One run as it goes: what it says, how far it is, how it ended. */
 export const runScreen: Screen = { name: "run", title: "Run", bindings, Body };
 
+/** The one that was chosen, or the newest. */
+function shownRun(state: TuiState): RunView | undefined {
+  return findRun(state, state.shownRun) ?? state.runs[0];
+}
+
 function bindings({ state }: Moment): readonly Binding[] {
-  const run = findRun(state, state.shownRun);
+  const run = shownRun(state);
   if (!run) return [on("esc", "features", () => ({ kind: "go", screen: "features" }))];
   return [...lifeBindings(run, state), ...otherRuns(state, run), ...outputBindings(run, state, { page: pageOf(state), byLine: true })];
 }
@@ -27,11 +34,22 @@ function lifeBindings(run: RunView, state: TuiState): readonly Binding[] {
   const feature = featureOf(run, state);
   const mayRetry = "failure" in run.state ? run.state.failure.mayRetry : true;
   return [
+    ...(feature ? doneBindings(run, feature) : []),
     ...(feature ? [on("enter", "open the feature", () => ({ kind: "open feature", name: feature.name }))] : []),
     ...(feature && feature.phase !== "done" ? [on("s", `next step: ${nextStep(feature)}`, () => ({ kind: "run step", feature: feature.name }))] : []),
     ...(mayRetry ? [on("r", "failure" in run.state ? "retry" : "run again", () => ({ kind: "retry run", run: run.id }))] : []),
     on("esc", "features", () => ({ kind: "go", screen: "features" })),
   ];
+}
+
+/** Tasks that were given back are a person's: one key says that they are done, and goes on. */
+function doneBindings({ tool, state }: RunView, feature: FeatureView): readonly Binding[] {
+  const told = tool === "speckit.implement" && state.kind === "completed" ? state.result.structuredContent : undefined;
+  const tasks = isObject(told) && Array.isArray(told.tasks) ? told.tasks.filter(isObject) : [];
+  const completed = tasks.flatMap(({ id }) => (typeof id === "string" ? [id] : []));
+  if (completed.length === 0) return [];
+  const says = completed.length === 1 ? `${completed[0]} is done, go on` : `${completed[0]} to ${completed.at(-1)} are done, go on`;
+  return [on("d", says, () => ({ kind: "run step", feature: feature.name, step: "implement", arguments: { completed } }))];
 }
 
 /** What it was about; a new feature has its name only when it is there, and is then the one worked on. */
@@ -49,10 +67,10 @@ function otherRuns({ runs }: TuiState, { id }: RunView): readonly Binding[] {
 }
 
 function Body({ state, now, columns, rows }: BodyProps): ReactElement {
-  const run = findRun(state, state.shownRun);
+  const run = shownRun(state);
   if (!run) return <Lines lines={[[{ text: "Nothing has been run yet. s on a feature runs its next step.", role: "quiet" }]]} columns={columns} rows={rows} />;
   const head = [titleLine(run, state, now), progressOf(run, columns)];
-  const foot = [...runEndLines(run, columns), logLine(run, state)];
+  const foot = [...runEndLines(run, columns), ...logLines(run, state, columns)];
   const outputRows = Math.max(1, rows - head.length - foot.length - 1);
   return (
     <Box flexDirection="column">
@@ -74,10 +92,8 @@ function progressOf({ progress, state }: RunView, columns: number): Line {
   return progress ? progressLine(progress, columns) : [{ text: "no progress told yet", role: "quiet" }];
 }
 
-function logLine(run: RunView, state: TuiState): Line {
-  const scrolled = isFollowing(run, state) ? "" : "scrolled back: End follows again  ";
-  return [
-    { text: scrolled, role: "warning" },
-    { text: run.logPath === undefined ? "no log" : `log: ${run.logPath}`, role: "quiet" },
-  ];
+/** The whole path, so that it can be copied. */
+function logLines(run: RunView, state: TuiState, columns: number): readonly Line[] {
+  const path = wrap(run.logPath === undefined ? "no log" : `log: ${run.logPath}`, columns).map((text): Line => [{ text, role: "quiet" }]);
+  return isScrolledBack(run, state) ? [[{ text: "scrolled back: End follows again", role: "warning" }], ...path] : path;
 }

@@ -82,14 +82,18 @@ function hallLines({ servers: { status } }: TuiState, now: number): readonly Lin
 function detailLines({ status, selected }: ServersState, columns: number, now: number): readonly Line[] {
   const one = status?.upstreams.find(({ name }) => name === selected);
   if (!one) return [];
-  const down =
-    one.state.kind === "down" ? `${one.name} is down: ${one.state.reason}. It is tried again in ${elapsed(one.state.retryAt - now)}; r tries now.` : undefined;
-  const said = down ?? (one.lastError === undefined ? undefined : `the last error of ${one.name}: ${one.lastError}`);
+  const said = howItIs(one, now) ?? (one.lastError === undefined ? undefined : `the last error of ${one.name}: ${one.lastError}`);
   return said === undefined
     ? []
     : wrap(said, columns)
         .slice(0, 4)
         .map((text): Line => [{ text, role: "warning" }]);
+}
+
+function howItIs({ name, state }: UpstreamStatus, now: number): string | undefined {
+  if (state.kind !== "down") return undefined;
+  const when = state.retryAt > now ? `in ${elapsed(state.retryAt - now)}; r tries now` : "at its next call";
+  return `${name} is down: ${state.reason}. It is tried again ${when}.`;
 }
 
 function logLines({ server, lines }: NonNullable<ServersState["logs"]>, columns: number): readonly Line[] {

@@ -67,7 +67,7 @@ function totalLines({ total, by, from, to }: Statistics, columns: number): reado
 
 function columnsOf(width: number): readonly Column<ToolFigures>[] {
   return [
-    { title: "tool", text: ({ toolkit, tool }) => `${toolkit}.${tool}` },
+    { title: "tool", text: ({ tool }) => tool },
     { title: "calls", width: 7, side: "left", text: ({ calls }) => String(calls) },
     { title: "errors", width: 7, side: "left", text: percent, role: ({ errors }) => (errors > 0 ? "warning" : "plain") },
     { title: "p50", width: 8, side: "left", text: ({ p50Ms }) => duration(p50Ms) },

@@ -9,7 +9,7 @@ import { progressLine } from "../parts/progress.ts";
 import { isAtWork, loadLines, runEndLines, runStateLine } from "../parts/run-state.ts";
 import { type Column, Table } from "../parts/table.tsx";
 import { textFieldLines } from "../parts/text-field.ts";
-import { wrap } from "../parts/width.ts";
+import { widthOf, wrapUpTo } from "../parts/width.ts";
 import { findRun, foundTools, type RunView, type ToolView, type TuiState } from "../state.ts";
 import { type Binding, cursorOf, type Moment, on } from "../view.ts";
 import { type BodyProps, bodyRows, neighbour, type Screen } from "./screen.ts";
@@ -109,15 +109,24 @@ function List({ state, view, columns, rows }: BodyProps): ReactElement {
   return (
     <Box flexDirection="column">
       <Lines lines={field} columns={columns} rows={1} />
-      <Table columns={columnsOf(columns)} items={found} isSelected={(tool) => tool === selected} width={columns} rows={tableRows} empty="Nothing fits." />
+      <Table
+        columns={columnsOf(tools.items, columns)}
+        items={found}
+        isSelected={(tool) => tool === selected}
+        width={columns}
+        rows={tableRows}
+        empty="Nothing fits."
+      />
       <Lines lines={foot} columns={columns} rows={rows - tableRows - 1} />
     </Box>
   );
 }
 
-function columnsOf(width: number): readonly Column<ToolView>[] {
+/** Names are what one looks for: they get what they need, up to half. */
+function columnsOf(tools: readonly ToolView[], width: number): readonly Column<ToolView>[] {
+  const longest = tools.reduce((most, { name }) => Math.max(most, widthOf(name)), 0);
   return [
-    { title: "tool", width: Math.min(40, Math.floor(width / 3)), text: ({ name }) => name, role: () => "accent" },
+    { title: "tool", width: Math.min(Math.max(16, longest), Math.floor(width / 2)), text: ({ name }) => name, role: () => "accent" },
     { title: "", width: 1, text: ({ isDestructive }) => (isDestructive ? "!" : ""), role: () => "warning" },
     {
       title: "what it does (! may destroy)",
@@ -131,9 +140,7 @@ function Call({ tool, state, view, now, columns, rows }: BodyProps & { readonly 
   const run = runOf(state);
   const head: readonly Line[] = [
     [{ text: tool.name, role: "title" }, ...(tool.isDestructive ? [{ text: "  ! may destroy", role: "warning" as const }] : [])],
-    ...wrap(tool.description, columns)
-      .slice(0, 3)
-      .map((text): Line => [{ text, role: "quiet" }]),
+    ...wrapUpTo(tool.description, columns, Math.max(3, Math.floor(rows / 5))).map((text): Line => [{ text, role: "quiet" }]),
     [],
   ];
   const room = rows - head.length;
