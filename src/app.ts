@@ -5,7 +5,7 @@ import { createPlanners, type PlannerConfig } from "./agents/planners.ts";
 import { createRuns, type RunsOptions, recordEvaluation } from "./agents/runs.ts";
 import { createLog, type Log, Secrets } from "./base/log.ts";
 import { version } from "./base/version.ts";
-import type { ServerConfig } from "./config/schema.ts";
+import type { ConfiguredServers } from "./config/unusable.ts";
 import { auditDecisions, auditRegistrations } from "./gateway/audit.ts";
 import type { Capacities } from "./gateway/concurrency.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
@@ -84,7 +84,7 @@ export interface HallOptions {
   /** What the hall has of its own. Default: the built-in toolkits. */
   readonly toolkits?: readonly Toolkit[];
   /** The upstreams, by name. */
-  readonly servers?: Readonly<Record<string, ServerConfig>>;
+  readonly servers?: ConfiguredServers;
   /** What is known of the upstreams from an earlier look. */
   readonly lock?: Lock;
   /** Globs of modules that export toolkits, and the folder they are looked for in. */

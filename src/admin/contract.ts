@@ -4,7 +4,7 @@ import type { Health, Tool, ToolkitSource } from "../tool.ts";
 import type { Answer } from "../trust/approvals.ts";
 import type { Marks } from "../trust/marks.ts";
 import type { Level } from "../trust/trust.ts";
-import type { SupervisorState } from "../upstream/supervisor.ts";
+import type { UpstreamState } from "../upstream/upstream.ts";
 
 /** What the views may ask of a running hall, over its local socket. Requests and answers, as JSON-RPC carries them. */
 export interface AdminMethods {
@@ -24,7 +24,7 @@ export interface AdminMethods {
   trust: { params: Record<string, never>; result: { tools: readonly ToolTrust[] } };
   /** For halls that keep their calls in memory; others can read the file. */
   statistics: { params: { since?: number }; result: Statistics };
-  restart: { params: { server: string }; result: { state: SupervisorState } };
+  restart: { params: { server: string }; result: { state: UpstreamState } };
 }
 
 export interface PendingApproval {
@@ -80,7 +80,7 @@ export interface RegistrationStatus {
 
 export interface UpstreamStatus {
   readonly name: string;
-  readonly state: SupervisorState;
+  readonly state: UpstreamState;
   readonly era: string | undefined;
   readonly protocol: string | undefined;
   readonly tools: number;

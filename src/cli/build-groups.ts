@@ -5,6 +5,7 @@ import type { Change, Plan } from "../agents/merge.ts";
 import { applyPlan, planAgents, type Refine } from "../agents/plan.ts";
 import { openingFor } from "../agents/planners.ts";
 import { HallError } from "../base/errors.ts";
+import { configuredServers } from "../config/unusable.ts";
 import type { Lock } from "../upstream/lock.ts";
 import { listKnownTools } from "./known-tools.ts";
 import { paint, visible } from "./print.ts";
@@ -25,7 +26,7 @@ export async function buildGroups(
   settings: Settings,
   { lock, ...options }: GroupingOptions & { readonly lock: Lock },
 ): Promise<Plan | undefined> {
-  const configured = Object.keys(settings.config.mcpServers);
+  const configured = Object.keys(configuredServers(settings.loaded));
   // Without servers, the hall's own tools are all there is to group.
   const isKnown = configured.length === 0 || configured.some((name) => Object.hasOwn(lock.servers, name));
   if (!isKnown) return undefined;

@@ -1,4 +1,5 @@
 import { HallError } from "../base/errors.ts";
+import { configuredServers } from "../config/unusable.ts";
 import { readLock } from "../upstream/lock.ts";
 import { buildGroups, describeChanges, describePlan, type GroupingOptions, requireSound, summarisePlan } from "./build-groups.ts";
 import { describeLook, joinLooks, keepLooks, type Look, lookAtServers } from "./look.ts";
@@ -18,7 +19,7 @@ export interface BuildOptions extends GroupingOptions {
 export async function runBuild(options: BuildOptions): Promise<void> {
   const settings = await loadSettings(options, "error");
   const folder = process.cwd();
-  const configured = Object.keys(settings.config.mcpServers);
+  const configured = Object.keys(configuredServers(settings.loaded));
   const isAsking = isAttended(options);
   const reviewing = await openReviewing(settings, isAsking ? { kind: "ask", ask: askLine } : { kind: options.yes ? "yes" : "none" });
   const names = await confirmStarts(reviewing, configured);

@@ -1,10 +1,10 @@
-import { HallError } from "../base/errors.ts";
 import { compareTool, type FieldChange, goneTools } from "../trust/review.ts";
 import { describeSource, sourceOf } from "../upstream/source.ts";
 import { describeFields } from "./definition.ts";
 import { paint, print, visible } from "./print.ts";
 import { readToolTrust } from "./project-trust.ts";
 import { openProjectLedger } from "./review.ts";
+import { getServer } from "./servers.ts";
 import { loadSettings } from "./settings.ts";
 
 export interface DiffOptions {
@@ -23,8 +23,7 @@ interface ServerDiff {
 export async function runDiff(server: string | undefined, options: DiffOptions): Promise<void> {
   const settings = await loadSettings({}, "error");
   const { mcpServers } = settings.config;
-  if (server !== undefined && !Object.hasOwn(mcpServers, server))
-    throw new HallError("NOT_FOUND", `there is no server "${server}"`, { hint: `There is: ${Object.keys(mcpServers).join(", ") || "none"}.` });
+  if (server !== undefined) getServer(server, settings.loaded);
   const { servers } = await (await openProjectLedger(settings)).read();
   const known = await readToolTrust();
   const diffs = Object.entries(mcpServers)

@@ -2,6 +2,7 @@ import { accessSync, constants } from "node:fs";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
 import { HallError } from "../base/errors.ts";
 import type { ServerConfig } from "../config/schema.ts";
+import { configuredServers, type UnusableServer } from "../config/unusable.ts";
 import { createTrust } from "../trust/trust.ts";
 import { quoteWord } from "./call-line.ts";
 import { type Look, lookAtServers } from "./look.ts";
@@ -22,7 +23,7 @@ interface Finding {
 /** Each configured server: is its program there, does it start, does it list; and what to do where it does not. */
 export async function runDoctor(options: DoctorOptions): Promise<void> {
   const settings = await loadSettings({}, "error");
-  const servers = Object.entries(settings.config.mcpServers);
+  const servers = Object.entries(configuredServers(settings.loaded));
   if (servers.length === 0) throw new HallError("NOT_FOUND", "no servers are configured", { hint: "Add some under mcpServers in guildhall.json." });
   if (process.stderr.isTTY) process.stderr.write(`looking at ${servers.length} servers …\n`);
   const trust = createTrust({ ledger: await openProjectLedger(settings) });
@@ -44,9 +45,15 @@ export async function runDoctor(options: DoctorOptions): Promise<void> {
 
 type Check = Finding["checks"][number];
 
-function examine(name: string, config: ServerConfig, look: Look | undefined): Finding {
-  const checks = config.disabled ? [{ what: "disabled in the config", ok: true }] : [...examineEntry(config), ...(look ? examineLook(config, look) : [])];
+function examine(name: string, config: ServerConfig | UnusableServer, look: Look | undefined): Finding {
+  const checks = checksOf(config, look);
   return { name, ok: checks.every(({ ok }) => ok), checks };
+}
+
+function checksOf(config: ServerConfig | UnusableServer, look: Look | undefined): readonly Check[] {
+  if (config.type === "unusable") return config.problems.map((problem) => ({ what: `its entry cannot be used: ${problem}`, ok: false }));
+  if (config.disabled) return [{ what: "disabled in the config", ok: true }];
+  return [...examineEntry(config), ...(look ? examineLook(config, look) : [])];
 }
 
 function examineEntry(config: ServerConfig): readonly Check[] {

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { configuredServers } from "../config/unusable.ts";
 import { createRegistry } from "../registry/registry.ts";
 import type { Target } from "../tool.ts";
 import { createBuiltinToolkits } from "../toolkits/builtin.ts";
@@ -8,7 +9,7 @@ import { defaultLimits } from "../wire/limits.ts";
 import type { Settings } from "./settings.ts";
 
 /** The tools a hall of this config would have, as the lock knows them. Nothing is started. */
-export async function listKnownTools(folder: string, { config, log }: Settings, lock: Lock): Promise<readonly Target[]> {
+export async function listKnownTools(folder: string, { config, loaded, log }: Settings, lock: Lock): Promise<readonly Target[]> {
   const registry = createRegistry({ log });
   const fleet = createFleet({ limits: defaultLimits, log, lock, mayStart: () => "is only looked up", add: registry.add, remove: registry.remove });
   const builtin = createBuiltinToolkits({
@@ -16,8 +17,9 @@ export async function listKnownTools(folder: string, { config, log }: Settings, 
     search: { ...config.search, folders: config.search.folders.map((path) => resolve(folder, path)) },
     documents: { roots: config.documents.roots.map((path) => resolve(folder, path)) },
   });
-  const names = Object.keys(config.mcpServers).filter((name) => Object.hasOwn(lock.servers, name));
-  await Promise.all([...builtin.map((toolkit) => registry.add(toolkit)), fleet.apply({ servers: config.mcpServers, added: names, removed: [], changed: [] })]);
+  const servers = configuredServers(loaded);
+  const names = Object.keys(servers).filter((name) => Object.hasOwn(lock.servers, name));
+  await Promise.all([...builtin.map((toolkit) => registry.add(toolkit)), fleet.apply({ servers, added: names, removed: [], changed: [] })]);
   const tools = registry.tools();
   await fleet.close();
   await registry.close();

@@ -3,11 +3,11 @@ import { createInterface } from "node:readline";
 import { connectAdmin } from "../admin/client.ts";
 import { socketPath } from "../admin/socket.ts";
 import { HallError } from "../base/errors.ts";
-import { findNear } from "../base/near.ts";
 import type { RemoteServerConfig } from "../upstream/issuer.ts";
 import { login } from "../upstream/login.ts";
 import { createTokenStore } from "../upstream/token-store.ts";
 import { print, visible } from "./print.ts";
+import { getServer } from "./servers.ts";
 import { loadSettings } from "./settings.ts";
 
 export interface LoginCommandOptions {
@@ -36,14 +36,7 @@ export async function runLogout(server: string, options: LoginCommandOptions): P
 }
 
 async function getRemote(server: string): Promise<RemoteServerConfig> {
-  const { mcpServers } = (await loadSettings({}, "error")).config;
-  const config = Object.hasOwn(mcpServers, server) ? mcpServers[server] : undefined;
-  if (!config) {
-    const near = findNear(server, Object.keys(mcpServers));
-    throw new HallError("NOT_FOUND", `there is no server "${server}"${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`, {
-      hint: "Servers stand under mcpServers in guildhall.json.",
-    });
-  }
+  const config = getServer(server, (await loadSettings({}, "error")).loaded);
   if (config.type !== "stdio") return config;
   throw new HallError("INVALID_PARAMS", `${server} is a program on this machine`, { hint: "It takes what it needs from env in its entry; nobody logs in." });
 }

@@ -1,3 +1,4 @@
+import { configuredServers } from "../config/unusable.ts";
 import { createFleet, type Fleet, type FleetOptions } from "../upstream/fleet.ts";
 import { emptyLock, type Lock, type LockedServer, readLock, writeLock } from "../upstream/lock.ts";
 import type { Upstream } from "../upstream/upstream.ts";
@@ -20,8 +21,8 @@ export interface LookOptions {
 }
 
 /** Starts each server on its own and reads what it offers. */
-export async function lookAtServers({ config, log, secrets }: Settings, { names, mayStart, done }: LookOptions = {}): Promise<readonly Look[]> {
-  const { mcpServers } = config;
+export async function lookAtServers({ loaded, log, secrets }: Settings, { names, mayStart, done }: LookOptions = {}): Promise<readonly Look[]> {
+  const servers = configuredServers(loaded);
   const fleet: Fleet = createFleet({
     limits: defaultLimits,
     log,
@@ -31,7 +32,7 @@ export async function lookAtServers({ config, log, secrets }: Settings, { names,
     remove: async () => {},
     ...(mayStart ? { mayStart } : {}),
   });
-  await fleet.apply({ servers: mcpServers, added: names ?? Object.keys(mcpServers), removed: [], changed: [] });
+  await fleet.apply({ servers, added: names ?? Object.keys(servers), removed: [], changed: [] });
   try {
     return await Promise.all(
       fleet.all().map(async (upstream) => {

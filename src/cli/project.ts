@@ -11,6 +11,7 @@ import { createHall, type Hall, type HallOptions } from "../app.ts";
 import type { Log } from "../base/log.ts";
 import { version } from "../base/version.ts";
 import { diffServers } from "../config/diff.ts";
+import { configuredServers } from "../config/unusable.ts";
 import { watchConfig } from "../config/watch.ts";
 import { findStatePath } from "../store/open-store.ts";
 import { createBuiltinToolkits } from "../toolkits/builtin.ts";
@@ -19,7 +20,7 @@ import { readLock } from "../upstream/lock.ts";
 import type { Channel } from "../wire/channel.ts";
 import { defaultLimits } from "../wire/limits.ts";
 import { createMemoryPair } from "../wire/memory.ts";
-import type { Settings } from "./settings.ts";
+import { type Settings, warnOf } from "./settings.ts";
 import { describeTrust } from "./tool-trust.ts";
 
 /** The hall of a project folder, as the config says, with the lock, hot reload, and the local socket unless it stands alone. */
@@ -54,7 +55,7 @@ export async function openAlone({ folder, settings, isStatic = false }: ProjectO
       documents: { roots: config.documents.roots.map((path) => resolve(folder, path)) },
     }),
     workflow: { folder, ...config.workflow, roots: [folder, ...config.workflow.roots.map((path) => resolve(folder, path))] },
-    servers: config.mcpServers,
+    servers: configuredServers(loaded),
     ...(config.toolkits.length > 0 ? { modules: { patterns: config.toolkits, folder } } : {}),
     rates: config.limits,
     capacities: config.limits,
@@ -73,7 +74,7 @@ export async function openAlone({ folder, settings, isStatic = false }: ProjectO
     log,
     secrets,
   });
-  const watching = watchConfig(settings.load, createReload(hall, config.mcpServers), { current: loaded });
+  const watching = watchConfig(settings.load, createReload(hall, loaded), { current: loaded });
   return {
     hall,
     async close(drainMs = 0) {
@@ -152,14 +153,15 @@ function acceptInside({ hall }: Project): Channel {
   return near;
 }
 
-/** A good edit changes what it says, and nothing else; a bad one keeps the last good config. */
-function createReload(hall: Hall, initial: Settings["loaded"]["config"]["mcpServers"]): Parameters<typeof watchConfig>[1] {
-  let servers = initial;
+/** A good edit changes what it says, and nothing else; a bad one keeps the last good config, or takes one server down where the fault is its own. */
+function createReload(hall: Hall, initial: Settings["loaded"]): Parameters<typeof watchConfig>[1] {
+  let servers = configuredServers(initial);
   return {
-    changed({ config, warnings }) {
-      for (const warning of warnings) hall.log.warn(warning);
-      const diff = diffServers(servers, config.mcpServers);
-      servers = config.mcpServers;
+    changed(loaded) {
+      warnOf(loaded, hall.log);
+      const next = configuredServers(loaded);
+      const diff = diffServers(servers, next);
+      servers = next;
       hall.log.info(diff, "config reloaded");
       void hall.note({ kind: "changed", subject: "config", caller: "guildhall", reason: "a config file was edited", details: { ...diff } });
       void hall.fleet.apply({ servers, ...diff });

@@ -57,6 +57,8 @@ export async function confirmStarts({ settings, entries, answers }: Reviewing, n
   if (answers.kind === "yes") return names;
   const allowed = await names.reduce<Promise<string[]>>(async (before, name) => {
     const list = await before;
+    // The look at it says why; nothing is started.
+    if (Object.hasOwn(settings.loaded.unusable, name)) return [...list, name];
     const config = settings.config.mcpServers[name];
     if (!config || config.disabled) return list;
     const previous = reviewOf(entries, name);
@@ -71,9 +73,11 @@ export async function confirmStarts({ settings, entries, answers }: Reviewing, n
 
 /** Shows what each server offers and what would ask first, takes the answers, and writes them down. */
 export async function reviewLooks(reviewing: Reviewing, looks: readonly Look[]): Promise<readonly ServerReview[]> {
-  const { entries, answers, ledger } = reviewing;
+  const { settings, entries, answers, ledger } = reviewing;
   const reviews: ServerReview[] = [];
-  for (const look of looks) reviews.push(await reviewOne(prepare(look, reviewing), answers));
+  // An entry that cannot be used is nothing a person could say yes to.
+  const usable = looks.filter(({ name }) => !Object.hasOwn(settings.loaded.unusable, name));
+  for (const look of usable) reviews.push(await reviewOne(prepare(look, reviewing), answers));
   const approved = reviews.filter(({ isOpen, isApproved }) => isOpen && isApproved);
   const modules = await reviewModules(reviewing);
   if (approved.length > 0 || modules !== entries.modules) {
@@ -83,7 +87,7 @@ export async function reviewLooks(reviewing: Reviewing, looks: readonly Look[]):
       servers: { ...current.servers, ...Object.fromEntries(approved.map((review) => [review.name, writeDown(review)])) },
     }));
     await noteDecision(
-      reviewing.settings,
+      settings,
       "reviewed",
       approved.map(({ name }) => name),
       "by command",

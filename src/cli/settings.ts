@@ -38,11 +38,18 @@ export async function loadSettings(options: SettingsOptions, quiet: LogLevel, fl
     return next;
   };
   const loaded = await load();
-  const { config, warnings } = loaded;
+  const { config } = loaded;
   const log = createLog({ level: level ?? config.log.level ?? quiet, secrets, ...(options.sink ? { sink: options.sink } : {}) });
   surviveSurprises(log);
-  for (const warning of warnings) log.warn(warning);
+  warnOf(loaded, log);
   return { config, loaded, load, faces: given ?? facesOf(config), log, secrets };
+}
+
+/** What was accepted without having an effect, and the servers that cannot be used. */
+export function warnOf({ warnings, unusable }: LoadedConfig, log: Log): void {
+  for (const warning of warnings) log.warn(warning);
+  for (const [name, { problems }] of Object.entries(unusable))
+    for (const problem of problems) log.warn({ upstream: name }, `${name} cannot be used: ${problem}`);
 }
 
 function facesOf({ expose }: Config): FaceChoice {

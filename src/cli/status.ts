@@ -2,8 +2,9 @@ import { connectAdmin } from "../admin/client.ts";
 import type { HallStatus, RegistrationStatus, UpstreamStatus } from "../admin/contract.ts";
 import { socketPath } from "../admin/socket.ts";
 import { HallError } from "../base/errors.ts";
+import { configuredServers } from "../config/unusable.ts";
 import { readLock } from "../upstream/lock.ts";
-import type { SupervisorState } from "../upstream/supervisor.ts";
+import type { UpstreamState } from "../upstream/upstream.ts";
 import { paint, print, table, visibleLines } from "./print.ts";
 import { loadSettings } from "./settings.ts";
 
@@ -48,11 +49,11 @@ async function askRunning<T>(ask: (admin: Admin) => Promise<T>): Promise<T> {
 }
 
 async function knownUpstreams(): Promise<readonly UpstreamStatus[]> {
-  const { config } = await loadSettings({}, "error");
+  const { loaded } = await loadSettings({}, "error");
   const lock = await readLock(process.cwd(), () => {});
-  return Object.keys(config.mcpServers).map((name) => {
+  return Object.entries(configuredServers(loaded)).map(([name, server]) => {
     const locked = lock.servers[name];
-    const state: SupervisorState = { kind: "stopped" };
+    const state: UpstreamState = server.type === "unusable" ? { kind: "unusable", reason: server.problems.join("; ") } : { kind: "stopped" };
     return { name, state, era: locked?.era, protocol: locked?.protocol, tools: locked?.offer.tools.length ?? 0, calls: 0, errors: 0, lastError: undefined };
   });
 }
@@ -89,12 +90,13 @@ function describe(upstreams: readonly UpstreamStatus[]): string {
     String(upstream.tools),
     String(upstream.calls),
     upstream.calls === 0 ? "" : `${((100 * upstream.errors) / upstream.calls).toFixed(1)} %`,
-    upstream.state.kind === "down" ? upstream.state.reason : (upstream.lastError ?? ""),
+    "reason" in upstream.state ? upstream.state.reason : (upstream.lastError ?? ""),
   ]);
   return table(["server", "state", "speaks", "tools", "calls", "errors", "last error"], rows);
 }
 
-function describeState(state: SupervisorState): string {
+function describeState(state: UpstreamState): string {
+  if (state.kind === "unusable") return paint("red", state.kind);
   if (state.kind !== "down") return state.kind;
   if (state.code === "DENIED") return paint("red", state.reason);
   return paint("red", `down, again in ${Math.max(0, (state.retryAt - Date.now()) / 1000).toFixed(0)} s`);

@@ -1,10 +1,10 @@
 import { HallError } from "../base/errors.ts";
-import { findNear } from "../base/near.ts";
-import type { Config } from "../config/schema.ts";
+import { configuredServers } from "../config/unusable.ts";
 import { describeLook, keepLooks, lookAtServers } from "./look.ts";
 import { paint, print } from "./print.ts";
 import { tellTrustChanged } from "./project-trust.ts";
 import { confirmStarts, describeReview, modulesWait, openReviewing, reviewLooks, type ServerReview, summariseReview } from "./review.ts";
+import { getServer } from "./servers.ts";
 import { loadSettings } from "./settings.ts";
 import { askLine, isAttended } from "./terminal.ts";
 
@@ -16,8 +16,9 @@ export interface VerifyOptions {
 /** A person reviews what the servers offer: how each is reached, what its tools say, and which of them ask first. */
 export async function runVerify(server: string | undefined, options: VerifyOptions): Promise<void> {
   const settings = await loadSettings({}, "error");
-  const configured = Object.keys(settings.config.mcpServers);
-  const chosen = server === undefined ? configured : [getServer(server, settings.config)];
+  const configured = Object.keys(configuredServers(settings.loaded));
+  if (server !== undefined) getServer(server, settings.loaded);
+  const chosen = server === undefined ? configured : [server];
   const isAsking = isAttended(options);
   if (!isAsking && !options.yes)
     throw new HallError("INVALID_PARAMS", "a review needs a person", { hint: "Run it on a terminal, or with --yes to approve everything as it is marked." });
@@ -37,14 +38,6 @@ export async function runVerify(server: string | undefined, options: VerifyOptio
   const down = looks.filter((look) => !("found" in look));
   if (down.length > 0)
     throw new HallError("UNAVAILABLE", `${down.map(({ name }) => name).join(", ")} could not be reviewed`, { hint: "Run `guildhall doctor` to see why." });
-}
-
-function getServer(name: string, { mcpServers }: Config): string {
-  if (Object.hasOwn(mcpServers, name)) return name;
-  const near = findNear(name, Object.keys(mcpServers));
-  throw new HallError("NOT_FOUND", `there is no server "${name}"${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`, {
-    hint: "Servers stand under mcpServers in guildhall.json.",
-  });
 }
 
 /** A person who was asked has seen it all; with --yes it is shown now. */

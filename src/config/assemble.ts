@@ -7,8 +7,9 @@ import { findFolderProblems } from "./folders.ts";
 import { fieldAt, type Layer, locateField, mergeLayers } from "./layer.ts";
 import { type Config, foreignKeys, type PartialConfig } from "./schema.ts";
 import { findSecrets } from "./secrets.ts";
-import { findServerProblems } from "./servers.ts";
+import { findNameProblems, findServerProblems } from "./servers.ts";
 import { findTrustProblems } from "./trust.ts";
+import { serverOf, sortProblems, type UnusableServer, withoutServers } from "./unusable.ts";
 import { validateTree } from "./validate.ts";
 import { expandVariables } from "./variables.ts";
 
@@ -23,10 +24,15 @@ export interface Sources {
 }
 
 export interface Assembled {
+  /** Of the servers, only those that can be used. */
   readonly config: Config;
+  readonly unusable: Readonly<Record<string, UnusableServer>>;
   readonly warnings: readonly string[];
   readonly secrets: readonly string[];
 }
+
+/** More than this is no slip in an entry. */
+const unusableMax = 100;
 
 export async function assembleConfig({ folder, files, env, flags, hasVariables }: Sources): Promise<Assembled> {
   const layers: Layer[] = [];
@@ -37,14 +43,15 @@ export async function assembleConfig({ folder, files, env, flags, hasVariables }
 
   const { tree, foreign } = setForeignAside(mergeLayers(layers));
   const expanded = expandVariables(tree, env);
-  const result = await validateTree(expanded.tree);
   const isOfProject = (path: Path): boolean => {
     // The files are the first layers. A list is replaced whole, so the last layer that has it wrote all of it.
     const writer = files[layers.findLastIndex((layer) => fieldAt(layer.tree, path) !== undefined)];
     return writer !== undefined && projectFilesOf(folder).includes(writer.file);
   };
-  const problems = [
-    ...expanded.problems,
+  const nameProblems = findNameProblems(expanded.tree);
+  const { config, problems } = await validate(expanded.tree, [
+    ...expanded.problems.filter(({ path }) => !isDisabled(expanded.tree, path)),
+    ...nameProblems,
     ...findServerProblems(expanded.tree, folder),
     ...findFolderProblems(expanded.tree, folder, isOfProject),
     ...findEndpointProblems(expanded.tree, isOfProject),
@@ -53,11 +60,16 @@ export async function assembleConfig({ folder, files, env, flags, hasVariables }
       isOfProject,
       mergeLayers(layers.slice(0, files.length).filter((_, index) => !projectFilesOf(folder).includes(files[index]?.file ?? ""))),
     ),
-    ...("problems" in result ? result.problems : []),
-  ];
-  if (problems.length > 0 || !("config" in result)) throw new ConfigError(tell(problems, layers));
+  ]);
+  const { ofServers, ofAll } = sortProblems(problems, nameProblems);
+  if (ofAll.length > 0 || ofServers.size > unusableMax || !config) throw new ConfigError(tell(problems, layers));
+  const unusable = [...ofServers].map(([name, own]): [string, UnusableServer] => {
+    const entry = Object.hasOwn(config.mcpServers, name) ? config.mcpServers[name] : undefined;
+    return [name, { type: "unusable", problems: tellOfServer(own, layers), ...(entry ? { entry } : {}) }];
+  });
   return {
-    config: result.config,
+    config: withoutServers(config, ofServers),
+    unusable: Object.fromEntries(unusable),
     warnings: tell(foreign, layers),
     secrets: findSecrets(expanded.tree, variables?.tree ?? {}, expanded.secrets),
   };
@@ -86,12 +98,43 @@ function partition<T>(items: readonly T[], isWanted: (item: T) => boolean): [T[]
   return [items.filter(isWanted), items.filter((item) => !isWanted(item))];
 }
 
-/** One line per field: the first problem of a field is its cause, the rest follow from it. */
+/** What is never started needs no values. */
+function isDisabled(tree: JsonObject, path: Path): boolean {
+  return serverOf(path) !== undefined && fieldAt(tree, [...path.slice(0, 2), "disabled"]) === true;
+}
+
+const roundsMax = 10;
+
+/** Servers that do not fit are taken out until the rest does. A round tells of a bounded number of problems, so there may be several. */
+async function validate(tree: JsonObject, found: readonly Problem[]): Promise<{ readonly config: Config | undefined; readonly problems: readonly Problem[] }> {
+  let rest = tree;
+  const problems = [...found];
+  for (let round = 0; round < roundsMax; round++) {
+    const result = await validateTree(rest);
+    if ("config" in result) return { config: result.config, problems };
+    problems.push(...result.problems);
+    const names = result.problems.map(({ path }) => serverOf(path));
+    if (names.length === 0 || names.includes(undefined)) break;
+    rest = withoutServers(rest, new Set(names));
+  }
+  return { config: undefined, problems };
+}
+
 function tell(problems: readonly Problem[], layers: readonly Layer[]): string[] {
+  return firstOfFields(problems).map(({ path, text }) => `${locateField(layers, path)}: ${path.length > 0 ? `${fieldOf(path)}: ` : ""}${text}`);
+}
+
+/** The place comes last: a list shows the beginning. */
+function tellOfServer(problems: readonly Problem[], layers: readonly Layer[]): string[] {
+  return firstOfFields(problems).map(({ path, text }) => `${path.length > 2 ? `${fieldOf(path.slice(2))}: ` : ""}${text} (${locateField(layers, path)})`);
+}
+
+/** The first problem of a field is its cause, the rest follow from it. */
+function firstOfFields(problems: readonly Problem[]): readonly Problem[] {
   const first = new Map<string, Problem>();
   for (const problem of problems) {
     const field = fieldOf(problem.path);
     if (!first.has(field)) first.set(field, problem);
   }
-  return tellable([...first]).map(([field, { path, text }]) => `${locateField(layers, path)}: ${field ? `${field}: ` : ""}${text}`);
+  return tellable([...first.values()]);
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Config } from "./schema.ts";
+import type { ConfiguredServers } from "./unusable.ts";
 
 /** Names of servers, so that a reload touches only what changed. */
 export interface ServersDiff {
@@ -8,7 +8,7 @@ export interface ServersDiff {
   readonly changed: readonly string[];
 }
 
-export function diffServers(before: Config["mcpServers"], after: Config["mcpServers"]): ServersDiff {
+export function diffServers(before: ConfiguredServers, after: ConfiguredServers): ServersDiff {
   const [old, now] = [Object.keys(before), Object.keys(after)];
   return {
     added: now.filter((name) => !Object.hasOwn(before, name)),

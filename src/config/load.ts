@@ -4,6 +4,7 @@ import { configVariables } from "./environment.ts";
 import { projectFilesOf, readConfigFiles, userFileOf } from "./files.ts";
 import { mergeTrees } from "./layer.ts";
 import type { Config, PartialConfig } from "./schema.ts";
+import type { UnusableServer } from "./unusable.ts";
 
 export interface LoadOptions {
   /** Where the project file is looked for. */
@@ -18,8 +19,10 @@ export interface LoadOptions {
 }
 
 export interface LoadedConfig {
-  /** Frozen to the bottom. */
+  /** Frozen to the bottom. Of the servers, only those that can be used. */
   readonly config: Config;
+  /** Servers whose own entry is wrong: the rest goes on without them. */
+  readonly unusable: Readonly<Record<string, UnusableServer>>;
   /** The files that were read, in the order of layers. */
   readonly files: readonly string[];
   /** Every file that would have been read, had it been there. */
@@ -32,7 +35,7 @@ export interface LoadedConfig {
 
 /**
  * The config of a hall. Later layers win: defaults, user file, project file (guildhall.json or guildhall.toml), `GUILDHALL__`
- * variables, flags. Throws ConfigError with every problem there is.
+ * variables, flags. Throws ConfigError with every problem there is, unless all of them are single servers' own.
  */
 export async function loadConfig({ folder, env = process.env, flags = {}, userFile = userFileOf(env), projectFile }: LoadOptions): Promise<LoadedConfig> {
   const projectFiles = projectFile === undefined ? projectFilesOf(folder) : [projectFile];
@@ -42,6 +45,7 @@ export async function loadConfig({ folder, env = process.env, flags = {}, userFi
   const found = isUntouched ? untouched(flags) : await (await import("./assemble.ts")).assembleConfig({ folder, files, env, flags, hasVariables });
   return {
     config: freeze(found.config),
+    unusable: freeze(found.unusable),
     files: files.map(({ file }) => file),
     places: [userFile, ...projectFiles],
     warnings: found.warnings,
@@ -50,9 +54,9 @@ export async function loadConfig({ folder, env = process.env, flags = {}, userFi
 }
 
 /** Nothing to check: the start of most halls, and of every hall's tests. */
-function untouched(flags: PartialConfig): Pick<LoadedConfig, "config" | "warnings" | "secrets"> {
+function untouched(flags: PartialConfig): Pick<LoadedConfig, "config" | "unusable" | "warnings" | "secrets"> {
   const config = mergeTrees(defaultConfig as unknown as JsonObject, flags as JsonObject) as unknown as Config;
-  return { config, warnings: [], secrets: [] };
+  return { config, unusable: {}, warnings: [], secrets: [] };
 }
 
 function freeze<T>(value: T): T {

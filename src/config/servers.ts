@@ -12,16 +12,16 @@ import { serverNamePattern } from "./schema.ts";
  */
 export function findServerProblems(tree: JsonObject, folder: string): Problem[] {
   const servers = isObject(tree.mcpServers) ? tree.mcpServers : {};
-  const problems = findNameProblems(Object.keys(servers));
+  const problems: Problem[] = [];
   for (const [name, server] of Object.entries(servers)) if (isObject(server)) problems.push(...findEntryProblems(server, ["mcpServers", name], folder));
   if (isObject(tree.mcp)) problems.push(...findClientProblems(tree.mcp, folder));
   return problems;
 }
 
-function findNameProblems(names: readonly string[]): Problem[] {
+export function findNameProblems({ mcpServers }: JsonObject): Problem[] {
   const seen = new Map<string, string>();
   const problems: Problem[] = [];
-  for (const name of names) {
+  for (const name of isObject(mcpServers) ? Object.keys(mcpServers) : []) {
     const path = ["mcpServers", name];
     const twin = seen.get(name.toLowerCase());
     if (twin !== undefined) problems.push({ path, text: `differs from ${quote(twin)} only in case; expected names that can be told apart; rename one` });

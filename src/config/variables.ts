@@ -47,7 +47,7 @@ export function expandVariables(tree: JsonObject, env: NodeJS.ProcessEnv): Expan
     const value = Object.hasOwn(env, name) ? env[name] : undefined;
     if (otherwise !== undefined && !value) return otherwise;
     if (value === undefined) {
-      problems.push({ path, text: `the variable ${name} is not set; expected a value; set it, or write \${${name}:-otherwise}` });
+      problems.push({ path, text: `the variable ${name} is not set; expected a value; set it, or write \${${name}:-} to do without` });
       return written;
     }
     if (path[0] === "mcpServers" && secretSections.has(path[2]) && !openNames.has(name)) secrets.add(value);
@@ -67,7 +67,10 @@ export function expandVariables(tree: JsonObject, env: NodeJS.ProcessEnv): Expan
     if (!(error instanceof TooMuch)) throw error;
     return {
       tree,
-      problems: [{ path: error.path, text: `too many variables; expected at most ${referencesMax}, with ${charactersMax} characters in all; use fewer` }],
+      // Nothing was expanded, so that it is no fault of one server alone.
+      problems: [
+        { path: error.path.slice(0, 1), text: `too many variables; expected at most ${referencesMax}, with ${charactersMax} characters in all; use fewer` },
+      ],
       secrets: [],
     };
   }

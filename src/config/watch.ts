@@ -44,7 +44,7 @@ export function watchConfig(load: () => Promise<LoadedConfig>, listener: ConfigL
     try {
       const next = await load();
       refusal = undefined;
-      if (isClosed || isDeepStrictEqual(next.config, good.config)) return;
+      if (isClosed || (isDeepStrictEqual(next.config, good.config) && isDeepStrictEqual(next.unusable, good.unusable))) return;
       good = next;
       listener.changed(next);
     } catch (error) {

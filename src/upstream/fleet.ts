@@ -2,6 +2,7 @@ import { HallError } from "../base/errors.ts";
 import type { Log, Secrets } from "../base/log.ts";
 import { findNear } from "../base/near.ts";
 import type { ServerConfig } from "../config/schema.ts";
+import type { ConfiguredServers } from "../config/unusable.ts";
 import type { Toolkit } from "../tool.ts";
 import type { Limits } from "../wire/limits.ts";
 import type { Authorizer } from "./authorizer.ts";
@@ -9,6 +10,7 @@ import { createGuard } from "./guard.ts";
 import type { Lock } from "./lock.ts";
 import { createOAuth } from "./oauth.ts";
 import { createTokenStore } from "./token-store.ts";
+import { createUnusable } from "./unusable.ts";
 import { createUpstream, type Upstream } from "./upstream.ts";
 
 /** All upstreams of a hall, kept as the config says. Each stands alone: no shared lock, no shared queue. */
@@ -22,7 +24,7 @@ export interface Fleet {
 }
 
 export interface FleetChange {
-  readonly servers: Readonly<Record<string, ServerConfig>>;
+  readonly servers: ConfiguredServers;
   readonly added: readonly string[];
   readonly removed: readonly string[];
   readonly changed: readonly string[];
@@ -49,9 +51,15 @@ export function createFleet(options: FleetOptions): Fleet {
   const upstreams = new Map<string, Upstream>();
   const guard = createGuard();
 
-  async function start(name: string, config: ServerConfig | undefined): Promise<void> {
-    if (!config || config.disabled) return;
-    const upstream = createUpstream(name, config, {
+  async function start(name: string, config: ConfiguredServers[string] | undefined): Promise<void> {
+    if (!config || (config.type !== "unusable" && config.disabled)) return;
+    const upstream = config.type === "unusable" ? createUnusable(name, config, options.lock.servers[name]) : create(name, config);
+    upstreams.set(name, upstream);
+    await options.add(upstream);
+  }
+
+  function create(name: string, config: ServerConfig): Upstream {
+    return createUpstream(name, config, {
       limits: options.limits,
       log: options.log,
       guard,
@@ -60,8 +68,6 @@ export function createFleet(options: FleetOptions): Fleet {
       holdsChanged: options.holdsChanged ?? false,
       mayStart: (source) => options.mayStart?.(name, source),
     });
-    upstreams.set(name, upstream);
-    await options.add(upstream);
   }
 
   /** Whoever writes a token into the config has no use for others. */

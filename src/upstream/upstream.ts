@@ -19,11 +19,12 @@ import { isLockedServer, type LockedServer, lockServer } from "./lock.ts";
 import { openServer } from "./opening.ts";
 import { sourceOf } from "./source.ts";
 import { createSupervisor, type SupervisorState } from "./supervisor.ts";
+import { createToolFilter } from "./tool-filter.ts";
 import { createWatching } from "./watching.ts";
 
 /** An MCP server we connect to, as a toolkit: its tools, resources and prompts, passed on as they are. */
 export interface Upstream extends Toolkit {
-  state(): SupervisorState;
+  state(): UpstreamState;
   greeting(): Greeting | undefined;
   offer(): Offer;
   /** What `build` writes to the lock: starts the server and reads everything it offers. */
@@ -32,6 +33,9 @@ export interface Upstream extends Toolkit {
   restart(): Promise<void>;
   readonly counts: UpstreamCounts;
 }
+
+/** As its supervisor says; or it is never started, as its entry in the config cannot be used. */
+export type UpstreamState = SupervisorState | { readonly kind: "unusable"; readonly reason: string };
 
 export interface UpstreamCounts {
   calls: number;
@@ -64,7 +68,7 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
   const locked = options.locked?.source === source && isLockedServer(options.locked) ? options.locked : undefined;
   const listeners = new Set<(kind: ListKind) => void>();
   const counts: UpstreamCounts = { calls: 0, errors: 0, lastError: undefined };
-  const isShown = createFilter(config.tools);
+  const isShown = createToolFilter(config.tools);
   let offer: Offer = locked?.offer ?? emptyOffer;
   /** Made when it is needed: hashing thousands of tools is not for the start of a hall. */
   let pinByName: ReadonlyMap<string, string> | undefined;
@@ -331,22 +335,6 @@ function createStateLog(log: Log): (state: SupervisorState) => void {
 
 function greetingOf({ era, protocol, info, capabilities, instructions }: LockedServer): Greeting {
   return { era, version: protocol, info, capabilities, instructions };
-}
-
-/** `include` and `exclude` are names with `*` for any run of characters. */
-function createFilter(filter: ServerConfig["tools"]): (name: string) => boolean {
-  const include = filter?.include?.map(globToExpression);
-  const exclude = filter?.exclude?.map(globToExpression) ?? [];
-  return (name) => (include?.some((glob) => glob.test(name)) ?? true) && !exclude.some((glob) => glob.test(name));
-}
-
-function globToExpression(glob: string): RegExp {
-  return new RegExp(
-    `^${glob
-      .split("*")
-      .map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"))
-      .join("[^]*")}$`,
-  );
 }
 
 /** Whether a uri can come from a template, without expressions that a stranger wrote: the fixed parts must appear in order. */

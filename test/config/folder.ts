@@ -10,7 +10,7 @@ export interface ConfigFolder extends Disposable {
   /** Writes a file of the project; "user" is the user's. Returns its path. */
   write(name: string, content: string | Buffer | object): string;
   load(options?: Partial<LoadOptions>): Promise<LoadedConfig>;
-  /** What loading complains about, without the folder's path. */
+  /** What loading complains about, or what is wrong with single servers, without the folder's path. */
   refusal(options?: Partial<LoadOptions>): Promise<string>;
 }
 
@@ -30,7 +30,10 @@ export function makeConfigFolder(files: Record<string, string | object> = {}): C
     load,
     refusal: (options) =>
       load(options).then(
-        () => "",
+        ({ unusable }) =>
+          Object.entries(unusable)
+            .flatMap(([name, { problems }]) => problems.map((problem) => `${name}.${problem.replaceAll(`${path}/`, "")}`))
+            .join("\n"),
         (error: Error) => error.message.replaceAll(`${path}/`, ""),
       ),
     [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),

@@ -48,8 +48,9 @@ function read(input: string): { files: Record<string, string>; env: Record<strin
   return { files, env };
 }
 
-function show({ config, warnings, secrets }: LoadedConfig): string {
+function show({ config, unusable, warnings, secrets }: LoadedConfig): string {
   const differing = Object.entries(config).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(defaultConfig[key as keyof typeof defaultConfig]));
-  const told = [...warnings.map((warning) => `warning: ${warning}\n`), ...secrets.map((secret) => `secret: ${secret}\n`)];
+  const refused = Object.entries(unusable).flatMap(([name, { problems }]) => problems.map((problem) => `unusable: ${name}: ${problem}\n`));
+  const told = [...refused, ...warnings.map((warning) => `warning: ${warning}\n`), ...secrets.map((secret) => `secret: ${secret}\n`)];
   return `${JSON.stringify(Object.fromEntries(differing), null, 2)}\n${told.join("")}`;
 }

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { version } from "../../src/base/version.ts";
-import { type LockedServer, lockPath } from "../../src/upstream/lock.ts";
+import { type Lock, type LockedServer, lockPath } from "../../src/upstream/lock.ts";
 import { buildTestCli } from "../servers/process.ts";
 import {
   type CliProcess,
@@ -11,6 +11,7 @@ import {
   definitionOf,
   eventually,
   faulty,
+  faultyFile,
   isAlive,
   locked,
   readStarts,
@@ -361,14 +362,70 @@ describe.concurrent("guildhall doctor", () => {
   });
 });
 
+describe.concurrent("a server whose own entry cannot be used", () => {
+  const bad = faulty("", { args: [faultyFile, `\${GUILDHALL_TEST_UNSET}`] });
+  const reason = `args[1]: the variable GUILDHALL_TEST_UNSET is not set; expected a value; set it, or write \${GUILDHALL_TEST_UNSET:-} to do without`;
+
+  test("is named with the reason, keeps what was known of it, and nothing else is affected", async () => {
+    const good = faulty("starts=nowhere");
+    const project = await newProject({ good, bad });
+    project.writeLock({ good: locked(good, ["echo"]), bad: locked(bad, ["echo"]) });
+    const state = { kind: "unusable", reason: expect.stringContaining(reason) };
+    expect(await project.json("status")).toMatchObject({ upstreams: [{ name: "good" }, { name: "bad", state, tools: 1 }] });
+    expect((await project.json<{ name: string }[]>("tools")).map(({ name }) => name)).toEqual(expect.arrayContaining(["good.echo", "bad.echo"]));
+    expect(await project.run("call", "good.echo", "text=hello")).toMatchObject({ code: 0, stderr: "" });
+    expect(await project.run("call", "bad.echo", "text=hello")).toMatchObject({
+      code: 69,
+      stdout: "",
+      stderr: expect.stringContaining(`bad cannot be used: ${reason}`),
+    });
+    const doctor = await project.run("doctor");
+    expect(doctor).toMatchObject({ code: 69, stdout: expect.stringContaining(`✘ bad\n  ✘ its entry cannot be used: ${reason}`) });
+    expect(doctor.stdout).toContain("✔ good");
+    const build = await project.run("build", "--yes");
+    expect(build).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("1 of 2 servers answered"),
+      stderr: expect.stringContaining(`✘ bad: bad cannot be used: ${reason}`),
+    });
+    expect(Object.keys((JSON.parse(readFileSync(lockPath(project.folder), "utf8")) as Lock).servers)).toEqual(["bad", "good"]);
+    for (const command of [
+      ["verify", "bad", "--yes"],
+      ["login", "bad"],
+      ["diff", "bad"],
+    ]) {
+      expect(await project.run(...command)).toMatchObject({ code: 69, stderr: expect.stringContaining("bad cannot be used") });
+    }
+  });
+
+  test("is taken out by an edit and put back by the next; the others keep running", async () => {
+    const [good, other] = [faulty("whoami"), faulty("whoami")];
+    const project = await newProject({ good, other });
+    await using client = await project.open();
+    for (const name of ["good.whoami", "other.whoami"]) await untilCalled(client, name);
+    const pidOf = async (): Promise<number> => (saidJson(await callTool(client, "good.whoami")) as { pid: number }).pid;
+    const before = await pidOf();
+    const write = (entry: object): void =>
+      writeFileSync(join(project.folder, "guildhall.json"), JSON.stringify({ mcpServers: { good: { command: good.command, args: good.args }, other: entry } }));
+    const stateOf = async (): Promise<unknown> =>
+      (await project.json<{ upstreams: { name: string; state: JsonObject }[] }>("status")).upstreams.find(({ name }) => name === "other")?.state.kind;
+    write({ comand: other.command });
+    await eventually(async () => (await stateOf()) === "unusable", "it is unusable");
+    expect(await pidOf()).toBe(before);
+    write({ command: other.command, args: other.args });
+    await untilCalled(client, "other.whoami");
+    expect(await pidOf()).toBe(before);
+  });
+});
+
 test("every command ends with 78 when the config is broken, and names the place", async () => {
   const project = await newProject({});
-  writeFileSync(join(project.folder, "guildhall.json"), '{"mcpServers": {"box": {"command": 5}}}');
+  writeFileSync(join(project.folder, "guildhall.json"), '{"timeoutSeconds": "soon"}');
   const commands = [["build"], ["tools"], ["call", "x"], ["resources"], ["prompts"], ["doctor"], ["status"], ["mcp"]];
   const ran = await Promise.all(commands.map((args) => project.run(...args)));
   expect(ran.map(({ code }) => code)).toEqual(commands.map(() => 78));
   for (const { stdout, stderr } of ran) {
     expect(stdout).toBe("");
-    expect(stderr).toContain("mcpServers.box.command");
+    expect(stderr).toContain("timeoutSeconds");
   }
 });

@@ -13,8 +13,7 @@ import { openLedger } from "../../src/trust/ledger.ts";
 import { reviewServer } from "../../src/trust/review.ts";
 import type { LockedServer } from "../../src/upstream/lock.ts";
 import { sourceOf } from "../../src/upstream/source.ts";
-import type { SupervisorState } from "../../src/upstream/supervisor.ts";
-import type { Upstream } from "../../src/upstream/upstream.ts";
+import type { Upstream, UpstreamState } from "../../src/upstream/upstream.ts";
 import { createLineReader } from "../../src/wire/lines.ts";
 import { RawClient } from "./client.ts";
 import { startHall, type TestHall } from "./hall.ts";
@@ -71,7 +70,7 @@ export interface UpstreamHall extends TestHall {
   upstream(name: string): Upstream;
   /** Waits until the hall lists a tool of this full name, or no longer does. */
   untilListed(name: string, isListed?: boolean): Promise<void>;
-  untilState(name: string, kind: SupervisorState["kind"], ms?: number): Promise<SupervisorState>;
+  untilState(name: string, kind: UpstreamState["kind"], ms?: number): Promise<UpstreamState>;
 }
 
 /** A hall with these servers behind it and nothing of its own; what it does not know from a lock it has looked up. */
@@ -85,7 +84,7 @@ export async function startUpstreams(servers: Readonly<Record<string, StdioConfi
     upstream: (name: string) => fleet.get(name),
     untilListed: (name: string, isListed = true) =>
       eventually(() => (registry.findTool(name) !== undefined) === isListed, `${name} ${isListed ? "listed" : "no longer listed"}`),
-    async untilState(name: string, kind: SupervisorState["kind"], ms?: number) {
+    async untilState(name: string, kind: UpstreamState["kind"], ms?: number) {
       const upstream = fleet.get(name);
       await eventually(() => upstream.state().kind === kind, `${name} ${kind}`, ms);
       return upstream.state();

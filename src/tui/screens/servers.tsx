@@ -70,6 +70,7 @@ const stateRoles: Readonly<Record<UpstreamStatus["state"]["kind"], Role>> = {
   ready: "good",
   down: "bad",
   closed: "quiet",
+  unusable: "bad",
 };
 
 function hallLines({ servers: { status } }: TuiState, now: number): readonly Line[] {
@@ -91,6 +92,7 @@ function detailLines({ status, selected }: ServersState, columns: number, now: n
 }
 
 function howItIs({ name, state }: UpstreamStatus, now: number): string | undefined {
+  if (state.kind === "unusable") return `${name} cannot be used: ${state.reason}`;
   if (state.kind !== "down") return undefined;
   const when = state.retryAt > now ? `in ${elapsed(state.retryAt - now)}; r tries now` : "at its next call";
   return `${name} is down: ${state.reason}. It is tried again ${when}.`;
