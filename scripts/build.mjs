@@ -1,13 +1,30 @@
 // Bundles the command line and the library into dist/. Heavy parts become chunks that load when they are used.
 
 import { execFileSync } from "node:child_process";
-import { chmodSync, copyFileSync, rmSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const isQuiet = process.argv.includes("--quiet");
 rmSync(`${root}/dist`, { recursive: true, force: true });
+
+/**
+ * The config's own copy of zod, cut down to what it uses: the copy that model providers share has every language and every
+ * kind of schema in it, and would be the largest part of a hall's start.
+ */
+const ownZod = {
+  name: "own-zod",
+  setup({ onResolve, onLoad }) {
+    const namespace = "own-zod";
+    onResolve({ filter: /^zod\/mini$/ }, ({ path, importer }) =>
+      importer.includes("/src/config/") ? { path: fileURLToPath(import.meta.resolve(path)), namespace, sideEffects: false } : undefined,
+    );
+    onResolve({ filter: /^\./, namespace }, ({ path, resolveDir }) => ({ path: join(resolveDir, path), namespace, sideEffects: false }));
+    onLoad({ filter: /^/, namespace }, ({ path }) => ({ contents: readFileSync(path, "utf8"), resolveDir: dirname(path) }));
+  },
+};
 
 const result = await build({
   absWorkingDir: root,
@@ -30,11 +47,20 @@ const result = await build({
   jsx: "automatic",
   // React's build for development is slower and louder; Ink's developer tools are never wanted, and bring a WebSocket client.
   define: { "process.env.NODE_ENV": '"production"' },
-  plugins: [{ name: "no-devtools", setup: ({ onResolve }) => onResolve({ filter: /^\.\/devtools\.js$/ }, () => ({ path: `${root}/scripts/empty.mjs` })) }],
-  // Packages written for CommonJS ask for `require`.
-  banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
+  plugins: [
+    ownZod,
+    { name: "no-devtools", setup: ({ onResolve }) => onResolve({ filter: /^\.\/devtools\.js$/ }, () => ({ path: `${root}/scripts/empty.mjs` })) },
+  ],
+  write: false,
   logLevel: "warning",
 });
+
+// Packages written for CommonJS ask for `require`, by way of one file; a banner would make one in each file, which costs the start of a hall.
+const withRequire = 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);\n';
+for (const { path, text } of result.outputFiles) {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text.includes("typeof require") ? withRequire + text : text);
+}
 chmodSync(`${root}/dist/cli.js`, 0o755);
 copyFileSync(`${root}/src/ranking/vectors.bin`, `${root}/dist/vectors.bin`);
 if (process.argv.includes("--types")) {

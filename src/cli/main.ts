@@ -1,13 +1,15 @@
 #!/usr/bin/env node
 import { enableCompileCache } from "./compile-cache.ts";
 import { exitCodeOf, explainToPerson } from "./exit.ts";
-import { createProgram } from "./program.ts";
+import { readMcpArguments } from "./mcp-flags.ts";
 
 enableCompileCache();
 
 // The one place that ends the process.
 try {
-  await createProgram().parseAsync();
+  const options = readMcpArguments(process.argv.slice(2));
+  if (options) await (await import("./mcp.ts")).runMcp(options);
+  else await (await import("./program.ts")).createProgram().parseAsync();
   process.exit(0);
 } catch (error) {
   const message = explainToPerson(error);

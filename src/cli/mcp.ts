@@ -12,10 +12,15 @@ import type { SettingsOptions } from "./settings.ts";
 export interface McpOptions extends SettingsOptions {
   readonly static?: boolean;
   readonly alone?: boolean;
+  /** The project's. Default: the one we were started in. */
+  readonly folder?: string;
 }
+
+const quietMs = 500;
 
 /** Serves one client on stdin and stdout: as the project's hall, or through the one that already runs. */
 export async function runMcp(options: McpOptions): Promise<void> {
+  if (options.folder !== undefined) process.chdir(options.folder);
   const { stdin, stdout } = process;
   // stdout belongs to the protocol, whatever a library or a tool prints.
   Object.defineProperty(process, "stdout", { value: process.stderr });
@@ -54,8 +59,8 @@ async function serveHere(near: Channel, project: Project): Promise<void> {
     },
     () => void project.close(0),
   );
-  // Off the first call's path, on nobody's: while the client reads the answer to its handshake.
-  setTimeout(() => void import("../gateway/schema.ts").then(({ loadCompiler }) => loadCompiler()), 50).unref();
+  // Off the first call's path, on nobody's: when the client has its lists, and before a model has read them.
+  setTimeout(() => void import("../gateway/schema.ts").then(({ loadCompiler }) => loadCompiler()), quietMs).unref();
   await connection.closed;
   // Others may be attached, with calls that run.
   await (closing ?? project.close(drainMs));

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { version } from "../base/version.ts";
+import { mcpFlags } from "./mcp-flags.ts";
 
 /** All commands. Each one's work is loaded when it is run, so that `mcp` starts as fast as it can. */
 export function createProgram(): Command {
@@ -11,19 +12,12 @@ export function createProgram(): Command {
     .exitOverride()
     .addHelpText("after", examples(["guildhall serve", "guildhall mcp", "guildhall mcp --help"]));
 
-  program
+  const mcp = program
     .command("mcp")
     .description("serve MCP over stdin and stdout; this is what an MCP client starts")
-    .option("--expose <faces>", "what clients are shown, comma-separated (default: the config's, else what fits the number of tools)")
-    .option("--static", "freeze the lists and say so")
-    .option("--alone", "run a hall of its own, even when one of this project is running")
-    .option("--folder <folder>", "the project's folder (default: the one it is started in)")
-    .option("--log-level <level>", "what is written to stderr: trace, debug, info, warn, error, silent (default: the config's, else warn)")
     .addHelpText("after", examples(["guildhall mcp", "guildhall mcp --expose tools --static", "claude mcp add guildhall -- guildhall mcp"]))
-    .action(async ({ folder, ...options }) => {
-      if (folder !== undefined) process.chdir(folder);
-      await (await import("./mcp.ts")).runMcp(options);
-    });
+    .action(async (options) => (await import("./mcp.ts")).runMcp(options));
+  for (const [flags, description] of mcpFlags) mcp.option(flags, description);
 
   program
     .command("serve")

@@ -16,7 +16,6 @@ import { hasValidHeaders } from "./headers.ts";
 import type { Line } from "./line.ts";
 import { emptyOffer, type Offer, readAllResources, readOffer, readPrompts, readTools } from "./lists.ts";
 import { isLockedServer, type LockedServer, lockServer } from "./lock.ts";
-import { openServer } from "./opening.ts";
 import { sourceOf } from "./source.ts";
 import { createSupervisor, type SupervisorState } from "./supervisor.ts";
 import { createToolFilter } from "./tool-filter.ts";
@@ -96,6 +95,8 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
     const refusal = options.mayStart?.(source);
     if (refusal !== undefined) throw new HallError("DENIED", refusal);
     const { limits, guard, authorizer } = options;
+    // Half of this folder, and all it needs of others: a hall that answers from its lock has no use for it.
+    const { openServer } = await import("./opening.ts");
     const line = await openServer({
       limits,
       guard,
