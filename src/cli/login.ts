@@ -1,7 +1,7 @@
-import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { connectAdmin } from "../admin/client.ts";
 import { socketPath } from "../admin/socket.ts";
+import { openBrowser } from "../base/browser.ts";
 import { HallError } from "../base/errors.ts";
 import type { RemoteServerConfig } from "../upstream/issuer.ts";
 import { login } from "../upstream/login.ts";
@@ -60,15 +60,12 @@ function show(server: string, page: URL, { json }: LoginCommandOptions): void {
   process.stdout.write(`To log in to ${server}, open this page:\n\n  ${page.href}\n\n`);
   if (!process.stdin.isTTY || !process.stdout.isTTY) return;
   process.stdout.write("Enter opens it in your browser; waiting for your answer there …\n");
-  createInterface({ input: process.stdin }).once("line", () => openBrowser(page));
+  createInterface({ input: process.stdin }).once("line", () => void open(page));
 }
 
-/** No shell: the address is a stranger's. */
-function openBrowser(page: URL): void {
-  const child = spawn(process.platform === "darwin" ? "open" : "xdg-open", [page.href], { stdio: "ignore", detached: true });
+async function open(page: URL): Promise<void> {
   // The address is on the screen.
-  child.on("error", () => process.stdout.write("no browser could be started; open the page by hand\n"));
-  child.unref();
+  if (!(await openBrowser(page))) process.stdout.write("no browser could be started; open the page by hand\n");
 }
 
 /** A running hall need not wait until it tries again by itself. */

@@ -1,11 +1,11 @@
 import { Box } from "ink";
 import type { ReactElement } from "react";
-import { formLines } from "./parts/form.ts";
 import { Footer, Header } from "./parts/frame.tsx";
 import { Help } from "./parts/help.tsx";
 import { type Line, Lines } from "./parts/line.tsx";
+import { Question } from "./parts/question.tsx";
 import { wrap } from "./parts/width.ts";
-import { bindingsOf, handOf, layerOf, ownBindings } from "./press.ts";
+import { bindingsOf, layerOf, ownBindings } from "./press.ts";
 import { type BodyProps, bodyRows } from "./screens/screen.ts";
 import { screens } from "./screens/screens.ts";
 import type { Moment } from "./view.ts";
@@ -48,21 +48,4 @@ function Layered(props: BodyProps): ReactElement {
       return <Body {...props} />;
     }
   }
-}
-
-/** What a server wants to know, as a form. */
-function Question({ state, view, columns, rows }: BodyProps): ReactElement {
-  const [question] = state.questions;
-  if (!question) return <Lines lines={[]} columns={columns} rows={rows} />;
-  const run = state.runs.find(({ id }) => id === question.run);
-  const head: readonly Line[] = [
-    [{ text: `${run?.tool ?? "The server"} asks`, role: "title" }],
-    ...wrap(question.message, columns)
-      .slice(0, Math.floor(rows / 2))
-      .map((text): Line => [{ text }]),
-    [],
-  ];
-  const hand = handOf(question);
-  const form = hand.form.fields.length === 0 ? [] : formLines(hand, { view, columns, rows: rows - head.length });
-  return <Lines lines={[...head, ...form]} columns={columns} rows={rows} />;
 }

@@ -56,6 +56,9 @@ function explainCode(code: ErrorCode, { subject, message, hint = errorTable[code
 /** The same again would end the same way. */
 const hopeless: ReadonlySet<string> = new Set(["no", "after a fix", "other version"]);
 
+/** The number of a server of 2025-11-25 that wants a person to visit a page before it is called again. */
+export const visitFirst = -32042;
+
 /** The numbers that servers of the workflow use, and those of JSON-RPC. */
 function explainRefusal({ code, message, data }: { readonly code: number; readonly message: string; readonly data?: unknown }, subject: string): Failure {
   const details = isObject(data) ? data : {};
@@ -67,6 +70,8 @@ function explainRefusal({ code, message, data }: { readonly code: number; readon
       return timedOut(subject, message, hint ?? "Try again; a longer time is set with mcp.timeout.");
     case -32002:
       return cancelled(subject);
+    case visitFirst:
+      return failed(subject, message, hint ?? "When that is done in the browser, r tries again.", true);
     case -32601:
       return failed(subject, message, hint ?? "The server does not know it: check that it is the one you mean.", false);
     case -32602:

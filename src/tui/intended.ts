@@ -59,6 +59,7 @@ export function intend(state: TuiState, intention: Intention): TuiState {
     // Nothing is seen of these before they are done.
     case "refresh":
     case "reconnect":
+    case "open page":
     case "specify":
     case "run step":
     case "retry run":

@@ -37,6 +37,8 @@ type RunIntention =
   | { readonly kind: "cancel run"; readonly run: string }
   | { readonly kind: "retry run"; readonly run: string }
   | { readonly kind: "fill question"; readonly question: string; readonly field: string; readonly text: string }
+  /** Opens the page a server asks for in the browser, which is a yes to it. */
+  | { readonly kind: "open page"; readonly question: string }
   /** `accept` sends what the form has; with mistakes in it, they are shown and nothing is sent. */
   | { readonly kind: "answer question"; readonly question: string; readonly action: "accept" | "decline" | "cancel" };
 

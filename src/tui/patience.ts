@@ -2,6 +2,8 @@
 export interface Patience {
   renew(): void;
   hold<T>(work: () => Promise<T>): Promise<T>;
+  /** Waits without end, until the next sign of life. */
+  rest(): void;
   end(): void;
 }
 
@@ -28,6 +30,7 @@ export function createPatience(silentMsMax: number, expired: () => void): Patien
         renew();
       }
     },
+    rest: () => clearTimeout(timer),
     end() {
       isOver = true;
       clearTimeout(timer);

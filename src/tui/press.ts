@@ -75,6 +75,11 @@ function isQuestionShown(moment: Moment): boolean {
 
 const questionPart = "question";
 
+/** How far a long address has been scrolled. */
+export function scrollNameOf({ id }: Pick<QuestionView, "id">): string {
+  return `question ${id}`;
+}
+
 export function handOf({ id, form }: QuestionView): FormInHand {
   return {
     id: `question ${id}`,
@@ -89,9 +94,22 @@ function questionBindings({ state, view }: Moment): readonly Binding[] {
   if (!question) return [];
   const { id } = question;
   return [
-    ...formBindings(handOf(question), view, question.kind === "sampling" ? "let the model answer" : "answer"),
+    ...(question.page ? pageBindings(question, state) : formBindings(handOf(question), view, question.kind === "sampling" ? "let the model answer" : "answer")),
     on("esc", "dismiss", () => ({ kind: "answer question", question: id, action: "cancel" })),
     on("ctrl+n", "decline", () => ({ kind: "answer question", question: id, action: "decline" })),
+  ];
+}
+
+/** Enter is not among them: a key that was meant for something else must not open a stranger's page. */
+function pageBindings(question: QuestionView, { scrolls }: TuiState): readonly Binding[] {
+  const { id } = question;
+  const view = scrollNameOf(question);
+  const from = scrolls[view] ?? 0;
+  return [
+    on("o", "open it in the browser", () => ({ kind: "open page", question: id })),
+    on("a", "opened it myself", () => ({ kind: "answer question", question: id, action: "accept" })),
+    on("down pagedown", "further down the address", () => ({ kind: "scroll", view, to: from + 1 })),
+    on("up pageup", "back up the address", () => ({ kind: "scroll", view, to: from - 1 })),
   ];
 }
 

@@ -6,6 +6,7 @@ import type { Question, Questions } from "../tool.ts";
 import type { TuiEvent } from "./events.ts";
 import { createForm, readForm } from "./form.ts";
 import { makeHarmless } from "./harmless.ts";
+import { readPage } from "./page.ts";
 import type { QuestionView } from "./state.ts";
 
 /** What servers ask while a call runs, and who answers: a person at the form, a model after a person's yes, or nobody at all. */
@@ -48,11 +49,18 @@ export function createDesk({ folder, tell, sample }: DeskOptions): Desk {
   }
 
   async function elicit(params: JsonObject, { run, scope }: AskedBy): Promise<JsonObject> {
-    // Addresses to open were never offered.
-    if (params.mode === "url") return { action: "decline" };
     const message = makeHarmless(String(params.message ?? "The server asks:"));
+    if (params.mode === "url") return visit({ message, address: params.url, run, scope });
     const { action, values } = await askPerson({ run, kind: "form", message, form: createForm(params.requestedSchema) }, scope);
     return action === "accept" ? { action, content: values } : { action };
+  }
+
+  /** The answer is only that a person agreed: what they do on the page is between them and the page. */
+  async function visit({ message, address, run, scope }: AskedBy & { readonly message: string; readonly address: unknown }): Promise<JsonObject> {
+    const page = readPage(address);
+    if (!page) throw new HallError("INVALID_PARAMS", "the address to open is not one of https or http");
+    const { action } = await askPerson({ run, kind: "page", message, form: createForm({}), page }, scope);
+    return { action };
   }
 
   async function lendModel(params: JsonObject, { run, scope }: AskedBy): Promise<JsonObject> {
@@ -75,7 +83,7 @@ export function createDesk({ folder, tell, sample }: DeskOptions): Desk {
   }
 
   return {
-    capabilities: { elicitation: { form: {} }, roots: {}, ...(sample ? { sampling: {} } : {}) },
+    capabilities: { elicitation: { form: {}, url: {} }, roots: {}, ...(sample ? { sampling: {} } : {}) },
     async ask(questions, { run, scope }) {
       // When one cannot be answered, the others need not be.
       const all = new Scope(scope);

@@ -1,14 +1,15 @@
 import { HallError } from "../base/errors.ts";
-import type { JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
-import type { CallContext } from "../tool.ts";
+import type { CallContext, Questions } from "../tool.ts";
 import type { Connection } from "./connection.ts";
 import type { TuiEvent } from "./events.ts";
-import { explainFailure, explainResult, type Failure } from "./failure.ts";
+import { explainFailure, explainResult, type Failure, visitFirst } from "./failure.ts";
 import { harmlessLines, makeHarmless } from "./harmless.ts";
 import { createOutlet, type Outlet } from "./outlet.ts";
 import { emptyOutput, type OutputLine } from "./output.ts";
+import { readPage } from "./page.ts";
 import { createPatience } from "./patience.ts";
 import type { Desk } from "./questions.ts";
 import { showResult } from "./result.ts";
@@ -72,9 +73,12 @@ export function createRunner({ connection, desk, folder, server, timeoutMs, inte
       if (!isSaid(lines, failure)) outlet.put(lines);
       log?.note(`result: ${JSON.stringify(result)}`);
     } catch (error) {
+      log?.note(writeError(error));
+      const pages = pagesNeeded(error);
+      // Whatever the answers are: the server knows what was done on its pages when it is called again.
+      if (pages) await context.ask(pages).catch(() => {});
       failure = explainFailure(error, tool);
       connection().doubt(error);
-      log?.note(writeError(error));
     } finally {
       patience.end();
     }
@@ -153,6 +157,8 @@ export function createRunner({ connection, desk, folder, server, timeoutMs, inte
   };
 }
 
+const pagesMax = 5;
+
 interface ContextParts {
   readonly id: string;
   readonly scope: Scope;
@@ -179,7 +185,15 @@ function contextFor({ id, scope, outlet, patience, desk }: ContextParts): CallCo
       const text = typeof data === "string" ? data : JSON.stringify(data);
       outlet.put(harmlessLines(text).map((line) => ({ source, text: line })));
     },
-    ask: (questions, asked) => patience.hold(() => desk.ask(questions, { run: id, scope: asked ?? scope })),
+    async ask(questions, asked) {
+      // In one piece, to be copied from the log.
+      const pages = Object.values(questions).map(({ params }) => (params?.mode === "url" ? readPage(params.url) : undefined));
+      outlet.put(pages.flatMap((page) => (page ? [{ source: "log", text: `the page to open: ${page.url}` } as const] : [])));
+      const answers = await patience.hold(() => desk.ask(questions, { run: id, scope: asked ?? scope }));
+      // What a person does on a page takes as long as it takes; Esc ends the call.
+      if (Object.entries(answers).some(([key, { action }]) => action === "accept" && questions[key]?.params?.mode === "url")) patience.rest();
+      return answers;
+    },
   };
 }
 
@@ -189,6 +203,14 @@ const saidCharactersMax = 150;
 /** Whether the failure, which stands below the output, tells all of it. */
 function isSaid(lines: readonly OutputLine[], { message, hint }: Failure): boolean {
   return lines.every(({ text }) => text.length <= saidCharactersMax && [message, hint].some((said) => said.includes(text.trim())));
+}
+
+/** A refusal that says which pages a person must visit first, as questions. */
+function pagesNeeded(error: unknown): Questions | undefined {
+  if (!(error instanceof HallError) || error.relayed?.code !== visitFirst) return undefined;
+  const { elicitations } = isObject(error.relayed.data) ? error.relayed.data : {};
+  const pages = (Array.isArray(elicitations) ? elicitations : []).filter(isObject).slice(0, pagesMax);
+  return Object.fromEntries(pages.map((params, index) => [`page ${index}`, { method: "elicitation/create", params: { ...params, mode: "url" } }]));
 }
 
 /** All there is to say of it, for the log. */

@@ -1,4 +1,5 @@
 import type { PlannerConfig } from "../agents/planners.ts";
+import { openBrowser } from "../base/browser.ts";
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
@@ -40,6 +41,8 @@ export interface TuiSessionOptions {
   readonly intervalMs?: number;
   /** How often the hall is asked for what nobody tells of. Default 2,000; 0 for never. */
   readonly pollMs?: number;
+  /** Opens a page a person has agreed to; false where it cannot. Default: the person's browser. */
+  readonly openBrowser?: (page: URL) => Promise<boolean>;
   /** The model that answers servers, where a person agrees; undefined where there is none. */
   readonly planner?: PlannerConfig | undefined;
 }
@@ -62,9 +65,12 @@ class Session implements TuiSession {
   readonly #reader: Reader;
   readonly #controlRoom: ControlRoom | undefined;
   readonly #polling: NodeJS.Timeout | undefined;
+  readonly #openBrowser: (page: URL) => Promise<boolean>;
   #closing: Promise<void> | undefined;
 
-  constructor({ target, size, secrets, timeoutMs = timeoutMsUsual, intervalMs = 33, pollMs = pollMsUsual, planner }: TuiSessionOptions) {
+  constructor(options: TuiSessionOptions) {
+    const { target, size, secrets, timeoutMs = timeoutMsUsual, intervalMs = 33, pollMs = pollMsUsual, planner } = options;
+    this.#openBrowser = options.openBrowser ?? openBrowser;
     this.#target = target;
     this.#project = target.view.folder;
     this.#state = createInitialState({ target: target.view, size });
@@ -178,6 +184,8 @@ class Session implements TuiSession {
         return this.#run(repeatedRequest(this.#state, intention.run));
       case "answer question":
         return this.#answer(intention);
+      case "open page":
+        return this.#openPage(intention.question);
       case "call tool":
         return this.#run(toolRequest(this.#state));
       case "ask agent":
@@ -218,6 +226,14 @@ class Session implements TuiSession {
     if (view) this.#desk.answer(view, action);
   }
 
+  async #openPage(id: string): Promise<void> {
+    const question = this.#state.questions.find((one) => one.id === id);
+    if (!question?.page) return;
+    if (!(await this.#openBrowser(new URL(question.page.url))))
+      throw new HallError("EXECUTION", "no browser could be started", { hint: "Open the address yourself, then say so with a." });
+    this.#desk.answer(question, "accept");
+  }
+
   async #switchWorktree(name: string | undefined): Promise<void> {
     const feature = this.#state.features.items.find((item) => item.name === name);
     if (name !== undefined && !feature) throw new HallError("NOT_FOUND", `there is no feature ${name}`);
@@ -256,6 +272,8 @@ function subjectOf(intention: Intention): string {
       return "the worktree";
     case "call tool":
       return "the call";
+    case "open page":
+      return "opening the page";
     default:
       return intention.kind;
   }

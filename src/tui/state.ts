@@ -7,6 +7,7 @@ import type { Failure } from "./failure.ts";
 import type { Form } from "./form.ts";
 import type { Intention } from "./intentions.ts";
 import type { OutputRing } from "./output.ts";
+import type { Page } from "./page.ts";
 
 /**
  * Everything the screens show, as one plain value. The reducer makes each next one; nothing else does. What a person has typed
@@ -233,10 +234,11 @@ export interface QuestionView {
   readonly id: string;
   /** Which run it belongs to. */
   readonly run: string | undefined;
-  /** `form`: a person fills it in. `sampling`: a person says whether the configured model may answer. */
-  readonly kind: "form" | "sampling";
+  /** `form`: a person fills it in. `sampling`: a person says whether the configured model may answer. `page`: a person opens it, or not. */
+  readonly kind: "form" | "sampling" | "page";
   readonly message: string;
   readonly form: Form;
+  readonly page?: Page | undefined;
 }
 
 export interface Confirmation {

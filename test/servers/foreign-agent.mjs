@@ -18,6 +18,8 @@ const tools = [
   { name: "refuse", description: "Fails with a number", inputSchema: { type: "object", properties: { code: { type: "integer" } }, required: ["code"] } },
   { name: "regret", description: "Says that it failed", inputSchema: { type: "object", properties: { words: { type: "string" } } } },
   { name: "ask", description: "Asks its user", inputSchema: { type: "object" } },
+  { name: "visit", description: "Sends its user to a page", inputSchema: { type: "object", properties: { url: { type: "string" } } } },
+  { name: "gate", description: "Wants a page visited before it is called again", inputSchema: { type: "object" } },
   { name: "lend", description: "Asks the user's model", inputSchema: { type: "object" } },
   { name: "paint", description: "\u001b[31mA picture\u001b[0m and nasty text", inputSchema: { type: "object" } },
   { name: "chatter", description: "Says much on stderr", inputSchema: { type: "object", properties: { lines: { type: "integer" } } } },
@@ -29,6 +31,7 @@ const tools = [
 const stuck = new Map();
 const asked = new Map();
 let questions = 0;
+let isGateOpen = false;
 
 function text(words, more = {}) {
   return { content: [{ type: "text", text: words }], isError: false, ...more };
@@ -76,6 +79,17 @@ async function call(id, { name, arguments: args = {}, _meta = {} }, send) {
       };
       const answer = await ask("elicitation/create", { message: "Which \u001b[5mcolour\u001b[0m?", requestedSchema: schema }, send);
       return text(JSON.stringify(answer));
+    }
+    case "visit": {
+      const answer = await ask("elicitation/create", { mode: "url", elicitationId: "e1", message: "Log in\u001b[2J first", url: args.url }, send);
+      if (answer.action === "accept") await new Promise((resolve) => setTimeout(resolve, 1_500));
+      return text(JSON.stringify(answer));
+    }
+    case "gate": {
+      if (isGateOpen) return text("come in");
+      isGateOpen = true;
+      const elicitations = [{ mode: "url", elicitationId: "e2", message: "Sign here", url: "https://example.org/sign" }];
+      throw Object.assign(new Error("a signature is missing"), { code: -32042, data: { elicitations } });
     }
     case "lend": {
       const params = { messages: [{ role: "user", content: { type: "text", text: "Say hello." } }], maxTokens: 10 };
@@ -133,7 +147,7 @@ async function receive(message, send) {
         const result = await call(id, params, send);
         if (result) answer(result);
       } catch (error) {
-        send({ jsonrpc: "2.0", id, error: { code: error.code ?? -32000, message: error.message } });
+        send({ jsonrpc: "2.0", id, error: { code: error.code ?? -32000, message: error.message, data: error.data } });
       }
       return;
     case "$/cancelRequest":

@@ -4,7 +4,22 @@ import { expect, test } from "vitest";
 import { createCanvas } from "../../src/tui/canvas.tsx";
 import type { TuiEvent } from "../../src/tui/events.ts";
 import { initialView, type View } from "../../src/tui/view.ts";
-import { approvals, document, features, intended, now, output, question, runOf, stateAt, statistics, status, tools, worktrees } from "./moments.ts";
+import {
+  approvals,
+  document,
+  features,
+  intended,
+  now,
+  output,
+  pageQuestion,
+  question,
+  runOf,
+  stateAt,
+  statistics,
+  status,
+  tools,
+  worktrees,
+} from "./moments.ts";
 
 const go = (screen: "run" | "tools" | "agents" | "lisp" | "servers" | "approvals" | "stats"): TuiEvent => intended({ kind: "go", screen });
 const toolOpen: View = { ...initialView, focus: { tools: "form" } };
@@ -48,6 +63,7 @@ const scenes: Readonly<Record<string, { readonly events: readonly TuiEvent[]; re
     ],
   },
   "run-question": { events: [{ kind: "run started", run: runOf({ tool: "speckit.clarify" }) }, question] },
+  "run-page": { events: [{ kind: "run started", run: runOf({ kind: "tool", tool: "photos.list" }) }, pageQuestion, go("run")] },
   tools: { events: [tools, go("tools")] },
   "tools-search": { events: [tools, go("tools"), intended({ kind: "search tools", text: "weath" })] },
   "tools-form": {

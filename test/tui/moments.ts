@@ -2,6 +2,7 @@ import type { TuiEvent } from "../../src/tui/events.ts";
 import { createForm } from "../../src/tui/form.ts";
 import type { Intention } from "../../src/tui/intentions.ts";
 import { emptyOutput, type OutputLine } from "../../src/tui/output.ts";
+import { readPage } from "../../src/tui/page.ts";
 import { reduce } from "../../src/tui/reducer.ts";
 import { createInitialState, type FeatureView, type RunView, type Size, type ToolView, type TuiState } from "../../src/tui/state.ts";
 
@@ -159,6 +160,18 @@ export const question: TuiEvent = {
         why: { type: "string", title: "Because", description: "A few words, if you like." },
       },
     }),
+  },
+};
+
+export const pageQuestion: TuiEvent = {
+  kind: "asked",
+  question: {
+    id: "q2",
+    run: "r1",
+    kind: "page",
+    message: "Your photo service wants to know that it is you.",
+    form: createForm({}),
+    page: readPage(`http://photos.xn--exmple-cua.org/login?state=${"0123456789abcdef".repeat(70)}&end`),
   },
 };
 

@@ -5,7 +5,7 @@ import { bindingsOf, press } from "../../src/tui/press.ts";
 import { reduce } from "../../src/tui/reducer.ts";
 import type { TuiState } from "../../src/tui/state.ts";
 import { type Act, initialView, type View, withFocus } from "../../src/tui/view.ts";
-import { approvals, document, features, intended, now, output, question, runOf, stateAt, tools, worktrees } from "./moments.ts";
+import { approvals, document, features, intended, now, output, pageQuestion, question, runOf, stateAt, tools, worktrees } from "./moments.ts";
 
 const size = { columns: 80, rows: 24 };
 
@@ -50,6 +50,14 @@ test("letters are text while one types, and keys when one does not", () => {
   expect(type([features], "nq1?s").state.features.draft).toBe("q1?s");
   expect(type([features], "q").acts).toEqual([{ kind: "quit" }]);
   expect(type([features], "nabc\u0003").acts.at(-1)).toEqual({ kind: "quit" });
+});
+
+test("a page is opened by its own key, not by one that was meant for something else, and a long address is scrolled", () => {
+  const started: TuiEvent = { kind: "run started", run: runOf() };
+  expect(type([started, pageQuestion], "\r \n\t").acts).toEqual([]);
+  expect(type([started, pageQuestion], "o").acts).toEqual([{ kind: "open page", question: "q2" }]);
+  expect(type([started, pageQuestion], "a").acts).toEqual([{ kind: "answer question", question: "q2", action: "accept" }]);
+  expect(type([started, pageQuestion], "\u001b[B\u001b[B\u001b[A").state.scrolls).toEqual({ "question q2": 1 });
 });
 
 test("help opens with ? and closes with it; with a text in the way, with F1", () => {
