@@ -95,7 +95,7 @@ function describeTool(target: Target): ShownTool {
   let shown = described.get(target);
   if (!shown) {
     const { facts: _ours, ...definition } = target.tool;
-    shown = { ...definition, name: target.fullName };
+    shown = Object.assign(definition, { name: target.fullName });
     described.set(target, shown);
   }
   return shown;

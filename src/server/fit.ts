@@ -19,9 +19,7 @@ export function fitTool(tool: ShownTool, version: Version): ShownTool {
   if (isModernVersion(version)) return tool;
   let fitted = fittedTools.get(tool);
   if (!fitted) {
-    const { inputSchema, outputSchema, ...rest } = tool;
-    const isOfObjects = isObject(outputSchema) && outputSchema.type === "object";
-    fitted = { ...rest, inputSchema: fitSchema(inputSchema), ...(isOfObjects ? { outputSchema: fitSchema(outputSchema) } : {}) };
+    fitted = fitSchemas(tool);
     fittedTools.set(tool, fitted);
   }
   return fitted;
@@ -29,10 +27,22 @@ export function fitTool(tool: ShownTool, version: Version): ShownTool {
 
 const fittedTools = new WeakMap<ShownTool, ShownTool>();
 
+/** The tool itself where nothing is to be said in another way, as it nearly always is: a copy of thousands is felt. */
+function fitSchemas(tool: ShownTool): ShownTool {
+  const { inputSchema, outputSchema } = tool;
+  const fittedInput = fitSchema(inputSchema);
+  const fittedOutput = isObject(outputSchema) && outputSchema.type === "object" ? fitSchema(outputSchema) : undefined;
+  if (fittedInput === inputSchema && fittedOutput === outputSchema) return tool;
+  const { outputSchema: _unfit, ...rest } = tool;
+  return { ...rest, inputSchema: fittedInput, ...(fittedOutput === undefined ? {} : { outputSchema: fittedOutput }) };
+}
+
 function fitSchema(schema: unknown): unknown {
   if (!isObject(schema) || !isObject(schema.properties)) return schema;
-  const properties = Object.entries(schema.properties).map(([name, property]) => [name, property === true ? {} : property === false ? { not: {} } : property]);
-  return { ...schema, properties: Object.fromEntries(properties) };
+  const properties = Object.entries(schema.properties);
+  if (!properties.some(([, property]) => typeof property === "boolean")) return schema;
+  const fitted = properties.map(([name, property]) => [name, property === true ? {} : property === false ? { not: {} } : property]);
+  return { ...schema, properties: Object.fromEntries(fitted) };
 }
 
 export function fitPrompt(result: JsonObject, version: Version): JsonObject {
