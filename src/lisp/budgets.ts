@@ -8,7 +8,7 @@ export interface Budgets {
   readonly cells: number;
   /** Calls inside calls. Default 100,000; the host's stack may end earlier, with the same condition. */
   readonly depth: number;
-  /** Characters written to streams of the session. Default 1,000,000. */
+  /** Characters of what is read afterwards: what was written, warnings, and how it ended. Default 1,000,000. */
   readonly output: number;
   /** Wall time in milliseconds. Default 30,000. */
   readonly timeMs: number;

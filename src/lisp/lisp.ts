@@ -4,6 +4,7 @@ import { type Budgets, budgetTexts, defaultBudgets, Ended } from "./budgets.ts";
 import { compileLambda, evaluateForm } from "./compile/compile.ts";
 import { reportOf, Unhandled } from "./conditions.ts";
 import { named, nativeFunction } from "./define.ts";
+import { createRoom, safely, showValues } from "./ending.ts";
 import { formatText } from "./format/format.ts";
 import { type DefinitionKind, type Host, Machine } from "./machine.ts";
 import { addPackage, currentPackage, findPackage, intern, openPackages, packageVariable } from "./packages.ts";
@@ -12,7 +13,7 @@ import { type Position, Reader } from "./reader.ts";
 import { defineStandard } from "./standard.ts";
 import { asCondition } from "./trouble.ts";
 import { typep } from "./types.ts";
-import { Cons, type Instance, NIL, Package, type Pending, Str, Stream, T, type Value } from "./values.ts";
+import { Cons, type Instance, NIL, Package, type Pending, Str, Stream, type Value } from "./values.ts";
 
 export interface LispOptions {
   readonly budgets?: Partial<Budgets>;
@@ -103,6 +104,7 @@ export function createLisp(options: LispOptions = {}): Lisp {
 
 const plainHost: Host = {
   now: () => performance.now(),
+  timer: () => performance.now(),
   clock: () => Date.now() / 1000,
   seed: () => Math.floor(Math.random() * 2 ** 32),
   isInterrupted: () => false,
@@ -140,13 +142,14 @@ function evaluate(m: Machine, text: string, { budgets, packageName, brief }: How
       condition = { ...describe(m, thrown), ...reading };
     }
     const used = { steps: m.stepsUsed(), cells: budgets.cells - m.cellsLeft };
+    const room = createRoom(m);
     return {
-      values: condition === null ? results.map((value) => shownValue(m, value, brief)) : [],
+      values: condition === null ? showValues(m, results, brief, room) : [],
       results,
       output: output.join(""),
       errorOutput: errors.join(""),
-      warnings: m.warnings.map((warning) => safely(() => reportOf(m, warning))),
-      condition,
+      warnings: [...m.warnings],
+      condition: condition && { ...condition, message: room(condition.message) },
       package: currentPackage(m).name,
       ...used,
       elapsedMs: m.host.now() - began,
@@ -237,41 +240,6 @@ function describe(m: Machine, thrown: unknown): Omit<ConditionReport, "position"
     };
   }
   throw known;
-}
-
-/** What cannot be shown as the session wants it (it may be circular, or endless) is shown shortened. */
-function shownValue(m: Machine, value: Value, brief: boolean): string {
-  if (brief) return shortValue(m, value);
-  try {
-    return m.show(value);
-  } catch {
-    return shortValue(m, value);
-  }
-}
-
-function shortValue(m: Machine, value: Value): string {
-  const mark = m.bindings.length;
-  for (const [name, setting] of shortened) m.bind(named(name), setting);
-  const text = safely(() => m.show(value));
-  m.unbindTo(mark);
-  return text;
-}
-
-const shortened = [
-  ["*PRINT-CIRCLE*", T],
-  ["*PRINT-LENGTH*", 100],
-  ["*PRINT-LEVEL*", 10],
-  ["GUILDHALL:*PRINT-TABLES*", T],
-] as const;
-
-/** Printing may run the program's own code, so it may fail; the evaluation's answer may not. */
-function safely(print: () => string): string {
-  try {
-    return print();
-  } catch (thrown) {
-    if (thrown instanceof Unhandled) return `#<unprintable: ${thrown.condition.cls.name.name}>`;
-    return "#<unprintable>";
-  }
 }
 
 function definePower(m: Machine, packageName: string, name: string, power: Power): void {

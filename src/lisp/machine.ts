@@ -23,9 +23,11 @@ export interface Services {
 }
 
 export interface Host {
-  /** Milliseconds; any origin. */
+  /** Milliseconds, any origin: what budgets are measured with. */
   readonly now: () => number;
-  /** Seconds since 1970, for `get-universal-time`. */
+  /** The same as programs read it. A host that runs a program again hands out what it read the first time. */
+  readonly timer: () => number;
+  /** Seconds since 1970, as programs read them. */
   readonly clock: () => number;
   /** For `(random …)` in a session that was not seeded. */
   readonly seed: () => number;
@@ -80,7 +82,7 @@ export class Machine {
   readonly packages = new Map<string, Package>();
   /** What definition modules keep for the session: methods, types, setf expanders … one key each. */
   readonly kept = new Map<string, unknown>();
-  readonly warnings: Instance[] = [];
+  readonly warnings: string[] = [];
   /** The session's own error output, for the evaluation under way. */
   errorStream: Stream | null = null;
   readonly documentation = new Map<Sym, string>();
@@ -236,16 +238,23 @@ export class Machine {
   /** Writes to a stream and counts the characters. */
   write(stream: Stream, text: string): void {
     if (stream.sink === null) this.typeError(stream, "output-stream");
-    if (stream.isOutput) this.#countOutput(stream.sink, text);
+    if (stream.isOutput) this.#countOutput(stream.sink, text, text.length);
     else this.alloc((text.length >> 3) + 1);
     stream.sink(text);
     const line = lastLine(text);
     stream.column = line < 0 ? stream.column + text.length : text.length - line - 1;
   }
 
+  /** Keeps a warning for the answer: it is read there like any output, and counts like it, with the end of its line. */
+  keepWarning(text: string): void {
+    const keep = (part: string): void => void this.warnings.push(part);
+    this.#countOutput(keep, text, text.length + 1);
+    keep(text);
+  }
+
   /** What still fits is written before the condition is signalled. */
-  #countOutput(sink: (text: string) => void, text: string): void {
-    this.outputLeft -= text.length;
+  #countOutput(sink: (text: string) => void, text: string, length: number): void {
+    this.outputLeft -= length;
     if (this.outputLeft >= 0) return;
     sink(text.slice(0, Math.max(0, text.length + this.outputLeft)));
     this.exceed("OUTPUT");

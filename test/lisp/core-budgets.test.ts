@@ -82,3 +82,26 @@ test("what an evaluation used is told", () => {
   expect(steps).toBeLessThan(2000);
   expect(cells).toBeGreaterThanOrEqual(1000);
 });
+
+test.each([
+  ["a long value", "(make-string 100000 :initial-element #\\x)"],
+  ["many values", "(values-list (make-list 20000 :initial-element 12345678))"],
+  ["endless warnings", '(loop (warn "careful"))'],
+  ["empty warnings", '(loop (warn ""))'],
+  ["a long complaint", '(error "~a" (make-string 100000 :initial-element #\\x))'],
+])("%s counts as output", (_, text) => {
+  const { values, warnings, output, condition } = createLisp({ budgets: { output: 3_000 } }).evaluate(`(princ "before") ${text}`);
+  const said = [output, ...values, ...warnings, condition?.message ?? ""].join("\n");
+  expect(output).toBe("before");
+  // The budget, its grace, and a few words where something was cut.
+  expect(said.length).toBeLessThan(3_000 + 2_000 + 200);
+});
+
+test("what no longer fits is cut where it can be seen, and what was written stays", () => {
+  const lisp = createLisp({ budgets: { output: 2_500 } });
+  const { values, output } = lisp.evaluate('(princ "1234") (let ((long (make-string 2000 :initial-element #\\x))) (values 1 long long))');
+  expect(output).toBe("1234");
+  expect(values.map((value) => value.length)).toEqual([1, 2_002, expect.any(Number)]);
+  expect(values[2]).toMatch(/^"x{480,500}… \(15\d\d more characters\)$/);
+  expect(lisp.evaluate("(make-string 3000)").values).toEqual(["#<unprintable: OUTPUT-BUDGET-EXCEEDED>"]);
+});

@@ -165,11 +165,11 @@ function expandValuesSetq(whole: Cons): Value {
 }
 
 function timed(m: Machine, body: Value): Value {
-  const began = m.host.now();
+  const began = m.host.timer();
   const steps = m.stepsUsed();
   const value = m.call0(body as Fn);
   const { mv } = m;
-  m.trace(`Evaluation took ${(m.host.now() - began).toFixed(1)} ms and ${m.stepsUsed() - steps} steps.\n`);
+  m.trace(`Evaluation took ${(m.host.timer() - began).toFixed(1)} ms and ${m.stepsUsed() - steps} steps.\n`);
   m.mv = mv;
   return value;
 }

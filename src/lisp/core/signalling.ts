@@ -93,7 +93,7 @@ export function warn(m: Machine, condition: Instance): Value {
   return transferOut(m, (leave) =>
     withRestarts(m, [{ name: named("MUFFLE-WARNING"), report: () => "Skip the warning.", invoke: () => leave(NIL) }], () => {
       signalCondition(m, condition);
-      m.warnings.push(condition);
+      m.keepWarning(reportOf(m, condition));
       writeWarning(m, condition);
       return NIL;
     }),

@@ -11,8 +11,8 @@ const unitsPerSecond = 1_000_000;
 export function defineTime(): void {
   defineConstant("INTERNAL-TIME-UNITS-PER-SECOND", unitsPerSecond);
   defineFunction("GET-UNIVERSAL-TIME", "", (m) => Math.floor(m.host.clock()) + epoch);
-  defineFunction("GET-INTERNAL-REAL-TIME", "", (m) => Math.floor((m.host.now() * unitsPerSecond) / 1000));
-  defineFunction("GET-INTERNAL-RUN-TIME", "", (m) => Math.floor((m.host.now() * unitsPerSecond) / 1000));
+  defineFunction("GET-INTERNAL-REAL-TIME", "", (m) => Math.floor((m.host.timer() * unitsPerSecond) / 1000));
+  defineFunction("GET-INTERNAL-RUN-TIME", "", (m) => Math.floor((m.host.timer() * unitsPerSecond) / 1000));
   defineFunction("DECODE-UNIVERSAL-TIME", "universal-time &optional time-zone", (m, time: Value, zone?: Value) => decode(m, seconds(m, time), zone), {
     values: true,
   });
