@@ -77,6 +77,8 @@ export interface HallOptions {
   readonly planner?: PlannerConfig;
   /** What is kept of an agent's run. Default `full`. */
   readonly runs?: Pick<RunsOptions, "keep" | "keepDays">;
+  /** Where the evaluator's thread is, for halls that are not bundled. Default: beside the program. */
+  readonly lisp?: { readonly worker?: URL };
   /** The spec-driven workflow of a project. Default: none. */
   readonly workflow?: Pick<WorkflowOptions, "folder" | "roots" | "commands" | "agent">;
   /** Other words for tools, by full name: they are found by them too. */
@@ -178,6 +180,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     isDestructive: (target) => isDestructive(target, trust),
     listGroup: (name) => listGroup(groups, name),
     keep: (run) => runs.keep(recordEvaluation(run)),
+    worker: options.lisp?.worker,
   });
   const own = {
     find: createFindToolkit(finder, answers),

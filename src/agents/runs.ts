@@ -3,7 +3,7 @@ import type { Log, Secrets } from "../base/log.ts";
 import { redact } from "../gateway/redact.ts";
 import type { Shelf } from "../store/store.ts";
 import type { Outcome } from "../tool.ts";
-import type { EvaluationRun } from "../toolkits/lisp/evaluator.ts";
+import type { EvaluationRun } from "../toolkits/lisp/kept-run.ts";
 import type { OfferedTool, PlannerKind, Step, StopReason } from "./planner.ts";
 import type { EndedRun, RunRequest, RunUsage, TraceEvent } from "./run.ts";
 
@@ -105,6 +105,9 @@ function makeFit(record: KeptRun, clean: (value: unknown) => Json): Json {
   const whole = clean(record);
   const isCut = typeof whole === "object" && whole !== null && "cut" in whole;
   if (isCut && "evaluation" in record) return clean({ ...record, evaluation: { ...record.evaluation, entry: undefined, tools: [] } });
+  // Where known secrets were taken out as well, a replay has to know.
+  if ("evaluation" in record && JSON.stringify(whole) !== JSON.stringify(record))
+    return clean({ ...record, evaluation: { ...record.evaluation, isScrubbed: true } });
   return isCut && "offered" in record ? clean({ ...record, results: [], said: [], finds: [], offered: { ...record.offered, tools: [] } }) : whole;
 }
 

@@ -2,7 +2,7 @@ import { type EvaluationRecord, findRun, type KeptRun, listRuns, type RunOutline
 import { HallError } from "../base/errors.ts";
 import { findNear } from "../base/near.ts";
 import type { Store } from "../store/store.ts";
-import type { EvaluationRun } from "../toolkits/lisp/evaluator.ts";
+import type { EvaluationRun } from "../toolkits/lisp/kept-run.ts";
 import type { Evaluation } from "../toolkits/lisp/protocol.ts";
 import { paint, print, table, visible, visibleLines } from "./print.ts";
 import { openProjectStore, withProjectStore } from "./project-store.ts";

@@ -1,9 +1,7 @@
+import { isSecretName } from "../base/secret-signs.ts";
+
 /** What stands in for a value that is nobody's business. */
 const hidden = "***";
-
-/** Under these names people put what opens doors, whatever the value looks like. */
-const secretKey =
-  /^(authorization|proxy-authorization|cookie|set-cookie|passw(or)?d|passphrase|pin|secret|token|credentials?|private[-_]?key)$|(api|access|secret|signing|encryption)[-_]?key$|[-_](token|secret|password)$|(Token|Secret|Password)$/i;
 
 const lengthMax = 262_144;
 
@@ -11,7 +9,7 @@ const lengthMax = 262_144;
 export function redact(value: unknown): string {
   let text: string;
   try {
-    text = JSON.stringify(value, (key, inner: unknown) => (secretKey.test(key) && isLeaf(inner) ? hidden : inner)) ?? "null";
+    text = JSON.stringify(value, (key, inner: unknown) => (isSecretName(key) && isLeaf(inner) ? hidden : inner)) ?? "null";
   } catch {
     // Not JSON: it was refused, and there is nothing to show.
     return "null";

@@ -45,7 +45,7 @@ export interface WorldOptions extends Omit<Partial<TrustOptions>, "ledger"> {
   /** Tools trusted beforehand, as `toolkit.tool`. Default: mail.send_email. */
   readonly trusted?: readonly string[];
   /** What else the hall has. */
-  readonly hall?: Pick<HallOptions, "agents" | "planner">;
+  readonly hall?: Pick<HallOptions, "agents" | "planner" | "lisp">;
 }
 
 const anything = { type: "object" };

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { secretShapes } from "../../base/secret-signs.ts";
 import { variable, variableName } from "./references.ts";
 
 /**
@@ -79,17 +80,9 @@ const harmlessName =
   /[-_](type|mode|url|uri|host|port|user|username|email|enabled|limit|timeout|method|scopes?|region|name|header|id|ttl|count|max)$|^max[-_]/i;
 const fileName = /file|path|dir|folder|credentials$/i;
 
-/** Anywhere in a value, as a header inside of JSON would be. */
-const shapes: readonly RegExp[] = [
-  /(?<![A-Za-z0-9])(sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[a-z]|xapp|hf|npm|pypi|dop_v1|shpat|lin_api|lin_oauth|ntn|figd|tvly|fc|r8|gsk|pplx|sntrys|sbp|whsec|secret|rnd|ctx7sk|dckr_pat|atlasv1)[-_][A-Za-z0-9_-]{10,}/,
-  /(?<![A-Za-z0-9])(AKIA|ASIA|AIza|ATATT|BSA|ya29\.|SG\.|EAA|eyJ)[A-Za-z0-9_.=-]{12,}/,
-  /\b(bearer|basic)\s+(?!\$\{)[A-Za-z0-9._~+/=-]{8,}/i,
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
-];
-
 function looksSecret(value: string): boolean {
   if (isReference(value)) return false;
-  return shapes.some((shape) => shape.test(value)) || isPassworded(value) || isRandom(value);
+  return secretShapes.some((shape) => shape.test(value)) || isPassworded(value) || isRandom(value);
 }
 
 /** One long word of mixed characters. Names of packages and files have dots, slashes or a single case. */

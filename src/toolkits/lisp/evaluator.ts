@@ -4,11 +4,11 @@ import { createIds } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { Scope } from "../../base/scope.ts";
 import type { CallContext, Outcome, Target, Tool } from "../../tool.ts";
-import { answerEvaluation, type CallReport, tellCondition, tellSyntax } from "./answer.ts";
+import { answerEvaluation, tellCondition, tellSyntax } from "./answer.ts";
 import { configureLimits, describeLastError, evaluateLisp, listDefinitions, resetSession, validateSyntax } from "./definitions.ts";
-import { createJournal, createReplay, type Entry, type EvaluateOrder, type Replay } from "./journal.ts";
-import { lispName } from "./names.ts";
-import type { DefinitionType, Evaluation, EvaluationLimits, Mode, ToolEntry } from "./protocol.ts";
+import { type Answered, createJournal, createReplay, type Entry, type EvaluateOrder, withoutFailures } from "./journal.ts";
+import { createRun, type EndedEvaluation, type EvaluationRun } from "./kept-run.ts";
+import type { ClockReadings, DefinitionType, EvaluationLimits, Mode, Report, ToolEntry } from "./protocol.ts";
 import { createService, type Service } from "./service.ts";
 import { createSessions, type Session, type Stopped, type Which } from "./sessions.ts";
 import { createLispThread, type LispThread } from "./thread.ts";
@@ -34,24 +34,6 @@ export interface EvaluatorOptions {
   readonly worker?: URL | undefined;
 }
 
-/** One evaluation: enough, with those before it, to run it again. */
-export interface EvaluationRun {
-  readonly id: string;
-  readonly session: string;
-  /** What the client calls itself. */
-  readonly caller: string;
-  readonly seed: number;
-  readonly startedAt: number;
-  /** The run before it in its session: to go through this one again, that one comes first. */
-  readonly before?: string | undefined;
-  /** Undefined when it was too much to keep: then it can be shown, and not gone through again. */
-  readonly entry?: Entry | undefined;
-  /** The tools that the program names. */
-  readonly tools: readonly ToolEntry[];
-  readonly evaluation: Evaluation;
-  readonly calls: readonly CallReport[];
-}
-
 const defaultLimits: EvaluationLimits = { timeoutMs: 30_000, outputCharacters: 100_000, calls: 50 };
 /** What no evaluation may exceed, whatever was configured. */
 const timeoutMsMax = 600_000;
@@ -61,13 +43,19 @@ const syntaxMsMax = 4_000;
 /** Kept back from an inherited deadline, so that what was printed can still be told. */
 const tellingMs = 250;
 
-/** Past it a run can be shown, not replayed. */
-const keptCharactersMax = 262_144;
+type Evaluated = Extract<Report, { kind: "evaluated" }>;
+
+interface Running {
+  readonly service: Service;
+  readonly scope: Scope;
+  readonly readings: ClockReadings | undefined;
+}
 
 const runIds = createIds("lisp");
 
 export function createEvaluator(options: EvaluatorOptions): Evaluator {
   const sessions = createSessions({ worker: options.worker, limits: defaultLimits });
+  const kept = createKeeping(options.keep);
   let checker: LispThread | undefined;
   const toolEntries = listEntries(options.tools);
 
@@ -79,12 +67,11 @@ export function createEvaluator(options: EvaluatorOptions): Evaluator {
     return now;
   }
 
-  async function run(session: Session, order: EvaluateOrder, service: Service, scope: Scope): Promise<Evaluation> {
+  async function run(session: Session, order: EvaluateOrder, { service, scope, readings }: Running): Promise<Evaluated> {
     // The thread keeps its time itself; should it be unable to, it is ended from here.
     const watched = new Scope(scope, order.limits.timeoutMs + overtimeMs, "the program");
     try {
-      const { evaluation } = await session.thread.run({ ...order, tools: freshTools(session) }, "evaluated", { scope: watched, serve: service.serve });
-      return evaluation;
+      return await session.thread.run({ ...order, readings, tools: freshTools(session) }, "evaluated", { scope: watched, serve: service.serve });
     } finally {
       watched.close();
     }
@@ -97,10 +84,12 @@ export function createEvaluator(options: EvaluatorOptions): Evaluator {
     if (!session.journal.isWhole || place === -1) throw new HallError("BUDGET", "the session is too long to be run again", { hint: "Send the code again." });
     await sessions.renew(session);
     session.journal = createJournal();
-    for (const { order, answers } of before) {
+    for (const { order, answers, readings } of before) {
       const kept = session.journal.begin(order);
-      for (const answer of answers) session.journal.add(kept, answer);
-      await run(session, order, createService({ ...options, context, order, replay: createReplay(answers), isLive: false }), context.scope);
+      for (const answered of answers) session.journal.add(kept, answered);
+      session.journal.end(kept, readings);
+      const service = createService({ ...options, context, order, replay: createReplay(answers), isLive: false });
+      await run(session, order, { service, scope: context.scope, readings });
     }
   }
 
@@ -110,26 +99,26 @@ export function createEvaluator(options: EvaluatorOptions): Evaluator {
       session.stopped = undefined;
       // What its programs know may be what strangers wrote, whoever calls now.
       if (session.taintedBy !== undefined) context.flow?.taint(session.taintedBy);
-      let replay: Replay | undefined;
-      if (goesOn) {
-        await rewind(session, goesOn.entry, context);
-        replay = createReplay(goesOn.entry.answers.filter(({ failure }) => !failure || !forgotten.has(failure.code)));
-      }
+      if (goesOn) await rewind(session, goesOn.entry, context);
       const order = goesOn?.entry.order ?? createOrder(args, session);
       const entry = session.journal.begin(order);
-      const service = createService({ ...options, context, order, replay, record: (answer) => session.journal.add(entry, answer) });
+      const replay = goesOn && createReplay(withoutFailures(goesOn.entry.answers, forgotten));
+      const record = (answered: Answered): void => session.journal.add(entry, answered);
+      const service = createService({ ...options, context, order, replay, holdings: goesOn?.holdings, record });
       const startedAt = Date.now();
       const before = goesOn ? goesOn.before : session.lastRun;
-      const evaluation = await run(session, withinDeadline(order, context.scope), service, context.scope);
+      const { evaluation, clock } = await run(session, withinDeadline(order, context.scope), { service, scope: context.scope, readings: goesOn?.readings });
+      session.journal.end(entry, clock.readings);
       const id = runIds();
       session.lastError = evaluation.condition ?? session.lastError;
       session.taintedBy ??= context.flow?.taintedBy();
       session.lastRun = id;
-      if (service.isStopped && session.journal.isWhole) session.stopped = { run: id, entry, before };
+      if (service.isStopped && session.journal.isWhole) session.stopped = { run: id, entry, before, holdings: service.holdings, readings: clock.beforeRefusal };
+      const { handle, seed, tools = [] } = session;
       const caller = context.caller?.client ?? "";
-      options.keep?.(createRun(session, { id, caller, startedAt, before, entry, evaluation, calls: service.calls }));
+      kept.add({ id, session: handle, seed, caller, startedAt, before, entry, tools, evaluation, calls: service.calls });
       const answer = answerEvaluation(evaluation, {
-        session: session.handle,
+        session: handle,
         run: id,
         calls: service.calls,
         isHandleNeeded: !context.caller?.isLasting,
@@ -198,16 +187,9 @@ export function createEvaluator(options: EvaluatorOptions): Evaluator {
     },
     async close() {
       await Promise.all([sessions.close(), checker?.close()]);
+      kept.flush();
     },
   };
-}
-
-function createRun({ handle, seed, tools = [] }: Session, run: Omit<EvaluationRun, "session" | "seed" | "tools"> & { readonly entry: Entry }): EvaluationRun {
-  const { order, answers } = run.entry;
-  const isWhole = order.code.length + JSON.stringify(answers).length <= keptCharactersMax;
-  const text = order.code.toUpperCase();
-  const named = tools.filter(({ toolkit }) => text.includes(lispName(toolkit)));
-  return { ...run, session: handle, seed, tools: named, entry: isWhole ? run.entry : undefined };
 }
 
 interface EvaluateArguments {
@@ -221,13 +203,27 @@ interface EvaluateArguments {
 }
 
 function createOrder({ code, package: name, timeout, mode = "explore" }: EvaluateArguments, { limits }: Session): EvaluateOrder {
-  return { kind: "evaluate", code, package: name, mode, limits: timeout === undefined ? limits : { ...limits, timeoutMs: timeout * 1_000 } };
+  const timeoutMs = timeout === undefined ? limits.timeoutMs : timeout * 1_000;
+  return { kind: "evaluate", code, package: name, mode, limits: { ...limits, timeoutMs: timeoutMs === 0 ? timeoutMsMax : timeoutMs } };
 }
 
 /** The time there really is. */
 function withinDeadline(order: EvaluateOrder, scope: Scope): EvaluateOrder {
-  const wanted = order.limits.timeoutMs === 0 ? timeoutMsMax : order.limits.timeoutMs;
-  return { ...order, limits: { ...order.limits, timeoutMs: Math.max(1, Math.min(wanted, scope.remainingMs - tellingMs)) } };
+  return { ...order, limits: { ...order.limits, timeoutMs: Math.max(1, Math.min(order.limits.timeoutMs, scope.remainingMs - tellingMs)) } };
+}
+
+/** Hands on what has ended once its answer is on the way: making a record of it takes longer than many a program. */
+function createKeeping(keep: (run: EvaluationRun) => void = () => {}): { add(ended: EndedEvaluation): void; flush(): void } {
+  const waiting: EndedEvaluation[] = [];
+  const flush = (): void => {
+    for (const ended of waiting.splice(0)) keep(createRun(ended));
+  };
+  return {
+    add(ended) {
+      if (waiting.push(ended) === 1) setImmediate(flush);
+    },
+    flush,
+  };
 }
 
 /** What failed for want of an approval, or because the program ended, is asked again. */

@@ -1,5 +1,5 @@
 import { receiveMessageOnPort } from "node:worker_threads";
-import { type HallRequest, type Reply, type Report, sharedWords, type ThreadStart } from "./protocol.ts";
+import { type Answer, type HallRequest, type Reply, type Report, sharedWords, type ThreadStart } from "./protocol.ts";
 
 /** The thread's line to the hall: it asks, and waits without letting go of its stack. */
 export interface HallLine {
@@ -13,21 +13,22 @@ export interface HallLine {
 export interface Ticket {
   readonly done: boolean;
   /** Once, when it is answered. */
-  take(): Reply;
+  take(): Answer;
   /** Nobody wants the answer any more: the hall stops what it began. */
   withdraw(): void;
 }
 
-export function createHallLine({ replies, shared }: ThreadStart, post: (report: Report) => void): HallLine {
+/** `refused` hears when a program learns that a call needs an approval. */
+export function createHallLine({ replies, shared }: ThreadStart, post: (report: Report) => void, refused: () => void): HallLine {
   let last = 0;
-  const answered = new Map<number, Reply>();
+  const answered = new Map<number, string>();
   const wanted = new Set<number>();
 
   function drain(): void {
     for (let next = receiveMessageOnPort(replies); next; next = receiveMessageOnPort(replies)) {
-      const reply = next.message as Reply;
+      const { number, answer } = next.message as Reply;
       // An answer that comes after its program has ended is nobody's.
-      if (wanted.has(reply.number)) answered.set(reply.number, reply);
+      if (wanted.has(number)) answered.set(number, answer);
     }
   }
 
@@ -37,7 +38,7 @@ export function createHallLine({ replies, shared }: ThreadStart, post: (report: 
     start(request) {
       const number = ++last;
       wanted.add(number);
-      post({ kind: "request", number, request });
+      post({ kind: "request", number, request: JSON.stringify(request) });
       const forget = (): void => {
         wanted.delete(number);
         answered.delete(number);
@@ -47,10 +48,12 @@ export function createHallLine({ replies, shared }: ThreadStart, post: (report: 
           return answered.has(number);
         },
         take() {
-          const reply = answered.get(number);
-          if (!reply) throw new Error(`request ${number} was taken before it was answered`);
+          const text = answered.get(number);
+          if (text === undefined) throw new Error(`request ${number} was taken before it was answered`);
           forget();
-          return reply;
+          const answer = JSON.parse(text) as Answer;
+          if ("failure" in answer && answer.failure.code === "APPROVAL_NEEDED") refused();
+          return answer;
         },
         withdraw() {
           if (!wanted.has(number)) return;

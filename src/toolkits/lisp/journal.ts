@@ -1,19 +1,19 @@
-import { HallError } from "../../base/errors.ts";
-import { hashOf } from "../../base/hash.ts";
-import type { Failure, HallRequest, Order } from "./protocol.ts";
+import { findFailure } from "./answer-text.ts";
+import type { ClockReadings, Failure, Order } from "./protocol.ts";
 
-/** What one evaluation was told, and what the hall answered it: enough to run it again with the same results. */
+/** What one evaluation was told, what the hall answered it and what it read of the clock: enough to run it again with the same results. */
 export interface Entry {
   readonly order: EvaluateOrder;
-  readonly answers: Answer[];
+  readonly answers: Answered[];
+  readings?: ClockReadings | undefined;
 }
 
-export type EvaluateOrder = Extract<Order, { kind: "evaluate" }>;
+export type EvaluateOrder = Omit<Extract<Order, { kind: "evaluate" }>, "tools" | "readings">;
 
-export interface Answer {
-  readonly key: string;
-  readonly value?: unknown;
-  readonly failure?: Failure;
+/** A request of the program and its answer, both as they crossed between the threads. */
+export interface Answered {
+  readonly request: string;
+  readonly answer: string;
 }
 
 /** Everything a session was told, so that it can be brought back to where it was. Bounded: past that it cannot, and says so. */
@@ -22,7 +22,9 @@ export interface Journal {
   /** False once something was left out. */
   readonly isWhole: boolean;
   begin(order: EvaluateOrder): Entry;
-  add(entry: Entry, answer: Answer): void;
+  add(entry: Entry, answered: Answered): void;
+  /** Undefined where the program read the clock too often to keep it. */
+  end(entry: Entry, readings: ClockReadings | undefined): void;
 }
 
 const entriesMax = 500;
@@ -49,32 +51,35 @@ export function createJournal(): Journal {
       if (grow(order.code.length)) entries.push(entry);
       return entry;
     },
-    add(entry, answer) {
-      if (grow(JSON.stringify(answer).length)) entry.answers.push(answer);
+    add(entry, answered) {
+      if (grow(answered.request.length + answered.answer.length)) entry.answers.push(answered);
+    },
+    end(entry, readings) {
+      const size = readings ? (readings.clock.length + readings.timer.length) * readingCharacters : Number.POSITIVE_INFINITY;
+      if (grow(size)) entry.readings = readings;
     },
   };
 }
 
-/** The same request made twice has two answers: they are given in the order they came. */
-export function keyOf(request: HallRequest): string {
-  return `${request.kind} ${hashOf(request)}`;
+const readingCharacters = 16;
+
+/** The answers without those that failed in a way that may come otherwise the next time. */
+export function withoutFailures(answers: readonly Answered[], codes: ReadonlySet<Failure["code"]>): readonly Answered[] {
+  return answers.filter(({ answer }) => {
+    const failure = findFailure(answer);
+    return !failure || !codes.has(failure.code);
+  });
 }
 
-/** Answers from a recording; undefined for what was not recorded. Throws what was thrown. */
-export type Replay = (request: HallRequest) => { readonly value: unknown } | undefined;
+/** Answers from a recording; undefined for what was not recorded. The same request made twice has two answers, given in the order they came. */
+export type Replay = (request: string) => string | undefined;
 
-export function createReplay(answers: readonly Answer[]): Replay {
-  const left = new Map<string, Answer[]>();
-  for (const answer of answers) {
-    const same = left.get(answer.key);
+export function createReplay(answers: readonly Answered[]): Replay {
+  const left = new Map<string, string[]>();
+  for (const { request, answer } of answers) {
+    const same = left.get(request);
     if (same) same.push(answer);
-    else left.set(answer.key, [answer]);
+    else left.set(request, [answer]);
   }
-  return (request) => {
-    const answer = left.get(keyOf(request))?.shift();
-    if (!answer) return undefined;
-    if (!answer.failure) return { value: answer.value };
-    const { code, message, hint, details } = answer.failure;
-    throw new HallError(code, message, { ...(hint === undefined ? {} : { hint }), ...(details ? { details } : {}) });
-  };
+  return (request) => left.get(request)?.shift();
 }

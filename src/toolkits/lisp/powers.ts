@@ -74,8 +74,8 @@ interface ToolDescription {
 }
 
 function findDescription(m: Machine, line: HallLine, name: string): ToolDescription | undefined {
-  const reply = receive(m, line, line.start({ kind: "schema", name }));
-  return "failure" in reply ? undefined : (reply.value as ToolDescription);
+  const answer = receive(m, line, line.start({ kind: "schema", name }));
+  return "failure" in answer ? undefined : (answer.value as ToolDescription);
 }
 
 function createToolBook(line: HallLine): ToolBook {

@@ -13,6 +13,8 @@ export type Order =
       readonly limits: EvaluationLimits;
       /** The tools there are, when that has changed since the last order. */
       readonly tools?: readonly ToolEntry[] | undefined;
+      /** What it read of the clock when it was run before: it reads the same again, and the clock itself after that. */
+      readonly readings?: ClockReadings | undefined;
     }
   | { readonly kind: "definitions"; readonly type: DefinitionType }
   | { readonly kind: "syntax"; readonly code: string };
@@ -39,9 +41,10 @@ export interface ToolEntry {
 
 /** What a thread says while it works, and in the end. */
 export type Report =
-  | { readonly kind: "request"; readonly number: number; readonly request: HallRequest }
+  /** `request` is a HallRequest as JSON: a text crosses between threads at little cost, and is its own key in the journal. */
+  | { readonly kind: "request"; readonly number: number; readonly request: string }
   | { readonly kind: "withdrawal"; readonly number: number }
-  | { readonly kind: "evaluated"; readonly evaluation: Evaluation }
+  | { readonly kind: "evaluated"; readonly evaluation: Evaluation; readonly clock: ClockRecord }
   | { readonly kind: "definitions"; readonly definitions: readonly Definition[]; readonly package: string }
   | { readonly kind: "syntax"; readonly syntax: Syntax };
 
@@ -55,7 +58,13 @@ export type HallRequest =
   /** Puts an image, or whatever else a program only has a handle of, into the answer. */
   | { readonly kind: "show"; readonly handle: string };
 
-export type Reply = { readonly number: number } & ({ readonly value: unknown } | { readonly failure: Failure });
+/** `answer` is an Answer as JSON. */
+export interface Reply {
+  readonly number: number;
+  readonly answer: string;
+}
+
+export type Answer = { readonly value: unknown } | { readonly failure: Failure };
 
 export interface Failure {
   readonly code: ErrorCode;
@@ -85,6 +94,19 @@ export interface Evaluation {
   readonly package: string;
   readonly steps: number;
   readonly ms: number;
+}
+
+/** What a program read of the clock, in order: seconds since 1970, and milliseconds of the time that passes. */
+export interface ClockReadings {
+  readonly clock: readonly number[];
+  readonly timer: readonly number[];
+}
+
+export interface ClockRecord {
+  /** Undefined when there were too many to keep. */
+  readonly readings?: ClockReadings | undefined;
+  /** What it had read when a call was first refused for want of an approval: once it is given, time goes on from there. */
+  readonly beforeRefusal?: ClockReadings | undefined;
 }
 
 /** What reading a text comes to, without running any of it. */

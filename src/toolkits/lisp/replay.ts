@@ -1,7 +1,8 @@
 import { HallError } from "../../base/errors.ts";
 import { Scope } from "../../base/scope.ts";
-import type { EvaluationRun } from "./evaluator.ts";
-import { createReplay, type Entry } from "./journal.ts";
+import { writeFailure } from "./answer-text.ts";
+import { createReplay } from "./journal.ts";
+import { type EvaluationRun, type KeptEntry, keyOf } from "./kept-run.ts";
 import type { Evaluation, HallRequest } from "./protocol.ts";
 import { createLispThread } from "./thread.ts";
 
@@ -24,22 +25,29 @@ export async function replayEvaluation(runs: readonly EvaluationRun[], worker?: 
   try {
     let evaluation = last.evaluation;
     for (const [index, { entry }] of runs.entries()) {
-      const { order, answers } = entry as Entry;
-      const replay = createReplay(answers);
-      const serve = async (request: HallRequest): Promise<unknown> => {
-        if (request.kind === "show") return true;
-        const found = replay(request);
-        if (found) return found.value;
-        const what = request.kind === "call" ? request.name : request.kind;
-        differences.push(`${what} was not asked like this`);
-        throw new HallError("UNAVAILABLE", `the record has no answer for ${what}`);
-      };
-      ({ evaluation } = await thread.run({ ...order, tools: index === 0 ? tools : undefined }, "evaluated", { scope: new Scope(), serve }));
+      const { order, answers, readings } = entry as KeptEntry;
+      const replay = createReplay(answers.map(({ key, ...answer }) => ({ request: key, answer: JSON.stringify(answer) })));
+      const serve = async (request: string): Promise<string> => replay(keyOf(request)) ?? answerUnknown(request, differences);
+      const again = { ...order, readings, tools: index === 0 ? tools : undefined };
+      ({ evaluation } = await thread.run(again, "evaluated", { scope: new Scope(), serve }));
     }
-    return { evaluation, differences: [...differences, ...compare(last.evaluation, evaluation)] };
+    differences.push(...compare(last.evaluation, evaluation));
+    const scrubbed = runs.filter(({ isScrubbed }) => isScrubbed).map(({ id }) => id);
+    if (differences.length > 0 && scrubbed.length > 0)
+      differences.push(`secrets were taken out of ${scrubbed.join(", ")}, and what depends on them cannot be repeated`);
+    return { evaluation, differences };
   } finally {
     await thread.close();
   }
+}
+
+function answerUnknown(text: string, differences: string[]): string {
+  const request = JSON.parse(text) as HallRequest;
+  // Nobody sees it, and nothing depends on it.
+  if (request.kind === "show") return '{"value":true}';
+  const what = request.kind === "call" ? request.name : request.kind;
+  differences.push(`${what} was not asked like this`);
+  return writeFailure(new HallError("UNAVAILABLE", `the record has no answer for ${what}`));
 }
 
 function compare(before: Evaluation, now: Evaluation): string[] {

@@ -1,17 +1,21 @@
 import { errorType, HallError } from "../../base/errors.ts";
-import { isObject, type JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { Scope } from "../../base/scope.ts";
 import type { CallContext, Outcome, Target } from "../../tool.ts";
 import type { CallReport } from "./answer.ts";
-import { type Answer, type EvaluateOrder, keyOf, type Replay } from "./journal.ts";
+import { writeFailure, writeValue } from "./answer-text.ts";
+import { createHoldings, createShown, type Holdings } from "./holdings.ts";
+import type { Answered, EvaluateOrder, Replay } from "./journal.ts";
 import type { HallRequest } from "./protocol.ts";
 
 /** What the hall does for one evaluation: its calls through the gateway, counted, told of, written down. */
 export interface Service {
-  serve(request: HallRequest, scope: Scope): Promise<unknown>;
+  /** A HallRequest as JSON in, an Answer as JSON out. */
+  serve(request: string, scope: Scope): Promise<string>;
   readonly calls: readonly CallReport[];
   /** Content the program wants in the answer. */
   readonly shown: readonly JsonObject[];
+  readonly holdings: Holdings;
   /** Whether a call was refused that a person can still allow. */
   readonly isStopped: boolean;
 }
@@ -29,17 +33,19 @@ export interface ServiceOptions {
   readonly replay?: Replay | undefined;
   /** Whether what was not recorded is called. Default true. */
   readonly isLive?: boolean;
-  record?(answer: Answer): void;
+  /** What is behind the handles a program has had already. Default: nothing. */
+  readonly holdings?: Holdings | undefined;
+  record?(answered: Answered): void;
 }
 
-export function createService({ findTool, getTool, isDestructive, listGroup, context, order, replay, isLive = true, record }: ServiceOptions): Service {
+export function createService(options: ServiceOptions): Service {
+  const { findTool, getTool, isDestructive, listGroup, context, order, replay, isLive = true, holdings = createHoldings(), record } = options;
   const calls: CallReport[] = [];
-  const handles = new Map<string, JsonObject>();
-  const shown: JsonObject[] = [];
+  const shown = createShown();
   let begun = 0;
   let isStopped = false;
 
-  async function callTool(name: string, args: JsonObject, scope: Scope): Promise<unknown> {
+  async function callTool(name: string, args: JsonObject, scope: Scope): Promise<Outcome> {
     // What is not known yet cannot be said to change nothing: in explore mode it is not waited for.
     const target = findTool(name) ?? (order.mode === "explore" ? getTool(name) : undefined);
     if (target?.toolkit.source === "hall" && !mayBeCalled(target)) throw notForPrograms(target.fullName);
@@ -61,7 +67,7 @@ export function createService({ findTool, getTool, isDestructive, listGroup, con
   async function answer(request: HallRequest, scope: Scope): Promise<unknown> {
     switch (request.kind) {
       case "call":
-        return callTool(request.name, request.arguments, scope);
+        return holdings.hold(await callTool(request.name, request.arguments, scope));
       case "find":
         if (!context.call) throw new HallError("EXECUTION", "tools can be found inside the gateway only");
         return (await context.call("find_tools", { task: request.task, limit: request.limit }, scope)).structuredContent;
@@ -76,49 +82,42 @@ export function createService({ findTool, getTool, isDestructive, listGroup, con
         if (!members) throw new HallError("NOT_FOUND", `there is no group "${request.name}"`);
         return members;
       }
-      case "show": {
-        const content = handles.get(request.handle);
-        if (!content) throw new HallError("NOT_FOUND", `nothing is behind the handle "${request.handle}" any more`);
-        shown.push(content);
+      case "show":
+        shown.add(holdings.get(request.handle));
         return true;
-      }
     }
   }
 
-  /** What a program cannot read stays here: it gets a handle of it. */
-  function withHandles(value: unknown): unknown {
-    if (!isObject(value) || !Array.isArray(value.content)) return value;
-    const content = (value as unknown as Outcome).content.map((part) => {
-      if (typeof part.data !== "string" && !(isObject(part.resource) && typeof part.resource.blob === "string")) return part;
-      const handle = `content-${handles.size + 1}`;
-      handles.set(handle, part);
-      return { type: part.type, ...(part.mimeType === undefined ? {} : { mimeType: part.mimeType }), handle };
-    });
-    return { content, ...("structuredContent" in value ? { structuredContent: value.structuredContent } : {}), isError: value.isError === true };
+  /** What is answered from a record counts as well: a program that goes on has no new budget. */
+  function isOneTooMany({ kind }: HallRequest): boolean {
+    return (kind === "call" || kind === "find") && ++begun > order.limits.calls;
   }
 
-  async function serve(request: HallRequest, scope: Scope): Promise<unknown> {
-    if (request.kind === "show") return isLive ? answer(request, scope) : true;
-    const key = keyOf(request);
+  async function answerText(request: HallRequest, scope: Scope): Promise<string> {
     try {
-      // What is answered from a record counts as well: a program that goes on has no new budget.
-      if ((request.kind === "call" || request.kind === "find") && ++begun > order.limits.calls) throw callsUsedUp(order.limits.calls);
-      const recorded = replay?.(request);
-      const value = recorded ? recorded.value : withHandles(isLive ? await answer(request, scope) : notRecorded(request));
-      record?.({ key, value });
-      return value;
+      return writeValue(await answer(request, scope));
     } catch (error) {
       if (!(error instanceof HallError)) throw error;
       isStopped ||= error.code === "APPROVAL_NEEDED";
-      record?.({ key, failure: { code: error.code, message: error.message, hint: error.hint, details: error.details } });
-      throw error;
+      return writeFailure(error);
     }
+  }
+
+  async function serve(text: string, scope: Scope): Promise<string> {
+    const request = JSON.parse(text) as HallRequest;
+    // An answer shows what it shows anew, so that is in no record.
+    if (request.kind === "show") return isLive ? answerText(request, scope) : writeValue(true);
+    const recorded = isOneTooMany(request) ? writeFailure(callsUsedUp(order.limits.calls)) : replay?.(text);
+    const given = recorded ?? (isLive ? await answerText(request, scope) : writeFailure(notRecorded(request)));
+    record?.({ request: text, answer: given });
+    return given;
   }
 
   return {
     serve,
     calls,
-    shown,
+    shown: shown.parts,
+    holdings,
     get isStopped() {
       return isStopped;
     },
@@ -149,7 +148,9 @@ function callsUsedUp(callsMax: number): HallError {
   return new HallError("BUDGET", `an evaluation may call ${callsMax} tools`, { hint: "Do less at once, or raise max-calls with configure-limits." });
 }
 
-function notRecorded(request: HallRequest): never {
+function notRecorded(request: HallRequest): HallError {
   const name = request.kind === "call" ? request.name : request.kind;
-  throw new HallError("EXECUTION", `${name} was not called like this when it was recorded`, { hint: "The program, or what it depends on, has changed since." });
+  return new HallError("EXECUTION", `${name} was not called like this when it was recorded`, {
+    hint: "The program, or what it depends on, has changed since.",
+  });
 }

@@ -2,8 +2,9 @@ import { randomBytes, randomInt } from "node:crypto";
 import { HallError } from "../../base/errors.ts";
 import type { Scope } from "../../base/scope.ts";
 import type { Caller } from "../../tool.ts";
+import type { Holdings } from "./holdings.ts";
 import { createJournal, type Entry, type Journal } from "./journal.ts";
-import type { ConditionReport, EvaluationLimits, ToolEntry } from "./protocol.ts";
+import type { ClockReadings, ConditionReport, EvaluationLimits, ToolEntry } from "./protocol.ts";
 import { createLispThread, type LispThread } from "./thread.ts";
 
 /** Evaluator state behind a handle: a thread, and what is remembered about it. */
@@ -28,13 +29,18 @@ export interface Stopped {
   readonly run: string;
   readonly entry: Entry;
   readonly before: string | undefined;
+  /** What is behind the handles it has. */
+  readonly holdings: Holdings;
+  /** What it had read of the clock when it was refused. */
+  readonly readings: ClockReadings | undefined;
 }
 
-/** All sessions of a hall: isolated from each other, each for the one who opened it, bounded in number and age. */
+/** All sessions of a hall: isolated from each other, each for the one who opened it, bounded in number and age, for each caller and in all. */
 export interface Sessions {
   /**
    * Does `work` in the session meant: the one with the handle, else the line's own, else a new one. What is asked of one session is
-   * done in turn. Throws NOT_FOUND for a handle that is not the caller's, OVERLOADED when all are busy.
+   * done in turn. A new one takes the place of the caller's own that was unused the longest; where there is none, that of
+   * somebody who has more than the caller. Throws NOT_FOUND for a handle that is not the caller's, OVERLOADED when there is no place.
    */
   use<T>(which: Which, work: (session: Session) => Promise<T>): Promise<T>;
   /** A new thread in place of the session's own, with the same beginning. */
@@ -55,6 +61,8 @@ export interface SessionsOptions {
   readonly limits: EvaluationLimits;
   /** Default 16. */
   readonly sessionsMax?: number | undefined;
+  /** Of one caller. Default 8. */
+  readonly ownMax?: number | undefined;
   /** How long an unused session is kept. Default 1,800,000. */
   readonly idleMsMax?: number | undefined;
 }
@@ -70,10 +78,14 @@ interface Kept extends Session {
 
 const waitingMax = 20;
 
-/** A line's own, or one whose handle was used again. */
-const isKept = ({ line, uses }: Kept): boolean => line !== undefined || uses > 1;
+/** Those nobody came back to go first: neither a line's own, nor one whose handle was used again. */
+function longestUnused(sessions: readonly Kept[]): Kept | undefined {
+  const isKept = ({ line, uses }: Kept): number => Number(line !== undefined || uses > 1);
+  const [first] = sessions.filter(({ waiting }) => waiting === 0).sort((a, b) => isKept(a) - isKept(b) || a.usedAt - b.usedAt);
+  return first;
+}
 
-export function createSessions({ worker, limits, sessionsMax = 16, idleMsMax = 1_800_000 }: SessionsOptions): Sessions {
+export function createSessions({ worker, limits, sessionsMax = 16, ownMax = 8, idleMsMax = 1_800_000 }: SessionsOptions): Sessions {
   const kept = new Map<string, Kept>();
   const lines = new Map<string, Kept>();
   /** Started before it is asked for, from the second session on. */
@@ -101,19 +113,28 @@ export function createSessions({ worker, limits, sessionsMax = 16, idleMsMax = 1
     void session.thread.close();
   }
 
-  function makeRoom(): void {
+  function makeRoom(owner: string): void {
     const now = performance.now();
-    // Those nobody came back to go first.
-    const idle = [...kept.values()].filter(({ waiting }) => waiting === 0).sort((a, b) => Number(isKept(a)) - Number(isKept(b)) || a.usedAt - b.usedAt);
-    for (const session of idle) if (now - session.usedAt > idleMsMax || !session.thread.isAlive) end(session);
-    if (kept.size < sessionsMax) return;
-    const oldest = idle.find(({ handle }) => kept.has(handle));
-    if (!oldest) throw new HallError("OVERLOADED", `all ${sessionsMax} Lisp sessions are busy`);
-    end(oldest);
+    for (const session of kept.values()) if (session.waiting === 0 && (now - session.usedAt > idleMsMax || !session.thread.isAlive)) end(session);
+    const own = ownedBy(owner);
+    if (own.length < ownMax && kept.size < sessionsMax) return;
+    const leaving = longestUnused(own) ?? (own.length < ownMax ? longestUnused(largestShares(own.length)) : undefined);
+    if (!leaving)
+      throw new HallError("OVERLOADED", own.length < ownMax ? `all ${sessionsMax} Lisp sessions are in use` : `all ${ownMax} of your Lisp sessions are busy`);
+    end(leaving);
+  }
+
+  const ownedBy = (owner: string): Kept[] => [...kept.values()].filter((session) => session.owner === owner);
+
+  /** The sessions of those who have most, where that is more than `count`. */
+  function largestShares(count: number): Kept[] {
+    const shares = [...new Set([...kept.values()].map(({ owner }) => owner))].map(ownedBy);
+    const most = Math.max(...shares.map(({ length }) => length));
+    return most > count ? shares.filter(({ length }) => length === most).flat() : [];
   }
 
   function open(owner: string, line: string | undefined): Kept {
-    makeRoom();
+    makeRoom(owner);
     const handle = `lisp-${randomBytes(9).toString("base64url")}`;
     const session: Kept = { handle, ...takeThread(), journal: createJournal(), limits, owner, line, usedAt: 0, uses: 0, waiting: 0, last: Promise.resolve() };
     kept.set(handle, session);

@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import { MessageChannel, Worker } from "node:worker_threads";
 import { HallError } from "../../base/errors.ts";
 import { Scope } from "../../base/scope.ts";
-import { type Failure, type HallRequest, type Order, type Reply, type Report, sharedWords, type ThreadStart } from "./protocol.ts";
+import { writeFailure } from "./answer-text.ts";
+import { type Order, type Reply, type Report, sharedWords, type ThreadStart } from "./protocol.ts";
 
 /**
  * The hall's end of the thread that runs one session. A program blocks its own thread only, also while it waits for a tool:
@@ -18,8 +19,8 @@ export interface LispThread {
 
 export interface Work {
   readonly scope: Scope;
-  /** Does what the program asks for. Throws HallError. */
-  serve(request: HallRequest, scope: Scope): Promise<unknown>;
+  /** Does what the program asks for: a HallRequest as JSON in, an Answer as JSON out. May throw HallError. */
+  serve(request: string, scope: Scope): Promise<string>;
 }
 
 export interface ThreadOptions {
@@ -60,7 +61,7 @@ export function createLispThread({ worker: file = findWorker(), seed }: ThreadOp
   /** What the program waits for, by number. */
   const asked = new Map<number, Scope>();
 
-  function answer(number: number, request: HallRequest, work: Work): void {
+  function answer(number: number, request: string, work: Work): void {
     const scope = new Scope(work.scope);
     asked.set(number, scope);
     const send = (reply: Reply): void => {
@@ -70,8 +71,8 @@ export function createLispThread({ worker: file = findWorker(), seed }: ThreadOp
     };
     const serving = scope.cancelled ? Promise.reject(scope.cancelled) : work.serve(request, scope);
     scope.finish(serving).then(
-      (value) => send({ number, value }),
-      (error: unknown) => send({ number, failure: tellFailure(error) }),
+      (text) => send({ number, answer: text }),
+      (error: unknown) => send({ number, answer: writeFailure(error) }),
     );
   }
 
@@ -124,11 +125,6 @@ export function createLispThread({ worker: file = findWorker(), seed }: ThreadOp
       await worker.terminate();
     },
   };
-}
-
-function tellFailure(error: unknown): Failure {
-  if (error instanceof HallError) return { code: error.code, message: error.message, hint: error.hint, details: error.details };
-  return { code: "INTERNAL", message: error instanceof Error ? error.message : String(error) };
 }
 
 function explainDeath(cause: Error): HallError {

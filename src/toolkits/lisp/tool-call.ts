@@ -7,7 +7,7 @@ import { transferOut } from "../../lisp/transfer.ts";
 import { Cons, keyword, NIL, Opaque, type Pending, Table, type Value, Vec } from "../../lisp/values.ts";
 import type { HallLine, Ticket } from "./hall-line.ts";
 import { pairsOf, toJson, toLisp } from "./json.ts";
-import type { Failure, HallRequest, Reply } from "./protocol.ts";
+import type { Answer, Failure, HallRequest } from "./protocol.ts";
 import { toCondition } from "./tool-errors.ts";
 
 export interface ToolCallOptions {
@@ -25,8 +25,8 @@ export interface ToolCall extends Pending {
 export function startTool(m: Machine, line: HallLine, { name, args, schema }: ToolCallOptions): ToolCall {
   const request: HallRequest = { kind: "call", name, arguments: argumentsOf(m, args, schema) };
   const ticket = line.start(request);
-  const settle = (inner: Machine, reply: Reply): Value =>
-    "failure" in reply ? offerRestarts(inner, line, request, reply.failure) : answerOf(inner, line, request, reply.value);
+  const settle = (inner: Machine, answer: Answer): Value =>
+    "failure" in answer ? offerRestarts(inner, line, request, answer.failure) : answerOf(inner, line, request, answer.value);
   return {
     get done() {
       return ticket.done;
@@ -38,7 +38,7 @@ export function startTool(m: Machine, line: HallLine, { name, args, schema }: To
 }
 
 /** Blocks until the answer is there; the program's time runs on. */
-export function receive(m: Machine, line: HallLine, ticket: Ticket): Reply {
+export function receive(m: Machine, line: HallLine, ticket: Ticket): Answer {
   try {
     while (!ticket.done) {
       line.wait([ticket], m.deadline - m.host.now());
@@ -53,8 +53,8 @@ export function receive(m: Machine, line: HallLine, ticket: Ticket): Reply {
 
 /** Something only the hall knows. A failure is a TOOL-ERROR, without restarts. */
 export function ask(m: Machine, line: HallLine, request: HallRequest): unknown {
-  const reply = receive(m, line, line.start(request));
-  return "failure" in reply ? m.raise(toCondition(m, request, reply.failure)) : reply.value;
+  const answer = receive(m, line, line.start(request));
+  return "failure" in answer ? m.raise(toCondition(m, request, answer.failure)) : answer.value;
 }
 
 /** `:name value …`, or one hash table or alist. */
@@ -100,6 +100,6 @@ function offerRestarts(m: Machine, line: HallLine, request: HallRequest, failure
     return withRestarts(m, restarts, () => m.raise(toCondition(m, request, failure)));
   });
   if (chosen !== again) return chosen;
-  const reply = receive(m, line, line.start(request));
-  return "failure" in reply ? offerRestarts(m, line, request, reply.failure) : answerOf(m, line, request, reply.value);
+  const answer = receive(m, line, line.start(request));
+  return "failure" in answer ? offerRestarts(m, line, request, answer.failure) : answerOf(m, line, request, answer.value);
 }

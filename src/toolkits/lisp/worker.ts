@@ -5,15 +5,21 @@ import { listDefined, newlyDefined, tellDefined } from "./definition-list.ts";
 import { createHallLine } from "./hall-line.ts";
 import { definePowers } from "./powers.ts";
 import type { ConditionReport, Evaluation, Order, Report, ThreadStart } from "./protocol.ts";
+import { createReadings } from "./readings.ts";
 import { readForms } from "./syntax.ts";
 
 const start = workerData as ThreadStart;
 const post = (report: Report): void => parentPort?.postMessage(report);
-const line = createHallLine(start, post);
+const readings = createReadings();
+const line = createHallLine(start, post, readings.refuse);
+/** As many seeds as are asked for, and the same ones each time the session is run. */
+let seeds = start.seed;
 const lisp = createLisp({
   brief: true,
   host: {
-    seed: () => start.seed,
+    seed: () => seeds++,
+    clock: () => readings.read("clock", () => Date.now() / 1_000),
+    timer: () => readings.read("timer", () => performance.now()),
     isInterrupted: () => line.isStopped,
     waitAny: (pendings) => {
       const { machine } = lisp;
@@ -32,7 +38,8 @@ parentPort?.on("message", (order: Order) => post(carryOut(order)));
 function carryOut(order: Order): Report {
   switch (order.kind) {
     case "evaluate":
-      return { kind: "evaluated", evaluation: evaluate(order) };
+      readings.begin(order.readings);
+      return { kind: "evaluated", evaluation: evaluate(order), clock: readings.end() };
     case "definitions":
       return { kind: "definitions", definitions: tellDefined(lisp.machine, listDefined(lisp.machine), order.type), package: lastPackage };
     case "syntax":

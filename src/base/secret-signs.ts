@@ -1,0 +1,17 @@
+/** How secrets look: the names people put them under, and shapes that no other text has. */
+
+const secretName =
+  /^(authorization|proxy-authorization|cookie|set-cookie|passw(or)?d|passphrase|pin|secret|token|credentials?|private[-_]?key)$|(api|access|secret|signing|encryption)[-_]?key$|[-_](token|secret|password)$|(Token|Secret|Password)$/i;
+
+/** Under such a name is what opens doors, whatever the value looks like. */
+export function isSecretName(name: string): boolean {
+  return secretName.test(name);
+}
+
+/** Anywhere in a value, as a header inside of JSON would be. */
+export const secretShapes: readonly RegExp[] = [
+  /(?<![A-Za-z0-9])(sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[a-z]|xapp|hf|npm|pypi|dop_v1|shpat|lin_api|lin_oauth|ntn|figd|tvly|fc|r8|gsk|pplx|sntrys|sbp|whsec|secret|rnd|ctx7sk|dckr_pat|atlasv1)[-_][A-Za-z0-9_-]{10,}/,
+  /(?<![A-Za-z0-9])(AKIA|ASIA|AIza|ATATT|BSA|ya29\.|SG\.|EAA|eyJ)[A-Za-z0-9_.=-]{12,}/,
+  /\b(bearer|basic)\s+(?!\$\{)[A-Za-z0-9._~+/=-]{8,}/i,
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
+];

@@ -1,0 +1,32 @@
+import { isObject, type JsonObject } from "../../src/base/json.ts";
+import type { RawClient } from "../servers/client.ts";
+
+/** Nodes that do not run TypeScript need the built one. */
+export const worker = new URL("../../dist/lisp-worker.js", import.meta.url);
+
+export interface Evaluated {
+  readonly text: string;
+  readonly isError: boolean;
+  readonly content: readonly JsonObject[];
+  readonly data: {
+    readonly run: string;
+    readonly session: string;
+    readonly stdout: string;
+    readonly values: readonly string[];
+    readonly calls: readonly { readonly name: string; readonly status: string }[];
+    readonly condition?: { readonly type: string; readonly message: string };
+  };
+}
+
+/** In the line's own session, as a legacy client has it. */
+export async function evaluate(client: RawClient, code: string, more: JsonObject = {}): Promise<Evaluated> {
+  const { result, error } = await client.request("tools/call", { name: "evaluate-lisp", arguments: { code, ...more } });
+  if (!isObject(result)) throw new Error(JSON.stringify(error));
+  const content = result.content as JsonObject[];
+  return { text: String(content[0]?.text), isError: result.isError === true, content, data: result.structuredContent as unknown as Evaluated["data"] };
+}
+
+/** The token of the first approval that the answer asks for. */
+export function tokenOf({ content }: Evaluated): string {
+  return /guildhall approve ([\w-]+)/.exec(JSON.stringify(content))?.[1] ?? "";
+}
