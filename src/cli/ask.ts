@@ -4,6 +4,7 @@ import { plannerMeta } from "../agents/planners.ts";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Progress } from "../tool.ts";
+import { rewordApprovals } from "./approval-advice.ts";
 import { contentOf, showContent } from "./call.ts";
 import { callLine, quoteWord } from "./call-line.ts";
 import { voteForGroups } from "./groups.ts";
@@ -22,18 +23,24 @@ export async function runAsk(words: readonly string[], options: AskOptions): Pro
   requirePlanner(options.planner);
   requireTask(words.join(" "));
   const data = options.data === undefined ? undefined : parseData(options.data);
-  const { agent, result } = await withHall(async (client) => {
-    const { agent: chosen, task } = await chooseAgent(client, words);
-    if (!options.json) process.stderr.write(paint("dim", `${chosen}\n`));
+  await withHall(async (client) => {
+    const { agent, task } = await chooseAgent(client, words);
+    if (!options.json) process.stderr.write(paint("dim", `${agent}\n`));
     const _meta = options.planner === undefined ? {} : { _meta: { [plannerMeta]: options.planner } };
-    const params = { name: chosen, arguments: { task, ...(data === undefined ? {} : { data }) }, ..._meta };
-    return { agent: chosen, result: await client.request("tools/call", params, options.json ? {} : { progress: showStep }) };
+    const params = { name: agent, arguments: { task, ...(data === undefined ? {} : { data }) }, ..._meta };
+    const result = await client.request("tools/call", params, options.json ? {} : { progress: showStep });
+    await showAnswer(agent, result, { ...options, isPassing: client.isPassing });
   });
+}
+
+/** Throws EXECUTION where the agent could not do it. */
+async function showAnswer(agent: string, result: JsonObject, { json, isPassing }: { readonly json?: boolean; readonly isPassing: boolean }): Promise<void> {
   const told = isObject(result.structuredContent) ? result.structuredContent : {};
   const isFailed = result.isError === true;
-  if (!isFailed || options.json) {
-    const shown = options.json ? [] : await Promise.all(contentOf(result).map((item, at) => showContent(item, `${agent}-${at + 1}`)));
-    print(told, { json: options.json, text: () => [...shown.map((text) => sayCommands(text, told)), paint("dim", summarise(told))].join("\n") });
+  if (!isFailed || json) {
+    const shown = json ? [] : await Promise.all(contentOf(result).map((item, at) => showContent(item, `${agent}-${at + 1}`)));
+    const said = (text: string): string => sayCommands(isPassing ? rewordApprovals(text) : text, told);
+    print(told, { json, text: () => [...shown.map(said), paint("dim", summarise(told))].join("\n") });
   }
   if (isFailed)
     throw new HallError("EXECUTION", `${agent} could not do it: ${visible(String(told.problem ?? told.stopped_because ?? "no reason was given"))}`, {

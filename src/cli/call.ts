@@ -3,6 +3,7 @@ import { type ErrorCode, errorTable, HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { findNear } from "../base/near.ts";
 import type { Progress } from "../tool.ts";
+import { adviseApproval } from "./approval-advice.ts";
 import { print, visible, visibleLines } from "./print.ts";
 import { isAttended } from "./terminal.ts";
 import { getTool, withHall } from "./tools.ts";
@@ -43,12 +44,7 @@ interface FailedCall {
 
 /** The next move of a person at a shell, where it is another than a model's. */
 function adviseCaller(error: HallError, { tool, args, isPassing }: FailedCall): HallError {
-  if (error.code === "APPROVAL_NEEDED" && isPassing) {
-    const [lasting] = /guildhall (trust|verify) [^`]+/.exec(error.hint) ?? [`guildhall trust ${tool.name}`];
-    return new HallError(error.code, error.message, {
-      hint: `Run it at a terminal to be asked, or \`${lasting}\` first; with \`guildhall serve\` running, \`guildhall approve\` works too.`,
-    });
-  }
+  if (error.code === "APPROVAL_NEEDED" && isPassing) return adviseApproval(error);
   const unknown = describeUnknown(args, tool.inputSchema);
   if (unknown !== undefined) return new HallError(error.code, error.message, { hint: unknown });
   return error.code === "VALIDATION" ? new HallError(error.code, error.message, { hint: `See its fields: guildhall tools show ${tool.name}` }) : error;

@@ -132,13 +132,19 @@ interface FoundTools {
 /** Which group a task would go to, and why: the best tools found for it speak for theirs. */
 export async function runGroupsExplain(words: readonly string[], { json }: GroupsOptions): Promise<void> {
   const task = words.join(" ");
-  const { fits, votes } = await withHall((client) => voteForGroups(client, task));
-  const lines = votes.flatMap(({ name, score, tools: found }) => [
+  await withHall(async (client) => {
+    const found = await voteForGroups(client, task);
+    print({ task, fits: found.fits, groups: found.votes }, { json, text: () => describeVotes(found) });
+  });
+}
+
+function describeVotes({ fits, votes }: Votes): string {
+  const lines = votes.flatMap(({ name, score, tools }) => [
     `${name}  ${score}`,
-    ...found.map(({ name: tool, score: own, matched }) => `  ${tool}  ${own}${matched.length > 0 ? `  matched ${visible(matched.join(", "))}` : ""}`),
+    ...tools.map(({ name: tool, score: own, matched }) => `  ${tool}  ${own}${matched.length > 0 ? `  matched ${visible(matched.join(", "))}` : ""}`),
   ]);
   const head = votes.length === 0 ? "no group has anything to do with this" : fits ? "" : "nothing fits well; the nearest:";
-  print({ task, fits, groups: votes }, { json, text: () => [head, ...lines].filter(Boolean).join("\n") });
+  return [head, ...lines].filter(Boolean).join("\n");
 }
 
 export interface Votes {

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
+import { rewordApprovals } from "./approval-advice.ts";
 import type { HallClient } from "./hall-client.ts";
 import { print, visibleLines } from "./print.ts";
 import { isAttended } from "./terminal.ts";
@@ -21,11 +22,13 @@ export async function runLisp(file: string | undefined, options: LispOptions): P
     return;
   }
   const code = file === undefined || file === "-" ? await readAll(process.stdin) : await readProgram(file);
-  const { result, text } = await withHall((client) => createLispClient(client, options).evaluate(code));
-  print(result, { json: options.json, text: () => visibleLines(text) });
-  if (!result.isError) return;
-  const { condition } = (result.structuredContent ?? {}) as { condition?: { type: string } };
-  throw new HallError("EXECUTION", `the program ended with ${condition?.type ?? "an error"}`, { hint: "What it printed and why it ended is on stdout." });
+  await withHall(async (client) => {
+    const { result, text } = await createLispClient(client, options).evaluate(code);
+    print(result, { json: options.json, text: () => visibleLines(text) });
+    if (!result.isError) return;
+    const { condition } = (result.structuredContent ?? {}) as { condition?: { type: string } };
+    throw new HallError("EXECUTION", `the program ended with ${condition?.type ?? "an error"}`, { hint: "What it printed and why it ended is on stdout." });
+  });
 }
 
 /** One session in the hall. */
@@ -64,16 +67,20 @@ export function createLispClient(client: HallClient, { act = false }: LispOption
     },
     async evaluate(code, scope) {
       const result = await call("evaluate-lisp", { code, mode }, scope);
-      return { result, text: textOf(result) };
+      const text = textOf(result);
+      return { result, text: client.isPassing ? rewordApprovals(text) : text };
     },
     ask: async (tool, args = {}) => textOf(await call(tool, args)),
   };
 }
 
-/** Without the last line, which only says which session it was: one conversation is one session. */
+/** Without the line that only says which session it was: one conversation is one session. */
 function textOf({ content }: JsonObject): string {
   const parts = (Array.isArray(content) ? content : []).map((part) => (isObject(part) ? String(part.text ?? `[${part.type}]`) : ""));
-  return parts.join("\n").replace(/(^|\n); session \S+$/, "");
+  return parts
+    .map((part) => part.replace(/(^|\n); session \S+$/, ""))
+    .filter((part, at) => at === 0 || part !== "")
+    .join("\n");
 }
 
 async function readProgram(file: string): Promise<string> {

@@ -3,6 +3,7 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { findNear } from "../base/near.ts";
 import { Scope } from "../base/scope.ts";
+import { adviseApproval } from "./approval-advice.ts";
 import { clearProgress, contentOf, showProgress, toolError } from "./call.ts";
 import type { HallClient } from "./hall-client.ts";
 import { paint, print, table, visible, visibleLines } from "./print.ts";
@@ -37,7 +38,10 @@ export interface SpecRunOptions extends SpecOptions {
 }
 
 export async function runSpecList({ json }: SpecOptions): Promise<void> {
-  const { features } = await withSpecs({ json }, (specs) => specs.status());
+  await withSpecs({ json }, async (specs) => showFeatures((await specs.status()).features, json));
+}
+
+function showFeatures(features: readonly SpecFeature[], json: boolean | undefined): void {
   const rows = features.map(({ name, phase, tasks, isActive, run }) => [
     isActive ? "*" : "",
     name,
@@ -61,34 +65,30 @@ export async function runSpecNew(words: readonly string[], { json, name, number 
     ...(name === undefined ? {} : { short_name: name }),
     ...(number === undefined ? {} : { number: Number(number) }),
   };
-  const result = await withSpecs({ json }, (specs) => specs.call("specify", args));
-  show([result], json);
+  await withSpecs({ json }, async (specs) => show([await specs.call("specify", args)], json));
 }
 
 /** The named steps, or those that lead from where the feature is to its tasks. */
 export async function runSpecRun(steps: readonly string[], options: SpecRunOptions): Promise<void> {
   const unknown = steps.find((step) => !runnable.includes(step));
   if (unknown !== undefined) throw new HallError("INVALID_PARAMS", `there is no step "${unknown}"; there is: ${runnable.join(", ")}`);
-  const results: JsonObject[] = [];
-  let failure: unknown;
   await withSpecs(options, async (specs) => {
+    const results: JsonObject[] = [];
     const { directory } = await specs.find(options.feature);
     try {
       if (steps.length > 0) for (const step of steps) results.push(...(await runOne(specs, step, directory, options)));
       else await runAhead(specs, directory, { options, results });
-    } catch (error) {
-      // What went well before is shown all the same.
-      failure = error;
+    } finally {
+      // What went well before a failure is shown all the same.
+      if (results.length > 0) show(results, options.json);
+    }
+    const last = results.at(-1);
+    if (last && isWaiting(last) && last.step === "clarify") {
+      throw new HallError("EXECUTION", "questions are open", {
+        hint: "Answer them in their order with --answer, take the recommended answers with --recommended, or run this at a terminal.",
+      });
     }
   });
-  if (results.length > 0) show(results, options.json);
-  if (failure !== undefined) throw failure;
-  const last = results.at(-1);
-  if (last && isWaiting(last) && last.step === "clarify") {
-    throw new HallError("EXECUTION", "questions are open", {
-      hint: "Answer them in their order with --answer, take the recommended answers with --recommended, or run this at a terminal.",
-    });
-  }
 }
 
 const runnable: readonly string[] = ["constitution", "clarify", "plan", "tasks", "checklist", "analyze", "implement"];
@@ -155,7 +155,10 @@ function isWaiting({ state }: JsonObject): boolean {
 }
 
 export async function runSpecStatus(feature: string | undefined, { json }: SpecOptions): Promise<void> {
-  const found = await withSpecs({ json }, (specs) => specs.find(feature));
+  await withSpecs({ json }, async (specs) => showFeature(await specs.find(feature), json));
+}
+
+function showFeature(found: SpecFeature, json: boolean | undefined): void {
   const { name, directory, phase, files, tasks, openQuestions, run } = found;
   print(found, {
     json,
@@ -175,16 +178,15 @@ export async function runSpecStatus(feature: string | undefined, { json }: SpecO
 /** Goes on with a run that was interrupted, or with the tasks that are left. */
 export async function runSpecResume(feature: string | undefined, { json, force }: SpecResumeOptions): Promise<void> {
   const forced = force === true ? { force: true } : {};
-  const result = await withSpecs({ json }, async (specs) => {
+  await withSpecs({ json }, async (specs) => {
     const { name, directory, phase, run } = await specs.find(feature);
     if (run?.isAtWork) throw new HallError("EXECUTION", `${run.step} of ${name} is still running (${run.id})`, { hint: "Wait until it ends." });
-    if (run) return specs.call(run.step, { ...run.arguments, ...forced, spec_directory: directory });
-    if (phase === "implement") return specs.call("implement", { ...forced, spec_directory: directory });
+    if (run) return show([await specs.call(run.step, { ...run.arguments, ...forced, spec_directory: directory })], json);
+    if (phase === "implement") return show([await specs.call("implement", { ...forced, spec_directory: directory })], json);
     throw new HallError("EXECUTION", `nothing of ${name} was interrupted`, {
       hint: phase === "done" ? "It is done." : `Run \`guildhall spec run\`; next is ${phase}.`,
     });
   });
-  show([result], json);
 }
 
 function show(results: readonly JsonObject[], json: boolean | undefined): void {
@@ -214,14 +216,14 @@ interface Specs {
 }
 
 /** Ctrl-C withdraws the call: what is done by then stays. */
-async function withSpecs<T>(options: SpecOptions, work: (specs: Specs) => Promise<T>): Promise<T> {
+async function withSpecs(options: SpecOptions, work: (specs: Specs) => Promise<void>): Promise<void> {
   const scope = new Scope();
   const stop = onStopSignals(
     () => scope.cancel(new HallError("CANCELLED", "withdrawn", { hint: "What was done stays; run it again to go on." })),
     () => {},
   );
   try {
-    return await withHall((client) => work(openSpecs(client, scope)), isAttended(options) ? (params) => answerStep(params) : undefined);
+    await withHall((client) => work(openSpecs(client, scope)), isAttended(options) ? (params) => answerStep(params) : undefined);
   } finally {
     stop();
     scope.close();
@@ -287,7 +289,8 @@ function openSpecs(client: HallClient, scope: Scope): Specs {
   const call: Specs["call"] = async (step, args) => {
     const result = await client.request("tools/call", { name: `speckit.${step}`, arguments: args }, { progress: showProgress, scope }).finally(clearProgress);
     if (result.isError) {
-      const { code, message, hint } = toolError(result);
+      const error = toolError(result);
+      const { code, message, hint } = client.isPassing ? adviseApproval(error) : error;
       throw new HallError(code, asCommands(message), { hint: asCommands(hint) });
     }
     const text = contentOf(result)

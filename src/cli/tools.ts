@@ -10,12 +10,12 @@ export interface ListOptions {
   readonly json?: boolean;
 }
 
-/** Runs work on a line to the project's hall and closes it. */
-export async function withHall<T>(work: (client: HallClient) => Promise<T>, answer?: AnswerQuestion): Promise<T> {
+/** Runs work on a line to the project's hall and closes it. What there is to say is said by the work: to end servers may take them seconds. */
+export async function withHall(work: (client: HallClient) => Promise<void>, answer?: AnswerQuestion): Promise<void> {
   const settings = await loadSettings({}, "error");
   const client = await connectHall({ folder: process.cwd(), settings, answer });
   try {
-    return await work(client);
+    await work(client);
   } finally {
     await client.close();
   }
@@ -46,9 +46,14 @@ const descriptionMax = 120;
 const foundMax = 10;
 
 async function findFor(task: string, options: ListOptions): Promise<void> {
-  const result = await withHall((client) => client.request("tools/call", { name: "find_tools", arguments: { task, limit: foundMax } }));
-  if (result.isError) throw new HallError("VALIDATION", "that cannot be looked for", { hint: "Say in a few words what a tool should do." });
-  const { fits, total, tools, notes = [] } = result.structuredContent as unknown as FoundTools;
+  await withHall(async (client) => {
+    const result = await client.request("tools/call", { name: "find_tools", arguments: { task, limit: foundMax } });
+    if (result.isError) throw new HallError("VALIDATION", "that cannot be looked for", { hint: "Say in a few words what a tool should do." });
+    print(result.structuredContent, { json: options.json, text: () => describeFound(result.structuredContent as unknown as FoundTools) });
+  });
+}
+
+function describeFound({ fits, total, tools, notes = [] }: FoundTools): string {
   const rows = tools.map(({ name, matched, description, asks, unavailable }) => [
     name,
     unavailable === undefined ? (asks === undefined ? "" : "asks") : "down",
@@ -57,7 +62,7 @@ async function findFor(task: string, options: ListOptions): Promise<void> {
   ]);
   const head = fits ? `the best of ${total} tools:` : `nothing fits well; the nearest of ${total} tools:`;
   const found = rows.length > 0 ? `${head}\n\n${table(["tool", "", "matched", "what it does"], rows)}` : `no tool matches; there are ${total}`;
-  print(result.structuredContent, { json: options.json, text: () => [found, ...notes.map(visible)].join("\n") });
+  return [found, ...notes.map(visible)].join("\n");
 }
 
 interface FoundTools {
@@ -68,10 +73,12 @@ interface FoundTools {
 }
 
 export async function runToolShow(name: string, options: ListOptions): Promise<void> {
-  const tool = await withHall((client) => getTool(client, name));
-  print(tool, {
-    json: options.json,
-    text: () => `${visible(String(tool.name))}\n\n${visibleLines(String(tool.description ?? ""))}\n\ninput: ${JSON.stringify(tool.inputSchema, null, 2)}`,
+  await withHall(async (client) => {
+    const tool = await getTool(client, name);
+    print(tool, {
+      json: options.json,
+      text: () => `${visible(String(tool.name))}\n\n${visibleLines(String(tool.description ?? ""))}\n\ninput: ${JSON.stringify(tool.inputSchema, null, 2)}`,
+    });
   });
 }
 
@@ -103,26 +110,23 @@ function describeAbsence(name: string, tools: readonly JsonObject[]): string {
 }
 
 export async function runResources(options: ListOptions): Promise<void> {
-  const [resources, templates] = await withHall((client) =>
-    Promise.all([client.list("resources/list", "resources"), client.list("resources/templates/list", "resourceTemplates")]),
-  );
-  const rows = [
-    ...resources.map(({ uri, name }) => [String(uri), String(name ?? "")]),
-    ...templates.map(({ uriTemplate, name }) => [String(uriTemplate), String(name ?? "")]),
-  ];
-  print({ resources, templates }, { json: options.json, text: () => (rows.length > 0 ? table(["resource", "name"], rows) : "no server offers resources") });
+  await withHall(async (client) => {
+    const [resources, templates] = await Promise.all([
+      client.list("resources/list", "resources"),
+      client.list("resources/templates/list", "resourceTemplates"),
+    ]);
+    const rows = [
+      ...resources.map(({ uri, name }) => [String(uri), String(name ?? "")]),
+      ...templates.map(({ uriTemplate, name }) => [String(uriTemplate), String(name ?? "")]),
+    ];
+    print({ resources, templates }, { json: options.json, text: () => (rows.length > 0 ? table(["resource", "name"], rows) : "no server offers resources") });
+  });
 }
 
 export async function runPrompts(options: ListOptions): Promise<void> {
-  const prompts = await withHall((client) => client.list("prompts/list", "prompts"));
-  print(prompts, {
-    json: options.json,
-    text: () =>
-      prompts.length > 0
-        ? table(
-            ["prompt", "what it does"],
-            prompts.map(({ name, description }) => [String(name), String(description ?? "")]),
-          )
-        : "no server offers prompts",
+  await withHall(async (client) => {
+    const prompts = await client.list("prompts/list", "prompts");
+    const rows = prompts.map(({ name, description }) => [String(name), String(description ?? "")]);
+    print(prompts, { json: options.json, text: () => (rows.length > 0 ? table(["prompt", "what it does"], rows) : "no server offers prompts") });
   });
 }

@@ -47,7 +47,13 @@ export const requireTrust = (parts: TrustParts): Stage => {
 };
 
 /** What the work of a root was refused for want of a yes. */
-type Blocked = WeakMap<Call, Pending[]>;
+type Blocked = WeakMap<Call, BlockedCall[]>;
+
+interface BlockedCall {
+  readonly pending: Pending;
+  /** The command that allows it from now on, where one does. */
+  readonly lasting: string | undefined;
+}
 
 /** No trust in such a tool spares its calls the question. */
 function asksEachTime({ tool }: Target): boolean {
@@ -60,10 +66,17 @@ function mayNest({ toolkit }: Target): boolean {
 }
 
 /** Nobody could be asked inside: whoever reads the root's answer hears what a person may allow. */
-function tellBlocked(outcome: Outcome, pending: readonly Pending[] = []): Outcome {
-  if (pending.length === 0) return outcome;
-  const approvals = pending.map(({ token, target, preview, why }) => ({ token, tool: target.fullName, preview, why, command: `guildhall approve ${token}` }));
-  const lines = approvals.map(({ tool, command }) => `- ${tool}: a person runs \`${command}\``);
+function tellBlocked(outcome: Outcome, blocked: readonly BlockedCall[] = []): Outcome {
+  if (blocked.length === 0) return outcome;
+  const approvals = blocked.map(({ pending: { token, target, preview, why }, lasting }) => ({
+    token,
+    tool: target.fullName,
+    preview,
+    why,
+    command: `guildhall approve ${token}`,
+    lasting,
+  }));
+  const lines = approvals.map(({ tool, command, lasting }) => `- ${tool}: a person runs \`${command}\`${orLasting(lasting)}`);
   const text = `Not done, as a person has to allow it within 60 s:\n${lines.join("\n")}`;
   return { ...outcome, content: [...outcome.content, { type: "text", text }], _meta: { ...outcome._meta, "guildhall/approvals": approvals } };
 }
@@ -106,9 +119,13 @@ async function decide(call: Call, context: CallContext, { target, verdict, reaso
   const answer = isClosed ? undefined : await askPerson(parts.approvals.ask(subject), context, asksEachTime(target) ? ["once", "no"] : answers);
   if (answer === undefined) {
     const pending = parts.approvals.leave(subject);
-    if (rootCall) blocked.set(rootCall, [...(blocked.get(rootCall) ?? []).filter(({ token }) => token !== pending.token), pending]);
+    const lasting = lastingCommand(target, verdict.level);
+    if (rootCall) {
+      const others = (blocked.get(rootCall) ?? []).filter((other) => other.pending.token !== pending.token);
+      blocked.set(rootCall, [...others, { pending, lasting }]);
+    }
     await sayRefused("blocked", reason);
-    throw approvalNeeded(pending, verdict.level);
+    throw approvalNeeded(pending, lasting);
   }
   if (answer === "no") {
     await sayRefused("refused", reason);
@@ -125,12 +142,20 @@ function hasForms({ capabilities }: CallContext): boolean {
   return isObject(elicitation) && (isObject(elicitation.form) || !isObject(elicitation.url));
 }
 
-function approvalNeeded({ token, preview, why, expiresAt, target: { fullName, toolkit } }: Pending, level: Verdict["level"]): HallError {
+/** What nobody has reviewed cannot be trusted either; and no trust spares the calls of some tools the question. */
+function lastingCommand(target: Target, level: Verdict["level"]): string | undefined {
+  if (asksEachTime(target)) return undefined;
+  return level === "untrusted" ? `guildhall verify ${target.toolkit.id}` : `guildhall trust ${target.fullName}`;
+}
+
+function orLasting(lasting: string | undefined): string {
+  return lasting === undefined ? "" : `, or \`${lasting}\``;
+}
+
+function approvalNeeded({ token, preview, why, expiresAt, target: { fullName } }: Pending, lasting: string | undefined): HallError {
   const seconds = approvalMsMax / 1000;
-  // What nobody has reviewed cannot be trusted either.
-  const lasting = level === "untrusted" ? `guildhall verify ${toolkit.id}` : `guildhall trust ${fullName}`;
   return new HallError("APPROVAL_NEEDED", `${fullName} needs a person's yes: ${why}`, {
-    hint: `A person runs \`guildhall approve ${token}\` within ${seconds} s, or \`${lasting}\`; then the same call goes through.`,
+    hint: `A person runs \`guildhall approve ${token}\` within ${seconds} s${orLasting(lasting)}; then the same call goes through.`,
     details: { token, preview, command: `guildhall approve ${token}`, expiresAt: new Date(expiresAt).toISOString() },
   });
 }

@@ -260,6 +260,26 @@ describe.concurrent("guildhall tools, resources and prompts", () => {
   });
 });
 
+describe.concurrent("what a command has to say comes before its servers are ended, which may take them seconds:", () => {
+  test.each([
+    ["call", ["call", "box.echo"]],
+    ["tools", ["tools", "echo"]],
+    ["tools show", ["tools", "show", "box.echo"]],
+    ["resources", ["resources"]],
+    ["prompts", ["prompts"]],
+    ["spec", ["spec"]],
+  ])("%s", async (name, args) => {
+    const starts = startsOf(`slow-end-${name.replace(" ", "-")}`);
+    const project = await newProject({ box: faulty(`stubborn starts=${starts}`) });
+    await using command = places.spawn(cli, args, project.folder);
+    command.child.stdin.end();
+    const alive = new Promise((resolve) => command.child.stdout.once("data", () => resolve(readStarts(starts).some(isAlive))));
+    expect(await alive).toBe(true);
+    expect(await command.exited).toBe(0);
+    expect(readStarts(starts).some(isAlive)).toBe(false);
+  });
+});
+
 describe.concurrent("guildhall call", () => {
   const starts = startsOf("called");
   let project: Project;
