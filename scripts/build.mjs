@@ -1,8 +1,8 @@
 // Bundles the command line and the library into dist/. Heavy parts become chunks that load when they are used.
 
 import { execFileSync } from "node:child_process";
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+  plugins: [ownZod, lightInk],
+  write: false,
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -26,6 +26,15 @@ const ownZod = {
   },
 };
 
+// Ink's developer tools are never wanted, and bring a WebSocket client; its layout would start Node's whole `fetch` to read a `data:` URL.
+const lightInk = {
+  name: "light-ink",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^\.\/devtools\.js$/ }, () => ({ path: `${root}/scripts/empty.mjs` }));
+    onLoad({ filter: /yoga-wasm-base64-esm\.js$/ }, ({ path }) => ({ contents: `const fetch = undefined;\n${readFileSync(path, "utf8")}` }));
+  },
+};
+
 const result = await build({
   absWorkingDir: root,
   // A worker is started from a file of its own.
@@ -45,12 +54,9 @@ const result = await build({
   metafile: true,
   chunkNames: "chunks/[name]-[hash]",
   jsx: "automatic",
-  // React's build for development is slower and louder; Ink's developer tools are never wanted, and bring a WebSocket client.
+  // React's build for development is slower and louder.
   define: { "process.env.NODE_ENV": '"production"' },
-  plugins: [
-    ownZod,
-    { name: "no-devtools", setup: ({ onResolve }) => onResolve({ filter: /^\.\/devtools\.js$/ }, () => ({ path: `${root}/scripts/empty.mjs` })) },
-  ],
+  plugins: [ownZod, lightInk],
   write: false,
   logLevel: "warning",
 });

@@ -21,13 +21,15 @@ export async function runTui(args: readonly string[], options: TuiOptions): Prom
   const { stdin, stdout } = process;
   if (!stdin.isTTY || !stdout.isTTY)
     throw new HallError("INVALID_PARAMS", "guildhall tui needs a terminal", { hint: "`guildhall spec`, `guildhall call` and `guildhall ask` do without." });
+  // Most of the start is theirs: they load while the config is read.
+  const loading = Promise.all([import("../tui/session.ts"), import("../tui/show.ts")]);
   const folder = process.cwd();
   const sink = openLogFile(folder);
   // The screen is ours, whatever a library prints.
   globalThis.console = new Console(new Writable({ write: (text: Buffer, _encoding, done) => done(void sink.write(text.toString())) }));
   const settings = await loadSettings({ ...options, projectFile: findConfigFile(options.config), sink }, "warn");
   const target = await openTarget(args, options, { folder, settings });
-  const [{ createTuiSession }, { showTui }] = await Promise.all([import("../tui/session.ts"), import("../tui/show.ts")]);
+  const [{ createTuiSession }, { showTui }] = await loading;
   const session = createTuiSession({
     target,
     size: { columns: stdout.columns || 80, rows: stdout.rows || 24 },
