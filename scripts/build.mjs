@@ -1,8 +1,8 @@
 // Bundles the command line and the library into dist/. Heavy parts become chunks that load when they are used.
 
 import { execFileSync } from "node:child_process";
-  plugins: [ownZod, lightInk],
-  write: false,
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
