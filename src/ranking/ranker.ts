@@ -61,7 +61,7 @@ export function createRanker({ vectors }: { readonly vectors?: Vectors | undefin
       const candidates = lookAgain(lookOnce(query, scores, reading, options, candidatesMax), scores, reading, vectors);
       const chosen = collapse(candidates, reading).slice(0, clampLimit(options.limit));
       const items = chosen.map((each) => describe(each, scores, reading));
-      return { items, fits: chosen.some(({ document }) => fitsWell(document, scores)) };
+      return { items, fits: chosen.some(({ document }) => fitsWell(document, scores, reading)) };
     },
     get size() {
       return corpus.size;

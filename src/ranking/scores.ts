@@ -14,6 +14,8 @@ export interface Scores {
   readonly best: { readonly bm25: number; readonly tfidf: number };
   /** A long task is many wishes, and a tool that fulfils one of them need not fit the rest: the vectors of the whole and of its clauses. None without vectors. */
   readonly wishes: readonly Float32Array[];
+  /** The vector of the whole without the names that no tool knows, where it has some: "Lima" says nothing about which tool tells the time there. */
+  readonly unnamed: Float32Array | undefined;
   /** With the nearest wish; written for documents that have a chance. */
   readonly cosine: Float64Array;
 }
@@ -39,7 +41,17 @@ export function scoreAll(query: string, reading: Reading, vectors: Vectors | und
     if (number !== undefined) reading.postings.addTo(number, bm25, tfidf);
   }
   const wishes = vectors ? [terms, ...clauses.map((clause) => clause.map((term) => terms[term] as Term))].map((wish) => embedTerms(wish, vectors)) : [];
-  return { terms, clauses, bm25, tfidf, best: { bm25: bestOf(bm25), tfidf: bestOf(tfidf) }, wishes, cosine };
+  const unnamed = vectors && leaveOutNames(query, terms);
+  return {
+    terms,
+    clauses,
+    bm25,
+    tfidf,
+    best: { bm25: bestOf(bm25), tfidf: bestOf(tfidf) },
+    wishes,
+    unnamed: unnamed && embedTerms(unnamed, vectors),
+    cosine,
+  };
 }
 
 /** A word nobody knows is taken for the known one it is a slip away from. */
@@ -56,6 +68,19 @@ function readQuery(query: string, { vocabulary }: Reading): Pick<Scores, "terms"
   }
   const clauses = clausesOf(query).map((words) => [...new Set(words.flatMap((word) => places.get(word) ?? []))]);
   return { terms, clauses };
+}
+
+/** Undefined where nothing is left out, or nothing left. */
+function leaveOutNames(query: string, terms: readonly Term[]): readonly Term[] | undefined {
+  const names = namesOf(query);
+  const rest = terms.filter(({ number, written }) => number !== undefined || !names.has(written));
+  return rest.length > 0 && rest.length < terms.length ? rest : undefined;
+}
+
+/** Words that begin with a capital inside a sentence, as they are written among the terms. */
+function namesOf(query: string): ReadonlySet<string> {
+  const names = query.slice(0, 4_000).match(/(?<=[\p{L}\p{N},'’)]\s)\p{Lu}[\p{L}\p{M}\p{N}]+/gu) ?? [];
+  return new Set(spellingsOf(names.join(" ")).values());
 }
 
 const clausesMax = 8;

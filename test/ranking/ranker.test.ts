@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { ToolkitText } from "../../src/ranking/document.ts";
 import { createRanker, type Ranker, type RankOptions } from "../../src/ranking/ranker.ts";
 import { loadVectors } from "../../src/ranking/vectors.ts";
+import { createBuiltinToolkits } from "../../src/toolkits/builtin.ts";
 import { toolkits } from "./toolkits.ts";
 
 const vectors = loadVectors();
@@ -119,9 +120,25 @@ describe("families", () => {
 });
 
 describe("abstaining", () => {
+  const builtins = async (): Promise<Ranker> =>
+    rankerOf(await Promise.all(createBuiltinToolkits().map(async ({ id, description, list }) => ({ id, description, tools: await list() }))));
+
   test.each(["merge the pull request", "send an email to Anna", "street address to coordinates"])("there is something for: %s", (query) => {
     expect(hall.rank(query).fits).toBe(true);
     expect(rankerOf(toolkits, false).rank(query).fits).toBe(true);
+  });
+
+  test.each(["what time is it in Lima?", "What time is it in São Paulo now?", "the current time in Ouagadougou"])(
+    "names that no tool knows hide nothing: %s",
+    async (query) => {
+      const { items, fits } = (await builtins()).rank(query);
+      expect(fits).toBe(true);
+      expect(items.slice(0, 2).map(({ fullName }) => fullName)).toContain("time_tool.current_time");
+    },
+  );
+
+  test.each(["book a flight to Lima", "who is the president of Peru?", "bake a cake for Anna"])("nor do they make anything fit: %s", async (query) => {
+    expect((await builtins()).rank(query).fits).toBe(false);
   });
 
   test.each(["tune my guitar", "knit a sweater for the dog", "zxqv"])("nothing here fits: %s", (query) => {
