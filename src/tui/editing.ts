@@ -8,6 +8,8 @@ export interface Editing {
   readonly text: string;
   /** Earlier texts, oldest first: up and down bring them back. */
   readonly history?: readonly string[];
+  /** One looks about rather than writes: while it is empty, digits lead to other screens. */
+  readonly isSearch?: boolean;
   change(text: string): Intention;
 }
 

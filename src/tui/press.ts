@@ -9,10 +9,15 @@ import { type Act, type Binding, type Moment, on, type } from "./view.ts";
 export function press(moment: Moment, key: Key): readonly Act[] {
   const editing = editingOf(moment);
   const bindings = bindingsOf(moment);
-  const isHeard = (name: string): boolean => editing === undefined || key.text === undefined || (name === "?" && editing.text === "");
+  const isHeard = (name: string): boolean => editing === undefined || key.text === undefined || isCommand(name, editing);
   const found = bindings.find(({ keys }) => keys.some((name) => name === key.name && isHeard(name)));
   if (found) return [found.act() ?? []].flat();
   return (editing && type(editing, moment.view, key)) ?? [];
+}
+
+/** What is no text yet although a text could begin with it. */
+function isCommand(name: string, { text, isSearch = false }: Editing): boolean {
+  return text === "" && (name === "?" || (isSearch && /^[1-9]$/.test(name)));
 }
 
 /** All that keys do at this moment, the most wanted first. Help shows the same. */

@@ -33,6 +33,12 @@ function follow({ state, view, acts }: Pressed, act: Act): Pressed {
   return { state: reduce(state, intended(act)), view, acts: [...acts, act] };
 }
 
+test("a digit leads to another screen from an empty search, and is a part of one that has begun", () => {
+  const atTools = [tools, intended({ kind: "go", screen: "tools" })];
+  expect(type(atTools, "1").state.screen).toBe("features");
+  expect(type(atTools, "a1").state).toMatchObject({ screen: "tools", tools: { search: "a1" } });
+});
+
 test("the next step of a feature is two keys away from the list, and from the feature", () => {
   const next: Act = { kind: "run step", feature: "001-create-taskify" };
   expect(type([features], "s").acts).toEqual([next]);

@@ -84,7 +84,7 @@ function listBindings(state: TuiState): readonly Binding[] {
 function editing(moment: Moment): ReturnType<NonNullable<Screen["editing"]>> {
   const hand = handOf(moment.state);
   if (openTool(moment) && hand) return formEditing(hand, moment.view);
-  return { id: searchId, text: moment.state.tools.search, change: (text) => ({ kind: "search tools", text }) };
+  return { id: searchId, isSearch: true, text: moment.state.tools.search, change: (text) => ({ kind: "search tools", text }) };
 }
 
 function Body(props: BodyProps): ReactElement {
@@ -99,7 +99,7 @@ function List({ state, view, columns, rows }: BodyProps): ReactElement {
   const field = textFieldLines({
     label: "search: ",
     text: tools.search,
-    cursor: cursorOf(view, { id: searchId, text: tools.search }),
+    cursor: cursorOf(view, { id: searchId, isSearch: true, text: tools.search }),
     columns,
     rows: 1,
     placeholder: "type to narrow the list",
