@@ -99,7 +99,7 @@ function List({ state, view, columns, rows }: BodyProps): ReactElement {
   const field = textFieldLines({
     label: "search: ",
     text: tools.search,
-    cursor: cursorOf(view, { id: searchId, isSearch: true, text: tools.search }),
+    cursor: cursorOf(view, { id: searchId, text: tools.search }),
     columns,
     rows: 1,
     placeholder: "type to narrow the list",
