@@ -21,6 +21,7 @@ export function createProject(servers) {
   const [cli] = processes.cli;
   return {
     folder,
+    env,
     /** Runs a command of the hall to its end. */
     command: (...args) => execFileSync(process.execPath, [cli, ...args], { cwd: folder, env, stdio: ["ignore", "ignore", "pipe"] }),
     /** Starts `guildhall mcp` and speaks to it. */

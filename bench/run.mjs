@@ -1,4 +1,4 @@
-// npm run bench [-- --only stdio|cold|slo|http|http-relay|relay|lock|registry|store|lisp|code|planner|tui] [--rounds N] [--json]
+// npm run bench [-- --only stdio|cold|slo|http|http-relay|relay|lock|registry|store|lisp|code|planner|tui|workflow] [--rounds N] [--json]
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
@@ -16,8 +16,9 @@ import slo from "./slo.mjs";
 import stdio from "./stdio.mjs";
 import store from "./store.mjs";
 import tui from "./tui.mjs";
+import workflow from "./workflow.mjs";
 
-const scenarios = [stdio, coldStart, slo, http, httpRelay, relay, lock, registry, store, lisp, code, planner, tui];
+const scenarios = [stdio, coldStart, slo, http, httpRelay, relay, lock, registry, store, lisp, code, planner, tui, workflow];
 
 const { values: options } = parseArgs({ options: { only: { type: "string" }, rounds: { type: "string" }, json: { type: "boolean" } } });
 const chosen = scenarios.filter(({ name }) => options.only === undefined || options.only === name);
