@@ -71,7 +71,12 @@ export async function runSpecNew(words: readonly string[], { json, name, number 
 /** The named steps, or those that lead from where the feature is to its tasks. */
 export async function runSpecRun(steps: readonly string[], options: SpecRunOptions): Promise<void> {
   const unknown = steps.find((step) => !runnable.includes(step));
-  if (unknown !== undefined) throw new HallError("INVALID_PARAMS", `there is no step "${unknown}"; there is: ${runnable.join(", ")}`);
+  if (unknown !== undefined) {
+    const [near] = findNear(unknown, runnable, 1);
+    throw new HallError("INVALID_PARAMS", `there is no step "${unknown}"${near === undefined ? "" : `; did you mean ${near}?`}`, {
+      hint: `There is: ${runnable.join(", ")}.`,
+    });
+  }
   await withSpecs(options, async (specs) => {
     const results: JsonObject[] = [];
     const { directory } = await specs.find(options.feature);

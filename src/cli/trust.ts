@@ -18,7 +18,7 @@ export interface TrustOptions {
 export async function runTrust(name: string, options: TrustOptions): Promise<void> {
   const until = options.until === undefined ? undefined : Date.now() + parseSpan(options.until);
   const settings = await loadSettings({}, "error");
-  const tools = findTools(name, await readToolTrust()).filter((tool, _index, all) => all.length === 1 || isReviewed(tool));
+  const tools = findTools(name, await readToolTrust(), ["list", "reset"]).filter((tool, _index, all) => all.length === 1 || isReviewed(tool));
   refuseUnreviewed(name, tools);
   const grantedAt = Date.now();
   const grants = tools.map(({ key, pin }) => [key, { grantedAt, pin, ...(until === undefined ? {} : { until }) }] as const);
