@@ -128,12 +128,9 @@ function withRun(state: TuiState, id: string, change: (run: RunView) => RunView)
   return { ...state, runs: state.runs.map((run) => (run.id === id ? change(run) : run)) };
 }
 
-const stepsMax = 200;
-
 function withProgress(run: RunView, progress: RunView["progress"] & object): RunView {
   const { message } = progress;
-  const steps = run.kind === "agent" && message !== undefined && run.steps.at(-1) !== message ? [...run.steps, message].slice(-stepsMax) : run.steps;
-  return { ...run, progress: message === undefined && run.progress?.message !== undefined ? { ...progress, message: run.progress.message } : progress, steps };
+  return { ...run, progress: message === undefined && run.progress?.message !== undefined ? { ...progress, message: run.progress.message } : progress };
 }
 
 function withEnded(state: TuiState, { run: id, state: ended }: Extract<TuiEvent, { kind: "run ended" }>): TuiState {

@@ -125,7 +125,6 @@ export function createRunner({ connection, desk, folder, server, timeoutMs, inte
         state: { kind: "running" },
         startedAt: Date.now(),
         progress: undefined,
-        steps: [],
         output: emptyOutput,
         logPath: undefined,
       };

@@ -131,8 +131,6 @@ export interface RunView {
   readonly state: RunState;
   readonly startedAt: number;
   readonly progress: Progress | undefined;
-  /** What an agent has done so far, from its progress. */
-  readonly steps: readonly string[];
   readonly output: OutputRing;
   /** Where everything is written; undefined until it could be opened. */
   readonly logPath: string | undefined;

@@ -97,7 +97,6 @@ export function runOf(more: Partial<RunView> = {}): RunView {
     state: { kind: "running" },
     startedAt: now - 75_000,
     progress: undefined,
-    steps: [],
     output: emptyOutput,
     logPath: undefined,
     ...more,

@@ -42,7 +42,6 @@ function run(id: string, more: Partial<RunView> = {}): RunView {
     about: "001-a",
     startedAt: 0,
     progress: undefined,
-    steps: [],
     output: emptyOutput,
   } as const;
   return { id, state: { kind: "running" }, logPath: undefined, ...usual, ...more };
@@ -88,14 +87,13 @@ test("a step brings its screen up, and its draft is gone once it runs", () => {
   expect(state).toMatchObject({ screen: "run", shownRun: "run_1", features: { draft: undefined } });
 });
 
-test("progress without words keeps the last ones, and an agent's words become its steps", () => {
+test("progress without words keeps the last ones", () => {
   const state = after([
     { kind: "run started", run: run("run_1", { kind: "agent" }) },
     { kind: "progress", run: "run_1", progress: { progress: 1, total: 4, message: "1/4 read" } },
     { kind: "progress", run: "run_1", progress: { progress: 2, total: 4 } },
-    { kind: "progress", run: "run_1", progress: { progress: 3, total: 4, message: "3/4 write" } },
   ]);
-  expect(state.runs[0]).toMatchObject({ progress: { progress: 3, message: "3/4 write" }, steps: ["1/4 read", "3/4 write"] });
+  expect(state.runs[0]).toMatchObject({ progress: { progress: 2, message: "1/4 read" } });
   expect(state.agents).toMatchObject({ run: "run_1", task: "" });
 });
 

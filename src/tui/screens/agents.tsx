@@ -6,7 +6,7 @@ import { isAtWork, loadLines } from "../parts/run-state.ts";
 import { type Column, Table } from "../parts/table.tsx";
 import { textFieldLines } from "../parts/text-field.ts";
 import { wrapUpTo } from "../parts/width.ts";
-import { type AgentsState, findRun, type RunView, type ToolView, type TuiState } from "../state.ts";
+import { type AgentsState, findRun, type ToolView, type TuiState } from "../state.ts";
 import { type Binding, cursorOf, type Moment, on } from "../view.ts";
 import { type BodyProps, bodyRows, neighbour, type Screen } from "./screen.ts";
 import { CallResult } from "./tools.tsx";
@@ -16,7 +16,6 @@ export const agentsScreen: Screen = { name: "agents", title: "Agents", bindings,
 
 const taskId = "task";
 const taskRows = 3;
-const stepRows = 6;
 const aboutRows = 8;
 
 function bindings({ state }: Moment): readonly Binding[] {
@@ -58,9 +57,8 @@ function Body({ state, view, now, columns, rows }: BodyProps): ReactElement {
   });
   const loading = loadLines(agents.load, columns);
   const about = run ? [] : aboutLines(agents, columns);
-  const steps = run ? stepLines(run) : [];
   const tableRows = run ? Math.min(agents.items.length + 1, Math.floor(rows / 3)) : rows - field.length - loading.length - about.length - 1;
-  const resultRows = rows - tableRows - field.length - loading.length - steps.length - 1;
+  const resultRows = rows - tableRows - field.length - loading.length - 1;
   return (
     <Box flexDirection="column">
       <Table
@@ -71,7 +69,7 @@ function Body({ state, view, now, columns, rows }: BodyProps): ReactElement {
         rows={Math.max(2, tableRows)}
         empty={agents.load.kind === "loaded" ? "The server offers no agents. `guildhall build` makes them." : ""}
       />
-      <Lines lines={[[], ...about, ...field, ...loading, ...steps]} columns={columns} />
+      <Lines lines={[[], ...about, ...field, ...loading]} columns={columns} />
       {run ? <CallResult run={run} state={state} now={now} columns={columns} rows={resultRows} /> : null}
     </Box>
   );
@@ -88,12 +86,4 @@ function columnsOf(width: number): readonly Column<ToolView>[] {
 function aboutLines({ items, selected }: AgentsState, columns: number): readonly Line[] {
   const agent = items.find(({ name }) => name === selected);
   return agent ? [...wrapUpTo(agent.description, columns, aboutRows).map((text): Line => [{ text, role: "quiet" }]), []] : [];
-}
-
-function stepLines(run: RunView): readonly Line[] {
-  const first = Math.max(0, run.steps.length - stepRows);
-  return run.steps.slice(first).map((text, index): Line => {
-    const isCurrent = isAtWork(run) && first + index === run.steps.length - 1;
-    return [{ text: isCurrent ? "… " : "✓ ", role: isCurrent ? "accent" : "good" }, { text }];
-  });
 }

@@ -165,7 +165,7 @@ interface CallResultProps {
 export function CallResult({ run, state, now, columns, rows }: CallResultProps): ReactElement {
   const foot = runEndLines(run, columns);
   const head: readonly Line[] = [
-    [{ text: "─── ", role: "quiet" }, ...runStateLine(run, now), { text: " ───", role: "quiet" }],
+    [{ text: "─── ", role: "quiet" }, ...runStateLine(run, now), { text: run.about === "" ? " ───" : ` ─── ${run.about}`, role: "quiet" }],
     ...(run.progress && isAtWork(run) ? [progressLine(run.progress, columns)] : []),
   ];
   return (
