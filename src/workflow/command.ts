@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { HallError } from "../base/errors.ts";
 import type { Scope } from "../base/scope.ts";
+import { createGuard } from "../upstream/guard.ts";
 import { allowedEnvironment } from "../upstream/process.ts";
 
 /** A command a task declares: a program and its arguments, never a line for a shell. */
@@ -45,20 +46,27 @@ export interface CommandResult {
 
 const outputMax = 32 * 1024;
 
-/** Runs it in a group of its own, which ends with the scope. */
+/** Runs it in a group of its own, which ends with the scope, and with the hall: whoever goes on would else start it beside itself. */
 export function runCommand(argv: readonly string[], { cwd, scope }: { readonly cwd: string; readonly scope: Scope }): Promise<CommandResult> {
   const [program = "", ...args] = argv;
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { cwd, env: allowedEnvironment(), shell: false, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+    const guard = createGuard();
+    if (child.pid !== undefined) guard.watch(child.pid);
     const out = { stdout: "", stderr: "" };
     for (const name of ["stdout", "stderr"] as const) {
       child[name].setEncoding("utf8").on("data", (text: string) => {
         out[name] = (out[name] + text).slice(-outputMax);
       });
     }
-    const leave = scope.onCancel(() => {
+    const forget = scope.onCancel(() => {
       if (child.pid !== undefined) endGroup(child.pid);
     });
+    const leave = (): void => {
+      forget();
+      if (child.pid !== undefined) guard.release(child.pid);
+      guard.close();
+    };
     child.once("error", (error: NodeJS.ErrnoException) => {
       leave();
       reject(
