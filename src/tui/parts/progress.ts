@@ -12,7 +12,8 @@ export function progressLine({ progress, total, message = "" }: Progress, column
   return [
     { text: "█".repeat(full), role: "accent" },
     { text: "░".repeat(width - full), role: "quiet" },
-    { text: ` ${String(Math.floor(part * 100)).padStart(3)} %  ${round(progress)}/${round(total)}  ` },
+    // Of a hundred, the share says it all.
+    { text: ` ${String(Math.floor(part * 100)).padStart(3)} %  ${total === 100 ? "" : `${round(progress)}/${round(total)}  `}` },
     { text: message },
   ];
 }

@@ -9,7 +9,7 @@ import { wrapUpTo } from "../parts/width.ts";
 import { type AgentsState, findRun, type ToolView, type TuiState } from "../state.ts";
 import { type Binding, cursorOf, type Moment, on } from "../view.ts";
 import { type BodyProps, bodyRows, neighbour, type Screen } from "./screen.ts";
-import { CallResult } from "./tools.tsx";
+import { CallResult, nameColumns } from "./tools.tsx";
 
 /** Agents take a task in plain words; their steps are seen as they go. */
 export const agentsScreen: Screen = { name: "agents", title: "Agents", bindings, editing, Body };
@@ -62,7 +62,7 @@ function Body({ state, view, now, columns, rows }: BodyProps): ReactElement {
   return (
     <Box flexDirection="column">
       <Table
-        columns={columnsOf(columns)}
+        columns={columnsOf(agents.items, columns)}
         items={agents.items}
         isSelected={({ name }) => name === agents.selected}
         width={columns}
@@ -75,9 +75,9 @@ function Body({ state, view, now, columns, rows }: BodyProps): ReactElement {
   );
 }
 
-function columnsOf(width: number): readonly Column<ToolView>[] {
+function columnsOf(agents: readonly ToolView[], width: number): readonly Column<ToolView>[] {
   return [
-    { title: "agent", width: Math.min(36, Math.floor(width / 3)), text: ({ name }) => name, role: () => "accent" },
+    { title: "agent", width: nameColumns(agents, width), text: ({ name }) => name, role: () => "accent" },
     { title: "what it is for", text: ({ description }) => description.split("\n")[0] ?? "" },
   ];
 }

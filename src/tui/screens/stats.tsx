@@ -52,7 +52,7 @@ function totalLines({ total, by, from, to }: Statistics, columns: number): reado
   const span = from === null || to === null ? "" : `  ${day(from)} to ${day(to)}, by the ${by}`;
   return [
     [
-      { text: `${total.calls} calls`, role: "title" },
+      { text: `${total.calls} call${total.calls === 1 ? "" : "s"}`, role: "title" },
       { text: span, role: "quiet" },
     ],
     [

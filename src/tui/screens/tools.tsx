@@ -18,6 +18,7 @@ import { type BodyProps, bodyRows, neighbour, type Screen } from "./screen.ts";
 export const toolsScreen: Screen = { name: "tools", title: "Tools", bindings, editing, Body };
 
 const searchId = "search";
+const nameColumnsMin = 16;
 /** The tool whose form is open; the others are a list that the search narrows. */
 const part = "tools";
 
@@ -123,10 +124,14 @@ function List({ state, view, columns, rows }: BodyProps): ReactElement {
 }
 
 /** Names are what one looks for: they get what they need, up to half. */
+export function nameColumns(tools: readonly ToolView[], width: number): number {
+  const longest = tools.reduce((most, { name }) => Math.max(most, widthOf(name)), nameColumnsMin);
+  return Math.min(longest, Math.floor(width / 2));
+}
+
 function columnsOf(tools: readonly ToolView[], width: number): readonly Column<ToolView>[] {
-  const longest = tools.reduce((most, { name }) => Math.max(most, widthOf(name)), 0);
   return [
-    { title: "tool", width: Math.min(Math.max(16, longest), Math.floor(width / 2)), text: ({ name }) => name, role: () => "accent" },
+    { title: "tool", width: nameColumns(tools, width), text: ({ name }) => name, role: () => "accent" },
     { title: "", width: 1, text: ({ isDestructive }) => (isDestructive ? "!" : ""), role: () => "warning" },
     {
       title: "what it does (! may destroy)",
