@@ -10,6 +10,7 @@ const onlyOnce = [
   "test/e2e/install.test.ts",
   "test/e2e/login.test.ts",
   "test/e2e/tui.test.ts",
+  "test/e2e/tui-hall.test.ts",
   "test/lisp/differential.test.ts",
   "test/lisp/generated.test.ts",
 ];

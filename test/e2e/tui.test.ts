@@ -1,47 +1,11 @@
-import { existsSync } from "node:fs";
-import { rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { beforeAll, expect, test } from "vitest";
-import { openPane, type Pane } from "../tui/pane.ts";
-import { makeProject, type Project, typescriptService } from "../workflow/projects.ts";
+import { expect, test } from "vitest";
+import type { Pane } from "../tui/pane.ts";
+import { cli, makePlace } from "../tui/place.ts";
+import { type Project, typescriptService } from "../workflow/projects.ts";
 
-/** The built client on a real terminal, as a person uses it. */
-const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
+/** The built client on a real terminal, as a person uses it, in front of servers that it starts itself. */
 const foreign = fileURLToPath(new URL("../servers/foreign-agent.mjs", import.meta.url));
-
-beforeAll(() => {
-  if (!existsSync(cli)) throw new Error("dist/cli.js is missing: run `npm run build` first");
-});
-
-interface Client extends AsyncDisposable {
-  readonly pane: Pane;
-  readonly project: Project;
-}
-
-async function startClient(
-  args: string,
-  { files = {}, env = {} }: { readonly files?: Readonly<Record<string, string>>; readonly env?: Readonly<Record<string, string>> } = {},
-): Promise<Client> {
-  const project = makeProject({ "guildhall.json": "{}", ...files });
-  // Trust, sockets and logs are kept for the user: here for nobody but this test.
-  const own = Object.fromEntries(["XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"].map((name) => [name, project.path(".own")]));
-  const pane = await openPane({ folder: project.folder, env: { ...own, ...env } });
-  await pane.type(`'${process.execPath}' '${cli}' tui ${args}`);
-  await pane.press("Enter");
-  return {
-    pane,
-    project,
-    async [Symbol.asyncDispose]() {
-      await pane[Symbol.asyncDispose]();
-      await removeFolder(project.folder);
-    },
-  };
-}
-
-/** What was started writes its last lines while its terminal is already gone. */
-function removeFolder(folder: string): Promise<void> {
-  return rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
-}
 
 /** What differs from run to run is taken out. */
 function steady(screen: string, { folder }: Project): string {
@@ -55,8 +19,9 @@ function steady(screen: string, { folder }: Project): string {
 const lastLines = (screen: string, count: number): string => screen.split("\n").slice(-count).join("\n");
 
 test("from a description to tasks against the hall over stdio, with a question answered, a resize, and an approval", async () => {
-  await using client = await startClient(`--command '${process.execPath}' -- '${cli}' mcp --expose tools`, { files: typescriptService });
-  const { pane, project } = client;
+  await using place = makePlace(typescriptService);
+  const { project } = place;
+  const pane = await place.openClient(`--command '${process.execPath}' -- '${cli}' mcp --expose tools`);
   const started = await pane.until("No features yet", "(modern)");
   expect(started.split("\n")[1]).toBe("1 Features  2 Run  3 Tools  4 Agents  5 Lisp");
   await pane.type("n");
@@ -105,14 +70,14 @@ async function answerAll(pane: Pane): Promise<void> {
 
 test("a step that never ends is cancelled with Esc, and r tries it again", async () => {
   const files = { "specs/001-albums/spec.md": "# Feature Specification: Albums\n", "specs/001-albums/plan.md": "# Plan\n" };
-  await using client = await startClient(`--command '${process.execPath}' -- '${foreign}' stdio`, { files });
-  const { pane, project } = client;
+  await using place = makePlace(files);
+  const pane = await place.openClient(`--command '${process.execPath}' -- '${foreign}' stdio`);
   await pane.until("albums", "tasks", "foreign", "speckit.clarify: those steps cannot run here");
   await pane.type("s");
   await pane.until("Thinking for ever", "running");
   await pane.press("Escape");
   const cancelled = await pane.until("cancelled after");
-  expect(steady(lastLines(cancelled, 5), project)).toMatchInlineSnapshot(`
+  expect(steady(lastLines(cancelled, 5), place.project)).toMatchInlineSnapshot(`
     "speckit.tasks was cancelled
     What was done by then stays.
     log: .guildhall/logs/tui-….log
@@ -126,8 +91,8 @@ test("a step that never ends is cancelled with Esc, and r tries it again", async
 });
 
 test("a server that is gone in the middle of a call comes back, and nothing typed is lost", async () => {
-  await using client = await startClient(`--command '${process.execPath}' -- '${foreign}' stdio`);
-  const { pane } = client;
+  await using place = makePlace();
+  const pane = await place.openClient(`--command '${process.execPath}' -- '${foreign}' stdio`);
   await pane.until("(legacy)");
   await pane.type("nhalf a thought");
   await pane.until("> half a thought");
@@ -148,8 +113,8 @@ test("the terminal is given back on quitting, on a signal, and when something th
   // The commands survive what nobody caught; the last one must not.
   const bomb = `process.on("SIGUSR2", () => ${boom}); process.on("SIGPWR", () => { process.removeAllListeners("uncaughtException"); ${boom} })`;
   const args = `--command '${process.execPath}' -- '${foreign}' stdio`;
-  await using client = await startClient(args, { env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(bomb)}` } });
-  const { pane } = client;
+  await using place = makePlace();
+  const pane = await place.openClient(args, { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(bomb)}` });
   const endings: readonly (readonly [end: () => Promise<unknown>, said: string])[] = [
     [() => pane.type("q"), "code 0"],
     [async () => process.kill(await pane.program(), "SIGTERM"), "code 0"],

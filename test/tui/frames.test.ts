@@ -3,6 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
 import { createCanvas } from "../../src/tui/canvas.tsx";
 import type { TuiEvent } from "../../src/tui/events.ts";
+import { widthOf } from "../../src/tui/parts/width.ts";
 import { initialView, type View } from "../../src/tui/view.ts";
 import {
   approvals,
@@ -149,6 +150,7 @@ for (const [columns, rows] of [
   test.each(Object.keys(scenes))(`%s looks the way it should at ${columns}x${rows}`, async (name) => {
     const lines = stripVTControlCharacters(frameOf(name, { columns, rows })).split("\n");
     expect(lines).toHaveLength(rows);
+    expect(lines.filter((line) => widthOf(line) > columns)).toEqual([]);
     await expect(`${lines.map((line) => line.trimEnd()).join("\n")}\n`).toMatchFileSnapshot(`../golden/tui/${name}-${columns}x${rows}.txt`);
   });
 }

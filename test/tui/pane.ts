@@ -11,6 +11,8 @@ export interface Pane extends AsyncDisposable {
   screen(): Promise<string>;
   /** The first screen that has the text, or all of them. */
   until(...texts: readonly (string | RegExp)[]): Promise<string>;
+  /** The same as the terminal has it, with its colours. */
+  painted(): Promise<string>;
   type(text: string): Promise<void>;
   /** As tmux names keys: Enter, Escape, C-c, PPage. */
   press(...keys: readonly string[]): Promise<void>;
@@ -53,6 +55,7 @@ export async function openPane({ folder, env = {}, columns = 80, rows = 24 }: Pa
         await sleep(lookMs);
       }
     },
+    painted: () => tmux("capture-pane", "-p", "-e"),
     type: async (text) => void (await tmux("send-keys", "-l", text)),
     press: async (...keys) => void (await tmux("send-keys", ...keys)),
     resize: async (width, height) => void (await tmux("resize-window", "-x", String(width), "-y", String(height))),

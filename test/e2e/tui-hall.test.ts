@@ -1,0 +1,202 @@
+import { fileURLToPath } from "node:url";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { expect, test, vi } from "vitest";
+import { binOf } from "../servers/real.ts";
+import type { Pane } from "../tui/pane.ts";
+import { cli, makePlace, type Place } from "../tui/place.ts";
+
+/** The built client on a real terminal in front of the project's own hall: in the same process, or in another one. */
+vi.setConfig({ testTimeout: 60_000 });
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours are what it looks for
+const colour = /\u001b\[(?:\d+;)*(?:3[0-8]|9[0-7])[;m]/;
+
+/** Three tasks with a command each; the second waits until it may go on. */
+const threeTasks = {
+  "guildhall.json": JSON.stringify({ workflow: { commands: true } }),
+  "specs/001-albums/spec.md": "# Feature Specification: Albums\n",
+  "specs/001-albums/plan.md": "# Implementation Plan: Albums\n",
+  "specs/001-albums/tasks.md": `# Tasks: Albums\n\n## Phase 1: Setup\n\n${["one", "two", "three"]
+    .map((name, at) => `- [ ] T00${at + 1} Run \`node work.mjs ${name}\`\n`)
+    .join("")}`,
+  "work.mjs": `
+import { appendFileSync, existsSync } from "node:fs";
+const [, , name] = process.argv;
+appendFileSync("begun", name + "\\n");
+if (name === "two") while (!existsSync("go")) await new Promise((resolve) => setTimeout(resolve, 20));
+appendFileSync("done", name + "\\n");
+`,
+};
+
+/** Says yes to the step for as long as the hall runs, and once to each command up to the one that waits. */
+async function beginImplement(pane: Pane, place: Place): Promise<void> {
+  await pane.type("s");
+  await pane.until("speckit.implement asks", "● No");
+  await pane.press("Up", "Up");
+  await pane.until("● Yes, for this tool while the hall runs");
+  await pane.press("Enter");
+  for (const name of ["one", "two"]) await allowCommand(pane, name);
+  await vi.waitFor(() => expect(place.project.read("begun")).toBe("one\ntwo\n"), 20_000);
+}
+
+async function allowCommand(pane: Pane, name: string): Promise<void> {
+  await pane.until(`argv: ["node","work.mjs","${name}"]`, "(No)");
+  await pane.press("Right");
+  await pane.until("(Yes, this once)");
+  await pane.press("Enter");
+}
+
+test("implement is stopped with Esc in the middle, and goes on behind the last task that was done", async () => {
+  await using place = makePlace(threeTasks);
+  const pane = await place.openClient();
+  await pane.until("implement", "0/3", "this is the hall");
+  await beginImplement(pane, place);
+  expect(await pane.until("running", "T002: Run")).toContain("38 %");
+  await pane.press("Escape");
+  await pane.until("cancelled after", "What was done by then stays.", "r retry");
+  await pane.press("Escape");
+  await pane.until("1/3");
+  place.project.write("go", "");
+  await pane.type("s");
+  for (const name of ["two", "three"]) await allowCommand(pane, name);
+  await pane.until("completed in", "3 of 3 tasks are done", "the feature is");
+  expect(place.project.read("begun")).toBe("one\ntwo\ntwo\nthree\n");
+  expect(place.project.read("done")).toBe("one\ntwo\nthree\n");
+  await pane.press("Escape");
+  await pane.until("done", "3/3");
+});
+
+test("of two clients one is the hall; killed in the middle of the other's run, that one becomes it and tries again", async () => {
+  await using place = makePlace(threeTasks);
+  const first = await place.openClient();
+  await first.until("this is the hall");
+  const second = await place.openClient();
+  await second.until("attached to the hall", "0/3");
+  await second.type("6");
+  await second.until("No servers are configured.", "2 clients");
+  await second.type("1");
+  await beginImplement(second, place);
+  process.kill(await first.program(), "SIGKILL");
+  await second.until("failed after", "the hall ended while the tool was", "r retry");
+  await second.until("this is the hall");
+  await second.type("r");
+  // The next hall has promised nothing yet; and what the old one had begun has ended with it, or there would be two of them.
+  await second.until("speckit.implement asks", "● No");
+  await second.press("Down", "Enter");
+  place.project.write("go", "");
+  for (const name of ["two", "three"]) await allowCommand(second, name);
+  await second.until("completed in", "3 of 3 tasks are done");
+  expect(place.project.read("done")).toBe("one\ntwo\nthree\n");
+});
+
+const shelf = fileURLToPath(new URL("../servers/defined.mjs", import.meta.url));
+
+test("calls of other clients are approved and refused on the approvals screen, and their callers get the answer", async () => {
+  const files = { "tools.json": JSON.stringify([{ name: "delete_it", description: "Deletes it.", inputSchema: { type: "object" } }]) };
+  await using place = makePlace(files);
+  const { project } = place;
+  const server = { command: process.execPath, args: [shelf, project.path("tools.json"), project.path("starts")] };
+  project.write("guildhall.json", JSON.stringify({ expose: "tools", mcpServers: { shelf: server } }));
+  expect(await place.run("build", "--yes")).toMatchObject({ code: 0 });
+  const pane = await place.openClient();
+  await pane.until("this is the hall");
+  await pane.type("7");
+  await pane.until("No call waits for an answer.");
+
+  // A command without a terminal cannot ask: the call fails, and goes through once after a yes.
+  const before = await place.run("call", "shelf.delete_it", '{"path":"/tmp/old"}');
+  expect(before).toMatchObject({ code: 77, stderr: expect.stringContaining("needs a person's yes") });
+  const asked = await pane.until("› shelf.delete_it", "Asked because it may destroy", "path: /tmp/old");
+  expect(asked.split("\n")[1]).toContain("7 Approvals•1");
+  await pane.type("y");
+  await pane.until("No call waits for an answer.", "shelf.delete_it may go on");
+  expect(await place.run("call", "shelf.delete_it", '{"path":"/tmp/old"}')).toMatchObject({ code: 0, stdout: expect.stringContaining("ran delete_it") });
+
+  // A client whose own user is away waits for whoever answers first.
+  const client = new Client({ name: "somebody", version: "1" }, { capabilities: { elicitation: {} } });
+  client.setRequestHandler(
+    ElicitRequestSchema,
+    (_request, { signal }) => new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("away")))),
+  );
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: [cli, "mcp"], cwd: project.folder, env: { ...place.env } }));
+  try {
+    for (const [key, said] of [
+      ["y", "ran delete_it"],
+      ["n", "not allowed"],
+    ] as const) {
+      const called = client.callTool({ name: "shelf.delete_it", arguments: {} });
+      await pane.until("› shelf.delete_it", "(no arguments)");
+      await pane.type(key);
+      expect(JSON.stringify(await called)).toContain(said);
+      await pane.until("No call waits for an answer.");
+    }
+  } finally {
+    await client.close();
+  }
+});
+
+test("a tool is found by typing and called with a form; servers are restarted, their words are read, and the calls are counted", async () => {
+  await using place = makePlace({
+    "guildhall.json": JSON.stringify({
+      mcpServers: { everything: { command: process.execPath, args: [binOf("@modelcontextprotocol/server-everything"), "stdio"] } },
+    }),
+  });
+  expect(await place.run("build", "--yes")).toMatchObject({ code: 0 });
+  const pane = await place.openClient();
+  await pane.until("this is the hall");
+  await pane.type("3");
+  await pane.until("search:", /\d+ of \d+ tools/);
+  await pane.type("get-sum");
+  await pane.until("› everything.get-sum", /1 of \d+ tools/);
+  await pane.press("Enter");
+  await pane.until("› a*", "First number");
+  await pane.type("2");
+  await pane.press("Enter");
+  await pane.type("many");
+  await pane.press("Enter");
+  await pane.until("! ", "b*");
+  await pane.press("C-u");
+  await pane.type("40");
+  await pane.press("Enter");
+  await pane.until("completed in", "The sum of 2 and 40 is 42.");
+  await pane.press("M-6");
+  await pane.until(/everything +ready +legacy +\d+ +1 +0/);
+  await pane.type("l");
+  await pane.until("what everything wrote to stderr", "Starting default (STDIO) server");
+  await pane.type("r");
+  await pane.until(/everything +stopped/, "it starts again at its next call");
+  await pane.type("8");
+  await pane.until("1 call ", /everything\.get-sum +1 +0 %/);
+  expect(await pane.painted()).toMatch(colour);
+  for (const key of "12345678") {
+    await pane.press(`M-${key}`);
+    const lines = (await pane.until(/\n.* keys$/)).split("\n");
+    expect([lines.length, lines[0]?.slice(0, 9), lines[2]]).toEqual([24, "guildhall", "─".repeat(80)]);
+  }
+});
+
+test("an agent is asked and its steps are seen; Lisp keeps its definitions and says what went wrong", async () => {
+  await using place = makePlace();
+  expect(await place.run("build", "--yes")).toMatchObject({ code: 0 });
+  const pane = await place.openClient("", { NO_COLOR: "1" });
+  await pane.until("this is the hall");
+  await pane.type("4");
+  await pane.until("_agent", "what should the agent do?");
+  await pane.type("calculate 17 * 23");
+  await pane.press("Enter");
+  await pane.until("completed in", "calculate 17 * 23", "· 1/16 calculator.calculate", "  391");
+  await pane.press("M-5");
+  for (const [code, answer] of [
+    ["(defun area (w h) (* w h))", "=> AREA"],
+    ["(area 6 7)", "=> 42"],
+    ["(car 5)", "The value 5 is not of type LIST."],
+    ["(area 2 3)", "=> 6"],
+  ] as const) {
+    await pane.type(code);
+    await pane.press("Enter");
+    await pane.until(`CL-USER> ${code}`, answer);
+  }
+  expect(await pane.painted()).not.toMatch(colour);
+});
