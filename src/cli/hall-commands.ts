@@ -20,7 +20,7 @@ export function addHallCommands(program: Command): void {
     .option("--expose <faces>", "what clients are shown, comma-separated (default: the config's, else what fits the number of tools)")
     .option("--static", "freeze the lists and say so")
     .option("--log-level <level>", "what is written to stderr: trace, debug, info, warn, error, silent (default: the config's, else info)")
-    .option("--json", "print the address as JSON instead of text")
+    .option("--json", "print the address as JSON instead of text, and the log as JSON at a terminal too")
     .addHelpText(
       "after",
       examples(["guildhall serve", "guildhall serve --port 9000 --json", "guildhall serve --host 0.0.0.0 --token-file /etc/guildhall/token"]),

@@ -12,8 +12,10 @@ export interface SettingsOptions {
   readonly logLevel?: string;
   /** Read instead of the project's file. */
   readonly projectFile?: string | undefined;
-  /** Where the log goes. Default: stderr. */
+  /** Where the log goes. Default: stderr, in lines for people where that is a terminal. */
   readonly sink?: LogSink;
+  /** The log is JSON, at a terminal too. */
+  readonly json?: boolean;
 }
 
 /** What a long-running command starts with: the config of the folder it runs in, and the log that goes with it. */
@@ -39,10 +41,16 @@ export async function loadSettings(options: SettingsOptions, quiet: LogLevel, fl
   };
   const loaded = await load();
   const { config } = loaded;
-  const log = createLog({ level: level ?? config.log.level ?? quiet, secrets, ...(options.sink ? { sink: options.sink } : {}) });
+  const log = createLog({ level: level ?? config.log.level ?? quiet, secrets, sink: options.sink ?? (await openStderr(options)) });
   surviveSurprises(log);
   warnOf(loaded, log);
   return { config, loaded, load, faces: given ?? facesOf(config), log, secrets };
+}
+
+async function openStderr({ json = false }: SettingsOptions): Promise<LogSink> {
+  if (json || !process.stderr.isTTY) return process.stderr;
+  const { createLineSink } = await import("./log-lines.ts");
+  return createLineSink(process.stderr, process.env.NO_COLOR === undefined);
 }
 
 /** What was accepted without having an effect, and the servers that cannot be used. */
