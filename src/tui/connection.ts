@@ -4,7 +4,7 @@ import { Scope } from "../base/scope.ts";
 import type { ListKind } from "../tool.ts";
 import type { Line } from "../upstream/line.ts";
 import { explainFailure } from "./failure.ts";
-import { makeHarmless } from "./harmless.ts";
+import { makeHarmless, wordOf } from "./harmless.ts";
 import type { ConnectionState } from "./state.ts";
 import type { Target } from "./target.ts";
 
@@ -58,7 +58,7 @@ export function openConnection({ target, capabilities, changed, listChanged, sai
     scope.close();
     const { era, version, info } = line.greeting;
     line.listen([]);
-    changed({ kind: "ready", era, version, server: makeHarmless(String(info.name)) });
+    changed({ kind: "ready", era, version, server: makeHarmless(wordOf(info.name, "a server without a name")) });
     return lost;
   }
 

@@ -1,6 +1,7 @@
 import { type ErrorCode, errorTable, HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { makeHarmless } from "./harmless.ts";
+import { keepHead } from "./output.ts";
 
 /** What went wrong as a person reads it. The whole of it is in the log. */
 export interface Failure {
@@ -96,7 +97,7 @@ function failed(subject: string, message: string, hint: string, mayRetry: boolea
 const messageCharactersMax = 500;
 
 function sentence(subject: string, what: string, why: string): string {
-  const reason = clean(why).slice(0, messageCharactersMax);
+  const reason = clean(keepHead(why, 2 * messageCharactersMax)).slice(0, messageCharactersMax);
   return reason === "" ? `${clean(subject)} ${what}` : `${clean(subject)} ${what}: ${reason}`;
 }
 
@@ -105,7 +106,7 @@ function clean(text: string): string {
 }
 
 function codeOf(type: unknown): ErrorCode | undefined {
-  const code = String(type).toUpperCase();
+  const code = typeof type === "string" ? type.toUpperCase() : "";
   return Object.hasOwn(errorTable, code) ? (code as ErrorCode) : undefined;
 }
 

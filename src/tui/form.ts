@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "../base/json.ts";
+import { wordOf } from "./harmless.ts";
 
 /** A JSON Schema as fields a person fills in, one at a time, with what was typed so far. For tools, and for what servers ask. */
 export interface Form {
@@ -40,8 +41,8 @@ function describeField(name: string, schema: JsonObject, isRequired: boolean): F
   const choices = choicesOf(isMany ? (schema.items as JsonObject) : schema);
   const field = {
     name,
-    title: String(schema.title ?? name),
-    description: String(schema.description ?? ""),
+    title: wordOf(schema.title, name),
+    description: wordOf(schema.description, ""),
     kind: isMany ? ("choices" as const) : kindOf(schema, choices),
     choices,
     isRequired,
@@ -71,14 +72,20 @@ function choicesOf({ oneOf, anyOf, enum: values, enumNames }: JsonObject): reado
   const named = [oneOf, anyOf].find(
     (options) => Array.isArray(options) && options.length > 0 && options.every((option) => isObject(option) && "const" in option),
   );
-  if (Array.isArray(named)) return named.filter(isObject).map((option) => ({ value: option.const, title: String(option.title ?? option.const) }));
+  if (Array.isArray(named)) return named.filter(isObject).map((option) => ({ value: option.const, title: wordOf(option.title, write(option.const)) }));
   const titles: readonly unknown[] = Array.isArray(enumNames) ? enumNames : [];
-  return Array.isArray(values) ? values.map((value, index) => ({ value, title: String(titles[index] ?? value) })) : [];
+  return Array.isArray(values) ? values.map((value, index) => ({ value, title: wordOf(titles[index], write(value)) })) : [];
 }
 
 /** What a field shows: what was typed, else its default. */
 export function textOf({ texts }: Form, { name, default: usual }: Field): string {
-  return texts[name] ?? usual;
+  // A field may be called `constructor`.
+  return (Object.hasOwn(texts, name) ? texts[name] : undefined) ?? usual;
+}
+
+/** What is wrong with what a field shows. */
+export function problemOf({ problems }: Form, { name }: Field): string | undefined {
+  return Object.hasOwn(problems, name) ? problems[name] : undefined;
 }
 
 export function fillForm(form: Form, field: string, text: string): Form {
@@ -90,19 +97,19 @@ export type ReadForm = { readonly values: JsonObject } | { readonly problems: Re
 
 /** The values of the form, or what is wrong with it. Fields that are empty and not needed are left out. */
 export function readForm(form: Form): ReadForm {
-  const values: Record<string, unknown> = {};
-  const problems: Record<string, string> = {};
+  const values: [string, unknown][] = [];
+  const problems: [string, string][] = [];
   for (const field of form.fields) {
     const text = textOf(form, field);
     if (text.trim() === "") {
-      if (field.isRequired) problems[field.name] = "this is needed";
+      if (field.isRequired) problems.push([field.name, "this is needed"]);
       continue;
     }
     const value = readValue(text, field);
-    if (value === unreadable) problems[field.name] = `this is not ${wanted(field)}`;
-    else values[field.name] = value;
+    if (value === unreadable) problems.push([field.name, `this is not ${wanted(field)}`]);
+    else values.push([field.name, value]);
   }
-  return Object.keys(problems).length > 0 ? { problems } : { values };
+  return problems.length > 0 ? { problems: Object.fromEntries(problems) } : { values: Object.fromEntries(values) };
 }
 
 const unreadable = Symbol("unreadable");
@@ -133,7 +140,7 @@ function readValue(text: string, field: Field): unknown {
 }
 
 function readChoice(word: string, { choices }: Field): unknown {
-  const found = choices.find(({ value, title }) => String(value) === word || title === word);
+  const found = choices.find(({ value, title }) => write(value) === word || title === word);
   return found ? found.value : unreadable;
 }
 
@@ -163,8 +170,12 @@ function wanted({ kind, choices }: Field): string {
 }
 
 function writeValue(value: unknown, { kind, choices }: Pick<Field, "kind" | "choices">): string {
-  if (kind === "choice") return choices.find((choice) => choice.value === value)?.title ?? String(value);
+  if (kind === "choice") return choices.find((choice) => choice.value === value)?.title ?? write(value);
   if (kind === "boolean") return value === true ? "yes" : "no";
-  if ((kind === "choices" || kind === "list") && Array.isArray(value)) return value.map(String).join(kind === "list" ? "\n" : ", ");
+  if ((kind === "choices" || kind === "list") && Array.isArray(value)) return value.map(write).join(kind === "list" ? "\n" : ", ");
+  return write(value);
+}
+
+function write(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -7,9 +7,27 @@ export function makeHarmless(text: string): string {
   return overstrike(text.replace(sequences, "")).replace(/\r\n/g, "\n").replace(/\t/g, "  ").replace(dangerous, mark).replace(unpaired, mark);
 }
 
-/** The same, line by line. A carriage return alone starts a line again, as progress bars do: what it would have overwritten goes. */
-export function harmlessLines(text: string): readonly string[] {
-  return makeHarmless(text.replace(/\r\n/g, "\n").replace(/[^\n]*\r(?=[^\n])/g, "")).split("\n");
+/**
+ * The same, line by line. A carriage return alone starts a line again, as progress bars do: what it would have overwritten goes. Past `max` lines, one
+ * says that there is more.
+ */
+export function harmlessLines(text: string, max: number = linesMax): readonly string[] {
+  const plain = text.replace(/\r\n/g, "\n");
+  const lines = plain.split("\n", max + 1);
+  const shown = makeHarmless(lines.slice(0, max).map(withoutOverwritten).join("\n")).split("\n");
+  return lines.length > max ? [...shown, "… and more lines, too many to keep"] : shown;
+}
+
+/** Millions of empty lines fit into one message. */
+const linesMax = 100_000;
+
+function withoutOverwritten(line: string): string {
+  return line.slice(line.lastIndexOf("\r", line.length - 2) + 1);
+}
+
+/** A stranger's value where a text should be: what is none is not made one, since its `toString` may be anything. */
+export function wordOf(value: unknown, otherwise: string): string {
+  return typeof value === "string" ? value : otherwise;
 }
 
 /** Stands for a character that is not shown. */

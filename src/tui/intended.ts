@@ -109,7 +109,7 @@ function selectTool(state: TuiState, name: string | undefined): TuiState {
   const { tools } = state;
   const forms = tools.selected !== undefined && tools.form ? { ...tools.forms, [tools.selected]: tools.form } : tools.forms;
   const tool = tools.items.find((item) => item.name === name);
-  const form = tool && (forms[tool.name] ?? createForm(tool.inputSchema));
+  const form = tool && ((Object.hasOwn(forms, tool.name) ? forms[tool.name] : undefined) ?? createForm(tool.inputSchema));
   return { ...state, tools: { ...tools, forms, form, selected: tool?.name } };
 }
 

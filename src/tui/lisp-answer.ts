@@ -1,17 +1,20 @@
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { TuiEvent } from "./events.ts";
-import { makeHarmless } from "./harmless.ts";
+import { makeHarmless, wordOf } from "./harmless.ts";
+import { keepHead } from "./output.ts";
+
+const answerCharactersMax = 100_000;
 
 /** What `evaluate-lisp` said, as it stands under the form in the conversation. */
 export function readLispAnswer(run: string, result: JsonObject): Extract<TuiEvent, { kind: "evaluated" }> {
   const { session, package: current } = isObject(result.structuredContent) ? result.structuredContent : {};
   const parts = (Array.isArray(result.content) ? result.content : []).filter(isObject);
-  const text = parts.map((part) => (typeof part.text === "string" ? part.text : `[${String(part.type)}]`)).join("\n");
+  const text = parts.map((part) => (typeof part.text === "string" ? part.text : `[${wordOf(part.type, "?")}]`)).join("\n");
   return {
     kind: "evaluated",
     run,
     // The last line only says which session it was: one conversation is one session.
-    text: makeHarmless(text.replace(/(^|\n); session \S+$/, "")),
+    text: makeHarmless(keepHead(text.replace(/(^|\n); session \S+$/, ""), answerCharactersMax)),
     isError: result.isError === true,
     ...(typeof session === "string" ? { session } : {}),
     ...(typeof current === "string" ? { package: current } : {}),

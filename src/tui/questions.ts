@@ -5,7 +5,8 @@ import { Scope } from "../base/scope.ts";
 import type { Question, Questions } from "../tool.ts";
 import type { TuiEvent } from "./events.ts";
 import { createForm, readForm } from "./form.ts";
-import { makeHarmless } from "./harmless.ts";
+import { makeHarmless, wordOf } from "./harmless.ts";
+import { keepHead } from "./output.ts";
 import { readPage } from "./page.ts";
 import type { QuestionView } from "./state.ts";
 
@@ -31,6 +32,8 @@ export interface DeskOptions {
   readonly sample?: ((params: JsonObject, signal: AbortSignal) => Promise<JsonObject>) | undefined;
 }
 
+const messageCharactersMax = 20_000;
+
 type Reply = { readonly action: "accept" | "decline" | "cancel"; readonly values: JsonObject };
 
 export function createDesk({ folder, tell, sample }: DeskOptions): Desk {
@@ -49,7 +52,7 @@ export function createDesk({ folder, tell, sample }: DeskOptions): Desk {
   }
 
   async function elicit(params: JsonObject, { run, scope }: AskedBy): Promise<JsonObject> {
-    const message = makeHarmless(String(params.message ?? "The server asks:"));
+    const message = makeHarmless(keepHead(wordOf(params.message, "The server asks:"), messageCharactersMax));
     if (params.mode === "url") return visit({ message, address: params.url, run, scope });
     const { action, values } = await askPerson({ run, kind: "form", message, form: createForm(params.requestedSchema) }, scope);
     return action === "accept" ? { action, content: values } : { action };
@@ -107,7 +110,7 @@ const shownCharactersMax = 2_000;
 function describeSampling({ systemPrompt, messages }: JsonObject): string {
   const said = (Array.isArray(messages) ? messages : []).filter(isObject).map(({ role, content }) => {
     const parts = (Array.isArray(content) ? content : [content]).filter(isObject);
-    return `${String(role)}: ${parts.map(({ text, type }) => (typeof text === "string" ? text : `(${String(type)})`)).join(" ")}`;
+    return `${wordOf(role, "?")}: ${parts.map(({ text, type }) => wordOf(text, `(${wordOf(type, "?")})`)).join(" ")}`;
   });
   const text = makeHarmless([...(typeof systemPrompt === "string" ? [`system: ${systemPrompt}`] : []), ...said].join("\n"));
   return text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax)} … (${text.length} characters)` : text;

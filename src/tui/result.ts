@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { harmlessLines } from "./harmless.ts";
+import { harmlessLines, wordOf } from "./harmless.ts";
 import type { OutputLine } from "./output.ts";
 
 /** What a tool's result comes to on the screen; pictures and sounds become files. */
@@ -20,7 +20,7 @@ export async function showResult(result: JsonObject, folder: string): Promise<Sh
   for (const part of parts) {
     const file = await saveMedia(part, folder);
     if (file !== undefined) saved.push(file);
-    const text = file === undefined ? writePart(part) : `${String(part.type)} saved to ${file}`;
+    const text = file === undefined ? writePart(part) : `${part.type} saved to ${file}`;
     const source = isObject(part._meta) && part._meta.stream === "stderr" ? "err" : result.isError === true ? "err" : "out";
     lines.push(...harmlessLines(text).map((line) => ({ source, text: line }) as const));
   }
@@ -39,26 +39,26 @@ function streamsOf({ structuredContent }: JsonObject): readonly OutputLine[] {
 
 function writePart(part: JsonObject): string {
   if (typeof part.text === "string") return part.text;
-  if (part.type === "resource_link") return `${String(part.name ?? "resource")}: ${String(part.uri)}`;
+  if (part.type === "resource_link") return `${wordOf(part.name, "resource")}: ${wordOf(part.uri, "no address")}`;
   if (part.type === "resource" && isObject(part.resource) && typeof part.resource.text === "string") return part.resource.text;
   return JSON.stringify(part, null, 2);
 }
 
-const kinds: Readonly<Record<string, string>> = {
-  "image/png": "png",
-  "image/jpeg": "jpg",
-  "image/gif": "gif",
-  "image/webp": "webp",
-  "image/svg+xml": "svg",
-  "audio/wav": "wav",
-  "audio/mpeg": "mp3",
-};
+const kinds: ReadonlyMap<unknown, string> = new Map([
+  ["image/png", "png"],
+  ["image/jpeg", "jpg"],
+  ["image/gif", "gif"],
+  ["image/webp", "webp"],
+  ["image/svg+xml", "svg"],
+  ["audio/wav", "wav"],
+  ["audio/mpeg", "mp3"],
+]);
 
 /** Undefined for what is no picture and no sound. */
 async function saveMedia({ type, data, mimeType }: JsonObject, folder: string): Promise<string | undefined> {
   if ((type !== "image" && type !== "audio") || typeof data !== "string") return undefined;
   // The name is ours to choose: a server's would be a path.
-  const path = join(".guildhall", "saved", `${type}-${randomBytes(4).toString("hex")}.${kinds[String(mimeType)] ?? "bin"}`);
+  const path = join(".guildhall", "saved", `${type}-${randomBytes(4).toString("hex")}.${kinds.get(mimeType) ?? "bin"}`);
   await mkdir(join(folder, ".guildhall", "saved"), { recursive: true });
   await writeFile(join(folder, path), Buffer.from(data, "base64"), { flag: "wx", mode: 0o600 });
   return path;

@@ -8,7 +8,7 @@ import type { TuiEvent } from "./events.ts";
 import { explainFailure, explainResult, type Failure, visitFirst } from "./failure.ts";
 import { harmlessLines, makeHarmless } from "./harmless.ts";
 import { createOutlet, type Outlet } from "./outlet.ts";
-import { emptyOutput, type OutputLine } from "./output.ts";
+import { emptyOutput, keepHead, lineCharactersMax, type OutputLine } from "./output.ts";
 import { readPage } from "./page.ts";
 import { createPatience } from "./patience.ts";
 import type { Desk } from "./questions.ts";
@@ -174,7 +174,7 @@ function contextFor({ id, scope, outlet, patience, desk }: ContextParts): CallCo
     logLevel: "info",
     progress({ message, ...progress }) {
       patience.renew();
-      const shown = message === undefined ? undefined : makeHarmless(message).replace(/\s+/g, " ");
+      const shown = message === undefined ? undefined : makeHarmless(keepHead(message, lineCharactersMax)).replace(/\s+/g, " ");
       outlet.progress({ ...progress, ...(shown === undefined ? {} : { message: shown }) });
       if (shown !== undefined && shown !== lastMessage) outlet.put([{ source: "progress", text: shown }]);
       lastMessage = shown;

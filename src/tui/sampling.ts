@@ -5,6 +5,7 @@ import { openingFor, type PlannerConfig } from "../agents/planners.ts";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
+import { wordOf } from "./harmless.ts";
 
 export interface SamplingOptions {
   readonly planner: PlannerConfig;
@@ -41,12 +42,12 @@ export async function sampleWithModel(params: JsonObject, signal: AbortSignal, {
 
 function readMessage({ role, content }: JsonObject): LanguageModelV3Message {
   const parts = (Array.isArray(content) ? content : [content]).filter(isObject);
-  const text = (part: JsonObject): { type: "text"; text: string } => ({ type: "text", text: String(part.text ?? "") });
+  const text = (part: JsonObject): { type: "text"; text: string } => ({ type: "text", text: wordOf(part.text, "") });
   if (role === "assistant") return { role, content: parts.map(text) };
   return {
     role: "user",
     content: parts.map((part) =>
-      part.type === "image" && typeof part.data === "string" ? { type: "file", mediaType: String(part.mimeType), data: part.data } : text(part),
+      part.type === "image" && typeof part.data === "string" ? { type: "file", mediaType: wordOf(part.mimeType, ""), data: part.data } : text(part),
     ),
   };
 }

@@ -13,6 +13,8 @@ export interface ToolList {
 
 const listMsMax = 60_000;
 const pagesMax = 200;
+/** As many as a hall takes from one server. */
+const toolsMax = 10_000;
 
 export async function readTools(line: Line, { isHall }: { readonly isHall: boolean }): Promise<ToolList> {
   const tools = (await readPages(line, isHall)).map(describe);
@@ -30,14 +32,14 @@ async function readPages(line: Line, isHall: boolean): Promise<readonly JsonObje
     let cursor: unknown;
     for (let page = 0; page < pagesMax; page++) {
       const answer = await line.request("tools/list", { ...shown, ...(cursor === undefined ? {} : { cursor }) }, scope);
-      found.push(...(Array.isArray(answer.tools) ? answer.tools.filter(isObject) : []));
+      for (const tool of Array.isArray(answer.tools) ? answer.tools : []) if (isObject(tool)) found.push(tool);
       cursor = answer.nextCursor;
-      if (cursor === undefined) break;
+      if (cursor === undefined || found.length >= toolsMax) break;
     }
   } finally {
     scope.close();
   }
-  return found.filter(({ name }) => typeof name === "string");
+  return found.filter(({ name }) => typeof name === "string").slice(0, toolsMax);
 }
 
 function describe({ name, title, description, inputSchema, annotations }: JsonObject): ToolView {

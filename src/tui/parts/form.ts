@@ -1,12 +1,14 @@
-import { type Field, textOf } from "../form.ts";
+import { type Field, problemOf, textOf } from "../form.ts";
 import { type FormInHand, fieldInHand, isChosen } from "../form-keys.ts";
 import { cursorOf, type View } from "../view.ts";
 import type { Line, Span } from "./line.tsx";
+import { firstShown } from "./table.tsx";
 import { textFieldLines } from "./text-field.ts";
 import { pad, widthOf, wrap } from "./width.ts";
 
 const labelShareMax = 0.4;
 const fieldRowsMax = 5;
+const choiceRowsMax = 8;
 
 /** A form, the field that has the keys always in sight with what it is for. `view` is undefined while the keys are elsewhere. */
 export function formLines(
@@ -16,10 +18,14 @@ export function formLines(
   const { fields } = hand.form;
   if (fields.length === 0) return [[{ text: "It takes no arguments.", role: "quiet" }]];
   const current = view && fieldInHand(hand, view);
-  const label = Math.min(Math.floor(columns * labelShareMax), Math.max(...fields.map(({ title }) => title.length)) + 3);
-  const blocks = fields.map((field) => fieldLines(field, hand, { view: field === current ? view : undefined, columns, label }));
+  const longest = fields.reduce((most, { title }) => Math.max(most, title.length), 0);
+  const label = Math.min(Math.floor(columns * labelShareMax), longest + 3);
+  // Each takes a line at least: those further away are out of sight.
+  const place = current ? fields.indexOf(current) : 0;
+  const near = fields.slice(Math.max(0, place - rows), place + rows);
+  const at = Math.min(place, rows);
+  const blocks = near.map((field) => fieldLines(field, hand, { view: field === current ? view : undefined, columns, label }));
   const lines = blocks.flat();
-  const at = current ? fields.indexOf(current) : 0;
   const start = blocks.slice(0, at).flat().length;
   const first = Math.max(0, Math.min(start + (blocks[at]?.length ?? 0) - rows, start));
   return lines.slice(first, first + rows);
@@ -35,7 +41,7 @@ function fieldLines(field: Field, { id, form }: FormInHand, { view, columns, lab
   const text = textOf(form, field);
   const title = `${view ? "› " : "  "}${pad(field.title + (field.isRequired ? "*" : ""), label - 1)} `;
   const cursor = view && cursorOf(view, { id: `${id} ${field.name}`, text });
-  const problem = form.problems[field.name];
+  const problem = problemOf(form, field);
   const below: readonly Line[] = [
     ...(view && field.description !== ""
       ? wrap(field.description, columns - 4)
@@ -58,18 +64,23 @@ interface ChoicePlace {
 /** Side by side where they fit, else one below the other; in a field that does not have the keys, what is chosen. */
 function choiceLines({ kind, choices }: Field, { title, text, columns, isInHand }: ChoicePlace): readonly Line[] {
   const titles = kind === "boolean" ? ["yes", "no"] : choices.map((choice) => choice.title);
-  const width = widthOf(title) + titles.reduce((sum, one) => sum + widthOf(one) + 4, 0);
+  const width = titles.length > columns ? Number.POSITIVE_INFINITY : widthOf(title) + titles.reduce((sum, one) => sum + widthOf(one) + 4, 0);
   if (width <= columns) return [[{ text: title, role: "strong" }, ...titles.flatMap((one) => [choiceSpan(one, text), { text: " " }])]];
   if (!isInHand) return [[{ text: title, role: "strong" }, { text }]];
-  const rest = titles.flatMap((one) =>
-    wrap(one, columns - 8).map(
-      (part, index): Line => [
-        { text: index === 0 ? (one === text ? "    ● " : "    ○ ") : "      " },
-        { text: part, role: one === text ? "selected" : "plain" },
-      ],
-    ),
-  );
-  return [[{ text: title, role: "strong" }], ...rest];
+  // The chosen one is always in sight.
+  const first = firstShown(titles.indexOf(text), titles.length, choiceRowsMax);
+  const rest = titles
+    .slice(first, first + choiceRowsMax)
+    .flatMap((one) =>
+      wrap(one, columns - 8).map(
+        (part, index): Line => [
+          { text: index === 0 ? (one === text ? "    ● " : "    ○ ") : "      " },
+          { text: part, role: one === text ? "selected" : "plain" },
+        ],
+      ),
+    );
+  const hidden = titles.length - choiceRowsMax;
+  return [[{ text: title, role: "strong" }, ...(hidden > 0 ? [{ text: `${hidden} more choices`, role: "quiet" } as const] : [])], ...rest];
 }
 
 function choiceSpan(one: string, text: string): Span {

@@ -61,7 +61,6 @@ function lastLines({ output: { lines, dropped } }: RunView, { bottom, columns, r
   return shown.slice(-rows);
 }
 
-const charactersShown = 4_000;
 const looks: Readonly<Record<OutputLine["source"], { readonly mark: string; readonly role: Role }>> = {
   out: { mark: "  ", role: "plain" },
   err: { mark: "! ", role: "bad" },
@@ -71,8 +70,7 @@ const looks: Readonly<Record<OutputLine["source"], { readonly mark: string; read
 
 function showLine({ source, text }: OutputLine, columns: number): readonly Line[] {
   const { mark, role } = looks[source];
-  const shown = text.length > charactersShown ? `${text.slice(0, charactersShown)}… (all of it is in the log)` : text;
-  return wrap(shown, columns - mark.length).map(
+  return wrap(text, columns - mark.length).map(
     (part, index): Line => [
       { text: index === 0 ? mark : "  ", role },
       { text: part, role },

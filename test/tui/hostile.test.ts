@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+import { HallError } from "../../src/base/errors.ts";
+import { explainFailure } from "../../src/tui/failure.ts";
+import { createForm, fillForm, problemOf, readForm, textOf } from "../../src/tui/form.ts";
+import { harmlessLines } from "../../src/tui/harmless.ts";
+import { intend } from "../../src/tui/intended.ts";
+import { appendOutput, emptyOutput } from "../../src/tui/output.ts";
+import { formLines } from "../../src/tui/parts/form.ts";
+import { reduce } from "../../src/tui/reducer.ts";
+import { initialView } from "../../src/tui/view.ts";
+import { stateAt } from "./moments.ts";
+
+const size = { columns: 80, rows: 24 };
+
+test("a line of megabytes and millions of lines are taken in a moment, and what is kept of them is bounded", () => {
+  const long = "x".repeat(4_000_000);
+  expect(harmlessLines(`${long}\rshort`)).toEqual(["short"]);
+  const [line = ""] = harmlessLines(long);
+  expect(line.length).toBe(long.length);
+  expect(appendOutput(emptyOutput, [{ source: "out", text: line }]).lines[0]?.text).toMatch(/^x{4000}… \(all of it is in the log\)$/);
+  const many = harmlessLines("\n".repeat(3_000_000));
+  expect(many.length).toBe(100_001);
+  expect(many.at(-1)).toMatch(/more lines/);
+});
+
+test("fields and tools may be called like what every object has", () => {
+  const schema = JSON.parse(
+    '{"properties":{"constructor":{"type":"string"},"__proto__":{"type":"string","default":"usual"},"toString":{"type":"integer"}},"required":["toString"]}',
+  );
+  const form = createForm(schema);
+  expect(form.fields.map((field) => textOf(form, field))).toEqual(["", "", "usual"]);
+  expect(readForm(form)).toEqual({ problems: { toString: "this is needed" } });
+  const filled = ["constructor", "__proto__"].reduce((now, name) => fillForm(now, name, `my ${name}`), fillForm(form, "toString", "3"));
+  const read = readForm(filled);
+  expect(JSON.stringify(read)).toBe('{"values":{"toString":3,"constructor":"my constructor","__proto__":"my __proto__"}}');
+  expect(filled.fields.map((field) => problemOf(filled, field))).toEqual([undefined, undefined, undefined]);
+  for (const name of ["constructor", "__proto__", "hasOwnProperty"]) {
+    const tools = [{ name, title: undefined, description: "", inputSchema: schema, isDestructive: false }];
+    const chosen = intend(reduce(stateAt(size), { kind: "tools", tools, agents: [], missing: [] }), { kind: "select tool", name });
+    expect(chosen.tools.form?.fields.length).toBe(3);
+  }
+});
+
+test("what should be a text and is none breaks nothing", () => {
+  const thing = { toString: 1, valueOf: null };
+  const { fields } = createForm({
+    properties: {
+      a: { title: thing, description: thing, default: thing },
+      b: { enum: [thing, null, 1], enumNames: [thing] },
+      c: { type: "array", items: { type: "string" }, default: [thing] },
+    },
+  });
+  expect(fields.map(({ title }) => title)).toEqual(["a", "b", "c"]);
+  expect(fields[1]?.choices.map(({ title }) => title)).toEqual(['{"toString":1,"valueOf":null}', "null", "1"]);
+  const refusal = new HallError("EXECUTION", "no", { relayed: { code: -32000, message: "no", data: { error_type: thing, suggestion: thing } } });
+  expect(explainFailure(refusal, "a tool").message).toBe("a tool failed: no");
+});
+
+test("of a form with a hundred thousand fields only those in sight are laid out, and of many choices those around the chosen one", () => {
+  const properties = Object.fromEntries(Array.from({ length: 130_000 }, (_, index) => [`field${index}`, { type: "string" }]));
+  const hand = (form: ReturnType<typeof createForm>) => ({ id: "f", form, fill: () => ({ kind: "quit" }) as const, send: { kind: "quit" } as const });
+  const form = hand(createForm({ properties }));
+  const view = { ...initialView, focus: { f: "field99999" } };
+  expect(textOfLines(formLines(form, { view, columns: 80, rows: 20 }))).toContain("› field99999");
+  const choices = createForm({ properties: { a: { enum: Array.from({ length: 10_000 }, (_, index) => `choice ${index}`), default: "choice 777" } } });
+  expect(textOfLines(formLines(hand(choices), { view: initialView, columns: 80, rows: 12 }))).toContain("● choice 777");
+});
+
+function textOfLines(lines: ReturnType<typeof formLines>): string {
+  return lines.map((line) => line.map(({ text }) => text).join("")).join("\n");
+}
