@@ -16,9 +16,9 @@ export function intend(state: TuiState, intention: Intention): TuiState {
     case "dismiss":
       return { ...state, notices: state.notices.filter(({ id }) => id !== intention.notice) };
     case "quit":
-      return { ...state, isQuitting: true };
+      return quit(state);
     case "confirm":
-      return { ...state, confirmation: undefined };
+      return { ...state, confirmation: undefined, isQuitting: intention.isYes && state.confirmation?.intention.kind === "quit" };
     case "select feature":
       return { ...state, features: { ...state.features, selected: intention.name } };
     case "draft feature":
@@ -72,6 +72,14 @@ export function intend(state: TuiState, intention: Intention): TuiState {
     case "delete worktree":
       return state;
   }
+}
+
+/** A slip of a key must not end what runs; whoever says it twice means it. */
+function quit(state: TuiState): TuiState {
+  const running = state.runs.filter(({ state: { kind } }) => kind === "running" || kind === "cancelling").map(({ tool }) => tool);
+  if (running.length === 0 || state.confirmation?.intention.kind === "quit") return { ...state, isQuitting: true };
+  const message = `${running.join(", ")} ${running.length === 1 ? "is" : "are"} still running. Quit, and cancel ${running.length === 1 ? "it" : "them"}?`;
+  return { ...state, confirmation: { message, intention: { kind: "quit" } } };
 }
 
 /** What was only told is old on the next screen; what went wrong stays until somebody has seen to it. */

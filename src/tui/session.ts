@@ -168,7 +168,7 @@ class Session implements TuiSession {
       case "reconnect":
         return this.#connection.reconnect();
       case "quit":
-        return this.close();
+        return this.#state.isQuitting ? this.close() : undefined;
       case "confirm":
         return intention.isYes && before.confirmation ? this.#carryOutConfirmed(before.confirmation.intention) : undefined;
       case "open feature":

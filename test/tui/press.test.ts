@@ -66,6 +66,15 @@ test("a page is opened by its own key, not by one that was meant for something e
   expect(type([started, pageQuestion], "\u001b[B\u001b[B\u001b[A").state.scrolls).toEqual({ "question q2": 1 });
 });
 
+test("while something runs, quitting asks first; said twice, it is meant", () => {
+  const running: readonly TuiEvent[] = [features, { kind: "run started", run: runOf() }];
+  const once = type(running, "q").state;
+  expect([once.isQuitting, once.confirmation?.message]).toEqual([false, "speckit.implement is still running. Quit, and cancel it?"]);
+  expect(type(running, "qn").state).toMatchObject({ isQuitting: false, confirmation: undefined });
+  for (const keys of ["qy", "\u0003\u0003"]) expect(type(running, keys).state.isQuitting).toBe(true);
+  expect(type([features], "q").state.isQuitting).toBe(true);
+});
+
 test("help opens with ? and closes with it; with a text in the way, with F1", () => {
   expect(type([features], "?").state.isHelpShown).toBe(true);
   expect(type([features], "??").state.isHelpShown).toBe(false);

@@ -41,12 +41,18 @@ function whoAnswers({ kind, transport }: TargetView, server: string): string {
 }
 
 function tabsLine(state: TuiState, columns: number): Line {
-  const tabs = tabsOf(state).map((name, index) => ({ name, text: `${index + 1} ${screens[name].title}${badgeOf(state, name)}` }));
-  const isWide = tabs.reduce((sum, { text }) => sum + text.length + 2, -2) <= columns;
-  return tabs.flatMap(({ name, text }, index): readonly Span[] => {
-    const isCurrent = name === state.screen || (name === "features" && state.screen === "feature");
-    return [{ text: index === 0 ? "" : isWide ? "  " : " " }, { text, role: isCurrent ? "selected" : "plain" }];
-  });
+  const tabs = tabsOf(state).map((name, index) => ({
+    text: `${index + 1} ${screens[name].title}${badgeOf(state, name)}`,
+    short: `${index + 1}${badgeOf(state, name)}`,
+    isCurrent: name === state.screen || (name === "features" && state.screen === "feature"),
+  }));
+  const width = tabs.reduce((sum, { text }) => sum + text.length, 0);
+  const gap = width + 2 * (tabs.length - 1) <= columns ? "  " : " ";
+  const isNarrow = width + tabs.length - 1 > columns;
+  return tabs.flatMap(({ text, short, isCurrent }, index): readonly Span[] => [
+    { text: index === 0 ? "" : gap },
+    { text: isNarrow && !isCurrent ? short : text, role: isCurrent ? "selected" : "plain" },
+  ]);
 }
 
 function badgeOf(state: TuiState, name: string): string {

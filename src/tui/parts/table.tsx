@@ -35,9 +35,15 @@ export function Table<T>({ columns, items, isSelected, width, rows, empty }: Tab
 
 const mark = "› ";
 
+const restColumnsMin = 12;
+
+/** Where they do not fit, all give way alike. */
 function widthsOf<T>(columns: readonly Column<T>[], width: number): readonly number[] {
-  const taken = columns.reduce((sum, column) => sum + (column.width ?? 0), 0) + columns.length - 1;
-  return columns.map((column) => column.width ?? Math.max(4, width - taken));
+  const room = Math.max(0, width - columns.length + 1);
+  const wanted = columns.reduce((sum, column) => sum + (column.width ?? 0), 0);
+  const share = Math.min(1, Math.max(0, room - restColumnsMin) / Math.max(1, wanted));
+  const taken = columns.reduce((sum, column) => sum + Math.floor((column.width ?? 0) * share), 0);
+  return columns.map((column) => (column.width === undefined ? room - taken : Math.floor(column.width * share)));
 }
 
 /** The selected row stays in the middle while there is more on both sides. */
