@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "../base/json.ts";
+import type { JsonObject } from "../base/json.ts";
 import type { Log, Secrets } from "../base/log.ts";
 import { redact } from "../gateway/redact.ts";
 import type { Shelf } from "../store/store.ts";
@@ -79,14 +79,14 @@ const keptMax = 500;
 
 export function createRuns({ shelf, keep = "full", keepDays = 30, secrets, log }: RunsOptions): Runs {
   const kept: string[] = [];
-  const clean = (value: unknown): Json => JSON.parse(secrets.scrub(redact(value))) as Json;
+  const clean = (value: unknown): string => secrets.scrub(redact(value));
 
   async function write(record: KeptRun): Promise<void> {
     const { outline } = record;
     const shown = keep === "full" ? outline : { ...outline, task: "" };
     // Handed over at once: a hall that closes writes what waits, and nothing that comes later.
-    const writes = [shelf.put(outlineKey(outline.id), clean(shown), { ttlMs: keepDays * dayMs })];
-    if (keep === "full") writes.push(shelf.put(wholeKey(outline.id), makeFit(record, clean), { ttlMs: Math.min(keepDays, wholeDaysMax) * dayMs }));
+    const writes = [shelf.put(outlineKey(outline.id), JSON.parse(clean(shown)), { ttlMs: keepDays * dayMs })];
+    if (keep === "full") writes.push(shelf.put(wholeKey(outline.id), JSON.parse(makeFit(record, clean)), { ttlMs: Math.min(keepDays, wholeDaysMax) * dayMs }));
     await Promise.all(writes);
     kept.push(outline.id);
     for (const id of kept.splice(0, Math.max(0, kept.length - keptMax))) {
@@ -101,14 +101,16 @@ export function createRuns({ shelf, keep = "full", keepDays = 30, secrets, log }
 }
 
 /** A run too large to keep whole is kept without what its tools gave: it can be shown, and not replayed. */
-function makeFit(record: KeptRun, clean: (value: unknown) => Json): Json {
+function makeFit(record: KeptRun, clean: (value: unknown) => string): string {
   const whole = clean(record);
-  const isCut = typeof whole === "object" && whole !== null && "cut" in whole;
-  if (isCut && "evaluation" in record) return clean({ ...record, evaluation: { ...record.evaluation, entry: undefined, tools: [] } });
-  // Where known secrets were taken out as well, a replay has to know.
-  if ("evaluation" in record && JSON.stringify(whole) !== JSON.stringify(record))
-    return clean({ ...record, evaluation: { ...record.evaluation, isScrubbed: true } });
-  return isCut && "offered" in record ? clean({ ...record, results: [], said: [], finds: [], offered: { ...record.offered, tools: [] } }) : whole;
+  const isCut = whole.startsWith('{"cut":');
+  if ("evaluation" in record) {
+    const { evaluation } = record;
+    if (isCut) return clean({ ...record, evaluation: { ...evaluation, entry: undefined, tools: [] } });
+    // Where known secrets were taken out as well, a replay has to know.
+    return whole === JSON.stringify(record) ? whole : clean({ ...record, evaluation: { ...evaluation, isScrubbed: true } });
+  }
+  return isCut ? clean({ ...record, results: [], said: [], finds: [], offered: { ...record.offered, tools: [] } }) : whole;
 }
 
 const outlinePrefix = "run/";

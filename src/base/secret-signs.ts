@@ -5,8 +5,17 @@ const secretName =
 
 /** Under such a name is what opens doors, whatever the value looks like. */
 export function isSecretName(name: string): boolean {
-  return secretName.test(name);
+  const known = judged.get(name);
+  if (known !== undefined) return known;
+  const isSecret = secretName.test(name);
+  if (judged.size >= judgedMax) judged.clear();
+  judged.set(name, isSecret);
+  return isSecret;
 }
+
+/** Everything that is kept is looked through by its names, and they are mostly the same. */
+const judged = new Map<string, boolean>();
+const judgedMax = 2_000;
 
 /** Anywhere in a value, as a header inside of JSON would be. */
 export const secretShapes: readonly RegExp[] = [

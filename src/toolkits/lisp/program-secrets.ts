@@ -11,13 +11,16 @@ const hidden = "***";
 /** The run without the secrets that its program's text or its calls' arguments name as such. */
 export function hideSecrets(run: EvaluationRun, code: string, answers: readonly Answered[]): EvaluationRun {
   const text = hideInProgram(code);
-  const values = [...text.values, ...answers.flatMap(({ request }) => secretsIn(JSON.parse(request)))];
+  const values = [...text.values, ...answers.flatMap(({ request }) => (mayName.test(request) ? secretsIn(JSON.parse(request)) : []))];
   if (values.length === 0) return run;
   const secrets = new Secrets();
   for (const value of values) secrets.add(value);
   const clean = mapTexts(run, (part) => secrets.scrub(part === code ? text.code : part)) as EvaluationRun;
   return { ...clean, isScrubbed: true };
 }
+
+/** What every name of a secret has in it: most requests have none, and need not be taken apart. */
+const mayName = /authorization|cookie|pass|pin|secret|token|credential|key/i;
 
 /** Every value under a name that says what it is. */
 function secretsIn(value: unknown, name = ""): string[] {

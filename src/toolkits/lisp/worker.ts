@@ -31,8 +31,12 @@ const lisp = createLisp({
   },
 });
 const powers = definePowers(line);
-// JSON is what most programs look at: it shows what it holds, printed or returned.
-lisp.evaluate("(setf *print-tables* t)");
+/** All of them alive at once take less than the thread's heap. */
+const cells = 5_000_000;
+let lastPackage = "COMMON-LISP-USER";
+// JSON is what most programs look at: it shows what it holds, printed or returned. Said as a program would say it, so that the first
+// program finds everything loaded.
+evaluate({ kind: "evaluate", code: "(setf *print-tables* t)", mode: "explore", limits: { timeoutMs: 10_000, outputCharacters: 1_000, calls: 0 }, tools: [] });
 parentPort?.on("message", (order: Order) => post(carryOut(order)));
 
 function carryOut(order: Order): Report {
@@ -46,10 +50,6 @@ function carryOut(order: Order): Report {
       return { kind: "syntax", syntax: readForms(order.code) };
   }
 }
-
-/** All of them alive at once take less than the thread's heap. */
-const cells = 5_000_000;
-let lastPackage = "COMMON-LISP-USER";
 
 function evaluate({ code, package: name, limits, tools }: Extract<Order, { kind: "evaluate" }>): Evaluation {
   const { machine } = lisp;
