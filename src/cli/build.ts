@@ -2,6 +2,7 @@ import { HallError } from "../base/errors.ts";
 import { configuredServers } from "../config/unusable.ts";
 import { readLock } from "../upstream/lock.ts";
 import { buildGroups, describeChanges, describePlan, type GroupingOptions, requireSound, summarisePlan } from "./build-groups.ts";
+import { keepFailures } from "./earlier.ts";
 import { describeLook, joinLooks, keepLooks, type Look, lookAtServers } from "./look.ts";
 import { print, table } from "./print.ts";
 import { tellTrustChanged } from "./project-trust.ts";
@@ -32,6 +33,7 @@ export async function runBuild(options: BuildOptions): Promise<void> {
   });
   if (options.dryRun) return showPlan(folder, settings, { ...options, unstarted, lock: await joinLooks(folder, looks, configured) });
   const file = await keepLooks(folder, looks, configured);
+  await keepFailures(settings, looks);
   const reviews = await reviewLooks(reviewing, looks);
   if (options.yes || isAsking) await tellTrustChanged();
   const found = looks.filter((look) => "found" in look);

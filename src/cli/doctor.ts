@@ -5,6 +5,7 @@ import type { ServerConfig } from "../config/schema.ts";
 import { configuredServers, type UnusableServer } from "../config/unusable.ts";
 import { createTrust } from "../trust/trust.ts";
 import { quoteWord } from "./call-line.ts";
+import { keepFailures } from "./earlier.ts";
 import { type Look, lookAtServers } from "./look.ts";
 import { paint, print } from "./print.ts";
 import { openProjectLedger } from "./review.ts";
@@ -29,6 +30,7 @@ export async function runDoctor(options: DoctorOptions): Promise<void> {
   const trust = createTrust({ ledger: await openProjectLedger(settings) });
   await trust.refresh();
   const looks = await lookAtServers(settings, { mayStart: trust.mayStart });
+  await keepFailures(settings, looks);
   const findings = servers.map(([name, config]) =>
     examine(
       name,

@@ -1,16 +1,12 @@
 import { userInfo } from "node:os";
-import { dirname } from "node:path";
-import { findStatePath } from "../store/open-store.ts";
 import { createSqliteStore } from "../store/sqlite-store.ts";
+import { projectStatePath } from "./project-store.ts";
 import type { Settings } from "./settings.ts";
 
 /** Writes into the project's audit what a person said at a terminal, beside a hall that may be writing too. A folder that keeps no audit gets none. */
-export async function noteDecision({ loaded, config, log, secrets }: Settings, kind: string, subjects: readonly string[], reason: string): Promise<void> {
-  const folder = process.cwd();
-  const path = findStatePath(
-    folder,
-    loaded.files.some((file) => dirname(file) === folder),
-  );
+export async function noteDecision(settings: Settings, kind: string, subjects: readonly string[], reason: string): Promise<void> {
+  const { config, log, secrets } = settings;
+  const path = projectStatePath(settings);
   if (path === undefined || subjects.length === 0) return;
   const store = createSqliteStore({ path, retention: config.store, log, secrets });
   try {

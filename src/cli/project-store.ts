@@ -4,18 +4,24 @@ import { HallError } from "../base/errors.ts";
 import { findStatePath } from "../store/open-store.ts";
 import { createSqliteStore } from "../store/sqlite-store.ts";
 import type { Store } from "../store/store.ts";
-import { loadSettings } from "./settings.ts";
+import { loadSettings, type Settings } from "./settings.ts";
 
 /** The file of the project in this folder, open for reading beside a hall that may be writing. Undefined where nothing was ever recorded. */
-export async function openProjectStore(): Promise<Store | undefined> {
+export async function openProjectStore(settings?: Settings): Promise<Store | undefined> {
+  const used = settings ?? (await loadSettings({}, "error"));
+  const { log, config, secrets } = used;
+  const path = projectStatePath(used);
+  if (path === undefined || !existsSync(path)) return undefined;
+  return createSqliteStore({ path, retention: config.store, isReader: true, log, secrets });
+}
+
+/** Where a project keeps its calls, whether anything was recorded yet or not. Undefined where the folder is none. */
+export function projectStatePath({ loaded }: Pick<Settings, "loaded">): string | undefined {
   const folder = process.cwd();
-  const { loaded, log, config, secrets } = await loadSettings({}, "error");
-  const path = findStatePath(
+  return findStatePath(
     folder,
     loaded.files.some((file) => dirname(file) === folder),
   );
-  if (path === undefined || !existsSync(path)) return undefined;
-  return createSqliteStore({ path, retention: config.store, isReader: true, log, secrets });
 }
 
 /** Uses it and closes it. */

@@ -5,6 +5,7 @@ import { HallError } from "../base/errors.ts";
 import { configuredServers } from "../config/unusable.ts";
 import { readLock } from "../upstream/lock.ts";
 import type { UpstreamState } from "../upstream/upstream.ts";
+import { type Earlier, readEarlier } from "./earlier.ts";
 import { paint, print, table, visibleLines } from "./print.ts";
 import { loadSettings } from "./settings.ts";
 
@@ -17,13 +18,15 @@ export async function runStatus(options: StatusOptions): Promise<void> {
   const admin = await connectAdmin(await socketPath(process.cwd()));
   if (!admin) {
     const upstreams = await knownUpstreams();
-    print({ running: false, upstreams, registrations: [] }, { json: options.json, text: () => `no hall is running in this project\n${describe(upstreams)}` });
+    print({ running: false, upstreams, registrations: [] }, { json: options.json, text: () => `${notRunning}\n\n${describe(upstreams)}` });
     return;
   }
   const status = await admin.ask("status", {});
   await admin.close();
   print({ running: true, ...status }, { json: options.json, text: () => describeHall(status) });
 }
+
+const notRunning = "no hall is running in this project: a client starts one, or `guildhall serve`; until then, this is what is known from earlier";
 
 export async function runLogs(server: string, options: StatusOptions): Promise<void> {
   const { lines } = await askRunning((admin) => admin.ask("logs", { server }));
@@ -48,13 +51,17 @@ async function askRunning<T>(ask: (admin: Admin) => Promise<T>): Promise<T> {
   }
 }
 
+const nothing: Earlier = { calls: 0, errors: 0, lastError: undefined };
+
 async function knownUpstreams(): Promise<readonly UpstreamStatus[]> {
-  const { loaded } = await loadSettings({}, "error");
+  const settings = await loadSettings({}, "error");
+  const servers = configuredServers(settings.loaded);
   const lock = await readLock(process.cwd(), () => {});
-  return Object.entries(configuredServers(loaded)).map(([name, server]) => {
+  const earlier = await readEarlier(settings, Object.keys(servers));
+  return Object.entries(servers).map(([name, server]) => {
     const locked = lock.servers[name];
     const state: UpstreamState = server.type === "unusable" ? { kind: "unusable", reason: server.problems.join("; ") } : { kind: "stopped" };
-    return { name, state, era: locked?.era, protocol: locked?.protocol, tools: locked?.offer.tools.length ?? 0, calls: 0, errors: 0, lastError: undefined };
+    return { name, state, era: locked?.era, protocol: locked?.protocol, tools: locked?.offer.tools.length ?? 0, ...nothing, ...earlier.get(name) };
   });
 }
 

@@ -1,5 +1,6 @@
 import { HallError } from "../base/errors.ts";
 import { configuredServers } from "../config/unusable.ts";
+import { keepFailures } from "./earlier.ts";
 import { describeLook, keepLooks, lookAtServers } from "./look.ts";
 import { paint, print } from "./print.ts";
 import { tellTrustChanged } from "./project-trust.ts";
@@ -32,6 +33,7 @@ export async function runVerify(server: string | undefined, options: VerifyOptio
     },
   });
   await keepLooks(process.cwd(), looks, configured);
+  await keepFailures(settings, looks);
   const reviews = await reviewLooks(reviewing, looks);
   await tellTrustChanged();
   print({ servers: reviews.map(summariseReview) }, { json: options.json, text: () => describeAll(reviews, isAsking) });

@@ -155,10 +155,27 @@ describe.concurrent("guildhall status, logs and restart", () => {
     });
     const text = await project.run("status");
     expect(text.code).toBe(0);
-    expect(text.stdout).toMatch(/^no hall is running in this project\nserver +state/);
+    expect(text.stdout).toMatch(/^no hall is running in this project: .*`guildhall serve`.*\n\nserver +state/);
     for (const command of ["logs", "restart"]) {
       expect(await project.run(command, "box")).toMatchObject({ code: 69, stderr: expect.stringContaining("no hall is running") });
     }
+  });
+
+  test("without a hall say what went wrong last", async () => {
+    const project = await newProject({ box: faulty("error"), bad: faulty("crash-start") });
+    await project.run("build");
+    await project.run("call", "box.error");
+    const at = expect.stringMatching(/\(\d{4}-\d\d-\d\d \d\d:\d\d UTC\)$/);
+    expect(await project.json("status")).toMatchObject({
+      upstreams: [
+        { name: "box", calls: 1, errors: 1, lastError: expect.stringMatching(/ box\.error \(/) },
+        { name: "bad", calls: 0, lastError: expect.stringMatching(/exited with code 9 \(/) },
+      ],
+    });
+    expect(await project.json("status")).toMatchObject({ upstreams: [{ lastError: at }, { lastError: at }] });
+    writeFileSync(join(project.folder, "guildhall.json"), JSON.stringify({ mcpServers: { bad: { command: process.execPath, args: [faultyFile] } } }));
+    await project.run("build", "--yes");
+    expect(await project.json("status")).not.toHaveProperty("upstreams.0.lastError");
   });
 
   test("with a hall show each server with its state, the reason when it is down, and its counts", async () => {
