@@ -121,6 +121,17 @@ const scenes: Readonly<Record<string, { readonly events: readonly TuiEvent[]; re
   stats: { events: [statistics, go("stats")] },
   help: { events: [features, worktrees, intended({ kind: "help", isShown: true })] },
   confirmation: { events: [features, { kind: "confirm", confirmation: { message: "Delete the worktree .worktrees/001?", intention: { kind: "quit" } } }] },
+  notice: {
+    events: [
+      features,
+      {
+        kind: "notice",
+        level: "error",
+        text: "the worktree failed: /home/ada/photo-albums/.worktrees/001-create-taskify cannot be deleted: it has changes that are not committed. Nothing was changed.",
+        retry: { kind: "quit" },
+      },
+    ],
+  },
   lost: {
     events: [
       features,

@@ -1,5 +1,6 @@
 import type { ReactElement } from "react";
 import { bindingsOf, editingOf, layerOf, tabsOf } from "../press.ts";
+import { noticeTexts } from "../screens/screen.ts";
 import { screens } from "../screens/screens.ts";
 import type { ConnectionState, TargetView, TuiState } from "../state.ts";
 import type { Binding, Moment } from "../view.ts";
@@ -62,23 +63,24 @@ function badgeOf(state: TuiState, name: string): string {
 
 /** Below every screen: what should be known, and the keys most wanted. */
 export function Footer({ columns, ...moment }: Moment & { readonly columns: number }): ReactElement {
-  return <Lines lines={[noticeLine(moment), hintsLine(moment, columns)]} columns={columns} />;
+  return <Lines lines={[...noticeLines(moment), hintsLine(moment, columns)]} columns={columns} />;
 }
 
 const noticeRoles: Readonly<Record<TuiState["notices"][number]["level"], Role>> = { info: "accent", warning: "warning", error: "bad" };
 
-function noticeLine(moment: Moment): Line {
+/** As many rows as the notice has, whatever stands there instead of it. */
+function noticeLines(moment: Moment): readonly Line[] {
   const { state, view } = moment;
-  if (view.note !== undefined) return [{ text: view.note, role: "warning" }];
-  const [question] = state.questions;
-  if (question && layerOf(moment) !== "question") return [{ text: `? ${question.message} (^G answers)`, role: "warning" }];
-  const notice = state.notices.at(-1);
-  if (!notice) return [];
-  const keys = `${notice.retry ? "^Y again, " : ""}^X dismiss`;
-  return [
-    { text: `(${keys}) `, role: "quiet" },
-    { text: `${notice.level === "info" ? "" : "! "}${notice.text}`, role: noticeRoles[notice.level] },
-  ];
+  const texts = noticeTexts(state);
+  const first = view.note ?? waitingQuestion(moment);
+  if (first !== undefined) return texts.map((_text, index): Line => (index === 0 ? [{ text: first, role: "warning" }] : []));
+  const role = noticeRoles[state.notices.at(-1)?.level ?? "info"];
+  return texts.map((text): Line => [{ text, role }]);
+}
+
+function waitingQuestion(moment: Moment): string | undefined {
+  const [question] = moment.state.questions;
+  return question && layerOf(moment) !== "question" ? `? ${question.message} (^G answers)` : undefined;
 }
 
 /** As many as fit, and always the way to the rest. */

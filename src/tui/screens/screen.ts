@@ -1,5 +1,6 @@
 import type { ReactElement } from "react";
 import type { Editing } from "../editing.ts";
+import { wrapUpTo } from "../parts/width.ts";
 import type { ScreenName, TuiState } from "../state.ts";
 import type { Binding, Moment } from "../view.ts";
 
@@ -19,11 +20,21 @@ export interface BodyProps extends Moment {
   readonly rows: number;
 }
 
-/** Header, tabs and a rule above a screen; a notice and hints below. */
-const frameRows = 5;
+/** Header, tabs and a rule above a screen; hints below, under a notice. */
+const frameRows = 4;
 
-export function bodyRows({ size }: Pick<TuiState, "size">): number {
-  return Math.max(1, size.rows - frameRows);
+export function bodyRows(state: Pick<TuiState, "size" | "notices">): number {
+  return Math.max(1, state.size.rows - frameRows - noticeTexts(state).length);
+}
+
+const noticeRowsMax = 3;
+
+/** The last notice with its keys, as far as it gets room; always a row. */
+export function noticeTexts({ notices, size }: Pick<TuiState, "size" | "notices">): readonly string[] {
+  const notice = notices.at(-1);
+  if (!notice) return [""];
+  const keys = `(${notice.retry ? "^Y again, " : ""}^X dismiss)`;
+  return wrapUpTo(`${keys} ${notice.level === "info" ? "" : "! "}${notice.text}`, size.columns, noticeRowsMax);
 }
 
 /** The neighbour of what is selected, for up and down. Undefined at the ends, and where there is nothing. */
