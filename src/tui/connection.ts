@@ -56,6 +56,11 @@ export function openConnection({ target, capabilities, changed, listChanged, sai
       throw error;
     }
     scope.close();
+    if (isClosed) {
+      // It came up while it was being closed: nobody else knows of it.
+      await line.close();
+      throw new HallError("CANCELLED", "the client ends");
+    }
     const { era, version, info } = line.greeting;
     line.listen([]);
     changed({ kind: "ready", era, version, server: makeHarmless(wordOf(info.name, "a server without a name")) });
