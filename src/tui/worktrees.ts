@@ -1,6 +1,7 @@
-import { appendFile, cp, mkdir, readFile, realpath, stat } from "node:fs/promises";
+import { appendFile, cp, lstat, mkdir, readFile, realpath } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
 import { HallError } from "../base/errors.ts";
+import { checkInside } from "../workflow/place.ts";
 import { runGit } from "./git.ts";
 import type { Worktree } from "./state.ts";
 
@@ -24,7 +25,9 @@ export async function listWorktrees({ folder, current }: WorktreeSource): Promis
   return Promise.all(
     standing.map(async (entry, index) => {
       const { path, branch } = entry;
-      return { path, branch, isMain: index === 0, isCurrent: entry === home, ...(await readStatus(path)) };
+      // What cannot be looked at counts as dirty, so that nobody deletes it, and hides none of the others.
+      const status = await readStatus(path).catch(() => ({ isDirty: true, ahead: undefined, behind: undefined }));
+      return { path, branch, isMain: index === 0, isCurrent: entry === home, ...status };
     }),
   );
 }
@@ -57,7 +60,9 @@ function parseList(text: string): readonly Entry[] {
 }
 
 async function readStatus(path: string): Promise<Pick<Worktree, "isDirty" | "ahead" | "behind">> {
-  const lines = (await runGit(path, ["status", "--porcelain=v2", "--branch", "--untracked-files=normal"])).split("\n").filter(Boolean);
+  const lines = (await runGit(path, ["status", "--porcelain=v2", "--branch", "--untracked-files=normal", "--ignore-submodules=dirty"]))
+    .split("\n")
+    .filter(Boolean);
   // Absent where the branch follows nothing, or what it followed was deleted.
   const counts = /^# branch\.ab \+(\d+) -(\d+)$/.exec(lines.find((line) => line.startsWith("# branch.ab ")) ?? "");
   return {
@@ -81,7 +86,9 @@ export async function openWorktree(folder: string, branch: string, feature: stri
   const existing = entries.find((entry) => entry.branch === branch && !entry.isGone);
   if (existing) return inCheckout(existing.path, folder);
   if (entries.some(({ isGone }) => isGone)) await runGit(folder, ["worktree", "prune"]);
-  const path = join(entries[0]?.path ?? folder, ".worktrees", branch.replaceAll("/", "-"));
+  const main = entries[0]?.path ?? folder;
+  const path = join(main, ".worktrees", branch.replaceAll("/", "-"));
+  await checkInside({ root: main }, path);
   await hideWorktrees(folder);
   const isKnown = (await listBranches(folder)).includes(branch) || (await hasRemoteBranch(folder, branch));
   await runGit(folder, isKnown ? ["worktree", "add", "--", path, branch] : ["worktree", "add", "-b", branch, "--", path]);
@@ -108,16 +115,24 @@ async function hideWorktrees(folder: string): Promise<void> {
   await appendFile(file, `${text === "" || text.endsWith("\n") ? "" : "\n"}/.worktrees/\n`);
 }
 
+/** Links stay behind, and none is followed: a branch may bring one that leads elsewhere. */
 async function bringAlong(folder: string, path: string, feature: string): Promise<void> {
   for (const part of [join("specs", feature), ".specify"]) {
     const [isHere, isThere] = await Promise.all([folder, path].map((base) => isFolder(join(base, part))));
-    if (isHere && !isThere) await cp(join(folder, part), join(path, part), { recursive: true });
+    if (!isHere || isThere) continue;
+    await checkInside({ root: path }, join(path, part));
+    await cp(join(folder, part), join(path, part), { recursive: true, filter: isFileOrFolder });
   }
 }
 
 async function isFolder(path: string): Promise<boolean> {
-  const found = await stat(path).catch(() => undefined);
+  const found = await lstat(path).catch(() => undefined);
   return found?.isDirectory() ?? false;
+}
+
+async function isFileOrFolder(path: string): Promise<boolean> {
+  const found = await lstat(path);
+  return found.isFile() || found.isDirectory();
 }
 
 /** Why it must not be deleted; undefined when it may. */

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { deleteWorktree, listBranches, listWorktrees, openWorktree, refuseDelete } from "../../src/tui/worktrees.ts";
@@ -128,4 +128,66 @@ test("switching works in the feature's worktree from then on, and deleting asks 
   await session.send({ kind: "confirm", isYes: true });
   expect(existsSync(path)).toBe(false);
   expect(session.state().worktrees.items).toHaveLength(1);
+});
+
+test("nothing that a repository's own settings name is run: no hook, no filter, no watcher of files", async () => {
+  using repository = makeRepository();
+  const { folder, git } = repository;
+  const traces = join(folder, ".git", "traces");
+  mkdirSync(traces);
+  writeFileSync(join(folder, ".gitattributes"), "*.txt filter=a=b\n");
+  git(folder, "add", ".");
+  git(folder, "commit", "-qm", "attributes");
+  git(folder, "branch", "001-a");
+  const leaveTrace = (name: string, then = ""): string => `touch '${join(traces, name)}'; ${then}`;
+  for (const hooks of [join(folder, ".git", "hooks"), join(folder, ".git", "own-hooks")]) {
+    mkdirSync(hooks, { recursive: true });
+    writeFileSync(join(hooks, "post-checkout"), `#!/bin/sh\n${leaveTrace("hook")}\n`, { mode: 0o755 });
+  }
+  git(folder, "config", "core.hooksPath", join(folder, ".git", "own-hooks"));
+  git(folder, "config", "core.fsmonitor", leaveTrace("fsmonitor", "false"));
+  git(folder, "config", "filter.a=b.clean", leaveTrace("clean", "cat"));
+  git(folder, "config", "filter.a=b.smudge", leaveTrace("smudge", "cat"));
+  git(folder, "config", "filter.a=b.required", "true");
+  rmSync(traces, { recursive: true });
+  mkdirSync(traces);
+  writeFileSync(join(folder, "a.txt"), "b\n");
+  expect((await listWorktrees({ folder, current: folder }))[0]).toMatchObject({ isDirty: true });
+  const path = await openWorktree(folder, "001-a", "001-a");
+  expect(readFileSync(join(path, "a.txt"), "utf8")).toBe("a\n");
+  await deleteWorktree({ folder, current: folder }, path);
+  expect(readdirSync(traces)).toEqual([]);
+  // The person's own settings are theirs: with them a filter runs as ever.
+  git(folder, "status");
+  expect(readdirSync(traces)).toContain("fsmonitor");
+});
+
+test("no link leads a worktree, or what comes along into it, out of the project", async () => {
+  using repository = makeRepository();
+  using elsewhere = { folder: makeFolder(), [Symbol.dispose]: () => rmSync(elsewhere.folder, { recursive: true, force: true }) };
+  const { folder, git } = repository;
+  git(folder, "checkout", "-qb", "001-a");
+  symlinkSync(elsewhere.folder, join(folder, "specs"));
+  git(folder, "add", ".");
+  git(folder, "commit", "-qm", "a link");
+  git(folder, "checkout", "-q", "main");
+  addFeature(folder, "001-a");
+  symlinkSync("/etc/hosts", join(folder, "specs", "001-a", "hosts.md"));
+  symlinkSync(elsewhere.folder, join(folder, ".worktrees"));
+  await expect(openWorktree(folder, "001-a", "001-a")).rejects.toMatchObject({ code: "DENIED", message: expect.stringContaining(".worktrees is a link") });
+  rmSync(join(folder, ".worktrees"));
+  await expect(openWorktree(folder, "001-a", "001-a")).rejects.toMatchObject({ code: "DENIED", message: expect.stringContaining("specs is a link") });
+  const path = await openWorktree(folder, "002-b", "001-a");
+  expect(readdirSync(join(path, "specs", "001-a"))).toEqual(["spec.md"]);
+  expect(readdirSync(elsewhere.folder)).toEqual([]);
+});
+
+test("a worktree that cannot be looked at hides no other, and is not deleted", async () => {
+  using repository = makeRepository();
+  const { folder } = repository;
+  const path = await openWorktree(folder, "001-a", "001-a");
+  writeFileSync(join(folder, ".git", "worktrees", "001-a", "index"), "no index");
+  const [main, broken] = await listWorktrees({ folder, current: folder });
+  expect(main).toMatchObject({ isMain: true, isDirty: false });
+  expect(broken).toMatchObject({ path, isDirty: true });
 });
