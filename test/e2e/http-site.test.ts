@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { request as httpRequest } from "node:http";
@@ -52,6 +53,7 @@ async function routes(): Promise<readonly Route[]> {
     { name: "POST /mcp, legacy", line: "POST /mcp", headers: json, body: greeting, status: 200 },
     { name: "POST /mcp, modern", line: "POST /mcp", headers: [...json, ...modernLines], body: counting, status: 200, isModern: true },
     { name: "POST /", line: "POST /", headers: [...json, ...modernLines], body: counting, status: 200, isModern: true },
+    { name: "GET /, a browser", line: "GET /", headers: ["Accept: text/html,application/xhtml+xml,*/*;q=0.8"], body: "", status: 200 },
     { name: "GET /mcp", line: "GET /mcp", headers: ["Accept: text/event-stream", `Mcp-Session-Id: ${listening.id}`], body: "", status: 200 },
     { name: "DELETE /mcp", line: "DELETE /mcp", headers: [`Mcp-Session-Id: ${leaving.id}`], body: "", status: 204 },
     { name: "GET /sse", line: "GET /sse", headers: ["Accept: text/event-stream"], body: "", status: 200 },
@@ -122,6 +124,30 @@ async function holes(sites: readonly (readonly string[])[], status: number): Pro
   }
   return found;
 }
+
+describe("a browser at /", () => {
+  test("sees what this is and how to connect, on a page that runs and loads nothing and tells no secret", async () => {
+    const { status, headers, text: body } = await door.send({ method: "GET", path: "/", headers: { accept: "text/html,application/xhtml+xml,*/*;q=0.8" } });
+    expect(status).toBe(200);
+    expect(headers["content-type"]).toBe("text/html; charset=utf-8");
+    const [, style = ""] = /<style>([^<]*)<\/style>/.exec(body) ?? [];
+    const hash = createHash("sha256").update(style).digest("base64");
+    expect(headers["content-security-policy"]).toBe(
+      `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    );
+    expect(body).toContain(`claude mcp add --transport http guildhall http://127.0.0.1:${door.port}/mcp`);
+    expect(body).not.toMatch(/<script|<img|<link|<iframe|<form|\son\w+=|url\(|\ssrc=/i);
+    expect(body).not.toContain(doorToken);
+  });
+
+  test("is told apart from programs, which are answered as before", async () => {
+    for (const accept of ["*/*", "application/json, text/event-stream", "text/event-stream", "text/*"]) {
+      expect(await door.send({ method: "GET", path: "/", headers: { accept } })).toMatchObject({ status: 405, headers: { allow: "POST" } });
+    }
+    expect((await door.send({ method: "GET", path: "/mcp", headers: { accept: "text/html" } })).status).toBe(405);
+    expect(await door.send({ method: "HEAD", path: "/", headers: { accept: "text/html" } })).toMatchObject({ status: 200, text: "" });
+  });
+});
 
 describe("Host and Origin, on every route", () => {
   test("a Host that is not ours is 403", async () => {

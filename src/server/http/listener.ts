@@ -14,6 +14,7 @@ import { type Api, createApi } from "./api.ts";
 import { readBody } from "./body.ts";
 import { createGuard, targetOf } from "./guard.ts";
 import { checkStandardHeaders } from "./headers.ts";
+import { sendPage, wantsPage } from "./page.ts";
 import { accepts, createPostChannel, sendJson } from "./post.ts";
 import { type Refusal, sendRefusal } from "./refusal.ts";
 import { createSessions } from "./sessions.ts";
@@ -96,6 +97,10 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     const url = targetOf(request);
     switch (url?.pathname) {
       case "/":
+        if (wantsPage(request)) {
+          sendPage(response, options.version);
+          return undefined;
+        }
         return method === "POST" ? postMcp(request, response, principal) : notAllowed("POST");
       case "/mcp":
         if (method === "POST") return postMcp(request, response, principal);
