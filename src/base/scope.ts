@@ -8,6 +8,7 @@ import { HallError } from "./errors.ts";
  * time of the tool, so the clock can be held.
  */
 export class Scope implements Deadline {
+  place: number | undefined;
   #deadlineAt: number;
   readonly #allowedMs: number;
   readonly #subject: string | undefined;

@@ -1,4 +1,5 @@
 import { errorTable, HallError } from "../base/errors.ts";
+import { FleetingMap } from "../base/fleeting-map.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
@@ -52,7 +53,7 @@ export interface LineOptions extends GreetOptions {
 const roundsMax = 16;
 
 export async function openLine(channel: Channel, options: LineOptions): Promise<Line> {
-  const running = new Map<number, RelayedCall>();
+  const running = new FleetingMap<number, RelayedCall>();
   const { pace } = options;
   let nextToken = 0;
   let isLost = false;
@@ -230,20 +231,22 @@ function withoutEnvelope(result: JsonObject): JsonObject {
   return Object.keys(meta).length > 0 ? { ...body, _meta: meta } : body;
 }
 
+type Running = Pick<FleetingMap<number, RelayedCall>, "get" | "values">;
+
 /** The call that something from the server belongs to. stdio does not say it; with several running it is most likely the last one. */
-function ownerOf({ params }: { readonly params: JsonObject | undefined }, running: ReadonlyMap<number, RelayedCall>): RelayedCall | undefined {
+function ownerOf({ params }: { readonly params: JsonObject | undefined }, running: Running): RelayedCall | undefined {
   const owner = isObject(params?._meta) ? params._meta[ownerKey] : undefined;
-  return typeof owner === "number" ? running.get(owner) : [...running.values()].at(-1);
+  return typeof owner === "number" ? running.get(owner) : running.values().at(-1);
 }
 
 /**
  * The call that progress under a token of the server's own belongs to, where that can be known: by the stream it came on, by the id of
  * the request in the token (`tool-3`), or because nothing else runs. Undefined where it would be a guess.
  */
-function ownerByToken(token: string, { _meta }: JsonObject, running: ReadonlyMap<number, RelayedCall>): RelayedCall | undefined {
+function ownerByToken(token: string, { _meta }: JsonObject, running: Running): RelayedCall | undefined {
   const owner = isObject(_meta) ? _meta[ownerKey] : undefined;
   if (typeof owner === "number") return running.get(owner);
-  const calls = [...running.values()];
+  const calls = running.values();
   return calls.find(({ id }) => token === `tool-${id}`) ?? (calls.length === 1 ? calls[0] : undefined);
 }
 
@@ -283,7 +286,7 @@ async function answerUpstream({ id, method, params }: Request, call: RelayedCall
   }
 }
 
-function hear(notification: Notification, running: ReadonlyMap<number, RelayedCall>, options: LineOptions): void {
+function hear(notification: Notification, running: Running, options: LineOptions): void {
   const { method, params = {} } = notification;
   switch (method) {
     case "notifications/progress": {

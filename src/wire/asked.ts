@@ -1,10 +1,11 @@
 import { HallError } from "../base/errors.ts";
+import { FleetingMap } from "../base/fleeting-map.ts";
 import type { Scope } from "../base/scope.ts";
 import type { Answer, Id, Invalid } from "./message.ts";
 
 /** Requests of ours that wait for an answer. Each is settled once: by its answer, by what is wrong with it, or by the end of the line. */
 export class Asked {
-  readonly #waiting = new Map<Id, Waiting>();
+  readonly #waiting = new FleetingMap<Id, Waiting>();
 
   get size(): number {
     return this.#waiting.size;
@@ -56,7 +57,7 @@ export class Asked {
   }
 
   giveUp(reason: HallError): void {
-    for (const id of [...this.#waiting.keys()]) this.fail(id, reason);
+    for (const id of this.#waiting.keys()) this.fail(id, reason);
   }
 
   #take(id: Id | undefined): Waiting | undefined {

@@ -1,4 +1,5 @@
 import { errorTable, HallError } from "../base/errors.ts";
+import { FleetingMap } from "../base/fleeting-map.ts";
 import { Scope } from "../base/scope.ts";
 import { Asked } from "./asked.ts";
 import { Batch } from "./batch.ts";
@@ -62,7 +63,7 @@ export class Peer {
   readonly #channel: Channel;
   readonly #options: PeerOptions;
   readonly #limits: Limits;
-  readonly #inFlight = new Map<Id, Exchange>();
+  readonly #inFlight = new FleetingMap<Id, Exchange>();
   readonly #asked = new Asked();
   readonly #idle: (() => void)[] = [];
   #nextId = 0;
@@ -172,7 +173,7 @@ export class Peer {
   /** Answers what still runs with an error, writes everything out, for `flushMs` at most, and closes. Idempotent. */
   async close(reason: HallError = shuttingDown, flushMs?: number): Promise<void> {
     this.#refusal ??= reason;
-    for (const exchange of [...this.#inFlight.values()]) {
+    for (const exchange of this.#inFlight.values()) {
       this.#fail(exchange, reason);
       exchange.scope.cancel(reason);
     }
@@ -373,7 +374,7 @@ export class Peer {
   #watchDeadlines(): void {
     this.#sweep ??= setInterval(() => {
       const now = performance.now();
-      for (const exchange of [...this.#inFlight.values()]) {
+      for (const exchange of this.#inFlight.values()) {
         if (exchange.expiresAt > now) continue;
         const reason = new HallError("TIMEOUT", `${exchange.request.method} did not answer in ${this.#limits.answerMsMax / 1000} s`);
         this.#fail(exchange, reason);
@@ -397,7 +398,7 @@ export class Peer {
   }
 
   #callOff(reason: HallError): void {
-    for (const exchange of [...this.#inFlight.values()]) {
+    for (const exchange of this.#inFlight.values()) {
       this.#settle(exchange);
       exchange.scope.cancel(reason);
     }
