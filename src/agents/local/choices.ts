@@ -14,7 +14,7 @@ export interface Choice {
 
 /** Where a task names any of the choices. A choice may be named in several places; the first surest counts. */
 export function findChoices(choices: readonly unknown[], description: string, reading: Reading): readonly Choice[] {
-  const { text, tokens } = reading;
+  const { tokens } = reading;
   const found: Choice[] = [];
   const counts = new Map<string, number>();
   const glossary = new Map(glossaryOf(description));
@@ -28,7 +28,7 @@ export function findChoices(choices: readonly unknown[], description: string, re
     }
     if (typeof value !== "string" || value === "") continue;
     const choice =
-      findExact(value, text) ??
+      findExact(value, reading) ??
       findForm(split[at] ?? [], tokens) ??
       findAlias(value, glossary, reading) ??
       findShort(value, tokens) ??
@@ -46,10 +46,11 @@ export function findChoices(choices: readonly unknown[], description: string, re
 }
 
 /** Where the words that a value stands for are said; one rare word of them is enough. */
-export function findMeaning(meaning: string | undefined, { text, tokens }: Reading): Place | undefined {
+export function findMeaning(meaning: string | undefined, reading: Reading): Place | undefined {
   if (meaning === undefined) return undefined;
+  const { tokens } = reading;
   const words = wordsOf(meaning).filter((word) => !empty.has(word));
-  const place = findExact(meaning, text) ?? findForm(words, tokens) ?? findForm(words.slice(0, 1), tokens);
+  const place = findExact(meaning, reading) ?? findForm(words, tokens) ?? findForm(words.slice(0, 1), tokens);
   return place && { ...place, how: "alias" };
 }
 
@@ -58,7 +59,13 @@ const empty = new Set(["no", "not", "all", "any", "onli", "only", "other", "us",
 
 type Place = Omit<Choice, "value">;
 
-function findExact(value: string, text: string): Place | undefined {
+function findExact(value: string, { text, lower }: Reading): Place | undefined {
+  // Most choices are not in the task, and making a pattern takes longer than looking.
+  const parts = value
+    .trim()
+    .toLowerCase()
+    .split(/[\s_-]+/);
+  if (!parts.every((part) => lower.includes(part))) return undefined;
   const pattern = value
     .trim()
     .replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
@@ -81,11 +88,11 @@ function findAlias(value: string, glossary: ReadonlyMap<string, string>, reading
   const said = findMeaning(glossary.get(value), reading);
   if (said) return said;
   for (const meaning of meaningOfCode(value)) {
-    const place = findExact(meaning, reading.text);
+    const place = findExact(meaning, reading);
     if (place) return { ...place, how: "alias" };
   }
   for (const other of synonymsOf(value)) {
-    const place = findExact(other, reading.text);
+    const place = findExact(other, reading);
     if (place) return { ...place, how: "synonym" };
   }
   return undefined;

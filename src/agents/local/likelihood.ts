@@ -34,10 +34,11 @@ export function weigh({ parameter, options }: Considered): Weighed {
 
 /** What tasks to learn from are too rare for, and common sense knows. */
 const known: Readonly<Record<string, number>> = { "made for each other": 5 };
+const worths: ReadonlyMap<string, number> = new Map(Object.entries({ ...weights, ...known }));
 
 function scoreOf(signs: readonly string[]): number {
   let score = 0;
-  for (const sign of signs) score += known[sign] ?? weights[sign] ?? 0;
+  for (const sign of signs) score += worths.get(sign) ?? 0;
   return score;
 }
 

@@ -31,6 +31,8 @@ export interface Mention {
 /** A task, read. */
 export interface Reading {
   readonly text: string;
+  /** The same in small letters, for a quick look. */
+  readonly lower: string;
   readonly tokens: readonly Token[];
   readonly mentions: readonly Mention[];
 }

@@ -6,6 +6,7 @@ import { tokensOf } from "./tokens.ts";
 
 /** `limit=5`, `name = "x y"`: said outright, by the parameter's own name. Undefined when it is said twice, or as another type. */
 export function findPair({ path, type, choices }: Parameter, { text }: Reading): Option | undefined {
+  if (!text.includes("=")) return undefined;
   const name = (path.at(-1) ?? "").replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   const pattern = new RegExp(String.raw`(?<![\p{L}\p{N}_.])${name}\s*=\s*(?:"([^"\n]*)"|'([^'\n]*)'|([^\s,;"'=]+))(?!\s*[-+*/^=])`, "giu");
   const [first, second] = [...text.matchAll(pattern)];

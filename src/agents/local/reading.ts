@@ -43,7 +43,7 @@ export function readTask(task: string, today?: Date): Reading {
   const isFree = ({ start, end }: Mention): boolean => !formulas.some((formula) => formula.start <= start && end <= formula.end);
   const plain = [...solid, ...moments, ...numbers, ...names, ...phrases].filter(isFree);
   const single = [...formulas, ...plain].slice(0, mentionsMax);
-  return { text, tokens, mentions: [...single, ...readLists(text, single, make), ...readRests(text, tokens, make)] };
+  return { text, lower: text.toLowerCase(), tokens, mentions: [...single, ...readLists(text, single, make), ...readRests(text, tokens, make)] };
 }
 
 /** "2-bedroom", "two-day": a number, and what is counted. */
