@@ -1,7 +1,8 @@
 // Backquote becomes calls of list, append and vector as it is read. Inner backquotes are expanded first, so that nested ones need
 // no counting: a comma that belongs further out is still a marker inside the inner expansion.
 import { form, named } from "./define.ts";
-import { Cons, list, NIL, Sym, type Value, Vec } from "./values.ts";
+import { NIL, Sym } from "./symbol.ts";
+import { Cons, list, type Value, Vec } from "./values.ts";
 
 export const unquote = named("%UNQUOTE");
 export const splice = named("%SPLICE");

@@ -1,10 +1,10 @@
 // Which calls were under way, innermost first, as a report shows them.
 import type { Lambda } from "./compile/nodes.ts";
 import { named } from "./define.ts";
+import { Box, Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
-
 import type { Position } from "./reader.ts";
-import { Box, Fn, type Value } from "./values.ts";
+import type { Value } from "./values.ts";
 
 export interface BacktraceEntry {
   /** `(NAME ARGUMENT …)`, arguments shortened. */

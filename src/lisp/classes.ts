@@ -1,26 +1,11 @@
 // The classes every session knows: of built-in values and of conditions. Classes a program defines are kept in its machine.
 import { named } from "./define.ts";
+import { Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
-import {
-  Char,
-  Cons,
-  Float,
-  Fn,
-  Instance,
-  LispClass,
-  NIL,
-  Package,
-  Ratio,
-  type Slot,
-  Str,
-  Stream,
-  Sym,
-  sessionKeyword,
-  T,
-  Table,
-  type Value,
-  Vec,
-} from "./values.ts";
+import { Instance, LispClass, type Slot } from "./object.ts";
+import { Char, Str } from "./string.ts";
+import { NIL, Package, Sym, sessionKeyword, T } from "./symbol.ts";
+import { Cons, Float, Ratio, Stream, Table, type Value, Vec } from "./values.ts";
 
 const shared = new Map<Sym, LispClass>();
 

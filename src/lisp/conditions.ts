@@ -4,7 +4,10 @@ import type { Backtrace } from "./backtrace.ts";
 import { classNamed, plainSlot, sharedClass } from "./classes.ts";
 import { named } from "./define.ts";
 import type { Machine } from "./machine.ts";
-import { Instance, keyword, type LispClass, NIL, Str, type Sym, type Value } from "./values.ts";
+import { Instance, type LispClass } from "./object.ts";
+import { Str } from "./string.ts";
+import { keyword, NIL, type Sym } from "./symbol.ts";
+import type { Value } from "./values.ts";
 
 export interface Handler {
   readonly matches: (m: Machine, condition: Instance) => boolean;

@@ -1,8 +1,11 @@
 // How the standard library comes into being. Each file of `library/` and `forms/` exports one function that calls these;
 // `standard.ts` calls them all, once in a process. What they define is shared by every session and never changes afterwards:
 // everything a program can change lives in the machine or in symbols of its own packages.
+
+import { Code, Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
-import { Code, Cons, cl, commonLisp, Fn, internShared, keyword, NIL, type Opaque, Package, type Sym, T, type Value } from "./values.ts";
+import { cl, commonLisp, internShared, keyword, NIL, Package, type Sym, T } from "./symbol.ts";
+import { Cons, type Opaque, type Value } from "./values.ts";
 
 /** Helpers that macros expand into. No session uses this package, so programs do not meet its names by chance. */
 const systemPackage = lockedPackage("LISP-SYSTEM");

@@ -2,7 +2,9 @@
 import { form, named, type Template } from "./define.ts";
 import { parseLambdaList } from "./lambda-list.ts";
 import type { Machine } from "./machine.ts";
-import { Cons, NIL, Str, Sym, type Value } from "./values.ts";
+import { Str } from "./string.ts";
+import { NIL, Sym } from "./symbol.ts";
+import { Cons, type Value } from "./values.ts";
 
 interface Source {
   /** The whole form, for `&whole`. */

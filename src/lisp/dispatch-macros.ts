@@ -4,7 +4,9 @@ import type { Machine } from "./machine.ts";
 import { readNumber } from "./number-syntax.ts";
 import { keywordOf } from "./packages.ts";
 import type { Reader } from "./reader.ts";
-import { Cons, char, itemsOf, keyword, NIL, Sym, type Value, Vec } from "./values.ts";
+import { char } from "./string.ts";
+import { keyword, NIL, Sym } from "./symbol.ts";
+import { Cons, itemsOf, type Value, Vec } from "./values.ts";
 
 type DispatchMacro = (reader: Reader, argument: number | null, from: number) => Value | undefined;
 

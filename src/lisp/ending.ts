@@ -3,7 +3,8 @@ import { Ended, grace } from "./budgets.ts";
 import { Unhandled } from "./conditions.ts";
 import { named } from "./define.ts";
 import type { Machine } from "./machine.ts";
-import { T, type Value } from "./values.ts";
+import { T } from "./symbol.ts";
+import type { Value } from "./values.ts";
 
 /** Takes a text out of what is left of the budget of output, and gives back what of it fits. */
 export type Room = (text: string) => string;

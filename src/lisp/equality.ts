@@ -5,8 +5,10 @@
 import { lowerCode } from "./characters.ts";
 import type { Machine } from "./machine.ts";
 import { equalNumbers, isNumber } from "./numbers.ts";
+import { Instance } from "./object.ts";
+import { Char, Str } from "./string.ts";
 import { tableGet } from "./tables.ts";
-import { Char, Cons, Float, Instance, Ratio, Str, Table, type Value, Vec } from "./values.ts";
+import { Cons, Float, Ratio, Table, type Value, Vec } from "./values.ts";
 
 export function eql(a: Value, b: Value): boolean {
   if (a === b) return true;

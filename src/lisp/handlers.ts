@@ -2,9 +2,10 @@
 import type { Stepping } from "./compile/stepping.ts";
 import type { Handler } from "./conditions.ts";
 import type { Machine } from "./machine.ts";
+import type { Instance } from "./object.ts";
 import { dynamicState, restoreState, Transfer } from "./transfer.ts";
 import { asCondition, isHostTrouble } from "./trouble.ts";
-import type { Instance, Value } from "./values.ts";
+import type { Value } from "./values.ts";
 
 export function withHandlers(m: Machine, handlers: readonly Handler[], body: () => Value): Value {
   const state = dynamicState(m);

@@ -2,7 +2,8 @@
 import { named } from "./define.ts";
 import type { Machine } from "./machine.ts";
 import { keywordOf } from "./packages.ts";
-import { Cons, NIL, Sym, type Value } from "./values.ts";
+import { NIL, Sym } from "./symbol.ts";
+import { Cons, type Value } from "./values.ts";
 
 /** What is longer goes round. */
 const parametersMax = 4_096;

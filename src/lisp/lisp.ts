@@ -6,14 +6,18 @@ import { reportOf, Unhandled } from "./conditions.ts";
 import { named, nativeFunction } from "./define.ts";
 import { createRoom, safely, showValues } from "./ending.ts";
 import { formatText } from "./format/format.ts";
+import type { Pending } from "./function.ts";
 import { type DefinitionKind, type Host, Machine } from "./machine.ts";
+import type { Instance } from "./object.ts";
 import { addPackage, currentPackage, findPackage, intern, openPackages, packageVariable } from "./packages.ts";
 import { printText } from "./printer.ts";
 import { type Position, Reader } from "./reader.ts";
 import { defineStandard } from "./standard.ts";
+import { Str } from "./string.ts";
+import { NIL, Package } from "./symbol.ts";
 import { asCondition } from "./trouble.ts";
 import { typep } from "./types.ts";
-import { Cons, type Instance, NIL, Package, type Pending, Str, Stream, type Value } from "./values.ts";
+import { Cons, Stream, type Value } from "./values.ts";
 
 export interface LispOptions {
   readonly budgets?: Partial<Budgets>;

@@ -6,9 +6,13 @@ import { takeBacktrace } from "./backtrace.ts";
 import { type BudgetKind, type Budgets, budgetTexts, defaultBudgets, Ended, grace } from "./budgets.ts";
 import { type HandlerCluster, makeCondition, signalCondition, Unhandled } from "./conditions.ts";
 import { named, sharedVariables } from "./define.ts";
+import { Fn, type Frame } from "./function.ts";
 import { functionHints, variableHints } from "./hints.ts";
+import type { Instance, LispClass } from "./object.ts";
 import { askForValue, type Restart } from "./restarts.ts";
-import { Cons, Float, Fn, type Frame, type Instance, type LispClass, listOf, NIL, type Package, Str, Stream, Sym, TAIL, type Value } from "./values.ts";
+import { Str } from "./string.ts";
+import { NIL, type Package, Sym, TAIL } from "./symbol.ts";
+import { Cons, Float, listOf, Stream, type Value } from "./values.ts";
 
 /** What the machine needs of the library above it. */
 export interface Services {

@@ -1,7 +1,9 @@
 // One step of macro expansion, in the scope a macro was handed or in none.
 import { Scope } from "./compile/scope.ts";
+import type { Macro } from "./function.ts";
 import type { Machine } from "./machine.ts";
-import { Cons, type Macro, Opaque, Sym, type Value } from "./values.ts";
+import { Sym } from "./symbol.ts";
+import { Cons, Opaque, type Value } from "./values.ts";
 
 function scopeIn(env: Value | undefined): Scope | null {
   return env instanceof Opaque && env.content instanceof Scope ? env.content : null;

@@ -1,7 +1,8 @@
 // Tokens that are numbers. Every float is a double: `1.0f0`, `1.0s0`, `1.0d0` and `1.0l0` read alike.
 import { named } from "./define.ts";
 import type { Machine } from "./machine.ts";
-import { Float, integer, Ratio, Str, type Value } from "./values.ts";
+import { Str } from "./string.ts";
+import { Float, integer, Ratio, type Value } from "./values.ts";
 
 const base = named("*READ-BASE*");
 const floatSyntax = /^([+-]?)(\d*\.\d+|\d+\.?\d*(?=[ESFDL]))(?:[ESFDL]([+-]?\d+))?$/;

@@ -1,6 +1,7 @@
 /** The conditions arithmetic signals. */
 import type { Machine } from "./machine.ts";
-import { cl, list, type Value } from "./values.ts";
+import { cl } from "./symbol.ts";
+import { list, type Value } from "./values.ts";
 
 export function divisionByZero(m: Machine, operation: string, ...operands: Value[]): never {
   m.error("DIVISION-BY-ZERO", { OPERATION: cl(operation), OPERANDS: list(...operands) });

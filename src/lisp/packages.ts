@@ -1,7 +1,9 @@
 // Packages of a session: the locked ones every session shares, its own KEYWORD, COMMON-LISP-USER, and what the program makes.
 import { extrasPackage, named, sharedPackages } from "./define.ts";
 import type { Machine } from "./machine.ts";
-import { commonLisp, Package, Str, Sym, sessionKeyword, sharedKeywords, type Value } from "./values.ts";
+import { Str } from "./string.ts";
+import { commonLisp, Package, Sym, sessionKeyword, sharedKeywords } from "./symbol.ts";
+import type { Value } from "./values.ts";
 
 export type SymbolStatus = "INTERNAL" | "EXTERNAL" | "INHERITED";
 

@@ -1,8 +1,10 @@
 // Branches that wait side by side: while one waits for a tool, the others go on. There is one thread, so nothing runs at the same
 // time but the waiting; a branch keeps its own dynamic bindings, handlers and restarts.
 import { type Stepping, stepCall } from "./compile/stepping.ts";
+import type { Fn, Frame, Pending } from "./function.ts";
 import type { Machine } from "./machine.ts";
-import type { Fn, Frame, Pending, Sym, Value } from "./values.ts";
+import type { Sym } from "./symbol.ts";
+import type { Value } from "./values.ts";
 
 const together = 8;
 

@@ -3,7 +3,8 @@
 import { form, named, type Template } from "./define.ts";
 import type { Machine } from "./machine.ts";
 import { expandOnce } from "./macroexpand.ts";
-import { Cons, itemsOf, type Opaque, Sym, type Value } from "./values.ts";
+import { Sym } from "./symbol.ts";
+import { Cons, itemsOf, type Opaque, type Value } from "./values.ts";
 
 export interface Expansion {
   /** Temporary variables and the forms for them, in order. */

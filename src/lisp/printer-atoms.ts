@@ -3,7 +3,9 @@ import { characterName } from "./characters.ts";
 import { shortestDigits } from "./float-digits.ts";
 import type { Machine } from "./machine.ts";
 import { currentPackage, findSymbol } from "./packages.ts";
-import { type Char, cl, Float, Ratio, type Str, type Sym, sharedKeywords } from "./values.ts";
+import type { Char, Str } from "./string.ts";
+import { cl, type Sym, sharedKeywords } from "./symbol.ts";
+import { Float, Ratio } from "./values.ts";
 
 export type LetterCase = "UPCASE" | "DOWNCASE" | "CAPITALIZE";
 

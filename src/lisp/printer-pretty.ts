@@ -4,7 +4,8 @@
  */
 import type { Machine } from "./machine.ts";
 import type { PrintStyle } from "./printer.ts";
-import { Cons, NIL, Sym, type Value, Vec } from "./values.ts";
+import { NIL, Sym } from "./symbol.ts";
+import { Cons, type Value, Vec } from "./values.ts";
 
 /** A value on one line; `depth` is how deep inside another it stands. */
 type Flat = (value: Value, depth: number) => string;

@@ -1,6 +1,7 @@
 /** What is met more than once in a value, for `*print-circle*`: `#1=(a . #1#)`. */
 import type { Machine } from "./machine.ts";
-import { Cons, Instance, Table, type Value, Vec } from "./values.ts";
+import { Instance } from "./object.ts";
+import { Cons, Table, type Value, Vec } from "./values.ts";
 
 export interface Shared {
   /** The first time: which label to set. Later: which one to refer to. Undefined for what is met once. */

@@ -6,11 +6,15 @@
  */
 import { conditionSlot, reportOf } from "./conditions.ts";
 import { named } from "./define.ts";
+import { Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
+import { Instance, LispClass } from "./object.ts";
 import { characterText, type LetterCase, numberText, stringText, symbolText } from "./printer-atoms.ts";
 import { prettyText } from "./printer-pretty.ts";
 import { findShared, type Shared } from "./printer-sharing.ts";
-import { Char, Cons, cl, Float, Fn, Instance, LispClass, NIL, type Opaque, Package, Ratio, Str, Stream, Sym, Table, type Value, Vec } from "./values.ts";
+import { Char, Str } from "./string.ts";
+import { cl, NIL, Package, Sym } from "./symbol.ts";
+import { Cons, Float, type Opaque, Ratio, Stream, Table, type Value, Vec } from "./values.ts";
 
 /** Writes the object to the stream, or answers false to have it printed as usual. */
 export type ObjectPrinter = (m: Machine, object: Instance, stream: Stream) => boolean;

@@ -6,7 +6,9 @@ import { dispatchMacros } from "./dispatch-macros.ts";
 import type { Machine } from "./machine.ts";
 import { readNumber } from "./number-syntax.ts";
 import { currentPackage, findSymbol, intern, keywordOf } from "./packages.ts";
-import { type Cons, NIL, Str, type Sym, T, type Value } from "./values.ts";
+import { Str } from "./string.ts";
+import { NIL, type Sym, T } from "./symbol.ts";
+import type { Cons, Value } from "./values.ts";
 
 export interface Position {
   readonly line: number;

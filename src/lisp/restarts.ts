@@ -2,8 +2,10 @@
 import { makeCondition } from "./conditions.ts";
 import { named } from "./define.ts";
 import type { Machine } from "./machine.ts";
+import type { Instance } from "./object.ts";
+import { NIL, type Sym } from "./symbol.ts";
 import { transferOut } from "./transfer.ts";
-import { type Instance, NIL, Opaque, type Sym, type Value } from "./values.ts";
+import { Opaque, type Value } from "./values.ts";
 
 export interface Restart {
   readonly name: Sym;

@@ -1,6 +1,8 @@
 /** Lists, vectors and strings as sequences: their elements as an array, and sequences made of an array. */
 import type { Machine } from "./machine.ts";
-import { Char, Cons, char, cl, NIL, Str, type Sym, T, type Value, Vec } from "./values.ts";
+import { Char, char, Str } from "./string.ts";
+import { cl, NIL, type Sym, T } from "./symbol.ts";
+import { Cons, type Value, Vec } from "./values.ts";
 
 export type Sequence = Cons | Sym | Vec | Str;
 

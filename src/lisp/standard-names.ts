@@ -1,6 +1,6 @@
 // The names that COMMON-LISP exports: those of the standard, all of them, and no others. A session that made its own symbol of a standard name would not be
 // understood by the library; and one that found a name there which the standard leaves free could not define it.
-import { cl, commonLisp } from "./values.ts";
+import { cl, commonLisp } from "./symbol.ts";
 
 /** Called when everything else is defined. */
 export function exportNames(): void {

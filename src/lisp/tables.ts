@@ -1,6 +1,8 @@
 // Hash tables on JS maps. A key that its test compares by identity is the map's key itself; any other becomes a text that is equal
 // exactly when the test holds. Values are never JS strings, so the two kinds cannot meet.
-import { Char, Cons, Float, Instance, Ratio, Str, Table, type TableEntry, type Value, Vec } from "./values.ts";
+import { Instance } from "./object.ts";
+import { Char, Str } from "./string.ts";
+import { Cons, Float, Ratio, Table, type TableEntry, type Value, Vec } from "./values.ts";
 
 export function tableGet(table: Table, key: Value): TableEntry | undefined {
   return table.entries.get(mapKey(table, key));

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { commonLisp } from "../../src/lisp/values.ts";
+import { commonLisp } from "../../src/lisp/symbol.ts";
 
 /**
  * Programs made at random. Wild ones are noise that looks like Lisp: every name of the language, called with whatever is at hand. Typed ones compute an

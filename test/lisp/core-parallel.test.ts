@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
+import type { Pending } from "../../src/lisp/function.ts";
 import { createLisp, type Lisp } from "../../src/lisp/lisp.ts";
 import type { Machine } from "../../src/lisp/machine.ts";
-import type { Pending, Value } from "../../src/lisp/values.ts";
+import type { Value } from "../../src/lisp/values.ts";
 
 /** A tool that answers ten times its argument, 13 excepted, when the host gets round to it: the latest call first. */
 function withTool(): { lisp: Lisp; most: () => number; cancelled: () => number } {

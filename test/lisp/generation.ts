@@ -3,7 +3,7 @@ import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { expect } from "vitest";
 import { createLisp, type Lisp } from "../../src/lisp/lisp.ts";
-import { commonLisp } from "../../src/lisp/values.ts";
+import { commonLisp } from "../../src/lisp/symbol.ts";
 import { typedPrograms, wildPrograms } from "./arbitrary-programs.ts";
 
 /** Small enough that a program which uses one up is over in a moment. */

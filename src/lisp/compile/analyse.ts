@@ -1,9 +1,11 @@
 // Forms to nodes. Everything that can be decided before the program runs is decided here: what a name means, what a macro expands
 // to, which variables closures share, and which exits need no throw.
 import { named } from "../define.ts";
+import type { Macro } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import type { Position } from "../reader.ts";
-import { Cons, type Macro, NIL, Opaque, Sym, type Value } from "../values.ts";
+import { NIL, Sym } from "../symbol.ts";
+import { Cons, Opaque, type Value } from "../values.ts";
 import { splitBody } from "./declarations.ts";
 import { analyseLambda } from "./lambda.ts";
 import type { Binding, Lambda, Node } from "./nodes.ts";

@@ -2,8 +2,10 @@
 
 import { form as makeForm, named } from "../define.ts";
 import { destructure } from "../destructure.ts";
+import { Fn, type Macro } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { Cons, Fn, itemsOf, type Macro, NIL, Sym, type Value } from "../values.ts";
+import { NIL, Sym } from "../symbol.ts";
+import { Cons, itemsOf, type Value } from "../values.ts";
 import { Analyser, outermost } from "./analyse.ts";
 import { splitBody } from "./declarations.ts";
 import { makeCode } from "./function-entry.ts";

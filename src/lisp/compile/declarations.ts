@@ -1,6 +1,8 @@
 // What stands at the head of a body: declarations and a documentation string.
 import { named } from "../define.ts";
-import { Cons, itemsOf, Str, Sym, type Value } from "../values.ts";
+import { Str } from "../string.ts";
+import { Sym } from "../symbol.ts";
+import { Cons, itemsOf, type Value } from "../values.ts";
 
 export interface Body {
   readonly forms: Value;

@@ -1,8 +1,11 @@
 // Calls. A call in tail position leaves itself in the machine's registers and answers TAIL, so that it takes no room on the stack;
 // a call of the function that is running puts its arguments in place of the parameters and answers AGAIN. Natives are simply called.
+
+import { Fn, type Frame } from "../function.ts";
 import { functionHints } from "../hints.ts";
 import type { Machine } from "../machine.ts";
-import { AGAIN, Fn, type Frame, TAIL, type Value } from "../values.ts";
+import { AGAIN, TAIL } from "../symbol.ts";
+import type { Value } from "../values.ts";
 import type { Emitter } from "./emit.ts";
 import { readVariable } from "./emit-variables.ts";
 import { inlineFirst, inlineNative } from "./inline.ts";

@@ -1,8 +1,11 @@
 // Blocks and tagbodies. An exit that everything in between passes on is an answer, EXIT, with its target in the machine; any other
 // is thrown to a token that lives as long as the block does.
+
+import type { Frame } from "../function.ts";
 import type { Machine } from "../machine.ts";
+import { EXIT, NIL } from "../symbol.ts";
 import { dynamicState, restoreState, Transfer } from "../transfer.ts";
-import { EXIT, type Frame, NIL, Opaque, type Value } from "../values.ts";
+import { Opaque, type Value } from "../values.ts";
 import type { Emitter } from "./emit.ts";
 import { bindVariable, readVariable } from "./emit-variables.ts";
 import type { Node } from "./nodes.ts";

@@ -1,5 +1,7 @@
 // Variables, closures and bindings.
-import { Box, EXIT, Fn, type Frame, NIL, Sym, type Value } from "../values.ts";
+import { Box, Fn, type Frame } from "../function.ts";
+import { EXIT, NIL, Sym } from "../symbol.ts";
+import type { Value } from "../values.ts";
 import type { Emitter } from "./emit.ts";
 import type { Lambda, Node } from "./nodes.ts";
 import { type Mode, notTail, type Run } from "./run.ts";

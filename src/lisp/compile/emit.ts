@@ -4,8 +4,10 @@
 //   single  its first value; `m.mv` may be stale afterwards
 //   values  all its values: `m.mv` is right afterwards
 //   tail    as `values`, and it may answer TAIL or AGAIN instead, for the function's entry or caller to act on
+
+import type { Code } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { type Code, EXIT, NIL } from "../values.ts";
+import { EXIT, NIL } from "../symbol.ts";
 import { emitCall, emitFuncall, emitLocalCall, emitNativeCall, emitValuesCall } from "./emit-calls.ts";
 import { emitBlock, emitGo, emitReturn, emitTagbody } from "./emit-control.ts";
 import { emitLabels, emitLambda, emitLet, emitSetLocal, emitValuesLet, readVariable } from "./emit-variables.ts";

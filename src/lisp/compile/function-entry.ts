@@ -1,7 +1,10 @@
 // The entries of a compiled function. A call takes one step, one level of depth and a frame; the frame stays on the machine's stack
 // while the call lasts, for backtraces.
+
+import { Box, Code, type Fn, type Frame } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { AGAIN, Box, Code, type Fn, type Frame, keyword, NIL, T, type Value } from "../values.ts";
+import { AGAIN, keyword, NIL, T } from "../symbol.ts";
+import type { Value } from "../values.ts";
 import { Emitter, isSingle } from "./emit.ts";
 import { bindVariable } from "./emit-variables.ts";
 import type { Lambda } from "./nodes.ts";

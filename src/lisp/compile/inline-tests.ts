@@ -1,7 +1,9 @@
 // Natives that answer T or NIL, as JS booleans where a test is wanted.
 import { eql } from "../equality.ts";
 import { compare, equalNumbers, isZero, real } from "../numbers.ts";
-import { Char, Cons, NIL, Str, Sym, type Value } from "../values.ts";
+import { Char, Str } from "../string.ts";
+import { NIL, Sym } from "../symbol.ts";
+import { Cons, type Value } from "../values.ts";
 import type { Emitter } from "./emit.ts";
 import { plainSlot } from "./emit-variables.ts";
 import type { Node } from "./nodes.ts";

@@ -3,7 +3,8 @@
 import { named } from "../define.ts";
 import { add, multiply, subtract } from "../numbers.ts";
 import { modulo, remainder } from "../numbers-division.ts";
-import { Cons, NIL, Sym, T, Table, type Value, Vec } from "../values.ts";
+import { NIL, Sym, T } from "../symbol.ts";
+import { Cons, Table, type Value, Vec } from "../values.ts";
 import type { Emitter } from "./emit.ts";
 import { plainSlot } from "./emit-variables.ts";
 import { inlineTest } from "./inline-tests.ts";

@@ -1,6 +1,7 @@
 // Lambda expressions to Lambda: parameters get the first slots of the frame, in order.
 import { parseLambdaList } from "../lambda-list.ts";
-import { NIL, type Sym, type Value } from "../values.ts";
+import { NIL, type Sym } from "../symbol.ts";
+import type { Value } from "../values.ts";
 import type { Analyser, Place } from "./analyse.ts";
 import { splitBody } from "./declarations.ts";
 import type { Binding, KeyParameter, Lambda, Node, OptionalParameter } from "./nodes.ts";

@@ -1,5 +1,5 @@
 // Which nodes can come to a power that waits. The rest need no stepping.
-import type { Code } from "../values.ts";
+import type { Code } from "../function.ts";
 import type { Lambda, Node } from "./nodes.ts";
 
 const waiting = new WeakMap<Node, boolean>();

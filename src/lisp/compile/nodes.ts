@@ -1,7 +1,10 @@
 // What analysis makes of a form: every name resolved, every macro expanded, every shape checked. `emit` turns nodes into closures;
 // `stepping` runs them one step at a time.
+
+import type { Fn } from "../function.ts";
 import type { Position } from "../reader.ts";
-import type { Fn, Sym, Value } from "../values.ts";
+import type { Sym } from "../symbol.ts";
+import type { Value } from "../values.ts";
 import type { Target, Variable } from "./scope.ts";
 
 export type Node =

@@ -1,5 +1,6 @@
 // The closures that nodes become, and how they are asked; see `emit.ts`.
-import type { Frame, Value } from "../values.ts";
+import type { Frame } from "../function.ts";
+import type { Value } from "../values.ts";
 
 export type Run = (frame: Frame) => Value;
 export type Test = (frame: Frame) => boolean;

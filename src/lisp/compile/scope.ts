@@ -1,5 +1,7 @@
 // What names mean at a place in the program, while it is compiled. A scope is a chain of entries; inner ones hide outer ones.
-import type { Macro, Sym, Value } from "../values.ts";
+import type { Macro } from "../function.ts";
+import type { Sym } from "../symbol.ts";
+import type { Value } from "../values.ts";
 import type { Lambda } from "./nodes.ts";
 
 /** A lexical variable, or a local function, which is a variable that holds a function. */

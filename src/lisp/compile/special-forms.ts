@@ -1,7 +1,8 @@
 // The special forms of the language, checked and turned into nodes.
 import { form as makeForm, named } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { Cons, itemsOf, NIL, Sym, type Value } from "../values.ts";
+import { NIL, Sym } from "../symbol.ts";
+import { Cons, itemsOf, type Value } from "../values.ts";
 import { type Analyser, elsewhere, inside, type Place, setterName, withSpecials } from "./analyse.ts";
 import { compileMacro } from "./compile.ts";
 import { splitBody } from "./declarations.ts";

@@ -1,6 +1,7 @@
 // The special forms, by name. `defineSpecial` is for forms that no macro over others can say.
 import { named } from "../define.ts";
-import type { Cons, Sym, Value } from "../values.ts";
+import type { Sym } from "../symbol.ts";
+import type { Cons, Value } from "../values.ts";
 import type { Analyser, Place } from "./analyse.ts";
 import type { Node } from "./nodes.ts";
 import type { Scope } from "./scope.ts";

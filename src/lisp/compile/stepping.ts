@@ -1,9 +1,11 @@
 // Nodes run step by step, as generators, for branches that wait side by side. Only what can come to a wait is stepped: the rest runs
 // as the closures it would be anyway, on the same frames.
 
+import type { Box, Fn, Frame, Pending } from "../function.ts";
 import type { Machine } from "../machine.ts";
+import { NIL, Sym, T, TAIL } from "../symbol.ts";
 import { dynamicState, restoreState, Transfer } from "../transfer.ts";
-import { type Box, type Fn, type Frame, NIL, Opaque, type Pending, Sym, T, TAIL, type Value } from "../values.ts";
+import { Opaque, type Value } from "../values.ts";
 import { Emitter } from "./emit.ts";
 import type { Token } from "./emit-control.ts";
 import { bindVariable, readVariable } from "./emit-variables.ts";

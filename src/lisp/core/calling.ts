@@ -2,7 +2,8 @@
 import { stepCall } from "../compile/stepping.ts";
 import { defineFunction } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { Cons, NIL, type Value } from "../values.ts";
+import { NIL } from "../symbol.ts";
+import { Cons, type Value } from "../values.ts";
 
 export function defineCalling(): void {
   defineFunction("VALUES", "&rest values", (m: Machine, values: Value[]) => m.values(...values), { values: true });

@@ -1,9 +1,11 @@
 // case and typecase in their three strictnesses.
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
+import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { withRestarts } from "../restarts.ts";
+import { NIL, Sym, T } from "../symbol.ts";
 import { transferOut } from "../transfer.ts";
-import { Cons, type Fn, itemsOf, listOf, NIL, Sym, T, type Value } from "../values.ts";
+import { Cons, itemsOf, listOf, type Value } from "../values.ts";
 import { fresh, progn } from "./macros.ts";
 
 type Strictness = "plain" | "error" | "correctable";

@@ -2,9 +2,11 @@
 import { Ended } from "../budgets.ts";
 import { type Stepping, stepCall, stepCatching } from "../compile/stepping.ts";
 import { defineFunction, defineMacro, form } from "../define.ts";
+import type { Fn } from "../function.ts";
 import { dearSteps, type Machine } from "../machine.ts";
+import { NIL, Sym } from "../symbol.ts";
 import { catching, dynamicState, restoreState, Transfer } from "../transfer.ts";
-import { Cons, type Fn, itemsOf, NIL, Sym, type Value } from "../values.ts";
+import { Cons, itemsOf, type Value } from "../values.ts";
 
 interface CatchTag {
   readonly tag: Value;

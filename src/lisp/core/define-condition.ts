@@ -5,8 +5,12 @@ import { defineFunction, defineMacro, form, named, type Template } from "../defi
 import { registerClass } from "../forms/class-table.ts";
 import { addReader, addWriter } from "../forms/defclass.ts";
 import { precedenceOf } from "../forms/precedence.ts";
+import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { Cons, Fn, type Instance, itemsOf, keyword, LispClass, list, NIL, type Opaque, type Slot, Str, Stream, Sym, T, type Value } from "../values.ts";
+import { type Instance, LispClass, type Slot } from "../object.ts";
+import { Str } from "../string.ts";
+import { keyword, NIL, Sym, T } from "../symbol.ts";
+import { Cons, itemsOf, list, type Opaque, Stream, type Value } from "../values.ts";
 
 export function defineConditionForms(): void {
   defineMacro("DEFINE-CONDITION", expand);

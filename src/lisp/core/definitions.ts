@@ -3,9 +3,12 @@ import { compileMacro } from "../compile/compile.ts";
 import { makeCondition } from "../conditions.ts";
 import { defineFunction, defineMacro, form, named, nativeFunction } from "../define.ts";
 import { checkKeys, checkPattern, destructure, findKey } from "../destructure.ts";
+import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { expandOnce, macroFor } from "../macroexpand.ts";
-import { bool, Cons, Fn, itemsOf, NIL, type Opaque, Str, Sym, type Value } from "../values.ts";
+import { Str } from "../string.ts";
+import { bool, NIL, Sym } from "../symbol.ts";
+import { Cons, itemsOf, type Opaque, type Value } from "../values.ts";
 import { warn } from "./signalling.ts";
 
 export function defineDefinitions(): void {

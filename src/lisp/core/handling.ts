@@ -2,9 +2,11 @@
 import { stepCall } from "../compile/stepping.ts";
 import type { Handler } from "../conditions.ts";
 import { defineFunction, defineMacro, form, type Template } from "../define.ts";
+import type { Fn } from "../function.ts";
 import { type Clause, handlingCases, stepHandlingCases, stepWithHandlers, withHandlers } from "../handlers.ts";
 import type { Machine } from "../machine.ts";
-import { type Cons, type Fn, itemsOf, NIL, Sym, type Value } from "../values.ts";
+import { NIL, Sym } from "../symbol.ts";
+import { type Cons, itemsOf, type Value } from "../values.ts";
 import { thunk } from "./control.ts";
 import { fresh } from "./macros.ts";
 

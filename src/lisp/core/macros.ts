@@ -1,7 +1,9 @@
 // Conditionals, loops and other everyday macros, in terms of the special forms.
 import { defineFunction, defineMacro, form, type Template } from "../define.ts";
+import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { Cons, type Fn, itemsOf, NIL, type Opaque, Sym, T, type Value } from "../values.ts";
+import { NIL, Sym, T } from "../symbol.ts";
+import { Cons, itemsOf, type Opaque, type Value } from "../values.ts";
 
 export function defineMacros(): void {
   defineMacro("WHEN", (whole, _, m) => ifForm(m, whole, (test, body) => form(["IF", test, progn(body), "NIL"])));

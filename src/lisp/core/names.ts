@@ -2,8 +2,11 @@
 import { setterName } from "../compile/analyse.ts";
 import { findSpecial } from "../compile/special-table.ts";
 import { defineFunction, defineMacro, defineSetter, form, named } from "../define.ts";
+import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { bool, Fn, itemsOf, NIL, Str, Sym, type Value } from "../values.ts";
+import { Str } from "../string.ts";
+import { bool, NIL, Sym } from "../symbol.ts";
+import { itemsOf, type Value } from "../values.ts";
 
 export function defineNames(): void {
   defineFunction("BOUNDP", "symbol", (m: Machine, name: Value) => bool(symbol(m, name).value !== undefined));

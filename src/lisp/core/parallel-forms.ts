@@ -2,10 +2,12 @@
 
 import { stepCall } from "../compile/stepping.ts";
 import { defineFunction, defineMacro, form, nativeFunction } from "../define.ts";
+import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { runParallel } from "../parallel.ts";
 import { elements } from "../sequences.ts";
-import { type Fn, itemsOf, NIL, type Value } from "../values.ts";
+import { NIL } from "../symbol.ts";
+import { itemsOf, type Value } from "../values.ts";
 
 export function defineParallel(): void {
   defineFunction("GUILDHALL:PMAP", "function list &rest more-lists", pmap, {

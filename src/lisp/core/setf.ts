@@ -1,8 +1,10 @@
 // setf and what is built on places.
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
+import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { callExpansion, definePlace, type Expansion, expandPlace, fresh, modifyForm, sessionPlaces, setfForm } from "../places.ts";
-import { Cons, type Fn, itemsOf, listOf, NIL, type Opaque, Sym, type Value } from "../values.ts";
+import { NIL, Sym } from "../symbol.ts";
+import { Cons, itemsOf, listOf, type Opaque, type Value } from "../values.ts";
 
 export function defineSetf(): void {
   defineMacro("SETF", (whole, env, m) => pairs(m, whole, (place, value) => setfForm(m, place, value, env)));

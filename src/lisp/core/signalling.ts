@@ -2,10 +2,14 @@
 import { findClass } from "../classes.ts";
 import { conditionSlot, isCondition, makeCondition, reportOf, signalCondition, slotName } from "../conditions.ts";
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
+import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
+import { Instance, LispClass } from "../object.ts";
 import { withRestarts } from "../restarts.ts";
+import { Str } from "../string.ts";
+import { NIL, Sym, T } from "../symbol.ts";
 import { transferOut } from "../transfer.ts";
-import { type Cons, Fn, Instance, itemsOf, LispClass, NIL, type Opaque, Str, Stream, Sym, T, type Value } from "../values.ts";
+import { type Cons, itemsOf, type Opaque, Stream, type Value } from "../values.ts";
 import { fresh } from "./macros.ts";
 
 export function defineSignalling(): void {

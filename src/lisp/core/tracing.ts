@@ -1,8 +1,10 @@
 // trace and untrace: calls and answers of chosen functions, on the trace output. The global function is wrapped, so calls through
 // its name are seen and calls a compiled function makes to itself as well.
 import { defineFunction, defineMacro, form, nativeFunction } from "../define.ts";
+import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { type Fn, itemsOf, listOf, NIL, Sym, type Value } from "../values.ts";
+import { NIL, Sym } from "../symbol.ts";
+import { itemsOf, listOf, type Value } from "../values.ts";
 
 interface Traced {
   readonly original: Fn;

@@ -2,7 +2,7 @@
 import { defineConstant, defineVariable, form, named } from "../define.ts";
 import { featureList } from "../dispatch-macros.ts";
 import type { Machine } from "../machine.ts";
-import { NIL, type Package } from "../values.ts";
+import { NIL, type Package } from "../symbol.ts";
 
 const lambdaListKeywords = ["&ALLOW-OTHER-KEYS", "&AUX", "&BODY", "&ENVIRONMENT", "&KEY", "&OPTIONAL", "&REST", "&WHOLE"];
 

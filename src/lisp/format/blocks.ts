@@ -1,6 +1,7 @@
 /** Directives with something inside: case `~(~)`, choice `~[~]`, iteration `~{~}`, justification `~<~>`; and `~^`, which leaves them. */
 import { lowerCode, upperCode } from "../characters.ts";
-import { Cons, itemsOf, NIL, type Value } from "../values.ts";
+import { NIL } from "../symbol.ts";
+import { Cons, itemsOf, type Value } from "../values.ts";
 import type { Action, Formatting } from "./format.ts";
 import { justify, logicalBlock } from "./justify.ts";
 import type { Directive } from "./parse.ts";

@@ -1,6 +1,9 @@
 /** `format`: control strings are parsed once and kept, then run piece by piece against the table of directives. */
+
+import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { Fn, itemsOf, Str, type Value } from "../values.ts";
+import { Str } from "../string.ts";
+import { itemsOf, type Value } from "../values.ts";
 import { blockDirectives } from "./blocks.ts";
 import { layoutDirectives } from "./layout.ts";
 import { numberDirectives } from "./number-directives.ts";

@@ -1,6 +1,7 @@
 /** `~<…~>` spreads its segments over a field; `~<…~:>` is a logical block, printed here on one line. */
 import { printText } from "../printer.ts";
-import { Cons, NIL } from "../values.ts";
+import { NIL } from "../symbol.ts";
+import { Cons } from "../values.ts";
 import type { Formatting } from "./format.ts";
 import type { Directive } from "./parse.ts";
 import { Buffer, type Ending, Run } from "./run.ts";

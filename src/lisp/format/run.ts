@@ -1,6 +1,8 @@
 /** One control string at work: its arguments, and where its text goes. */
 import type { Machine } from "../machine.ts";
-import { Char, Cons, NIL, Str, Stream, type Value } from "../values.ts";
+import { Char, Str } from "../string.ts";
+import { NIL } from "../symbol.ts";
+import { Cons, Stream, type Value } from "../values.ts";
 import type { Directive } from "./parse.ts";
 
 /** Where text goes. `column` is where the next character would stand. */

@@ -2,7 +2,9 @@
 import { characterName } from "../characters.ts";
 import { findPackage, findSymbol } from "../packages.ts";
 import { printText } from "../printer.ts";
-import { bool, Char, NIL, Str, type Value } from "../values.ts";
+import { Char, Str } from "../string.ts";
+import { bool, NIL } from "../symbol.ts";
+import type { Value } from "../values.ts";
 import type { Action } from "./format.ts";
 import type { Directive } from "./parse.ts";
 import type { Run } from "./run.ts";

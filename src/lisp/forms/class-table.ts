@@ -2,7 +2,9 @@
 // move over when they are next looked into.
 import { classNamed, findClass } from "../classes.ts";
 import type { Machine } from "../machine.ts";
-import { type Instance, LispClass, type Slot, type Sym, type Value } from "../values.ts";
+import { type Instance, LispClass, type Slot } from "../object.ts";
+import type { Sym } from "../symbol.ts";
+import type { Value } from "../values.ts";
 import { forgetDispatch } from "./generics.ts";
 import { precedenceOf } from "./precedence.ts";
 

@@ -1,8 +1,12 @@
 // `defclass`, and asking for classes.
 import { classOf, findClass } from "../classes.ts";
 import { defineFunction, defineMacro, form, named, nativeFunction, type Template } from "../define.ts";
+import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { Cons, Fn, itemsOf, LispClass, list, listOf, NIL, type Slot, Str, Sym, T, type Value } from "../values.ts";
+import { LispClass, type Slot } from "../object.ts";
+import { Str } from "../string.ts";
+import { NIL, Sym, T } from "../symbol.ts";
+import { Cons, itemsOf, list, listOf, type Value } from "../values.ts";
 import { defineClass } from "./class-table.ts";
 import { missingClass } from "./failures.ts";
 import type { Shape } from "./generics.ts";

@@ -1,8 +1,10 @@
 // `deftype`: a name for a type, perhaps with arguments.
 import { defineFunction, defineMacro, form, type Template } from "../define.ts";
+import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
+import { NIL, Sym } from "../symbol.ts";
 import { sessionTypes } from "../types.ts";
-import { Cons, type Fn, itemsOf, listOf, NIL, Sym, type Value } from "../values.ts";
+import { Cons, itemsOf, listOf, type Value } from "../values.ts";
 
 export function defineDeftype(): void {
   defineMacro("DEFTYPE", (whole) => {

@@ -2,7 +2,9 @@
 import { plainSlot, sharedClass } from "../classes.ts";
 import { conditionSlot, slotName } from "../conditions.ts";
 import type { Machine } from "../machine.ts";
-import { keyword, Str, type Value } from "../values.ts";
+import { Str } from "../string.ts";
+import { keyword } from "../symbol.ts";
+import type { Value } from "../values.ts";
 
 const failures: readonly [name: string, above: string][] = [
   ["%NO-METHOD", "ERROR"],

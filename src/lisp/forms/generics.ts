@@ -2,8 +2,12 @@
 // until a method or a class changes.
 import { classOf } from "../classes.ts";
 import { named } from "../define.ts";
+import { Code, Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { Char, Code, Cons, Float, Fn, type LispClass, NIL, type Opaque, Sym, type Value } from "../values.ts";
+import type { LispClass } from "../object.ts";
+import { Char } from "../string.ts";
+import { NIL, Sym } from "../symbol.ts";
+import { Cons, Float, type Opaque, type Value } from "../values.ts";
 import { type Combination, combine, type Effective, standardCombination } from "./method-combination.ts";
 
 export type Specializer = { readonly kind: "class"; readonly name: Sym } | { readonly kind: "eql"; readonly value: Value };

@@ -2,7 +2,9 @@
 import { findClass } from "../classes.ts";
 import { defineFunction, named } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { Cons, Instance, keyword, LispClass, NIL, type Slot, Sym, T, type Value } from "../values.ts";
+import { Instance, LispClass, type Slot } from "../object.ts";
+import { keyword, NIL, Sym, T } from "../symbol.ts";
+import { Cons, type Value } from "../values.ts";
 import { missingSupers, moveTo } from "./class-table.ts";
 import { missingClass } from "./failures.ts";
 import { applicableMethods, findGeneric } from "./generics.ts";

@@ -1,5 +1,6 @@
 // Keywords in definitions are known by name: a session makes its own symbol for each that the library did not have before.
-import { Sym, sharedKeywords, type Value } from "../values.ts";
+import { Sym, sharedKeywords } from "../symbol.ts";
+import type { Value } from "../values.ts";
 
 export const isKeyword = (value: Value | undefined, name: string): boolean => value instanceof Sym && value.pkg === sharedKeywords && value.name === name;
 

@@ -1,6 +1,7 @@
 // `collect`, `sum`, `maximize` and their like: where each gathers, and what the loop answers in the end.
 import type { Template } from "../define.ts";
-import { Float, NIL, Sym, T, type Value } from "../values.ts";
+import { NIL, Sym, T } from "../symbol.ts";
+import { Float, type Value } from "../values.ts";
 import { hidden, type LoopPlan } from "./loop-plan.ts";
 import type { Clauses } from "./loop-words.ts";
 

@@ -1,7 +1,8 @@
 // The grammar of extended `loop`, clause by clause.
 import { form, type Template } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { Cons, Float, NIL, Sym, type Value } from "../values.ts";
+import { NIL, Sym } from "../symbol.ts";
+import { Cons, Float, type Value } from "../values.ts";
 import { Accumulators, accumulations } from "./loop-accumulation.ts";
 import { readIteration } from "./loop-iteration.ts";
 import { hidden, type LoopPlan, noStep } from "./loop-plan.ts";

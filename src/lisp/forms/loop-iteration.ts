@@ -1,6 +1,7 @@
 // `for` and `as`: what each kind binds, and how it steps.
 import type { Template } from "../define.ts";
-import { Cons, itemsOf, NIL, Sym, type Value } from "../values.ts";
+import { NIL, Sym } from "../symbol.ts";
+import { Cons, itemsOf, type Value } from "../values.ts";
 import { type Binding, hidden, type Iteration, type LoopPlan, noStep, type Step } from "./loop-plan.ts";
 import type { Clauses } from "./loop-words.ts";
 

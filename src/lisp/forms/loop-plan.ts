@@ -1,6 +1,7 @@
 // What the clauses of a loop add up to, before it becomes a form.
 import type { Template } from "../define.ts";
-import { Sym, type Value } from "../values.ts";
+import { Sym } from "../symbol.ts";
+import type { Value } from "../values.ts";
 
 export interface Binding {
   readonly variable: Sym;

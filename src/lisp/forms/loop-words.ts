@@ -1,6 +1,7 @@
 // The forms of a `loop` as its grammar reads them. Words are known by their names, whatever package they are in.
 import type { Machine } from "../machine.ts";
-import { Cons, NIL, Sym, T, type Value } from "../values.ts";
+import { NIL, Sym, T } from "../symbol.ts";
+import { Cons, type Value } from "../values.ts";
 
 /** The clauses not read yet, and what went wrong where. */
 export class Clauses {

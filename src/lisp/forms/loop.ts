@@ -5,7 +5,8 @@
 // The tag of the end has one name for all loops, so `loop-finish` is an ordinary macro and finds the innermost one.
 import { defineFunction, defineMacro, form, type Template } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { Cons, itemsOf, NIL, Sym, Table, type Value } from "../values.ts";
+import { NIL, Sym } from "../symbol.ts";
+import { Cons, itemsOf, Table, type Value } from "../values.ts";
 import { readLoop } from "./loop-clauses.ts";
 import type { Binding, LoopPlan, Step } from "./loop-plan.ts";
 

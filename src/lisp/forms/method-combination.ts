@@ -1,8 +1,10 @@
 // From the methods that apply to what a call does: the standard combination with its qualifiers and next methods, and the short
 // ones, which join what all methods answer by an operator.
 import { named } from "../define.ts";
+import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { type Fn, NIL, Opaque, type Sym, type Value } from "../values.ts";
+import { NIL, type Sym } from "../symbol.ts";
+import { Opaque, type Value } from "../values.ts";
 import type { Generic, Method } from "./generics.ts";
 import { isKeyword } from "./keywords.ts";
 

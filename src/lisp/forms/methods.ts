@@ -1,9 +1,13 @@
 // `defgeneric` and `defmethod`. A method is a lambda; one that may ask for the next method gets it as a hidden first argument.
 import { findClass } from "../classes.ts";
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
+import { Fn } from "../function.ts";
 import { parseLambdaList } from "../lambda-list.ts";
 import type { Machine } from "../machine.ts";
-import { bool, Cons, Fn, itemsOf, LispClass, list, listOf, NIL, Opaque, Str, Sym, type Value } from "../values.ts";
+import { LispClass } from "../object.ts";
+import { Str } from "../string.ts";
+import { bool, NIL, Sym } from "../symbol.ts";
+import { Cons, itemsOf, list, listOf, Opaque, type Value } from "../values.ts";
 import { missingClass } from "./failures.ts";
 import { applicableMethods, findGeneric, Generic, isSame, type Method, registerGeneric, type Shape, type Specializer } from "./generics.ts";
 import { isKeyword } from "./keywords.ts";

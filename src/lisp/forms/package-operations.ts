@@ -1,7 +1,9 @@
 // What can be done to packages. A name must not come to mean two symbols in one package, unless it is shadowed there.
 import type { Machine } from "../machine.ts";
 import { addPackage, findPackage, findSymbol, intern, keywordOf } from "../packages.ts";
-import { Cons, itemsOf, NIL, Package, Str, Sym, type Value } from "../values.ts";
+import { Str } from "../string.ts";
+import { NIL, Package, Sym } from "../symbol.ts";
+import { Cons, itemsOf, type Value } from "../values.ts";
 
 /** Refuses what names no package. */
 export function getPackage(m: Machine, designator: Value): Package {

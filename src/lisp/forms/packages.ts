@@ -3,7 +3,9 @@ import { defineFunction, defineMacro, form, named, type Template } from "../defi
 import { textOf } from "../library/designators.ts";
 import type { Machine } from "../machine.ts";
 import { currentPackage, findPackage, packageVariable } from "../packages.ts";
-import { Cons, itemsOf, NIL, type Package, Str, type Sym, T, type Value } from "../values.ts";
+import { Str } from "../string.ts";
+import { NIL, type Package, type Sym, T } from "../symbol.ts";
+import { Cons, itemsOf, type Value } from "../values.ts";
 import { isKeyword } from "./keywords.ts";
 import {
   addUse,

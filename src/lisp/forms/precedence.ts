@@ -1,6 +1,6 @@
 // The class precedence list of CLOS: subclasses before superclasses, superclasses in the order each class names them, and where
 // that leaves a choice, the class whose direct subclass comes latest.
-import type { LispClass } from "../values.ts";
+import type { LispClass } from "../object.ts";
 
 /** Undefined where the orders contradict each other. */
 export function precedenceOf(cls: LispClass): LispClass[] | undefined {

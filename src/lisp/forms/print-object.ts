@@ -1,9 +1,11 @@
 // How objects print themselves. The printer asks this only in sessions that have methods for `print-object`.
 import { defineFunction, defineMacro, form, named } from "../define.ts";
+import type { Fn } from "../function.ts";
 import { outputOf } from "../library/streams.ts";
 import type { Machine } from "../machine.ts";
 import { type ObjectPrinter, objectPrinter, printText } from "../printer.ts";
-import { type Fn, itemsOf, NIL, type Stream, type Value } from "../values.ts";
+import { NIL } from "../symbol.ts";
+import { itemsOf, type Stream, type Value } from "../values.ts";
 import { applicableMethods, findGeneric } from "./generics.ts";
 import { optionOf } from "./keywords.ts";
 import { defineStandardGeneric } from "./standard-generics.ts";

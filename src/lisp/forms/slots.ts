@@ -1,7 +1,10 @@
 // Slots of objects, structures and conditions.
 import { defineFunction, defineMacro, defineSetter, form, named, type Template } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { bool, Cons, Instance, itemsOf, NIL, type Slot, Str, Sym, type Value } from "../values.ts";
+import { Instance, type Slot } from "../object.ts";
+import { Str } from "../string.ts";
+import { bool, NIL, Sym } from "../symbol.ts";
+import { Cons, itemsOf, type Value } from "../values.ts";
 import { bringUpToDate } from "./class-table.ts";
 import { defineStandardGeneric } from "./standard-generics.ts";
 

@@ -2,7 +2,8 @@
 // first `defmethod` makes a generic function for that session, with the native as its most general method.
 import { defineFunction, named, nativeFunction } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { Opaque, type Sym, type Value } from "../values.ts";
+import type { Sym } from "../symbol.ts";
+import { Opaque, type Value } from "../values.ts";
 import { findGeneric, Generic, type Method, registerGeneric, type Shape } from "./generics.ts";
 
 type Default = (m: Machine, ...args: Value[]) => Value;

@@ -1,7 +1,9 @@
 // What a `defstruct` says, read into a plan.
 import type { Machine } from "../machine.ts";
 import { currentPackage, intern } from "../packages.ts";
-import { Cons, itemsOf, NIL, Str, Sym, T, type Value } from "../values.ts";
+import { Str } from "../string.ts";
+import { NIL, Sym, T } from "../symbol.ts";
+import { Cons, itemsOf, type Value } from "../values.ts";
 import { optionOf } from "./keywords.ts";
 
 export interface StructureSlot {

@@ -3,8 +3,11 @@
 import { findClass, plainSlot, setSlots } from "../classes.ts";
 import { defineFunction, defineMacro, form, nativeFunction, type Template } from "../define.ts";
 import type { Machine } from "../machine.ts";
+import { Instance, LispClass } from "../object.ts";
 import { keywordOf } from "../packages.ts";
-import { bool, Cons, Instance, itemsOf, LispClass, list, NIL, Str, Sym, type Value } from "../values.ts";
+import { Str } from "../string.ts";
+import { bool, NIL, Sym } from "../symbol.ts";
+import { Cons, itemsOf, list, type Value } from "../values.ts";
 import { registerClass } from "./class-table.ts";
 import { internHere, planStructure, type StructurePlan, type StructureSlot, structurePlans } from "./structure-options.ts";
 

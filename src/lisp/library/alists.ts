@@ -3,7 +3,9 @@ import { defineFunction, defineSetter } from "../define.ts";
 import { eql } from "../equality.ts";
 import type { Machine } from "../machine.ts";
 import { listItems } from "../sequences.ts";
-import { Cons, cl, NIL, Str, Sym, type Value } from "../values.ts";
+import { Str } from "../string.ts";
+import { cl, NIL, Sym } from "../symbol.ts";
+import { Cons, type Value } from "../values.ts";
 import { type Match, matchItem, matchPredicate } from "./designators.ts";
 
 export function defineAlists(): void {

@@ -2,8 +2,10 @@
 import { defineConstant, defineFunction, defineSetter } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { badIndex, elements, fitting, listItems } from "../sequences.ts";
+import { char, Str } from "../string.ts";
+import { bool, cl, NIL, Sym, T } from "../symbol.ts";
 import { expandType } from "../types.ts";
-import { bool, Cons, char, cl, Float, listOf, NIL, Str, Sym, T, type Value, Vec } from "../values.ts";
+import { Cons, Float, listOf, type Value, Vec } from "../values.ts";
 import { codeOf } from "./characters.ts";
 
 export type LispArray = Vec | Str;

@@ -1,7 +1,8 @@
 /** Arrays of bits combined bit by bit. */
 import { defineFunction } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { cl, NIL, T, type Value, Vec } from "../values.ts";
+import { cl, NIL, T } from "../symbol.ts";
+import { type Value, Vec } from "../values.ts";
 
 const operations: readonly [string, (a: number, b: number) => number][] = [
   ["AND", (a, b) => a & b],

@@ -3,7 +3,8 @@ import { defineConstant, defineFunction } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { type Int, toInteger } from "../numbers.ts";
 import { bitAt, combineBits, countBits, invertBits, lengthInBits, loadField, shiftBits, storeField } from "../numbers-bits.ts";
-import { bool, Cons, type Value } from "../values.ts";
+import { bool } from "../symbol.ts";
+import { Cons, type Value } from "../values.ts";
 
 export function defineBits(): void {
   defineFunction("LOGAND", "&rest integers", (m, integers: Value[]) => fold(m, integers, -1, (a, b) => combineBits(m, "and", a, b)));

@@ -2,7 +2,8 @@
 import { defineFunction, defineVariable } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { wordsOf } from "../numbers.ts";
-import { bool, cl, Float, integer, NIL, Opaque, T, type Value } from "../values.ts";
+import { bool, cl, NIL, T } from "../symbol.ts";
+import { Float, integer, Opaque, type Value } from "../values.ts";
 
 export function defineChance(): void {
   defineVariable("*RANDOM-STATE*", (m) => makeState(m.host.seed()));

@@ -2,7 +2,9 @@
 import { characterName, characterNamed, digitWeight, isAlphabetic, isAlphanumeric, isGraphic, isLower, isUpper, lowerCode, upperCode } from "../characters.ts";
 import { defineConstant, defineFunction } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { bool, Char, char, NIL, Str, Sym, type Value } from "../values.ts";
+import { Char, char, Str } from "../string.ts";
+import { bool, NIL, Sym } from "../symbol.ts";
+import type { Value } from "../values.ts";
 import { textOf } from "./designators.ts";
 
 export function defineCharacters(): void {

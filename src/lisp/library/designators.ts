@@ -1,7 +1,10 @@
 /** What may stand for something else: a symbol for a string, a name for a function, keywords for how elements are compared. */
 import { eql, equal } from "../equality.ts";
+import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { Char, cl, type Fn, NIL, Str, Sym, type Value } from "../values.ts";
+import { Char, Str } from "../string.ts";
+import { cl, NIL, Sym } from "../symbol.ts";
+import type { Value } from "../values.ts";
 
 /** The text of a string designator: a string, a symbol or a character. */
 export function textOf(m: Machine, value: Value): string {

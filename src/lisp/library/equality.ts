@@ -1,7 +1,8 @@
 /** The four equalities as functions, and `not`. */
 import { defineFunction } from "../define.ts";
 import { eql, equal, equalp } from "../equality.ts";
-import { bool, NIL, type Value } from "../values.ts";
+import { bool, NIL } from "../symbol.ts";
+import type { Value } from "../values.ts";
 
 export function defineEquality(): void {
   defineFunction("EQ", "x y", (_, x: Value, y: Value) => bool(x === y));

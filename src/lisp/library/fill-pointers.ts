@@ -1,7 +1,9 @@
 /** Vectors that know how much of them is in use. */
 import { defineFunction, defineSetter } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { NIL, Str, type Value } from "../values.ts";
+import { Str } from "../string.ts";
+import { NIL } from "../symbol.ts";
+import type { Value } from "../values.ts";
 import { arrayOf, getAt, type LispArray, setAt, sizeOf } from "./arrays.ts";
 
 export function defineFillPointers(): void {

@@ -1,9 +1,13 @@
 /** Hash tables. Entries keep the order in which they came. */
 import { defineFunction, defineMacro, defineSetter, form, nativeFunction } from "../define.ts";
+import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
+import { Instance } from "../object.ts";
 import { currentStyle, styledText } from "../printer.ts";
+import { Str } from "../string.ts";
+import { bool, cl, NIL, Sym, T } from "../symbol.ts";
 import { tableGet, tableRemove, tableSet } from "../tables.ts";
-import { bool, Cons, cl, Float, Fn, Instance, itemsOf, list, NIL, Str, Sym, T, Table, type TableEntry, type TableTest, type Value, Vec } from "../values.ts";
+import { Cons, Float, itemsOf, list, Table, type TableEntry, type TableTest, type Value, Vec } from "../values.ts";
 
 export function defineHashTables(): void {
   defineFunction("MAKE-HASH-TABLE", "&key test size rehash-size rehash-threshold weakness synchronized", (m, test: Value = cl("EQL")) => {

@@ -3,7 +3,8 @@ import { defineFunction, defineSetter } from "../define.ts";
 import { eql } from "../equality.ts";
 import type { Machine } from "../machine.ts";
 import { listItems } from "../sequences.ts";
-import { bool, Cons, NIL, T, type Value } from "../values.ts";
+import { bool, NIL, T } from "../symbol.ts";
+import { Cons, type Value } from "../values.ts";
 
 export function defineLists(): void {
   defineParts();

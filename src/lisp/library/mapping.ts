@@ -1,7 +1,9 @@
 /** The map family, and functions that make functions. */
 import { defineFunction, nativeFunction } from "../define.ts";
+import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { Cons, cl, type Fn, NIL, T, type Value } from "../values.ts";
+import { cl, NIL, T } from "../symbol.ts";
+import { Cons, type Value } from "../values.ts";
 import { nconc } from "./lists.ts";
 
 export function defineMapping(): void {

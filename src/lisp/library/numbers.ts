@@ -26,7 +26,8 @@ import { divideRounded, floatQuotient, magnitude, modulo, type Rounding, remaind
 import { noComplex } from "../numbers-faults.ts";
 import { exponential, integerRoot, logarithm, power, squareRoot } from "../numbers-power.ts";
 import { fractionOf, simplestFraction } from "../numbers-rational.ts";
-import { bool, Float, integer, type Value } from "../values.ts";
+import { bool } from "../symbol.ts";
+import { Float, integer, type Value } from "../values.ts";
 
 export function defineNumbers(): void {
   defineArithmetic();

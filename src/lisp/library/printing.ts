@@ -6,7 +6,9 @@ import type { Machine } from "../machine.ts";
 import { printText } from "../printer.ts";
 import { Reader } from "../reader.ts";
 import { sliceText, spanOf } from "../sequences.ts";
-import { Cons, cl, itemsOf, keyword, listOf, NIL, Str, Stream, T, type Value } from "../values.ts";
+import { Str } from "../string.ts";
+import { cl, keyword, NIL, T } from "../symbol.ts";
+import { Cons, itemsOf, listOf, Stream, type Value } from "../values.ts";
 import { inputOf, outputOf } from "./streams.ts";
 
 export function definePrinting(): void {

@@ -2,7 +2,9 @@
 import { defineFunction, defineSetter } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { elementAt, elements, isSequence, lengthOf, sequenceLike, setElementAt, sliceText, spanOf } from "../sequences.ts";
-import { Cons, cl, NIL, Str, type Value, Vec } from "../values.ts";
+import { Str } from "../string.ts";
+import { cl, NIL } from "../symbol.ts";
+import { Cons, type Value, Vec } from "../values.ts";
 import { sequenceOfType } from "./sequence-types.ts";
 import { overwrite } from "./sequences.ts";
 

@@ -1,8 +1,10 @@
 /** Sequences as a whole: reduce, quantifiers, comparison of two, sorting and merging. */
 import { defineFunction } from "../define.ts";
+import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { elements, isSequence, lengthOf, spanOf } from "../sequences.ts";
-import { cl, type Fn, NIL, T, type Value } from "../values.ts";
+import { cl, NIL, T } from "../symbol.ts";
+import type { Value } from "../values.ts";
 import { type Key, keyOf, type Test, testOf } from "./designators.ts";
 import { callAt } from "./sequence-building.ts";
 import { sequenceOfType } from "./sequence-types.ts";

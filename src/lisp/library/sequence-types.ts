@@ -1,8 +1,10 @@
 /** Sequence types as results: what `concatenate`, `map`, `coerce`, `make-sequence` and `merge` are asked to make. */
 import type { Machine } from "../machine.ts";
 import { stringOf, vectorOf } from "../sequences.ts";
+import { char, Str } from "../string.ts";
+import { cl, NIL, Sym, T } from "../symbol.ts";
 import { expandType, unknownType } from "../types.ts";
-import { Cons, char, cl, itemsOf, NIL, Str, Sym, T, type Value } from "../values.ts";
+import { Cons, itemsOf, type Value } from "../values.ts";
 
 type Wanted = { readonly kind: "list" } | { readonly kind: "vector"; readonly elementType: Sym } | { readonly kind: "string" };
 

@@ -3,7 +3,9 @@ import { defineFunction, type Native } from "../define.ts";
 import { eql } from "../equality.ts";
 import type { Machine } from "../machine.ts";
 import { elements, isSequence, lengthOf, sequenceLike, spanOf } from "../sequences.ts";
-import { Char, Cons, Float, NIL, Ratio, Str, type Value, Vec } from "../values.ts";
+import { Char, Str } from "../string.ts";
+import { NIL } from "../symbol.ts";
+import { Cons, Float, Ratio, type Value, Vec } from "../values.ts";
 import { keyOf, type Match, matchItem, matchPredicate, testOf } from "./designators.ts";
 
 export function defineSequences(): void {

@@ -3,7 +3,8 @@ import { defineFunction } from "../define.ts";
 import { eql } from "../equality.ts";
 import type { Machine } from "../machine.ts";
 import { listItems } from "../sequences.ts";
-import { bool, Cons, NIL, type Value } from "../values.ts";
+import { bool, NIL } from "../symbol.ts";
+import { Cons, type Value } from "../values.ts";
 import { keyOf, type Match, matchItem, matchPredicate, type Test, testOf } from "./designators.ts";
 
 const keywords = "&key key test test-not";

@@ -2,7 +2,9 @@
 import { defineFunction, defineMacro, defineVariable, form } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { elements, lengthOf, setElementAt, sliceText, spanOf } from "../sequences.ts";
-import { bool, Char, char, cl, itemsOf, keyword, NIL, Str, Stream, Sym, T, type Value } from "../values.ts";
+import { Char, char, Str } from "../string.ts";
+import { bool, cl, keyword, NIL, Sym, T } from "../symbol.ts";
+import { itemsOf, Stream, type Value } from "../values.ts";
 import { codeOf } from "./characters.ts";
 
 export function defineStreams(): void {

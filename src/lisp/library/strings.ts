@@ -3,7 +3,9 @@ import { digitWeight, isAlphanumeric, lowerCode, upperCode } from "../characters
 import { defineFunction, defineSetter } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { elements, indexBeyond, spanOf } from "../sequences.ts";
-import { char, integer, NIL, Str, T, type Value } from "../values.ts";
+import { char, Str } from "../string.ts";
+import { NIL, T } from "../symbol.ts";
+import { integer, type Value } from "../values.ts";
 import { codeOf, radixOf } from "./characters.ts";
 import { textOf } from "./designators.ts";
 

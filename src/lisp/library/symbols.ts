@@ -2,7 +2,9 @@
 import { defineFunction } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { allPackages, currentPackage, findPackage, findSymbol, intern } from "../packages.ts";
-import { bool, keyword, NIL, Package, Str, Sym, T, type Value } from "../values.ts";
+import { Str } from "../string.ts";
+import { bool, keyword, NIL, Package, Sym, T } from "../symbol.ts";
+import type { Value } from "../values.ts";
 import { textOf } from "./designators.ts";
 
 export function defineSymbols(): void {

@@ -2,7 +2,8 @@
 import { defineConstant, defineFunction } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { isNumber, toDouble } from "../numbers.ts";
-import { NIL, type Value } from "../values.ts";
+import { NIL } from "../symbol.ts";
+import type { Value } from "../values.ts";
 
 /** Seconds from 1900, where universal time begins, to 1970. */
 const epoch = 2_208_988_800;

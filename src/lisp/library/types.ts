@@ -2,11 +2,15 @@
 
 import { classOf } from "../classes.ts";
 import { defineFunction } from "../define.ts";
+import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { isNumber, toDouble } from "../numbers.ts";
+import { Instance } from "../object.ts";
 import { elements, isSequence } from "../sequences.ts";
+import { Char, char, Str } from "../string.ts";
+import { bool, cl, NIL, Sym, sharedKeywords, T } from "../symbol.ts";
 import { expandType, typep, unknownType } from "../types.ts";
-import { bool, Char, Cons, char, cl, Float, Fn, Instance, itemsOf, listOf, NIL, Ratio, Str, Sym, sharedKeywords, T, type Value, Vec } from "../values.ts";
+import { Cons, Float, itemsOf, listOf, Ratio, type Value, Vec } from "../values.ts";
 import { sequenceOfType } from "./sequence-types.ts";
 import { isSubtype } from "./subtypes.ts";
 

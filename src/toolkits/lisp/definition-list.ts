@@ -1,5 +1,6 @@
 import type { DefinitionKind, Machine } from "../../lisp/machine.ts";
-import { Sym, type Value } from "../../lisp/values.ts";
+import { Sym } from "../../lisp/symbol.ts";
+import type { Value } from "../../lisp/values.ts";
 import type { Definition, DefinitionType } from "./protocol.ts";
 
 /** What a program defined; another definition of the same name is another object. */

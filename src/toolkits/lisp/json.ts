@@ -2,8 +2,10 @@
 // `if` works, null is :NULL. Back again NIL is ambiguous, and the schema decides: an array is empty, a boolean false.
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Machine } from "../../lisp/machine.ts";
+import { Char, Str } from "../../lisp/string.ts";
+import { bool, keyword, NIL, Sym, sharedKeywords, T } from "../../lisp/symbol.ts";
 import { tableSet } from "../../lisp/tables.ts";
-import { bool, Char, Cons, Float, itemsOf, keyword, NIL, Ratio, Str, Sym, sharedKeywords, T, Table, type Value, Vec } from "../../lisp/values.ts";
+import { Cons, Float, itemsOf, Ratio, Table, type Value, Vec } from "../../lisp/values.ts";
 import { lispName } from "./names.ts";
 
 const nullKeyword = keyword("NULL");

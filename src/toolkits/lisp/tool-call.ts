@@ -1,10 +1,12 @@
 // One call of a tool by a program: it is sent at once, waited for when its value is wanted, and a failure offers ways on.
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { named } from "../../lisp/define.ts";
+import type { Pending } from "../../lisp/function.ts";
 import type { Machine } from "../../lisp/machine.ts";
 import { type RestartSpec, withRestarts } from "../../lisp/restarts.ts";
+import { keyword, NIL } from "../../lisp/symbol.ts";
 import { transferOut } from "../../lisp/transfer.ts";
-import { Cons, keyword, NIL, Opaque, type Pending, Table, type Value, Vec } from "../../lisp/values.ts";
+import { Cons, Opaque, Table, type Value, Vec } from "../../lisp/values.ts";
 import type { HallLine, Ticket } from "./hall-line.ts";
 import { pairsOf, toJson, toLisp } from "./json.ts";
 import type { Answer, Failure, HallRequest } from "./protocol.ts";

@@ -1,0 +1,87 @@
+// Functions as values, what calls of them keep their variables in, and what a call that waits is.
+import type { Machine } from "./machine.ts";
+import type { Cons, Opaque, Value } from "./values.ts";
+
+/** A function: code and, for a closure, what it captured. */
+export class Fn {
+  readonly code: Code;
+  readonly env: Value[];
+  constructor(code: Code, env: Value[]) {
+    this.code = code;
+    this.env = env;
+  }
+}
+
+/**
+ * The entry points of a function, by number of arguments; `cn` takes any number. An entry may answer `TAIL`: the machine then has
+ * the next call in its registers. Only `Machine.call…` and compiled code call these directly; the rest goes through the machine.
+ */
+export class Code {
+  name: Value;
+  c0: (m: Machine, fn: Fn) => Value;
+  c1: (m: Machine, fn: Fn, a: Value) => Value;
+  c2: (m: Machine, fn: Fn, a: Value, b: Value) => Value;
+  c3: (m: Machine, fn: Fn, a: Value, b: Value, c: Value) => Value;
+  cn: (m: Machine, fn: Fn, args: Value[]) => Value;
+  /** True for functions written in TypeScript: they never answer TAIL. */
+  readonly native: boolean;
+  /** True when the function always answers one value and may leave `m.mv` stale. */
+  readonly single: boolean;
+  /** As text, for `describe` and error messages. */
+  lambdaList = "";
+  documentation: string | null = null;
+  /** For a native of fixed arity: the plain implementation, which compiled code calls without a detour. */
+  direct: ((m: Machine, ...args: Value[]) => Value) | null = null;
+  /** How many arguments `direct` takes. */
+  min = 0;
+  max = 0;
+  /** For natives that call back and must not block parallel branches: the same as a generator. */
+  step: ((m: Machine, args: Value[]) => Generator<Pending, Value, void>) | null = null;
+  /** For a power: begins the call and lets the branch wait without holding up the others. */
+  start: ((m: Machine, args: Value[]) => Pending) | null = null;
+  /** What a generic function keeps; null for any other. */
+  generic: unknown = null;
+  /** The analysed lambda of a compiled function. */
+  lambda: unknown = null;
+  constructor(name: Value, native: boolean, single: boolean) {
+    this.name = name;
+    this.native = native;
+    this.single = single;
+    this.cn = refuse;
+    this.c0 = viaArray0;
+    this.c1 = viaArray1;
+    this.c2 = viaArray2;
+    this.c3 = viaArray3;
+  }
+}
+
+const refuse: Code["cn"] = () => {
+  throw new TypeError("a function without code was called");
+};
+const viaArray0: Code["c0"] = (m, fn) => fn.code.cn(m, fn, []);
+const viaArray1: Code["c1"] = (m, fn, a) => fn.code.cn(m, fn, [a]);
+const viaArray2: Code["c2"] = (m, fn, a, b) => fn.code.cn(m, fn, [a, b]);
+const viaArray3: Code["c3"] = (m, fn, a, b, c) => fn.code.cn(m, fn, [a, b, c]);
+
+/** A call under way outside. `take` answers its value or signals its error, once it is done. */
+export interface Pending {
+  readonly done: boolean;
+  take(m: Machine): Value;
+  cancel(): void;
+}
+
+export interface Macro {
+  readonly expand: (form: Cons, env: Opaque, m: Machine) => Value;
+  documentation: string | null;
+}
+
+/** The place of a variable that closures share and someone assigns. Lives in frames only; never a value. */
+export class Box {
+  value: Value;
+  constructor(value: Value) {
+    this.value = value;
+  }
+}
+
+/** The variables of one call: the function first, then its parameters and locals. */
+export type Frame = Value[];
