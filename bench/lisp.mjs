@@ -102,8 +102,8 @@ async function bundleLisp(name, plugins) {
 const counters = [
   [/if \(--m\.fuel < 0\) m\.refuel\(\);/g, ""],
   [/--m\.fuel < 0/g, "false"],
-  [/if \(depth > m\.depthMax\) m\.exceed\("DEPTH"\);/g, ""],
-  [/if \(--this\.cellsLeft < 0\) this\.exceed\("CELL"\);/g, ""],
+  [/if \(depth > m\.depthMax\) exceed\(m, "DEPTH"\);/g, ""],
+  [/if \(--this\.cellsLeft < 0\) exceed\(this, "CELL"\);/g, ""],
   [/this\.cellsLeft -= cells;/g, "return;"],
   [/this\.fuel -= steps;/g, "return;"],
 ];

@@ -1,8 +1,10 @@
 // Condition classes, and how a condition finds its handler: signalling walks the handlers from the innermost, each running with
 // only those outside it in place. What nobody handles leaves the evaluation as `Unhandled`.
+
 import type { Backtrace } from "./backtrace.ts";
 import { classNamed, plainSlot, sharedClass } from "./classes.ts";
 import { named } from "./define.ts";
+import { hintFor } from "./hints.ts";
 import type { Machine } from "./machine.ts";
 import { Instance, type LispClass } from "./object.ts";
 import { Str } from "./string.ts";
@@ -121,8 +123,8 @@ const table: readonly [name: string, supers: string, slots: string, report?: Rep
   ["FLOATING-POINT-INVALID-OPERATION", "ARITHMETIC-ERROR", ""],
   ["FLOATING-POINT-INEXACT", "ARITHMETIC-ERROR", ""],
   ["CELL-ERROR", "ERROR", "NAME"],
-  ["UNBOUND-VARIABLE", "CELL-ERROR", "", (m, c) => `The variable ${shown(m, c, "NAME")} is unbound.${m.hintFor(conditionSlot(c, "NAME"), "variable")}`],
-  ["UNDEFINED-FUNCTION", "CELL-ERROR", "", (m, c) => `The function ${shown(m, c, "NAME")} is undefined.${m.hintFor(conditionSlot(c, "NAME"), "function")}`],
+  ["UNBOUND-VARIABLE", "CELL-ERROR", "", (m, c) => `The variable ${shown(m, c, "NAME")} is unbound.${hintFor(conditionSlot(c, "NAME"), "variable")}`],
+  ["UNDEFINED-FUNCTION", "CELL-ERROR", "", (m, c) => `The function ${shown(m, c, "NAME")} is undefined.${hintFor(conditionSlot(c, "NAME"), "function")}`],
   ["UNBOUND-SLOT", "CELL-ERROR", "INSTANCE", (m, c) => `The slot ${shown(m, c, "NAME")} is unbound in the object ${shown(m, c, "INSTANCE")}.`],
   ["TYPE-ERROR", "ERROR", "DATUM EXPECTED-TYPE", (m, c) => `The value ${shown(m, c, "DATUM")} is not of type ${shown(m, c, "EXPECTED-TYPE")}.`],
   ["SIMPLE-TYPE-ERROR", "SIMPLE-CONDITION TYPE-ERROR", ""],

@@ -1,5 +1,14 @@
 // What to say to those who come from Scheme, Emacs Lisp or Clojure, by the name they tried.
 
+import { Sym } from "./symbol.ts";
+import type { Value } from "./values.ts";
+
+/** A sentence for those who come from elsewhere, with a space before it, or nothing. */
+export function hintFor(name: Value | null, kind: "variable" | "function"): string {
+  const hint = name instanceof Sym ? (kind === "function" ? functionHints : variableHints).get(name.name) : undefined;
+  return hint === undefined ? "" : ` ${hint}`;
+}
+
 export const functionHints: ReadonlyMap<string, string> = new Map([
   ["DEFINE", "This is Common Lisp: use (defun name (args) body) for functions and (defparameter *name* value) for variables."],
   ["DEFN", "This is Common Lisp: use (defun name (args) body)."],
@@ -25,7 +34,7 @@ export const functionHints: ReadonlyMap<string, string> = new Map([
   ["REQUIRE", "There are no modules to load here; the tools bound to this session are packages already."],
 ]);
 
-export const variableHints: ReadonlyMap<string, string> = new Map([
+const variableHints: ReadonlyMap<string, string> = new Map([
   ["#T", "This is Common Lisp: true is T, false is NIL."],
   ["TRUE", "This is Common Lisp: true is T."],
   ["FALSE", "This is Common Lisp: false is NIL."],

@@ -3,47 +3,19 @@
 // Multiple values: a function returns its first value and leaves the others in `mv`. `mv` is only meaningful right after code that
 // promises it (`Code.single` false): null means exactly one value.
 import { takeBacktrace } from "./backtrace.ts";
-import { type BudgetKind, type Budgets, budgetTexts, defaultBudgets, Ended, grace } from "./budgets.ts";
+import { type BudgetKind, type Budgets, defaultBudgets } from "./budgets.ts";
 import { type HandlerCluster, makeCondition, signalCondition, Unhandled } from "./conditions.ts";
 import { named, sharedVariables } from "./define.ts";
+import { exceed } from "./exceed.ts";
 import { Fn, type Frame } from "./function.ts";
-import { functionHints, variableHints } from "./hints.ts";
+import type { DefinitionKind } from "./global.ts";
+import type { Host, Services } from "./host.ts";
 import type { Instance, LispClass } from "./object.ts";
-import { askForValue, type Restart } from "./restarts.ts";
+import { type Restart, undefinedFunction } from "./restarts.ts";
 import { Str } from "./string.ts";
 import { NIL, type Package, Sym, TAIL } from "./symbol.ts";
-import { Cons, Float, listOf, Stream, type Value } from "./values.ts";
-
-/** What the machine needs of the library above it. */
-export interface Services {
-  /** `prin1` when `readably`, else `princ`. */
-  readonly print: (m: Machine, value: Value, readably: boolean) => string;
-  /** `(apply #'format nil control arguments)`. */
-  readonly format: (m: Machine, control: Value, args: Value) => string;
-  readonly typep: (m: Machine, value: Value, type: Value) => boolean;
-  /** Compiles a lambda expression in the null lexical environment. */
-  readonly compile: (m: Machine, lambda: Value) => Fn;
-  readonly evaluate: (m: Machine, form: Value) => Value;
-}
-
-export interface Host {
-  /** Milliseconds, any origin: what budgets are measured with. */
-  readonly now: () => number;
-  /** The same as programs read it. A host that runs a program again hands out what it read the first time. */
-  readonly timer: () => number;
-  /** Seconds since 1970, as programs read them. */
-  readonly clock: () => number;
-  /** For `(random …)` in a session that was not seeded. */
-  readonly seed: () => number;
-  /** Asked every few thousand steps. */
-  readonly isInterrupted: () => boolean;
-  /** Blocks until one of them is done. Only powers that `start` need it. */
-  readonly waitAny: (pendings: readonly { readonly done: boolean }[]) => void;
-  /** Blocks for that long, or until interrupted. */
-  readonly sleep: (ms: number) => void;
-}
-
-export type DefinitionKind = "function" | "macro" | "variable" | "class" | "structure" | "condition" | "generic" | "type" | "package";
+import { typeNamed } from "./type-text.ts";
+import { Cons, listOf, type Stream, type Value } from "./values.ts";
 
 /** Steps between two looks at the clock: about two milliseconds. */
 const slice = 20_000;
@@ -101,7 +73,8 @@ export class Machine {
   /** The library's variables as this session left them, in the order of `sharedVariables`. */
   #saved: (Value | undefined)[] = [];
   #isBusy = false;
-  #spent = new Set<BudgetKind>();
+  /** Budgets that ran out in this evaluation, and the grace after them. */
+  readonly spent = new Set<BudgetKind>();
   #sliceSize = slice;
 
   constructor(services: Services, host: Host) {
@@ -152,8 +125,8 @@ export class Machine {
     this.outputLeft = budgets.output;
     this.depthMax = budgets.depth;
     this.deadline = this.host.now() + budgets.timeMs;
-    this.#spent.clear();
-    this.#refill();
+    this.spent.clear();
+    this.refill();
     this.depth = 0;
     this.handlers = null;
     this.restarts = null;
@@ -164,7 +137,8 @@ export class Machine {
 
   // ---- budgets
 
-  #refill(): void {
+  /** Cuts the next slice from the steps that are left. */
+  refill(): void {
     // A small integer, whatever the budget is: the counter is decremented everywhere.
     this.#sliceSize = Math.min(slice, this.stepsLeft) | 0;
     this.fuel = this.#sliceSize;
@@ -182,14 +156,14 @@ export class Machine {
     this.fuel = 0;
     this.#sliceSize = 0;
     this.look();
-    if (this.stepsLeft <= 0) this.exceed("STEP");
-    this.#refill();
+    if (this.stepsLeft <= 0) exceed(this, "STEP");
+    this.refill();
   }
 
   /** Looks at the clock and whether someone wants the evaluation to end. */
   look(): void {
-    if (this.host.isInterrupted()) this.exceed("INTERRUPT");
-    if (this.host.now() > this.deadline) this.exceed("TIME");
+    if (this.host.isInterrupted()) exceed(this, "INTERRUPT");
+    if (this.host.now() > this.deadline) exceed(this, "TIME");
   }
 
   stepsUsed(): number {
@@ -199,75 +173,14 @@ export class Machine {
   /** Counts what is about to be made, before it is made. */
   alloc(cells: number): void {
     this.cellsLeft -= cells;
-    if (this.cellsLeft < 0) this.exceed("CELL");
+    if (this.cellsLeft < 0) exceed(this, "CELL");
     if (cells > 1000) this.tick(cells >> 3);
   }
 
   /** Refuses an integer before it is made. */
   checkBits(bits: number): void {
-    if (bits > this.budgets.integerBits) this.exceed("CELL");
+    if (bits > this.budgets.integerBits) exceed(this, "CELL");
     if (bits > 4096) this.tick(bits >> 6);
-  }
-
-  exceed(kind: BudgetKind): never {
-    if (kind === "DEPTH") return this.#exceedDepth();
-    if (this.#spent.has(kind)) throw new Ended(kind);
-    this.#spent.add(kind);
-    this.#grant(kind);
-    const name = kind === "INTERRUPT" ? "GUILDHALL:INTERRUPTED" : `GUILDHALL:${kind}-BUDGET-EXCEEDED`;
-    this.raise(makeCondition(name, { TEXT: new Str(budgetTexts[kind]) }));
-  }
-
-  #grant(kind: BudgetKind): void {
-    // Whatever ran out, what follows is cleanup: no budget may be large any more.
-    this.stepsLeft = Math.min(Math.max(this.stepsLeft, grace.steps), grace.steps);
-    if (kind === "CELL") this.cellsLeft = grace.cells;
-    if (kind === "OUTPUT") this.outputLeft = grace.output;
-    if (kind === "TIME" || kind === "INTERRUPT") this.deadline = this.host.now() + grace.timeMs;
-    this.#spent.add("STEP");
-    this.#refill();
-  }
-
-  /** May be caught as often as a program likes: steps bound that. Handlers get some room above the limit. */
-  #exceedDepth(): never {
-    const max = this.depthMax;
-    this.depthMax = Math.max(max, this.depth) + grace.depth;
-    try {
-      this.raise(makeCondition("GUILDHALL:DEPTH-BUDGET-EXCEEDED", { TEXT: new Str(budgetTexts.DEPTH) }));
-    } finally {
-      this.depthMax = max;
-    }
-  }
-
-  /** Writes to a stream and counts the characters. */
-  write(stream: Stream, text: string): void {
-    if (stream.sink === null) this.typeError(stream, "output-stream");
-    if (stream.isOutput) this.#countOutput(stream.sink, text, text.length);
-    else this.alloc((text.length >> 3) + 1);
-    stream.sink(text);
-    const line = lastLine(text);
-    stream.column = line < 0 ? stream.column + text.length : text.length - line - 1;
-  }
-
-  /** Keeps a warning for the answer: it is read there like any output, and counts like it, with the end of its line. */
-  keepWarning(text: string): void {
-    const keep = (part: string): void => void this.warnings.push(part);
-    this.#countOutput(keep, text, text.length + 1);
-    keep(text);
-  }
-
-  /** What still fits is written before the condition is signalled. */
-  #countOutput(sink: (text: string) => void, text: string, length: number): void {
-    this.outputLeft -= length;
-    if (this.outputLeft >= 0) return;
-    sink(text.slice(0, Math.max(0, text.length + this.outputLeft)));
-    this.exceed("OUTPUT");
-  }
-
-  /** Writes to `*trace-output*`. */
-  trace(text: string): void {
-    const stream = named("*TRACE-OUTPUT*").value ?? named("*STANDARD-OUTPUT*").value;
-    if (stream instanceof Stream) this.write(stream, text);
   }
 
   // ---- values
@@ -284,7 +197,7 @@ export class Machine {
   }
 
   cons(car: Value, cdr: Value): Cons {
-    if (--this.cellsLeft < 0) this.exceed("CELL");
+    if (--this.cellsLeft < 0) exceed(this, "CELL");
     return new Cons(car, cdr);
   }
 
@@ -303,9 +216,9 @@ export class Machine {
   /** A function for a function or the name of one. */
   fn(designator: Value): Fn {
     if (designator instanceof Fn) return designator;
-    if (designator instanceof Sym) return designator.fn ?? this.undefinedFunction(designator);
+    if (designator instanceof Sym) return designator.fn ?? undefinedFunction(this, designator);
     if (designator instanceof Cons && designator.cdr instanceof Cons && designator.car === named("SETF") && designator.cdr.car instanceof Sym)
-      return designator.cdr.car.setter ?? this.undefinedFunction(designator);
+      return designator.cdr.car.setter ?? undefinedFunction(this, designator);
     if (designator instanceof Cons && designator.car === named("LAMBDA")) return this.services.compile(this, designator);
     return this.typeError(designator, "(OR FUNCTION SYMBOL)");
   }
@@ -365,39 +278,6 @@ export class Machine {
     }
   }
 
-  // ---- definitions
-
-  /** Sets a variable's global value; constants and names of locked packages refuse. */
-  setGlobal(sym: Sym, value: Value): void {
-    if (sym.kind === "constant") this.programError(`${this.show(sym)} is a constant and cannot be set`);
-    if (sym.kind === "lexical" && sym.pkg?.locked) this.refuseLocked(sym, "set");
-    sym.value = value;
-  }
-
-  /** Sets the global function of a symbol or of `(setf symbol)`. */
-  setFunction(name: Value, fn: Fn): void {
-    if (name instanceof Sym) {
-      this.refuseLocked(name, "define");
-      name.fn = fn;
-      name.macro = null;
-    } else if (name instanceof Cons && name.car === named("SETF") && name.cdr instanceof Cons && name.cdr.car instanceof Sym) {
-      this.refuseLocked(name.cdr.car, "define");
-      name.cdr.car.setter = fn;
-    } else this.typeError(name, "(OR SYMBOL CONS)");
-  }
-
-  /** Notes a definition, for lists of them. */
-  defined(kind: DefinitionKind, name: Value): void {
-    this.definitions.set(`${kind} ${this.show(name)}`, { kind, name });
-  }
-
-  /** Names of the language are the same for every session, so none can redefine them. */
-  refuseLocked(sym: Sym, action: string): void {
-    if (!sym.pkg?.locked) return;
-    const text = `cannot ${action} ${this.show(sym)}: it belongs to the locked package ${sym.pkg.name}; choose another name, or shadow it in a package of your own`;
-    this.error("GUILDHALL:PACKAGE-LOCK-VIOLATION", { PACKAGE: sym.pkg, TEXT: new Str(text) });
-  }
-
   // ---- dynamic variables
 
   bind(sym: Sym, value: Value | undefined): void {
@@ -455,18 +335,6 @@ export class Machine {
     this.error("GUILDHALL:NOT-AVAILABLE", { NAME: name, TEXT: new Str(text) });
   }
 
-  undefinedFunction(name: Value): Fn {
-    return this.fn(askForValue(this, "UNDEFINED-FUNCTION", name));
-  }
-
-  undefinedSetter(sym: Sym): Fn {
-    return this.undefinedFunction(listOf([named("SETF"), sym]));
-  }
-
-  unboundVariable(name: Sym): Value {
-    return askForValue(this, "UNBOUND-VARIABLE", name);
-  }
-
   // ---- text
 
   /** As `prin1` shows it. */
@@ -477,37 +345,4 @@ export class Machine {
   formatted(control: Value, args: Value): string {
     return this.services.format(this, control, args);
   }
-
-  /** A sentence for those who come from elsewhere, or nothing. */
-  hintFor(name: Value | null, kind: "variable" | "function"): string {
-    const hint = name instanceof Sym ? (kind === "function" ? functionHints : variableHints).get(name.name) : undefined;
-    return hint === undefined ? "" : ` ${hint}`;
-  }
-}
-
-/** A type from its text: `list`, `(or (integer 1) null)`. Numbers stay numbers: a symbol made of one would be one of the language's. */
-function typeNamed(text: string): Value {
-  const words = text.toUpperCase().match(/[()]|[^\s()]+/g) ?? [];
-  const read = (): Value => {
-    const word = words.shift() as string;
-    if (word !== "(") return typeWord(word);
-    const items: Value[] = [];
-    while (words[0] !== ")") items.push(read());
-    words.shift();
-    return listOf(items);
-  };
-  return read();
-}
-
-function typeWord(word: string): Value {
-  if (/^-?\d+$/.test(word)) return Number(word);
-  return /^-?\d+\.\d+$/.test(word) ? new Float(Number(word)) : named(word);
-}
-
-/** Where the last line begins, less one. Most texts are a few characters, for which asking the host takes longer than looking. */
-function lastLine(text: string): number {
-  if (text.length > 40) return text.lastIndexOf("\n");
-  let at = text.length - 1;
-  while (at >= 0 && text.charCodeAt(at) !== 10) at--;
-  return at;
 }

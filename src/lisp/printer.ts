@@ -4,8 +4,10 @@
  *
  * How an object prints itself is up to `print-object`: a session that has methods for it keeps an `ObjectPrinter` under that name.
  */
+
 import { conditionSlot, reportOf } from "./conditions.ts";
 import { named } from "./define.ts";
+import { exceed } from "./exceed.ts";
 import { Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
 import { Instance, LispClass } from "./object.ts";
@@ -132,7 +134,7 @@ class Printing {
   #count(text: string): string {
     this.#written += text.length + 1;
     this.#m.tick(1);
-    if (this.#written > this.#m.budgets.output) this.#m.exceed("OUTPUT");
+    if (this.#written > this.#m.budgets.output) exceed(this.#m, "OUTPUT");
     return text;
   }
 

@@ -1,11 +1,14 @@
 // Restarts: ways on from a condition, offered by those who established them, innermost first.
+
 import { makeCondition } from "./conditions.ts";
 import { named } from "./define.ts";
+import type { Fn } from "./function.ts";
+import { setFunction, setGlobal } from "./global.ts";
 import type { Machine } from "./machine.ts";
 import type { Instance } from "./object.ts";
 import { NIL, type Sym } from "./symbol.ts";
 import { transferOut } from "./transfer.ts";
-import { Opaque, type Value } from "./values.ts";
+import { listOf, Opaque, type Value } from "./values.ts";
 
 export interface Restart {
   readonly name: Sym;
@@ -69,7 +72,7 @@ export function findRestart(m: Machine, designator: Value, condition: Instance |
 }
 
 /** Signals that `name` has no value, and offers to use or store one: the answer of whoever invokes that. */
-export function askForValue(m: Machine, className: "UNBOUND-VARIABLE" | "UNDEFINED-FUNCTION", name: Value): Value {
+function askForValue(m: Machine, className: "UNBOUND-VARIABLE" | "UNDEFINED-FUNCTION", name: Value): Value {
   return transferOut(m, (leave) => {
     const use = (_: Machine, args: Value[]) => leave(args[0] ?? NIL);
     const store = (inner: Machine, args: Value[]) => leave(storeValue(inner, className, name, args[0] ?? NIL));
@@ -84,8 +87,8 @@ export function askForValue(m: Machine, className: "UNBOUND-VARIABLE" | "UNDEFIN
 
 function storeValue(m: Machine, className: string, name: Value, value: Value): Value {
   const sym = name as Sym;
-  if (className === "UNBOUND-VARIABLE") m.setGlobal(sym, value);
-  else m.setFunction(name, m.fn(value));
+  if (className === "UNBOUND-VARIABLE") setGlobal(m, sym, value);
+  else setFunction(m, name, m.fn(value));
   return value;
 }
 
@@ -93,4 +96,17 @@ function currentValue(m: Machine, className: string, name: Value): Value {
   const sym = name as Sym;
   if (className === "UNBOUND-VARIABLE") return sym.value ?? askForValue(m, "UNBOUND-VARIABLE", name);
   return sym.fn ?? askForValue(m, "UNDEFINED-FUNCTION", name);
+}
+
+/** What is used instead of a function there is not. */
+export function undefinedFunction(m: Machine, name: Value): Fn {
+  return m.fn(askForValue(m, "UNDEFINED-FUNCTION", name));
+}
+
+export function undefinedSetter(m: Machine, sym: Sym): Fn {
+  return undefinedFunction(m, listOf([named("SETF"), sym]));
+}
+
+export function unboundVariable(m: Machine, name: Sym): Value {
+  return askForValue(m, "UNBOUND-VARIABLE", name);
 }

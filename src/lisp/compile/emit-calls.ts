@@ -4,6 +4,7 @@
 import { Fn, type Frame } from "../function.ts";
 import { functionHints } from "../hints.ts";
 import type { Machine } from "../machine.ts";
+import { undefinedFunction, undefinedSetter } from "../restarts.ts";
 import { AGAIN, TAIL } from "../symbol.ts";
 import type { Value } from "../values.ts";
 import type { Emitter } from "./emit.ts";
@@ -17,28 +18,28 @@ type Callee = (f: Frame) => Fn;
 export function emitCall(e: Emitter, node: Extract<Node, { kind: "call" }>, mode: Mode): Run {
   const { m } = e;
   const { sym } = node;
-  if (node.setter) return calling(e, () => sym.setter ?? m.undefinedSetter(sym), node.args, mode);
+  if (node.setter) return calling(e, () => sym.setter ?? undefinedSetter(m, sym), node.args, mode);
   // A word of another language: say so before its operands, which are no forms, make trouble.
   if (functionHints.has(sym.name))
     return plainCall(
       m,
-      () => sym.fn ?? m.undefinedFunction(sym),
+      () => sym.fn ?? undefinedFunction(m, sym),
       node.args.map((arg) => e.run(arg)),
     );
-  if (mode === "tail" || node.args.length > 3) return calling(e, () => sym.fn ?? m.undefinedFunction(sym), node.args, mode);
+  if (mode === "tail" || node.args.length > 3) return calling(e, () => sym.fn ?? undefinedFunction(m, sym), node.args, mode);
   // The same as `calling`, without asking another closure for the function.
   const [a, b, c] = node.args.map((arg) => e.run(arg)) as [Run, Run, Run];
   switch (node.args.length) {
     case 0:
       return () => {
-        const fn = sym.fn ?? m.undefinedFunction(sym);
+        const fn = sym.fn ?? undefinedFunction(m, sym);
         const answer = fn.code.c0(m, fn);
         return answer === TAIL ? m.bounce() : settled(m, fn, answer);
       };
     case 1:
       return (f) => {
         const x = a(f);
-        const fn = sym.fn ?? m.undefinedFunction(sym);
+        const fn = sym.fn ?? undefinedFunction(m, sym);
         const answer = fn.code.c1(m, fn, x);
         return answer === TAIL ? m.bounce() : settled(m, fn, answer);
       };
@@ -46,7 +47,7 @@ export function emitCall(e: Emitter, node: Extract<Node, { kind: "call" }>, mode
       return (f) => {
         const x = a(f);
         const y = b(f);
-        const fn = sym.fn ?? m.undefinedFunction(sym);
+        const fn = sym.fn ?? undefinedFunction(m, sym);
         const answer = fn.code.c2(m, fn, x, y);
         return answer === TAIL ? m.bounce() : settled(m, fn, answer);
       };
@@ -55,7 +56,7 @@ export function emitCall(e: Emitter, node: Extract<Node, { kind: "call" }>, mode
         const x = a(f);
         const y = b(f);
         const z = c(f);
-        const fn = sym.fn ?? m.undefinedFunction(sym);
+        const fn = sym.fn ?? undefinedFunction(m, sym);
         const answer = fn.code.c3(m, fn, x, y, z);
         return answer === TAIL ? m.bounce() : settled(m, fn, answer);
       };

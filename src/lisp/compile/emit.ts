@@ -7,6 +7,7 @@
 
 import type { Code } from "../function.ts";
 import type { Machine } from "../machine.ts";
+import { unboundVariable, undefinedFunction, undefinedSetter } from "../restarts.ts";
 import { EXIT, NIL } from "../symbol.ts";
 import { emitCall, emitFuncall, emitLocalCall, emitNativeCall, emitValuesCall } from "./emit-calls.ts";
 import { emitBlock, emitGo, emitReturn, emitTagbody } from "./emit-control.ts";
@@ -132,7 +133,7 @@ export class Emitter {
 
   #special(sym: Extract<Node, { kind: "special" }>["sym"]): Run {
     const { m } = this;
-    return () => sym.value ?? m.unboundVariable(sym);
+    return () => sym.value ?? unboundVariable(m, sym);
   }
 
   #setSpecial({ sym, value }: Extract<Node, { kind: "set-special" }>): Run {
@@ -146,8 +147,8 @@ export class Emitter {
 
   #function({ sym, setter }: Extract<Node, { kind: "function" }>): Run {
     const { m } = this;
-    if (!setter) return () => sym.fn ?? m.undefinedFunction(sym);
-    return () => sym.setter ?? m.undefinedSetter(sym);
+    if (!setter) return () => sym.fn ?? undefinedFunction(m, sym);
+    return () => sym.setter ?? undefinedSetter(m, sym);
   }
 
   #if(node: Extract<Node, { kind: "if" }>, mode: Mode): Run {

@@ -1,6 +1,7 @@
 // The entries of a compiled function. A call takes one step, one level of depth and a frame; the frame stays on the machine's stack
 // while the call lasts, for backtraces.
 
+import { exceed } from "../exceed.ts";
 import { Box, Code, type Fn, type Frame } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { AGAIN, keyword, NIL, T } from "../symbol.ts";
@@ -101,7 +102,7 @@ function wideFrame(size: number, fn: Fn): Frame {
 function enter(m: Machine, frame: Frame, body: Run): Value {
   if (--m.fuel < 0) m.refuel();
   const depth = m.depth + 1;
-  if (depth > m.depthMax) m.exceed("DEPTH");
+  if (depth > m.depthMax) exceed(m, "DEPTH");
   m.depth = depth;
   m.stack[depth] = frame;
   let answer = body(frame);

@@ -1,6 +1,8 @@
 // Natives worth more than a call: arithmetic on small integers, and the parts of a cons. The names belong to a locked package, so
 // what they mean cannot change under a compiled program.
+
 import { named } from "../define.ts";
+import { exceed } from "../exceed.ts";
 import { add, multiply, subtract } from "../numbers.ts";
 import { modulo, remainder } from "../numbers-division.ts";
 import { NIL, Sym, T } from "../symbol.ts";
@@ -195,7 +197,7 @@ function consOf(e: Emitter, args: readonly Node[]): Run {
   return (f) => {
     const car = a(f);
     const cdr = b(f);
-    if (--m.cellsLeft < 0) m.exceed("CELL");
+    if (--m.cellsLeft < 0) exceed(m, "CELL");
     return new Cons(car, cdr);
   };
 }

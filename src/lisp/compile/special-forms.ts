@@ -1,5 +1,7 @@
 // The special forms of the language, checked and turned into nodes.
+
 import { form as makeForm, named } from "../define.ts";
+import { refuseLocked } from "../global.ts";
 import type { Machine } from "../machine.ts";
 import { NIL, Sym } from "../symbol.ts";
 import { Cons, itemsOf, type Value } from "../values.ts";
@@ -133,7 +135,7 @@ function setNode(a: Analyser, name: Sym, value: Value, scope: Scope, place: Plac
     return { kind: "set-local", variable: a.use(found.variable, scope), value: node };
   }
   if (name.kind === "constant") return a.m.programError(`${a.m.show(name)} is a constant and cannot be set`);
-  if (name.kind === "lexical") a.m.refuseLocked(name, "set");
+  if (name.kind === "lexical") refuseLocked(a.m, name, "set");
   return { kind: "set-special", sym: name, value: node };
 }
 

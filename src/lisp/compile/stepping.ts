@@ -1,8 +1,10 @@
 // Nodes run step by step, as generators, for branches that wait side by side. Only what can come to a wait is stepped: the rest runs
 // as the closures it would be anyway, on the same frames.
 
+import { exceed } from "../exceed.ts";
 import type { Box, Fn, Frame, Pending } from "../function.ts";
 import type { Machine } from "../machine.ts";
+import { undefinedFunction, undefinedSetter } from "../restarts.ts";
 import { NIL, Sym, T, TAIL } from "../symbol.ts";
 import { dynamicState, restoreState, Transfer } from "../transfer.ts";
 import { Opaque, type Value } from "../values.ts";
@@ -47,7 +49,7 @@ function* waitFor(m: Machine, pending: Pending): Stepping {
 function* stepBody(m: Machine, fn: Fn, lambda: Lambda, args: Value[]): Stepping {
   m.tick(1);
   const depth = m.depth + 1;
-  if (depth > m.depthMax) m.exceed("DEPTH");
+  if (depth > m.depthMax) exceed(m, "DEPTH");
   m.depth = depth;
   const frame: Frame = new Array(lambda.frameSize);
   frame[0] = fn;
@@ -159,7 +161,7 @@ class Stepper {
       }
       case "call":
         return yield* this.#call(
-          () => (node.setter ? (node.sym.setter ?? m.undefinedSetter(node.sym)) : (node.sym.fn ?? m.undefinedFunction(node.sym))),
+          () => (node.setter ? (node.sym.setter ?? undefinedSetter(m, node.sym)) : (node.sym.fn ?? undefinedFunction(m, node.sym))),
           node.args,
           f,
           tail,

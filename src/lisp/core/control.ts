@@ -1,8 +1,10 @@
 // Dynamic control: catch and throw, unwind-protect, progv.
+
 import { Ended } from "../budgets.ts";
 import { type Stepping, stepCall, stepCatching } from "../compile/stepping.ts";
 import { defineFunction, defineMacro, form } from "../define.ts";
 import type { Fn } from "../function.ts";
+import { refuseLocked } from "../global.ts";
 import { dearSteps, type Machine } from "../machine.ts";
 import { NIL, Sym } from "../symbol.ts";
 import { catching, dynamicState, restoreState, Transfer } from "../transfer.ts";
@@ -122,7 +124,7 @@ function bindAll(m: Machine, names: Value, values: Value): void {
   for (const name of itemsOf(names)) {
     if (!(name instanceof Sym)) m.typeError(name, "symbol");
     if (name.kind === "constant") m.programError(`${m.show(name)} is a constant and cannot be bound`);
-    if (name.kind === "lexical") m.refuseLocked(name, "bind");
+    if (name.kind === "lexical") refuseLocked(m, name, "bind");
     m.bind(name, value instanceof Cons ? value.car : undefined);
     value = value instanceof Cons ? value.cdr : NIL;
   }

@@ -1,4 +1,5 @@
 // define-condition.
+
 import { classNamed, findClass, setSlots } from "../classes.ts";
 import { reportOf } from "../conditions.ts";
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
@@ -6,6 +7,7 @@ import { registerClass } from "../forms/class-table.ts";
 import { addReader, addWriter } from "../forms/defclass.ts";
 import { precedenceOf } from "../forms/precedence.ts";
 import { Fn } from "../function.ts";
+import { refuseLocked } from "../global.ts";
 import type { Machine } from "../machine.ts";
 import { type Instance, LispClass, type Slot } from "../object.ts";
 import { Str } from "../string.ts";
@@ -64,7 +66,7 @@ function slotForm(slot: Value): Template {
 
 function define(m: Machine, name: Value, supers: Value, slots: Value, report: Value, initargs: Value, documentation: Value): Value {
   const sym = name as Sym;
-  m.refuseLocked(sym, "define");
+  refuseLocked(m, sym, "define");
   const above = itemsOf(supers).map((one) => findClass(m, one as Sym) ?? m.fail(`there is no condition ${m.show(one)}`));
   const cls = new LispClass(sym, "condition", above.length === 0 ? [classNamed("CONDITION")] : above);
   const precedence = precedenceOf(cls);

@@ -1,9 +1,11 @@
 // What gives names their meaning: functions, macros, variables, and the questions about them.
+
 import { compileMacro } from "../compile/compile.ts";
 import { makeCondition } from "../conditions.ts";
 import { defineFunction, defineMacro, form, named, nativeFunction } from "../define.ts";
 import { checkKeys, checkPattern, destructure, findKey } from "../destructure.ts";
 import { Fn } from "../function.ts";
+import { noteDefinition, refuseLocked, setFunction } from "../global.ts";
 import type { Machine } from "../machine.ts";
 import { expandOnce, macroFor } from "../macroexpand.ts";
 import { Str } from "../string.ts";
@@ -80,8 +82,8 @@ function expandDefun(whole: Cons, _: Opaque, m: Machine): Value {
 function defun(m: Machine, name: Value, fn: Value): Value {
   const sym = name instanceof Sym ? name : null;
   if (sym !== null && !sym.pkg?.locked && (sym.fn !== null || sym.macro !== null)) noteRedefinition(m, sym);
-  m.setFunction(name, fn as Fn);
-  m.defined("function", name);
+  setFunction(m, name, fn as Fn);
+  noteDefinition(m, "function", name);
   return name;
 }
 
@@ -92,17 +94,17 @@ function noteRedefinition(m: Machine, name: Sym): void {
 
 function defmacro(m: Machine, name: Value, lambdaList: Value, body: Value): Value {
   if (!(name instanceof Sym)) return m.typeError(name, "SYMBOL");
-  m.refuseLocked(name, "define");
+  refuseLocked(m, name, "define");
   name.macro = compileMacro(m, name, lambdaList, body);
   name.fn = null;
-  m.defined("macro", name);
+  noteDefinition(m, "macro", name);
   return name;
 }
 
 function makeSpecial(m: Machine, name: Value): Sym {
   if (!(name instanceof Sym)) return m.typeError(name, "SYMBOL");
   if (name.kind === "constant") return m.programError(`${m.show(name)} is a constant`);
-  m.refuseLocked(name, "define");
+  refuseLocked(m, name, "define");
   name.kind = "special";
   return name;
 }
@@ -111,7 +113,7 @@ function defvar(m: Machine, name: Value, thunk: Value, documentation: Value): Va
   const sym = makeSpecial(m, name);
   if (sym.value === undefined && thunk instanceof Fn) sym.value = m.call0(thunk);
   document(m, sym, documentation);
-  m.defined("variable", sym);
+  noteDefinition(m, "variable", sym);
   return sym;
 }
 
@@ -119,17 +121,17 @@ function defparameter(m: Machine, name: Value, value: Value, documentation: Valu
   const sym = makeSpecial(m, name);
   sym.value = value;
   document(m, sym, documentation);
-  m.defined("variable", sym);
+  noteDefinition(m, "variable", sym);
   return sym;
 }
 
 function defconstant(m: Machine, name: Value, value: Value, documentation: Value): Value {
   if (!(name instanceof Sym)) return m.typeError(name, "SYMBOL");
-  m.refuseLocked(name, "define");
+  refuseLocked(m, name, "define");
   name.kind = "constant";
   name.value = value;
   document(m, name, documentation);
-  m.defined("variable", name);
+  noteDefinition(m, "variable", name);
   return name;
 }
 
@@ -139,7 +141,7 @@ function document(m: Machine, sym: Sym, documentation: Value): void {
 
 function defineSymbolMacro(m: Machine, name: Value, expansion: Value): Value {
   if (!(name instanceof Sym)) return m.typeError(name, "SYMBOL");
-  m.refuseLocked(name, "define");
+  refuseLocked(m, name, "define");
   m.symbolMacros.set(name, expansion);
   return name;
 }

@@ -1,7 +1,9 @@
 // Conditionals, loops and other everyday macros, in terms of the special forms.
+
 import { defineFunction, defineMacro, form, type Template } from "../define.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
+import { trace } from "../output.ts";
 import { NIL, Sym, T } from "../symbol.ts";
 import { Cons, itemsOf, type Opaque, type Value } from "../values.ts";
 
@@ -171,7 +173,7 @@ function timed(m: Machine, body: Value): Value {
   const steps = m.stepsUsed();
   const value = m.call0(body as Fn);
   const { mv } = m;
-  m.trace(`Evaluation took ${(m.host.timer() - began).toFixed(1)} ms and ${m.stepsUsed() - steps} steps.\n`);
+  trace(m, `Evaluation took ${(m.host.timer() - began).toFixed(1)} ms and ${m.stepsUsed() - steps} steps.\n`);
   m.mv = mv;
   return value;
 }

@@ -1,16 +1,19 @@
 // What symbols are bound to: values and functions, asked for and set by name.
+
 import { setterName } from "../compile/analyse.ts";
 import { findSpecial } from "../compile/special-table.ts";
 import { defineFunction, defineMacro, defineSetter, form, named } from "../define.ts";
 import { Fn } from "../function.ts";
+import { refuseLocked, setFunction, setGlobal } from "../global.ts";
 import type { Machine } from "../machine.ts";
+import { unboundVariable, undefinedFunction, undefinedSetter } from "../restarts.ts";
 import { Str } from "../string.ts";
 import { bool, NIL, Sym } from "../symbol.ts";
 import { itemsOf, type Value } from "../values.ts";
 
 export function defineNames(): void {
   defineFunction("BOUNDP", "symbol", (m: Machine, name: Value) => bool(symbol(m, name).value !== undefined));
-  defineFunction("SYMBOL-VALUE", "symbol", (m: Machine, name: Value) => symbol(m, name).value ?? m.unboundVariable(symbol(m, name)));
+  defineFunction("SYMBOL-VALUE", "symbol", (m: Machine, name: Value) => symbol(m, name).value ?? unboundVariable(m, symbol(m, name)));
   defineFunction("SET", "symbol value", (m: Machine, name: Value, value: Value) => setValue(m, name, value));
   defineSetter("SYMBOL-VALUE", "value symbol", (m: Machine, value: Value, name: Value) => setValue(m, name, value));
   defineFunction("MAKUNBOUND", "symbol", makeUnbound);
@@ -19,7 +22,7 @@ export function defineNames(): void {
   defineFunction("SYMBOL-FUNCTION", "symbol", (m: Machine, name: Value) => functionNamed(m, symbol(m, name)));
   for (const place of ["FDEFINITION", "SYMBOL-FUNCTION"]) {
     defineSetter(place, "value name", (m: Machine, value: Value, name: Value) => {
-      m.setFunction(name, value instanceof Fn ? value : m.typeError(value, "FUNCTION"));
+      setFunction(m, name, value instanceof Fn ? value : m.typeError(value, "FUNCTION"));
       return value;
     });
   }
@@ -43,14 +46,14 @@ function symbol(m: Machine, name: Value): Sym {
 }
 
 function setValue(m: Machine, name: Value, value: Value): Value {
-  m.setGlobal(symbol(m, name), value);
+  setGlobal(m, symbol(m, name), value);
   return value;
 }
 
 function makeUnbound(m: Machine, name: Value): Value {
   const sym = symbol(m, name);
   if (sym.kind === "constant") m.programError(`${m.show(sym)} is a constant`);
-  m.refuseLocked(sym, "unbind");
+  refuseLocked(m, sym, "unbind");
   sym.value = undefined;
   return name;
 }
@@ -64,15 +67,15 @@ function isFunctionName(m: Machine, name: Value): boolean {
 
 function functionNamed(m: Machine, name: Value): Value {
   const setter = setterName(name);
-  if (setter !== null) return setter.setter ?? m.undefinedSetter(setter);
+  if (setter !== null) return setter.setter ?? undefinedSetter(m, setter);
   const sym = symbol(m, name);
-  return sym.fn ?? m.undefinedFunction(sym);
+  return sym.fn ?? undefinedFunction(m, sym);
 }
 
 function makeUndefined(m: Machine, name: Value): Value {
   const setter = setterName(name);
   const sym = setter ?? symbol(m, name);
-  m.refuseLocked(sym, "undefine");
+  refuseLocked(m, sym, "undefine");
   if (setter === null) {
     sym.fn = null;
     sym.macro = null;
@@ -82,7 +85,7 @@ function makeUndefined(m: Machine, name: Value): Value {
 
 function setMacroFunction(m: Machine, value: Value, name: Value): Value {
   const sym = symbol(m, name);
-  m.refuseLocked(sym, "define");
+  refuseLocked(m, sym, "define");
   const fn = m.fn(value);
   sym.macro = { expand: (whole, env, inner) => inner.call2(fn, whole, env), documentation: null };
   sym.fn = null;

@@ -1,6 +1,8 @@
 // setf and what is built on places.
+
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
 import type { Fn } from "../function.ts";
+import { refuseLocked } from "../global.ts";
 import type { Machine } from "../machine.ts";
 import { callExpansion, definePlace, type Expansion, expandPlace, fresh, modifyForm, sessionPlaces, setfForm } from "../places.ts";
 import { NIL, Sym } from "../symbol.ts";
@@ -138,7 +140,7 @@ function withoutEnvironment(lambdaList: Value): Value {
 
 function placeName(m: Machine, name: Value): Sym {
   if (!(name instanceof Sym)) return m.typeError(name, "SYMBOL");
-  m.refuseLocked(name, "define a place for");
+  refuseLocked(m, name, "define a place for");
   return name;
 }
 

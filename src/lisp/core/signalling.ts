@@ -1,10 +1,12 @@
 // signal, error, cerror, warn, and making the conditions they take.
+
 import { findClass } from "../classes.ts";
 import { conditionSlot, isCondition, makeCondition, reportOf, signalCondition, slotName } from "../conditions.ts";
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { Instance, LispClass } from "../object.ts";
+import { keepWarning, write } from "../output.ts";
 import { withRestarts } from "../restarts.ts";
 import { Str } from "../string.ts";
 import { NIL, Sym, T } from "../symbol.ts";
@@ -97,7 +99,7 @@ export function warn(m: Machine, condition: Instance): Value {
   return transferOut(m, (leave) =>
     withRestarts(m, [{ name: named("MUFFLE-WARNING"), report: () => "Skip the warning.", invoke: () => leave(NIL) }], () => {
       signalCondition(m, condition);
-      m.keepWarning(reportOf(m, condition));
+      keepWarning(m, reportOf(m, condition));
       writeWarning(m, condition);
       return NIL;
     }),
@@ -109,7 +111,7 @@ function writeWarning(m: Machine, condition: Instance): void {
   const stream = named("*ERROR-OUTPUT*").value;
   if (!(stream instanceof Stream) || stream === m.errorStream) return;
   const kind = isCondition(condition, "STYLE-WARNING") ? "STYLE-WARNING" : "WARNING";
-  m.write(stream, `${stream.column > 0 ? "\n" : ""}${kind}: ${reportOf(m, condition)}\n`);
+  write(m, stream, `${stream.column > 0 ? "\n" : ""}${kind}: ${reportOf(m, condition)}\n`);
 }
 
 /** `(assert test (place…) datum argument…)`: after a correction the test is tried again. */

@@ -1,8 +1,11 @@
 // trace and untrace: calls and answers of chosen functions, on the trace output. The global function is wrapped, so calls through
 // its name are seen and calls a compiled function makes to itself as well.
+
 import { defineFunction, defineMacro, form, nativeFunction } from "../define.ts";
 import type { Fn } from "../function.ts";
+import { refuseLocked } from "../global.ts";
 import type { Machine } from "../machine.ts";
+import { trace } from "../output.ts";
 import { NIL, Sym } from "../symbol.ts";
 import { itemsOf, listOf, type Value } from "../values.ts";
 
@@ -37,7 +40,7 @@ function tracedIn(m: Machine): Map<Sym, Traced> {
 
 function traceOne(m: Machine, name: Value): void {
   if (!(name instanceof Sym)) m.typeError(name, "SYMBOL");
-  m.refuseLocked(name, "trace");
+  refuseLocked(m, name, "trace");
   const original = m.fn(name);
   if (tracedIn(m).get(name)?.wrapper === original) return;
   let level = 0;
@@ -46,13 +49,13 @@ function traceOne(m: Machine, name: Value): void {
     "&rest arguments",
     (inner: Machine, args: Value[]) => {
       const indent = "  ".repeat(level);
-      inner.trace(`${indent}${level}: (${[name, ...args].map((value) => inner.show(value)).join(" ")})\n`);
+      trace(inner, `${indent}${level}: (${[name, ...args].map((value) => inner.show(value)).join(" ")})\n`);
       level++;
       try {
         const value = inner.apply(original, args);
         const { mv } = inner;
         const shown = (mv ?? [value]).map((one) => inner.show(one)).join(", ");
-        inner.trace(`${indent}${level - 1}: ${name.name} returned ${shown}\n`);
+        trace(inner, `${indent}${level - 1}: ${name.name} returned ${shown}\n`);
         inner.mv = mv;
         return value;
       } finally {

@@ -1,4 +1,5 @@
 /** Directives for numbers: `~d ~b ~o ~x ~r ~f ~e ~g ~$ ~p`. */
+import { exceed } from "../exceed.ts";
 import { isInteger, isNumber, toDouble } from "../numbers.ts";
 import { currentStyle, printText, styledText } from "../printer.ts";
 import { Float, type Value } from "../values.ts";
@@ -117,7 +118,7 @@ function moneyDirective(run: Run, directive: Directive): undefined {
 }
 
 function checkRoom(run: Run, ...counts: (number | undefined)[]): void {
-  for (const count of counts) if (count !== undefined && Math.abs(count) > 10_000) run.m.exceed("OUTPUT");
+  for (const count of counts) if (count !== undefined && Math.abs(count) > 10_000) exceed(run.m, "OUTPUT");
 }
 
 /** What is no number is shown as `~a` would, in base ten. */

@@ -1,5 +1,8 @@
 /** One control string at work: its arguments, and where its text goes. */
+
+import { exceed } from "../exceed.ts";
 import type { Machine } from "../machine.ts";
+import { write } from "../output.ts";
 import { Char, Str } from "../string.ts";
 import { NIL } from "../symbol.ts";
 import { Cons, Stream, type Value } from "../values.ts";
@@ -12,7 +15,7 @@ export interface Target {
 }
 
 export function streamTarget(m: Machine, stream: Stream): Target {
-  return { stream, write: (text) => m.write(stream, text) };
+  return { stream, write: (text) => write(m, stream, text) };
 }
 
 /** Text that is kept, for a string or to be worked on; counted as memory, not as output. */
@@ -95,7 +98,7 @@ export class Run {
   /** `count` times a character, refused before it is made when nothing could hold it. */
   repeat(character: string, count: number): string {
     if (count <= 0) return "";
-    if (count > this.m.budgets.output) this.m.exceed("OUTPUT");
+    if (count > this.m.budgets.output) exceed(this.m, "OUTPUT");
     return character.repeat(count);
   }
 

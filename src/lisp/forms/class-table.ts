@@ -1,6 +1,8 @@
 // The classes a session defines. Defining one again makes a new version: the old one points to its successor, and its objects
 // move over when they are next looked into.
+
 import { classNamed, findClass } from "../classes.ts";
+import { noteDefinition } from "../global.ts";
 import type { Machine } from "../machine.ts";
 import { type Instance, LispClass, type Slot } from "../object.ts";
 import type { Sym } from "../symbol.ts";
@@ -20,7 +22,7 @@ export interface ClassDefinition {
 
 export function registerClass(m: Machine, cls: LispClass): void {
   m.classes.set(cls.name, cls);
-  m.defined(cls.kind === "structure" || cls.kind === "condition" ? cls.kind : "class", cls.name);
+  noteDefinition(m, cls.kind === "structure" || cls.kind === "condition" ? cls.kind : "class", cls.name);
   forgetDispatch(m);
 }
 

@@ -1,7 +1,9 @@
 // `defclass`, and asking for classes.
+
 import { classOf, findClass } from "../classes.ts";
 import { defineFunction, defineMacro, form, named, nativeFunction, type Template } from "../define.ts";
 import { Fn } from "../function.ts";
+import { refuseLocked } from "../global.ts";
 import type { Machine } from "../machine.ts";
 import { LispClass, type Slot } from "../object.ts";
 import { Str } from "../string.ts";
@@ -80,7 +82,7 @@ function expandSlot(m: Machine, slot: Value): Template {
 // ---- definition
 
 function define(m: Machine, name: Sym, supers: Value, slots: Value, defaults: Value, documentation: Value): Value {
-  m.refuseLocked(name, "define");
+  refuseLocked(m, name, "define");
   const described = itemsOf(slots).map(itemsOf);
   const cls = defineClass(m, {
     name,

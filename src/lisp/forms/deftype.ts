@@ -1,6 +1,8 @@
 // `deftype`: a name for a type, perhaps with arguments.
+
 import { defineFunction, defineMacro, form, type Template } from "../define.ts";
 import type { Fn } from "../function.ts";
+import { noteDefinition, refuseLocked } from "../global.ts";
 import type { Machine } from "../machine.ts";
 import { NIL, Sym } from "../symbol.ts";
 import { sessionTypes } from "../types.ts";
@@ -14,9 +16,9 @@ export function defineDeftype(): void {
     return form(["%DEFINE-TYPE", ["QUOTE", name], ["FUNCTION", ["LAMBDA", [args], parts]]]);
   });
   defineFunction("%DEFINE-TYPE", "name expander", (m, name: Sym, expander: Fn) => {
-    m.refuseLocked(name, "define");
+    refuseLocked(m, name, "define");
     sessionTypes(m).set(name, (inner: Machine, specifier: Value) => inner.call1(expander, specifier instanceof Cons ? specifier.cdr : NIL));
-    m.defined("type", name);
+    noteDefinition(m, "type", name);
     return name;
   });
 }

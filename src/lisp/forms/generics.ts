@@ -1,8 +1,10 @@
 // Generic functions: their methods, and which of them a call runs. What a call of given classes runs is worked out once and kept
 // until a method or a class changes.
+
 import { classOf } from "../classes.ts";
 import { named } from "../define.ts";
 import { Code, Fn } from "../function.ts";
+import { noteDefinition, setFunction } from "../global.ts";
 import type { Machine } from "../machine.ts";
 import type { LispClass } from "../object.ts";
 import { Char } from "../string.ts";
@@ -237,7 +239,7 @@ export function registerGeneric(m: Machine, generic: Generic, isStandard = false
   registry.all.add(generic);
   if (isStandard) registry.standard.set(generic.name as Sym, generic);
   else {
-    m.setFunction(generic.name, generic.fn);
-    m.defined("generic", generic.name);
+    setFunction(m, generic.name, generic.fn);
+    noteDefinition(m, "generic", generic.name);
   }
 }

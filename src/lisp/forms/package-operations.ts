@@ -1,4 +1,5 @@
 // What can be done to packages. A name must not come to mean two symbols in one package, unless it is shadowed there.
+import { noteDefinition } from "../global.ts";
 import type { Machine } from "../machine.ts";
 import { addPackage, findPackage, findSymbol, intern, keywordOf } from "../packages.ts";
 import { Str } from "../string.ts";
@@ -26,7 +27,7 @@ export function createPackage(m: Machine, name: string, nicknames: readonly stri
   const made = new Package(name);
   made.nicknames = [...nicknames];
   addPackage(m, made);
-  m.defined("package", keywordOf(m, name));
+  noteDefinition(m, "package", keywordOf(m, name));
   for (const used of uses) addUse(m, made, used);
   return made;
 }

@@ -1,8 +1,10 @@
 // How objects print themselves. The printer asks this only in sessions that have methods for `print-object`.
+
 import { defineFunction, defineMacro, form, named } from "../define.ts";
 import type { Fn } from "../function.ts";
 import { outputOf } from "../library/streams.ts";
 import type { Machine } from "../machine.ts";
+import { write } from "../output.ts";
 import { type ObjectPrinter, objectPrinter, printText } from "../printer.ts";
 import { NIL } from "../symbol.ts";
 import { itemsOf, type Stream, type Value } from "../values.ts";
@@ -40,7 +42,7 @@ function printPlainly(m: Machine, object: Value, stream: Stream): Value {
   const others: ObjectPrinter = (mm, other, to) => other !== object && (outside?.(mm, other, to) ?? false);
   m.kept.set(objectPrinter, others);
   try {
-    m.write(stream, printText(m, object));
+    write(m, stream, printText(m, object));
   } finally {
     if (outside === undefined) m.kept.delete(objectPrinter);
     else m.kept.set(objectPrinter, outside);
@@ -52,11 +54,11 @@ function printPlainly(m: Machine, object: Value, stream: Stream): Value {
 function printUnreadable(m: Machine, object: Value, stream: Value, type: Value, body: Value): Value {
   const to = outputOf(m, stream);
   const name = type === NIL ? "" : m.show(m.call1(m.fn(named("TYPE-OF")), object));
-  m.write(to, `#<${name}`);
+  write(m, to, `#<${name}`);
   if (body !== NIL) {
-    if (name !== "") m.write(to, " ");
+    if (name !== "") write(m, to, " ");
     m.call0(body as Fn);
   }
-  m.write(to, ">");
+  write(m, to, ">");
   return NIL;
 }

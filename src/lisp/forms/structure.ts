@@ -1,7 +1,9 @@
 // `defstruct`. Its class, accessors, predicate and copier are natives; constructors are ordinary functions, so that initforms see
 // what is around the definition. Structures that are lists or vectors get ordinary functions throughout.
+
 import { findClass, plainSlot, setSlots } from "../classes.ts";
 import { defineFunction, defineMacro, form, nativeFunction, type Template } from "../define.ts";
+import { setFunction } from "../global.ts";
 import type { Machine } from "../machine.ts";
 import { Instance, LispClass } from "../object.ts";
 import { keywordOf } from "../packages.ts";
@@ -54,12 +56,14 @@ function defineStructure(m: Machine, name: Sym): Value {
     defineAccessor(m, plan, cls, slot, index);
   });
   if (plan.predicate !== null)
-    m.setFunction(
+    setFunction(
+      m,
       plan.predicate,
       nativeFunction(plan.predicate, "object", (_, object: Value) => bool(isA(object, cls))),
     );
   if (plan.copier !== null)
-    m.setFunction(
+    setFunction(
+      m,
       plan.copier,
       nativeFunction(plan.copier, "structure", (mm, structure: Value) => copyStructure(mm, structure)),
     );
@@ -69,7 +73,8 @@ function defineStructure(m: Machine, name: Sym): Value {
 function defineAccessor(m: Machine, plan: StructurePlan, cls: LispClass, slot: StructureSlot, index: number): void {
   const name = accessorName(m, plan, slot);
   // Of an included structure with the same prefix there is one already, which does as well.
-  m.setFunction(
+  setFunction(
+    m,
     name,
     nativeFunction(name, "structure", (mm, structure: Value) => (isA(structure, cls) ? (structure.slots[index] ?? NIL) : mm.typeError(structure, cls.name))),
   );
@@ -79,7 +84,7 @@ function defineAccessor(m: Machine, plan: StructurePlan, cls: LispClass, slot: S
     structure.slots[index] = value;
     return value;
   });
-  m.setFunction(list(form("SETF"), name), setter);
+  setFunction(m, list(form("SETF"), name), setter);
 }
 
 const accessorName = (m: Machine, plan: StructurePlan, slot: StructureSlot): Sym => internHere(m, plan.concName + slot.name.name);

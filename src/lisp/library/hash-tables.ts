@@ -1,5 +1,7 @@
 /** Hash tables. Entries keep the order in which they came. */
+
 import { defineFunction, defineMacro, defineSetter, form, nativeFunction } from "../define.ts";
+import { exceed } from "../exceed.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { Instance } from "../object.ts";
@@ -83,7 +85,7 @@ function weigh(m: Machine, key: Value): void {
   for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
     m.tick(1);
     count += 1;
-    if (count > keyPartsMax) m.exceed("CELL");
+    if (count > keyPartsMax) exceed(m, "CELL");
     if (part instanceof Cons) waiting.push(part.cdr, part.car);
     else if (part instanceof Vec) part.items.forEach((item) => void waiting.push(item));
     else if (part instanceof Instance) waiting.push(...part.slots.filter((slot) => slot !== undefined));

@@ -1,9 +1,12 @@
 /** What a session can tell about itself: documentation, describe, apropos. */
+
 import { classOf, findClass } from "../classes.ts";
 import { defineFunction, defineSetter } from "../define.ts";
 import { Fn } from "../function.ts";
+import { refuseLocked } from "../global.ts";
 import type { Machine } from "../machine.ts";
 import { Instance, LispClass } from "../object.ts";
+import { write } from "../output.ts";
 import { allPackages } from "../packages.ts";
 import { printText } from "../printer.ts";
 import { Str } from "../string.ts";
@@ -26,7 +29,7 @@ export function defineHelp(): void {
     "DESCRIBE",
     "object &optional stream",
     (m, object: Value, stream?: Value) => {
-      m.write(outputOf(m, stream), `${describeLines(m, object).join("\n")}\n`);
+      write(m, outputOf(m, stream), `${describeLines(m, object).join("\n")}\n`);
       return m.values();
     },
     { values: true },
@@ -37,7 +40,7 @@ export function defineHelp(): void {
     "string &optional package",
     (m, text: Value, pkg?: Value) => {
       const lines = symbolsLike(m, text, pkg).map((sym) => [printText(m, sym, true), ...meanings(m, sym)].join(" "));
-      m.write(outputOf(m, undefined), lines.map((line) => `${line}\n`).join(""));
+      write(m, outputOf(m, undefined), lines.map((line) => `${line}\n`).join(""));
       return m.values();
     },
     { values: true },
@@ -65,7 +68,7 @@ function setterOf(name: Cons): Fn | null {
 
 function setDocumentation(m: Machine, object: Value, kind: string, text: string | null): void {
   if (object instanceof Sym) {
-    m.refuseLocked(object, "document");
+    refuseLocked(m, object, "document");
     if (kind === "VARIABLE" && text !== null) m.documentation.set(object, text);
     const cls = kind === "TYPE" || kind === "STRUCTURE" ? findClass(m, object) : undefined;
     if (cls !== undefined) cls.documentation = text;

@@ -1,8 +1,10 @@
 /** The printer and `format` as functions, the variables that steer them, and reading from text. */
+
 import { defineFunction, defineMacro, defineVariable, form, named, nativeFunction } from "../define.ts";
 import { formatText, formatTo } from "../format/format.ts";
 import { streamTarget } from "../format/run.ts";
 import type { Machine } from "../machine.ts";
+import { write } from "../output.ts";
 import { printText } from "../printer.ts";
 import { Reader } from "../reader.ts";
 import { sliceText, spanOf } from "../sequences.ts";
@@ -42,14 +44,14 @@ const variables: readonly [string, Value][] = [
 const writeKeys = ["escape", "readably", "base", "radix", "case", "gensym", "array", "length", "level", "circle", "pretty", "lines", "right-margin"];
 
 function definePrinters(): void {
-  defineFunction("PRIN1", "object &optional stream", (m, object: Value, stream?: Value) => write(m, object, stream, printText(m, object, true)));
-  defineFunction("PRINC", "object &optional stream", (m, object: Value, stream?: Value) => write(m, object, stream, printText(m, object, false)));
-  defineFunction("PRINT", "object &optional stream", (m, object: Value, stream?: Value) => write(m, object, stream, `\n${printText(m, object, true)} `));
+  defineFunction("PRIN1", "object &optional stream", (m, object: Value, stream?: Value) => writeObject(m, object, stream, printText(m, object, true)));
+  defineFunction("PRINC", "object &optional stream", (m, object: Value, stream?: Value) => writeObject(m, object, stream, printText(m, object, false)));
+  defineFunction("PRINT", "object &optional stream", (m, object: Value, stream?: Value) => writeObject(m, object, stream, `\n${printText(m, object, true)} `));
   defineFunction(
     "PPRINT",
     "object &optional stream",
     (m, object: Value, stream?: Value) => {
-      write(m, object, stream, `\n${bound(m, ["*PRINT-PRETTY*"], [T], () => printText(m, object, true))}`);
+      writeObject(m, object, stream, `\n${bound(m, ["*PRINT-PRETTY*"], [T], () => printText(m, object, true))}`);
       return m.values();
     },
     { values: true },
@@ -57,15 +59,15 @@ function definePrinters(): void {
   defineFunction("PRIN1-TO-STRING", "object", (m, object: Value) => m.string(printText(m, object, true)));
   defineFunction("PRINC-TO-STRING", "object", (m, object: Value) => m.string(printText(m, object, false)));
   defineFunction("WRITE", `object &key stream ${writeKeys.join(" ")}`, (m, object: Value, stream: Value | undefined, ...settings: (Value | undefined)[]) =>
-    write(m, object, stream, writtenText(m, object, settings)),
+    writeObject(m, object, stream, writtenText(m, object, settings)),
   );
   defineFunction("WRITE-TO-STRING", `object &key ${writeKeys.join(" ")}`, (m, object: Value, ...settings: (Value | undefined)[]) =>
     m.string(writtenText(m, object, settings)),
   );
 }
 
-function write(m: Machine, object: Value, stream: Value | undefined, text: string): Value {
-  m.write(outputOf(m, stream), text);
+function writeObject(m: Machine, object: Value, stream: Value | undefined, text: string): Value {
+  write(m, outputOf(m, stream), text);
   return object;
 }
 
@@ -102,12 +104,12 @@ function definePrettyCalls(): void {
               .map((item) => printText(m, item))
               .join(" ")
           : printText(m, object);
-      m.write(outputOf(m, stream), object instanceof Cons && colon !== NIL ? `(${parts})` : parts);
+      write(m, outputOf(m, stream), object instanceof Cons && colon !== NIL ? `(${parts})` : parts);
       return NIL;
     });
   }
   defineFunction("PPRINT-NEWLINE", "kind &optional stream", (m, kind: Value, stream?: Value) => {
-    if (kind === keyword("MANDATORY") && cl("*PRINT-PRETTY*").value !== NIL) m.write(outputOf(m, stream), "\n");
+    if (kind === keyword("MANDATORY") && cl("*PRINT-PRETTY*").value !== NIL) write(m, outputOf(m, stream), "\n");
     return NIL;
   });
   defineFunction("PPRINT-INDENT", "relative-to n &optional stream", () => NIL);

@@ -1,6 +1,8 @@
 /** Streams of text: string streams, reading characters and lines, writing them. */
+
 import { defineFunction, defineMacro, defineVariable, form } from "../define.ts";
 import type { Machine } from "../machine.ts";
+import { write } from "../output.ts";
 import { elements, lengthOf, setElementAt, sliceText, spanOf } from "../sequences.ts";
 import { Char, char, Str } from "../string.ts";
 import { bool, cl, keyword, NIL, Sym, T } from "../symbol.ts";
@@ -90,7 +92,7 @@ function defineStringStreams(): void {
     const targets = streams.map((stream) => outputOf(m, stream));
     const made = new Stream();
     made.sink = (text) => {
-      for (const target of targets) m.write(target, text);
+      for (const target of targets) write(m, target, text);
     };
     return made;
   });
@@ -124,7 +126,7 @@ function partOf(m: Machine, value: Value, start: Value | undefined, end: Value |
 
 function defineWriting(): void {
   defineFunction("WRITE-CHAR", "character &optional stream", (m, character: Value, stream?: Value) => {
-    m.write(outputOf(m, stream), String.fromCodePoint(codeOf(m, character)));
+    write(m, outputOf(m, stream), String.fromCodePoint(codeOf(m, character)));
     return character;
   });
   for (const [name, ending] of [
@@ -132,18 +134,18 @@ function defineWriting(): void {
     ["WRITE-LINE", "\n"],
   ] as const) {
     defineFunction(name, "string &optional stream &key start end", (m, string: Value, stream?: Value, start?: Value, end?: Value) => {
-      m.write(outputOf(m, stream), partOf(m, string, start, end) + ending);
+      write(m, outputOf(m, stream), partOf(m, string, start, end) + ending);
       return string;
     });
   }
   defineFunction("TERPRI", "&optional stream", (m, stream?: Value) => {
-    m.write(outputOf(m, stream), "\n");
+    write(m, outputOf(m, stream), "\n");
     return NIL;
   });
   defineFunction("FRESH-LINE", "&optional stream", (m, stream?: Value) => {
     const target = outputOf(m, stream);
     if (target.column === 0) return NIL;
-    m.write(target, "\n");
+    write(m, target, "\n");
     return T;
   });
   for (const name of ["FINISH-OUTPUT", "FORCE-OUTPUT", "CLEAR-OUTPUT"]) {
@@ -239,7 +241,7 @@ function defineKinds(): void {
 function defineBlocks(): void {
   defineFunction("WRITE-SEQUENCE", "sequence stream &key start end", (m, sequence: Value, stream: Value, start?: Value, end?: Value) => {
     const text = elements(m, sequence, start, end).map((item) => String.fromCodePoint(codeOf(m, item)));
-    m.write(outputOf(m, stream), text.join(""));
+    write(m, outputOf(m, stream), text.join(""));
     return sequence;
   });
   defineFunction("READ-SEQUENCE", "sequence stream &key start end", (m, sequence: Value, stream: Value, start?: Value, end?: Value) => {
@@ -266,12 +268,12 @@ function defineJoinedStreams(): void {
     const [source, target] = [inputOf(m, input), outputOf(m, output)];
     made.source = source.source;
     made.at = source.at;
-    made.sink = (text) => m.write(target, text);
+    made.sink = (text) => write(m, target, text);
     return made;
   });
   defineFunction("MAKE-SYNONYM-STREAM", "symbol", (m, name: Value) => {
     const made = new Stream();
-    made.sink = (text) => m.write(outputOf(m, name instanceof Sym ? name.value : name), text);
+    made.sink = (text) => write(m, outputOf(m, name instanceof Sym ? name.value : name), text);
     return made;
   });
 }

@@ -1,5 +1,7 @@
 /** Symbols and packages as a program asks about them; what changes packages is in `forms/packages.ts`. */
+
 import { defineFunction } from "../define.ts";
+import { refuseLocked } from "../global.ts";
 import type { Machine } from "../machine.ts";
 import { allPackages, currentPackage, findPackage, findSymbol, intern } from "../packages.ts";
 import { Str } from "../string.ts";
@@ -83,7 +85,7 @@ function defineInterning(): void {
     const sym = symbolOf(m, value);
     const home = packageOf(m, pkg);
     if (home.symbols.get(sym.name) !== sym) return NIL;
-    m.refuseLocked(sym, "unintern");
+    refuseLocked(m, sym, "unintern");
     home.symbols.delete(sym.name);
     home.external.delete(sym.name);
     home.shadowing.delete(sym.name);
