@@ -4,7 +4,7 @@ import { createToolkit } from "../servers/toolkits.ts";
 import { openWorld } from "../trust/world.ts";
 import { evaluate, tokenOf, worker } from "./lisp-hall.ts";
 
-/** What a program shows of what it cannot read. */
+/** What a program puts into its answer besides what it prints. */
 const camera = createToolkit("camera", {
   photo: { run: ({ bytes }) => ({ content: [{ type: "image", mimeType: "image/png", data: "A".repeat(Number(bytes)) }] }) },
 });
@@ -19,6 +19,15 @@ test.each([
   const { content, data } = await evaluate(client, `(loop repeat ${count} do (show (camera:photo :bytes ${bytes})))`, { mode: "act" });
   expect(content.filter(({ type }) => type === "image")).toHaveLength(shown);
   expect(data.condition?.message).toContain("an answer carries");
+});
+
+test("an answer that would tell of too many definitions says how many it leaves out", async () => {
+  await using hall = await startHall({ toolkits: [camera], lisp: { worker } });
+  const client = hall.connect();
+  await client.greet("2025-11-25");
+  const { text, data } = await evaluate(client, "(loop repeat 300 do (eval `(defun ,(gensym) () ,(make-string 1000))))");
+  expect(data.definitions).toHaveLength(200);
+  expect(text).toContain("; 100 more definitions");
 });
 
 test("the same part is shown once, and one that had to go says so", async () => {

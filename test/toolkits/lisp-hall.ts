@@ -13,6 +13,7 @@ export interface Evaluated {
     readonly session: string;
     readonly stdout: string;
     readonly values: readonly string[];
+    readonly definitions: readonly JsonObject[];
     readonly calls: readonly { readonly name: string; readonly status: string }[];
     readonly condition?: { readonly type: string; readonly message: string };
   };

@@ -24,10 +24,11 @@ const backtraceMax = 20;
 
 /** The layout people and models read: streams, warnings, then one line for each value, or the error. */
 export function answerEvaluation(evaluation: Evaluation, { session, run, calls, isHandleNeeded, isShort, notes }: Told): Outcome {
-  const { values, stdout, stderr, warnings, condition, definitions, ms, steps } = evaluation;
+  const { values, stdout, stderr, warnings, condition, definitions, definitionsLeftOut, ms, steps } = evaluation;
   const parts = [section("stdout", stdout), section("stderr", stderr), section("warnings", warnings.join("\n"))];
   if (condition) parts.push(`${tellCondition(condition, isShort ? 0 : backtraceMax)}\n`);
   else parts.push(...values.map((value) => `=> ${value}\n`));
+  if (definitionsLeftOut) parts.push(`; ${definitionsLeftOut} more definitions than are told of here: see list-definitions\n`);
   for (const note of notes) parts.push(`; ${note}\n`);
   if (isHandleNeeded) parts.push(`; session ${session}\n`);
   const structured: JsonObject = {

@@ -1,4 +1,5 @@
-import type { DefinitionKind, Machine } from "../../lisp/machine.ts";
+import type { DefinitionKind } from "../../lisp/global.ts";
+import type { Machine } from "../../lisp/machine.ts";
 import { Sym } from "../../lisp/symbol.ts";
 import type { Value } from "../../lisp/values.ts";
 import type { Definition, DefinitionType } from "./protocol.ts";
@@ -23,9 +24,15 @@ export function tellDefined(m: Machine, defined: readonly Defined[], type: Defin
   const wanted = type === "all" ? defined : defined.filter(({ kind }) => kinds[type].includes(kind));
   return wanted.map(({ kind, name }) => {
     const documentation = documentationOf(m, kind, name);
-    return { type: kind, name: m.show(name), ...(documentation ? { documentation } : {}) };
+    return { type: kind, name: m.show(name), ...(documentation ? { documentation: shortened(documentation) } : {}) };
   });
 }
+
+function shortened(text: string): string {
+  return text.length <= documentationMax ? text : `${text.slice(0, documentationMax - 1)}…`;
+}
+
+const documentationMax = 300;
 
 function documentationOf(m: Machine, kind: DefinitionKind, name: Value): string | null | undefined {
   if (!(name instanceof Sym)) return undefined;

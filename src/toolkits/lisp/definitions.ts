@@ -63,7 +63,12 @@ export const configureLimits: Tool = {
     properties: {
       session,
       timeout: { type: "number", minimum: 0, maximum: 600, description: "Seconds an evaluation may take. 0: only the 600 s no evaluation may exceed." },
-      "max-output": { type: "integer", minimum: 100, maximum: 1_000_000, description: "Characters a program may print." },
+      "max-output": {
+        type: "integer",
+        minimum: 100,
+        maximum: 1_000_000,
+        description: "Characters a program may print and return, warnings and errors included.",
+      },
       "max-calls": { type: "integer", minimum: 0, maximum: 500, description: "Tool calls of one evaluation." },
     },
     additionalProperties: false,

@@ -91,6 +91,8 @@ export interface Evaluation {
   readonly condition?: ConditionReport | undefined;
   /** What this evaluation defined. */
   readonly definitions: readonly Definition[];
+  /** How many more there are than are told of. */
+  readonly definitionsLeftOut?: number | undefined;
   readonly package: string;
   readonly steps: number;
   readonly ms: number;

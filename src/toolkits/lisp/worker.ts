@@ -33,6 +33,8 @@ const lisp = createLisp({
 const powers = definePowers(line);
 /** All of them alive at once take less than the thread's heap. */
 const cells = 5_000_000;
+/** Of one evaluation: the answer is read by a model. */
+const definitionsTold = 200;
 let lastPackage = "COMMON-LISP-USER";
 // JSON is what most programs look at: it shows what it holds, printed or returned. Said as a program would say it, so that the first
 // program finds everything loaded.
@@ -69,13 +71,15 @@ function evaluate({ code, package: name, limits, tools }: Extract<Order, { kind:
     ...(name === undefined ? {} : { package: name.toUpperCase() }),
   });
   lastPackage = ended;
+  const defined = newlyDefined(before, listDefined(machine));
   return {
     values,
     stdout: output,
     stderr: errorOutput,
     warnings,
     condition: condition ? tellCondition(condition) : undefined,
-    definitions: tellDefined(machine, newlyDefined(before, listDefined(machine))),
+    definitions: tellDefined(machine, defined.slice(0, definitionsTold)),
+    definitionsLeftOut: defined.length > definitionsTold ? defined.length - definitionsTold : undefined,
     package: ended,
     steps,
     ms: Math.round(elapsedMs * 1_000) / 1_000,
