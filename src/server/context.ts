@@ -42,23 +42,38 @@ function tokenOf(params: JsonObject): string | number | undefined {
 
 const progressMsMin = 50;
 
-/** Forwards progress that grows, at most twenty times a second; the last step is never left out. */
+/** Forwards progress that grows, at most twenty times a second. What comes sooner waits, and the newest of it is told: a step may take long. */
 function createProgress(current: () => Current): CallContext["progress"] {
   let last = Number.NEGATIVE_INFINITY;
   let sentAt = Number.NEGATIVE_INFINITY;
-  return ({ progress, total, message }: Progress) => {
+  let waiting: { readonly timer: NodeJS.Timeout; newest: Progress } | undefined;
+
+  function send({ progress, total, message }: Progress): void {
+    clearTimeout(waiting?.timer);
+    waiting = undefined;
+    sentAt = performance.now();
     const { params, visit } = current();
     const progressToken = tokenOf(params);
-    const now = performance.now();
-    if (progressToken === undefined || !(progress > last) || (now - sentAt < progressMsMin && progress !== total)) return;
-    last = progress;
-    sentAt = now;
+    if (progressToken === undefined) return;
     visit.exchange.notify("notifications/progress", {
       progressToken,
       progress,
       ...(total === undefined ? {} : { total }),
       ...(message === undefined ? {} : { message }),
     });
+  }
+
+  function sendLater(newest: Progress): void {
+    const timer = setTimeout(() => waiting && send(waiting.newest), progressMsMin - (performance.now() - sentAt)).unref();
+    waiting = { timer, newest };
+  }
+
+  return (told) => {
+    if (!(told.progress > last) || tokenOf(current().params) === undefined) return;
+    last = told.progress;
+    if (told.progress === told.total || performance.now() - sentAt >= progressMsMin) send(told);
+    else if (waiting) waiting.newest = told;
+    else sendLater(told);
   };
 }
 

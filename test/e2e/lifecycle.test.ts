@@ -565,6 +565,13 @@ describe("progress", () => {
     expect(told.at(-1)).toBe(200);
   });
 
+  test("that came too soon after another is told all the same, while its step takes its time", async () => {
+    await using hall = await startHall({ toolkits: [createReportingToolkit()] });
+    const client = hall.connect();
+    await client.result("tools/call", modern(steps([[1], [2], [3]], { holdMs: 200 }), {}, { progressToken: "soon" }));
+    expect(heardSteps(client).map(({ progress }) => progress)).toEqual([1, 3]);
+  });
+
   test.each(["legacy", "modern"])("and log messages end with the answer (%s)", async (era) => {
     await using hall = await startHall({ toolkits: [createReportingToolkit()] });
     const client = hall.connect();

@@ -280,11 +280,12 @@ export function createHeavyToolkit(): Toolkit {
 export function createReportingToolkit(): Toolkit {
   return createToolkit("reporting", {
     steps: {
-      async run({ progress, pauseMs }, context) {
+      async run({ progress, pauseMs, holdMs }, context) {
         for (const [step, total] of progress as [number, number?][]) {
           context.progress({ progress: step, ...(total === undefined ? {} : { total }), message: `at ${step}` });
           if (typeof pauseMs === "number") await new Promise((resolve) => setTimeout(resolve, pauseMs));
         }
+        if (typeof holdMs === "number") await new Promise((resolve) => setTimeout(resolve, holdMs));
         return text("reported");
       },
     },
