@@ -94,6 +94,8 @@ function detailLines({ status, selected }: ServersState, columns: number, now: n
 function howItIs({ name, state }: UpstreamStatus, now: number): string | undefined {
   if (state.kind === "unusable") return `${name} cannot be used: ${state.reason}`;
   if (state.kind !== "down") return undefined;
+  // That it is tried again helps nobody: the reason says what does.
+  if (state.code === "DENIED") return `${name}: ${state.reason}`;
   const when = state.retryAt > now ? `in ${elapsed(state.retryAt - now)}; r tries now` : "at its next call";
   return `${name} is down: ${state.reason}. It is tried again ${when}.`;
 }
