@@ -1,6 +1,8 @@
 import type { Editing } from "./editing.ts";
 import { type FormInHand, formBindings, formEditing } from "./form-keys.ts";
 import type { Key } from "./keyboard.ts";
+import { type Reading, readFrom } from "./reading.ts";
+import { bodyRows } from "./screens/screen.ts";
 import { screens } from "./screens/screens.ts";
 import { type QuestionView, type ScreenName, screensOf, type TuiState } from "./state.ts";
 import { type Act, type Binding, type Moment, on, type } from "./view.ts";
@@ -94,12 +96,38 @@ export function handOf({ id, form }: QuestionView): FormInHand {
   };
 }
 
+/** What is asked, as far as it fits. A page's address and the fields of a form need room too. */
+export function readMessage(question: QuestionView, state: TuiState): Reading {
+  const share = question.page ? 4 : question.form.fields.length > 0 ? 2 : 1;
+  const rows = Math.floor((bodyRows(state) - 3) / share);
+  return readFrom(question.message, { columns: state.size.columns - 2, rows, from: state.scrolls[messageScroll(question)] ?? 0 });
+}
+
+function messageScroll({ id }: QuestionView): string {
+  return `message ${id}`;
+}
+
+/** The question that has the keys without having been called for. */
+export function surprisingQuestion(moment: Moment): string | undefined {
+  const [question] = moment.state.questions;
+  return question && layerOf(moment) === "question" && moment.view.focus[questionPart] !== question.id ? question.id : undefined;
+}
+
 function questionBindings({ state, view }: Moment): readonly Binding[] {
   const [question] = state.questions;
   if (!question) return [];
-  const { id } = question;
+  const { id, run } = question;
+  const reading = readMessage(question, state);
+  const to = (line: number) => () => ({ kind: "scroll", view: messageScroll(question), to: line }) as const;
+  const page = Math.max(1, reading.lines.length - 1);
+  // Only what has been read to its end is answered with more than a no.
+  const isUnread = reading.below > 0;
   return [
-    ...(question.page ? pageBindings(question, state) : formBindings(handOf(question), view, question.kind === "sampling" ? "let the model answer" : "answer")),
+    ...(question.page ? pageBindings(question, state) : []),
+    ...(question.page || isUnread ? [] : formBindings(handOf(question), view, question.kind === "sampling" ? "let the model answer" : "answer")),
+    ...(reading.isWhole ? [] : [on("pagedown", "read on", to(reading.from + page)), on("pageup", "read back", to(reading.from - page))]),
+    ...(view.focus[questionPart] === id ? [] : [on("ctrl+g", "answer it now", () => ({ kind: "focus", on: questionPart, part: id }))]),
+    ...(run === undefined ? [] : [on("ctrl+x", "end the call", () => ({ kind: "cancel run", run }))]),
     on("esc", "dismiss", () => ({ kind: "answer question", question: id, action: "cancel" })),
     on("ctrl+n", "decline", () => ({ kind: "answer question", question: id, action: "decline" })),
   ];
@@ -113,8 +141,8 @@ function pageBindings(question: QuestionView, { scrolls }: TuiState): readonly B
   return [
     on("o", "open it in the browser", () => ({ kind: "open page", question: id })),
     on("a", "opened it myself", () => ({ kind: "answer question", question: id, action: "accept" })),
-    on("down pagedown", "further down the address", () => ({ kind: "scroll", view, to: from + 1 })),
-    on("up pageup", "back up the address", () => ({ kind: "scroll", view, to: from - 1 })),
+    on("down", "further down the address", () => ({ kind: "scroll", view, to: from + 1 })),
+    on("up", "back up the address", () => ({ kind: "scroll", view, to: from - 1 })),
   ];
 }
 

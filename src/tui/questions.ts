@@ -33,6 +33,8 @@ export interface DeskOptions {
 }
 
 const messageCharactersMax = 20_000;
+/** More at once than anybody answers. */
+const openMax = 50;
 
 type Reply = { readonly action: "accept" | "decline" | "cancel"; readonly values: JsonObject };
 
@@ -41,7 +43,8 @@ export function createDesk({ folder, tell, sample }: DeskOptions): Desk {
   let count = 0;
 
   /** Puts the question on the screen and waits. */
-  function askPerson(view: Omit<QuestionView, "id">, scope: Scope): Promise<Reply> {
+  async function askPerson(view: Omit<QuestionView, "id">, scope: Scope): Promise<Reply> {
+    if (waiting.size >= openMax) throw new HallError("OVERLOADED", `${openMax} questions already wait for a person`);
     const id = `question_${++count}`;
     const answered = new Promise<Reply>((resolve) => waiting.set(id, resolve));
     tell({ kind: "asked", question: { ...view, id } });

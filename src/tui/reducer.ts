@@ -38,9 +38,11 @@ export function reduce(state: TuiState, event: TuiEvent): TuiState {
     case "logs":
       return { ...state, servers: { ...state.servers, logs: { server: event.server, lines: event.lines } } };
     case "approvals": {
-      const { selected } = state.approvals;
+      const { selected, pending: before } = state.approvals;
       const isThere = event.pending.some(({ token }) => token === selected);
-      return { ...state, approvals: { load: loaded, pending: event.pending, selected: isThere ? selected : event.pending[0]?.token } };
+      // When the one somebody looked at is gone, no other takes its place: a yes on its way must not meet another call.
+      const usual = before.length === 0 ? event.pending[0]?.token : undefined;
+      return { ...state, approvals: { load: loaded, pending: event.pending, selected: isThere ? selected : usual } };
     }
     case "statistics":
       return { ...state, stats: { load: loaded, statistics: event.statistics } };

@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
 import type { ReadStream, WriteStream } from "node:tty";
 import { createCanvas } from "./canvas.tsx";
-import { createKeyboard } from "./keyboard.ts";
+import { createKeyboard, type Key } from "./keyboard.ts";
 import { isAtWork } from "./parts/run-state.ts";
-import { press } from "./press.ts";
+import { press, surprisingQuestion } from "./press.ts";
 import type { TuiSession } from "./session.ts";
+import { createSurprise } from "./surprise.ts";
 import { takeTerminal } from "./terminal.ts";
 import { type Act, initialView, type Moment, type View, withFocus } from "./view.ts";
 
@@ -35,6 +36,7 @@ export async function showTui({ session, stdin, stdout, env }: ShowOptions): Pro
   let drawing: NodeJS.Timeout | undefined;
   let escaping: NodeJS.Timeout | undefined;
   const keyboard = createKeyboard();
+  const surprise = createSurprise(() => performance.now());
   const canvas = createCanvas({ hasColours: !env.NO_COLOR, failed: fail });
   const moment = (): Moment => ({ state: session.state(), view, now: Date.now() });
 
@@ -43,7 +45,10 @@ export async function showTui({ session, stdin, stdout, env }: ShowOptions): Pro
     drawing = undefined;
     drawnAt = performance.now();
     if (session.state().isQuitting) finish();
-    else terminal.paint(canvas.draw(moment()));
+    else {
+      terminal.paint(canvas.draw(moment()));
+      surprise.painted(surprisingQuestion(moment()));
+    }
   }
 
   function drawSoon(): void {
@@ -52,19 +57,21 @@ export async function showTui({ session, stdin, stdout, env }: ShowOptions): Pro
 
   function read(chunk: string): void {
     clearTimeout(escaping);
-    for (const key of keyboard.read(chunk)) hear(press(moment(), key));
+    for (const key of keyboard.read(chunk)) hear(key);
     if (keyboard.isWaiting) escaping = setTimeout(guarded(flush), escapeMs);
     draw();
   }
 
   function flush(): void {
-    for (const key of keyboard.flush()) hear(press(moment(), key));
+    for (const key of keyboard.flush()) hear(key);
     draw();
   }
 
-  function hear(acts: readonly Act[]): void {
-    if (view.note !== undefined) view = { ...view, note: undefined };
-    for (const act of acts) view = carryOut(act, view);
+  function hear(key: Key): void {
+    const isTooSoon = surprise.isTooSoon(surprisingQuestion(moment()), key);
+    const note = isTooSoon ? "That key was pressed as the question came up, and is not taken for an answer." : undefined;
+    if (view.note !== note) view = { ...view, note };
+    if (!isTooSoon) for (const act of press(moment(), key)) view = carryOut(act, view);
   }
 
   function carryOut(act: Act, current: View): View {

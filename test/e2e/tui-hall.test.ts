@@ -34,7 +34,7 @@ appendFileSync("done", name + "\\n");
 async function beginImplement(pane: Pane, place: Place): Promise<void> {
   await pane.type("s");
   await pane.until("speckit.implement asks", "● No");
-  await pane.press("Up", "Up");
+  await pane.press("C-g", "Up", "Up");
   await pane.until("● Yes, for this tool while the hall runs");
   await pane.press("Enter");
   for (const name of ["one", "two"]) await allowCommand(pane, name);
@@ -43,7 +43,7 @@ async function beginImplement(pane: Pane, place: Place): Promise<void> {
 
 async function allowCommand(pane: Pane, name: string): Promise<void> {
   await pane.until(`argv: ["node","work.mjs","${name}"]`, "(No)");
-  await pane.press("Right");
+  await pane.press("C-g", "Right");
   await pane.until("(Yes, this once)");
   await pane.press("Enter");
 }
@@ -84,7 +84,7 @@ test("of two clients one is the hall; killed in the middle of the other's run, t
   await second.type("r");
   // The next hall has promised nothing yet; and what the old one had begun has ended with it, or there would be two of them.
   await second.until("speckit.implement asks", "● No");
-  await second.press("Down", "Enter");
+  await second.press("C-g", "Down", "Enter");
   place.project.write("go", "");
   for (const name of ["two", "three"]) await allowCommand(second, name);
   await second.until("completed in", "3 of 3 tasks are done");

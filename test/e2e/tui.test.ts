@@ -55,7 +55,7 @@ test("from a description to tasks against the hall over stdio, with a question a
   await expect(`${tasks.split("\n").slice(1).join("\n")}\n`).toMatchFileSnapshot("../golden/tui-e2e/tasks.txt");
   await pane.type("s");
   await pane.until("speckit.implement asks", "Allow this call?", "● No");
-  await pane.press("Right", "Enter");
+  await pane.press("C-g", "Right", "Enter");
   expect(await pane.until("speckit.implement  001-users-upload-photos", "completed")).toContain("T001");
 }, 60_000);
 
@@ -64,7 +64,7 @@ async function answerAll(pane: Pane): Promise<void> {
   for (let number = 1; ; number++) {
     const screen = await pane.until(new RegExp(`Question ${number} of|speckit.clarify .* completed`));
     if (screen.includes("completed")) return;
-    await pane.press("C-s");
+    await pane.press("C-g", "C-s");
   }
 }
 

@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
 import type { TuiEvent } from "../../src/tui/events.ts";
+import { createForm } from "../../src/tui/form.ts";
 import { createKeyboard } from "../../src/tui/keyboard.ts";
-import { bindingsOf, press } from "../../src/tui/press.ts";
+import { bindingsOf, press, surprisingQuestion } from "../../src/tui/press.ts";
 import { reduce } from "../../src/tui/reducer.ts";
 import type { TuiState } from "../../src/tui/state.ts";
+import { createSurprise } from "../../src/tui/surprise.ts";
 import { type Act, initialView, type View, withFocus } from "../../src/tui/view.ts";
 import { approvals, document, features, intended, now, output, pageQuestion, question, runOf, stateAt, tools, worktrees } from "./moments.ts";
 
@@ -219,4 +221,64 @@ test("Lisp: Enter evaluates a whole form, goes on with an open one, and earlier 
   const entry = (id: string, code: string): TuiEvent => ({ kind: "run started", run: runOf({ id, kind: "lisp", about: code }) });
   expect(type([tools, lisp, entry("1", "(one)"), entry("2", "(two)")], "dra\u001b[A\u001b[A").state.lisp.input).toBe("(one)");
   expect(type([tools, lisp, entry("1", "(one)")], "dra\u001b[A\u001b[Bft").state.lisp.input).toBe("draft");
+});
+
+test("when the call somebody looks at is gone, a yes on its way meets no other", () => {
+  const both = approvals.kind === "approvals" ? approvals.pending : [];
+  const [first, second] = both;
+  const atApprovals: readonly TuiEvent[] = [approvals, intended({ kind: "go", screen: "approvals" })];
+  expect(type(atApprovals, "y").acts).toEqual([{ kind: "approve", token: first?.token, answer: "once" }]);
+  const left: readonly TuiEvent[] = [...atApprovals, { kind: "approvals", pending: both.slice(1) }, { kind: "approvals", pending: both.slice(1) }];
+  expect(type(left, "yahn").acts).toEqual([]);
+  expect(type(left, "jy").acts.at(-1)).toEqual({ kind: "approve", token: second?.token, answer: "once" });
+});
+
+test("a call is allowed once all of it has been in sight", () => {
+  const [one] = approvals.kind === "approvals" ? approvals.pending : [];
+  if (!one) throw new Error("there is one");
+  const preview = Array.from({ length: 40 }, (_, index) => `  argument ${index}: value`).join("\n");
+  const atApprovals: readonly TuiEvent[] = [{ kind: "approvals", pending: [{ ...one, preview }] }, intended({ kind: "go", screen: "approvals" })];
+  expect(type(atApprovals, "yah").acts).toEqual([]);
+  expect(type(atApprovals, "n").acts).toEqual([{ kind: "approve", token: one.token, answer: "no" }]);
+  expect(type(atApprovals, "\u001b[6~\u001b[6~\u001b[6~\u001b[6~y").acts.at(-1)).toEqual({ kind: "approve", token: one.token, answer: "once" });
+});
+
+test("a long question is answered once it has been read to its end; a no needs none of it", () => {
+  const message = Array.from({ length: 60 }, (_, index) => `line ${index}`).join("\n");
+  const asked: readonly TuiEvent[] = [
+    { kind: "run started", run: runOf() },
+    { kind: "asked", question: { id: "q9", run: "r1", kind: "sampling", message, form: createForm({}) } },
+  ];
+  expect(type(asked, "\r\u0013").acts).toEqual([]);
+  expect(type(asked, "\u000e").acts).toEqual([{ kind: "answer question", question: "q9", action: "decline" }]);
+  expect(type(asked, "\u0018").acts).toEqual([{ kind: "cancel run", run: "r1" }]);
+  expect(type(asked, `${"\u001b[6~".repeat(5)}\r`).acts.at(-1)).toEqual({ kind: "answer question", question: "q9", action: "accept" });
+});
+
+test("a key that was on its way when a question came up is no answer to it", () => {
+  let now = 0;
+  const surprise = createSurprise(() => now);
+  const enter = { name: "enter", text: undefined };
+  surprise.painted(undefined);
+  expect(surprise.isTooSoon(undefined, enter)).toBe(false);
+  // It is there, and not yet on the screen.
+  expect(surprise.isTooSoon("q1", enter)).toBe(true);
+  surprise.painted("q1");
+  now += 200;
+  // Somebody who goes on typing has not seen it.
+  expect(surprise.isTooSoon("q1", enter)).toBe(true);
+  now += 200;
+  expect(surprise.isTooSoon("q1", enter)).toBe(true);
+  expect(surprise.isTooSoon("q1", { name: "ctrl+c", text: undefined })).toBe(false);
+  now += 400;
+  expect(surprise.isTooSoon("q1", enter)).toBe(false);
+  // The next question begins anew, however the first ended.
+  expect(surprise.isTooSoon("q2", enter)).toBe(true);
+});
+
+test("a question that was called for is answered at once", () => {
+  const asked = [features, question];
+  const moment = { state: stateAt(size, asked), view: initialView, now };
+  expect(surprisingQuestion(moment)).toBe("q1");
+  expect(surprisingQuestion({ ...moment, view: type(asked, "\u0007").view })).toBe(undefined);
 });

@@ -1,6 +1,7 @@
 import type { ReactElement } from "react";
 import type { Page } from "../page.ts";
-import { handOf, scrollNameOf } from "../press.ts";
+import { handOf, readMessage, scrollNameOf } from "../press.ts";
+import { tellRest } from "../reading.ts";
 import type { BodyProps } from "../screens/screen.ts";
 import type { QuestionView } from "../state.ts";
 import { formLines } from "./form.ts";
@@ -16,11 +17,12 @@ export function Question(props: BodyProps): ReactElement {
 
 function questionLines(question: QuestionView, { state, view, columns, rows }: BodyProps): readonly Line[] {
   const run = state.runs.find(({ id }) => id === question.run);
+  const reading = readMessage(question, state);
+  const others = state.questions.length - 1;
   const head: readonly Line[] = [
-    [{ text: `${run?.tool ?? "The server"} asks`, role: "title" }],
-    ...wrap(question.message, columns)
-      .slice(0, Math.floor(rows / (question.page ? 4 : 2)))
-      .map((text): Line => [{ text }]),
+    [{ text: `${run?.tool ?? "The server"} asks`, role: "title" }, ...(others > 0 ? [{ text: `  (${others} more wait)`, role: "quiet" } as const] : [])],
+    ...reading.lines.map((text): Line => [{ text: bar, role: "quiet" }, { text }]),
+    ...(reading.isWhole ? [] : [[{ text: `${bar}${tellRest(reading)}`, role: "warning" } as const]]),
     [],
   ];
   const room = { columns, rows: rows - head.length };
@@ -28,6 +30,9 @@ function questionLines(question: QuestionView, { state, view, columns, rows }: B
   const hand = handOf(question);
   return hand.form.fields.length === 0 ? head : [...head, ...formLines(hand, { view, ...room })];
 }
+
+/** Whose words these are is seen: they cannot be taken for ours. */
+const bar = "│ ";
 
 interface Room {
   readonly columns: number;
@@ -39,7 +44,7 @@ interface Room {
 /** The address whole, in as many lines as it takes; what does not fit is scrolled to. */
 function pageLines({ url, host, warnings }: Page, { columns, rows, from }: Room): readonly Line[] {
   const head: readonly Line[] = [
-    [{ text: "It wants you to open a page of " }, { text: host, role: "strong" }, { text: " in your browser:" }],
+    ...wrap(`It wants you to open a page of ${host} in your browser:`, columns).map((text): Line => [{ text, role: "strong" }]),
     ...warnings.flatMap((warning) => wrap(`! ${warning}`, columns)).map((text): Line => [{ text, role: "warning" }]),
     [],
   ];

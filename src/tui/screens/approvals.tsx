@@ -6,32 +6,60 @@ import { type Line, Lines } from "../parts/line.tsx";
 import { elapsed, loadLines } from "../parts/run-state.ts";
 import { type Column, Table } from "../parts/table.tsx";
 import { wrap } from "../parts/width.ts";
+import { type Reading, readFrom, tellRest } from "../reading.ts";
+import type { TuiState } from "../state.ts";
 import { type Binding, type Moment, on } from "../view.ts";
-import { type BodyProps, neighbour, type Screen } from "./screen.ts";
+import { type BodyProps, bodyRows, neighbour, type Screen } from "./screen.ts";
 
 /** Calls that wait for a person. */
 export const approvalsScreen: Screen = { name: "approvals", title: "Approvals", bindings, Body };
 
-function bindings({ state: { approvals } }: Moment): readonly Binding[] {
-  const { pending, selected } = approvals;
+function bindings({ state }: Moment): readonly Binding[] {
+  const { pending, selected } = state.approvals;
   const go = (step: number) => () => {
     const next = neighbour(pending, ({ token }) => token === selected, step);
     return next && ({ kind: "select approval", token: next.token } as const);
   };
-  const one = pending.find(({ token }) => token === selected);
-  const answer = (keys: string, says: string, said: Answer): Binding => on(keys, says, () => one && { kind: "approve", token: one.token, answer: said });
+  return [...answerBindings(state), on("up k", "up", go(-1)), on("down j", "down", go(1))];
+}
+
+/** Yes is among them once the whole call has been in sight. */
+function answerBindings(state: TuiState): readonly Binding[] {
+  const one = selectedCall(state);
+  if (!one) return [];
+  const answer = (keys: string, says: string, said: Answer): Binding => on(keys, says, () => ({ kind: "approve", token: one.token, answer: said }));
+  const reading = readPreview(one, state);
+  const to = (line: number) => () => ({ kind: "scroll", view: scrollName(one), to: line }) as const;
+  const page = Math.max(1, reading.lines.length - 1);
   return [
-    ...(one ? [answer("y", "yes, once", "once"), answer("n", "no", "no"), answer("a", "always", "always"), answer("h", "while this hall runs", "hall")] : []),
-    on("up k", "up", go(-1)),
-    on("down j", "down", go(1)),
+    ...(reading.below === 0 ? [answer("y", "yes, once", "once")] : []),
+    answer("n", "no", "no"),
+    ...(reading.below === 0 ? [answer("a", "always", "always"), answer("h", "while this hall runs", "hall")] : []),
+    ...(reading.isWhole ? [] : [on("pagedown", "read on", to(reading.from + page)), on("pageup", "read back", to(reading.from - page))]),
   ];
+}
+
+function selectedCall({ approvals: { pending, selected } }: TuiState): PendingApproval | undefined {
+  return pending.find(({ token }) => token === selected);
+}
+
+function scrollName({ token }: PendingApproval): string {
+  return `approval ${token}`;
+}
+
+function tableRowsOf(state: TuiState): number {
+  return Math.max(2, Math.min(state.approvals.pending.length + 1, Math.floor(bodyRows(state) / 3)));
+}
+
+/** Why it is asked, and the call itself. */
+function readPreview(one: PendingApproval, state: TuiState): Reading {
+  const rows = bodyRows(state) - tableRowsOf(state) - 1;
+  return readFrom(`Asked because ${one.why}.\n\n${one.preview}`, { columns: state.size.columns, rows, from: state.scrolls[scrollName(one)] ?? 0 });
 }
 
 function Body({ state, now, columns, rows }: BodyProps): ReactElement {
   const { pending, selected, load } = state.approvals;
-  const one = pending.find(({ token }) => token === selected);
-  const tableRows = Math.max(2, Math.min(pending.length + 1, Math.floor(rows / 2)));
-  const below = [...(one ? previewLines(one, columns) : []), ...loadLines(load, columns)];
+  const tableRows = tableRowsOf(state);
   return (
     <Box flexDirection="column">
       <Table
@@ -42,7 +70,7 @@ function Body({ state, now, columns, rows }: BodyProps): ReactElement {
         rows={tableRows}
         empty={load.kind === "loaded" ? "No call waits for an answer." : ""}
       />
-      <Lines lines={[[], ...below]} columns={columns} rows={rows - tableRows} />
+      <Lines lines={[[], ...previewLines(state), ...loadLines(load, columns)]} columns={columns} rows={rows - tableRows} />
     </Box>
   );
 }
@@ -56,10 +84,14 @@ function columnsOf(now: number): readonly Column<PendingApproval>[] {
   ];
 }
 
-function previewLines({ why, preview }: PendingApproval, columns: number): readonly Line[] {
-  return [
-    ...wrap(`Asked because ${why}.`, columns).map((text): Line => [{ text, role: "warning" }]),
-    [],
-    ...wrap(preview, columns).map((text): Line => [{ text }]),
-  ];
+function previewLines(state: TuiState): readonly Line[] {
+  const one = selectedCall(state);
+  if (!one)
+    return state.approvals.pending.length > 0
+      ? [[{ text: "Choose a call with Up and Down: the one that was shown is answered, or gone.", role: "quiet" }]]
+      : [];
+  const reading = readPreview(one, state);
+  const whyRows = wrap(`Asked because ${one.why}.`, state.size.columns).length;
+  const lines = reading.lines.map((text, index): Line => [{ text, role: reading.from + index < whyRows ? "warning" : "plain" }]);
+  return reading.isWhole ? lines : [...lines, [{ text: `${tellRest(reading)}${reading.below > 0 ? " (yes is possible at its end)" : ""}`, role: "warning" }]];
 }
