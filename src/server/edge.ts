@@ -1,7 +1,7 @@
 import { type ErrorCode, errorTable, errorType, HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import type { Reply } from "../wire/answers.ts";
 import type { Request } from "../wire/message.ts";
-import type { Reply } from "../wire/peer.ts";
 import type { Version } from "./versions.ts";
 
 /** Failures on their way out: the one place where a HallError becomes what this version of MCP expects. */

@@ -26,3 +26,11 @@ export class Batch {
 
 /** Room for one short refusal. */
 const refusalBytes = 512;
+
+/** Why messages that came together are not served, or undefined when they are. */
+export function findBatchFault(messageCount: number, isAccepted: boolean, countMax: number): string | undefined {
+  if (messageCount === 0) return "an empty batch";
+  if (!isAccepted) return "batches are part of protocol version 2025-03-26 only";
+  // Junk costs two bytes to send and a hundred to refuse.
+  return messageCount > countMax ? `a batch may have ${countMax} messages` : undefined;
+}

@@ -161,3 +161,9 @@ export function requestFrame(id: Id, method: string, params: unknown): string {
 export function notificationFrame(method: string, params: unknown): string {
   return JSON.stringify({ jsonrpc: "2.0", method, params });
 }
+
+/** Bytes of a frame against a limit, counting them only when the characters leave it open. */
+export function isLonger(frame: string, bytesMax: number): boolean {
+  if (frame.length * 3 <= bytesMax) return false;
+  return frame.length > bytesMax || Buffer.byteLength(frame) > bytesMax;
+}

@@ -1,17 +1,17 @@
-import { errorTable, HallError } from "../base/errors.ts";
+import { HallError } from "../base/errors.ts";
 import { FleetingMap } from "../base/fleeting-map.ts";
 import { Scope } from "../base/scope.ts";
+import { Answers, type Explain } from "./answers.ts";
 import { Asked } from "./asked.ts";
-import { Batch } from "./batch.ts";
-import type { Channel, FrameKind } from "./channel.ts";
+import { Batch, findBatchFault } from "./batch.ts";
+import type { Channel } from "./channel.ts";
 import { type AnswerFrame, type AskOptions, Exchange } from "./exchange.ts";
 import type { Limits } from "./limits.ts";
 import {
-  errorFrame,
   findIdAtEdge,
   type Id,
-  type Invalid,
   type IsNotification,
+  isLonger,
   type Message,
   type Notification,
   notificationFrame,
@@ -19,9 +19,9 @@ import {
   type Request,
   type RpcError,
   requestFrame,
-  resultFrame,
   type UnreadableId,
 } from "./message.ts";
+import { Outlet } from "./outlet.ts";
 
 /**
  * One JSON-RPC peer on one channel, in both roles. Its promise: **every request gets exactly one answer**, or none
@@ -34,8 +34,7 @@ export interface PeerOptions {
   handle(request: Request, exchange: Exchange): unknown;
   /** Receives notifications. Must not throw. */
   notified(notification: Notification): void;
-  /** Says a failure the way this peer expects it: as an error, or as a result that carries it. */
-  explain(failure: unknown, request: Request | undefined): Reply;
+  readonly explain: Explain;
   /** Methods that are notifications even with `"id": null`. */
   readonly isNotification?: IsNotification;
   /** What cannot be read is counted and left unanswered: a program that prints a banner is not to be argued with. */
@@ -47,8 +46,6 @@ export interface PeerOptions {
   /** The line is gone. */
   closed?(): void;
 }
-
-export type Reply = { readonly result: unknown } | { readonly error: RpcError };
 
 export interface PeerCounts {
   invalid: number;
@@ -63,26 +60,26 @@ export class Peer {
   readonly #channel: Channel;
   readonly #options: PeerOptions;
   readonly #limits: Limits;
+  readonly #outlet: Outlet;
+  readonly #answers: Answers;
   readonly #inFlight = new FleetingMap<Id, Exchange>();
   readonly #asked = new Asked();
   readonly #idle: (() => void)[] = [];
   #nextId = 0;
   #sweep: NodeJS.Timeout | undefined;
-  #stalled: NodeJS.Timeout | undefined;
   #refusal: HallError | undefined;
-  #isHeld = false;
   #isClosed = false;
   #hasEnded = false;
 
   readonly counts: PeerCounts = { invalid: 0, strayAnswers: 0, withdrawn: 0, dropped: 0 };
-  /** How to address an answer to something unreadable; the server sets it once it knows the peer's era. */
-  unreadableId: UnreadableId = "null";
   acceptsBatches = false;
 
   constructor(channel: Channel, options: PeerOptions) {
     this.#channel = channel;
     this.#options = options;
     this.#limits = options.limits;
+    this.#outlet = new Outlet(channel, options.limits);
+    this.#answers = new Answers(options.explain, options.limits.messageBytesMax);
     channel.start({
       frame: (bytes) => this.#receiveFrame(bytes),
       oversize: () => this.#refuseOversize(),
@@ -90,7 +87,7 @@ export class Peer {
       failed: (id, why) => {
         if (this.#asked.has(id)) this.#asked.fail(id, why());
       },
-      drained: () => this.#drained(),
+      drained: () => this.#outlet.drained(),
       ended: () => {
         this.#hasEnded = true;
         if (this.#asked.size > 0) this.#asked.giveUp(new HallError("UNAVAILABLE", "the other side closed its end"));
@@ -106,13 +103,18 @@ export class Peer {
 
   /** True while the peer does not take what we send. */
   get isFull(): boolean {
-    return this.#channel.queuedBytes > this.#limits.writeQueueBytesMax;
+    return this.#outlet.isFull;
+  }
+
+  /** How to address an answer to something unreadable; the server sets it once it knows the peer's era. */
+  set unreadableId(unreadableId: UnreadableId) {
+    this.#answers.unreadableId = unreadableId;
   }
 
   /** A notification is a hint: it is left out when the peer does not take what it already has. */
   notify(method: string, params: unknown, about?: Id): void {
     if (this.isFull) this.counts.dropped++;
-    else this.#send(notificationFrame(method, params), about, "notification");
+    else this.#outlet.send(notificationFrame(method, params), about, "notification");
   }
 
   /** Sends a request of ours. Rejects with HallError; with the peer's own error as `relayed` when it refused. */
@@ -127,7 +129,7 @@ export class Peer {
     const own = timeoutMs === undefined ? undefined : new Scope(parent, timeoutMs);
     const answered = this.#asked.wait(id, method, own ?? parent, (reason) => this.#withdraw(id, reason, about));
     try {
-      this.#send(this.#requestFrame(id, method, params), about, "request");
+      this.#outlet.send(this.#requestFrame(id, method, params), about, "request");
     } catch (error) {
       this.#asked.fail(id, error as HallError);
     }
@@ -136,7 +138,7 @@ export class Peer {
 
   #withdraw(id: Id, reason: HallError, about: Id | undefined): void {
     const notice = this.#options.withdrawal?.(id, reason.message);
-    if (notice) this.#send(notificationFrame(notice.method, notice.params), about, "notification");
+    if (notice) this.#outlet.send(notificationFrame(notice.method, notice.params), about, "notification");
   }
 
   /**
@@ -147,7 +149,7 @@ export class Peer {
     const exchange = this.#inFlight.get(id);
     if (!exchange || !this.#settle(exchange)) return;
     this.counts.withdrawn++;
-    exchange.reply(answer && this.#errorAnswer(id, answer));
+    exchange.reply(answer && this.#answers.error(id, answer));
     exchange.scope.cancel(reason);
   }
 
@@ -161,13 +163,11 @@ export class Peer {
 
   /** Stops reading, for as long as whoever serves the requests cannot take more. */
   hold(): void {
-    this.#isHeld = true;
-    this.#channel.pause();
+    this.#outlet.hold();
   }
 
   release(): void {
-    this.#isHeld = false;
-    if (!this.#stalled) this.#channel.resume();
+    this.#outlet.release();
   }
 
   /** Answers what still runs with an error, writes everything out, for `flushMs` at most, and closes. Idempotent. */
@@ -198,26 +198,18 @@ export class Peer {
   }
 
   #receiveBatch(messages: readonly Message[]): void {
-    const fault = this.#batchFault(messages.length);
-    if (fault) {
+    const fault = findBatchFault(messages.length, this.acceptsBatches, this.#limits.inFlightMax);
+    if (fault !== undefined) {
       this.#refuse(undefined, new HallError("INVALID_REQUEST", fault));
       return;
     }
     const expected = messages.filter((message) => message.kind === "request" || message.kind === "invalid").length;
     const about = messages.find((message) => message.kind === "request")?.id;
     const batch = new Batch(expected, (frame) => {
-      if (frame !== undefined) this.#send(frame, about, "result");
+      if (frame !== undefined) this.#outlet.send(frame, about, "result");
       else if (about !== undefined) this.#channel.withdrawn?.(about);
     });
     for (const message of messages) this.#take(message, batch);
-  }
-
-  #batchFault(messageCount: number): string | undefined {
-    if (messageCount === 0) return "an empty batch";
-    if (!this.acceptsBatches) return "batches are part of protocol version 2025-03-26 only";
-    // Junk costs two bytes to send and a hundred to refuse.
-    if (messageCount > this.#limits.inFlightMax) return `a batch may have ${this.#limits.inFlightMax} messages`;
-    return undefined;
   }
 
   #take(message: Message, batch: Batch | undefined): void {
@@ -233,14 +225,14 @@ export class Peer {
         return;
       case "invalid":
         this.counts.invalid++;
-        if (!this.#asked.unreadable(message) && !this.#options.ignoresJunk) this.#refuseInvalid(message, batch);
+        if (!this.#asked.unreadable(message) && !this.#options.ignoresJunk) this.#refuse(message.id, new HallError(message.code, message.reason), batch);
     }
   }
 
   #serve(request: Request, batch: Batch | undefined): void {
     const refusal = this.#refusal ?? this.#overLimit(request);
     if (refusal) {
-      this.#reply(batch, this.#explained(request, refusal), request.id);
+      this.#reply(batch, this.#answers.failure(request, refusal), request.id);
       return;
     }
     const exchange = new Exchange(this, request, batch, performance.now() + this.#limits.answerMsMax);
@@ -269,13 +261,13 @@ export class Peer {
 
   #complete(exchange: Exchange, result: unknown): void {
     if (!this.#settle(exchange)) return;
-    exchange.reply(this.#resultAnswer(exchange.request, result));
+    exchange.reply(this.#answers.result(exchange.request, result));
     exchange.scope.close();
   }
 
   #fail(exchange: Exchange, error: unknown): void {
     if (!this.#settle(exchange)) return;
-    exchange.reply(this.#explained(exchange.request, error));
+    exchange.reply(this.#answers.failure(exchange.request, error));
     exchange.scope.close();
   }
 
@@ -288,55 +280,13 @@ export class Peer {
     return true;
   }
 
-  #resultAnswer(request: Request, result: unknown): AnswerFrame {
-    let frame: string;
-    try {
-      frame = resultFrame(request.id, result);
-    } catch (cause) {
-      return this.#explained(request, new HallError("SERIALIZATION", `the answer to ${request.method} cannot be written as JSON`, { cause }));
-    }
-    if (!isLonger(frame, this.#limits.messageBytesMax)) return { frame, kind: "result" };
-    return this.#explained(request, new HallError("TOO_LARGE", `the answer to ${request.method} is over ${this.#limits.messageBytesMax} bytes`));
-  }
-
-  /** A failure as a frame. Falls back to a plain error when the explanation itself cannot be sent. */
-  #explained(request: Request, failure: unknown): AnswerFrame {
-    try {
-      const reply = this.#options.explain(failure, request);
-      const answer: AnswerFrame =
-        "result" in reply ? { frame: resultFrame(request.id, reply.result), kind: "result" } : this.#errorAnswer(request.id, reply.error);
-      if (!isLonger(answer.frame, this.#limits.messageBytesMax)) return answer;
-    } catch {
-      // Said below: the failure cannot be explained, or its own details cannot be serialised.
-    }
-    return this.#errorAnswer(request.id, { code: -32603, message: "the error could not be written as JSON" });
-  }
-
-  #errorAnswer(id: Id | undefined, error: RpcError): AnswerFrame {
-    return { frame: errorFrame(id, error, this.unreadableId), kind: error.code };
-  }
-
-  #refuseInvalid(message: Invalid, batch: Batch | undefined): void {
-    this.#refuse(message.id, new HallError(message.code, message.reason), batch);
-  }
-
   #refuse(id: Id | undefined, failure: HallError, batch?: Batch): void {
-    this.#reply(batch, this.#errorAnswer(id, this.#explainRefusal(failure)), id);
-  }
-
-  #explainRefusal(failure: HallError): RpcError {
-    try {
-      const reply = this.#options.explain(failure, undefined);
-      if ("error" in reply) return reply.error;
-    } catch {
-      // Said plainly below: whoever explains is broken, the sender still learns what was wrong.
-    }
-    return { code: errorTable[failure.code].request, message: failure.message };
+    this.#reply(batch, this.#answers.refusal(id, failure), id);
   }
 
   #reply(batch: Batch | undefined, answer: AnswerFrame, about: Id | undefined): void {
     if (batch) batch.add(answer.frame);
-    else this.#send(answer.frame, about, answer.kind);
+    else this.#outlet.send(answer.frame, about, answer.kind);
   }
 
   /** Called by an exchange when its request is answered or withdrawn (`undefined`). */
@@ -346,28 +296,8 @@ export class Peer {
     else if (exchange.batch?.hasRoom(answer.frame, this.#limits.messageBytesMax) ?? true) this.#reply(exchange.batch, answer, exchange.request.id);
     else {
       const reason = new HallError("TOO_LARGE", `the answers of one batch are over ${this.#limits.messageBytesMax} bytes`);
-      this.#reply(exchange.batch, this.#explained(exchange.request, reason), exchange.request.id);
+      this.#reply(exchange.batch, this.#answers.failure(exchange.request, reason), exchange.request.id);
     }
-  }
-
-  #send(frame: string, about: Id | undefined, kind: FrameKind): void {
-    if (this.#isClosed) return;
-    this.#channel.send(frame, about, kind);
-    if (this.#stalled || !this.isFull) return;
-    // A slow reader is no longer read from; one that stays slow is cut, so that it cannot hold our memory.
-    this.#channel.pause();
-    this.#stalled = setTimeout(() => {
-      // Slow is not stalled: one that has read its queue below the limit goes on.
-      if (this.isFull) void this.#channel.close({ now: true });
-      else this.#drained();
-    }, this.#limits.stalledMsMax);
-  }
-
-  #drained(): void {
-    if (!this.#stalled || this.isFull) return;
-    clearTimeout(this.#stalled);
-    this.#stalled = undefined;
-    if (!this.#isHeld) this.#channel.resume();
   }
 
   /** One coarse timer for all requests of the connection: the hot path only compares numbers once a second. */
@@ -389,7 +319,7 @@ export class Peer {
   #lost(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    clearTimeout(this.#stalled);
+    this.#outlet.close();
     clearInterval(this.#sweep);
     this.#hasEnded = true;
     // Every modern HTTP request ends here: only where somebody is left to be told is an error made, with its stack.
@@ -430,10 +360,4 @@ const shuttingDown = new HallError("UNAVAILABLE", "the hall is shutting down");
 
 function connectionClosed(): HallError {
   return new HallError("UNAVAILABLE", "the connection closed");
-}
-
-/** Bytes of a frame against a limit, counting them only when the characters leave it open. */
-function isLonger(frame: string, bytesMax: number): boolean {
-  if (frame.length * 3 <= bytesMax) return false;
-  return frame.length > bytesMax || Buffer.byteLength(frame) > bytesMax;
 }

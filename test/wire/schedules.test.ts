@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { errorTable, HallError } from "../../src/base/errors.ts";
+import type { Reply } from "../../src/wire/answers.ts";
 import type { Exchange } from "../../src/wire/exchange.ts";
 import { defaultLimits } from "../../src/wire/limits.ts";
 import type { Id, Request } from "../../src/wire/message.ts";
-import { Peer, type Reply } from "../../src/wire/peer.ts";
+import { Peer } from "../../src/wire/peer.ts";
 import { FakeChannel } from "./fake-channel.ts";
 
 /**
