@@ -1,6 +1,7 @@
 import { Writable } from "node:stream";
 import { render } from "ink";
 import { App } from "./app.tsx";
+import { createEasel } from "./parts/easel.ts";
 import { createTheme, ThemeContext } from "./parts/line.tsx";
 import type { Moment } from "./view.ts";
 
@@ -16,12 +17,15 @@ export interface Canvas {
 
 export interface CanvasOptions {
   readonly hasColours: boolean;
+  /** The bits of a colour, as far as pictures go; fewer than eight show none. Default 24. */
+  readonly colourDepth?: number;
   /** A screen threw. */
   failed(error: unknown): void;
 }
 
-export function createCanvas({ hasColours, failed }: CanvasOptions): Canvas {
-  const theme = createTheme({ hasColours });
+export function createCanvas({ hasColours, colourDepth = 24, failed }: CanvasOptions): Canvas {
+  const easel = hasColours && colourDepth >= 8 ? createEasel(colourDepth >= 24 ? 24 : 8) : undefined;
+  const theme = createTheme({ hasColours, easel });
   const paper = new Paper();
   let instance: ReturnType<typeof render> | undefined;
   return {
@@ -38,7 +42,7 @@ export function createCanvas({ hasColours, failed }: CanvasOptions): Canvas {
         instance = render(tree, { stdout, stderr: stdout, debug: true, patchConsole: false, exitOnCtrlC: false, isScreenReaderEnabled: false });
         instance.waitUntilExit().catch(failed);
       }
-      return paper.frame;
+      return easel ? easel.reveal(paper.frame) : paper.frame;
     },
     close() {
       instance?.unmount();

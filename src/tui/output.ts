@@ -1,3 +1,5 @@
+import type { Picture } from "./picture/picture.ts";
+
 /** What a run said, the newest lines of it: bounded, so that a talkative server costs no memory. All of it is in the run's log. */
 export interface OutputRing {
   readonly lines: readonly OutputLine[];
@@ -10,6 +12,8 @@ export interface OutputLine {
   readonly source: "out" | "err" | "progress" | "log";
   /** Made harmless; one line. */
   readonly text: string;
+  /** What the line is about, shown above it. */
+  readonly picture?: Picture | undefined;
 }
 
 export const emptyOutput: OutputRing = { lines: [], dropped: 0 };

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { harmlessLines, wordOf } from "./harmless.ts";
 import type { OutputLine } from "./output.ts";
+import { readPicture } from "./picture/picture.ts";
 
 /** What a tool's result comes to on the screen; pictures and sounds become files. */
 export interface ShownResult {
@@ -18,11 +19,14 @@ export async function showResult(result: JsonObject, folder: string): Promise<Sh
   // What a command wrote is told once, and apart; its text says the same in one piece.
   const parts = lines.length > 0 || !Array.isArray(result.content) ? [] : result.content.filter(isObject);
   for (const part of parts) {
-    const file = await saveMedia(part, folder);
-    if (file !== undefined) saved.push(file);
-    const text = file === undefined ? writePart(part) : `${part.type} saved to ${file}`;
     const source = isObject(part._meta) && part._meta.stream === "stderr" ? "err" : result.isError === true ? "err" : "out";
-    lines.push(...harmlessLines(text).map((line) => ({ source, text: line }) as const));
+    const media = mediaOf(part);
+    if (media) {
+      const file = await saveMedia(media, folder);
+      const picture = saved.length < picturesMax ? await readPicture(media.bytes) : undefined;
+      saved.push(file);
+      lines.push({ source, text: `${media.kind} saved to ${file}`, picture });
+    } else lines.push(...harmlessLines(writePart(part)).map((line) => ({ source, text: line }) as const));
   }
   return { lines, saved };
 }
@@ -54,12 +58,28 @@ const kinds: ReadonlyMap<unknown, string> = new Map([
   ["audio/mpeg", "mp3"],
 ]);
 
-/** Undefined for what is no picture and no sound. */
-async function saveMedia({ type, data, mimeType }: JsonObject, folder: string): Promise<string | undefined> {
-  if ((type !== "image" && type !== "audio") || typeof data !== "string") return undefined;
+/** The rest are only saved. */
+const picturesMax = 4;
+
+interface Media {
+  readonly kind: "image" | "audio" | "file";
+  readonly mimeType: unknown;
+  readonly bytes: Buffer;
+}
+
+/** Undefined for what is text. */
+function mediaOf({ type, data, mimeType, resource }: JsonObject): Media | undefined {
+  if ((type === "image" || type === "audio") && typeof data === "string") return { kind: type, mimeType, bytes: Buffer.from(data, "base64") };
+  if (type !== "resource" || !isObject(resource) || typeof resource.blob !== "string") return undefined;
+  const family = typeof resource.mimeType === "string" ? resource.mimeType.split("/")[0] : undefined;
+  const kind = family === "image" || family === "audio" ? family : "file";
+  return { kind, mimeType: resource.mimeType, bytes: Buffer.from(resource.blob, "base64") };
+}
+
+async function saveMedia({ kind, mimeType, bytes }: Media, folder: string): Promise<string> {
   // The name is ours to choose: a server's would be a path.
-  const path = join(".guildhall", "saved", `${type}-${randomBytes(4).toString("hex")}.${kinds.get(mimeType) ?? "bin"}`);
+  const path = join(".guildhall", "saved", `${kind}-${randomBytes(4).toString("hex")}.${kinds.get(mimeType) ?? "bin"}`);
   await mkdir(join(folder, ".guildhall", "saved"), { recursive: true });
-  await writeFile(join(folder, path), Buffer.from(data, "base64"), { flag: "wx", mode: 0o600 });
+  await writeFile(join(folder, path), bytes, { flag: "wx", mode: 0o600 });
   return path;
 }

@@ -37,7 +37,7 @@ export async function showTui({ session, stdin, stdout, env }: ShowOptions): Pro
   let escaping: NodeJS.Timeout | undefined;
   const keyboard = createKeyboard();
   const surprise = createSurprise(() => performance.now());
-  const canvas = createCanvas({ hasColours: !env.NO_COLOR, failed: fail });
+  const canvas = createCanvas({ hasColours: !env.NO_COLOR, colourDepth: stdout.getColorDepth(env), failed: fail });
   const moment = (): Moment => ({ state: session.state(), view, now: Date.now() });
 
   function draw(): void {

@@ -27,6 +27,9 @@ const tools = [
   { name: "crash", description: "Ends", inputSchema: { type: "object" } },
 ];
 
+/** One red pixel. */
+const redPng = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
+
 /** Calls that wait for a cancel, by id, and questions that wait for an answer. */
 const stuck = new Map();
 const asked = new Map();
@@ -100,6 +103,7 @@ async function call(id, { name, arguments: args = {}, _meta = {} }, send) {
         content: [
           { type: "text", text: "a\u001b]52;c;ZXZpbA==\u0007b\u001b[2Jc" },
           { type: "image", data: Buffer.from("picture").toString("base64"), mimeType: "image/png" },
+          { type: "resource", resource: { uri: "red:/", mimeType: "image/png", blob: redPng } },
         ],
       };
     case "chatter":

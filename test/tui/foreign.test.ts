@@ -233,16 +233,19 @@ test("a program that is not there is named, and tried again", async () => {
   expect(connection).toMatchObject({ attempt: 1, failure: { message: expect.stringContaining('"no-such-agent" was not found') } });
 });
 
-test("pictures are saved, nasty text is harmless, and streams of a command are told apart", async () => {
+test("pictures are saved and shown, nasty text is harmless, and streams of a command are told apart", async () => {
   await using bench = await openForeign();
   const { tools } = await bench.until(({ tools: { load } }) => load.kind === "loaded");
   expect(tools.items.find(({ name }) => name === "paint")?.description).toBe("A picture and nasty text");
   await bench.session.send({ kind: "select tool", name: "paint" });
   await bench.session.send({ kind: "call tool" });
   const run = await bench.ended();
-  const [shown, saved] = outputOf(run, "out");
+  const [shown, saved, red] = outputOf(run, "out");
   expect(shown).toBe("abc");
   expect(saved).toMatch(/^image saved to \.guildhall\/saved\/image-[0-9a-f]{8}\.png$/);
+  expect(red).toMatch(/^image saved to /);
+  // What is no image is saved; what is one is shown too.
+  expect(run.output.lines.map(({ picture }) => picture && [...picture.pixels])).toEqual([undefined, undefined, [255, 0, 0, 255]]);
   const [file = ""] = run.state.kind === "completed" ? run.state.saved : [];
   expect(readFileSync(join(bench.folder, file), "utf8")).toBe("picture");
   await bench.session.send({ kind: "select tool", name: "speckit.implement" });

@@ -13,6 +13,7 @@ import {
   now,
   output,
   pageQuestion,
+  picture,
   question,
   runOf,
   stateAt,
@@ -87,6 +88,14 @@ const scenes: Readonly<Record<string, { readonly events: readonly TuiEvent[]; re
       { kind: "run ended", run: "t1", state: { kind: "completed", endedAt: now - 74_000, result: {}, saved: [".guildhall/saved/map.png"] } },
     ],
     view: toolOpen,
+  },
+  "run-picture": {
+    events: [
+      { kind: "run started", run: runOf({ id: "t1", kind: "tool", tool: "weather.map", about: "" }) },
+      { kind: "output", run: "t1", lines: [{ source: "out", text: "image saved to .guildhall/saved/map.png", picture }] },
+      { kind: "run ended", run: "t1", state: { kind: "completed", endedAt: now - 74_000, result: {}, saved: [".guildhall/saved/map.png"] } },
+      intended({ kind: "show run", run: "t1" }),
+    ],
   },
   agents: {
     events: [
@@ -179,6 +188,18 @@ test("without colours there are none", () => {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are what it looks for
   const colour = /\u001b\[(?:3[0-7]|9[0-7]|38)/;
   for (const name of Object.keys(scenes)) expect(frameOf(name, { columns: 80, rows: 24 })).not.toMatch(colour);
+});
+
+test("a picture is in the colours of its pixels, within the pane, and above the words that belong to it", () => {
+  const lines = frameOf("run-picture", { columns: 80, rows: 24 }, true).split("\n");
+  const art = lines.filter((line) => line.includes("▀"));
+  expect(lines).toHaveLength(24);
+  expect(art).toHaveLength(12);
+  expect(lines.lastIndexOf(art.at(-1) ?? "")).toBe(lines.findIndex((line) => line.includes("image saved")) - 1);
+  for (const line of art) expect(stripVTControlCharacters(line)).toMatch(/^ {2}▀{32}$/);
+  // The sun, in front and behind.
+  expect(art.join("")).toContain("38;2;255;240;120");
+  expect(art.join("")).toContain("48;2;255;240;120");
 });
 
 test("text reaches the terminal in one place only, where it is made harmless", () => {

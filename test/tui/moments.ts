@@ -3,6 +3,7 @@ import { createForm } from "../../src/tui/form.ts";
 import type { Intention } from "../../src/tui/intentions.ts";
 import { emptyOutput, type OutputLine } from "../../src/tui/output.ts";
 import { readPage } from "../../src/tui/page.ts";
+import type { Picture } from "../../src/tui/picture/picture.ts";
 import { reduce } from "../../src/tui/reducer.ts";
 import { createInitialState, type FeatureView, type RunView, type Size, type ToolView, type TuiState } from "../../src/tui/state.ts";
 
@@ -110,6 +111,19 @@ export const output: readonly OutputLine[] = [
   { source: "out", text: `${"A long line that does not fit into eighty columns and goes on in the next row of the screen. ".repeat(2).trim()}` },
   ...Array.from({ length: 30 }, (_value, index): OutputLine => ({ source: "out", text: `line ${index + 1}` })),
 ];
+
+/** A sun over the sea. */
+export const picture: Picture = {
+  width: 64,
+  height: 48,
+  pixels: Uint8Array.from(
+    Array.from({ length: 64 * 48 }, (_value, index) => {
+      const [x, y] = [index % 64, Math.floor(index / 64)];
+      if (Math.hypot(x - 44, y - 14) < 9) return [255, 240, 120, 255];
+      return y < 30 ? [40, 90 + y * 2, 170, 255] : [10, 40 + ((x + y) % 5) * 12, 90, 255];
+    }).flat(),
+  ),
+};
 
 export const tools: TuiEvent = {
   kind: "tools",

@@ -1,6 +1,6 @@
 /** Draws a prompt as a PNG. The work is cut into slices, so that a hall that draws still answers. */
-import { setImmediate } from "node:timers/promises";
 import type { Scope } from "../../base/scope.ts";
+import { runInSlices } from "../../base/slices.ts";
 import { type Colour, mixColours } from "./colours.ts";
 import { cellNoise, cloudNoise, valueNoise } from "./noise.ts";
 import { encodePng, filterRows, type Raster } from "./png.ts";
@@ -28,21 +28,6 @@ export async function drawImage({ prompt, style, size, scope }: DrawOptions): Pr
   const finished = await runInSlices(finishers[style](raster, scene), scope);
   const png = await encodePng(finished, await runInSlices(filterRows(finished), scope));
   return { png, elements: scene.elements };
-}
-
-const sliceMs = 8;
-
-/** Runs work that yields often; others have their turn every few milliseconds. Throws the scope's reason when it is cancelled. */
-async function runInSlices<T>(work: Generator<void, T>, scope: Scope): Promise<T> {
-  for (;;) {
-    if (scope.cancelled) throw scope.cancelled;
-    const sliceEnd = performance.now() + sliceMs;
-    do {
-      const step = work.next();
-      if (step.done) return step.value;
-    } while (performance.now() < sliceEnd);
-    await setImmediate();
-  }
 }
 
 function* renderScene(scene: Scene, style: Style, size: number): Generator<void, Raster> {

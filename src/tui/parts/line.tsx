@@ -1,6 +1,7 @@
 import { Box, Text } from "ink";
 import { createContext, type ReactElement, useContext } from "react";
 import { makeHarmless } from "../harmless.ts";
+import type { Cell, Easel } from "./easel.ts";
 import { cut, widthOf } from "./width.ts";
 
 /** What a piece of text is there for; the theme says how that looks. */
@@ -9,6 +10,8 @@ export type Role = "plain" | "strong" | "quiet" | "accent" | "good" | "warning" 
 export interface Span {
   readonly text: string;
   readonly role?: Role | undefined;
+  /** A row of a picture, in place of the text. */
+  readonly cells?: readonly Cell[] | undefined;
 }
 
 /** One line on the screen. */
@@ -21,12 +24,21 @@ interface Look {
   readonly inverse?: boolean;
 }
 
-export type Theme = Readonly<Record<Role, Look>>;
+export interface Theme {
+  readonly looks: Readonly<Record<Role, Look>>;
+  /** For pictures in colours; undefined where there are none. */
+  readonly easel: Easel | undefined;
+}
+
+export interface ThemeOptions {
+  readonly hasColours: boolean;
+  readonly easel?: Easel | undefined;
+}
 
 /** Without colours nothing is told by colour alone: marks and words say it too, everywhere. */
-export function createTheme({ hasColours }: { readonly hasColours: boolean }): Theme {
+export function createTheme({ hasColours, easel }: ThemeOptions): Theme {
   const paint = (color: string, look: Look = {}): Look => (hasColours ? { ...look, color } : look);
-  return {
+  const looks = {
     plain: {},
     strong: { bold: true },
     quiet: { dimColor: true },
@@ -39,6 +51,7 @@ export function createTheme({ hasColours }: { readonly hasColours: boolean }): T
     code: paint("yellow"),
     cursor: { inverse: true },
   };
+  return { looks, easel };
 }
 
 export const ThemeContext = createContext<Theme>(createTheme({ hasColours: true }));
@@ -64,14 +77,14 @@ export function Lines({ lines, columns, rows = lines.length }: LinesProps): Reac
 
 function Row({ line, columns }: { readonly line: Line; readonly columns: number }): ReactElement {
   const theme = useContext(ThemeContext);
-  const spans = fitLine(line, columns);
+  const spans = fitLine(line, columns, theme.easel);
   return (
     <Box height={1} width={columns}>
       <Text wrap="truncate">
         {spans.length === 0 ? " " : null}
         {spans.map(({ text, role = "plain" }, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a span is its place in the row
-          <Text key={index} {...theme[role]}>
+          <Text key={index} {...theme.looks[role]}>
             {text}
           </Text>
         ))}
@@ -80,12 +93,12 @@ function Row({ line, columns }: { readonly line: Line; readonly columns: number 
   );
 }
 
-function fitLine(line: Line, columns: number): readonly Span[] {
+function fitLine(line: Line, columns: number, easel: Easel | undefined): readonly Span[] {
   const fitted: Span[] = [];
   let left = columns;
-  for (const { text, role } of line) {
+  for (const { text, role, cells } of line) {
     if (left <= 0) break;
-    const shown = cut(makeHarmless(text).replaceAll("\n", " "), left);
+    const shown = cells && easel ? easel.hang(cells.length > left ? cells.slice(0, left) : cells) : cut(makeHarmless(text).replaceAll("\n", " "), left);
     if (shown === "") continue;
     fitted.push({ text: shown, role });
     left -= widthOf(shown);

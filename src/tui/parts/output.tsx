@@ -1,8 +1,9 @@
-import type { ReactElement } from "react";
+import { type ReactElement, useContext } from "react";
 import type { OutputLine } from "../output.ts";
 import type { RunView, TuiState } from "../state.ts";
 import { type Binding, on } from "../view.ts";
-import { type Line, Lines, type Role } from "./line.tsx";
+import { artLines } from "./art.ts";
+import { type Line, Lines, type Role, ThemeContext } from "./line.tsx";
 import { isAtWork } from "./run-state.ts";
 import { wrap } from "./width.ts";
 
@@ -19,8 +20,9 @@ export interface OutputProps {
  * move nothing.
  */
 export function Output({ run, state, columns, rows }: OutputProps): ReactElement {
+  const hasColours = useContext(ThemeContext).easel !== undefined;
   const isAtStart = isAnswer(run) && (state.scrolls[scrollName(run)] ?? 0) === 0;
-  const lines = isAtStart ? firstLines(run, { columns, rows }) : lastLines(run, { bottom: bottomOf(run, state, rows), columns, rows });
+  const lines = isAtStart ? firstLines(run, { columns, rows, hasColours }) : lastLines(run, { bottom: bottomOf(run, state, rows), columns, rows, hasColours });
   return <Lines lines={lines} columns={columns} rows={rows} />;
 }
 
@@ -29,12 +31,12 @@ function isAnswer(run: RunView): boolean {
   return run.kind !== "step" && !isAtWork(run);
 }
 
-function firstLines({ output: { lines, dropped } }: RunView, { columns, rows }: Omit<Window, "bottom">): readonly Line[] {
+function firstLines({ output: { lines, dropped } }: RunView, { rows, ...room }: Omit<Window, "bottom">): readonly Line[] {
   const shown: Line[] = dropped > 0 ? [goneLine(dropped)] : [];
   let at = 0;
   for (; at < lines.length && shown.length <= rows; at++) {
     const line = lines[at];
-    if (line) shown.push(...showLine(line, columns));
+    if (line) shown.push(...showLine(line, { rows, ...room }));
   }
   if (shown.length <= rows) return shown;
   const left = shown.length - rows + 1 + lines.length - at;
@@ -49,13 +51,14 @@ interface Window {
   readonly bottom: number;
   readonly columns: number;
   readonly rows: number;
+  readonly hasColours: boolean;
 }
 
-function lastLines({ output: { lines, dropped } }: RunView, { bottom, columns, rows }: Window): readonly Line[] {
+function lastLines({ output: { lines, dropped } }: RunView, { bottom, rows, ...room }: Window): readonly Line[] {
   const shown: Line[] = [];
   for (let at = bottom - dropped - 1; at >= 0 && shown.length < rows; at--) {
     const line = lines[at];
-    if (line) shown.unshift(...showLine(line, columns));
+    if (line) shown.unshift(...showLine(line, { rows, ...room }));
   }
   if (shown.length < rows && dropped > 0) shown.unshift(goneLine(dropped));
   return shown.slice(-rows);
@@ -68,14 +71,20 @@ const looks: Readonly<Record<OutputLine["source"], { readonly mark: string; read
   log: { mark: "- ", role: "quiet" },
 };
 
-function showLine({ source, text }: OutputLine, columns: number): readonly Line[] {
+/** Its own words, and what comes before or after them: a picture is seen with them, and whole. */
+const rowsBesideArt = 2;
+
+function showLine({ source, text, picture }: OutputLine, { columns, rows, hasColours }: Omit<Window, "bottom">): readonly Line[] {
   const { mark, role } = looks[source];
-  return wrap(text, columns - mark.length).map(
+  const words = wrap(text, columns - mark.length).map(
     (part, index): Line => [
       { text: index === 0 ? mark : "  ", role },
       { text: part, role },
     ],
   );
+  if (!picture) return words;
+  const art = artLines(picture, { columns: columns - mark.length, rows: rows - rowsBesideArt, hasColours });
+  return [...art.map((line): Line => [{ text: "  " }, ...line]), ...words];
 }
 
 function scrollName({ id }: RunView): string {
