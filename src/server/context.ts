@@ -15,7 +15,13 @@ export interface Current {
 export function createContext(current: () => Current, { ask, scope }: { readonly ask: Ask; readonly scope: Scope }): CallContext {
   const { params, visit } = current();
   const log: CallContext["log"] = (level, data, logger) => sendLog(current().visit, level, data, logger);
-  return { scope, ask, progress: createProgress(current), log, logLevel: visit.logLevel, capabilities: visit.capabilities, meta: foreignMeta(params._meta) };
+  const { progress, flush } = createProgress(current);
+  const askNow: Ask = (...asked) => {
+    // A modern question is the request's answer: what waits would come too late.
+    flush();
+    return ask(...asked);
+  };
+  return { scope, ask: askNow, progress, log, logLevel: visit.logLevel, capabilities: visit.capabilities, meta: foreignMeta(params._meta) };
 }
 
 /** Everything in `_meta` that is not about this one line between the client and us. */
@@ -43,7 +49,7 @@ function tokenOf(params: JsonObject): string | number | undefined {
 const progressMsMin = 50;
 
 /** Forwards progress that grows, at most twenty times a second. What comes sooner waits, and the newest of it is told: a step may take long. */
-function createProgress(current: () => Current): CallContext["progress"] {
+function createProgress(current: () => Current): { readonly progress: CallContext["progress"]; flush(): void } {
   let last = Number.NEGATIVE_INFINITY;
   let sentAt = Number.NEGATIVE_INFINITY;
   let waiting: { readonly timer: NodeJS.Timeout; newest: Progress } | undefined;
@@ -63,17 +69,20 @@ function createProgress(current: () => Current): CallContext["progress"] {
     });
   }
 
-  function sendLater(newest: Progress): void {
-    const timer = setTimeout(() => waiting && send(waiting.newest), progressMsMin - (performance.now() - sentAt)).unref();
-    waiting = { timer, newest };
+  function flush(): void {
+    if (waiting) send(waiting.newest);
   }
 
-  return (told) => {
-    if (!(told.progress > last) || tokenOf(current().params) === undefined) return;
-    last = told.progress;
-    if (told.progress === told.total || performance.now() - sentAt >= progressMsMin) send(told);
-    else if (waiting) waiting.newest = told;
-    else sendLater(told);
+  return {
+    progress(told) {
+      if (!(told.progress > last) || tokenOf(current().params) === undefined) return;
+      last = told.progress;
+      const earlyMs = progressMsMin - (performance.now() - sentAt);
+      if (told.progress === told.total || earlyMs <= 0) send(told);
+      else if (waiting) waiting.newest = told;
+      else waiting = { timer: setTimeout(flush, earlyMs).unref(), newest: told };
+    },
+    flush,
   };
 }
 

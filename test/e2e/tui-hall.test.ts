@@ -53,7 +53,7 @@ test("implement is stopped with Esc in the middle, and goes on behind the last t
   const pane = await place.openClient();
   await pane.until("implement", "0/3", "this is the hall");
   await beginImplement(pane, place);
-  expect(await pane.until("running", "T002: Run")).toContain("38 %");
+  expect(await pane.until("running", "· T001: Run", "· T002: Run")).toContain("38 %");
   await pane.press("Escape");
   await pane.until("cancelled after", "What was done by then stays.", "r retry");
   await pane.press("Escape");
