@@ -5,6 +5,8 @@ const secretName =
 
 /** Under such a name is what opens doors, whatever the value looks like. */
 export function isSecretName(name: string): boolean {
+  // No name: somebody else's text, which nothing should remember.
+  if (name.length > nameLengthMax) return secretName.test(name);
   const known = judged.get(name);
   if (known !== undefined) return known;
   const isSecret = secretName.test(name);
@@ -16,6 +18,7 @@ export function isSecretName(name: string): boolean {
 /** Everything that is kept is looked through by its names, and they are mostly the same. */
 const judged = new Map<string, boolean>();
 const judgedMax = 2_000;
+const nameLengthMax = 100;
 
 /** Anywhere in a value, as a header inside of JSON would be. */
 export const secretShapes: readonly RegExp[] = [

@@ -2,6 +2,7 @@ import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { CallRow, Store } from "../store/store.ts";
 import type { Call, Outcome } from "../tool.ts";
+import { createHiding } from "../toolkits/lisp/program-secrets.ts";
 import { jsonSize } from "./json-size.ts";
 import type { Meter } from "./meter.ts";
 import { redact } from "./redact.ts";
@@ -74,7 +75,13 @@ function describe({ id, parent, root, name, caller, target, ...call }: Call, sta
 }
 
 function keepWhole(call: Call, ended: Ended): NonNullable<CallRow["kept"]> {
-  return { arguments: redact(call.arguments), result: "outcome" in ended ? redact(ended.outcome) : null };
+  const hide = hidingOf(call) ?? ((value: unknown) => value);
+  return { arguments: redact(hide(call.arguments)), result: "outcome" in ended ? redact(hide(ended.outcome)) : null };
+}
+
+/** What a program's text names as a secret stands under no key of its own. */
+function hidingOf({ target, arguments: { code } }: Call): ((value: unknown) => unknown) | undefined {
+  return target?.toolkit.source === "hall" && typeof code === "string" ? createHiding(code) : undefined;
 }
 
 function writeArguments(args: JsonObject): string {

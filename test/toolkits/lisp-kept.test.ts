@@ -4,6 +4,7 @@ import { type EvaluationRecord, findRun, listRuns } from "../../src/agents/runs.
 import type { JsonObject } from "../../src/base/json.ts";
 import { Secrets } from "../../src/base/log.ts";
 import type { EvaluationRun } from "../../src/toolkits/lisp/kept-run.ts";
+import { createHiding } from "../../src/toolkits/lisp/program-secrets.ts";
 import { replayEvaluation } from "../../src/toolkits/lisp/replay.ts";
 import { startHall } from "../servers/hall.ts";
 import { createToolkit, text } from "../servers/toolkits.ts";
@@ -50,6 +51,8 @@ describe("a secret", () => {
     ["a header", '(princ "Authorization: Bearer topsecret-1") (desk:open :token "topsecret-1")'],
     ["JSON", '(desk:open (json-decode "{\\"token\\": \\"topsecret-1\\"}"))'],
     ["a token by its shape", '(length "ghp_topsecret1topsecret-1")'],
+    ["a line that was commented out", '; (desk:open :token "topsecret-1")\n(+ 1 2) #| password: topsecret-1 |#'],
+    ["a name of another package", '(defvar cl-user::*access-key* "topsecret-1") 1'],
     ["what a failure says", '(desk:fail :token "topsecret-1")'],
   ] as const;
   let kept: Kept;
@@ -68,6 +71,32 @@ describe("a secret", () => {
     expect(kept.all).not.toContain("topsecret-1");
     expect(JSON.stringify(kept.evaluated[0])).toContain("opened with topsecret-1");
   });
+});
+
+test("a secret in a program is not in the row of its call, where rows are kept whole", async () => {
+  await using hall = await startHall({ toolkits: [desk], record: "full", lisp: { worker } });
+  const client = hall.connect();
+  await client.greet("2025-11-25");
+  await evaluate(client, '(desk:open :token "topsecret-1")', { mode: "act" });
+  const row = (await hall.hall.store.calls.list()).find(({ tool }) => tool === "evaluate-lisp");
+  expect(JSON.stringify(row)).toContain("desk:open");
+  expect(JSON.stringify(row)).not.toContain("topsecret-1");
+});
+
+test.each([
+  ["comments that are never closed", "token #| ".repeat(100_000)],
+  ["one long word", `token ${"a".repeat(900_000)}`],
+  ["one long string", `token "${"a-".repeat(450_000)}`],
+  ["many quotes", `token ${'"\\'.repeat(300_000)}`],
+  ["many parentheses", `(token${"(".repeat(900_000)}`],
+  ["keys without end", `"${"-----BEGIN PRIVATE KEY-----".repeat(30_000)}"`],
+  ["names and spaces", `"token${" ".repeat(400_000)}token${" ".repeat(400_000)}"`],
+  ["half a header", `"${"bearer ".repeat(120_000)}"`],
+])("text made to be slow to look through is not: %s", (_, code) => {
+  const before = process.cpuUsage();
+  createHiding(code);
+  const { user, system } = process.cpuUsage(before);
+  expect((user + system) / 1_000_000).toBeLessThan(5);
 });
 
 test("a program without secrets is kept as it was typed, and is the same when it is gone through again", async () => {

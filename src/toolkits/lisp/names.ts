@@ -7,6 +7,7 @@ export function lispName(name: string): string {
     .replace(/([A-Z])([A-Z][a-z])/g, "$1-$2")
     .replace(/[\s_.:/()'"`,;|\\]+/g, "-")
     .toUpperCase();
+  if (name.length > nameLengthMax) return made;
   if (names.size >= namesMax) names.clear();
   names.set(name, made);
   return made;
@@ -15,3 +16,4 @@ export function lispName(name: string): string {
 /** A program says the same few names over and over. */
 const names = new Map<string, string>();
 const namesMax = 10_000;
+const nameLengthMax = 100;

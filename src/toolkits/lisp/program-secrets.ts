@@ -10,17 +10,24 @@ const hidden = "***";
 
 /** The run without the secrets that its program's text or its calls' arguments name as such. */
 export function hideSecrets(run: EvaluationRun, code: string, answers: readonly Answered[]): EvaluationRun {
-  const text = hideInProgram(code);
-  const values = [...text.values, ...answers.flatMap(({ request }) => (mayName.test(request) ? secretsIn(JSON.parse(request)) : []))];
-  if (values.length === 0) return run;
-  const secrets = new Secrets();
-  for (const value of values) secrets.add(value);
-  const clean = mapTexts(run, (part) => secrets.scrub(part === code ? text.code : part)) as EvaluationRun;
-  return { ...clean, isScrubbed: true };
+  const hide = createHiding(
+    code,
+    answers.flatMap(({ request }) => (mayName.test(request) ? secretsIn(JSON.parse(request)) : [])),
+  );
+  return hide ? { ...(hide(run) as EvaluationRun), isScrubbed: true } : run;
 }
 
-/** What every name of a secret has in it: most requests have none, and need not be taken apart. */
-const mayName = /authorization|cookie|pass|pin|secret|token|credential|key/i;
+/** Takes what a program's text names as a secret, and what else is known to be one, out of whatever came of it. Undefined where there is none. */
+export function createHiding(code: string, known: readonly string[] = []): ((value: unknown) => unknown) | undefined {
+  const text = mayName.test(code) || secretShapes.some((shape) => shape.test(code)) ? hideInProgram(code, tokens) : { code, values: [] };
+  if (text.values.length === 0 && known.length === 0) return undefined;
+  const secrets = new Secrets();
+  for (const value of [...text.values, ...known]) secrets.add(value);
+  return (value) => mapTexts(value, (part) => secrets.scrub(part === code ? text.code : part));
+}
+
+/** What every name of a secret has in it: most texts have none of it, and need not be taken apart. */
+const mayName = /authorization|cookie|passw|passphrase|\bpin\b|secret|token|credential|(api|access|signing|encryption|private)[-_]?key/i;
 
 /** Every value under a name that says what it is. */
 function secretsIn(value: unknown, name = ""): string[] {
@@ -35,11 +42,13 @@ function mapTexts(value: unknown, change: (text: string) => string): unknown {
   return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, mapTexts(inner, change)])) : value;
 }
 
-/** A comment, a character, a string, a parenthesis, a mark between a name and its value, or any other word. */
-const tokens = /;[^\n]*|#\|[\s\S]*?\|#|#\\(?:[A-Za-z][\w-]*|[\s\S])|"(?:[^"\\]|\\[\s\S])*"?|[()]|['`,]|[^\s()"';`,]+/g;
+/** A character, a string, a parenthesis, a mark between a name and its value, or any other word. */
+const words = /#\\(?:[A-Za-z][\w-]*|[\s\S])|"(?:[^"\\]|\\[\s\S])*"?|[()]|['`,]|[^\s()"'`,]+/g;
+/** A comment first: one that is never closed reaches to the end. */
+const tokens = new RegExp(`;[^\\n]*|#\\|(?:[\\s\\S]*?\\|#|[\\s\\S]*)|${words.source.replace("[^\\s()", "[^\\s;()")}`, "g");
 
 /** The text with its secrets hidden, and what they were. It need not be a program that can be read. */
-function hideInProgram(code: string): { readonly code: string; readonly values: readonly string[] } {
+function hideInProgram(code: string, parts: RegExp): { readonly code: string; readonly values: readonly string[] } {
   const values: string[] = [];
   /** For each list that is open: whether it is a place to be set, and whether a secret's name stands in it. */
   const lists: { readonly isPlace: boolean; isSecret: boolean }[] = [];
@@ -52,7 +61,15 @@ function hideInProgram(code: string): { readonly code: string; readonly values: 
     return hidden;
   };
 
-  const clean = code.replace(tokens, (token) => {
+  /** What was commented out is a program, too. */
+  const hideInComment = (comment: string): string => {
+    const inner = hideInProgram(comment, words);
+    values.push(...inner.values);
+    return hideInText(inner.code, hide);
+  };
+
+  const clean = code.replace(parts, (token) => {
+    if (parts === tokens && /^(;|#\|)/.test(token)) return hideInComment(token);
     if (token === "(" || token === ")") {
       const closed = token === ")" ? lists.pop() : undefined;
       if (token === "(") lists.push({ isPlace: /^setf$/i.test(before), isSecret: false });
@@ -61,7 +78,7 @@ function hideInProgram(code: string): { readonly code: string; readonly values: 
       return token;
     }
     // What stands between a name and its value.
-    if (/^['`,.;]/.test(token) || token.startsWith("#|")) return token;
+    if (/^(['`,]|\.$)/.test(token)) return token;
     before = token;
     const isText = token.startsWith('"');
     const isValue = isText || /^[-+]?\d/.test(token);
@@ -72,10 +89,13 @@ function hideInProgram(code: string): { readonly code: string; readonly values: 
     isNext = isSecretName(nameOf(token));
     const list = lists.at(-1);
     if (list && isNext) list.isSecret = true;
-    return isText ? hideInText(token, hide) : token;
+    return isText || token.length > shortestToken ? hideInText(token, hide) : token;
   });
   return { code: clean, values };
 }
+
+/** Of what has a shape of its own, also where it is no string. */
+const shortestToken = 12;
 
 /** `:api-key`, `*api-key*`, `app::api-key` and `"api-key"` are all called that. */
 function nameOf(token: string): string {
@@ -84,8 +104,9 @@ function nameOf(token: string): string {
 
 /** Headers, addresses and JSON inside a string. What has a directive of `format` in it is no secret yet. */
 function hideInText(text: string, hide: (value: string) => string): string {
-  const named = text.replace(/([\w-]+)(\\?["']?\s*[:=]\s*\\?["']?)([^\s"'\\&,;{}~]{6,})(?!~)/g, (whole, name: string, between: string, value: string) =>
-    isSecretName(name) ? `${name}${between}${hide(value)}` : whole,
+  const named = text.replace(
+    /(?<![\w-])([\w-]{1,60})(\\?["']?\s{0,4}[:=]\s{0,4}\\?["']?)([^\s"'\\&,;{}~]{6,})(?!~)/g,
+    (whole, name: string, between: string, value: string) => (isSecretName(name) ? `${name}${between}${hide(value)}` : whole),
   );
   const keyless = named.replace(/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|(?="?$))/g, hide);
   return secretShapes.reduce((clean, shape) => clean.replace(new RegExp(shape, `${shape.flags}g`), hide), keyless);
