@@ -51,6 +51,10 @@ describe("values are taken from the task's own words", () => {
       { principal: "integer: The amount invested", annual_rate: "number: The annual rate as a decimal, such as 0.05", years: "integer: Number of years" },
       { principal: 5000, annual_rate: 0.05, years: 3 },
     ],
+    ["Show order 40012345678915", { order_id: "integer: The number of the order" }, { order_id: 40012345678915 }],
+    ["A revenue of 0.2907590418481535", { revenue: "number: The revenue" }, { revenue: 0.2907590418481535 }],
+    ["How many moles are 6.022e23 atoms?", { atoms: "number: The number of atoms" }, { atoms: 6.022e23 }],
+    ["Raise the budget to 1.1 million", { budget: "number: The budget" }, { budget: 1_100_000 }],
     // places, names
     [
       "Get directions from Sydney to Melbourne",
@@ -138,6 +142,19 @@ describe("what is not said is not filled", () => {
     const { filled } = fill(readTask("Book for next Friday", new Date("2024-03-01T00:00:00Z")), tool);
     expect(filled.map(({ value }) => value)).toEqual(["2024-03-08"]);
     expect(filled.map(({ certainty }) => certainty)).not.toContain("certain");
+  });
+
+  test.each(["Show order 1234567890123456789", "Show the order with order_id=1234567890123456789"])(
+    "a number too long to be kept exactly is none: %s",
+    (task) => {
+      expect(fillTask(task, { order_id: "integer: The number of the order" })).toMatchObject({ filled: [], missing: ["order_id"] });
+      expect(fillTask(task, { order_id: "string: The number of the order" }).values).toEqual({ order_id: "1234567890123456789" });
+    },
+  );
+
+  test("half of an example is not certain where city and state are wanted", () => {
+    const { filled } = fillTask("Find a lawyer in Chicago for divorces", { city: "string: The city and state, e.g. Chicago, IL." });
+    expect(filled).toMatchObject([{ value: "Chicago", certainty: expect.not.stringMatching("certain") }]);
   });
 
   test("a city is not certain where city and state are wanted", () => {

@@ -28,5 +28,5 @@ function isBold({ turn, how, kind, value }: Option): boolean {
 function isInForm({ value, kind }: Option, parameter: Parameter): boolean {
   if (parameter.choices || typeof value !== "string") return true;
   if (wantsCode(parameter) && /\s/.test(value)) return false;
-  return !(wantsState(parameter) && (kind === "name" || kind === "phrase" || kind === "quoted") && !value.includes(","));
+  return !(wantsState(parameter) && (kind === "name" || kind === "phrase" || kind === "quoted" || kind === "example") && !value.includes(","));
 }

@@ -3,7 +3,7 @@ import { findChoices, findMeaning } from "./choices.ts";
 import type { Mention, MentionKind, Reading } from "./mention.ts";
 import { writeMoment } from "./moments.ts";
 import type { Parameter, ParameterType } from "./parameters.ts";
-import { convert } from "./quantities.ts";
+import { convert, isTooLong } from "./quantities.ts";
 
 /** A value a parameter could have, and the words of the task it comes from. */
 export interface Option {
@@ -115,7 +115,7 @@ function flagsFor(parameter: Parameter, { tokens, text }: Reading): Option[] {
 
 function numbersFrom(mention: Mention, { unit, sort }: Parameter, { text }: Reading, type: ParameterType): Option[] {
   const { quantity } = mention;
-  if (!quantity) return [];
+  if (!quantity || isTooLong(mention.text.slice(0, quantity.numberEnd - mention.start))) return [];
   const converted = unit && quantity.unit && unit.name !== quantity.unit.name ? convert(quantity.value, quantity.unit, unit) : undefined;
   // The unit stays free: "3.5 miles" may fill a value and a unit.
   const option = (value: number, turn?: Turn): Option => ({ ...optionFrom(mention, value, turn), end: quantity.numberEnd });

@@ -2,6 +2,7 @@ import type { Reading } from "./mention.ts";
 import type { Option } from "./options.ts";
 import type { Parameter } from "./parameters.ts";
 import { breaks } from "./phrases.ts";
+import { isTooLong } from "./quantities.ts";
 import { tokensOf } from "./tokens.ts";
 
 /** `limit=5`, `name = "x y"`: said outright, by the parameter's own name. Undefined when it is said twice, or as another type. */
@@ -46,7 +47,7 @@ function readAs(type: Parameter["type"], word: string): unknown {
     case "integer":
     case "number": {
       const value = word === "" ? Number.NaN : Number(word);
-      return Number.isFinite(value) && (type === "number" || Number.isInteger(value)) ? value : undefined;
+      return Number.isFinite(value) && !isTooLong(word) && (type === "number" || Number.isInteger(value)) ? value : undefined;
     }
     case "boolean":
       return /^(?:true|yes)$/i.test(word) ? true : /^(?:false|no)$/i.test(word) ? false : undefined;

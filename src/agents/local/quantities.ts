@@ -70,7 +70,7 @@ function readDigits(text: string, match: RegExpExecArray): Quantity | undefined 
   const letter = scale?.[1];
   // 5m are five metres, $5m five millions.
   if (scale && (letter === undefined || /k|bn|mn/i.test(letter) || money !== undefined)) {
-    value *= scales[(scale[1] ?? scale[2] ?? "").toLowerCase()] ?? 1;
+    value = clean(value * (scales[(scale[1] ?? scale[2] ?? "").toLowerCase()] ?? 1));
     end += scale[0].length;
   }
   const ordinal = /^(?:st|nd|rd|th)\b/i.exec(text.slice(end, end + 3));
@@ -83,13 +83,13 @@ function readDigits(text: string, match: RegExpExecArray): Quantity | undefined 
     start,
     end: percent ? end + percent[0].length : (unit?.end ?? end),
     numberEnd: end,
-    value: clean(isMinus ? -value : value),
+    value: isMinus ? -value : value,
     unit: unit?.unit ?? (money ? money_ : undefined),
     isPercent: percent !== null,
     isOrdinal: ordinal !== null,
     isVague: false,
     isMoney: money !== undefined || unit?.unit.kind === "money",
-    unscaled: letter === "K" && money === undefined ? clean(isMinus ? -bare : bare) : undefined,
+    unscaled: letter === "K" && money === undefined ? (isMinus ? -bare : bare) : undefined,
   };
 }
 
@@ -97,7 +97,7 @@ function readDigits(text: string, match: RegExpExecArray): Quantity | undefined 
 const glued = /^[\p{L}\p{N}_]/u;
 const money_: Unit = { name: "money", kind: "money" };
 
-/** 0.1 + 0.2 must not show. */
+/** For what was worked out: 0.1 + 0.2 must not show. A number as it is written stays as it is, however long. */
 const clean = (value: number): number => Number(value.toPrecision(12));
 
 const small = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split(" ");
@@ -209,6 +209,11 @@ function unitAfter(text: string, place: number): { readonly unit: Unit; readonly
   if (word.length === 1 && match[0].length > 1 && !match[0].includes("°") && !/[A-Z]/.test(word)) return undefined;
   if (/^[A-Z]$/.test(word) && match[0].length > 1 && unit.kind !== "temperature") return undefined;
   return { unit, end: place + match[0].length };
+}
+
+/** Digits that no number of JSON keeps: an id of twenty of them would become another one. */
+export function isTooLong(digits: string): boolean {
+  return /^[-+−]?[\d,]+$/.test(digits) && !Number.isSafeInteger(Number(digits.replace(/[-+−,]/g, "")));
 }
 
 /** The same amount in another unit of its kind. */
