@@ -1,10 +1,10 @@
 import { HallError } from "../base/errors.ts";
+import { makeHarmless, wordOf } from "../base/harmless.ts";
 import type { JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import type { ListKind } from "../tool.ts";
 import type { Line } from "../upstream/line.ts";
 import { explainFailure } from "./failure.ts";
-import { makeHarmless, wordOf } from "./harmless.ts";
 import type { ConnectionState } from "./state.ts";
 import type { Target } from "./target.ts";
 

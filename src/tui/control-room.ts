@@ -1,9 +1,9 @@
 import type { AdminClient } from "../admin/client.ts";
 import { HallError } from "../base/errors.ts";
+import { makeHarmless } from "../base/harmless.ts";
 import type { Answer } from "../trust/approvals.ts";
 import type { LoadedPart, TuiEvent } from "./events.ts";
 import { explainFailure } from "./failure.ts";
-import { makeHarmless } from "./harmless.ts";
 import type { ScreenName } from "./state.ts";
 
 /** What only a hall can be asked, over its control socket: servers, approvals, statistics. */

@@ -1,6 +1,6 @@
 import { type ErrorCode, errorTable, HallError } from "../base/errors.ts";
+import { makeHarmless } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { makeHarmless } from "./harmless.ts";
 import { keepHead } from "./output.ts";
 
 /** What went wrong as a person reads it. The whole of it is in the log. */

@@ -1,5 +1,5 @@
+import { wordOf } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { wordOf } from "./harmless.ts";
 
 /** A JSON Schema as fields a person fills in, one at a time, with what was typed so far. For tools, and for what servers ask. */
 export interface Form {

@@ -1,6 +1,6 @@
+import { makeHarmless, wordOf } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { TuiEvent } from "./events.ts";
-import { makeHarmless, wordOf } from "./harmless.ts";
 import { keepHead } from "./output.ts";
 
 const answerCharactersMax = 100_000;

@@ -1,4 +1,4 @@
-import { makeHarmless } from "./harmless.ts";
+import { makeHarmless } from "../base/harmless.ts";
 
 /** A page that a server wants a person to open in a browser. It is shown whole, and never opened, not even looked at, before a person says so. */
 export interface Page {

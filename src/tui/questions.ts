@@ -1,11 +1,11 @@
 import { pathToFileURL } from "node:url";
 import { HallError } from "../base/errors.ts";
+import { makeHarmless, wordOf } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import type { Question, Questions } from "../tool.ts";
 import type { TuiEvent } from "./events.ts";
 import { createForm, readForm } from "./form.ts";
-import { makeHarmless, wordOf } from "./harmless.ts";
 import { keepHead } from "./output.ts";
 import { readPage } from "./page.ts";
 import type { QuestionView } from "./state.ts";

@@ -1,12 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
+import { makeHarmless } from "../base/harmless.ts";
 import type { Connection } from "./connection.ts";
 import type { ControlRoom } from "./control-room.ts";
 import type { LoadedPart, TuiEvent } from "./events.ts";
 import { explainFailure } from "./failure.ts";
 import { readFeatures } from "./features.ts";
-import { makeHarmless } from "./harmless.ts";
 import type { ScreenName, TuiState } from "./state.ts";
 import { readTools } from "./tool-list.ts";
 import { listBranches, listWorktrees } from "./worktrees.ts";

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { harmlessLines, wordOf } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { harmlessLines, wordOf } from "./harmless.ts";
 import type { OutputLine } from "./output.ts";
 import { readPicture } from "./picture/picture.ts";
 

@@ -1,4 +1,5 @@
 import { HallError } from "../base/errors.ts";
+import { harmlessLines, makeHarmless } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
@@ -6,7 +7,6 @@ import type { CallContext, Questions } from "../tool.ts";
 import type { Connection } from "./connection.ts";
 import type { TuiEvent } from "./events.ts";
 import { explainFailure, explainResult, type Failure, visitFirst } from "./failure.ts";
-import { harmlessLines, makeHarmless } from "./harmless.ts";
 import { createOutlet, type Outlet } from "./outlet.ts";
 import { emptyOutput, keepHead, lineCharactersMax, type OutputLine } from "./output.ts";
 import { readPage } from "./page.ts";

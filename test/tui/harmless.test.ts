@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { harmlessLines, makeHarmless } from "../../src/tui/harmless.ts";
+import { harmlessLines, makeHarmless } from "../../src/base/harmless.ts";
 
 test.each([
   ["colours", "\u001b[1;31mred\u001b[0m", "red"],

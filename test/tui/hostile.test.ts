@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { HallError } from "../../src/base/errors.ts";
+import { harmlessLines } from "../../src/base/harmless.ts";
 import { explainFailure } from "../../src/tui/failure.ts";
 import { createForm, fillForm, problemOf, readForm, textOf } from "../../src/tui/form.ts";
-import { harmlessLines } from "../../src/tui/harmless.ts";
 import { intend } from "../../src/tui/intended.ts";
 import { appendOutput, emptyOutput } from "../../src/tui/output.ts";
 import { formLines } from "../../src/tui/parts/form.ts";

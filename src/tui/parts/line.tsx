@@ -1,6 +1,6 @@
 import { Box, Text } from "ink";
 import { createContext, type ReactElement, useContext } from "react";
-import { makeHarmless } from "../harmless.ts";
+import { makeHarmless } from "../../base/harmless.ts";
 import type { Cell, Easel } from "./easel.ts";
 import { cut, widthOf } from "./width.ts";
 

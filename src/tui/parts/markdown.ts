@@ -1,4 +1,4 @@
-import { makeHarmless } from "../harmless.ts";
+import { makeHarmless } from "../../base/harmless.ts";
 import type { Line, Role, Span } from "./line.tsx";
 import { pad, widthOf, wrap } from "./width.ts";
 
