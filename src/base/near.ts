@@ -1,3 +1,5 @@
+const partMin = 3;
+
 /** The known names most like a mistyped one, best first. Cheap enough for an error path, bounded for hostile input. */
 export function findNear(wanted: string, known: Iterable<string>, countMax = 3): string[] {
   const target = wanted.slice(0, 80).toLowerCase();
@@ -5,8 +7,9 @@ export function findNear(wanted: string, known: Iterable<string>, countMax = 3):
   for (const name of known) {
     const candidate = name.toLowerCase();
     const edits = editDistance(target, candidate.slice(0, 80));
-    // A name that holds the other is near, but one slip of the finger is nearer.
-    const distance = candidate.includes(target) || target.includes(candidate) ? Math.min(edits, 2) : edits;
+    // A name that holds the other is near, but one slip of the finger is nearer; a letter or two are in every name.
+    const isPart = Math.min(target.length, candidate.length) >= partMin && (candidate.includes(target) || target.includes(candidate));
+    const distance = isPart ? Math.min(edits, 2) : edits;
     if (distance <= Math.max(2, Math.floor(Math.max(target.length, candidate.length) / 2.5))) scored.push({ name, distance, edits });
   }
   return scored

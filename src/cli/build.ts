@@ -49,7 +49,9 @@ export async function runBuild(options: BuildOptions): Promise<void> {
   );
   if (!options.yes && !isAsking && modulesWait(reviewing))
     process.stderr.write("toolkits of this project wait for `guildhall verify`: none of them is loaded before\n");
-  if (looks.length > 0 && found.length === 0) throw new HallError("UNAVAILABLE", "no server answered", { hint: "Run `guildhall doctor` to see why." });
+  const started = looks.filter(({ name }) => !Object.hasOwn(settings.loaded.unusable, name));
+  if (found.length === 0 && (started.length > 0 || (looks.length > 0 && waiting.length === 0)))
+    throw new HallError("UNAVAILABLE", "no server answered", { hint: "Run `guildhall doctor` to see why." });
   requireSound(plan, options);
 }
 

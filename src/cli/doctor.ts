@@ -25,7 +25,10 @@ interface Finding {
 export async function runDoctor(options: DoctorOptions): Promise<void> {
   const settings = await loadSettings({}, "error");
   const servers = Object.entries(configuredServers(settings.loaded));
-  if (servers.length === 0) throw new HallError("NOT_FOUND", "no servers are configured", { hint: "Add some under mcpServers in guildhall.json." });
+  if (servers.length === 0)
+    throw new HallError("NOT_FOUND", "no servers are configured", {
+      hint: "`guildhall init` finds those your clients have; or write them under mcpServers in guildhall.json.",
+    });
   if (process.stderr.isTTY) process.stderr.write(`looking at ${servers.length} servers …\n`);
   const trust = createTrust({ ledger: await openProjectLedger(settings) });
   await trust.refresh();
@@ -84,6 +87,8 @@ function examineLook(config: ServerConfig, look: Look): readonly Check[] {
       },
     ];
   }
+  // What to do is in the reason: to run it by hand is not.
+  if (look.isDenied) return [{ what: `it ${look.reason}`, ok: false }];
   const said = look.stderr.length > 0 ? `\n      It said: ${look.stderr.join(" | ")}` : "";
   const advice =
     config.type === "stdio"

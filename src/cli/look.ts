@@ -1,3 +1,4 @@
+import { HallError } from "../base/errors.ts";
 import { configuredServers } from "../config/unusable.ts";
 import { createFleet, type Fleet, type FleetOptions } from "../upstream/fleet.ts";
 import { emptyLock, type Lock, type LockedServer, readLock, writeLock } from "../upstream/lock.ts";
@@ -9,7 +10,13 @@ import type { Settings } from "./settings.ts";
 /** What became of one server that was started to see what it offers. */
 export type Look =
   | { readonly name: string; readonly found: LockedServer; readonly ms: number }
-  | { readonly name: string; readonly reason: string; readonly stderr: readonly string[]; readonly ms: number };
+  | {
+      readonly name: string;
+      readonly reason: string /** A person has to do something first. */;
+      readonly isDenied: boolean;
+      readonly stderr: readonly string[];
+      readonly ms: number;
+    };
 
 export interface LookOptions {
   /** Default: all that are configured and not disabled. */
@@ -52,9 +59,20 @@ async function lookAt(upstream: Upstream): Promise<Look> {
     const found = await upstream.discover();
     return { name: upstream.id, found, ms: performance.now() - started };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return { name: upstream.id, reason, stderr: lastWords(upstream.stderr()), ms: performance.now() - started };
+    return {
+      name: upstream.id,
+      reason: reasonOf(error),
+      isDenied: error instanceof HallError && error.code === "DENIED",
+      stderr: lastWords(upstream.stderr()),
+      ms: performance.now() - started,
+    };
   }
+}
+
+/** Without the server's name: whoever tells it names it. */
+function reasonOf(error: unknown): string {
+  if (error instanceof HallError && typeof error.details?.reason === "string") return error.details.reason;
+  return error instanceof Error ? error.message : String(error);
 }
 
 const linesMax = 5;

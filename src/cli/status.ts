@@ -18,7 +18,7 @@ export async function runStatus(options: StatusOptions): Promise<void> {
   const admin = await connectAdmin(await socketPath(process.cwd()));
   if (!admin) {
     const upstreams = await knownUpstreams();
-    print({ running: false, upstreams, registrations: [] }, { json: options.json, text: () => `${notRunning}\n\n${describe(upstreams)}` });
+    print({ running: false, upstreams, registrations: [] }, { json: options.json, text: () => describeKnown(upstreams) });
     return;
   }
   const status = await admin.ask("status", {});
@@ -26,7 +26,10 @@ export async function runStatus(options: StatusOptions): Promise<void> {
   print({ running: true, ...status }, { json: options.json, text: () => describeHall(status) });
 }
 
-const notRunning = "no hall is running in this project: a client starts one, or `guildhall serve`; until then, this is what is known from earlier";
+function describeKnown(upstreams: readonly UpstreamStatus[]): string {
+  const text = "no hall is running in this project: a client starts one, or `guildhall serve`";
+  return upstreams.length > 0 ? `${text}; this is what is known from earlier\n\n${describe(upstreams)}` : `${text}\n${describe(upstreams)}`;
+}
 
 export async function runLogs(server: string, options: StatusOptions): Promise<void> {
   const { lines } = await askRunning((admin) => admin.ask("logs", { server }));
@@ -89,7 +92,8 @@ function describeStore({ problem, waiting, path }: HallStatus["store"]): string 
 }
 
 function describe(upstreams: readonly UpstreamStatus[]): string {
-  if (upstreams.length === 0) return "no servers are configured";
+  if (upstreams.length === 0)
+    return "no servers are configured: `guildhall init` finds those your clients have, or write them under mcpServers in guildhall.json";
   const rows = upstreams.map((upstream) => [
     upstream.name,
     describeState(upstream.state),

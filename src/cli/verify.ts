@@ -21,11 +21,11 @@ export async function runVerify(server: string | undefined, options: VerifyOptio
   if (server !== undefined) getServer(server, settings.loaded);
   const chosen = server === undefined ? configured : [server];
   const isAsking = isAttended(options);
-  if (!isAsking && !options.yes)
-    throw new HallError("INVALID_PARAMS", "a review needs a person", { hint: "Run it on a terminal, or with --yes to approve everything as it is marked." });
   const reviewing = await openReviewing(settings, isAsking ? { kind: "ask", ask: askLine } : { kind: "yes" });
   if (chosen.length === 0 && !modulesWait(reviewing))
     throw new HallError("NOT_FOUND", "there is nothing to review: no servers are configured", { hint: "Add some under mcpServers in guildhall.json." });
+  if (!isAsking && !options.yes)
+    throw new HallError("INVALID_PARAMS", "a review needs a person", { hint: "Run it on a terminal, or with --yes to approve everything as it is marked." });
   const looks = await lookAtServers(settings, {
     names: await confirmStarts(reviewing, chosen),
     done: (look) => {

@@ -14,7 +14,10 @@ export function createUnusable(name: string, { problems, entry }: UnusableServer
   const offer = entry && isLockedServer(locked) ? locked.offer : emptyOffer;
   const isShown = createToolFilter(entry?.tools ?? { include: [], exclude: [] });
   const refuse = async (): Promise<never> => {
-    throw new HallError("UNAVAILABLE", `${name} cannot be used: ${reason}`, { hint: "Correct its entry in the config; nothing else is affected." });
+    throw new HallError("UNAVAILABLE", `${name} cannot be used: ${reason}`, {
+      hint: "Correct its entry in the config; nothing else is affected.",
+      details: { upstream: name, reason: `cannot be used: ${reason}` },
+    });
   };
   return {
     id: name,

@@ -1,4 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
@@ -399,6 +401,27 @@ describe.concurrent("guildhall doctor", () => {
   });
 });
 
+describe.concurrent("whoever reads the output", () => {
+  test("may stop reading, which is no failure and nothing to tell of", async () => {
+    const project = await newProject({});
+    await using command = places.spawn(cli, ["tools", "--json"], project.folder);
+    command.child.stdout.destroy();
+    expect({ code: await command.exited, stderr: command.output.stderr }).toEqual({ code: 0, stderr: "" });
+  });
+
+  test.skipIf(!existsSync("/dev/full"))("hears of it when it cannot be written", async () => {
+    const project = await newProject({});
+    const child = spawn(process.execPath, [cli, "tools"], { cwd: project.folder, stdio: ["ignore", openSync("/dev/full", "w"), "pipe"] });
+    let stderr = "";
+    child.stderr?.on("data", (bytes: Buffer) => {
+      stderr += bytes;
+    });
+    const [code] = await once(child, "close");
+    expect(code).toBe(1);
+    expect(stderr).toContain("the output could not be written");
+  });
+});
+
 describe.concurrent("a server whose own entry cannot be used", () => {
   const bad = faulty("", { args: [faultyFile, `\${GUILDHALL_TEST_UNSET}`] });
   const reason = `args[1]: the variable GUILDHALL_TEST_UNSET is not set; expected a value; set it, or write \${GUILDHALL_TEST_UNSET:-} to do without`;
@@ -423,7 +446,7 @@ describe.concurrent("a server whose own entry cannot be used", () => {
     expect(build).toMatchObject({
       code: 0,
       stdout: expect.stringContaining("1 of 2 servers answered"),
-      stderr: expect.stringContaining(`✘ bad: bad cannot be used: ${reason}`),
+      stderr: expect.stringContaining(`✘ bad: cannot be used: ${reason}`),
     });
     expect(Object.keys((JSON.parse(readFileSync(lockPath(project.folder), "utf8")) as Lock).servers)).toEqual(["bad", "good"]);
     for (const command of [

@@ -97,5 +97,5 @@ test.each([
 
 test("doctor says what to run", async () => {
   const { stdout } = await run(await newProject(), "doctor");
-  expect(stdout).toContain("far needs login: run `guildhall login far`");
+  expect(stdout).toContain("it needs login: run `guildhall login far`");
 });
