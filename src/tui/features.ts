@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { findClaim } from "../workflow/claim.ts";
-import { findActive, listFeatureNames, readFeature } from "../workflow/feature.ts";
+import { findActive, listFeatureNames, readFeature, readNumbering } from "../workflow/feature.ts";
 import { nameFeature, shortNameOf } from "../workflow/numbering.ts";
 import { findPlace } from "../workflow/place.ts";
 import type { FeatureView } from "./state.ts";
@@ -43,6 +43,7 @@ async function readBranch(directory: string, branches: readonly string[]): Promi
 
 /** The folder a new feature gets, for servers that do not choose it themselves. */
 export async function placeNewFeature(folder: string, description: string, now: Date): Promise<string> {
-  const { name } = nameFeature({ taken: await listFeatureNames(folder), shortName: shortNameOf(description), style: "sequential", now });
+  const style = await readNumbering({ root: folder, project: folder });
+  const { name } = nameFeature({ taken: await listFeatureNames(folder), shortName: shortNameOf(description), style, now });
   return join(folder, "specs", name);
 }

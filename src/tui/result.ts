@@ -22,10 +22,10 @@ export async function showResult(result: JsonObject, folder: string): Promise<Sh
     const source = isObject(part._meta) && part._meta.stream === "stderr" ? "err" : result.isError === true ? "err" : "out";
     const media = mediaOf(part);
     if (media) {
-      const file = await saveMedia(media, folder);
-      const picture = saved.length < picturesMax ? await readPicture(media.bytes) : undefined;
-      saved.push(file);
-      lines.push({ source, text: `${media.kind} saved to ${file}`, picture });
+      const picture = lines.filter((line) => line.picture).length < picturesMax ? await readPicture(media.bytes) : undefined;
+      const stored = await saveMedia(media, folder);
+      if ("file" in stored) saved.push(stored.file);
+      lines.push({ source, text: "file" in stored ? `${media.kind} saved to ${stored.file}` : `${media.kind} could not be saved: ${stored.problem}`, picture });
     } else lines.push(...harmlessLines(writePart(part)).map((line) => ({ source, text: line }) as const));
   }
   return { lines, saved };
@@ -76,10 +76,15 @@ function mediaOf({ type, data, mimeType, resource }: JsonObject): Media | undefi
   return { kind, mimeType: resource.mimeType, bytes: Buffer.from(resource.blob, "base64") };
 }
 
-async function saveMedia({ kind, mimeType, bytes }: Media, folder: string): Promise<string> {
+/** A full disk makes no failure of what went well. */
+async function saveMedia({ kind, mimeType, bytes }: Media, folder: string): Promise<{ readonly file: string } | { readonly problem: string }> {
   // The name is ours to choose: a server's would be a path.
   const path = join(".guildhall", "saved", `${kind}-${randomBytes(4).toString("hex")}.${kinds.get(mimeType) ?? "bin"}`);
-  await mkdir(join(folder, ".guildhall", "saved"), { recursive: true });
-  await writeFile(join(folder, path), bytes, { flag: "wx", mode: 0o600 });
-  return path;
+  try {
+    await mkdir(join(folder, ".guildhall", "saved"), { recursive: true });
+    await writeFile(join(folder, path), bytes, { flag: "wx", mode: 0o600 });
+    return { file: path };
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) };
+  }
 }

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createLog } from "../../src/base/log.ts";
@@ -255,6 +255,28 @@ test("pictures are saved and shown, nasty text is harmless, and streams of a com
   expect(outputOf(failed, "out")).toEqual(["built"]);
   expect(outputOf(failed, "err")).toEqual(["one test failed"]);
   expect(failed.state).toMatchObject({ kind: "failed", failure: { message: "speckit.implement failed: exited with code 1" } });
+});
+
+test("where nothing can be written, calls go on without a log, and pictures are at least shown", async () => {
+  await using bench = await openForeign();
+  writeFileSync(join(bench.folder, ".guildhall"), "no folder");
+  await bench.until(({ tools }) => tools.load.kind === "loaded");
+  await bench.session.send({ kind: "select tool", name: "paint" });
+  await bench.session.send({ kind: "call tool" });
+  const run = await bench.ended();
+  expect(run).toMatchObject({ state: { kind: "completed", saved: [] }, logPath: undefined });
+  expect(outputOf(run, "out")[2]).toMatch(/^image could not be saved: E/);
+  expect(run.output.lines[2]?.picture).toBeDefined();
+});
+
+test("a new feature is numbered as the project has it", async () => {
+  await using bench = await openForeign();
+  mkdirSync(join(bench.folder, ".specify"));
+  writeFileSync(join(bench.folder, ".specify", "init-options.json"), '{"feature_numbering":"timestamp"}');
+  await bench.until(({ tools }) => tools.load.kind === "loaded");
+  await bench.session.send({ kind: "draft feature", text: "Export reports as PDF" });
+  await bench.session.send({ kind: "specify" });
+  expect(bench.state().features.items[0]?.name).toMatch(/^\d{8}-\d{6}-export-reports-pdf$/);
 });
 
 test("Lisp forms are one conversation in one session", async () => {

@@ -62,6 +62,27 @@ test("worktrees say whether they are clean, and how far ahead and behind", async
   expect(inside.map(({ isCurrent }) => isCurrent)).toEqual([false, true]);
 });
 
+test("a merge that stopped in the middle is work to be kept, and a branch whose other end was deleted is compared with nothing", async () => {
+  using repository = makeRepository();
+  const { folder, git } = repository;
+  git(folder, "branch", "elsewhere");
+  git(folder, "branch", "001-a");
+  git(folder, "branch", "--set-upstream-to=elsewhere", "001-a");
+  git(folder, "branch", "-D", "elsewhere");
+  const path = await openWorktree(folder, "001-a", "001-a");
+  for (const [where, text] of [
+    [folder, "ours"],
+    [path, "theirs"],
+  ] as const) {
+    writeFileSync(join(where, "a.txt"), text);
+    git(where, "commit", "-qam", text);
+  }
+  expect(() => git(path, "merge", "-q", "main")).toThrow();
+  const [, feature] = await listWorktrees({ folder, current: folder });
+  expect(feature).toMatchObject({ branch: "001-a", isDirty: true, ahead: undefined, behind: undefined });
+  await expect(deleteWorktree({ folder, current: folder }, path)).rejects.toThrow("not committed");
+});
+
 test("main, the current one and a dirty one are not deleted; a clean one is, and its branch stays", async () => {
   using repository = makeRepository();
   const { folder, git } = repository;
