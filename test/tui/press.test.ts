@@ -214,6 +214,12 @@ test("a worktree is deleted from the list only where there is one, and after a y
   expect(type(asked, "\u001b").acts).toEqual([{ kind: "confirm", isYes: false }]);
 });
 
+test("Lisp: one scrolls back no further than there is something to see", () => {
+  const told: TuiEvent = { kind: "evaluated", run: "l1", text: Array.from({ length: 20 }, (_value, at) => `line ${at}`).join("\n"), isError: false };
+  const entry: TuiEvent = { kind: "run started", run: runOf({ id: "l1", kind: "lisp", about: "(f)" }) };
+  expect(type([tools, intended({ kind: "go", screen: "lisp" }), entry, told], "\u001b[5~".repeat(9)).state.scrolls.lisp).toBe(8);
+});
+
 test("Lisp: Enter evaluates a whole form, goes on with an open one, and earlier forms come back", () => {
   const lisp = intended({ kind: "go", screen: "lisp" });
   expect(type([tools, lisp], '(f ")"\r').state.lisp.input).toBe('(f ")"\n');

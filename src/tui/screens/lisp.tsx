@@ -26,7 +26,7 @@ function bindings({ state }: Moment): readonly Binding[] {
     ...(lisp.input.trim() !== "" && !isWhole ? [on("enter", "new line: a parenthesis is open", () => ({ kind: "type lisp", text: `${lisp.input}\n` }))] : []),
     ...(running ? [on("esc", "stop", () => ({ kind: "cancel run", run: running.run }))] : []),
     on("ctrl+t", lisp.mode === "explore" ? "let it act" : "only explore", () => ({ kind: "lisp mode", mode: lisp.mode === "explore" ? "act" : "explore" })),
-    on("pageup", "scroll back", to(back + page)),
+    on("pageup", "scroll back", () => to(Math.min(back + page, linesBack(state, page)))()),
     on("pagedown", "scroll on", to(back - page)),
   ];
 }
@@ -55,7 +55,7 @@ function Body({ state, view, columns, rows }: BodyProps): ReactElement {
   return (
     <Box flexDirection="column">
       <Lines lines={transcript(state, columns, transcriptRows)} columns={columns} rows={transcriptRows} />
-      <Lines lines={[modeLine(lisp, columns), ...field]} columns={columns} />
+      <Lines lines={[modeLine(state, columns), ...field]} columns={columns} />
     </Box>
   );
 }
@@ -65,10 +65,11 @@ function promptOf({ package: current }: LispState): string {
 }
 
 function placeholderOf({ isOffered }: LispState): string {
-  return isOffered === false ? "the server does not offer evaluate-lisp" : "a form, such as (+ 1 2)";
+  return isOffered === false ? "the server does not offer evaluate-lisp" : "a form, such as (+ 1 2) or (list-tools)";
 }
 
-function modeLine({ mode, session }: LispState, columns: number): Line {
+function modeLine({ lisp: { mode, session }, scrolls }: TuiState, columns: number): Line {
+  if (scrolls[scrollName]) return [{ text: "── scrolled back: PgDn goes on ──", role: "warning" }];
   const said = mode === "explore" ? "explores: tools that change something are not called" : "acts: tools may change things";
   const whole = `── ${said}${session === undefined ? "" : ` · session ${session}`} ──`;
   return [{ text: widthOf(whole) <= columns ? whole : `── ${said} ──`, role: mode === "explore" ? "quiet" : "warning" }];
@@ -86,6 +87,11 @@ function transcript({ lisp, scrolls }: TuiState, columns: number, rows: number):
   }
   const end = Math.max(Math.min(rows, lines.length), lines.length - back);
   return lines.slice(Math.max(0, end - rows), end);
+}
+
+/** How far back there is something to see. */
+function linesBack({ lisp, size }: TuiState, page: number): number {
+  return Math.max(0, lisp.entries.reduce((sum, entry) => sum + entryLines(entry, lisp, size.columns).length, 0) - page);
 }
 
 function entryLines({ code, state, text }: LispEntry, lisp: LispState, columns: number): readonly Line[] {
