@@ -19,7 +19,7 @@ export function harmlessLines(text: string, max: number = linesMax): readonly st
 }
 
 /** Millions of empty lines fit into one message. */
-const linesMax = 100_000;
+export const linesMax = 100_000;
 
 function withoutOverwritten(line: string): string {
   return line.slice(line.lastIndexOf("\r", line.length - 2) + 1);

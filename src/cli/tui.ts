@@ -1,9 +1,10 @@
 import { Console } from "node:console";
-import { appendFileSync, existsSync, mkdirSync } from "node:fs";
+import { closeSync, existsSync, writeSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Writable } from "node:stream";
 import { HallError } from "../base/errors.ts";
 import type { LogSink } from "../base/log.ts";
+import { makeOwnFolder, openOwnFile } from "../base/own-folder.ts";
 import type { ClientConfig, Target } from "../tui/target.ts";
 import { loadSettings, type Settings } from "./settings.ts";
 
@@ -46,12 +47,12 @@ export async function runTui(args: readonly string[], options: TuiOptions): Prom
 
 /** The log has a file: stderr is the same screen. Made with the first line. */
 function openLogFile(folder: string): LogSink {
-  const logs = join(folder, ".guildhall", "logs");
   return {
     write(text) {
       try {
-        mkdirSync(logs, { recursive: true });
-        appendFileSync(join(logs, "tui.log"), text, { mode: 0o600 });
+        const file = openOwnFile(join(makeOwnFolder(folder, ".guildhall", "logs"), "tui.log"));
+        writeSync(file, text);
+        closeSync(file);
       } catch {
         // A log that cannot be written stops nobody.
       }

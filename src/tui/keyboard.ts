@@ -21,7 +21,7 @@ export function createKeyboard(): Keyboard {
   let rest = "";
 
   function read(chunk: string): readonly Key[] {
-    rest += chunk;
+    rest = shortenPaste(rest + chunk);
     const keys: Key[] = [];
     for (;;) {
       const found = nextKey(rest);
@@ -68,11 +68,17 @@ function nextKey(text: string): Found | undefined {
   return { key: { name: character === " " ? "space" : character, text: character }, length: character.length };
 }
 
+/** A paste that is too long stays one: its end must be seen, or the rest of it would be taken for keys. */
+function shortenPaste(text: string): string {
+  if (text.length <= 2 * pasteCharactersMax || !text.startsWith(pasteStart) || text.includes(pasteEnd)) return text;
+  return text.slice(0, pasteCharactersMax) + text.slice(-pasteEnd.length);
+}
+
 function readPaste(text: string): Found | undefined {
   const end = text.indexOf(pasteEnd);
-  if (end < 0 && text.length < pasteCharactersMax) return undefined;
-  const pasted = text.slice(pasteStart.length, end < 0 ? undefined : end).replace(/\r\n?/g, "\n");
-  return { key: { name: "paste", text: pasted }, length: end < 0 ? text.length : end + pasteEnd.length };
+  if (end < 0) return undefined;
+  const pasted = text.slice(pasteStart.length, Math.min(end, pasteCharactersMax)).replace(/\r\n?/g, "\n");
+  return { key: { name: "paste", text: pasted }, length: end + pasteEnd.length };
 }
 
 // What may follow an escape: CSI with its parameters, or SS3.

@@ -1,7 +1,9 @@
-import { readFile } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { HallError } from "../base/errors.ts";
 import { makeHarmless } from "../base/harmless.ts";
+import { readInside } from "../workflow/artefacts.ts";
 import type { Connection } from "./connection.ts";
 import type { ControlRoom } from "./control-room.ts";
 import type { LoadedPart, TuiEvent } from "./events.ts";
@@ -45,7 +47,12 @@ export function createReader({ project, connection, controlRoom, state, tell }: 
     const { folder } = state().features;
     // A folder without git has no branches.
     const branches = await listBranches(project).catch(() => []);
-    await Promise.all([load("features", async () => ({ kind: "features", items: await readFeatures({ folder, branches }) })), worktrees()]);
+    const read = async (): Promise<TuiEvent> => {
+      const { items, unreadable } = await readFeatures({ folder, branches });
+      for (const reason of unreadable) tell({ kind: "notice", level: "warning", text: makeHarmless(reason) });
+      return { kind: "features", items };
+    };
+    await Promise.all([load("features", read), worktrees()]);
     if (state().screen === "feature") await document();
   }
 
@@ -65,26 +72,30 @@ export function createReader({ project, connection, controlRoom, state, tell }: 
     try {
       // The list names the files; nothing else is read.
       if (!found.files.includes(path)) throw new HallError("NOT_FOUND", `${name} has no ${path}`);
-      tell({ kind: "document", feature: name, path, text: makeHarmless(await readFile(join(found.directory, path), "utf8")) });
+      const text = await readInside({ root: await realpath(all.folder) }, join(found.directory, path));
+      if (text === undefined) throw new HallError("NOT_FOUND", `${name} has no ${path} any more`);
+      tell({ kind: "document", feature: name, path, text: makeHarmless(text) });
     } catch (error) {
       tell({ kind: "document failed", feature: name, path, failure: explainFailure(error, path) });
     }
   }
 
+  const readFeaturesOnce = oneAtATime(features);
+  const readToolsOnce = oneAtATime(tools);
   return {
-    features,
+    features: readFeaturesOnce,
     worktrees,
-    tools,
+    tools: readToolsOnce,
     document,
     async screen(screen, isAgain) {
       switch (screen) {
         case "features":
-          return features();
+          return readFeaturesOnce();
         case "feature":
           return document();
         case "tools":
         case "agents":
-          return isAgain || state().tools.load.kind !== "loaded" ? tools() : undefined;
+          return isAgain || state().tools.load.kind !== "loaded" ? readToolsOnce() : undefined;
         case "servers":
         case "approvals":
         case "stats":
@@ -94,5 +105,33 @@ export function createReader({ project, connection, controlRoom, state, tell }: 
           return;
       }
     },
+  };
+}
+
+const pauseMs = 200;
+
+/** However often it is wanted, it is done once at a time, and once more after that: a server may say a thousand times a second that its lists have changed. */
+function oneAtATime(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+
+  function start(): Promise<void> {
+    running = work().finally(() => {
+      running = undefined;
+    });
+    return running;
+  }
+
+  async function startAfter(before: Promise<void>): Promise<void> {
+    await before;
+    await sleep(pauseMs, undefined, { ref: false });
+    next = undefined;
+    return start();
+  }
+
+  return () => {
+    if (!running && !next) return start();
+    next ??= startAfter(running ?? Promise.resolve());
+    return next;
   };
 }

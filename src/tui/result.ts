@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { harmlessLines, wordOf } from "../base/harmless.ts";
+import { harmlessLines, linesMax, wordOf } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import { makeOwnFolder } from "../base/own-folder.ts";
 import type { OutputLine } from "./output.ts";
 import { readPicture } from "./picture/picture.ts";
 
@@ -26,7 +27,8 @@ export async function showResult(result: JsonObject, folder: string): Promise<Sh
       const stored = await saveMedia(media, folder);
       if ("file" in stored) saved.push(stored.file);
       lines.push({ source, text: "file" in stored ? `${media.kind} saved to ${stored.file}` : `${media.kind} could not be saved: ${stored.problem}`, picture });
-    } else lines.push(...harmlessLines(writePart(part)).map((line) => ({ source, text: line }) as const));
+    } else for (const line of harmlessLines(writePart(part), Math.max(1, linesMax - lines.length))) lines.push({ source, text: line });
+    if (lines.length > linesMax) break;
   }
   return { lines, saved };
 }
@@ -81,7 +83,7 @@ async function saveMedia({ kind, mimeType, bytes }: Media, folder: string): Prom
   // The name is ours to choose: a server's would be a path.
   const path = join(".guildhall", "saved", `${kind}-${randomBytes(4).toString("hex")}.${kinds.get(mimeType) ?? "bin"}`);
   try {
-    await mkdir(join(folder, ".guildhall", "saved"), { recursive: true });
+    makeOwnFolder(folder, ".guildhall", "saved");
     await writeFile(join(folder, path), bytes, { flag: "wx", mode: 0o600 });
     return { file: path };
   } catch (error) {

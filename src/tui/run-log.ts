@@ -1,6 +1,8 @@
-import { createWriteStream, mkdirSync } from "node:fs";
+import { createWriteStream } from "node:fs";
 import { join } from "node:path";
+import { makeHarmless } from "../base/harmless.ts";
 import type { Secrets } from "../base/log.ts";
+import { makeOwnFolder, openOwnFile } from "../base/own-folder.ts";
 import type { OutputLine } from "./output.ts";
 
 /** A run in a file: all that its ring forgets, and failures in full. */
@@ -32,8 +34,8 @@ export function openRunLog({ folder, about, tool, secrets, now }: RunLogOptions)
   const path = join(".guildhall", "logs", `tui-${name}-${stamp}-${process.pid}.log`);
   let bytes = 0;
   try {
-    mkdirSync(join(folder, ".guildhall", "logs"), { recursive: true });
-    const stream = createWriteStream(join(folder, path), { flags: "a", mode: 0o600 });
+    makeOwnFolder(folder, ".guildhall", "logs");
+    const stream = createWriteStream(path, { fd: openOwnFile(join(folder, path)) });
     let isBroken = false;
     stream.on("error", () => {
       isBroken = true;
@@ -49,7 +51,7 @@ export function openRunLog({ folder, about, tool, secrets, now }: RunLogOptions)
         const at = now().toISOString();
         put(lines.map(({ source, text }) => `${at} ${source.padEnd(8)} ${text}\n`).join(""));
       },
-      note: (text) => put(`${now().toISOString()} ${text.replace(/\n/g, "\n  ")}\n`),
+      note: (text) => put(`${now().toISOString()} ${makeHarmless(text).replace(/\n/g, "\n  ")}\n`),
       flush: () => new Promise((resolve) => (isBroken ? resolve() : stream.write("", () => resolve()))),
       close: () => new Promise((resolve) => (isBroken ? resolve() : stream.end(() => resolve()))),
     };

@@ -21,9 +21,10 @@ export interface TerminalOptions {
   lost(): void;
 }
 
-// Alternate screen, hidden cursor, pastes with their ends marked.
-const enter = "\u001b[?1049h\u001b[?25l\u001b[?2004h\u001b[2J";
-const leave = "\u001b[?2004l\u001b[0m\u001b[?25h\u001b[?1049l";
+// Alternate screen, hidden cursor, pastes with their ends marked. Lines do not flow over: what a terminal takes for wider than we do must
+// not cover the row below.
+const enter = "\u001b[?1049h\u001b[?25l\u001b[?2004h\u001b[?7l\u001b[2J";
+const leave = "\u001b[?7h\u001b[?2004l\u001b[0m\u001b[?25h\u001b[?1049l";
 // A terminal that knows it shows a frame at once; others ignore it.
 const beginFrame = "\u001b[?2026h";
 const endFrame = "\u001b[?2026l";

@@ -1,13 +1,17 @@
 import { expect, test } from "vitest";
 import { HallError } from "../../src/base/errors.ts";
 import { harmlessLines } from "../../src/base/harmless.ts";
+import { createLog } from "../../src/base/log.ts";
 import { explainFailure } from "../../src/tui/failure.ts";
 import { createForm, fillForm, problemOf, readForm, textOf } from "../../src/tui/form.ts";
 import { intend } from "../../src/tui/intended.ts";
 import { appendOutput, emptyOutput } from "../../src/tui/output.ts";
 import { formLines } from "../../src/tui/parts/form.ts";
 import { reduce } from "../../src/tui/reducer.ts";
+import { createServerTarget } from "../../src/tui/target.ts";
 import { initialView } from "../../src/tui/view.ts";
+import { startScripted } from "../servers/scripted.ts";
+import { benchOf, makeFolder } from "./client-bench.ts";
 import { stateAt } from "./moments.ts";
 
 const size = { columns: 80, rows: 24 };
@@ -69,3 +73,22 @@ test("of a form with a hundred thousand fields only those in sight are laid out,
 function textOfLines(lines: ReturnType<typeof formLines>): string {
   return lines.map((line) => line.map(({ text }) => text).join("")).join("\n");
 }
+
+test("a storm of changed lists is read a few times, not a thousand", async () => {
+  const folder = makeFolder();
+  await using server = await startScripted({ type: "ws", era: "legacy" });
+  server.tools.storm = ({ say, answer }) => {
+    for (let count = 0; count < 2_000; count++) {
+      say({ jsonrpc: "2.0", method: "notifications/tools/list_changed" });
+      say({ jsonrpc: "2.0", method: "notifications/resources/list_changed" });
+    }
+    answer({ content: [{ type: "text", text: "stormed" }] });
+  };
+  const config = { transport: "websocket", endpoint: server.config.url, args: [], timeout: 60 } as const;
+  await using bench = benchOf(createServerTarget(config, { folder, log: createLog({ level: "silent" }) }), folder);
+  await bench.until(({ tools }) => tools.load.kind === "loaded");
+  await bench.session.send({ kind: "select tool", name: "storm" });
+  await bench.session.send({ kind: "call tool" });
+  expect(await bench.ended()).toMatchObject({ state: { kind: "completed" } });
+  expect(server.heard("tools/list")).toBeLessThan(20);
+});

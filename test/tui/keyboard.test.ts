@@ -56,3 +56,12 @@ test.each([
 ] as const)("editing: %s", (_what, before, key, after) => {
   expect(editText(before, key)).toEqual(after);
 });
+
+test("no part of a paste is taken for keys, however long it is", () => {
+  const keyboard = createKeyboard();
+  const keys = [...keyboard.read("\u001b[200~")];
+  for (let chunk = 0; chunk < 40; chunk++) keys.push(...keyboard.read("y\r".repeat(10_000)));
+  keys.push(...keyboard.read("end\u001b[20"), ...keyboard.read("1~x"));
+  expect(keys.map(({ name }) => name)).toEqual(["paste", "x"]);
+  expect(keys[0]?.text?.length).toBeLessThanOrEqual(200_000);
+});

@@ -1,0 +1,76 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { Secrets } from "../../src/base/log.ts";
+import { makeOwnFolder, openOwnFile } from "../../src/base/own-folder.ts";
+import { readFeatures } from "../../src/tui/features.ts";
+import { showResult } from "../../src/tui/result.ts";
+import { openRunLog } from "../../src/tui/run-log.ts";
+import { makeFolder } from "./client-bench.ts";
+
+interface Hostile extends Disposable {
+  readonly folder: string;
+  readonly elsewhere: string;
+}
+
+/** A project, and a folder that no link in it may lead to. */
+function makeHostile(): Hostile {
+  const [folder, elsewhere] = [makeFolder(), makeFolder()];
+  const end = (): void => {
+    for (const one of [folder, elsewhere]) rmSync(one, { recursive: true, force: true });
+  };
+  return { folder, elsewhere, [Symbol.dispose]: end };
+}
+
+test("a feature that is a pipe, a link or too large hides no other, and nothing waits for it", async () => {
+  using place = makeHostile();
+  const { folder, elsewhere } = place;
+  for (const name of ["001-good", "002-pipe", "003-link", "004-large"]) mkdirSync(join(folder, "specs", name), { recursive: true });
+  writeFileSync(join(folder, "specs", "001-good", "spec.md"), "# Feature Specification: Good\n");
+  // Eight of them would be enough to stop all reading of files in the process.
+  for (const name of ["spec.md", "plan.md", "tasks.md"]) execFileSync("mkfifo", [join(folder, "specs", "002-pipe", name)]);
+  writeFileSync(join(elsewhere, "secret"), "# Feature Specification: Secret\n");
+  symlinkSync(join(elsewhere, "secret"), join(folder, "specs", "003-link", "spec.md"));
+  writeFileSync(join(folder, "specs", "004-large", "spec.md"), "");
+  truncateSync(join(folder, "specs", "004-large", "spec.md"), 200_000_000);
+  const { items, unreadable } = await readFeatures({ folder, branches: ["002-pipe-x"] });
+  expect(items.map(({ name, files }) => ({ name, files }))).toEqual([
+    { name: "001-good", files: ["spec.md"] },
+    { name: "002-pipe", files: [] },
+  ]);
+  expect(unreadable).toEqual([expect.stringMatching(/^003-link is not shown: .*link/), expect.stringMatching(/^004-large is not shown: .*200000000 bytes/)]);
+});
+
+test("logs and saved pictures go into the project, never through a link", async () => {
+  using place = makeHostile();
+  const { folder, elsewhere } = place;
+  mkdirSync(join(folder, ".guildhall"));
+  for (const name of ["logs", "saved"]) symlinkSync(elsewhere, join(folder, ".guildhall", name));
+  const options = { folder, about: "", tool: "t", secrets: new Secrets(), now: () => new Date() };
+  expect(openRunLog(options)).toBe(undefined);
+  const picture = { content: [{ type: "image", mimeType: "image/png", data: "AAAA" }] };
+  expect(await showResult(picture, folder)).toEqual({
+    saved: [],
+    lines: [{ source: "out", text: expect.stringMatching(/^image could not be saved: .* is a link/) }],
+  });
+  expect(readdirSync(elsewhere)).toEqual([]);
+  rmSync(join(folder, ".guildhall"), { recursive: true });
+  const logs = makeOwnFolder(folder, ".guildhall", "logs");
+  symlinkSync(join(elsewhere, "profile"), join(logs, "tui.log"));
+  expect(() => openOwnFile(join(logs, "tui.log"))).toThrow();
+  execFileSync("mkfifo", [join(logs, "pipe.log")]);
+  expect(() => openOwnFile(join(logs, "pipe.log"))).toThrow();
+  expect(readdirSync(elsewhere)).toEqual([]);
+});
+
+test("a log is for its owner alone, and holds nothing that a terminal would act on", async () => {
+  using place = makeHostile();
+  const { folder } = place;
+  const log = openRunLog({ folder, about: "", tool: "t", secrets: new Secrets(), now: () => new Date() });
+  log?.note("error: \u001b]0;owned\u0007said \u009b31mso\u202e");
+  await log?.close();
+  const path = join(folder, String(log?.path));
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(readFileSync(path, "utf8")).toMatch(/error: said so\ufffd\n$/);
+});
