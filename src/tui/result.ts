@@ -5,7 +5,7 @@ import { harmlessLines, linesMax, wordOf } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { makeOwnFolder } from "../base/own-folder.ts";
 import type { OutputLine } from "./output.ts";
-import { readPicture } from "./picture/picture.ts";
+import type { Picture } from "./picture/picture.ts";
 
 /** What a tool's result comes to on the screen; pictures and sounds become files. */
 export interface ShownResult {
@@ -23,7 +23,7 @@ export async function showResult(result: JsonObject, folder: string): Promise<Sh
     const source = isObject(part._meta) && part._meta.stream === "stderr" ? "err" : result.isError === true ? "err" : "out";
     const media = mediaOf(part);
     if (media) {
-      const picture = lines.filter((line) => line.picture).length < picturesMax ? await readPicture(media.bytes) : undefined;
+      const picture = lines.filter((line) => line.picture).length < picturesMax ? await pictureOf(media) : undefined;
       const stored = await saveMedia(media, folder);
       if ("file" in stored) saved.push(stored.file);
       lines.push({ source, text: "file" in stored ? `${media.kind} saved to ${stored.file}` : `${media.kind} could not be saved: ${stored.problem}`, picture });
@@ -76,6 +76,11 @@ function mediaOf({ type, data, mimeType, resource }: JsonObject): Media | undefi
   const family = typeof resource.mimeType === "string" ? resource.mimeType.split("/")[0] : undefined;
   const kind = family === "image" || family === "audio" ? family : "file";
   return { kind, mimeType: resource.mimeType, bytes: Buffer.from(resource.blob, "base64") };
+}
+
+/** Most results have none: what reads them is loaded with the first. */
+async function pictureOf({ bytes }: Media): Promise<Picture | undefined> {
+  return (await import("./picture/picture.ts")).readPicture(bytes);
 }
 
 /** A full disk makes no failure of what went well. */

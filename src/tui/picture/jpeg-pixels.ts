@@ -13,13 +13,13 @@ export function* paintFrame(frame: Frame, quantizations: readonly Uint16Array[],
   const extent = { width: Math.ceil((frame.width * side) / 8), height: Math.ceil((frame.height * side) / 8) };
   const most = { across: Math.max(...frame.components.map(({ across }) => across)), down: Math.max(...frame.components.map(({ down }) => down)) };
   const shrinker = createShrinker(extent, fitInto(pictureExtent(frame), extent));
-  const samples = planes.map(() => 0);
+  const told = planes.map(() => 0);
   for (let y = 0; y < extent.height; y += shrinker.step) {
     for (let x = 0; x < extent.width; x += shrinker.step) {
       for (const [index, { across, down, stride, samples: all }] of planes.entries()) {
-        samples[index] = all[Math.floor((y * down) / most.down) * stride + Math.floor((x * across) / most.across)] ?? 0;
+        told[index] = all[Math.floor((y * down) / most.down) * stride + Math.floor((x * across) / most.across)] ?? 0;
       }
-      shrinker.add(x, y, colourOf(samples, model));
+      shrinker.add(x, y, colourOf(told, model));
     }
     yield;
   }
@@ -35,19 +35,22 @@ interface Plane extends Pick<Component, "across" | "down"> {
 function* planeOf({ across, down, stride: blocks, coefficients }: Component, quantization: Uint16Array | undefined, side: 1 | 8): Generator<void, Plane> {
   if (!quantization) throw new RangeError("a table that was never told");
   const stride = blocks * side;
-  const samples = new Uint8ClampedArray(coefficients.length);
+  const plane = { across, down, stride, samples: new Uint8ClampedArray(coefficients.length) };
   if (side === 1) {
-    for (let block = 0; block < samples.length; block++) samples[block] = ((coefficients[block] ?? 0) * (quantization[0] ?? 0)) / 8 + 128;
-    return { across, down, stride, samples };
+    for (let block = 0; block < coefficients.length; block++) plane.samples[block] = ((coefficients[block] ?? 0) * (quantization[0] ?? 0)) / 8 + 128;
+    return plane;
   }
   for (let block = 0; block * 64 < coefficients.length; block++) {
     const corner = Math.floor(block / blocks) * 8 * stride + (block % blocks) * 8;
     const pixels = transform(coefficients.subarray(block * 64, block * 64 + 64), quantization);
-    for (let row = 0; row < 8; row++) samples.set(pixels.subarray(row * 8, row * 8 + 8), corner + row * stride);
+    for (let row = 0; row < 8; row++) plane.samples.set(pixels.subarray(row * 8, row * 8 + 8), corner + row * stride);
     if (block % blocks === blocks - 1) yield;
   }
-  return { across, down, stride, samples };
+  return plane;
 }
+
+const rows = new Float64Array(64);
+const samples = new Float64Array(64);
 
 /** Cosines of the transform, with its factors: by frequency, then by place. */
 const cosines = Float64Array.from({ length: 64 }, (_, index) => {
@@ -55,9 +58,10 @@ const cosines = Float64Array.from({ length: 64 }, (_, index) => {
   return (frequency === 0 ? Math.SQRT1_2 : 1) * 0.5 * Math.cos(((2 * place + 1) * frequency * Math.PI) / 16);
 });
 
-/** From waves to samples: the rows, then the columns. */
+/** From waves to samples: the rows, then the columns. What it gives holds until it is called again: a block is soon done with. */
 function transform(coefficients: Int16Array, factors: Uint16Array): Float64Array {
-  const [rows, samples] = [new Float64Array(64), new Float64Array(64).fill(128)];
+  rows.fill(0);
+  samples.fill(128);
   for (let at = 0; at < 64; at++) {
     const wave = (coefficients[at] ?? 0) * (factors[at] ?? 0);
     if (wave === 0) continue;

@@ -32,7 +32,7 @@ export interface Shrinker {
 }
 
 /** Means are good enough with so many pixels across. */
-const samplesAcross = 4;
+const samplesAcross = 3;
 
 export function createShrinker(from: Extent, { width, height }: Extent): Shrinker {
   // Red, green, blue (each by alpha), alpha, and how many.
