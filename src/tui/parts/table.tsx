@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 import { type Line, Lines, type Role } from "./line.tsx";
-import { pad } from "./width.ts";
+import { pad, widthOf } from "./width.ts";
 
 export interface Column<T> {
   readonly title: string;
@@ -31,6 +31,14 @@ export function Table<T>({ columns, items, isSelected, width, rows, empty }: Tab
   const shown = items.slice(firstShown(selected, items.length, rows - 1)).slice(0, Math.max(0, rows - 1));
   const body = shown.map((item) => showRow(item, columns, widths, isSelected(item)));
   return <Lines lines={items.length === 0 ? [title, [{ text: `  ${empty}`, role: "quiet" }]] : [title, ...body]} columns={width} rows={rows} />;
+}
+
+const nameColumnsMin = 16;
+
+/** Names are what one looks for: they get what they need, up to half. */
+export function nameWidth(items: readonly { readonly name: string }[], width: number): number {
+  const longest = items.reduce((most, { name }) => Math.max(most, widthOf(name)), nameColumnsMin);
+  return Math.min(longest, Math.floor(width / 2));
 }
 
 const mark = "› ";

@@ -1,15 +1,15 @@
 import { Box } from "ink";
 import type { ReactElement } from "react";
+import { CallResult } from "../parts/call-result.tsx";
 import { type Line, Lines } from "../parts/line.tsx";
 import { outputBindings } from "../parts/output.tsx";
 import { isAtWork, loadLines } from "../parts/run-state.ts";
-import { type Column, Table } from "../parts/table.tsx";
+import { type Column, nameWidth, Table } from "../parts/table.tsx";
 import { textFieldLines } from "../parts/text-field.ts";
 import { wrapUpTo } from "../parts/width.ts";
 import { type AgentsState, findRun, type ToolView, type TuiState } from "../state.ts";
 import { type Binding, cursorOf, type Moment, on } from "../view.ts";
 import { type BodyProps, bodyRows, neighbour, type Screen } from "./screen.ts";
-import { CallResult, nameColumns } from "./tools.tsx";
 
 /** Agents take a task in plain words; their steps are seen as they go. */
 export const agentsScreen: Screen = { name: "agents", title: "Agents", bindings, editing, Body };
@@ -77,7 +77,7 @@ function Body({ state, view, now, columns, rows }: BodyProps): ReactElement {
 
 function columnsOf(agents: readonly ToolView[], width: number): readonly Column<ToolView>[] {
   return [
-    { title: "agent", width: nameColumns(agents, width), text: ({ name }) => name, role: () => "accent" },
+    { title: "agent", width: nameWidth(agents, width), text: ({ name }) => name, role: () => "accent" },
     { title: "what it is for", text: ({ description }) => description.split("\n")[0] ?? "" },
   ];
 }

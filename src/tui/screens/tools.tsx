@@ -2,14 +2,14 @@ import { Box } from "ink";
 import type { ReactElement } from "react";
 import type { FormInHand } from "../form-keys.ts";
 import { formBindings, formEditing } from "../form-keys.ts";
+import { CallResult } from "../parts/call-result.tsx";
 import { formLines } from "../parts/form.ts";
 import { type Line, Lines } from "../parts/line.tsx";
-import { Output, outputBindings } from "../parts/output.tsx";
-import { progressLine } from "../parts/progress.ts";
-import { isAtWork, loadLines, runEndLines, runStateLine } from "../parts/run-state.ts";
-import { type Column, Table } from "../parts/table.tsx";
+import { outputBindings } from "../parts/output.tsx";
+import { isAtWork, loadLines } from "../parts/run-state.ts";
+import { type Column, nameWidth, Table } from "../parts/table.tsx";
 import { textFieldLines } from "../parts/text-field.ts";
-import { widthOf, wrapUpTo } from "../parts/width.ts";
+import { wrapUpTo } from "../parts/width.ts";
 import { findRun, foundTools, type RunView, type ToolView, type TuiState } from "../state.ts";
 import { type Binding, cursorOf, type Moment, on } from "../view.ts";
 import { type BodyProps, bodyRows, neighbour, type Screen } from "./screen.ts";
@@ -18,7 +18,6 @@ import { type BodyProps, bodyRows, neighbour, type Screen } from "./screen.ts";
 export const toolsScreen: Screen = { name: "tools", title: "Tools", bindings, editing, Body };
 
 const searchId = "search";
-const nameColumnsMin = 16;
 /** The tool whose form is open; the others are a list that the search narrows. */
 const part = "tools";
 
@@ -123,15 +122,9 @@ function List({ state, view, columns, rows }: BodyProps): ReactElement {
   );
 }
 
-/** Names are what one looks for: they get what they need, up to half. */
-export function nameColumns(tools: readonly ToolView[], width: number): number {
-  const longest = tools.reduce((most, { name }) => Math.max(most, widthOf(name)), nameColumnsMin);
-  return Math.min(longest, Math.floor(width / 2));
-}
-
 function columnsOf(tools: readonly ToolView[], width: number): readonly Column<ToolView>[] {
   return [
-    { title: "tool", width: nameColumns(tools, width), text: ({ name }) => name, role: () => "accent" },
+    { title: "tool", width: nameWidth(tools, width), text: ({ name }) => name, role: () => "accent" },
     { title: "", width: 1, text: ({ isDestructive }) => (isDestructive ? "!" : ""), role: () => "warning" },
     {
       title: "what it does (! may destroy)",
@@ -154,30 +147,6 @@ function Call({ tool, state, view, now, columns, rows }: BodyProps & { readonly 
     <Box flexDirection="column">
       <Lines lines={[...head, ...form]} columns={columns} />
       {run ? <CallResult run={run} state={state} now={now} columns={columns} rows={room - form.length} /> : null}
-    </Box>
-  );
-}
-
-interface CallResultProps {
-  readonly run: RunView;
-  readonly state: TuiState;
-  readonly now: number;
-  readonly columns: number;
-  readonly rows: number;
-}
-
-/** A call under the form it was made with, or under the task an agent was given. */
-export function CallResult({ run, state, now, columns, rows }: CallResultProps): ReactElement {
-  const foot = runEndLines(run, columns);
-  const head: readonly Line[] = [
-    [{ text: "─── ", role: "quiet" }, ...runStateLine(run, now), { text: run.about === "" ? " ───" : ` ─── ${run.about}`, role: "quiet" }],
-    ...(run.progress && isAtWork(run) ? [progressLine(run.progress, columns)] : []),
-  ];
-  return (
-    <Box flexDirection="column">
-      <Lines lines={head} columns={columns} />
-      <Output run={run} state={state} columns={columns} rows={Math.max(1, rows - head.length - foot.length)} />
-      <Lines lines={foot} columns={columns} />
     </Box>
   );
 }
