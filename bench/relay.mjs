@@ -17,13 +17,13 @@ const largeBytes = 1024 * 1024;
 async function run({ rounds = 5 } = {}) {
   const [command, ...args] = upstreamCommand;
   const project = createProject({ upstream: { command, args } });
-  const figures = Object.fromEntries(["relay", "alone", "first", "attached"].map((name) => [name, { p50: [], perSecond: [], large: [] }]));
+  const figures = Object.fromEntries(["relay", "json", "alone", "first", "attached"].map((name) => [name, { p50: [], perSecond: [], large: [] }]));
   const memory = [];
   try {
     project.command("build", "--yes");
     for (let round = 0; round < rounds; round++) {
-      const relay = startClient(process.execPath, [pathOf("servers/byte-relay.mjs"), ...upstreamCommand]);
-      await measure({ relay, alone: project.start("--alone") }, figures, ["p50", "perSecond", "large"]);
+      const [relay, json] = ["byte", "json"].map((name) => startClient(process.execPath, [pathOf(`servers/${name}-relay.mjs`), ...upstreamCommand]));
+      await measure({ relay, json, alone: project.start("--alone") }, figures, ["p50", "perSecond", "large"]);
       const first = project.start();
       // The one that answers first is the hall.
       await first.initialize();
@@ -33,11 +33,14 @@ async function run({ rounds = 5 } = {}) {
   } finally {
     project.remove();
   }
-  const { relay, alone, first, attached } = figures;
+  const { relay, json, alone, first, attached } = figures;
   return [
     ratioRow("single call p50, hall ÷ byte relay", alone.p50, relay.p50, "µs", { atMost: 1.25 }),
     ratioRow(`calls/s with ${depth} in flight, hall ÷ byte relay`, alone.perSecond, relay.perSecond, "calls/s", { atLeast: 0.7 }),
     ratioRow("result of 1 MB, hall ÷ byte relay", alone.large, relay.large, "ms", { atMost: 1.5 }),
+    ratioRow("single call p50, JSON relay ÷ byte relay", json.p50, relay.p50, "µs"),
+    ratioRow(`calls/s with ${depth} in flight, JSON relay ÷ byte relay`, json.perSecond, relay.perSecond, "calls/s"),
+    ratioRow("result of 1 MB, JSON relay ÷ byte relay", json.large, relay.large, "ms"),
     ratioRow("single call p50, attached mcp ÷ the hall's own client", attached.p50, first.p50, "µs", { below: 1.3 }),
     row("memory of an attached mcp", median(memory), "MB", { below: 60 }, "after its calls, shared pages included"),
   ];

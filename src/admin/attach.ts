@@ -1,4 +1,5 @@
 import { HallError } from "../base/errors.ts";
+import { FleetingMap } from "../base/fleeting-map.ts";
 import { isObject } from "../base/json.ts";
 import type { Channel } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";
@@ -46,7 +47,7 @@ const answerHead = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|-?\d+),"(?:resul
 class Relay {
   readonly #near: Channel;
   readonly #options: AttachOptions;
-  readonly #waiting = new Map<Id, Waiting>();
+  readonly #waiting = new FleetingMap<Id, Waiting>();
   /** What the client has set for as long as its connection lives, by what it is about. */
   readonly #standing = new Map<string, string>();
   #far: Channel | undefined;
@@ -105,7 +106,7 @@ class Relay {
   }
 
   #replay(far: Channel): void {
-    const unanswered = [...this.#waiting];
+    const unanswered = this.#waiting.entries();
     const isFirst = this.#initialize === undefined || unanswered.some(([, { method }]) => method === "initialize");
     const held = new Set(this.#held);
     if (!isFirst && this.#initialize !== undefined) {
@@ -130,7 +131,7 @@ class Relay {
   }
 
   #giveUp(): void {
-    for (const id of [...this.#waiting.keys()]) this.#refuse(id);
+    for (const id of this.#waiting.keys()) this.#refuse(id);
     this.#finish();
   }
 
@@ -190,7 +191,7 @@ class Relay {
   /** A client that has closed its end still gets what it asked for. */
   #leaveWhenDone(): void {
     if (!this.#hasEnded) return;
-    const isDone = [...this.#waiting.values()].every(({ method }) => method === "subscriptions/listen");
+    const isDone = this.#waiting.values().every(({ method }) => method === "subscriptions/listen");
     if (isDone) this.#finish();
   }
 }

@@ -46,4 +46,8 @@ export class FleetingMap<K, V> {
   values(): readonly V[] {
     return Array.from(this.#places.values(), (place) => this.#values[place] as V);
   }
+
+  entries(): readonly (readonly [K, V])[] {
+    return Array.from(this.#places, ([key, place]) => [key, this.#values[place] as V]);
+  }
 }

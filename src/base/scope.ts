@@ -15,9 +15,10 @@ export class Scope implements Deadline {
   #reason: HallError | undefined;
   #controller: AbortController | undefined;
   #parent: Scope | undefined;
-  /** Who hears of a cancel. Nearly always one or none: the set is for the second. */
-  #listener: Listener | undefined;
-  #listeners: Set<Listener> | undefined;
+  /** Who hears of a cancel. Nearly always two at most: the set is for the third. */
+  #first: Listener | undefined;
+  #second: Listener | undefined;
+  #others: Set<Listener> | undefined;
   #heldAt: number | undefined;
   #holds = 0;
 
@@ -75,12 +76,15 @@ export class Scope implements Deadline {
     if (this.#reason) return;
     this.#reason = reason;
     this.close();
-    const first = this.#listener;
-    const others = this.#listeners;
-    this.#listener = undefined;
-    this.#listeners = undefined;
+    const first = this.#first;
+    const second = this.#second;
+    const others = this.#others;
+    this.#first = undefined;
+    this.#second = undefined;
+    this.#others = undefined;
     this.#controller?.abort(reason);
     if (first) tell(first, reason);
+    if (second) tell(second, reason);
     for (const listener of others ?? []) tell(listener, reason);
   }
 
@@ -145,16 +149,18 @@ export class Scope implements Deadline {
   }
 
   #join(listener: Listener): void {
-    if (this.#listener === undefined) this.#listener = listener;
+    if (this.#first === undefined) this.#first = listener;
+    else if (this.#second === undefined) this.#second = listener;
     else {
-      this.#listeners ??= new Set();
-      this.#listeners.add(listener);
+      this.#others ??= new Set();
+      this.#others.add(listener);
     }
   }
 
   #leave(listener: Listener): void {
-    if (this.#listener === listener) this.#listener = undefined;
-    else this.#listeners?.delete(listener);
+    if (this.#first === listener) this.#first = undefined;
+    else if (this.#second === listener) this.#second = undefined;
+    else this.#others?.delete(listener);
   }
 }
 

@@ -51,7 +51,8 @@ const nothingYet: Outcome = { content: [] };
 /** Of names that others chose. */
 const nameLengthMax = 200;
 
-function describe({ id, parent, root, name, caller, target, ...call }: Call, started: number, ended: Ended): CallRow {
+function describe(call: Call, started: number, ended: Ended): CallRow {
+  const { id, parent, root, name, caller, target } = call;
   const text = writeArguments(call.arguments);
   const isDone = "outcome" in ended;
   return {

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { HallError } from "../base/errors.ts";
+import { FleetingMap } from "../base/fleeting-map.ts";
 import { createIds } from "../base/ids.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
@@ -105,7 +106,7 @@ export interface ServerParts extends ServerOptions {
 export function createServer(options: ServerOptions): Server {
   const { log, own } = options;
   const registry = options.isStatic ? freezeLists(options.registry) : options.registry;
-  const connections = new Set<Connection>();
+  const connections = new FleetingMap<string, Connection>();
   const listeners = new Set<(kind: ListKind) => void>();
   /** By faces; emptied when something changes. */
   const shown = new Map<string, readonly ShownTool[]>();
@@ -130,7 +131,7 @@ export function createServer(options: ServerOptions): Server {
   const leavePressure = pressure?.onFull((isFull) => {
     reading?.resume();
     reading = isFull ? createPause() : undefined;
-    for (const connection of connections) isFull ? connection.hold() : connection.release();
+    for (const connection of connections.values()) isFull ? connection.hold() : connection.release();
   });
   const seal = createSeal();
   let isClosing = false;
@@ -178,7 +179,7 @@ export function createServer(options: ServerOptions): Server {
       return connections.size;
     },
     async sample(params) {
-      const lender = [...connections].find(({ lendsModel }) => lendsModel);
+      const lender = connections.values().find(({ lendsModel }) => lendsModel);
       if (lender) return lender.sample(params);
       throw new HallError("UNAVAILABLE", "no client that is connected lends its model", {
         hint: "Connect one that offers sampling, or use --planner model.",
@@ -189,8 +190,8 @@ export function createServer(options: ServerOptions): Server {
       return isClosing;
     },
     accept(channel, { principal = "local", isOrdered = true, isNetwork = false, quota } = {}) {
-      const connection = new Connection(channel, parts, { principal, isOrdered, isNetwork, quota, gone: () => connections.delete(connection) });
-      connections.add(connection);
+      const connection = new Connection(channel, parts, { principal, isOrdered, isNetwork, quota, gone: () => connections.delete(connection.id) });
+      connections.set(connection.id, connection);
       if (pressure?.isFull) connection.hold();
       return connection;
     },
@@ -201,7 +202,7 @@ export function createServer(options: ServerOptions): Server {
       leavePressure?.();
       reading?.resume();
       parts.asking.close();
-      await Promise.all([...connections].map((connection) => connection.close(drainMs)));
+      await Promise.all(connections.values().map((connection) => connection.close(drainMs)));
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { LookupFunction } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { HallError } from "../base/errors.ts";
+import { FleetingMap } from "../base/fleeting-map.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Channel, Receiver } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";
@@ -52,8 +53,9 @@ interface StreamState {
 
 export function createHttpChannel(options: HttpOptions): Channel {
   const { dialler, limits } = options;
-  const running = new Map<Id, AbortController>();
-  const open = new Set<AbortController>();
+  const running = new FleetingMap<Id, AbortController>();
+  /** What is no request of ours: notifications, answers, the stream that only listens. */
+  const others = new Set<AbortController>();
   const closing = new AbortController();
   const gate = createGate();
   let receiver: Receiver | undefined;
@@ -99,8 +101,8 @@ export function createHttpChannel(options: HttpOptions): Channel {
   async function post(frame: string, message: JsonObject): Promise<void> {
     const id = isId(message.id) && typeof message.method === "string" ? message.id : undefined;
     const controller = new AbortController();
-    open.add(controller);
-    if (id !== undefined) running.set(id, controller);
+    if (id === undefined) others.add(controller);
+    else running.set(id, controller);
     try {
       if (message.method !== handshakeEnd) await gate.passed;
       const response = await request({ method: "POST", body: frame, message }, controller.signal);
@@ -110,8 +112,8 @@ export function createHttpChannel(options: HttpOptions): Channel {
     } catch (error) {
       if (id !== undefined) receiver?.failed?.(id, () => explain(error));
     } finally {
-      open.delete(controller);
-      if (id !== undefined) running.delete(id);
+      if (id === undefined) others.delete(controller);
+      else running.delete(id);
     }
     if (message.method === handshakeEnd) void listen();
   }
@@ -180,7 +182,7 @@ export function createHttpChannel(options: HttpOptions): Channel {
     while (!closing.signal.aborted) {
       const startedAt = performance.now();
       const controller = new AbortController();
-      open.add(controller);
+      others.add(controller);
       try {
         const extra = { accept: "text/event-stream", ...(state.last === undefined ? {} : { "last-event-id": state.last }) };
         const response = await request({ method: "GET", extra }, controller.signal);
@@ -192,7 +194,7 @@ export function createHttpChannel(options: HttpOptions): Channel {
       } catch {
         // Lost or closed: it is opened again a little later, or the loop ends.
       } finally {
-        open.delete(controller);
+        others.delete(controller);
       }
       failures = performance.now() - startedAt > healthyMs ? 0 : failures + 1;
       const waitMs = Math.min(reconnectMsMax, Math.max(reconnectMsMin, state.retryMs) * 2 ** Math.min(10, Math.max(0, failures - 1)));
@@ -249,7 +251,7 @@ export function createHttpChannel(options: HttpOptions): Channel {
         );
       }
       closing.abort();
-      for (const controller of open) controller.abort();
+      for (const controller of [...running.values(), ...others]) controller.abort();
       dialler.close();
       receiver?.closed();
     },

@@ -95,11 +95,9 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
   const greeting = await greet(peer, options);
   isModern = greeting.era === "modern";
 
-  async function send(method: string, params: JsonObject, scope: Scope, { meta, capabilities, named }: Manner = {}): Promise<JsonObject> {
+  function send(method: string, params: JsonObject, scope: Scope, { meta, capabilities, named }: Manner = {}): Promise<unknown> {
     const body = dress(params, meta, isModern ? envelope(capabilities) : undefined);
-    const result = await (pace ? pace(scope, () => peer.request(method, body, { scope, named })) : peer.request(method, body, { scope, named }));
-    if (!isObject(result)) throw new HallError("BAD_ANSWER", `${method} was answered with something that is not an object`);
-    return result;
+    return pace ? pace(scope, () => peer.request(method, body, { scope, named })) : peer.request(method, body, { scope, named });
   }
 
   let level: LogLevel | undefined;
@@ -117,7 +115,7 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
     listen(uris) {
       if (isModern) listening.listen(uris);
     },
-    request: (method, params, scope) => send(method, params, scope),
+    request: async (method, params, scope) => readResult(method, await send(method, params, scope)),
     async relay(method, params, caller) {
       const progressToken = ++nextToken;
       const context = new RelayedCall(caller);
@@ -130,12 +128,12 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
           context.id = id;
         };
         const manner: Manner = { meta, named, capabilities: isModern ? askable(caller.capabilities) : undefined };
-        let result = await send(method, params, caller.scope, manner);
+        let result = readResult(method, await send(method, params, caller.scope, manner));
         for (let round = 0; result.resultType === "input_required"; round++) {
           if (round === roundsMax) throw new HallError("BAD_ANSWER", `${method} asked for input ${roundsMax} times in a row`);
           const inputResponses = isObject(result.inputRequests) ? await context.ask(result.inputRequests as Questions) : {};
           const requestState = result.requestState === undefined ? {} : { requestState: result.requestState };
-          result = await send(method, { ...params, inputResponses, ...requestState }, caller.scope, manner);
+          result = readResult(method, await send(method, { ...params, inputResponses, ...requestState }, caller.scope, manner));
         }
         // The upstream could not go on without an answer: the client is told what it would need, not how the upstream put it.
         if (context.unaskable && result.isError) throw context.unaskable;
@@ -214,7 +212,13 @@ class RelayedCall implements Pick<CallContext, "progress" | "log" | "ask"> {
 /** Params with everything in their `_meta` that the line and its era want there. */
 function dress(params: JsonObject, meta: JsonObject | undefined, envelope: JsonObject | undefined): JsonObject {
   if (!meta && !envelope) return params;
-  return { ...params, _meta: { ...(isObject(params._meta) ? params._meta : undefined), ...envelope, ...meta } };
+  const own = isObject(params._meta) ? params._meta : undefined;
+  return { ...params, _meta: own || envelope ? { ...own, ...envelope, ...meta } : meta };
+}
+
+function readResult(method: string, result: unknown): JsonObject {
+  if (isObject(result)) return result;
+  throw new HallError("BAD_ANSWER", `${method} was answered with something that is not an object`);
 }
 
 /** What the client behind a call can be asked: a modern upstream must not ask for more. */

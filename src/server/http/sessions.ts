@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { FleetingMap } from "../../base/fleeting-map.ts";
 import type { Channel, FrameKind, Receiver } from "../../wire/channel.ts";
 import type { Id, Message } from "../../wire/message.ts";
 import type { EventStreamOptions } from "../../wire/sse.ts";
@@ -137,7 +138,7 @@ const endedBytesMax = 1024 * 1024;
 class SessionStreams implements Channel {
   readonly #options: SessionsOptions;
   readonly #general: SessionStream;
-  readonly #byRequest = new Map<Id, SessionStream>();
+  readonly #byRequest = new FleetingMap<Id, SessionStream>();
   readonly #byNumber = new Map<number, SessionStream>();
   #nextNumber = 0;
   #incoming: ServerResponse | undefined;
@@ -177,7 +178,7 @@ class SessionStreams implements Channel {
   }
 
   #refuse(response: ServerResponse, frame: string): void {
-    const stream = [...this.#byRequest.values()].find((running) => running.answersOn(response));
+    const stream = this.#byRequest.values().find((running) => running.answersOn(response));
     sendJson(response, 400, frame);
     stream?.abandon();
     if (stream) this.#release(stream);
@@ -192,7 +193,7 @@ class SessionStreams implements Channel {
   }
 
   #release(stream: SessionStream): void {
-    for (const [id, owner] of this.#byRequest) if (owner === stream) this.#byRequest.delete(id);
+    for (const [id, owner] of this.#byRequest.entries()) if (owner === stream) this.#byRequest.delete(id);
   }
 
   /** Opens the stream that a POST's answers go to; false when it holds no request. */
