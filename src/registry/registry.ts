@@ -104,6 +104,16 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
     return [...shelves.values()].flatMap((shelf) => [...shelf[kind]] as Shelf[K][number][]);
   }
 
+  /** A tool of a toolkit that could not say yet what it offers is not unknown: its toolkit is down. */
+  function requireListed(name: string): void {
+    for (const { toolkit, tools } of shelves.values()) {
+      if (tools.length > 0 || !isOf(toolkit, name)) continue;
+      const problem = toolkit.problem?.();
+      if (problem !== undefined)
+        throw new HallError("UNAVAILABLE", `${toolkit.id} has told of no tools yet, so ${name.slice(0, 100)} cannot be called: ${problem}`);
+    }
+  }
+
   async function closeAll(): Promise<void> {
     listeners.clear();
     for (const { toolkit, leave } of [...shelves.values()].reverse()) {
@@ -162,7 +172,12 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
       return sortedTools;
     },
     findTool: (name) => names.find(name),
-    getTool: (name) => names.get(name),
+    getTool(name) {
+      const target = names.find(name);
+      if (target) return target;
+      requireListed(name);
+      return names.get(name);
+    },
     resources: () => all("resources").sort((a, b) => compare(a.uri, b.uri)),
     resourceTemplates: () => all("templates").sort((a, b) => compare(String(a.uriTemplate), String(b.uriTemplate))),
     getResourceOwner(uri) {
@@ -226,7 +241,11 @@ const readers: Record<ListKind, (shelf: Shelf) => Promise<void>> = {
 
 function mayHave({ id, prefix = id }: Toolkit, name: string | undefined): boolean {
   if (name === undefined || prefix === "" || !/\.|__/.test(name)) return true;
-  return name.startsWith(`${prefix}.`) || name.startsWith(`${prefix}__`);
+  return isOf({ id, prefix }, name);
+}
+
+function isOf({ id, prefix = id }: Pick<Toolkit, "id" | "prefix">, name: string): boolean {
+  return prefix !== "" && (name.startsWith(`${prefix}.`) || name.startsWith(`${prefix}__`));
 }
 
 // By code unit, not by locale: the same order on every machine.

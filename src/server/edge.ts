@@ -22,12 +22,12 @@ export function explainFailure(failure: unknown, { version, request, hasOutputSc
   if (request?.method !== "tools/call") {
     const code =
       request?.method === "resources/read" && error.code === "NOT_FOUND" && version !== "2026-07-28" ? legacyResourceNotFound : errorTable[error.code].request;
-    return { error: { code, message: error.message, data: protocolData(described) } };
+    return { error: { code, message: error.message, data: { ...error.details, ...commonData(described) } } };
   }
   const row = errorTable[error.code];
   const edge = version === "2025-11-25" || version === "2026-07-28" ? row.current : row.old;
   if (edge === "isError") return { result: errorResult(described, request, hasOutputSchema) };
-  return { error: { code: edge, message: error.message, data: { ...protocolData(described), toolName: toolName(request) } } };
+  return { error: { code: edge, message: error.message, data: { ...toolDetails(error), ...commonData(described), toolName: toolName(request) } } };
 }
 
 /** An upstream's own error keeps its code, message and data; the number a modern peer must not see is said in its words. */
@@ -44,8 +44,14 @@ interface Described {
   readonly reference?: string;
 }
 
-function protocolData({ error, reference }: Described): JsonObject {
-  return { ...error.details, error_type: errorType(error.code), suggestion: error.hint, ...(reference === undefined ? {} : { reference }) };
+function commonData({ error, reference }: Described): JsonObject {
+  return { error_type: errorType(error.code), suggestion: error.hint, ...(reference === undefined ? {} : { reference }) };
+}
+
+/** As in a result that is an error; but what MCP itself gives a place stays there. */
+function toolDetails({ code, details }: HallError): JsonObject {
+  if (details === undefined) return {};
+  return code === "MISSING_CAPABILITY" || code === "UNSUPPORTED_VERSION" ? details : { details };
 }
 
 function errorResult({ error, reference }: Described, request: Request, hasOutputSchema: boolean): JsonObject {

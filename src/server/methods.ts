@@ -136,8 +136,14 @@ function runAsking(
 ): Promise<unknown> {
   const releaseToken = claimProgressToken(params, visit);
   const run: Work = (ask, scope, current) => work(createContext(current, { ask, scope }));
-  const running = visit.era === "modern" ? asking.run(params, visit, run) : runLegacy(params, visit, run);
-  return releaseToken ? running.finally(releaseToken) : running;
+  try {
+    const running = visit.era === "modern" ? asking.run(params, visit, run) : runLegacy(params, visit, run);
+    return releaseToken ? running.finally(releaseToken) : running;
+  } catch (error) {
+    // What is refused before it began waits for nothing: its token is free again too.
+    releaseToken?.();
+    throw error;
+  }
 }
 
 function runLegacy(params: JsonObject, visit: Visit, run: Work): Promise<unknown> {

@@ -19,7 +19,8 @@ const toolsMax = 10_000;
 export async function readTools(line: Line, { isHall }: { readonly isHall: boolean }): Promise<ToolList> {
   const tools = (await readPages(line, isHall)).map(describe);
   const agents = tools.filter(({ name, inputSchema }) => name.endsWith("_agent") && isObject(inputSchema.properties) && "task" in inputSchema.properties);
-  const names = new Set(tools.map(({ name }) => name));
+  // A hall may show its names with underscores; it takes them either way.
+  const names = new Set(tools.map(({ name }) => name.replace("__", ".")));
   return { tools, agents, missing: stepNames.map((step) => `speckit.${step}`).filter((name) => !names.has(name)) };
 }
 

@@ -165,7 +165,7 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
       error: {
         code: -32602,
         message: "Unknown tool: echo.ecko; did you mean echo.echo?",
-        data: expect.objectContaining({ error_type: "not_found", near: ["echo.echo"], toolName: "echo.ecko" }),
+        data: expect.objectContaining({ error_type: "not_found", details: { near: ["echo.echo"] }, toolName: "echo.ecko" }),
       },
     });
     expect(await request("nope")).toEqual({

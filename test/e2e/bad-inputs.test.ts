@@ -229,7 +229,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       type: "NOT_FOUND" as const,
       message: `Unknown tool: ${name}${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`,
       id: "bad",
-      data: { near, toolName: name },
+      data: { details: { near }, toolName: name },
     },
   })),
   "B25: names that are none": [
@@ -246,7 +246,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
         type: "NOT_FOUND",
         message: `Unknown tool: ${"x".repeat(100)}`,
         id: "bad",
-        data: { near: [], toolName: "x".repeat(100) },
+        data: { details: { near: [] }, toolName: "x".repeat(100) },
       },
     },
   ],
@@ -629,7 +629,7 @@ describe("B27: arguments that do not fit", () => {
     expect(error).toEqual({
       code: -32602,
       message: sameFields(message, error),
-      data: { error_type: "validation", suggestion, errors: sameItems(errors), toolName: "echo.typed" },
+      data: { error_type: "validation", suggestion, details: { errors: sameItems(errors) }, toolName: "echo.typed" },
     });
     expect(await client.result("tools/call", { name: "echo.typed", arguments: { text: "a" } })).toMatchObject({ structuredContent: { text: "a", times: 1 } });
   });
@@ -772,6 +772,11 @@ test.each(eras)("B51: a progress token in use is refused, and free again afterwa
   expect(await client.next()).toMatchObject({ id: "first", result: {} });
   client.send(calling("again", "echo.echo", {}));
   expect(await client.next()).toMatchObject({ id: "again", result: {} });
+  // A call that is refused before it begins holds its token no longer than one that ran.
+  client.send(calling("unknown", "nobody.knows", {}));
+  expect(await client.next()).toMatchObject({ id: "unknown", error: { message: "Unknown tool: nobody.knows" } });
+  client.send(calling("after", "echo.echo", {}));
+  expect(await client.next()).toMatchObject({ id: "after", result: {} });
 });
 
 describe("B52: lines as they come", () => {

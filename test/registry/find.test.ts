@@ -70,6 +70,14 @@ test("a toolkit that is down and has nothing is named, so that no answer is sile
   expect(text).toContain("Note: nothing of gone can be found");
 });
 
+test.each(["gone.read_file", "gone__read_file"])("a call of %s says that its toolkit is down, not that nobody knows it", async (name) => {
+  const down = createToolkit("gone", {}, { problem: () => "its command was not found" });
+  await using hall = await startHall({ toolkits: [...createShop(), down] });
+  const result = await hall.connect().result("tools/call", modern({ name, arguments: {} }));
+  expect(result).toMatchObject({ isError: true, structuredContent: { error_type: "unavailable", toolName: name } });
+  expect(JSON.stringify(result.content)).toContain("its command was not found");
+});
+
 test("a tool whose toolkit is down is found and marked", async () => {
   const weather = createShelf("weather", stock.weather, { problem: () => "it exited with code 1" });
   await using hall = await startHall({ toolkits: [weather] });

@@ -33,9 +33,21 @@ async function settingsOf(folder: string): Promise<Settings> {
 }
 
 /** In a folder that is no project yet: its calls are kept in memory. */
-async function openClient(folder: string): Promise<ClientBench> {
-  return benchOf(openHallTarget({ folder, settings: await settingsOf(folder) }), folder);
+async function openClient(folder: string, more: Partial<Settings["config"]> = {}): Promise<ClientBench> {
+  const settings = await settingsOf(folder);
+  const loaded = { ...settings.loaded, config: { ...settings.loaded.config, ...more } };
+  return benchOf(openHallTarget({ folder, settings: { ...settings, config: loaded.config, loaded } }), folder);
 }
+
+test("a hall that shows its names with underscores has every step all the same", async () => {
+  await using bench = await openClient(makeFolder(), { names: "underscore" });
+  const ready = await bench.until(({ tools }) => tools.load.kind === "loaded" && tools.items.length > 0);
+  expect(ready.tools.items.map(({ name }) => name)).toContain("speckit__specify");
+  expect(ready.features.missing).toEqual([]);
+  await bench.session.send({ kind: "draft feature", text: "Users can upload photos" });
+  await bench.session.send({ kind: "specify" });
+  expect(bench.session.state().runs[0]).toMatchObject({ state: { kind: "completed" } });
+});
 
 test("in front of its own hall: from a description to a question, and the hall's own screens", async () => {
   await using bench = await openClient(makeFolder());

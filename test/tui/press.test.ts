@@ -206,6 +206,13 @@ test("calls that wait are answered with one key", () => {
   expect(type(waiting, "n").acts).toEqual([{ kind: "approve", token: "a1", answer: "no" }]);
 });
 
+test("every feature can be worked on in a worktree, also one that has no branch yet", () => {
+  const [first] = stateAt(size, [features]).features.items;
+  if (!first) throw new Error("there is no feature");
+  const unbranched: TuiEvent = { kind: "features", items: [{ ...first, branch: undefined }] };
+  expect(type([unbranched], "w").acts).toEqual([{ kind: "switch worktree", feature: first.name }]);
+});
+
 test("a worktree is deleted from the list only where there is one, and after a yes", () => {
   expect(type([features, worktrees], "d").acts).toEqual([{ kind: "delete worktree", path: "/home/ada/photo-albums/.worktrees/001" }]);
   expect(type([features, worktrees], "jd").acts).toHaveLength(1);

@@ -38,7 +38,7 @@ function selectionBindings(state: TuiState): readonly Binding[] {
   return [
     on("enter", "open", () => ({ kind: "open feature", name: feature.name })),
     ...(feature.phase === "done" ? [] : [on("s", `next step: ${nextStep(feature)}`, () => ({ kind: "run step", feature: feature.name }))]),
-    ...(feature.branch === undefined ? [] : [on("w", "work in its worktree", () => ({ kind: "switch worktree", feature: feature.name }))]),
+    on("w", "work in its worktree", () => ({ kind: "switch worktree", feature: feature.name })),
     ...(state.features.folder === state.target.folder ? [] : [on("m", "work in the main folder", () => ({ kind: "switch worktree", feature: undefined }))]),
     ...(worktree && !worktree.isMain ? [on("d", "delete its worktree", () => ({ kind: "delete worktree", path: worktree.path }))] : []),
   ];
