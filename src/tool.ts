@@ -112,6 +112,8 @@ export interface InnerCall {
   readonly planner?: string;
   /** Hears how far it is. Default: the caller of the outer one does. */
   progress?(progress: Progress): void;
+  /** Hears what it says on the way. Default: the caller of the outer one does. */
+  readonly log?: CallContext["log"];
 }
 
 export interface Flow {

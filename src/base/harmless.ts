@@ -4,6 +4,7 @@
  * a trace; what would hide something else leaves a mark.
  */
 export function makeHarmless(text: string): string {
+  if (printable.test(text)) return text;
   return overstrike(text.replace(sequences, "")).replace(/\r\n/g, "\n").replace(/\t/g, "  ").replace(dangerous, mark).replace(unpaired, mark);
 }
 
@@ -29,6 +30,9 @@ function withoutOverwritten(line: string): string {
 export function wordOf(value: unknown, otherwise: string): string {
   return typeof value === "string" ? value : otherwise;
 }
+
+/** Most text is: one look is cheaper than four passes. */
+const printable = /^[ -~\n]*$/;
 
 /** Stands for a character that is not shown. */
 const mark = "�";

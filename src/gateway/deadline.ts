@@ -44,7 +44,8 @@ function narrow(context: CallContext, { scope, caller, nest }: Narrowed): CallCo
     // A person who thinks does not use up the tool's time.
     ask: (questions, asked) => scope.hold(() => context.ask(questions, asked)),
     call: (name, args, inner, how) => {
-      const child = { ...narrowed, ...(inner ? { scope: inner } : {}), ...(how?.progress ? { progress: how.progress } : {}) };
+      const { progress = narrowed.progress, log = narrowed.log } = how ?? {};
+      const child = { ...narrowed, ...(inner ? { scope: inner } : {}), progress, log };
       return nest(child)(name, args, inner, how);
     },
     caller,

@@ -3,6 +3,7 @@ import { HallError } from "../base/errors.ts";
 import type { Scope } from "../base/scope.ts";
 import { createGuard } from "../upstream/guard.ts";
 import { allowedEnvironment } from "../upstream/process.ts";
+import type { CommandOutput } from "./command-output.ts";
 
 /** A command a task declares: a program and its arguments, never a line for a shell. */
 export function parseCommand(line: string): readonly string[] {
@@ -44,21 +45,20 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-const outputMax = 32 * 1024;
+export interface CommandOptions {
+  readonly cwd: string;
+  readonly scope: Scope;
+  readonly output: CommandOutput;
+}
 
 /** Runs it in a group of its own, which ends with the scope, and with the hall: whoever goes on would else start it beside itself. */
-export function runCommand(argv: readonly string[], { cwd, scope }: { readonly cwd: string; readonly scope: Scope }): Promise<CommandResult> {
+export function runCommand(argv: readonly string[], { cwd, scope, output }: CommandOptions): Promise<CommandResult> {
   const [program = "", ...args] = argv;
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { cwd, env: allowedEnvironment(), shell: false, detached: true, stdio: ["ignore", "pipe", "pipe"] });
     const guard = createGuard();
     if (child.pid !== undefined) guard.watch(child.pid);
-    const out = { stdout: "", stderr: "" };
-    for (const name of ["stdout", "stderr"] as const) {
-      child[name].setEncoding("utf8").on("data", (text: string) => {
-        out[name] = (out[name] + text).slice(-outputMax);
-      });
-    }
+    for (const name of ["stdout", "stderr"] as const) child[name].setEncoding("utf8").on("data", (text: string) => output.take(name, text));
     const forget = scope.onCancel(() => {
       if (child.pid !== undefined) endGroup(child.pid);
     });
@@ -77,8 +77,9 @@ export function runCommand(argv: readonly string[], { cwd, scope }: { readonly c
     });
     child.once("close", (code, signal) => {
       leave();
+      const written = output.end();
       if (scope.cancelled) reject(scope.cancelled);
-      else resolve({ code, signal, ...out });
+      else resolve({ code, signal, ...written });
     });
   });
 }

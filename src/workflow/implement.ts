@@ -2,17 +2,13 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import type { Outcome } from "../tool.ts";
 import { readInside, replaceFile } from "./artefacts.ts";
-import { parseCommand } from "./command.ts";
 import { checkInside } from "./place.ts";
 import { type ChecklistState, countChecklist } from "./requirements-checklist.ts";
-import { folderOf, needDocument, type Step, type StepInput } from "./step.ts";
+import { needDocument, type Step, type StepInput } from "./step.ts";
 import { filterTasks } from "./task-filter.ts";
+import { describeTask, runTask, type TaskEnd, type TellShare } from "./task-work.ts";
 import { countTasks, markTask, parseTasks, type Task } from "./tasks.ts";
-
-/** What became of one task. */
-type TaskEnd = { readonly kind: "done" } | { readonly kind: "failed"; readonly reason: string } | { readonly kind: "caller" };
 
 /**
  * Does the tasks in their order: commands by themselves, the rest through an agent, or by giving them back to the caller, who does them and
@@ -37,53 +33,75 @@ export const implement: Step = async (input) => {
   const chosen = typeof args.task_filter === "string" && args.task_filter.trim() !== "" ? filterTasks(current, args.task_filter) : current;
   const pending = chosen.filter(({ isDone }) => !isDone);
   run.say(10, `${pending.length} of ${chosen.length} tasks are open`);
-  const { forCaller, failed } = await workThrough(pending, input);
+  const { forCaller, done, failed } = await workThrough(pending, input);
   const after = parseTasks(await needDocument(input, "tasks.md", "tasks")).tasks;
   const count = countTasks(after);
   const head = `${count.done} of ${count.total} tasks are done in ${join(place.path, "tasks.md")}`;
   if (failed.length > 0) {
-    throw new HallError("EXECUTION", `${head}; failed: ${failed.map(({ task, reason }) => `${task.id} (${reason})`).join("; ")}`, {
+    const reasons = failed.map(({ task, reason }) => `${task.id} (${reason})`).join("; ");
+    throw new HallError("EXECUTION", [`${head}; failed: ${reasons}`, ...tellReports(failed)].join("\n\n"), {
       hint: "Mend what failed, then call speckit.implement again: it goes on with what is not marked.",
-      details: { failed: failed.map(({ task, reason }) => ({ id: task.id, reason })), done: count.done, total: count.total },
+      details: {
+        failed: failed.map(({ task, reason, report }) => ({ id: task.id, reason, ...(report === undefined ? {} : { report }) })),
+        done: count.done,
+        total: count.total,
+      },
     });
   }
   const isOver = count.done === count.total;
   return {
-    text: forCaller.length > 0 ? `${head}\n\n${tellTasks(forCaller, input)}` : `${head}${isOver ? "; the feature is complete" : ""}`,
+    text: [isOver ? `${head}; the feature is complete` : head, ...tellReports(done), ...(forCaller.length > 0 ? [tellTasks(forCaller, input)] : [])].join(
+      "\n\n",
+    ),
     files: [{ path: "tasks.md", change: after.every((task, at) => task.isDone === tasks[at]?.isDone) ? "unchanged" : "updated" }],
     notes,
     next: isOver ? undefined : "implement",
     isPaused: forCaller.length > 0,
-    details: { done: count.done, total: count.total, tasks: forCaller.map(describeTask) },
+    details: {
+      done: count.done,
+      total: count.total,
+      tasks: forCaller.map(describeTask),
+      reports: done.map(({ task, report }) => ({ id: task.id, report: report ?? "" })),
+    },
   };
 };
 
-interface Failure {
+interface Reported {
   readonly task: Task;
+  readonly report?: string | undefined;
+}
+
+interface Failure extends Reported {
   readonly reason: string;
 }
 
-async function workThrough(pending: readonly Task[], input: StepInput): Promise<{ readonly forCaller: readonly Task[]; readonly failed: readonly Failure[] }> {
+interface Worked {
+  readonly forCaller: readonly Task[];
+  readonly done: readonly Reported[];
+  readonly failed: readonly Failure[];
+}
+
+async function workThrough(pending: readonly Task[], input: StepInput): Promise<Worked> {
+  const done: Reported[] = [];
   const failed: Failure[] = [];
   const batches = batchesOf(pending);
   let begun = 0;
   for (const batch of batches) {
-    input.run.say(
-      10 + (85 * begun) / Math.max(1, pending.length),
-      batch.length === 1 ? `${batch[0]?.id}: ${batch[0]?.text}` : `${batch.map(({ id }) => id).join(", ")} beside each other`,
-    );
-    const ends = await runBatch(batch, input);
+    const percentAt = (tasks: number): number => 10 + (85 * (begun + tasks)) / pending.length;
+    input.run.say(percentAt(0), batch.length === 1 ? `${batch[0]?.id}: ${batch[0]?.text}` : `${batch.map(({ id }) => id).join(", ")} beside each other`);
+    const ends = await runBatch(batch, input, (share, message) => input.run.tell(percentAt(share), message));
     begun += batch.length;
     for (const [at, end] of ends.entries()) {
       const task = batch[at];
-      if (task && end.kind === "failed") failed.push({ task, reason: end.reason });
+      if (task && end.kind === "done") done.push({ task, report: end.report });
+      if (task && end.kind === "failed") failed.push({ task, reason: end.reason, report: end.report });
     }
     const forCaller = batch.filter((_task, at) => ends[at]?.kind === "caller");
-    if (forCaller.length > 0) return { forCaller, failed };
+    if (forCaller.length > 0) return { forCaller, done, failed };
     // One that others may run beside is not what they wait for.
     if (failed.some(({ task }) => !task.isParallel)) break;
   }
-  return { forCaller: [], failed };
+  return { forCaller: [], done, failed };
 }
 
 const besideMax = 4;
@@ -114,11 +132,11 @@ function shareFile(a: Task, b: Task): boolean {
   return a.paths.some((path) => !path.endsWith(".md") && b.paths.includes(path));
 }
 
-async function runBatch(batch: readonly Task[], input: StepInput): Promise<readonly TaskEnd[]> {
+async function runBatch(batch: readonly Task[], input: StepInput, tell: TellShare): Promise<readonly TaskEnd[]> {
   let marking = Promise.resolve();
   return Promise.all(
     batch.map(async (task) => {
-      const end = await runTask(task, input);
+      const end = await runTask(task, input, tell);
       // One mark after the other: two at once would each miss what the other wrote.
       if (end.kind === "done") {
         marking = marking.then(() => markDone([task.id], input));
@@ -130,54 +148,15 @@ async function runBatch(batch: readonly Task[], input: StepInput): Promise<reado
   );
 }
 
-async function runTask(task: Task, input: StepInput): Promise<TaskEnd> {
-  const { context, settings, args } = input;
-  const agent = typeof args.agent === "string" && args.agent !== "" ? args.agent : settings.agent;
-  if (!context.call || (task.command !== undefined ? !settings.commands : agent === undefined)) return { kind: "caller" };
-  try {
-    return task.command === undefined ? readAgentEnd(await askAgent(agent ?? "", task, input)) : readCommandEnd(await callCommand(task.command, task, input));
-  } catch (error) {
-    if (context.scope.cancelled) throw context.scope.cancelled;
-    return { kind: "failed", reason: error instanceof Error ? error.message : String(error) };
-  }
-}
+const reportsCharactersMax = 8_000;
 
-function callCommand(command: string, task: Task, { context, place }: StepInput): Promise<Outcome> {
-  const argv = parseCommand(command);
-  return (
-    context.call?.("speckit.command", { argv, spec_directory: place.path, task: task.id }) ??
-    Promise.reject(new HallError("EXECUTION", "commands run only inside a hall"))
-  );
-}
-
-function readCommandEnd({ isError, content }: Outcome): TaskEnd {
-  return isError ? { kind: "failed", reason: String(content[0]?.text ?? "the command failed").split("\n")[0] ?? "" } : { kind: "done" };
-}
-
-async function askAgent(agent: string, task: Task, input: StepInput): Promise<Outcome> {
-  const { context, place } = input;
-  const documents = await Promise.all(
-    ["spec.md", "plan.md", "data-model.md", "contracts/actions.md"].map(async (name) => [name, await readInside(place, join(place.path, name))] as const),
-  );
-  const data = {
-    task: describeTask(task),
-    folder: place.project,
-    feature: folderOf(place),
-    documents: Object.fromEntries(documents.filter((entry) => entry[1] !== undefined)),
-  };
-  const words = `Do this task of the feature "${folderOf(place)}" completely: ${task.id} ${task.text}. The documents of the feature are in the data. Work in ${place.project}.`;
-  const outcome = await context.call?.(agent, { task: words, data });
-  return outcome ?? { content: [], isError: true };
-}
-
-/** An agent that only names tools, or stopped half-way, has not done the task. */
-function readAgentEnd({ isError, structuredContent, content }: Outcome): TaskEnd {
-  const said = String(content[0]?.text ?? "").split("\n")[0] ?? "";
-  if (isError) return { kind: "failed", reason: said || "the agent failed" };
-  const facts = isObject(structuredContent) ? structuredContent : {};
-  if (facts.stopped_because !== "done" || facts.planner === "local") return { kind: "caller" };
-  if (Array.isArray(facts.approvals_needed) && facts.approvals_needed.length > 0) return { kind: "failed", reason: "a person must allow some of its calls" };
-  return { kind: "done" };
+/** A paragraph for each task, as many as fit; the log has all of them. */
+function tellReports(reported: readonly Reported[]): readonly string[] {
+  let characters = 0;
+  return reported.flatMap(({ task, report = "" }) => {
+    characters += report.length;
+    return report.trim() === "" || characters > reportsCharactersMax ? [] : [`${task.id}: ${report}`];
+  });
 }
 
 /** The file is read again for each mark: others may be editing it. */
@@ -272,8 +251,4 @@ function tellTasks(tasks: readonly Task[], { settings, place }: StepInput): stri
   const command = tasks.some((task) => task.command !== undefined) && !settings.commands ? "\n\nCommands are yours to run: `workflow.commands` is off." : "";
   const ids = tasks.map(({ id }) => `"${id}"`).join(", ");
   return `Do ${tasks.length === 1 ? "this task" : "these tasks, which may run beside each other"}, reading the documents in ${place.path}:\n\n${lines.join("\n")}${command}\n\nThen call speckit.implement again with completed: [${ids}].`;
-}
-
-function describeTask({ id, text, story, phase, paths, isParallel, command }: Task): JsonObject {
-  return { id, text, story: story ?? null, phase: phase.number, paths, parallel: isParallel, ...(command === undefined ? {} : { command }) };
 }

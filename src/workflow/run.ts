@@ -17,6 +17,8 @@ export interface Run {
   readonly log: string;
   /** Says how far it is, to the caller and the log. Throws when the caller has withdrawn: what is done by then stays. */
   say(percent: number, message: string): void;
+  /** The same for what comes so often that the log has enough without it. Never throws. */
+  tell(percent: number, message: string): void;
   /** For the log only. */
   note(message: string): void;
   end(state: RunState, message: string): Promise<void>;
@@ -41,6 +43,8 @@ export interface RunOptions {
 }
 
 const rowDays = 30;
+/** Commands and agents may say more than anybody reads. */
+const logCharactersMax = 16 * 1024 * 1024;
 
 export async function beginRun({ place, step, args, context, folder, claims, shelf, secrets, now, isReader = false }: RunOptions): Promise<Run> {
   const id = `run_${randomUUID()}`;
@@ -59,10 +63,16 @@ export async function beginRun({ place, step, args, context, folder, claims, she
       { kind: "workflow", feature, directory: place.path, step, state, startedAt: outline.startedAt, log, arguments: args as Json, ...details } as Json,
       { ttlMs: rowDays * 86_400_000 },
     ) ?? Promise.resolve();
-  const note = (message: string): void => {
+  const append = (message: string): void => {
     const line = `${now().toISOString()} ${message.replace(/\n/g, "\n  ")}\n`;
     // A log that cannot be written stops no work; the run's row tells how it ended.
     written = written.then(() => handle?.appendFile(secrets?.scrub(line) ?? line)).catch(() => {});
+  };
+  let noted = 0;
+  const note = (message: string): void => {
+    if (noted > logCharactersMax) return;
+    noted += message.length;
+    append(noted > logCharactersMax ? "… and more, too much to keep" : message);
   };
   try {
     await mkdir(join(folder, ".guildhall", "logs"), { recursive: true });
@@ -75,18 +85,23 @@ export async function beginRun({ place, step, args, context, folder, claims, she
     throw error;
   }
   let last = 0;
+  // What is told must grow, and never to the end: that is said once, by the answer.
+  const tell = (percent: number, message: string): void => {
+    last = Math.max(last + (100 - last) / 100_000, percent);
+    context.progress({ progress: last, total: 100, message });
+  };
   return {
     id,
     log,
     say(percent, message) {
       note(`${percent} % ${message}`);
       if (context.scope.cancelled) throw context.scope.cancelled;
-      last = Math.max(last + 0.01, percent);
-      context.progress({ progress: last, total: 100, message });
+      tell(percent, message);
     },
+    tell,
     note,
     async end(state, message) {
-      note(`${state}: ${message}`);
+      append(`${state}: ${message}`);
       await written;
       await handle?.close();
       await leave();

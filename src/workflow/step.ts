@@ -27,6 +27,8 @@ export interface StepSettings {
   /** Writes with a model; undefined where there is none. */
   writer(context: CallContext): Promise<Writer | undefined>;
   now(): Date;
+  /** How often what is silent gives a sign of life. */
+  readonly pulseMs?: number | undefined;
 }
 
 export interface StepAnswer {

@@ -4,6 +4,7 @@ import { basename, join, relative } from "node:path";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
+import { startPulse, tellAge } from "../base/pulse.ts";
 import type { Shelf } from "../store/store.ts";
 import type { CallContext, ListKind, Outcome, Tool, Toolkit } from "../tool.ts";
 import { explainDisk, openArtefactMemory } from "./artefacts.ts";
@@ -33,6 +34,8 @@ export interface WorkflowOptions {
   readonly shelf?: Shelf | undefined;
   readonly secrets?: Secrets | undefined;
   now?(): Date;
+  /** How often what is silent gives a sign of life. Default 2,000. */
+  readonly pulseMs?: number | undefined;
 }
 
 /** Spec-driven work: a feature from a description to done tasks, in files that people read and edit. */
@@ -46,12 +49,13 @@ export function createWorkflow({
   shelf,
   secrets,
   now = () => new Date(),
+  pulseMs,
 }: WorkflowOptions): Toolkit {
   const listeners = new Set<(kind: ListKind) => void>();
   const tell = (kind: ListKind): void => {
     for (const listener of listeners) listener(kind);
   };
-  const settings: StepSettings = { commands, agent, now, writer: async (context) => writer?.(context) };
+  const settings: StepSettings = { commands, agent, now, pulseMs, writer: async (context) => writer?.(context) };
   const watching = watchSpecs(folder, () => tell("resources"));
   let hasSpecs = existsSync(join(folder, ".specify"));
 
@@ -151,13 +155,20 @@ export function createWorkflow({
     throw new HallError("NOT_FOUND", `speckit has no tool named "${name}"`);
   }
 
-  async function callCommand(args: JsonObject, { scope }: CallContext): Promise<Outcome> {
+  async function callCommand(args: JsonObject, context: CallContext): Promise<Outcome> {
     const place = await findExisting(String(args.spec_directory));
     const argv = (Array.isArray(args.argv) ? args.argv : []).map(String);
-    const { runCommand } = await import("./command.ts");
-    const result = await runCommand(argv, { cwd: place.project, scope });
+    const line = argv.join(" ");
+    const [{ runCommand }, { createCommandOutput }] = await Promise.all([import("./command.ts"), import("./command-output.ts")]);
+    const output = createCommandOutput({
+      told: (stream, lines) => context.log(stream === "stdout" ? "info" : "notice", lines, `speckit.command.${stream}`),
+      scrub: (text) => secrets?.scrub(text) ?? text,
+    });
+    context.progress({ progress: 0, message: line });
+    const stop = startPulse((seconds) => context.progress({ progress: seconds, message: tellAge(line, seconds) }), pulseMs);
+    const result = await runCommand(argv, { cwd: place.project, scope: context.scope, output }).finally(stop);
     const isError = result.code !== 0;
-    const head = `${argv.join(" ")} ${result.signal ? `ended by ${result.signal}` : `exited with code ${result.code}`}`;
+    const head = `${line} ${result.signal ? `ended by ${result.signal}` : `exited with code ${result.code}`}`;
     const text = [head, result.stdout.trim() && `stdout:\n${result.stdout.trim()}`, result.stderr.trim() && `stderr:\n${result.stderr.trim()}`]
       .filter(Boolean)
       .join("\n\n");
