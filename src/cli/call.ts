@@ -15,8 +15,8 @@ export interface CallOptions {
 /** Calls a tool with a JSON object or `key=value` pairs; shows progress, saves images. */
 export async function runCall(name: string, words: readonly string[], options: CallOptions): Promise<void> {
   await withHall(
-    async (client) => {
-      const tool = await getTool(client, name);
+    async (client, settings) => {
+      const tool = await getTool(name, client, settings);
       const args = parseArguments(words, tool.inputSchema);
       const result = await client.request("tools/call", { name: String(tool.name), arguments: args }, { progress: showProgress });
       clearProgress();

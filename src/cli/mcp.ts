@@ -2,6 +2,7 @@ import { Console } from "node:console";
 import { attach } from "../admin/attach.ts";
 import { createHallChannel, greetHall } from "../admin/client.ts";
 import { socketPath } from "../admin/socket.ts";
+import { HallError } from "../base/errors.ts";
 import type { Channel } from "../wire/channel.ts";
 import { defaultLimits } from "../wire/limits.ts";
 import { createStdioChannel } from "../wire/stdio.ts";
@@ -20,7 +21,7 @@ const quietMs = 500;
 
 /** Serves one client on stdin and stdout: as the project's hall, or through the one that already runs. */
 export async function runMcp(options: McpOptions): Promise<void> {
-  if (options.folder !== undefined) process.chdir(options.folder);
+  if (options.folder !== undefined) enter(options.folder);
   const { stdin, stdout } = process;
   // stdout belongs to the protocol, whatever a library or a tool prints.
   Object.defineProperty(process, "stdout", { value: process.stderr });
@@ -32,6 +33,18 @@ export async function runMcp(options: McpOptions): Promise<void> {
   const socket = isAlone ? undefined : await greetHall(path, "mcp").catch(() => undefined);
   if (socket) await serveThrough(near, createHallChannel(socket), options);
   else await serveAsHall(near, isAlone ? undefined : path, options);
+}
+
+/** Throws NOT_FOUND. */
+function enter(folder: string): void {
+  try {
+    process.chdir(folder);
+  } catch (cause) {
+    throw new HallError("NOT_FOUND", `the folder ${folder} cannot be entered (${(cause as NodeJS.ErrnoException).code})`, {
+      hint: "Give --folder the project's folder.",
+      cause,
+    });
+  }
 }
 
 /** Nobody is there to attach to: this process becomes the hall, unless another was faster. */

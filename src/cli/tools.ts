@@ -4,18 +4,19 @@ import { findNear } from "../base/near.ts";
 import type { ToldTool } from "../registry/find-answer.ts";
 import { type AnswerQuestion, connectHall, type HallClient } from "./hall-client.ts";
 import { print, table, visible, visibleLines } from "./print.ts";
-import { loadSettings } from "./settings.ts";
+import { getServer } from "./servers.ts";
+import { loadSettings, type Settings } from "./settings.ts";
 
 export interface ListOptions {
   readonly json?: boolean;
 }
 
 /** Runs work on a line to the project's hall and closes it. What there is to say is said by the work: to end servers may take them seconds. */
-export async function withHall(work: (client: HallClient) => Promise<void>, answer?: AnswerQuestion): Promise<void> {
+export async function withHall(work: (client: HallClient, settings: Settings) => Promise<void>, answer?: AnswerQuestion): Promise<void> {
   const settings = await loadSettings({}, "error");
   const client = await connectHall({ folder: process.cwd(), settings, answer });
   try {
-    await work(client);
+    await work(client, settings);
   } finally {
     await client.close();
   }
@@ -73,8 +74,8 @@ interface FoundTools {
 }
 
 export async function runToolShow(name: string, options: ListOptions): Promise<void> {
-  await withHall(async (client) => {
-    const tool = await getTool(client, name);
+  await withHall(async (client, settings) => {
+    const tool = await getTool(name, client, settings);
     print(tool, {
       json: options.json,
       text: () => `${visible(String(tool.name))}\n\n${visibleLines(String(tool.description ?? ""))}\n\ninput: ${JSON.stringify(tool.inputSchema, null, 2)}`,
@@ -82,13 +83,15 @@ export async function runToolShow(name: string, options: ListOptions): Promise<v
   });
 }
 
-/** Throws NOT_FOUND with near names. Understands the names that calls understand. */
-export async function getTool(client: HallClient, name: string): Promise<JsonObject> {
+/** Throws NOT_FOUND with near names, UNAVAILABLE where its server cannot be used. Understands the names that calls understand. */
+export async function getTool(name: string, client: HallClient, { loaded }: Settings): Promise<JsonObject> {
   const tools = await client.list("tools/list", "tools", "tools,agents");
   const exact = tools.find((tool) => tool.name === name || tool.name === name.replace("__", "."));
   const bare = tools.filter((tool) => String(tool.name).split(".").slice(1).join(".") === name);
   const found = exact ?? (bare.length === 1 ? bare[0] : undefined);
   if (found) return found;
+  const [server = ""] = name.replace("__", ".").split(".", 1);
+  if (Object.hasOwn(loaded.unusable, server)) getServer(server, loaded);
   const choices =
     bare.length > 1
       ? bare.map((tool) => String(tool.name))

@@ -449,6 +449,7 @@ describe.concurrent("a server whose own entry cannot be used", () => {
       stderr: expect.stringContaining(`✘ bad: cannot be used: ${reason}`),
     });
     expect(Object.keys((JSON.parse(readFileSync(lockPath(project.folder), "utf8")) as Lock).servers)).toEqual(["bad", "good"]);
+    expect(await project.run("call", "bad.unknown")).toMatchObject({ code: 69, stderr: expect.stringContaining("bad cannot be used") });
     for (const command of [
       ["verify", "bad", "--yes"],
       ["login", "bad"],
@@ -476,6 +477,11 @@ describe.concurrent("a server whose own entry cannot be used", () => {
     await untilCalled(client, "other.whoami");
     expect(await pidOf()).toBe(before);
   });
+});
+
+test("a hall in a folder that is not there ends with 66", async () => {
+  const project = await newProject({});
+  expect(await project.run("mcp", "--folder", "nowhere")).toMatchObject({ code: 66, stdout: "", stderr: expect.stringContaining("the folder nowhere") });
 });
 
 test("every command ends with 78 when the config is broken, and names the place", async () => {
