@@ -154,3 +154,9 @@ export function outcomeOf(action: Action): string | undefined {
   const meaning = meaningOf(action);
   return meaning && fill(meaning.outcome, action);
 }
+
+/** The version is the package's: "PostgreSQL by pg 8.13.1". */
+export function nameWithVersion({ name, dependency, version }: Design["technologies"][number]): string {
+  if (version === "") return name;
+  return dependency.toLowerCase() === name.toLowerCase() ? `${name} ${version}` : `${name} by ${dependency} ${version}`;
+}

@@ -25,3 +25,8 @@ export function lowerCase(text: string): string {
     .map((word) => (/^[A-Z0-9]{2,}s?$/.test(word) ? word : word.toLowerCase()))
     .join(" ");
 }
+
+/** "1 file", "2,000 files". */
+export function countOf(number: number, one: string, many: string): string {
+  return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+}

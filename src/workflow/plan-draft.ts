@@ -1,9 +1,13 @@
 import type { Draft } from "./artefacts.ts";
 import type { Constitution } from "./constitution-file.ts";
 import { draftContract } from "./contract-draft.ts";
-import { type Design, type DesignedAction, outcomeOf } from "./design.ts";
-import { clip, lowerCase } from "./english.ts";
+import { draftDataModel } from "./data-model-draft.ts";
+import { type Design, type DesignedAction, nameWithVersion } from "./design.ts";
+import { clip, countOf } from "./english.ts";
 import { oneLine } from "./markdown.ts";
+import { findOpenPoints, namesFigure, type OpenPoint, tellOpen } from "./open-points.ts";
+import { draftQuickstart } from "./quickstart-draft.ts";
+import { draftResearch } from "./research-draft.ts";
 import { pluralOf } from "./statement.ts";
 import { providing } from "./story-draft.ts";
 
@@ -37,50 +41,14 @@ export function planFiles({ plan, research, dataModel, contracts, quickstart }: 
 }
 
 export function draftPlan(input: PlanInput): PlanDrafts {
-  const points = findOpenPoints(input);
+  const points = findOpenPoints(input.design);
   return {
     plan: writePlan(input, points),
-    research: writeResearch(input, points),
-    dataModel: input.design.entities.length > 0 ? writeDataModel(input) : undefined,
+    research: draftResearch(input, points),
+    dataModel: input.design.entities.length > 0 ? draftDataModel(input.design) : undefined,
     contracts: input.design.actions.length > 0 ? draftContract(input.design) : undefined,
-    quickstart: writeQuickstart(input, points),
+    quickstart: draftQuickstart(input, points),
   };
-}
-
-/** Something a person decides before it is built. */
-interface OpenPoint {
-  readonly id: string;
-  readonly subject: Subject;
-  readonly text: string;
-}
-type Subject = "language" | "storage" | "testing" | "interface" | "performance";
-
-function findOpenPoints({ design: { language, entities, technologies, survey, projectType, spec } }: PlanInput): readonly OpenPoint[] {
-  const has = (role: string): boolean => technologies.some((technology) => technology.role === role);
-  const points: [Subject, string][] = [];
-  if (!language) points.push(["language", "the folder has no source files, and nothing says which language the feature is written in"]);
-  if (entities.length > 0 && !has("storage"))
-    points.push(["storage", `${entities.map(({ name }) => name).join(", ")} must be kept, and no manifest names a database or another store`]);
-  if (!has("test") && survey.commands.test === undefined) points.push(["testing", "no test tool and no test command was found"]);
-  if (projectType === undefined) points.push(["interface", "nothing says how people reach the feature: a web page, an API, a command, a library"]);
-  if (![...spec.criteria, ...spec.requirements].some(({ text }) => namesFigure(text)))
-    points.push(["performance", "the spec names no figure for speed or size"]);
-  return points.map(([subject, text], at) => ({ id: `O${at + 1}`, subject, text }));
-}
-
-/** A figure for speed or size, as criteria or answers give one. */
-function namesFigure(text: string): boolean {
-  const plain = text.replace(/\b(?:FR|SC)-\d+|User Story \d+/g, "");
-  return (
-    /\d\s?(?:ms|s\b|sec|min|hour|%|percent|kb|mb|gb|requests|per )|\b(?:up to|at most|under|within|this many [^:]+):? \d|\bwithin:? an? (?:second|minute|hour)/i.test(
-      plain,
-    ) || /\bmillions\b/i.test(plain)
-  );
-}
-
-function open(points: readonly OpenPoint[], subject: Subject): string {
-  const point = points.find((candidate) => candidate.subject === subject);
-  return point ? `Open (${point.id}): ${point.text}` : "";
 }
 
 function writePlan(input: PlanInput, points: readonly OpenPoint[]): string {
@@ -100,28 +68,28 @@ function writePlan(input: PlanInput, points: readonly OpenPoint[]): string {
   const fields: readonly (readonly [string, string])[] = [
     [
       "Language/Version",
-      language ? `${versions}${survey.runtime || typescript ? "" : ` (${language.from}; no manifest names a version)`}` : open(points, "language"),
+      language ? `${versions}${survey.runtime || typescript ? "" : ` (${language.from}; no manifest names a version)`}` : tellOpen(points, "language"),
     ],
     ["Primary Dependencies", role("web", "ui", "cli", "messaging") || "None of note in the manifests; the plan adds none"],
-    ["Storage", role("storage") || open(points, "storage") || "None: nothing has to be kept"],
+    ["Storage", role("storage") || tellOpen(points, "storage") || "None: nothing has to be kept"],
     [
       "Testing",
       [
         role("test"),
         survey.commands.test ? `\`${survey.commands.test.text}\` (${survey.commands.test.from})` : "",
-        survey.tests ? `${count(survey.tests.files, "test file", "test files")}, such as ${survey.tests.example}` : "",
+        survey.tests ? `${countOf(survey.tests.files, "test file", "test files")}, such as ${survey.tests.example}` : "",
       ]
         .filter((part) => part !== "")
-        .join("; ") || open(points, "testing"),
+        .join("; ") || tellOpen(points, "testing"),
     ],
     ["Target Platform", describePlatform(design)],
-    ["Project Type", projectType ?? open(points, "interface")],
+    ["Project Type", projectType ?? tellOpen(points, "interface")],
     [
       "Performance Goals",
       (spec.criteria.some(({ text }) => namesFigure(text)) ? spec.criteria : spec.requirements)
         .filter(({ text }) => namesFigure(text))
         .map(({ id, text }) => `${id}: ${oneLine(text)}`)
-        .join(" ") || open(points, "performance"),
+        .join(" ") || tellOpen(points, "performance"),
     ],
     [
       "Constraints",
@@ -129,7 +97,7 @@ function writePlan(input: PlanInput, points: readonly OpenPoint[]): string {
     ],
     [
       "Scale/Scope",
-      `${count(spec.stories.length, "user story", "user stories")}, ${count(spec.requirements.length, "requirement", "requirements")}, ${count(entities.length, "entity", "entities")}; the repository has ${survey.isCut ? "more than " : ""}${count(survey.fileCount, "file", "files")}`,
+      `${countOf(spec.stories.length, "user story", "user stories")}, ${countOf(spec.requirements.length, "requirement", "requirements")}, ${countOf(entities.length, "entity", "entities")}; the repository has ${survey.isCut ? "more than " : ""}${countOf(survey.fileCount, "file", "files")}`,
     ],
   ];
   return `# Implementation Plan: ${spec.title}
@@ -194,21 +162,11 @@ function describeTechnology(technology: Design["technologies"][number]): string 
   return `${nameWithVersion(technology)} (${technology.from})`;
 }
 
-/** The version is the package's: "PostgreSQL by pg 8.13.1". */
-function nameWithVersion({ name, dependency, version }: Design["technologies"][number]): string {
-  if (version === "") return name;
-  return dependency.toLowerCase() === name.toLowerCase() ? `${name} ${version}` : `${name} by ${dependency} ${version}`;
-}
-
-function count(number: number, one: string, many: string): string {
-  return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
-}
-
 function summarize({ spec, actions, entities, survey, language }: Design): string {
   const what =
     actions.length > 0
-      ? `Build ${count(actions.length, "action", "actions")} (${actions.map(({ name }) => clip(name, 40)).join("; ")})`
-      : `Build ${count(spec.stories.length, "user story", "user stories")}`;
+      ? `Build ${countOf(actions.length, "action", "actions")} (${actions.map(({ name }) => clip(name, 40)).join("; ")})`
+      : `Build ${countOf(spec.stories.length, "user story", "user stories")}`;
   const on = entities.length > 0 ? ` over ${entities.map(({ name }) => name).join(", ")}` : "";
   const where =
     language && survey.fileCount > 0 ? ` in the existing ${language.name} code${survey.sourceFolder === "" ? "" : ` under \`${survey.sourceFolder}/\``}` : "";
@@ -240,7 +198,7 @@ function writeTree(design: Design): string {
   ].sort();
   const [top = ""] = survey.sourceFolder.split("/");
   const shown = survey.folders.filter(({ path }) => !path.includes("/") || (top !== "" && path.startsWith(`${top}/`)));
-  const known = shown.slice(0, foldersShownMax).map(({ path, files }) => `${`${path}/ `.padEnd(40)}# ${count(files, "source file", "source files")}`);
+  const known = shown.slice(0, foldersShownMax).map(({ path, files }) => `${`${path}/ `.padEnd(40)}# ${countOf(files, "source file", "source files")}`);
   const added = planned.map((path) => `${path} `.padEnd(40) + (path.endsWith("/") ? "# new; file names follow from the language" : "# new"));
   return [...known, ...added].join("\n") || "# nothing yet";
 }
@@ -276,120 +234,4 @@ function writeComplexity({ technologies, layout }: Design): string {
   if (said.length === 0)
     return `Nothing to justify: the plan adds no project, no service and no dependency${layout.newFolders.length > 0 ? ", only files" : ""}.`;
   return `| Addition | Why Needed | Simpler Alternative Rejected Because |\n|---|---|---|\n${said.map(({ name }) => `| ${name} | asked for by the caller | not examined |`).join("\n")}`;
-}
-
-function writeResearch({ design, branch, date }: PlanInput, points: readonly OpenPoint[]): string {
-  const { language, survey, technologies } = design;
-  const decided = [
-    ...(language
-      ? [
-          decision(
-            `Language: ${language.name}`,
-            language.from === "the caller"
-              ? "The caller asked for it."
-              : `The repository has ${language.from} of it${
-                  survey.languages.length > 1
-                    ? `, and ${survey.languages
-                        .slice(1, 3)
-                        .map(({ name, files }) => `${files} of ${name}`)
-                        .join(", ")}`
-                    : ""
-                }.`,
-            "None were examined: a second language would stand beside the first.",
-          ),
-        ]
-      : []),
-    ...technologies
-      .filter(({ role }) => role !== "test")
-      .map((technology) =>
-        decision(
-          nameWithVersion(technology),
-          technology.from === "the caller" ? "The caller asked for it." : `Already a dependency (${technology.from}).`,
-          "None were examined: the plan adds nothing where something is there.",
-        ),
-      ),
-    ...technologies
-      .filter(({ role }) => role === "test")
-      .map(({ name, from }) =>
-        decision(
-          `Tests with ${name}`,
-          from === "the caller"
-            ? "The caller asked for it."
-            : `Already a dependency (${from})${survey.tests ? `; there ${survey.tests.files === 1 ? "is" : "are"} ${count(survey.tests.files, "test file", "test files")}` : ""}.`,
-          "None were examined.",
-        ),
-      ),
-  ];
-  return `# Research: ${design.spec.title}
-
-**Feature**: \`${branch}\` | **Date**: ${date}
-
-## Decisions
-
-${decided.join("\n\n") || "None could be taken from the repository."}
-
-## Open points
-
-${points.map(({ id, subject, text }) => `- **${id}** (${subject}): ${text}. Decision: open.`).join("\n") || "None about the technology."}${leftOpen(design)}
-`;
-}
-
-/** What other documents leave to whoever builds it. */
-function leftOpen({ entities, actions }: Design): string {
-  const unseen = actions.filter(({ action }) => outcomeOf(action) === undefined).map(({ id }) => id);
-  const lines = [
-    ...(entities.length > 0
-      ? [`- What tells two of a kind apart (${entities.map(({ name }) => name).join(", ")}): see [data-model.md](./data-model.md).`]
-      : []),
-    ...(unseen.length > 0 ? [`- What can be seen after ${unseen.join(", ")}: see [contracts/actions.md](./contracts/actions.md).`] : []),
-  ];
-  return lines.length > 0 ? `\n\nLeft to whoever builds it:\n\n${lines.join("\n")}` : "";
-}
-
-function decision(what: string, why: string, others: string): string {
-  return `### ${what}\n\n- **Decision**: ${what}\n- **Rationale**: ${why}\n- **Alternatives considered**: ${others}`;
-}
-
-function writeDataModel({ design: { entities, actions, rules, spec } }: PlanInput): string {
-  const sections = entities.map(({ name, attributes, partOf, stories, text }) => {
-    const own = actions.filter(({ entity, action: { kind } }) => entity === name && kind !== "view" && kind !== "find" && kind !== "export");
-    const rows = attributes.map((attribute) => `| ${oneLine(attribute)} | named in the spec |`);
-    const relation = partOf === undefined ? (/\bcontains (.+?)[;.]/.exec(text)?.[1] ?? "") : "";
-    const validations = rules.filter((rule) => rule.text.toLowerCase().includes(name.toLowerCase().split(" ").at(-1) ?? ""));
-    return `## ${name}
-
-${rows.length > 0 ? `| Field | From |\n|---|---|\n${rows.join("\n")}` : "Fields: open; the spec names none."}
-
-- **Identity**: open; the spec names nothing that tells two ${pluralOf(lowerCase(name))} apart.
-- **Relations**: ${partOf !== undefined ? `belongs to ${partOf}` : relation !== "" ? `contains ${relation}` : "none named"}
-- **Changed by**: ${own.length > 0 ? own.map(({ id, action }) => `${action.verb} (${id})`).join(", ") : "no action of this feature"}
-- **Rules**: ${validations.length > 0 ? validations.map(({ id }) => id).join(", ") : "none named"}
-- **Used in**: ${stories.length > 0 ? stories.map((number) => `User Story ${number}`).join(", ") : "no story by name"}`;
-  });
-  return `# Data Model: ${spec.title}\n\n${sections.join("\n\n")}\n`;
-}
-
-function writeQuickstart({ design, branch }: PlanInput, points: readonly OpenPoint[]): string {
-  const { survey, spec } = design;
-  const kinds = ["install", "build", "test", "run"] as const;
-  const commands = kinds.flatMap((kind) => {
-    const command = survey.commands[kind];
-    return command ? [`${command.text.padEnd(36)}# ${kind}, from ${command.from}`] : [];
-  });
-  const stories = spec.stories.map(
-    ({ number, title, independentTest, scenarios }) =>
-      `### User Story ${number}: ${title}\n\n${independentTest === "" ? "" : `${independentTest}\n\n`}${scenarios.map((scenario, at) => `${at + 1}. ${scenario}`).join("\n") || "The spec has no scenarios for it."}`,
-  );
-  return `# Quickstart: ${spec.title}
-
-How to see that \`${branch}\` works, from a fresh checkout.
-
-## Prepare
-
-${commands.length > 0 ? `\`\`\`sh\n${commands.join("\n")}\n\`\`\`` : `No commands were found in the repository${points.some(({ subject }) => subject === "language") ? "; they follow from the language (see research.md)" : ""}.`}
-
-## Check
-
-${stories.join("\n\n")}
-`;
 }
