@@ -70,7 +70,7 @@ class Session implements TuiSession {
 
   constructor(options: TuiSessionOptions) {
     const { target, size, secrets, timeoutMs = timeoutMsUsual, intervalMs = 33, pollMs = pollMsUsual, planner } = options;
-    this.#openBrowser = options.openBrowser ?? openBrowser;
+    this.#openBrowser = options.openBrowser ?? ((page) => openBrowser(page));
     this.#target = target;
     this.#project = target.view.folder;
     this.#state = createInitialState({ target: target.view, size });
