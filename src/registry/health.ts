@@ -3,6 +3,8 @@ import type { Health, Toolkit } from "../tool.ts";
 /** How every toolkit is doing: one record each, fed by real calls and by probes. Its breaker answers for toolkits that only fail. */
 export interface HealthBook {
   record(toolkit: Toolkit): HealthRecord;
+  /** How it is, as far as can be told without asking whoever runs it: its own word where it is not well, else what calls and probes have shown. */
+  read(toolkit: Toolkit): Promise<Health>;
   /** Calls back whenever a toolkit's state changes. Returns the way to stop listening. */
   onChange(listener: (change: HealthChange) => void): () => void;
 }
@@ -21,14 +23,19 @@ export interface HealthOptions {
 export function createHealthBook({ now = () => performance.now() }: HealthOptions = {}): HealthBook {
   const records = new WeakMap<Toolkit, HealthRecord>();
   const listeners = new Set<(change: HealthChange) => void>();
+  function findRecord(toolkit: Toolkit): HealthRecord {
+    let record = records.get(toolkit);
+    if (!record) {
+      record = new HealthRecord(now, (from, to) => listeners.forEach((listener) => void listener({ toolkit, from, to })));
+      records.set(toolkit, record);
+    }
+    return record;
+  }
   return {
-    record(toolkit) {
-      let record = records.get(toolkit);
-      if (!record) {
-        record = new HealthRecord(now, (from, to) => listeners.forEach((listener) => void listener({ toolkit, from, to })));
-        records.set(toolkit, record);
-      }
-      return record;
+    record: findRecord,
+    async read(toolkit) {
+      const own = await toolkit.health();
+      return own.state === "available" ? findRecord(toolkit).health : own;
     },
     onChange(listener) {
       listeners.add(listener);

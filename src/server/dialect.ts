@@ -40,18 +40,18 @@ export const dialectMethods: Readonly<Record<string, DialectHandler>> = {
 
   async "tools/registered"(_params, _visit, parts) {
     const toolkits = parts.registry.toolkits().filter(({ source }) => source === "registered" || source === "module");
-    return { tools: describeToolkits(toolkits, parts), failed_modules: parts.modules.failures() };
+    return { tools: await describeToolkits(toolkits, parts), failed_modules: parts.modules.failures() };
   },
 
   /** Every toolkit, wherever it comes from. */
   async "tools/toolkits"(_params, _visit, parts) {
-    return { toolkits: describeToolkits(parts.registry.toolkits(), parts), failed_modules: parts.modules.failures() };
+    return { toolkits: await describeToolkits(parts.registry.toolkits(), parts), failed_modules: parts.modules.failures() };
   },
 
   /** One, with the schemas of its functions. */
   async "tools/toolkit"(params, _visit, parts) {
     const toolkit = getToolkit(readString(params, "tool_name"), parts);
-    const [described] = describeToolkits([toolkit], parts);
+    const [described] = await describeToolkits([toolkit], parts);
     return { ...described, functions: toolsOf(toolkit, parts).map(({ tool, fullName }) => describeFunction(tool, fullName)) };
   },
 
@@ -207,11 +207,11 @@ function versionOf({ version, source = "built-in" }: Toolkit, parts: ServerParts
 }
 
 /** What is told of each toolkit, whether it was registered or not. */
-function describeToolkits(toolkits: readonly Toolkit[], parts: ServerParts): readonly JsonObject[] {
+function describeToolkits(toolkits: readonly Toolkit[], parts: ServerParts): Promise<readonly JsonObject[]> {
   const names = new Map<Toolkit, string[]>(toolkits.map((toolkit) => [toolkit, []]));
   for (const { toolkit, tool } of parts.registry.tools()) names.get(toolkit)?.push(tool.name);
-  return toolkits.map((toolkit) => {
-    const { health, lastError } = parts.health.record(toolkit);
+  const described = toolkits.map(async (toolkit): Promise<JsonObject> => {
+    const health = await parts.health.read(toolkit);
     const { toolId, registeredAt, runner } = toolkit as Partial<RegisteredToolkit>;
     return {
       name: toolkit.id,
@@ -223,9 +223,10 @@ function describeToolkits(toolkits: readonly Toolkit[], parts: ServerParts): rea
       status: wireStates[health.state],
       functions: names.get(toolkit) ?? [],
       ...(toolId === undefined ? {} : { served_by: runner?.kind ?? null, registered_at: new Date(registeredAt ?? 0).toISOString() }),
-      last_error: lastError ?? null,
+      last_error: ("reason" in health ? health.reason : parts.health.record(toolkit).lastError) ?? null,
     };
   });
+  return Promise.all(described);
 }
 
 function describeFunction(tool: Target["tool"], fullName: string): JsonObject {

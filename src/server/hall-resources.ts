@@ -58,7 +58,9 @@ function describe({ registry, store, health, trust }: HallResourcesOptions): Rea
         description: "State of each toolkit and of the store.",
         read: async () => ({
           store: store.state(),
-          toolkits: registry.toolkits().map((toolkit) => ({ toolkit: toolkit.id, source: toolkit.source ?? "built-in", ...health.record(toolkit).health })),
+          toolkits: await Promise.all(
+            registry.toolkits().map(async (toolkit) => ({ toolkit: toolkit.id, source: toolkit.source ?? "built-in", ...(await health.read(toolkit)) })),
+          ),
         }),
       },
     ],

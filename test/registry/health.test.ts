@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { createHealthBook } from "../../src/registry/health.ts";
+import { modern } from "../servers/client.ts";
 import { openDoor } from "../servers/door.ts";
 import { startHall, until } from "../servers/hall.ts";
 import { createEchoToolkit, createToolkit } from "../servers/toolkits.ts";
@@ -182,4 +183,20 @@ test("the same over plain HTTP, with the token", async () => {
   expect(await api("POST", "", "{" as unknown as JsonObject)).toMatchObject({ status: 400 });
   expect(await api("DELETE", "/dictionary")).toMatchObject({ status: 200, json: { status: "unregistered" } });
   expect(await api("DELETE", "/dictionary")).toMatchObject({ status: 404 });
+});
+
+test("a toolkit that says itself it is not well is listed so before anyone has asked or called it", async () => {
+  const poor = createToolkit("poor", {}, { health: async () => ({ state: "unavailable", reason: "no key is configured" }) });
+  await using hall = await startHall({ toolkits: [poor, createToolkit("fine", {})], hasOwnResources: true });
+  const client = hall.connect();
+  const { toolkits } = await client.result("tools/toolkits", {});
+  expect(toolkits).toMatchObject([
+    { name: "poor", status: "unhealthy", last_error: "no key is configured" },
+    { name: "fine", status: "healthy", last_error: null },
+  ]);
+  const { contents } = await client.result("resources/read", modern({ uri: "guildhall://health" }));
+  expect(JSON.parse(String((contents as JsonObject[])[0]?.text)).toolkits).toMatchObject([
+    { toolkit: "poor", state: "unavailable", reason: "no key is configured" },
+    { toolkit: "fine", state: "available" },
+  ]);
 });
