@@ -55,7 +55,7 @@ describe("a review on a terminal", () => {
   };
   const settings = {
     config: { mcpServers: { box: config }, toolkits: [] },
-    loaded: { files: [] },
+    loaded: { files: [], unusable: {} },
     log: createLog({ level: "silent" }),
     secrets: new Secrets(),
   } as unknown as Settings;
