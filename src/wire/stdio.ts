@@ -31,10 +31,13 @@ export function createStdioChannel(
     const bytes = waitingBytes;
     waiting = [];
     waitingBytes = 0;
-    if (state === "closed") return;
+    if (state !== "closed") write(text, bytes);
+  }
+
+  function write(frames: string | Buffer, bytes: number): void {
     writingBytes += bytes;
     // Not "drain": a stream that took everything at once does not say it.
-    output.write(text, () => {
+    output.write(frames, () => {
       writingBytes -= bytes;
       if (state !== "closed" && waitingBytes + writingBytes === 0) receiver?.drained();
     });
@@ -102,6 +105,13 @@ export function createStdioChannel(
     },
     send(frame) {
       if (state !== "open") return;
+      // A long one becomes bytes at once: to count them first and to write them then is to go through it twice.
+      if (frame.length >= longFrame) {
+        flush();
+        const bytes = Buffer.from(`${frame}\n`);
+        write(bytes, bytes.length);
+        return;
+      }
       // All answers of one turn of the event loop leave in one write.
       if (waiting.length === 0) process.nextTick(flush);
       waiting.push(frame);
@@ -121,4 +131,5 @@ export function createStdioChannel(
 }
 
 const closeMsMax = 5_000;
+const longFrame = 65_536;
 const newline = Buffer.from("\n");

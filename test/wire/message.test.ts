@@ -412,6 +412,13 @@ describe("a long result", () => {
     expect(JSON.parse(passed)).toEqual({ jsonrpc: "2.0", id: 2, result: JSON.parse(frame).result });
   });
 
+  test("is read right whatever it is written in, and refused where it is no text", () => {
+    const foreign = `${text} – größer als 3 €`;
+    expect(resultOf(`{"jsonrpc":"2.0","id":1,"result":{"text":"${foreign}"}}`)).toEqual({ text: foreign });
+    const broken = Buffer.concat([Buffer.from(`{"jsonrpc":"2.0","id":1,"result":{"text":"${text}`), Buffer.from([0xff]), Buffer.from('"}}')]);
+    expect(parseFrame(broken, defaultLimits, () => false)).toMatchObject({ kind: "invalid", code: "PARSE", answerId: 1 });
+  });
+
   test("that somebody changed is written anew", () => {
     const changed = { ...(resultOf(`{"jsonrpc":"2.0","id":1,"result":{"text":"${text}","a":1}}`) as object), a: 2 };
     expect(JSON.parse(resultFrame(2, changed)).result).toEqual({ text, a: 2 });

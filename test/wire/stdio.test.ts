@@ -63,6 +63,17 @@ test("queuedBytes counts bytes, not characters", () => {
   expect(channel.queuedBytes).toBeGreaterThanOrEqual(Buffer.byteLength(frame));
 });
 
+test("long frames and short ones leave in the order they were sent", async () => {
+  const { channel, output } = open();
+  const frames = ['"one"', JSON.stringify("€".repeat(100_000)), '"two"', '"three"', JSON.stringify("x".repeat(100_000)), '"four"'];
+  for (const frame of frames) channel.send(frame);
+  expect(channel.queuedBytes).toBe(frames.reduce((sum, frame) => sum + Buffer.byteLength(frame) + 1, 0));
+  const chunks: Buffer[] = [];
+  output.on("data", (chunk: Buffer) => chunks.push(chunk));
+  await channel.close();
+  expect(Buffer.concat(chunks).toString()).toBe(`${frames.join("\n")}\n`);
+});
+
 test("a child that still talks while we close is not heard after closed", async () => {
   const child = spawn(process.execPath, ["-e", 'process.stdin.resume().on("end", () => { console.log(\'"last words"\'); console.log(\'"and more"\'); })']);
   onTestFinished(() => void child.kill("SIGKILL"));
