@@ -8,7 +8,7 @@ export interface OutputRing {
 }
 
 export interface OutputLine {
-  /** `out` from the result, `err` from the server's stderr and its warnings, `progress` and `log` while it runs. */
+  /** `out` from the result and what commands print, `err` from the server's and their stderr and from warnings, `progress` and `log` while it runs. */
   readonly source: "out" | "err" | "progress" | "log";
   /** Made harmless; one line. */
   readonly text: string;

@@ -1,4 +1,4 @@
-/** How long a call may be silent. Every sign of life begins the time anew, and it stands still while a person is being asked. */
+/** How long a call may take: silent, and in all. Every sign of life ends the silence; both clocks stand still while a person is being asked. */
 export interface Patience {
   renew(): void;
   hold<T>(work: () => Promise<T>): Promise<T>;
@@ -7,14 +7,30 @@ export interface Patience {
   end(): void;
 }
 
-export function createPatience(silentMsMax: number, expired: () => void): Patience {
+export interface PatienceOptions {
+  readonly silentMsMax: number;
+  readonly totalMsMax: number;
+  expired(why: "silent" | "long"): void;
+}
+
+export function createPatience({ silentMsMax, totalMsMax, expired }: PatienceOptions): Patience {
   let timer: NodeJS.Timeout | undefined;
+  let leftMs = totalMsMax;
+  let goesSince: number | undefined;
   let holds = 0;
   let isOver = false;
 
-  function renew(): void {
+  function stop(): void {
     clearTimeout(timer);
-    if (holds === 0 && !isOver) timer = setTimeout(expired, silentMsMax);
+    if (goesSince !== undefined) leftMs -= performance.now() - goesSince;
+    goesSince = undefined;
+  }
+
+  function renew(): void {
+    stop();
+    if (holds > 0 || isOver) return;
+    goesSince = performance.now();
+    timer = leftMs <= silentMsMax ? setTimeout(expired, Math.max(0, leftMs), "long") : setTimeout(expired, silentMsMax, "silent");
   }
 
   renew();
@@ -22,7 +38,7 @@ export function createPatience(silentMsMax: number, expired: () => void): Patien
     renew,
     async hold(work) {
       holds++;
-      clearTimeout(timer);
+      stop();
       try {
         return await work();
       } finally {
@@ -30,10 +46,10 @@ export function createPatience(silentMsMax: number, expired: () => void): Patien
         renew();
       }
     },
-    rest: () => clearTimeout(timer),
+    rest: stop,
     end() {
       isOver = true;
-      clearTimeout(timer);
+      stop();
     },
   };
 }

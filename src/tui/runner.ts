@@ -36,7 +36,10 @@ export interface RunnerOptions {
   readonly desk: Desk;
   readonly folder: string;
   readonly server: string;
+  /** How long a call may be silent. */
   readonly timeoutMs: number;
+  /** How long a call may take, whatever it says. */
+  readonly callMsMax: number;
   readonly intervalMs: number;
   readonly secrets: Secrets;
   tell(event: TuiEvent): void;
@@ -49,7 +52,7 @@ interface Workplace {
   readonly log: RunLog | undefined;
 }
 
-export function createRunner({ connection, desk, folder, server, timeoutMs, intervalMs, secrets, tell }: RunnerOptions): Runner {
+export function createRunner({ connection, desk, folder, server, timeoutMs, callMsMax, intervalMs, secrets, tell }: RunnerOptions): Runner {
   const running = new Map<string, Workplace & { readonly over: Promise<RunState> }>();
   /** Where stderr goes: it comes on another pipe, so the last of it may come after the answer. Its log stays open for that. */
   let last: Workplace | undefined;
@@ -57,7 +60,11 @@ export function createRunner({ connection, desk, folder, server, timeoutMs, inte
 
   async function carryOut(request: RunRequest, { id, scope, outlet, log }: Workplace): Promise<RunState> {
     const { tool } = request;
-    const patience = createPatience(timeoutMs, () => scope.cancel(new HallError("TIMEOUT", `nothing was heard of it for ${timeoutMs / 1000} s`)));
+    const patience = createPatience({
+      silentMsMax: timeoutMs,
+      totalMsMax: callMsMax,
+      expired: (why) => scope.cancel(why === "long" ? ranTooLong(callMsMax) : new HallError("TIMEOUT", `nothing was heard of it for ${timeoutMs / 1000} s`)),
+    });
     const context = contextFor({ id, scope, outlet, patience, desk });
     let failure: Failure;
     try {
@@ -167,7 +174,7 @@ interface ContextParts {
 }
 
 function contextFor({ id, scope, outlet, patience, desk }: ContextParts): CallContext {
-  let lastMessage: string | undefined;
+  let lastNews: string | undefined;
   return {
     scope,
     capabilities: desk.capabilities,
@@ -176,12 +183,13 @@ function contextFor({ id, scope, outlet, patience, desk }: ContextParts): CallCo
       patience.renew();
       const shown = message === undefined ? undefined : makeHarmless(keepHead(message, lineCharactersMax)).replace(/\s+/g, " ");
       outlet.progress({ ...progress, ...(shown === undefined ? {} : { message: shown }) });
-      if (shown !== undefined && shown !== lastMessage) outlet.put([{ source: "progress", text: shown }]);
-      lastMessage = shown;
+      const news = shown?.replace(age, "");
+      if (shown !== undefined && news !== lastNews) outlet.put([{ source: "progress", text: shown }]);
+      lastNews = news;
     },
-    log(level, data) {
-      const source = level === "debug" || level === "info" || level === "notice" ? "log" : "err";
-      const text = typeof data === "string" ? data : JSON.stringify(data);
+    log(level, data, logger) {
+      const source = streamOf(logger) ?? (level === "debug" || level === "info" || level === "notice" ? "log" : "err");
+      const text = typeof data === "string" ? data : (JSON.stringify(data) ?? "");
       outlet.put(harmlessLines(text).map((line) => ({ source, text: line })));
     },
     async ask(questions, asked) {
@@ -194,6 +202,21 @@ function contextFor({ id, scope, outlet, patience, desk }: ContextParts): CallCo
       return answers;
     },
   };
+}
+
+/** How long something has run is seen at the bar; as a line of output it would come every few seconds. */
+const age = / \(\d+ s\)$/;
+
+/** Commands are heard through logs that are named after what they write to: `speckit.command.stderr`. */
+function streamOf(logger: string | undefined): "out" | "err" | undefined {
+  const [, stream] = /(?:^|[./: ])std(out|err)$/.exec(logger ?? "") ?? [];
+  return stream === "out" || stream === "err" ? stream : undefined;
+}
+
+function ranTooLong(ms: number): HallError {
+  return new HallError("TIMEOUT", `it was still at work after ${ms / 1000} s, the most a call gets`, {
+    hint: "What it did by then stays. A step of the workflow goes on where it stopped when it is run again; give other tools less to do at once.",
+  });
 }
 
 /** Fits below the output on the smallest screen. */

@@ -37,6 +37,8 @@ export interface TuiSessionOptions {
   readonly secrets: Secrets;
   /** How long a call may be silent. Default 60,000; from 1,000 to 600,000. */
   readonly timeoutMs?: number;
+  /** How long a call may take, whatever it says; a person who is asked does not count. Default 600,000. */
+  readonly callMsMax?: number;
   /** The least time between two changes by output. Default 33. */
   readonly intervalMs?: number;
   /** How often the hall is asked for what nobody tells of. Default 2,000; 0 for never. */
@@ -52,6 +54,7 @@ export function createTuiSession(options: TuiSessionOptions): TuiSession {
 }
 
 const timeoutMsUsual = 60_000;
+const callMsUsual = 600_000;
 const pollMsUsual = 2_000;
 
 class Session implements TuiSession {
@@ -69,7 +72,7 @@ class Session implements TuiSession {
   #closing: Promise<void> | undefined;
 
   constructor(options: TuiSessionOptions) {
-    const { target, size, secrets, timeoutMs = timeoutMsUsual, intervalMs = 33, pollMs = pollMsUsual, planner } = options;
+    const { target, size, secrets, timeoutMs = timeoutMsUsual, callMsMax = callMsUsual, intervalMs = 33, pollMs = pollMsUsual, planner } = options;
     this.#openBrowser = options.openBrowser ?? ((page) => openBrowser(page));
     this.#target = target;
     this.#project = target.view.folder;
@@ -81,7 +84,8 @@ class Session implements TuiSession {
       desk: this.#desk,
       folder: this.#project,
       server: target.view.name,
-      timeoutMs: Math.min(600_000, Math.max(1_000, timeoutMs)),
+      timeoutMs: Math.min(callMsUsual, Math.max(1_000, timeoutMs)),
+      callMsMax,
       intervalMs,
       secrets,
       tell,

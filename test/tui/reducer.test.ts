@@ -246,7 +246,7 @@ test("patience is renewed by every sign of life, and stands still while a person
   vi.useFakeTimers();
   try {
     const expired = vi.fn();
-    const patience = createPatience(1_000, expired);
+    const patience = createPatience({ silentMsMax: 1_000, totalMsMax: 10_000, expired });
     vi.advanceTimersByTime(900);
     patience.renew();
     vi.advanceTimersByTime(900);
@@ -260,7 +260,36 @@ test("patience is renewed by every sign of life, and stands still while a person
     vi.advanceTimersByTime(999);
     expect(expired).not.toHaveBeenCalled();
     vi.advanceTimersByTime(1);
-    expect(expired).toHaveBeenCalledOnce();
+    expect(expired.mock.calls).toEqual([["silent"]]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("no sign of life makes patience last for ever, and the time of a person does not count", async () => {
+  vi.useFakeTimers();
+  try {
+    const expired = vi.fn();
+    const patience = createPatience({ silentMsMax: 1_000, totalMsMax: 5_000, expired });
+    const live = (ms: number): void => {
+      for (let past = 0; past < ms; past += 500) {
+        vi.advanceTimersByTime(500);
+        patience.renew();
+      }
+    };
+    live(3_000);
+    let answer = (): void => {};
+    const held = patience.hold(() => new Promise<void>((resolve) => (answer = resolve)));
+    vi.advanceTimersByTime(100_000);
+    answer();
+    await held;
+    patience.rest();
+    vi.advanceTimersByTime(100_000);
+    patience.renew();
+    live(1_500);
+    expect(expired).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(500);
+    expect(expired.mock.calls).toEqual([["long"]]);
   } finally {
     vi.useRealTimers();
   }
