@@ -70,11 +70,12 @@ export function createGuard({ host, token, findName }: GuardOptions): Guard {
 }
 
 function forbidden(message: string): Refusal {
-  return { status: 403, code: "DENIED", message, closes: true };
+  return { status: 403, code: "DENIED", message, hint: "Use the address that `guildhall serve` prints.", closes: true };
 }
 
 function unauthorized(message: string, parameter?: string): Refusal {
-  return { status: 401, code: "DENIED", message, headers: { "www-authenticate": `Bearer realm="guildhall"${parameter ? `, ${parameter}` : ""}` } };
+  const hint = "Send it as `Authorization: Bearer TOKEN`; `guildhall token create NAME` makes one.";
+  return { status: 401, code: "DENIED", message, hint, headers: { "www-authenticate": `Bearer realm="guildhall"${parameter ? `, ${parameter}` : ""}` } };
 }
 
 /** The token from the Authorization header, or from a WebSocket sub-protocol `bearer.TOKEN`: browsers cannot set headers there. Never from a URL. */

@@ -7,6 +7,8 @@ export interface Refusal {
   readonly status: number;
   readonly code: ErrorCode;
   readonly message: string;
+  /** What to do next; default the code's own. */
+  readonly hint?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly details?: { readonly [key: string]: unknown };
   readonly id?: Id | undefined;
@@ -19,8 +21,8 @@ export function sendRefusal(response: ServerResponse, refusal: Refusal, unreadab
     response.destroy();
     return;
   }
-  const { status, code, message, details, headers, id, closes } = refusal;
-  const data = { ...details, error_type: errorType(code), suggestion: errorTable[code].hint };
+  const { status, code, message, hint = errorTable[code].hint, details, headers, id, closes } = refusal;
+  const data = { ...details, error_type: errorType(code), suggestion: hint };
   const body = errorFrame(id, { code: errorTable[code].request, message, data }, unreadableId);
   response.writeHead(status, {
     "content-type": "application/json",
