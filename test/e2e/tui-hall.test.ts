@@ -126,7 +126,7 @@ test("calls of other clients are approved and refused on the approvals screen, a
       ["y", "ran delete_it"],
       ["n", "not allowed"],
     ] as const) {
-      const called = client.callTool({ name: "shelf.delete_it", arguments: {} });
+      const called = client.callTool({ name: "shelf.delete_it", arguments: {} }, undefined, { timeout: 20_000 });
       await pane.until("› shelf.delete_it", "(no arguments)");
       await pane.type(key);
       expect(JSON.stringify(await called)).toContain(said);
