@@ -108,7 +108,11 @@ test("a name in a file that no tool has is told of, with the nearest", async () 
 test("an unknown agent is answered with those there are", async () => {
   await using hall = await startHall({ toolkits: createShop(), agents: { files: [files] } });
   const { error } = await hall.connect().request("tools/call", modern({ name: "fils_agent", arguments: { task: "x" } }));
-  expect(error).toMatchObject({ code: -32602, message: expect.stringContaining("there is: files_agent, other_agent"), data: { details: { near: ["files_agent"] } } });
+  expect(error).toMatchObject({
+    code: -32602,
+    message: expect.stringContaining("there is: files_agent, other_agent"),
+    data: { details: { near: ["files_agent"] } },
+  });
   await using none = await startHall({ toolkits: createShop() });
   const refused = await none.connect().request("tools/call", modern({ name: "fils_agent", arguments: { task: "x" } }));
   expect(refused.error).toMatchObject({ message: expect.stringContaining("no groups have been made"), data: { suggestion: "Run `guildhall build`." } });
