@@ -69,3 +69,26 @@ type WorktreeIntention =
   | { readonly kind: "switch worktree"; readonly feature: string | undefined }
   /** Asks first. */
   | { readonly kind: "delete worktree"; readonly path: string };
+
+/** What was tried, for the sentence that says it went wrong. */
+export function subjectOf(intention: Intention): string {
+  switch (intention.kind) {
+    case "run step":
+      return intention.step ?? "the next step";
+    case "restart server":
+      return `restarting ${intention.name}`;
+    case "show logs":
+      return `the log of ${intention.server}`;
+    case "approve":
+      return "the approval";
+    case "delete worktree":
+    case "switch worktree":
+      return "the worktree";
+    case "call tool":
+      return "the call";
+    case "open page":
+      return "opening the page";
+    default:
+      return intention.kind;
+  }
+}

@@ -1,4 +1,8 @@
+import { HallError } from "../base/errors.ts";
 import { makeHarmless } from "../base/harmless.ts";
+import { isObject } from "../base/json.ts";
+import type { Questions } from "../tool.ts";
+import { visitFirst } from "./failure.ts";
 
 /** A page that a server wants a person to open in a browser. It is shown whole, and never opened, not even looked at, before a person says so. */
 export interface Page {
@@ -27,4 +31,14 @@ function warningsOf({ protocol, hostname, username, password }: URL): readonly s
     ...(hostname.split(".").some((label) => label.startsWith("xn--")) ? ["Its name has letters of other scripts, which can look like a name you know."] : []),
     ...(username !== "" || password !== "" ? ["What stands before the @ is no name of a host: only what follows it is visited."] : []),
   ];
+}
+
+const pagesMax = 5;
+
+/** A refusal that says which pages a person must visit first, as questions. */
+export function pagesNeeded(error: unknown): Questions | undefined {
+  if (!(error instanceof HallError) || error.relayed?.code !== visitFirst) return undefined;
+  const { elicitations } = isObject(error.relayed.data) ? error.relayed.data : {};
+  const pages = (Array.isArray(elicitations) ? elicitations : []).filter(isObject).slice(0, pagesMax);
+  return Object.fromEntries(pages.map((params, index) => [`page ${index}`, { method: "elicitation/create", params: { ...params, mode: "url" } }]));
 }

@@ -1,4 +1,5 @@
 import { pathToFileURL } from "node:url";
+import { openBrowser as openInBrowser } from "../base/browser.ts";
 import { HallError } from "../base/errors.ts";
 import { makeHarmless, wordOf } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
@@ -15,8 +16,10 @@ export interface Desk {
   /** For a modern server, and for the handshake with a legacy one. */
   readonly capabilities: JsonObject;
   ask(questions: Questions, from: AskedBy): Promise<Readonly<Record<string, JsonObject>>>;
-  /** `view` as it stands in the state, with what was filled in. A form with mistakes in it is not sent. */
-  answer(view: QuestionView, action: "accept" | "decline" | "cancel"): void;
+  /** `view` as it stands in the state, with what was filled in; undefined where it is gone. A form with mistakes in it is not sent. */
+  answer(view: QuestionView | undefined, action: Reply["action"]): void;
+  /** Opens the page that is asked for, which is a yes to it. Throws EXECUTION where it cannot be opened; the question then stays. */
+  openPage(view: QuestionView | undefined): Promise<void>;
 }
 
 export interface AskedBy {
@@ -28,6 +31,8 @@ export interface AskedBy {
 export interface DeskOptions {
   readonly folder: string;
   tell(event: TuiEvent): void;
+  /** Opens a page a person has agreed to; false where it cannot. Default: the person's browser. */
+  readonly openBrowser?: ((page: URL) => Promise<boolean>) | undefined;
   /** The configured model; undefined where there is none. */
   readonly sample?: ((params: JsonObject, signal: AbortSignal) => Promise<JsonObject>) | undefined;
 }
@@ -38,7 +43,7 @@ const openMax = 50;
 
 type Reply = { readonly action: "accept" | "decline" | "cancel"; readonly values: JsonObject };
 
-export function createDesk({ folder, tell, sample }: DeskOptions): Desk {
+export function createDesk({ folder, tell, openBrowser = openInBrowser, sample }: DeskOptions): Desk {
   const waiting = new Map<string, (reply: Reply) => void>();
   let count = 0;
 
@@ -88,6 +93,12 @@ export function createDesk({ folder, tell, sample }: DeskOptions): Desk {
     }
   }
 
+  function answer(view: QuestionView | undefined, action: Reply["action"]): void {
+    const read = view && readForm(view.form);
+    if (!read || (action === "accept" && "problems" in read)) return;
+    waiting.get(view.id)?.({ action, values: "values" in read ? read.values : {} });
+  }
+
   return {
     capabilities: { elicitation: { form: {}, url: {} }, roots: {}, ...(sample ? { sampling: {} } : {}) },
     async ask(questions, { run, scope }) {
@@ -100,10 +111,12 @@ export function createDesk({ folder, tell, sample }: DeskOptions): Desk {
         all.cancel(new HallError("CANCELLED", "the question is over"));
       }
     },
-    answer({ id, form }, action) {
-      const read = readForm(form);
-      if (action === "accept" && "problems" in read) return;
-      waiting.get(id)?.({ action, values: "values" in read ? read.values : {} });
+    answer,
+    async openPage(view) {
+      if (!view?.page) return;
+      if (!(await openBrowser(new URL(view.page.url))))
+        throw new HallError("EXECUTION", "no browser could be started", { hint: "Open the address yourself, then say so with a." });
+      answer(view, "accept");
     },
   };
 }

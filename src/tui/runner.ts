@@ -1,15 +1,15 @@
 import { HallError } from "../base/errors.ts";
-import { harmlessLines, makeHarmless } from "../base/harmless.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import { harmlessLines } from "../base/harmless.ts";
+import type { JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
-import type { CallContext, Questions } from "../tool.ts";
+import { createCallContext } from "./call-context.ts";
 import type { Connection } from "./connection.ts";
 import type { TuiEvent } from "./events.ts";
-import { explainFailure, explainResult, type Failure, visitFirst } from "./failure.ts";
+import { explainFailure, explainResult, type Failure } from "./failure.ts";
 import { createOutlet, type Outlet } from "./outlet.ts";
-import { emptyOutput, keepHead, lineCharactersMax, type OutputLine } from "./output.ts";
-import { readPage } from "./page.ts";
+import { emptyOutput, type OutputLine } from "./output.ts";
+import { pagesNeeded } from "./page.ts";
 import { createPatience } from "./patience.ts";
 import type { Desk } from "./questions.ts";
 import { showResult } from "./result.ts";
@@ -65,7 +65,7 @@ export function createRunner({ connection, desk, folder, server, timeoutMs, call
       totalMsMax: callMsMax,
       expired: (why) => scope.cancel(why === "long" ? ranTooLong(callMsMax) : new HallError("TIMEOUT", `nothing was heard of it for ${timeoutMs / 1000} s`)),
     });
-    const context = contextFor({ id, scope, outlet, patience, desk });
+    const context = createCallContext({ run: id, scope, outlet, patience, desk });
     let failure: Failure;
     try {
       const result = await connection().get().relay("tools/call", { name: tool, arguments: request.arguments }, context);
@@ -163,56 +163,6 @@ export function createRunner({ connection, desk, folder, server, timeoutMs, call
   };
 }
 
-const pagesMax = 5;
-
-interface ContextParts {
-  readonly id: string;
-  readonly scope: Scope;
-  readonly outlet: Outlet;
-  readonly patience: ReturnType<typeof createPatience>;
-  readonly desk: Desk;
-}
-
-function contextFor({ id, scope, outlet, patience, desk }: ContextParts): CallContext {
-  let lastNews: string | undefined;
-  return {
-    scope,
-    capabilities: desk.capabilities,
-    logLevel: "info",
-    progress({ message, ...progress }) {
-      patience.renew();
-      const shown = message === undefined ? undefined : makeHarmless(keepHead(message, lineCharactersMax)).replace(/\s+/g, " ");
-      outlet.progress({ ...progress, ...(shown === undefined ? {} : { message: shown }) });
-      const news = shown?.replace(age, "");
-      if (shown !== undefined && news !== lastNews) outlet.put([{ source: "progress", text: shown }]);
-      lastNews = news;
-    },
-    log(level, data, logger) {
-      const source = streamOf(logger) ?? (level === "debug" || level === "info" || level === "notice" ? "log" : "err");
-      const text = typeof data === "string" ? data : (JSON.stringify(data) ?? "");
-      outlet.put(harmlessLines(text).map((line) => ({ source, text: line })));
-    },
-    async ask(questions, asked) {
-      // In one piece, to be copied from the log.
-      const pages = Object.values(questions).map(({ params }) => (params?.mode === "url" ? readPage(params.url) : undefined));
-      outlet.put(pages.flatMap((page) => (page ? [{ source: "log", text: `the page to open: ${page.url}` } as const] : [])));
-      const answers = await patience.hold(() => desk.ask(questions, { run: id, scope: asked ?? scope }));
-      // What a person does on a page takes as long as it takes; Esc ends the call.
-      if (Object.entries(answers).some(([key, { action }]) => action === "accept" && questions[key]?.params?.mode === "url")) patience.rest();
-      return answers;
-    },
-  };
-}
-
-/** How long something has run is seen at the bar; as a line of output it would come every few seconds. */
-const age = / \(\d+ s\)$/;
-
-/** Commands are heard through logs that are named after what they write to: `speckit.command.stderr`. */
-function streamOf(logger: string | undefined): "out" | "err" | undefined {
-  const [, stream] = /(?:^|[./: ])std(out|err)$/.exec(logger ?? "") ?? [];
-  return stream === "out" || stream === "err" ? stream : undefined;
-}
-
 function ranTooLong(ms: number): HallError {
   return new HallError("TIMEOUT", `it was still at work after ${ms / 1000} s, the most a call gets`, {
     hint: "What it did by then stays. A step of the workflow goes on where it stopped when it is run again; give other tools less to do at once.",
@@ -225,14 +175,6 @@ const saidCharactersMax = 150;
 /** Whether the failure, which stands below the output, tells all of it. */
 function isSaid(lines: readonly OutputLine[], { message, hint }: Failure): boolean {
   return lines.every(({ text }) => text.length <= saidCharactersMax && [message, hint].some((said) => said.includes(text.trim())));
-}
-
-/** A refusal that says which pages a person must visit first, as questions. */
-function pagesNeeded(error: unknown): Questions | undefined {
-  if (!(error instanceof HallError) || error.relayed?.code !== visitFirst) return undefined;
-  const { elicitations } = isObject(error.relayed.data) ? error.relayed.data : {};
-  const pages = (Array.isArray(elicitations) ? elicitations : []).filter(isObject).slice(0, pagesMax);
-  return Object.fromEntries(pages.map((params, index) => [`page ${index}`, { method: "elicitation/create", params: { ...params, mode: "url" } }]));
 }
 
 /** All there is to say of it, for the log. */

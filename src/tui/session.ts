@@ -1,24 +1,23 @@
 import type { PlannerConfig } from "../agents/planners.ts";
-import { openBrowser } from "../base/browser.ts";
-import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
 import type { ListKind } from "../tool.ts";
 import { agentRequest, lispRequest, repeatedRequest, toolRequest } from "./calls.ts";
+import { confirmDelete, openCheckout } from "./checkouts.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import { type ControlRoom, createControlRoom } from "./control-room.ts";
 import type { TuiEvent } from "./events.ts";
 import { explainFailure } from "./failure.ts";
-import type { Intention } from "./intentions.ts";
+import { type Intention, subjectOf } from "./intentions.ts";
 import { readLispAnswer } from "./lisp-answer.ts";
 import { createDesk, type Desk } from "./questions.ts";
 import { createReader, type Reader } from "./reader.ts";
 import { reduce } from "./reducer.ts";
 import { createRunner, type Runner, type RunRequest } from "./runner.ts";
-import { createInitialState, type Size, type TuiState } from "./state.ts";
+import { createInitialState, type QuestionView, type Size, type TuiState } from "./state.ts";
 import { specifyRequest, stepRequest } from "./steps.ts";
 import type { Target } from "./target.ts";
-import { deleteWorktree, openWorktree, refuseDelete } from "./worktrees.ts";
+import { deleteWorktree } from "./worktrees.ts";
 
 /** The client without a screen: holds the state, carries out what screens ask for, and tells when something has changed. */
 export interface TuiSession {
@@ -68,17 +67,15 @@ class Session implements TuiSession {
   readonly #reader: Reader;
   readonly #controlRoom: ControlRoom | undefined;
   readonly #polling: NodeJS.Timeout | undefined;
-  readonly #openBrowser: (page: URL) => Promise<boolean>;
   #closing: Promise<void> | undefined;
 
   constructor(options: TuiSessionOptions) {
-    const { target, size, secrets, timeoutMs = timeoutMsUsual, callMsMax = callMsUsual, intervalMs = 33, pollMs = pollMsUsual, planner } = options;
-    this.#openBrowser = options.openBrowser ?? ((page) => openBrowser(page));
+    const { target, size, secrets, timeoutMs = timeoutMsUsual, callMsMax = callMsUsual, intervalMs = 33, pollMs = pollMsUsual, openBrowser, planner } = options;
     this.#target = target;
     this.#project = target.view.folder;
     this.#state = createInitialState({ target: target.view, size });
     const tell = (event: TuiEvent): void => this.#tell(event);
-    this.#desk = createDesk({ folder: this.#project, tell, sample: planner?.model === undefined ? undefined : samplerFor(planner, secrets) });
+    this.#desk = createDesk({ folder: this.#project, tell, openBrowser, sample: planner?.model === undefined ? undefined : samplerFor(planner, secrets) });
     this.#runner = createRunner({
       connection: () => this.#connection,
       desk: this.#desk,
@@ -187,9 +184,9 @@ class Session implements TuiSession {
       case "retry run":
         return this.#run(repeatedRequest(this.#state, intention.run));
       case "answer question":
-        return this.#answer(intention);
+        return this.#desk.answer(this.#questionOf(intention), intention.action);
       case "open page":
-        return this.#openPage(intention.question);
+        return this.#desk.openPage(this.#questionOf(intention));
       case "call tool":
         return this.#run(toolRequest(this.#state));
       case "ask agent":
@@ -203,9 +200,10 @@ class Session implements TuiSession {
       case "approve":
         return this.#controlRoom?.approve(intention.token, intention.answer);
       case "switch worktree":
-        return this.#switchWorktree(intention.feature);
+        this.#tell({ kind: "folder", folder: await openCheckout(this.#state, intention.feature) });
+        return this.#reader.features();
       case "delete worktree":
-        return this.#askDelete(intention.path);
+        return this.#tell({ kind: "confirm", confirmation: confirmDelete(this.#state, intention.path) });
       default:
         // The rest is done with the state.
         return;
@@ -218,67 +216,19 @@ class Session implements TuiSession {
     await this.#reader.worktrees();
   }
 
+  #questionOf({ question }: { readonly question: string }): QuestionView | undefined {
+    return this.#state.questions.find(({ id }) => id === question);
+  }
+
   async #run(request: RunRequest | undefined): Promise<void> {
     if (!request) return;
     const heard = (run: string, result: JsonObject): void => this.#tell(readLispAnswer(run, result));
     await this.#runner.run(request.kind === "lisp" ? { ...request, heard } : request);
     if (request.kind === "step") await this.#reader.features();
   }
-
-  #answer({ question, action }: Extract<Intention, { kind: "answer question" }>): void {
-    const view = this.#state.questions.find(({ id }) => id === question);
-    if (view) this.#desk.answer(view, action);
-  }
-
-  async #openPage(id: string): Promise<void> {
-    const question = this.#state.questions.find((one) => one.id === id);
-    if (!question?.page) return;
-    if (!(await this.#openBrowser(new URL(question.page.url))))
-      throw new HallError("EXECUTION", "no browser could be started", { hint: "Open the address yourself, then say so with a." });
-    this.#desk.answer(question, "accept");
-  }
-
-  async #switchWorktree(name: string | undefined): Promise<void> {
-    const feature = this.#state.features.items.find((item) => item.name === name);
-    if (name !== undefined && !feature) throw new HallError("NOT_FOUND", `there is no feature ${name}`);
-    const folder = feature ? await openWorktree(this.#project, feature.branch ?? feature.name, feature.name) : this.#project;
-    this.#tell({ kind: "folder", folder });
-    await this.#reader.features();
-  }
-
-  #askDelete(path: string): void {
-    const found = this.#state.worktrees.items.find((worktree) => worktree.path === path);
-    const reason = found ? refuseDelete(found) : "it is not there";
-    if (reason !== undefined) throw new HallError("EXECUTION", `${path} cannot be deleted: ${reason}`, { hint: "Nothing was changed." });
-    const message = `Delete the worktree ${path}? Its branch ${found?.branch ?? ""} stays.`;
-    this.#tell({ kind: "confirm", confirmation: { message, intention: { kind: "delete worktree", path } } });
-  }
 }
 
 /** Loaded when a person has agreed to it. */
 function samplerFor(planner: PlannerConfig, secrets: Secrets): (params: JsonObject, signal: AbortSignal) => Promise<JsonObject> {
   return async (params, signal) => (await import("./sampling.ts")).sampleWithModel(params, signal, { planner, secrets, env: process.env });
-}
-
-/** What was tried, for the sentence that says it went wrong. */
-function subjectOf(intention: Intention): string {
-  switch (intention.kind) {
-    case "run step":
-      return intention.step ?? "the next step";
-    case "restart server":
-      return `restarting ${intention.name}`;
-    case "show logs":
-      return `the log of ${intention.server}`;
-    case "approve":
-      return "the approval";
-    case "delete worktree":
-    case "switch worktree":
-      return "the worktree";
-    case "call tool":
-      return "the call";
-    case "open page":
-      return "opening the page";
-    default:
-      return intention.kind;
-  }
 }
