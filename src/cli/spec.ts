@@ -5,6 +5,7 @@ import { findNear } from "../base/near.ts";
 import { Scope } from "../base/scope.ts";
 import { adviseApproval } from "./approval-advice.ts";
 import { clearProgress, contentOf, showProgress, toolError } from "./call.ts";
+import { quoteWord } from "./call-line.ts";
 import type { HallClient } from "./hall-client.ts";
 import { paint, print, table, visible, visibleLines } from "./print.ts";
 import { onStopSignals } from "./process.ts";
@@ -111,7 +112,11 @@ async function runAhead(specs: Specs, directory: string, { options, results }: A
       if (phase === "specify")
         throw new HallError("EXECUTION", `${basename(directory)} has no spec.md`, { hint: 'Run guildhall spec new "what it is to do".' });
       if (results.length === 0)
-        results.push({ text: `${basename(directory)} has its tasks; \`guildhall spec run implement\` works on them`, step: phase, next: phase });
+        results.push({
+          text: asCommands(`${basename(directory)} has its tasks; run speckit.implement to work on them`, options.feature),
+          step: phase,
+          next: phase,
+        });
       return;
     }
     const ended = await runOne(specs, phase, directory, options);
@@ -183,13 +188,13 @@ function showFeature(found: SpecFeature, json: boolean | undefined): void {
 /** Goes on with a run that was interrupted, or with the tasks that are left. */
 export async function runSpecResume(feature: string | undefined, { json, force }: SpecResumeOptions): Promise<void> {
   const forced = force === true ? { force: true } : {};
-  await withSpecs({ json }, async (specs) => {
+  await withSpecs({ json, feature }, async (specs) => {
     const { name, directory, phase, run } = await specs.find(feature);
     if (run?.isAtWork) throw new HallError("EXECUTION", `${run.step} of ${name} is still running (${run.id})`, { hint: "Wait until it ends." });
     if (run) return show([await specs.call(run.step, { ...run.arguments, ...forced, spec_directory: directory })], json);
     if (phase === "implement") return show([await specs.call("implement", { ...forced, spec_directory: directory })], json);
     throw new HallError("EXECUTION", `nothing of ${name} was interrupted`, {
-      hint: phase === "done" ? "It is done." : `Run \`guildhall spec run\`; next is ${phase}.`,
+      hint: phase === "done" ? "It is done." : `Run \`guildhall spec run${flagFor(feature)}\`; next is ${phase}.`,
     });
   });
 }
@@ -228,7 +233,7 @@ async function withSpecs(options: SpecOptions, work: (specs: Specs) => Promise<v
     () => {},
   );
   try {
-    await withHall((client) => work(openSpecs(client, scope)), isAttended(options) ? (params) => answerStep(params) : undefined);
+    await withHall((client) => work(openSpecs(client, scope, options.feature)), isAttended(options) ? (params) => answerStep(params) : undefined);
   } finally {
     stop();
     scope.close();
@@ -275,14 +280,18 @@ function showOnStderr(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** What a step advises, which names tools and their arguments, as commands to type. */
-export function asCommands(text: string): string {
-  const command = (step: string): string => (step === "specify" ? 'guildhall spec new "what it is to do"' : `guildhall spec run ${step}`);
+function flagFor(feature: string | undefined): string {
+  return feature === undefined ? "" : ` --feature ${quoteWord(feature)}`;
+}
+
+/** What a step advises, which names tools and their arguments, as commands to type; for the feature that was named, where one was. */
+export function asCommands(text: string, feature?: string): string {
+  const command = (step: string): string => (step === "specify" ? 'guildhall spec new "what it is to do"' : `guildhall spec run ${step}${flagFor(feature)}`);
   return text
-    .replace(/call speckit\.clarify again with `answers` in this order/, 'run `guildhall spec run clarify --answer "…" "…"` with the answers in this order')
+    .replace(/call speckit\.clarify again with `answers` in this order/, `run \`${command("clarify")} --answer "…" "…"\` with the answers in this order`)
     .replace(
       /call speckit\.implement again with completed: \[([^\]]*)\]/,
-      (_found, ids: string) => `run \`guildhall spec run implement --completed ${ids.replace(/[",]/g, "")}\``,
+      (_found, ids: string) => `run \`${command("implement")} --completed ${ids.replace(/[",]/g, "")}\``,
     )
     .replace(/call again with force: true/g, "run it again with --force")
     .replace(/\bCall speckit\.(\w+)(?: with the same spec_directory)?(?=[.;])/g, (_found, step: string) => `Run \`${command(step)}\``)
@@ -290,18 +299,19 @@ export function asCommands(text: string): string {
     .replace(/^Next: speckit\.(\w+)$/gm, (_found, step: string) => `Next: ${command(step)}`);
 }
 
-function openSpecs(client: HallClient, scope: Scope): Specs {
+function openSpecs(client: HallClient, scope: Scope, feature: string | undefined): Specs {
+  const advise = (text: string): string => asCommands(text, feature);
   const call: Specs["call"] = async (step, args) => {
     const result = await client.request("tools/call", { name: `speckit.${step}`, arguments: args }, { progress: showProgress, scope }).finally(clearProgress);
     if (result.isError) {
       const error = toolError(result);
       const { code, message, hint } = client.isPassing ? adviseApproval(error) : error;
-      throw new HallError(code, asCommands(message), { hint: asCommands(hint) });
+      throw new HallError(code, advise(message), { hint: advise(hint) });
     }
     const text = contentOf(result)
       .map((item) => String(item.text ?? ""))
       .join("\n");
-    return { ...(isObject(result.structuredContent) ? result.structuredContent : {}), text: asCommands(text) };
+    return { ...(isObject(result.structuredContent) ? result.structuredContent : {}), text: advise(text) };
   };
   const status: Specs["status"] = async () => (await call("status", {})) as unknown as { features: readonly SpecFeature[] };
   return {

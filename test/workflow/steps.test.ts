@@ -194,6 +194,11 @@ describe("at a terminal", () => {
       "Then run `guildhall spec run implement --completed T001 T002`.",
     );
     expect(asCommands("Call speckit.plan with the same spec_directory.")).toBe("Run `guildhall spec run plan`.");
+    // Another feature may be the active one.
+    expect(asCommands('Then call speckit.implement again with completed: ["T001"].', "001")).toBe(
+      "Then run `guildhall spec run implement --feature 001 --completed T001`.",
+    );
+    expect(asCommands("Written\n\nNext: speckit.tasks", "my notes")).toBe("Written\n\nNext: guildhall spec run tasks --feature 'my notes'");
     expect(asCommands("x has no plan.md: run speckit.plan first")).toBe("x has no plan.md: run `guildhall spec run plan` first");
     expect(asCommands("Check the items in the files, or call again with force: true to go on as they are.")).toContain("run it again with --force");
     expect(asCommands("Written\n\nNext: speckit.tasks")).toBe("Written\n\nNext: guildhall spec run tasks");
