@@ -34,11 +34,16 @@ export async function requireConsent(config: ClientConfig, { file = "the project
   await ledger.change((entries) => ({ ...entries, client: wanted }));
 }
 
-function describe({ transport, command, args, endpoint }: ClientConfig): string {
-  return transport === "stdio" ? `start ${[command ?? "", ...args].map(quoteWord).join(" ")}` : `speak to ${endpoint}`;
+function describe({ transport, command, args, endpoint, headers = {} }: ClientConfig): string {
+  if (transport === "stdio") return `start ${[command ?? "", ...args].map(quoteWord).join(" ")}`;
+  const names = Object.keys(headers).sort();
+  return `speak to ${endpoint}${names.length > 0 ? ` and send it ${names.join(", ")}, which may hold your secrets` : ""}`;
 }
 
-/** How the server is reached; how long one waits for it is no matter of trust. */
-function serverHash({ transport, command, args, endpoint }: ClientConfig): string {
-  return hashOf({ transport, command, args, endpoint });
+/**
+ * How the server is reached; how long one waits for it is no matter of trust. The values of headers are: another one may be another
+ * secret of the user's.
+ */
+function serverHash({ transport, command, args, endpoint, headers }: ClientConfig): string {
+  return hashOf({ transport, command, args, endpoint, ...(headers ? { headers } : {}) });
 }

@@ -23,7 +23,7 @@ export function mergeLayers(layers: readonly Layer[]): JsonObject {
   }, {});
 }
 
-const sectionsWithKeys = ["images", "planner"];
+const sectionsWithKeys = ["images", "planner", "mcp"];
 
 export function mergeTrees(below: JsonObject, above: JsonObject): JsonObject {
   return entriesOf(below, above, (left, right) => (isObject(left) && isObject(right) ? mergeTrees(left, right) : right));

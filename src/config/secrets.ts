@@ -25,8 +25,9 @@ function bare(text: string): string {
   return text.replace(/^(Bearer|Basic|Token) +/i, "");
 }
 
-function serversOf({ mcpServers }: JsonObject): JsonObject[] {
-  return valuesOf(mcpServers).filter(isObject);
+/** Those behind the hall, and our own client's. */
+function serversOf({ mcpServers, mcp }: JsonObject): JsonObject[] {
+  return [...valuesOf(mcpServers), mcp].filter(isObject);
 }
 
 function valuesOf(value: unknown): unknown[] {

@@ -50,12 +50,14 @@ function findEntryProblems(server: JsonObject, path: Path, folder: string): Prob
 }
 
 /** Our own client's section: a person's own server, so a private address is as good as any. */
-function findClientProblems({ command, endpoint, transport }: JsonObject, folder: string): Problem[] {
-  const faults = {
-    command: typeof command === "string" ? findCommandFault(command, folder) : undefined,
-    endpoint: typeof endpoint === "string" ? findUrlFault(endpoint, transport === "websocket", true) : undefined,
-  };
-  return Object.entries(faults).flatMap(([key, text]) => (text ? [{ path: ["mcp", key], text }] : []));
+function findClientProblems({ command, endpoint, transport = "stdio", headers }: JsonObject, folder: string): Problem[] {
+  const faults: [Path, string | undefined][] = [
+    [["command"], typeof command === "string" ? findCommandFault(command, folder) : undefined],
+    [["endpoint"], typeof endpoint === "string" ? findUrlFault(endpoint, transport === "websocket", true) : undefined],
+    [["headers"], transport === "stdio" && headers !== undefined ? 'go to no program; expected them with an endpoint; set transport to "http"' : undefined],
+    ...textsOf(headers).map(([key, value]): [Path, string | undefined] => [["headers", key], findHeaderFault(key, value)]),
+  ];
+  return faults.flatMap(([path, text]) => (text ? [{ path: ["mcp", ...path], text }] : []));
 }
 
 function findCommandFault(command: string, cwd: string): string | undefined {

@@ -3,7 +3,7 @@ import type { Path, Problem } from "./error.ts";
 import { quote } from "./error.ts";
 
 /**
- * `${NAME}`, `${env:NAME}` and `${NAME:-otherwise}` in every string of mcpServers and in listen.tokenFile; `$${` is a plain `${`.
+ * `${NAME}`, `${env:NAME}` and `${NAME:-otherwise}` in every string of mcpServers, in mcp.headers and in listen.tokenFile; `$${` is a plain `${`.
  * One pass: what a variable holds is never expanded again.
  */
 export interface Expanded {
@@ -50,7 +50,7 @@ export function expandVariables(tree: JsonObject, env: NodeJS.ProcessEnv): Expan
       problems.push({ path, text: `the variable ${name} is not set; expected a value; set it, or write \${${name}:-} to do without` });
       return written;
     }
-    if (path[0] === "mcpServers" && secretSections.has(path[2]) && !openNames.has(name)) secrets.add(value);
+    if (maySecretStandAt(path) && !openNames.has(name)) secrets.add(value);
     return value;
   }
 
@@ -77,9 +77,13 @@ export function expandVariables(tree: JsonObject, env: NodeJS.ProcessEnv): Expan
 
   function expandSection(key: string, value: unknown): unknown {
     if (key === "mcpServers") return expand(value, [key]);
-    if (key !== "listen" || !isObject(value) || !("tokenFile" in value)) return value;
-    return { ...value, tokenFile: expand(value.tokenFile, [key, "tokenFile"]) };
+    const field = key === "listen" ? "tokenFile" : key === "mcp" ? "headers" : undefined;
+    return field !== undefined && isObject(value) && field in value ? { ...value, [field]: expand(value[field], [key, field]) } : value;
   }
+}
+
+function maySecretStandAt([section, second, third]: Path): boolean {
+  return (section === "mcpServers" && secretSections.has(third)) || (section === "mcp" && secretSections.has(second));
 }
 
 class TooMuch extends Error {

@@ -86,7 +86,7 @@ export function openConnection({ target, capabilities, changed, listChanged, sai
   async function rest(problem: unknown, attempt: number): Promise<void> {
     // Half of it by chance: several clients of one server must not come back together.
     const delayMs = Math.min(backoffMsMax, backoffMsMin * 2 ** (attempt - 1)) * (0.5 + random() / 2);
-    const failure = { ...explainFailure(problem, name), hint: "It is tried again by itself; what you have typed stays." };
+    const failure = { ...explainFailure(problem, name), hint: wantsToken(problem) ? tokenHint : "It is tried again by itself; what you have typed stays." };
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, delayMs);
       wake = () => {
@@ -130,6 +130,12 @@ export function openConnection({ target, capabilities, changed, listChanged, sai
       changed({ kind: "closed" });
     },
   };
+}
+
+const tokenHint = "Put its token into headers of [mcp] in your config, such as Authorization, and start the client again.";
+
+function wantsToken(error: unknown): boolean {
+  return error instanceof HallError && error.code === "DENIED";
 }
 
 /** Over HTTP a line is there although nobody is at its other end: only an answer that does not come, or forgets us, tells. */

@@ -123,7 +123,7 @@ function nameOf({ transport, command = "", args, endpoint = "" }: ClientConfig):
 
 const usual = { start: "lazy", idleTimeoutSeconds: 0, tools: { include: ["*"], exclude: [] }, disabled: false, allowPrivate: true } as const;
 
-function serverOf({ transport, command, args, endpoint }: ClientConfig, folder: string): ServerConfig {
+function serverOf({ transport, command, args, endpoint, headers = {} }: ClientConfig, folder: string): ServerConfig {
   if (transport === "stdio") {
     if (command === undefined)
       throw new HallError("INVALID_PARAMS", "mcp.command is missing", { hint: "Name the program to start, with --command or in [mcp]." });
@@ -131,7 +131,7 @@ function serverOf({ transport, command, args, endpoint }: ClientConfig, folder: 
     return { ...usual, type: "stdio", command, args, env: ownEnvironment(), cwd: folder };
   }
   if (endpoint === undefined) throw new HallError("INVALID_PARAMS", "mcp.endpoint is missing", { hint: "Name the address, with --endpoint or in [mcp]." });
-  return { ...usual, type: transport === "http" ? "http" : "ws", url: endpoint, headers: {} };
+  return { ...usual, type: transport === "http" ? "http" : "ws", url: endpoint, headers };
 }
 
 function ownEnvironment(): Record<string, string> {
