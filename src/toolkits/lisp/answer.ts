@@ -55,11 +55,16 @@ function section(name: string, text: string): string {
 export function tellCondition({ type, message, backtrace, position }: ConditionReport, framesMax: number): string {
   // What the reader says names its own place.
   const place = position && !message.includes("line ") ? ` (in the form at line ${position.line} column ${position.column})` : "";
-  const head = `[ERROR] ${type}\n${message}${place}`;
+  const head = `[ERROR] ${type}\n${message}${place}${limitHints[type] ?? ""}`;
   if (framesMax === 0 || backtrace.length === 0) return head;
   const frames = backtrace.slice(0, framesMax).map((frame, index) => `${index}: ${frame}`);
   return `${head}\n\n[Backtrace]\n${frames.join("\n")}`;
 }
+
+const limitHints: Readonly<Record<string, string>> = {
+  "TIME-BUDGET-EXCEEDED": "\nThe timeout is set with configure-limits, or for one evaluation with `timeout`.",
+  "OUTPUT-BUDGET-EXCEEDED": "\nHow much may be written is set with configure-limits.",
+};
 
 export function tellSyntax(syntax: Syntax): Outcome {
   const text = syntax.kind === "whole" ? `${syntax.forms} ${syntax.forms === 1 ? "form" : "forms"}, well written.` : syntax.problem;

@@ -67,7 +67,8 @@ function evaluate({ code, package: name, limits, tools }: Extract<Order, { kind:
     steps,
     elapsedMs,
   } = lisp.evaluate(code, {
-    budgets: { timeMs: limits.timeoutMs, output: limits.outputCharacters, cells },
+    // Callers set a time; a count of steps would end what they allowed.
+    budgets: { timeMs: limits.timeoutMs, output: limits.outputCharacters, cells, steps: Number.MAX_SAFE_INTEGER },
     ...(name === undefined ? {} : { package: name.toUpperCase() }),
   });
   lastPackage = ended;
