@@ -10,7 +10,7 @@ import type { LoadedPart, TuiEvent } from "./events.ts";
 import { explainFailure } from "./failure.ts";
 import { readFeatures } from "./features.ts";
 import type { ScreenName, TuiState } from "./state.ts";
-import { readTools } from "./tool-list.ts";
+import { readTools, toolsMax } from "./tool-list.ts";
 import { listBranches, listWorktrees } from "./worktrees.ts";
 
 /** Reads what screens show and others hold: files, the server, git, the hall. Nothing here throws: a failure stands in the part that could not be read. */
@@ -61,7 +61,11 @@ export function createReader({ project, connection, controlRoom, state, tell }: 
   }
 
   function tools(): Promise<void> {
-    return load("tools", async () => ({ kind: "tools", ...(await readTools(connection.get(), { isHall: state().target.kind === "hall" })) }));
+    return load("tools", async () => {
+      const { isCut, ...list } = await readTools(connection.get(), { isHall: state().target.kind === "hall" });
+      if (isCut) tell({ kind: "notice", level: "warning", text: `The server offers more than ${toolsMax} tools: the rest is not shown.` });
+      return { kind: "tools", ...list };
+    });
   }
 
   async function document(): Promise<void> {

@@ -9,19 +9,22 @@ export interface ToolList {
   readonly tools: readonly ToolView[];
   readonly agents: readonly ToolView[];
   readonly missing: readonly string[];
+  /** It offers more than are read. */
+  readonly isCut: boolean;
 }
 
 const listMsMax = 60_000;
 const pagesMax = 200;
 /** As many as a hall takes from one server. */
-const toolsMax = 10_000;
+export const toolsMax = 10_000;
 
 export async function readTools(line: Line, { isHall }: { readonly isHall: boolean }): Promise<ToolList> {
-  const tools = (await readPages(line, isHall)).map(describe);
+  const found = await readPages(line, isHall);
+  const tools = found.slice(0, toolsMax).map(describe);
   const agents = tools.filter(({ name, inputSchema }) => name.endsWith("_agent") && isObject(inputSchema.properties) && "task" in inputSchema.properties);
   // A hall may show its names with underscores; it takes them either way.
   const names = new Set(tools.map(({ name }) => name.replace("__", ".")));
-  return { tools, agents, missing: stepNames.map((step) => `speckit.${step}`).filter((name) => !names.has(name)) };
+  return { tools, agents, missing: stepNames.map((step) => `speckit.${step}`).filter((name) => !names.has(name)), isCut: found.length > toolsMax };
 }
 
 async function readPages(line: Line, isHall: boolean): Promise<readonly JsonObject[]> {
@@ -35,12 +38,12 @@ async function readPages(line: Line, isHall: boolean): Promise<readonly JsonObje
       const answer = await line.request("tools/list", { ...shown, ...(cursor === undefined ? {} : { cursor }) }, scope);
       for (const tool of Array.isArray(answer.tools) ? answer.tools : []) if (isObject(tool)) found.push(tool);
       cursor = answer.nextCursor;
-      if (cursor === undefined || found.length >= toolsMax) break;
+      if (cursor === undefined || found.length > toolsMax) break;
     }
   } finally {
     scope.close();
   }
-  return found.filter(({ name }) => typeof name === "string").slice(0, toolsMax);
+  return found.filter(({ name }) => typeof name === "string");
 }
 
 function describe({ name, title, description, inputSchema, annotations }: JsonObject): ToolView {

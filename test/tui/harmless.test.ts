@@ -23,6 +23,8 @@ test.each([
   ["bells and zeros", "ding\u0007\u0000", "ding\ufffd\ufffd"],
   ["separators of lines that are none", "a\u2028b", "a\ufffdb"],
   ["half of a pair", "a\ud83db", "a\ufffdb"],
+  ["a joiner that joins nothing", "pay\u200dments \u200c", "pay\ufffdments \ufffd"],
+  ["what joins letters without being seen", "a\u034fb\u180bc", "a\ufffdb\ufffdc"],
   ["tabs", "a\tb", "a  b"],
   ["an escape in an escape", "\u001b[3\u001b[31m1mx", "1mx"],
 ])("%s", (_name, nasty, shown) => {

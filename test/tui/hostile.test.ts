@@ -9,7 +9,9 @@ import { appendOutput, emptyOutput } from "../../src/tui/output.ts";
 import { formLines } from "../../src/tui/parts/form.ts";
 import { reduce } from "../../src/tui/reducer.ts";
 import { createServerTarget } from "../../src/tui/target.ts";
+import { readTools } from "../../src/tui/tool-list.ts";
 import { initialView } from "../../src/tui/view.ts";
+import type { Line } from "../../src/upstream/line.ts";
 import { startScripted } from "../servers/scripted.ts";
 import { benchOf, makeFolder } from "./client-bench.ts";
 import { stateAt } from "./moments.ts";
@@ -91,4 +93,12 @@ test("a storm of changed lists is read a few times, not a thousand", async () =>
   await bench.session.send({ kind: "call tool" });
   expect(await bench.ended()).toMatchObject({ state: { kind: "completed" } });
   expect(server.heard("tools/list")).toBeLessThan(20);
+});
+
+test("of more tools than anybody looks through, some are read, and that is said", async () => {
+  const tools = Array.from({ length: 6_000 }, (_, index) => ({ name: `tool_${index}` }));
+  const line = { request: async () => ({ tools, nextCursor: "more" }) } as unknown as Line;
+  const read = await readTools(line, { isHall: false });
+  expect(read.tools.length).toBe(10_000);
+  expect(read.isCut).toBe(true);
 });
