@@ -47,6 +47,8 @@ export interface ServerReview {
   readonly previous: Review | undefined;
   readonly tools: readonly ReviewedTool[];
   readonly gone: readonly string[];
+  /** Why it did not answer, where it did not. */
+  readonly failure: string | undefined;
   /** Nothing has been said about what it is now. */
   readonly isOpen: boolean;
   readonly isApproved: boolean;
@@ -124,7 +126,17 @@ function prepare(look: Look, { settings, entries }: Reviewing): ServerReview {
   });
   const isOpen = !isSameSource || tools.some(({ change }) => change.kind !== "same");
   const gone = "found" in look ? goneTools(look.found.offer.tools, previous) : [];
-  return { name, reached: reachedBy(config, settings), source, previous, tools, gone, isOpen, isApproved: !isOpen };
+  return {
+    name,
+    reached: reachedBy(config, settings),
+    source,
+    previous,
+    tools,
+    gone,
+    failure: "found" in look ? undefined : look.reason,
+    isOpen,
+    isApproved: !isOpen,
+  };
 }
 
 async function reviewOne(review: ServerReview, answers: Reviewing["answers"]): Promise<ServerReview> {
@@ -169,7 +181,8 @@ export function describeReview(review: ServerReview): string {
   ].join("\n");
 }
 
-function toolTable({ tools }: ServerReview): string {
+function toolTable({ tools, failure }: ServerReview): string {
+  if (failure !== undefined) return `  it did not answer: ${visible(failure)}; a yes lets it be started again`;
   if (tools.length === 0) return "  it offers no tools";
   const rows = tools.map(({ tool, change, isDestructive }, index) => [
     `${index + 1}`,

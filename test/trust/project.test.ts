@@ -81,6 +81,15 @@ describe("a review on a terminal", () => {
     expect((await review()).asked).toEqual([]);
   });
 
+  test("says of a server that did not answer why, and what a yes is for", async () => {
+    const asked: string[] = [];
+    vi.stubEnv("XDG_DATA_HOME", join(folder, "data"));
+    const ask = async (question: string): Promise<string> => String(asked.push(question) && "n");
+    const reviewing = await openReviewing(settings, { kind: "ask", ask });
+    await reviewLooks(reviewing, [{ name: "box", reason: "exited with code 9", isDenied: false, stderr: [], ms: 1 }]);
+    expect(asked[0]).toContain("it did not answer: exited with code 9; a yes lets it be started again");
+  });
+
   test("writes nothing after a no", async () => {
     expect((await review("n")).entries.servers).toEqual({});
   });
