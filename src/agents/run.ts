@@ -1,6 +1,7 @@
 import { errorType, HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { findNear } from "../base/near.ts";
+import { startPulse, tellAge } from "../base/pulse.ts";
 import { Scope } from "../base/scope.ts";
 import { jsonSize } from "../gateway/json-size.ts";
 import { redact } from "../gateway/redact.ts";
@@ -25,6 +26,8 @@ export interface RunOptions {
   readonly scope: Scope;
   /** Tells whoever waits how far it is. */
   progress(progress: Progress): void;
+  /** How often a run that is silent gives a sign of life. Default 2,000. */
+  readonly pulseMs?: number | undefined;
 }
 
 /** One event of a run, in one of the five phases. */
@@ -88,6 +91,8 @@ export class Run implements Job {
   readonly #bench: Workbench;
   readonly #scope: Scope;
   readonly #progress: RunOptions["progress"];
+  readonly #pulseMs: number | undefined;
+  #told = { progress: 0, message: "thinking" };
   readonly #startedAt = performance.now();
   readonly #steps: (StepResult | Begun)[] = [];
   readonly #trace: TraceEvent[] = [];
@@ -100,7 +105,7 @@ export class Run implements Job {
   /** The limit that the run came to. */
   #limit: StopReason | undefined;
 
-  constructor({ agent, task, data, context, instructions, limits }: RunRequest, { bench, scope, progress }: RunOptions) {
+  constructor({ agent, task, data, context, instructions, limits }: RunRequest, { bench, scope, progress, pulseMs }: RunOptions) {
     this.agent = agent;
     this.task = task;
     this.data = data;
@@ -113,6 +118,7 @@ export class Run implements Job {
     this.better = bench.better;
     this.#bench = bench;
     this.#progress = progress;
+    this.#pulseMs = pulseMs;
     this.#scope = new Scope(scope, Math.min(limits.seconds * 1_000, timeFor(scope)), agent);
     this.note("observe", describeTools(this));
   }
@@ -127,9 +133,11 @@ export class Run implements Job {
 
   /** Lets planners work on it, the next one where one cannot even begin. Never throws. */
   async work(planners: readonly Planner[]): Promise<EndedRun> {
+    const stop = startPulse((seconds) => this.#say(0, tellAge(this.#told.message, seconds)), this.#pulseMs);
     try {
       return await this.#workWith(planners);
     } finally {
+      stop();
       this.#scope.close();
     }
   }
@@ -242,8 +250,13 @@ export class Run implements Job {
 
   /** How far the run is: the step, and `share` of it. */
   #tell(step: number, text: string, share = 0): void {
-    const { steps } = this.limits;
-    this.#progress({ progress: step + Math.max(0, Math.min(share, 0.99)), total: steps, message: `${step}/${steps} ${shorten(text, 200)}` });
+    this.#say(step + Math.max(0, Math.min(share, 0.99)), `${step}/${this.limits.steps} ${shorten(text, 200)}`);
+  }
+
+  /** What is told must grow, also where a step before is told of again, or nothing has happened. */
+  #say(progress: number, message: string): void {
+    this.#told = { progress: Math.max(this.#told.progress + 0.0001, progress), message };
+    this.#progress({ ...this.#told, total: this.limits.steps });
   }
 
   #noteStep(step: number, phase: Phase, text: string): void {

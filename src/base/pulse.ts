@@ -11,7 +11,11 @@ export function startPulse(beat: (seconds: number) => void, everyMs: number = pu
 /** Twice in the shortest silence that a client can be expected to bear. */
 const pulseMsUsual = 2_000;
 
-/** "npm test (8 s)". */
+/** "npm test (8 s)"; the age that stands there already is another's. */
 export function tellAge(message: string, seconds: number): string {
-  return `${message} (${Math.round(seconds)} s)`;
+  return `${withoutAge(message)} (${Math.round(seconds)} s)`;
+}
+
+export function withoutAge(message: string): string {
+  return message.replace(/ \(\d+ s\)$/, "");
 }

@@ -3,6 +3,7 @@ import { plannerChoices } from "../agents/planner.ts";
 import { plannerMeta } from "../agents/planners.ts";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import { withoutAge } from "../base/pulse.ts";
 import type { Progress } from "../tool.ts";
 import { rewordApprovals } from "./approval-advice.ts";
 import { contentOf, showContent } from "./call.ts";
@@ -28,7 +29,7 @@ export async function runAsk(words: readonly string[], options: AskOptions): Pro
     if (!options.json) process.stderr.write(paint("dim", `${agent}\n`));
     const _meta = options.planner === undefined ? {} : { _meta: { [plannerMeta]: options.planner } };
     const params = { name: agent, arguments: { task, ...(data === undefined ? {} : { data }) }, ..._meta };
-    const result = await client.request("tools/call", params, options.json ? {} : { progress: showStep });
+    const result = await client.request("tools/call", params, options.json ? {} : { progress: createStepLines() });
     await showAnswer(agent, result, { ...options, isPassing: client.isPassing });
   });
 }
@@ -111,8 +112,14 @@ function isNearly(word: string, name: string): boolean {
   return a.slice(1) === b.slice(1) || a.slice(1) === b || a === b.slice(1);
 }
 
-function showStep({ message }: Progress): void {
-  if (message !== undefined) process.stderr.write(paint("dim", `  ${visible(message)}\n`));
+/** One line for each step, and none for the time it has taken so far. */
+function createStepLines(): (progress: Progress) => void {
+  let last = "";
+  return ({ message = "" }) => {
+    const news = withoutAge(message);
+    if (news !== "" && news !== last) process.stderr.write(paint("dim", `  ${visible(news)}\n`));
+    last = news;
+  };
 }
 
 /** The lines to go on with as they are typed here; an agent writes them for clients of MCP. */

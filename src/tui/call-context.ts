@@ -1,4 +1,5 @@
 import { harmlessLines, makeHarmless } from "../base/harmless.ts";
+import { withoutAge } from "../base/pulse.ts";
 import type { Scope } from "../base/scope.ts";
 import type { CallContext } from "../tool.ts";
 import type { Outlet } from "./outlet.ts";
@@ -27,7 +28,8 @@ export function createCallContext({ run, scope, outlet, patience, desk }: CallCo
       patience.renew();
       const shown = message === undefined ? undefined : makeHarmless(keepHead(message, lineCharactersMax)).replace(/\s+/g, " ");
       outlet.progress({ ...progress, ...(shown === undefined ? {} : { message: shown }) });
-      const news = shown?.replace(age, "");
+      // How long something has run is seen at the bar; as a line of output it would come every few seconds.
+      const news = shown === undefined ? undefined : withoutAge(shown);
       if (shown !== undefined && news !== lastNews) outlet.put([{ source: "progress", text: shown }]);
       lastNews = news;
     },
@@ -47,9 +49,6 @@ export function createCallContext({ run, scope, outlet, patience, desk }: CallCo
     },
   };
 }
-
-/** How long something has run is seen at the bar; as a line of output it would come every few seconds. */
-const age = / \(\d+ s\)$/;
 
 /** Commands are heard through logs that are named after what they write to: `speckit.command.stderr`. */
 function streamOf(logger: string | undefined): "out" | "err" | undefined {

@@ -83,14 +83,19 @@ async function askAgent(agent: string, task: Task, input: StepInput, how: Listen
   const words = `Do this task of the feature "${folderOf(place)}" completely: ${task.id} ${task.text}. The documents of the feature are in the data. Work in ${place.project}.`;
   // Its model may think for long, and whoever serves it need not be ours.
   let newest: Progress = { progress: 0, message: `${agent} works on it` };
+  let isSilent = true;
   const heard: Listening = {
     ...how,
     progress(progress) {
       newest = progress;
+      isSilent = false;
       how.progress(progress);
     },
   };
-  const stop = startPulse((seconds) => how.progress({ ...newest, message: tellAge(newest.message ?? agent, seconds) }), settings.pulseMs);
+  const stop = startPulse((seconds) => {
+    if (isSilent) how.progress({ ...newest, message: tellAge(newest.message ?? agent, seconds) });
+    isSilent = true;
+  }, settings.pulseMs);
   try {
     return (await context.call?.(agent, { task: words, data }, undefined, heard)) ?? { content: [], isError: true };
   } finally {
