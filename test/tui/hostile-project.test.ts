@@ -23,13 +23,17 @@ function makeHostile(): Hostile {
   return { folder, elsewhere, [Symbol.dispose]: end };
 }
 
+function makePipe(path: string): void {
+  execFileSync("sh", ["-c", 'mkfifo "$1"', "sh", path]);
+}
+
 test("a feature that is a pipe, a link or too large hides no other, and nothing waits for it", async () => {
   using place = makeHostile();
   const { folder, elsewhere } = place;
   for (const name of ["001-good", "002-pipe", "003-link", "004-large"]) mkdirSync(join(folder, "specs", name), { recursive: true });
   writeFileSync(join(folder, "specs", "001-good", "spec.md"), "# Feature Specification: Good\n");
   // Eight of them would be enough to stop all reading of files in the process.
-  for (const name of ["spec.md", "plan.md", "tasks.md"]) execFileSync("mkfifo", [join(folder, "specs", "002-pipe", name)]);
+  for (const name of ["spec.md", "plan.md", "tasks.md"]) makePipe(join(folder, "specs", "002-pipe", name));
   writeFileSync(join(elsewhere, "secret"), "# Feature Specification: Secret\n");
   symlinkSync(join(elsewhere, "secret"), join(folder, "specs", "003-link", "spec.md"));
   writeFileSync(join(folder, "specs", "004-large", "spec.md"), "");
@@ -59,7 +63,7 @@ test("logs and saved pictures go into the project, never through a link", async 
   const logs = makeOwnFolder(folder, ".guildhall", "logs");
   symlinkSync(join(elsewhere, "profile"), join(logs, "tui.log"));
   expect(() => openOwnFile(join(logs, "tui.log"))).toThrow();
-  execFileSync("mkfifo", [join(logs, "pipe.log")]);
+  makePipe(join(logs, "pipe.log"));
   expect(() => openOwnFile(join(logs, "pipe.log"))).toThrow();
   expect(readdirSync(elsewhere)).toEqual([]);
 });
