@@ -20,7 +20,10 @@ function questionLines(question: QuestionView, { state, view, columns, rows }: B
   const reading = readMessage(question, state);
   const others = state.questions.length - 1;
   const head: readonly Line[] = [
-    [{ text: `${run?.tool ?? "The server"} asks`, role: "title" }, ...(others > 0 ? [{ text: `  (${others} more wait; ^X ends the call)`, role: "quiet" } as const] : [])],
+    [
+      { text: `${run?.tool ?? "The server"} asks`, role: "title" },
+      ...(others > 0 ? [{ text: `  (${others} more wait; ^X ends the call)`, role: "quiet" } as const] : []),
+    ],
     ...reading.lines.map((text): Line => [{ text: bar, role: "quiet" }, { text }]),
     ...(reading.isWhole ? [] : [[{ text: `${bar}${tellRest(reading)}`, role: "warning" } as const]]),
     [],
