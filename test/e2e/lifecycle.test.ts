@@ -201,7 +201,7 @@ describe("tools are called", () => {
       error: {
         code: -32602,
         message: '"echo" is the name of 2 tools: a.echo, b.echo',
-        data: { choices: ["a.echo", "b.echo"], suggestion: "Use one of the full names." },
+        data: { details: { choices: ["a.echo", "b.echo"] }, suggestion: "Use one of the full names." },
       },
     });
   });
