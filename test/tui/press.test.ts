@@ -139,8 +139,12 @@ test("an answer is read from its start; paging leads through it and back", () =>
   ];
   const [down, up, end] = ["\u001b[6~", "\u001b[5~", "\u001b[F"];
   const page = 13;
-  expect(type(answered, down).state.scrolls["run t1"]).toBe(2 * page);
+  const before = output.findIndex(({ source }) => source === "out");
+  expect(before).toBeGreaterThan(0);
+  expect(type(answered, down).state.scrolls["run t1"]).toBe(before + 2 * page);
   expect(type(answered, `${down}${up}`).state.scrolls["run t1"]).toBe(0);
+  // What was said on the way to it is above.
+  expect(type(answered, up).state.scrolls["run t1"]).toBe(page);
   expect(type(answered, end).state.scrolls["run t1"]).toBe(output.length);
 });
 

@@ -21,9 +21,12 @@ export interface OutputProps {
  */
 export function Output({ run, state, columns, rows }: OutputProps): ReactElement {
   const hasColours = useContext(ThemeContext).easel !== undefined;
+  const room = { columns, rows, hasColours };
   const isAtStart = isAnswer(run) && (state.scrolls[scrollName(run)] ?? 0) === 0;
-  const lines = isAtStart ? firstLines(run, { columns, rows, hasColours }) : lastLines(run, { bottom: bottomOf(run, state, rows), columns, rows, hasColours });
-  return <Lines lines={lines} columns={columns} rows={rows} />;
+  const first = isAtStart ? firstLines(run, room) : [];
+  const bottom = isAtStart ? lastOf(run) : bottomOf(run, state, rows);
+  // An answer that leaves room is shown with what was said before it.
+  return <Lines lines={first.length < rows ? lastLines(run, { bottom, ...room }) : first} columns={columns} rows={rows} />;
 }
 
 /** What a step says is a report, whose end matters; what a tool or an agent says is an answer. */
@@ -31,9 +34,16 @@ function isAnswer(run: RunView): boolean {
   return run.kind !== "step" && !isAtWork(run);
 }
 
-function firstLines({ output: { lines, dropped } }: RunView, { rows, ...room }: Omit<Window, "bottom">): readonly Line[] {
-  const shown: Line[] = dropped > 0 ? [goneLine(dropped)] : [];
-  let at = 0;
+/** Where the answer begins, after all that was said on the way to it. */
+function answerStart({ output: { lines } }: RunView): number {
+  const last = lines.findLastIndex(({ source }) => source === "out");
+  return lines.slice(0, Math.max(0, last)).findLastIndex(({ source }) => source !== "out") + 1;
+}
+
+function firstLines(run: RunView, { rows, ...room }: Omit<Window, "bottom">): readonly Line[] {
+  const { lines } = run.output;
+  const shown: Line[] = [];
+  let at = answerStart(run);
   for (; at < lines.length && shown.length <= rows; at++) {
     const line = lines[at];
     if (line) shown.push(...showLine(line, { rows, ...room }));
@@ -102,9 +112,9 @@ function bottomOf(run: RunView, { scrolls }: Pick<TuiState, "scrolls">, page: nu
   return Math.min(lastOf(run), Math.max(run.output.dropped + 1, wanted));
 }
 
-/** The number of the last line of the first page. */
-function firstPage({ output: { lines, dropped } }: RunView, page: number): number {
-  return dropped + Math.min(page, lines.length);
+/** The number of the last line of the answer's first page. */
+function firstPage(run: RunView, page: number): number {
+  return Math.min(run.output.dropped + answerStart(run) + page, lastOf(run));
 }
 
 export function isScrolledBack(run: RunView, { scrolls }: TuiState): boolean {
@@ -113,11 +123,13 @@ export function isScrolledBack(run: RunView, { scrolls }: TuiState): boolean {
 
 /** `byLine` only where up and down mean nothing else. */
 export function outputBindings(run: RunView, state: TuiState, { page, byLine }: { readonly page: number; readonly byLine: boolean }): readonly Binding[] {
-  const [first, last] = [firstPage(run, page), lastOf(run)];
-  // 0 is where it stands by itself: at the end that grows, or at the start of an answer.
-  const isUsual = (line: number): boolean => (isAnswer(run) ? line <= first : line >= last);
+  const last = lastOf(run);
+  const top = Math.min(run.output.dropped + page, last);
+  // Where it stands by itself: at the start of an answer, or at the end that grows.
+  const usual = isAnswer(run) ? firstPage(run, page) : last;
   const to = (line: number) => () => {
-    return { kind: "scroll", view: scrollName(run), to: isUsual(line) ? 0 : Math.min(last, Math.max(first, line)) } as const;
+    const at = Math.min(last, Math.max(top, line));
+    return { kind: "scroll", view: scrollName(run), to: at === usual ? 0 : at } as const;
   };
   const bottom = bottomOf(run, state, page);
   const pages = [on("pageup", "scroll back", to(bottom - page)), on("pagedown", "scroll on", to(bottom + page))];
