@@ -15,7 +15,8 @@ export function row(figure, measured, unit, goal = {}, note = "") {
   const { atMost, below, atLeast } = goal;
   const text = atMost !== undefined ? `≤ ${short(atMost)}` : below !== undefined ? `< ${short(below)}` : atLeast !== undefined ? `≥ ${short(atLeast)}` : "";
   const isJudged = measured !== undefined && text !== "";
-  const isMet = measured <= (atMost ?? Number.POSITIVE_INFINITY) && measured < (below ?? Number.POSITIVE_INFINITY) && measured >= (atLeast ?? Number.NEGATIVE_INFINITY);
+  const isMet =
+    measured <= (atMost ?? Number.POSITIVE_INFINITY) && measured < (below ?? Number.POSITIVE_INFINITY) && measured >= (atLeast ?? Number.NEGATIVE_INFINITY);
   return { figure, measured: measured ?? null, goal: text || null, unit, ok: isJudged ? isMet : null, note };
 }
 
