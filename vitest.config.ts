@@ -5,6 +5,8 @@ const onlyOnce = [
   "test/wire/schedules.test.ts",
   "test/e2e/conformance-client.test.ts",
   "test/e2e/conformance-behind.test.ts",
+  "test/e2e/commands.test.ts",
+  "test/e2e/trust.test.ts",
   "test/e2e/http-load.test.ts",
   "test/e2e/groups.test.ts",
   "test/e2e/install.test.ts",

@@ -386,7 +386,8 @@ describe("implement", () => {
     isStuck = false;
     seen.length = 0;
     expect(await bench.call("implement", args)).toMatchObject({ isError: false });
-    expect(seen[0]).toBe("T002");
+    // Tasks that need not wait for each other begin in any order.
+    expect(seen).toContain("T002");
     expect(seen).not.toContain("T001");
   });
 
