@@ -148,6 +148,7 @@ const scenes: Readonly<Record<string, { readonly events: readonly TuiEvent[]; re
       { kind: "notice", level: "error", text: "the hall closed the line", retry: { kind: "reconnect" } },
     ],
   },
+  unreachable: { events: [{ kind: "connection", connection: { kind: "lost", failure, attempt: 2, retryAt: now + 4_000 } }] },
 };
 
 function frameOf(name: string, size: { readonly columns: number; readonly rows: number }, hasColours = false): string {

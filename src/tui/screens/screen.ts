@@ -23,16 +23,16 @@ export interface BodyProps extends Moment {
 /** Header, tabs and a rule above a screen; hints below, under a notice. */
 const frameRows = 4;
 
-export function bodyRows(state: Pick<TuiState, "size" | "notices">): number {
+export function bodyRows(state: Pick<TuiState, "size" | "notices" | "connection">): number {
   return Math.max(1, state.size.rows - frameRows - noticeTexts(state).length);
 }
 
 const noticeRowsMax = 3;
 
-/** The last notice with its keys, as far as it gets room; always a row. */
-export function noticeTexts({ notices, size }: Pick<TuiState, "size" | "notices">): readonly string[] {
+/** The last notice with its keys, as far as it gets room, or else why there is no connection; always a row. */
+export function noticeTexts({ notices, size, connection }: Pick<TuiState, "size" | "notices" | "connection">): readonly string[] {
   const notice = notices.at(-1);
-  if (!notice) return [""];
+  if (!notice) return [connection.kind === "lost" ? `! ${connection.failure.message}` : ""];
   const keys = `(${notice.retry ? "^Y again, " : ""}^X dismiss)`;
   return wrapUpTo(`${keys} ${notice.level === "info" ? "" : "! "}${notice.text}`, size.columns, noticeRowsMax);
 }
