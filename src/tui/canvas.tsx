@@ -1,4 +1,5 @@
 import { Writable } from "node:stream";
+import chalk from "chalk";
 import { render } from "ink";
 import { App } from "./app.tsx";
 import { createEasel } from "./parts/easel.ts";
@@ -7,7 +8,8 @@ import type { Moment } from "./view.ts";
 
 /**
  * Ink lays out and React remembers; neither touches the terminal. Ink's own way of writing clears everything when a frame fills the
- * screen, shows nothing where it takes the machine for a CI, and lays hands on console, signals and cursor.
+ * screen, shows nothing where it takes the machine for a CI, and lays hands on console, signals and cursor. Its chalk would look at the
+ * process's stdout and for a CI too, and leave out even what is selected; the theme alone says what is painted.
  */
 export interface Canvas {
   /** The frame at that moment: as many lines as the terminal has rows. */
@@ -26,6 +28,7 @@ export interface CanvasOptions {
 export function createCanvas({ hasColours, colourDepth = 24, failed }: CanvasOptions): Canvas {
   const easel = hasColours && colourDepth >= 8 ? createEasel(colourDepth >= 24 ? 24 : 8) : undefined;
   const theme = createTheme({ hasColours, easel });
+  chalk.level = 1;
   const paper = new Paper();
   let instance: ReturnType<typeof render> | undefined;
   return {

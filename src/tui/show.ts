@@ -37,7 +37,8 @@ export async function showTui({ session, stdin, stdout, env }: ShowOptions): Pro
   let escaping: NodeJS.Timeout | undefined;
   const keyboard = createKeyboard();
   const surprise = createSurprise(() => performance.now());
-  const canvas = createCanvas({ hasColours: !env.NO_COLOR, colourDepth: stdout.getColorDepth(env), failed: fail });
+  const colourDepth = findColourDepth(stdout, env);
+  const canvas = createCanvas({ hasColours: colourDepth > 1, colourDepth, failed: fail });
   const moment = (): Moment => ({ state: session.state(), view, now: Date.now() });
 
   function draw(): void {
@@ -143,6 +144,11 @@ export async function showTui({ session, stdin, stdout, env }: ShowOptions): Pro
     terminal.close();
     canvas.close();
   }
+}
+
+/** The bits of a colour, 1 for none. A terminal is one in a container of a CI as well. */
+function findColourDepth(stdout: WriteStream, { CI: _, ...env }: NodeJS.ProcessEnv): number {
+  return env.NO_COLOR ? 1 : stdout.getColorDepth(env);
 }
 
 /** Resolves with what went wrong, if anything. */

@@ -185,10 +185,12 @@ test("a terminal that is too small is told so", () => {
   expect(frameOf("features", { columns: 30, rows: 8 })).toContain("At least 40x12");
 });
 
-test("without colours there are none", () => {
+test("without colours there are none, and what is selected is still told apart", () => {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are what it looks for
   const colour = /\u001b\[(?:3[0-7]|9[0-7]|38)/;
   for (const name of Object.keys(scenes)) expect(frameOf(name, { columns: 80, rows: 24 })).not.toMatch(colour);
+  expect(frameOf("features", { columns: 80, rows: 24 }, true)).toMatch(colour);
+  expect(frameOf("features", { columns: 80, rows: 24 })).toContain("\u001b[7m");
 });
 
 test("a picture is in the colours of its pixels, within the pane, and above the words that belong to it", () => {

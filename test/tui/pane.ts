@@ -38,7 +38,10 @@ export async function openPane({ folder, env = {}, columns = 80, rows = 24 }: Pa
   const own = mkdtempSync(join(tmpdir(), "guildhall-pane-"));
   const config = join(own, "tmux.conf");
   writeFileSync(config, "set -g status off\nset -g escape-time 0\nset -g default-terminal tmux-256color\n");
-  const tmux = async (...args: readonly string[]): Promise<string> => (await run("tmux", ["-u", "-S", join(own, "socket"), "-f", config, ...args])).stdout;
+  // Whether the tests themselves are painted says nothing about the person's terminal.
+  const { NO_COLOR: _, FORCE_COLOR: __, ...inherited } = process.env;
+  const tmux = async (...args: readonly string[]): Promise<string> =>
+    (await run("tmux", ["-u", "-S", join(own, "socket"), "-f", config, ...args], { env: inherited })).stdout;
   const settings = Object.entries({ LC_ALL: "C.UTF-8", ...env }).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
   await tmux("new-session", "-d", "-x", String(columns), "-y", String(rows), "-c", folder, ...settings, "sh");
 
