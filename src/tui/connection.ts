@@ -4,7 +4,7 @@ import type { JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import type { ListKind } from "../tool.ts";
 import type { Line } from "../upstream/line.ts";
-import { explainFailure } from "./failure.ts";
+import { explainFailure, type Failure } from "./failure.ts";
 import type { ConnectionState } from "./state.ts";
 import type { Target } from "./target.ts";
 
@@ -68,8 +68,9 @@ export function openConnection({ target, capabilities, changed, listChanged, sai
   }
 
   async function keep(): Promise<void> {
+    let failure: Failure | undefined;
     for (let attempt = 1; !isClosed; attempt++) {
-      changed({ kind: "connecting", attempt });
+      changed({ kind: "connecting", attempt, ...(failure ? { failure } : {}) });
       const problem = await stayConnected().then(
         (reason) => {
           attempt = 1;
@@ -79,14 +80,18 @@ export function openConnection({ target, capabilities, changed, listChanged, sai
       );
       line = undefined;
       if (isClosed) return;
-      await rest(problem, attempt);
+      failure = tellFailure(problem);
+      await rest(failure, attempt);
     }
   }
 
-  async function rest(problem: unknown, attempt: number): Promise<void> {
+  function tellFailure(problem: unknown): Failure {
+    return { ...explainFailure(problem, name), hint: wantsToken(problem) ? tokenHint : "It is tried again by itself; what you have typed stays." };
+  }
+
+  async function rest(failure: Failure, attempt: number): Promise<void> {
     // Half of it by chance: several clients of one server must not come back together.
     const delayMs = Math.min(backoffMsMax, backoffMsMin * 2 ** (attempt - 1)) * (0.5 + random() / 2);
-    const failure = { ...explainFailure(problem, name), hint: wantsToken(problem) ? tokenHint : "It is tried again by itself; what you have typed stays." };
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, delayMs);
       wake = () => {

@@ -68,7 +68,8 @@ export interface Size {
 }
 
 export type ConnectionState =
-  | { readonly kind: "connecting"; readonly attempt: number }
+  /** `failure`: why it is tried again. */
+  | { readonly kind: "connecting"; readonly attempt: number; readonly failure?: Failure }
   | { readonly kind: "ready"; readonly era: "legacy" | "modern"; readonly version: string; readonly server: string }
   /** Waiting to try again; `retryAt` in milliseconds since 1970. */
   | { readonly kind: "lost"; readonly failure: Failure; readonly attempt: number; readonly retryAt: number }

@@ -229,8 +229,13 @@ test("a program that is not there is named, and tried again", async () => {
   const folder = makeFolder();
   const target = createServerTarget({ transport: "stdio", command: "no-such-agent", args: [], timeout: 60 }, { folder, log: createLog({ level: "silent" }) });
   await using bench = benchOf(target, folder);
+  const failure = { message: expect.stringContaining('"no-such-agent" was not found') };
   const { connection } = await bench.until(({ connection: { kind } }) => kind === "lost");
-  expect(connection).toMatchObject({ attempt: 1, failure: { message: expect.stringContaining('"no-such-agent" was not found') } });
+  expect(connection).toMatchObject({ attempt: 1, failure });
+  // Why it is tried again stays in sight while it is.
+  const again = bench.until(({ connection: { kind } }) => kind === "connecting");
+  await bench.session.send({ kind: "reconnect" });
+  expect((await again).connection).toMatchObject({ attempt: 2, failure });
 });
 
 test("pictures are saved and shown, nasty text is harmless, and streams of a command are told apart", async () => {

@@ -149,6 +149,7 @@ const scenes: Readonly<Record<string, { readonly events: readonly TuiEvent[]; re
     ],
   },
   unreachable: { events: [{ kind: "connection", connection: { kind: "lost", failure, attempt: 2, retryAt: now + 4_000 } }] },
+  "trying-again": { events: [{ kind: "connection", connection: { kind: "connecting", attempt: 3, failure } }] },
 };
 
 function frameOf(name: string, size: { readonly columns: number; readonly rows: number }, hasColours = false): string {

@@ -74,7 +74,7 @@ function noticeLines(moment: Moment): readonly Line[] {
   const texts = noticeTexts(state);
   const first = view.note ?? waitingQuestion(moment);
   if (first !== undefined) return texts.map((_text, index): Line => (index === 0 ? [{ text: first, role: "warning" }] : []));
-  const role = noticeRoles[state.notices.at(-1)?.level ?? (state.connection.kind === "lost" ? "error" : "info")];
+  const role = noticeRoles[state.notices.at(-1)?.level ?? ("failure" in state.connection ? "error" : "info")];
   return texts.map((text): Line => [{ text, role }]);
 }
 

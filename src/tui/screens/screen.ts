@@ -32,7 +32,8 @@ const noticeRowsMax = 3;
 /** The last notice with its keys, as far as it gets room, or else why there is no connection; always a row. */
 export function noticeTexts({ notices, size, connection }: Pick<TuiState, "size" | "notices" | "connection">): readonly string[] {
   const notice = notices.at(-1);
-  if (!notice) return [connection.kind === "lost" ? `! ${connection.failure.message}` : ""];
+  const failure = "failure" in connection ? connection.failure : undefined;
+  if (!notice) return [failure ? `! ${failure.message}` : ""];
   const keys = `(${notice.retry ? "^Y again, " : ""}^X dismiss)`;
   return wrapUpTo(`${keys} ${notice.level === "info" ? "" : "! "}${notice.text}`, size.columns, noticeRowsMax);
 }
