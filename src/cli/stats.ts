@@ -40,7 +40,7 @@ async function readStatistics(since: number | undefined): Promise<Statistics | u
 }
 
 function describe({ from, to, total, toolkits, tools }: Statistics): string {
-  const head = ["calls", "errors", "p50", "p95", "p99", "in", "out", "timeouts", "trend"];
+  const head = ["calls", "errors", "p50", "p95", "p99", "in", "out", "timeouts", "cancelled", "trend"];
   const time = (at: number | null): string => new Date(at ?? 0).toISOString().slice(0, 16).replace("T", " ");
   return [
     paint("dim", `${time(from)} to ${time(to)} UTC`),
@@ -54,7 +54,7 @@ function describe({ from, to, total, toolkits, tools }: Statistics): string {
   ].join("\n");
 }
 
-function cells({ calls, errorRate, p50Ms, p95Ms, p99Ms, bytesIn, bytesOut, timeouts, trend }: Figures): readonly string[] {
+function cells({ calls, errorRate, p50Ms, p95Ms, p99Ms, bytesIn, bytesOut, timeouts, cancelled, trend }: Figures): readonly string[] {
   return [
     String(calls),
     `${(100 * errorRate).toFixed(1)} %`,
@@ -64,6 +64,7 @@ function cells({ calls, errorRate, p50Ms, p95Ms, p99Ms, bytesIn, bytesOut, timeo
     size(bytesIn),
     size(bytesOut),
     String(timeouts),
+    String(cancelled),
     sparkline(trend),
   ];
 }

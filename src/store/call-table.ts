@@ -25,8 +25,8 @@ export interface CallTable {
 }
 
 /** SQLite adds up thousands of rows in the time it takes to hand us a few. */
-const sums = `SELECT at - at % ${spanMs.hour} AS hour, toolkit, tool, bucket, count(*) AS calls, total(outcome <> 'ok') AS errors,
-  total(code = 'TIMEOUT') AS timeouts, total(bytes_in) AS bytes_in, total(bytes_out) AS bytes_out, total(ms) AS ms FROM calls`;
+const sums = `SELECT at - at % ${spanMs.hour} AS hour, toolkit, tool, bucket, count(*) AS calls, total(outcome <> 'ok' AND code IS NOT 'CANCELLED') AS errors,
+  total(code = 'CANCELLED') AS cancelled, total(code = 'TIMEOUT') AS timeouts, total(bytes_in) AS bytes_in, total(bytes_out) AS bytes_out, total(ms) AS ms FROM calls`;
 const groups = "GROUP BY hour, toolkit, tool, bucket";
 
 const columns =
@@ -48,7 +48,7 @@ export function createCallTable(database: Database): CallTable {
   const oneCall = database.prepare(`${sums} WHERE seq = ? ${groups}`);
   const findSpan = database.prepare("SELECT * FROM spans WHERE span = ? AND start = ? AND tool = ?");
   const putSpan = database.prepare(
-    "INSERT OR REPLACE INTO spans (span, start, toolkit, tool, calls, errors, timeouts, bytes_in, bytes_out, ms, histogram) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    "INSERT OR REPLACE INTO spans (span, start, toolkit, tool, calls, errors, cancelled, timeouts, bytes_in, bytes_out, ms, histogram) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
   );
   /** Where rows are that a second one will finish. */
   const begun = new Map<string, number>();
@@ -92,9 +92,10 @@ export function createCallTable(database: Database): CallTable {
       const before = findSpan.get(span, start, tool);
       if (before) addEncoded(part.histogram, before.histogram as Uint8Array);
       const sum = (column: string, value: number): number => value + Number(before?.[column] ?? 0);
-      const { calls, errors, timeouts, bytesIn, bytesOut, ms, histogram } = part;
-      const all = [sum("calls", calls), sum("errors", errors), sum("timeouts", timeouts), sum("bytes_in", bytesIn), sum("bytes_out", bytesOut), sum("ms", ms)];
-      putSpan.run(span, start, toolkit, tool, ...all, encodeHistogram(histogram));
+      const { calls, errors, cancelled, timeouts, bytesIn, bytesOut, ms, histogram } = part;
+      const ends = [sum("calls", calls), sum("errors", errors), sum("cancelled", cancelled), sum("timeouts", timeouts)];
+      const sizes = [sum("bytes_in", bytesIn), sum("bytes_out", bytesOut), sum("ms", ms)];
+      putSpan.run(span, start, toolkit, tool, ...ends, ...sizes, encodeHistogram(histogram));
     }
   }
 
@@ -185,6 +186,7 @@ function* readSpans(rows: Iterable<SqlRow>): Generator<SpanTally> {
   }
 }
 
-function readCounts({ calls, errors, timeouts, bytes_in, bytes_out, ms }: SqlRow): Counts {
-  return { calls: Number(calls), errors: Number(errors), timeouts: Number(timeouts), bytesIn: Number(bytes_in), bytesOut: Number(bytes_out), ms: Number(ms) };
+function readCounts({ calls, errors, cancelled, timeouts, bytes_in, bytes_out, ms }: SqlRow): Counts {
+  const ends = { calls: Number(calls), errors: Number(errors), cancelled: Number(cancelled), timeouts: Number(timeouts) };
+  return { ...ends, bytesIn: Number(bytes_in), bytesOut: Number(bytes_out), ms: Number(ms) };
 }

@@ -24,6 +24,7 @@ const migrations: readonly string[] = [
      BEGIN SELECT RAISE(ABORT, 'the audit is append-only'); END;
    CREATE TABLE documents (
      shelf TEXT NOT NULL, key TEXT NOT NULL, body TEXT NOT NULL, expires_at INTEGER, PRIMARY KEY (shelf, key)) WITHOUT ROWID;`,
+  "ALTER TABLE spans ADD COLUMN cancelled INTEGER NOT NULL DEFAULT 0;",
 ];
 
 /** Brings the file to this version, or leaves it as it is. Several processes may try at once. */

@@ -42,7 +42,7 @@ export function sumStatistics(spans: Iterable<SpanTally>, span: Span): Statistic
 }
 
 function createSum(): Sum {
-  return { counts: { calls: 0, errors: 0, timeouts: 0, bytesIn: 0, bytesOut: 0, ms: 0 }, durations: createHistogramSum(), byStart: new Map() };
+  return { counts: { calls: 0, errors: 0, cancelled: 0, timeouts: 0, bytesIn: 0, bytesOut: 0, ms: 0 }, durations: createHistogramSum(), byStart: new Map() };
 }
 
 function entry<T>(map: Map<string, T>, key: string, create: () => T): T {
@@ -67,9 +67,10 @@ interface Range {
 }
 
 function describe({ counts, durations, byStart }: Sum, range: Range): Figures {
-  const { calls, errors, timeouts, bytesIn, bytesOut } = counts;
+  const { calls, errors, cancelled, timeouts, bytesIn, bytesOut } = counts;
   const [p50Ms, p95Ms, p99Ms] = [0.5, 0.95, 0.99].map((share) => percentile(durations, calls, share)) as [number, number, number];
-  return { calls, errors, timeouts, errorRate: calls === 0 ? 0 : errors / calls, p50Ms, p95Ms, p99Ms, bytesIn, bytesOut, trend: trendOf(byStart, range) };
+  const errorRate = calls === 0 ? 0 : errors / calls;
+  return { calls, errors, cancelled, timeouts, errorRate, p50Ms, p95Ms, p99Ms, bytesIn, bytesOut, trend: trendOf(byStart, range) };
 }
 
 /** No more parts than spans: nothing finer is known. */

@@ -154,7 +154,9 @@ export interface Statistics {
 
 export interface Figures {
   readonly calls: number;
+  /** Calls that went wrong, timeouts among them. One that its caller withdrew did not: it is in `cancelled`. */
   readonly errors: number;
+  readonly cancelled: number;
   readonly timeouts: number;
   /** 0 to 1. */
   readonly errorRate: number;

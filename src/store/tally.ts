@@ -4,7 +4,9 @@ import type { CallRow } from "./store.ts";
 /** What is counted of the calls of one tool. */
 export interface Tally {
   calls: number;
+  /** Calls that went wrong; one that its caller withdrew is none. */
   errors: number;
+  cancelled: number;
   timeouts: number;
   bytesIn: number;
   bytesOut: number;
@@ -16,12 +18,13 @@ export interface Tally {
 export type Counted = Pick<CallRow, "outcome" | "code" | "ms" | "bytesIn" | "bytesOut">;
 
 export function createTally(): Tally {
-  return { calls: 0, errors: 0, timeouts: 0, bytesIn: 0, bytesOut: 0, ms: 0, histogram: new Map() };
+  return { calls: 0, errors: 0, cancelled: 0, timeouts: 0, bytesIn: 0, bytesOut: 0, ms: 0, histogram: new Map() };
 }
 
 export function count(tally: Tally, { outcome, code, ms, bytesIn, bytesOut }: Counted): void {
   tally.calls++;
-  if (outcome !== "ok") tally.errors++;
+  if (code === "CANCELLED") tally.cancelled++;
+  else if (outcome !== "ok") tally.errors++;
   if (code === "TIMEOUT") tally.timeouts++;
   tally.bytesIn += bytesIn;
   tally.bytesOut += bytesOut;
@@ -39,6 +42,7 @@ export type Counts = Omit<Tally, "histogram">;
 export function addCounts(sum: Counts, part: Counts): void {
   sum.calls += part.calls;
   sum.errors += part.errors;
+  sum.cancelled += part.cancelled;
   sum.timeouts += part.timeouts;
   sum.bytesIn += part.bytesIn;
   sum.bytesOut += part.bytesOut;

@@ -71,23 +71,26 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         expect(await ids({ after: 1, limit: 2 })).toEqual(["call_2", "call_3"]);
       }));
 
-    test("counts calls, errors, timeouts, bytes and durations by tool and toolkit", () =>
+    test("counts calls, errors, timeouts, what was withdrawn, bytes and durations by tool and toolkit", () =>
       withStore(async (store) => {
         for (let i = 1; i <= 100; i++) store.calls.add(callRow({ id: `a${i}`, at: morning, ms: i, outcome: i > 90 ? "error" : "ok" }));
         for (let i = 1; i <= 10; i++) {
           store.calls.add(callRow({ id: `b${i}`, at: morning + hour, tool: "github.list", ms: 1_000, outcome: "failed", code: "TIMEOUT" }));
         }
         store.calls.add(callRow({ id: "c1", at: morning + hour, toolkit: null, tool: "whatever somebody wrote", outcome: "failed", code: "NOT_FOUND" }));
+        for (let i = 1; i <= 2; i++) store.calls.add(callRow({ id: `d${i}`, at: morning + hour, tool: "github.wait", outcome: "failed", code: "CANCELLED" }));
         const { from, to, total, toolkits, tools } = await store.statistics(morning);
         expect([from, to]).toEqual([morning, morning + 2 * hour]);
-        expect(total).toMatchObject({ calls: 111, errors: 21, timeouts: 10, bytesIn: 111 * 40, bytesOut: 111 * 200, trend: [100, 11] });
+        expect(total).toMatchObject({ calls: 113, errors: 21, cancelled: 2, timeouts: 10, bytesIn: 113 * 40, bytesOut: 113 * 200, trend: [100, 13] });
         expect(toolkits.map(({ toolkit, calls }) => [toolkit, calls])).toEqual([
-          ["github", 110],
+          ["github", 112],
           ["(unknown)", 1],
         ]);
         expect(tools.map(({ toolkit, tool, calls, errorRate }) => [toolkit, tool, calls, errorRate])).toEqual([
           ["github", "github.create_issue", 100, 0.1],
           ["github", "github.list", 10, 1],
+          // Whoever withdraws a call does not say that it went wrong.
+          ["github", "github.wait", 2, 0],
           ["(unknown)", "(unknown)", 1, 1],
         ]);
         const [{ p50Ms = 0, p95Ms = 0, p99Ms = 0 } = {}] = tools;

@@ -11,7 +11,7 @@ import { Scope } from "../../src/base/scope.ts";
 import { writeMetrics } from "../../src/server/http/metrics.ts";
 import { openDoor } from "../servers/door.ts";
 import { startHall, until } from "../servers/hall.ts";
-import { createEchoToolkit, createToolkit, text } from "../servers/toolkits.ts";
+import { createEchoToolkit, createSlowToolkit, createToolkit, text } from "../servers/toolkits.ts";
 import { type Built, buildStore } from "./built.ts";
 
 /** What a hall records of its calls, and where it can be read. */
@@ -146,6 +146,22 @@ test("resources of the hall tell statistics, health and trust", async () => {
   expect(await read("guildhall://health")).toMatchObject({ store: { kind: "memory" }, toolkits: [{ toolkit: "echo", state: "available" }] });
   expect(await read("guildhall://trust")).toEqual({ isGuarded: false, tools: [] });
   expect(await client.request("resources/read", { uri: "guildhall://other" })).toMatchObject({ error: { code: -32002 } });
+});
+
+test("a call that its client withdraws is no error: it is counted as what it was, in the statistics and in the metrics", async () => {
+  const slow = createSlowToolkit();
+  await using test = await startHall({ toolkits: [slow], hasOwnResources: true });
+  const { meter, store, server } = test.hall;
+  const client = test.connect();
+  await client.greet();
+  const id = client.ask("tools/call", { name: "slow.wait", arguments: {} });
+  await expect.poll(() => slow.running).toBe(1);
+  client.notify("notifications/cancelled", { requestId: id });
+  await expect.poll(async () => (await store.statistics()).total).toMatchObject({ calls: 1, errors: 0, cancelled: 1, errorRate: 0 });
+  const { contents } = (await client.result("resources/read", { uri: "guildhall://stats" })) as { contents: [{ text: string }] };
+  expect(JSON.parse(contents[0].text)).toMatchObject({ tools: [{ tool: "slow.wait", errors: 0, cancelled: 1 }] });
+  const metrics = writeMetrics({ version: "1.2.3", meter, store, clients: () => server.clientCount });
+  expect(metrics).toContain('guildhall_calls_total{toolkit="slow",tool="slow.wait",outcome="cancelled"} 1');
 });
 
 test("metrics are for whoever has the token, in the form Prometheus reads", async () => {

@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { openDatabase } from "../../src/store/sqlite.ts";
 import { createSqliteStore, type SqliteOptions } from "../../src/store/sqlite-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { type Built, buildStore } from "./built.ts";
@@ -51,5 +52,20 @@ test("what one process wrote the next one finds, in a file of its owner's", asyn
   const second = open(path);
   expect(await second.calls.list()).toMatchObject([{ id: "call_1" }]);
   expect(await second.audit.verify()).toMatchObject({ rows: 1 });
+  await second.close();
+});
+
+test("a file of the first version is brought up to date, with what it had counted", async () => {
+  const path = newPath();
+  const first = open(path);
+  first.calls.add(callRow({ id: "call_1", at: Date.now(), outcome: "error" }));
+  await first.prune();
+  await first.close();
+  const database = await openDatabase(path);
+  database.exec("ALTER TABLE spans DROP COLUMN cancelled; PRAGMA user_version = 1");
+  database.close();
+  const second = open(path);
+  second.calls.add(callRow({ id: "call_2", at: Date.now(), outcome: "failed", code: "CANCELLED" }));
+  expect((await second.statistics()).total).toMatchObject({ calls: 2, errors: 1, cancelled: 1 });
   await second.close();
 });

@@ -250,6 +250,7 @@ export const approvals: TuiEvent = {
 const figures = {
   calls: 1_244,
   errors: 14,
+  cancelled: 3,
   timeouts: 2,
   errorRate: 14 / 1_244,
   p50Ms: 12.4,

@@ -57,7 +57,7 @@ function totalLines({ total, by, from, to }: Statistics, columns: number): reado
     ],
     [
       {
-        text: `errors ${percent(total)} · timeouts ${total.timeouts} · p50 ${duration(total.p50Ms)} · p95 ${duration(total.p95Ms)} · p99 ${duration(total.p99Ms)}`,
+        text: `errors ${percent(total)} · timeouts ${total.timeouts} · cancelled ${total.cancelled} · p50 ${duration(total.p50Ms)} · p95 ${duration(total.p95Ms)} · p99 ${duration(total.p99Ms)}`,
       },
     ],
     [{ text: sparkline(total.trend, columns), role: "accent" }],
@@ -66,13 +66,15 @@ function totalLines({ total, by, from, to }: Statistics, columns: number): reado
 }
 
 function columnsOf(width: number): readonly Column<ToolFigures>[] {
+  const isWide = width >= 100;
   return [
     { title: "tool", text: ({ tool }) => tool },
     { title: "calls", width: 7, side: "left", text: ({ calls }) => String(calls) },
     { title: "errors", width: 7, side: "left", text: percent, role: ({ errors }) => (errors > 0 ? "warning" : "plain") },
+    ...(isWide ? [{ title: "cancelled", width: 9, side: "left", text: ({ cancelled }) => String(cancelled) } as const satisfies Column<ToolFigures>] : []),
     { title: "p50", width: 8, side: "left", text: ({ p50Ms }) => duration(p50Ms) },
     { title: "p95", width: 8, side: "left", text: ({ p95Ms }) => duration(p95Ms) },
-    { title: "trend", width: width >= 100 ? 32 : 16, text: ({ trend }) => sparkline(trend, width >= 100 ? 32 : 16), role: () => "accent" },
+    { title: "trend", width: isWide ? 32 : 16, text: ({ trend }) => sparkline(trend, isWide ? 32 : 16), role: () => "accent" },
   ];
 }
 
