@@ -113,6 +113,9 @@ class Run {
   #current: Current;
   readonly #responses: Map<string, JsonObject>;
   readonly #open = new Map<string, { readonly question: Question; resolve(): void }>();
+  /** Keys under which an answer may still come. */
+  readonly #taken = new Set<string>();
+  #twins = 0;
 
   constructor(work: Work, responses: Answers, current: Current) {
     this.#responses = new Map(Object.entries(responses));
@@ -149,19 +152,32 @@ class Run {
 
   async #ask(questions: Questions, asked: Scope = this.scope): Promise<Answers> {
     requireCapabilities(questions, this.#current.visit);
-    const missing = Object.entries(questions).filter(([key]) => !this.#responses.has(key));
-    const answered = missing.map(([key, question]) => new Promise<void>((resolve) => this.#open.set(key, { question, resolve })));
+    const named = Object.entries(questions).map(([key, question]) => ({ key, question, shown: this.#takeKey(key) }));
+    const missing = named.filter(({ shown }) => !this.#responses.has(shown));
+    const answered = missing.map(({ shown, question }) => new Promise<void>((resolve) => this.#open.set(shown, { question, resolve })));
     if (missing.length > 0) this.#endTurn({ kind: "asks", questions: this.#openQuestions() });
     try {
       await asked.race(this.scope.race(Promise.all(answered)));
     } catch (error) {
-      for (const key of Object.keys(questions)) this.#open.delete(key);
+      // Their keys stay taken: the client may be answering under them right now, and that answer is for nobody else.
+      for (const { shown } of named) this.#open.delete(shown);
       throw error;
     }
-    const answers = Object.keys(questions).map((key) => [key, this.#responses.get(key) ?? {}] as const);
+    const answers = named.map(({ key, shown }) => [key, this.#responses.get(shown) ?? {}] as const);
     // The same key may be asked again later, about something else.
-    for (const key of Object.keys(questions)) this.#responses.delete(key);
+    for (const { shown } of named) {
+      this.#responses.delete(shown);
+      this.#taken.delete(shown);
+    }
     return Object.fromEntries(answers);
+  }
+
+  /** The key a client sees. Servers that are called side by side may ask under the same one, and must not get each other's answers. */
+  #takeKey(key: string): string {
+    let shown = key;
+    while (this.#taken.has(shown)) shown = `${key} (${++this.#twins})`;
+    this.#taken.add(shown);
+    return shown;
   }
 
   #openQuestions(): Questions {

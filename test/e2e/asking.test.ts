@@ -1,9 +1,12 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { HallError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
+import { Scope } from "../../src/base/scope.ts";
+import type { Questions } from "../../src/tool.ts";
 import { keys, modern, type RawClient } from "../servers/client.ts";
 import { startHall } from "../servers/hall.ts";
-import { createAskingToolkit, createEchoToolkit, createLibraryToolkit, createToolkit, questions } from "../servers/toolkits.ts";
+import { createAskingToolkit, createEchoToolkit, createLibraryToolkit, createToolkit, questions, text } from "../servers/toolkits.ts";
 
 /** Questions from a tool to the client that called it: its user, its model, its roots. */
 const everything = { elicitation: {}, sampling: {}, roots: {} };
@@ -96,6 +99,51 @@ describe("a modern client", () => {
       result = await call(client, { name: "asking.parallel", ...stateOf(result), inputResponses });
     }
     expect(result.structuredContent).toEqual(answers);
+  });
+
+  test("is asked by two tools side by side under one key, and neither gets the other's answer", async () => {
+    const ask = (message: string): JsonObject => ({ name: { ...questions.name, params: { ...questions.name.params, message } } });
+    const asks = (id: string): ReturnType<typeof createToolkit> =>
+      createToolkit(id, { ask: { run: async (_args, context) => text(JSON.stringify(await context.ask(ask(id) as Questions))) } });
+    const pair = createToolkit("pair", {
+      both: {
+        async run(_args, { call: callOther }) {
+          const outcomes = await Promise.all(["bank", "shop"].map((id) => callOther?.(`${id}.ask`, {})));
+          return text(outcomes.map((outcome) => String(outcome?.content[0]?.text)).join());
+        },
+      },
+    });
+    await using hall = await startHall({ toolkits: [asks("bank"), asks("shop"), pair] });
+    const client = hall.connect();
+    let result = await call(client, { name: "pair.both" });
+    for (let round = 0; result.resultType === "input_required" && round < 3; round++) {
+      const asked = Object.entries(result.inputRequests as Record<string, { params: { message: string } }>);
+      const inputResponses = Object.fromEntries(asked.map(([key, { params }]) => [key, { action: "accept", content: { for: params.message } }]));
+      result = await call(client, { name: "pair.both", ...stateOf(result), inputResponses });
+    }
+    const got = ["bank", "shop"].map((id) => JSON.stringify({ name: { action: "accept", content: { for: id } } }));
+    expect(result.content).toEqual([{ type: "text", text: got.join() }]);
+  });
+
+  test("has an answer to a question that was withdrawn dropped: the next one under its key is asked", async () => {
+    const shy = createToolkit("shy", {
+      ask: {
+        async run(_args, { ask, scope }) {
+          const first = new Scope(scope);
+          const withdrawn = ask({ name: questions.name }, first).catch(() => "withdrawn");
+          first.cancel(new HallError("CANCELLED", "not wanted any more"));
+          return text(`${await withdrawn}: ${JSON.stringify(await ask({ name: questions.name }))}`);
+        },
+      },
+    });
+    await using hall = await startHall({ toolkits: [shy] });
+    const client = hall.connect();
+    const first = await call(client, { name: "shy.ask" });
+    expect(first).toMatchObject({ inputRequests: { name: questions.name } });
+    const second = await call(client, { name: "shy.ask", ...stateOf(first), inputResponses: { name: ada } });
+    const [key = ""] = Object.keys(second.inputRequests as JsonObject);
+    const done = await call(client, { name: "shy.ask", ...stateOf(second), inputResponses: { [key]: bob } });
+    expect(done.content).toEqual([{ type: "text", text: `withdrawn: ${JSON.stringify({ name: bob })}` }]);
   });
 
   test("is asked under any key, also one that every object has", async () => {
