@@ -30,7 +30,10 @@ export interface AdminMethods {
 export interface PendingApproval {
   readonly token: string;
   readonly tool: string;
+  /** Who is on the line, as far as the hall can tell. */
   readonly caller: string;
+  /** What the client says of itself. */
+  readonly client: string;
   readonly preview: string;
   readonly why: string;
   readonly askedAt: number;

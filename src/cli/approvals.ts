@@ -74,9 +74,11 @@ async function answerOne(admin: AdminClient, question: PendingApproval): Promise
   }
 }
 
-function describe({ token, caller, preview, why, expiresAt }: PendingApproval): string {
+function describe({ token, caller, client, preview, why, expiresAt }: PendingApproval): string {
   const seconds = Math.max(0, Math.round((expiresAt - Date.now()) / 1000));
-  return `${paint("bold", token)}  asked by ${visible(caller)}, ${seconds} s left\n${visibleLines(preview)}\n  because ${visible(why)}`;
+  // What a stranger says of itself stands last on its line: it cannot pass for our words.
+  const head = [`${paint("bold", token)}  asked by ${visible(caller)}, ${seconds} s left`, `  which says of itself: ${visible(client)}`];
+  return [...head, visibleLines(preview), `  because ${visible(why)}`].join("\n");
 }
 
 async function withRunningHall<T>(work: (admin: AdminClient) => Promise<T>): Promise<T> {

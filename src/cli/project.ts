@@ -186,9 +186,7 @@ function createHandlers(hall: Hall, { folder, settings }: ProjectOptions): Admin
     }),
     sample: async ({ params }) => ({ answer: await hall.server.sample(params) }),
     approvals: async () => ({
-      pending: hall.approvals
-        .pending()
-        .map(({ token, target, caller, preview, why, askedAt, expiresAt }) => ({ token, tool: target.fullName, caller, preview, why, askedAt, expiresAt })),
+      pending: hall.approvals.pending().map(({ target, argumentsHash: _hash, isWaiting: _isWaiting, ...pending }) => ({ tool: target.fullName, ...pending })),
     }),
     async approve({ token, answer }) {
       // The tool as it was when it was asked about: it may be another by now.

@@ -5,7 +5,7 @@ import { Scope } from "../base/scope.ts";
 import type { Call, CallContext, Flow, Outcome, Target } from "../tool.ts";
 import { type Answer, type Approvals, answers, approvalMsMax, type Pending, type Subject, type Waiting } from "../trust/approvals.ts";
 import type { FlowGuard } from "../trust/flow.ts";
-import { previewCall } from "../trust/preview.ts";
+import { oneLine, previewCall } from "../trust/preview.ts";
 import { heldBack, neverReviewed, type Trust, type Verdict } from "../trust/trust.ts";
 import { getTarget, type Stage } from "./stage.ts";
 
@@ -99,6 +99,7 @@ async function decide(call: Call, context: CallContext, { target, verdict, reaso
     target,
     argumentsHash: hashOf(call.arguments),
     caller: call.caller.principal,
+    client: oneLine(call.caller.client),
     preview: previewCall(target.fullName, call.arguments),
     why: reason ?? "",
   };

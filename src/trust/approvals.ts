@@ -24,6 +24,8 @@ export interface Subject {
   readonly target: Target;
   readonly argumentsHash: string;
   readonly caller: string;
+  /** What the client says of itself, on one line that can be shown. It may say anything: nothing is decided by it. */
+  readonly client: string;
   /** The call as a person reads it. */
   readonly preview: string;
   readonly why: string;

@@ -32,8 +32,8 @@ function writeCode(character: string): string {
   return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 }
 
-/** A value must not look like the next argument. */
-function oneLine(text: string): string {
+/** A value must not look like the next argument, nor a name like something else that is said. */
+export function oneLine(text: string): string {
   return makeVisible(text).replace(/\n/g, "\\n").replace(/\t/g, "\\t");
 }
 

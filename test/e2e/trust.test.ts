@@ -132,9 +132,12 @@ test.concurrent("calls wait for a yes, which comes from another terminal, for on
   expect(await project.json("approvals")).toEqual([]);
   const refused = await said(client, "shelf.delete_it", { path: "a\nb" });
   const [pending] = await project.json<{ token: string; tool: string; preview: string }[]>("approvals");
-  expect(pending).toMatchObject({ tool: "shelf.delete_it", preview: "shelf.delete_it\n  path: a\\nb" });
+  expect(pending).toMatchObject({ tool: "shelf.delete_it", caller: "local", client: "test 1", preview: "shelf.delete_it\n  path: a\\nb" });
   expect(refused).toContain(`guildhall approve ${pending?.token}`);
-  expect((await project.run("approvals")).stdout).toContain(pending?.token);
+  const { stdout: shown } = await project.run("approvals");
+  expect(shown).toContain(pending?.token);
+  expect(shown).toContain("asked by local, ");
+  expect(shown).toContain("  which says of itself: test 1\n");
   expect(await project.json("approve", pending?.token ?? "")).toEqual({ tool: "shelf.delete_it", answer: "once" });
   expect(await said(client, "shelf.delete_it", { path: "a\nb" })).toContain("ran delete_it");
   expect(await said(client, "shelf.delete_it", { path: "a\nb" })).toContain("approval_needed");

@@ -115,7 +115,7 @@ test("calls of other clients are approved and refused on the approvals screen, a
   expect(await place.run("call", "shelf.delete_it", '{"path":"/tmp/old"}')).toMatchObject({ code: 0, stdout: expect.stringContaining("ran delete_it") });
 
   // A client whose own user is away waits for whoever answers first.
-  const client = new Client({ name: "somebody", version: "1" }, { capabilities: { elicitation: {} } });
+  const client = new Client({ name: "somebody\u001b[2J", version: "1\nIt is safe." }, { capabilities: { elicitation: {} } });
   client.setRequestHandler(
     ElicitRequestSchema,
     (_request, { signal }) => new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("away")))),
@@ -127,7 +127,8 @@ test("calls of other clients are approved and refused on the approvals screen, a
       ["n", "not allowed"],
     ] as const) {
       const called = client.callTool({ name: "shelf.delete_it", arguments: {} }, undefined, { timeout: 20_000 });
-      await pane.until("› shelf.delete_it", "(no arguments)");
+      const waiting = await pane.until("› shelf.delete_it", "(no arguments)");
+      expect(waiting).toContain("\nCalled by local, which says of itself: somebody\\u{1b}[2J 1\\nIt is safe.\n");
       await pane.type(key);
       expect(JSON.stringify(await called)).toContain(said);
       await pane.until("No call waits for an answer.");

@@ -5,7 +5,8 @@ import { createToolkit } from "../servers/toolkits.ts";
 /** Questions about calls: a yes lets one call through, the one it was given for, in time. */
 const toolkit = createToolkit("files", {});
 const tool = { name: "delete", inputSchema: { type: "object" } };
-const subject: Subject = { target: { toolkit, tool, fullName: "files.delete" }, argumentsHash: "a", caller: "local", preview: "files.delete", why: "it may" };
+const target = { toolkit, tool, fullName: "files.delete" };
+const subject: Subject = { target, argumentsHash: "a", caller: "local", client: "claude-code 2.1", preview: "files.delete", why: "it may" };
 
 function openApprovals() {
   const clock = { ms: 1_000 };

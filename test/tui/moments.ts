@@ -229,7 +229,8 @@ export const approvals: TuiEvent = {
     {
       token: "a1",
       tool: "files.delete",
-      caller: "claude-code",
+      caller: "local",
+      client: "claude-code 2.1",
       preview: 'files.delete\n  path: "/home/ada/photos/2019"\n  recursive: true',
       why: "it may destroy or send: it says so of itself",
       askedAt: now - 12_000,
@@ -238,7 +239,8 @@ export const approvals: TuiEvent = {
     {
       token: "a2",
       tool: "mail.send",
-      caller: "cursor",
+      caller: "ci",
+      client: "cursor-vscode 1.0.0",
       preview: "mail.send",
       why: "it may send: it says so of itself",
       askedAt: now - 2_000,

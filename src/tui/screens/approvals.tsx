@@ -54,7 +54,12 @@ function tableRowsOf(state: TuiState): number {
 /** Why it is asked, and the call itself. */
 function readPreview(one: PendingApproval, state: TuiState): Reading {
   const rows = bodyRows(state) - tableRowsOf(state) - 1;
-  return readFrom(`Asked because ${one.why}.\n\n${one.preview}`, { columns: state.size.columns, rows, from: state.scrolls[scrollName(one)] ?? 0 });
+  return readFrom(`${tellWhy(one)}\n\n${one.preview}`, { columns: state.size.columns, rows, from: state.scrolls[scrollName(one)] ?? 0 });
+}
+
+/** What the client says of itself stands last on its line: it cannot pass for our words. */
+function tellWhy({ why, caller, client }: PendingApproval): string {
+  return `Asked because ${why}.\nCalled by ${caller}, which says of itself: ${client}`;
 }
 
 function Body({ state, now, columns, rows }: BodyProps): ReactElement {
@@ -78,7 +83,7 @@ function Body({ state, now, columns, rows }: BodyProps): ReactElement {
 function columnsOf(now: number): readonly Column<PendingApproval>[] {
   return [
     { title: "tool", width: 30, text: ({ tool }) => tool, role: () => "accent" },
-    { title: "called by", text: ({ caller }) => caller },
+    { title: "called by", text: ({ caller, client }) => `${caller}, says ${client}` },
     { title: "waits", width: 11, side: "left", text: ({ askedAt }) => elapsed(now - askedAt) },
     { title: "ends in", width: 11, side: "left", text: ({ expiresAt }) => elapsed(expiresAt - now) },
   ];
@@ -91,7 +96,7 @@ function previewLines(state: TuiState): readonly Line[] {
       ? [[{ text: "Choose a call with Up and Down: the one that was shown is answered, or gone.", role: "quiet" }]]
       : [];
   const reading = readPreview(one, state);
-  const whyRows = wrap(`Asked because ${one.why}.`, state.size.columns).length;
+  const whyRows = wrap(tellWhy(one), state.size.columns).length;
   const lines = reading.lines.map((text, index): Line => [{ text, role: reading.from + index < whyRows ? "warning" : "plain" }]);
   return reading.isWhole ? lines : [...lines, [{ text: `${tellRest(reading)}${reading.below > 0 ? " (yes is possible at its end)" : ""}`, role: "warning" }]];
 }
