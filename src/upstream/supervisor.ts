@@ -12,6 +12,8 @@ export interface Supervisor {
   state(): SupervisorState;
   /** The open line, if there is one. */
   line(): Line | undefined;
+  /** The same, or the one that is being opened; undefined as well when it does not open. */
+  opened(): Promise<Line | undefined>;
   /** Closes the line and forgets past failures; the next use opens a new one. */
   restart(): Promise<void>;
   close(): Promise<void>;
@@ -108,10 +110,11 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     become({ kind: "starting", since: Date.now() });
     const scope = new Scope(undefined, options.startMs);
     openingScope = scope;
-    opening = scope
+    const started = scope
       .race(options.open(scope, (reason) => lost(scope, reason)))
       .then((opened) => {
-        if (state.kind === "closed") throw new HallError("UNAVAILABLE", `${name} was closed`);
+        // It was stopped, or lost, in the moment it was open.
+        if (scope.cancelled) throw scope.cancelled;
         line = opened;
         become({ kind: "ready", since: Date.now() });
         usedAt = Date.now();
@@ -122,14 +125,16 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
         const reason = error instanceof HallError && error.code === "TIMEOUT" ? `did not start within ${options.startMs / 1000} s` : messageOf(error);
         // `open` gives up what it holds when its scope is cancelled.
         scope.cancel(new HallError("UNAVAILABLE", reason));
-        if (state.kind === "starting") fail(reason, error instanceof HallError && error.code === "DENIED" ? "DENIED" : "UNAVAILABLE");
+        if (openingScope === scope && state.kind === "starting") fail(reason, error instanceof HallError && error.code === "DENIED" ? "DENIED" : "UNAVAILABLE");
         throw unavailable();
       })
       .finally(() => {
-        opening = undefined;
+        // After a stop the next start may be under way.
+        if (opening === started) opening = undefined;
         scope.close();
       });
-    return opening;
+    opening = started;
+    return started;
   }
 
   function lost(scope: Scope, reason: string): void {
@@ -266,8 +271,10 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     },
     state: () => state,
     line: () => line,
+    opened: async () => line ?? opening?.catch(() => undefined),
     async restart() {
       failures = 0;
+      refusals = 0;
       await stop({ kind: "stopped" });
     },
     close: () => stop({ kind: "closed" }),

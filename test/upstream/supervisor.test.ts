@@ -351,6 +351,21 @@ describe("told to", () => {
     expect(restMs(bench)).toBe(250);
   });
 
+  test("restart in the middle of a start, it leaves the start after it alone", async () => {
+    const open: (() => void)[] = [];
+    const bench = createBench({ opens: () => new Promise((resolve) => void open.push(resolve)) });
+    const first = failureOf(use(bench));
+    const restarted = bench.supervisor.restart();
+    const second = use(bench);
+    await restarted;
+    expect((await first).message).toBe("box is not running");
+    const third = use(bench);
+    open[1]?.();
+    expect(await Promise.all([second, third])).toEqual(["done", "done"]);
+    expect(bench.opened).toBe(2);
+    expect(bench.states).toEqual(["starting", "stopped", "starting", "ready"]);
+  });
+
   test("close, it closes the line, calls a start off, and turns every use away", async () => {
     const open = createBench();
     await use(open);
