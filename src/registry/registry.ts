@@ -2,6 +2,7 @@ import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { findNear } from "../base/near.ts";
+import { createOneAtATime, type OneAtATime } from "../base/one-at-a-time.ts";
 import type { ListKind, Prompt, Resource, Target, Toolkit } from "../tool.ts";
 import { createNameIndex, joinName, type NameIndex } from "./names.ts";
 
@@ -47,8 +48,7 @@ interface Shelf {
   resources: readonly Resource[];
   templates: readonly JsonObject[];
   prompts: readonly PromptTarget[];
-  /** Listings that run now, and whether the list has changed again since they began. */
-  readonly refreshing: Map<ListKind, { isStale: boolean; readonly done: Promise<void> }>;
+  readonly listing: OneAtATime<ListKind>;
 }
 
 export function createRegistry({ log }: { readonly log: Log }): Registry {
@@ -58,26 +58,6 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
   /** Sorted when somebody asks: a burst of registrations is sorted once. */
   let sortedTools: readonly Target[] | undefined;
   let closing: Promise<void> | undefined;
-
-  /** One listing of a kind at a time: an older one cannot overtake a newer, and a storm of changes costs one more. */
-  function refresh(shelf: Shelf, kind: ListKind): Promise<void> {
-    const running = shelf.refreshing.get(kind);
-    if (running) {
-      running.isStale = true;
-      return running.done;
-    }
-    const state = { isStale: false, done: Promise.resolve() };
-    const run = async (): Promise<void> => {
-      do {
-        state.isStale = false;
-        await relist(shelf, kind);
-      } while (state.isStale);
-      shelf.refreshing.delete(kind);
-    };
-    shelf.refreshing.set(kind, state);
-    state.done = run();
-    return state.done;
-  }
 
   async function relist(shelf: Shelf, kind: ListKind): Promise<void> {
     const before = shelf.tools;
@@ -125,9 +105,10 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
   function createShelf(toolkit: Toolkit): Shelf {
     const leave = toolkit.onChange?.((kind) => {
       // It may have been removed while its news was on the way.
-      if (shelves.get(toolkit.id) === shelf) void refresh(shelf, kind);
+      if (shelves.get(toolkit.id) === shelf) void shelf.listing.run(kind);
     });
-    const shelf: Shelf = { toolkit, leave, tools: [], resources: [], templates: [], prompts: [], refreshing: new Map() };
+    const listing = createOneAtATime<ListKind>((kind) => relist(shelf, kind));
+    const shelf: Shelf = { toolkit, leave, tools: [], resources: [], templates: [], prompts: [], listing };
     return shelf;
   }
 
@@ -137,9 +118,9 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
       const shelf = createShelf(toolkit);
       shelves.set(toolkit.id, shelf);
       await Promise.all([
-        refresh(shelf, "tools"),
-        ...(toolkit.resources ? [refresh(shelf, "resources")] : []),
-        ...(toolkit.prompts ? [refresh(shelf, "prompts")] : []),
+        shelf.listing.run("tools"),
+        ...(toolkit.resources ? [shelf.listing.run("resources")] : []),
+        ...(toolkit.prompts ? [shelf.listing.run("prompts")] : []),
       ]);
     },
     async replace(toolkit) {
@@ -207,7 +188,7 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
     looking(name) {
       const waits = [...shelves.values()].flatMap((shelf) => {
         const looked = mayHave(shelf.toolkit, name) ? shelf.toolkit.looking?.() : undefined;
-        return looked ? [looked.then(() => Promise.all([...shelf.refreshing.values()].map(({ done }) => done)))] : [];
+        return looked ? [looked.then(shelf.listing.settled)] : [];
       });
       return waits.length > 0 ? Promise.all(waits).then(() => {}) : undefined;
     },

@@ -61,6 +61,7 @@ export function createHttpChannel(options: HttpOptions): Channel {
   let receiver: Receiver | undefined;
   let sessionId: string | undefined;
   let legacyVersion: string | undefined;
+  let closed: Promise<void> | undefined;
 
   async function headersFor(message: JsonObject | undefined): Promise<Record<string, string>> {
     return {
@@ -220,6 +221,20 @@ export function createHttpChannel(options: HttpOptions): Channel {
     }
   }
 
+  async function end(): Promise<void> {
+    if (sessionId !== undefined) {
+      // Politeness: a server that does not answer forgets the connection by itself.
+      await request({ method: "DELETE" }, AbortSignal.timeout(2_000)).then(
+        (response) => response.body?.cancel(),
+        () => {},
+      );
+    }
+    closing.abort();
+    for (const controller of [...running.values(), ...others]) controller.abort();
+    dialler.close();
+    receiver?.closed();
+  }
+
   return {
     start(started) {
       receiver = started;
@@ -241,19 +256,9 @@ export function createHttpChannel(options: HttpOptions): Channel {
     queuedBytes: 0,
     pause: () => {},
     resume: () => {},
-    async close() {
-      if (closing.signal.aborted) return;
-      if (sessionId !== undefined) {
-        // Politeness: a server that does not answer forgets the connection by itself.
-        await request({ method: "DELETE" }, AbortSignal.timeout(2_000)).then(
-          (response) => response.body?.cancel(),
-          () => {},
-        );
-      }
-      closing.abort();
-      for (const controller of [...running.values(), ...others]) controller.abort();
-      dialler.close();
-      receiver?.closed();
+    close() {
+      closed ??= end();
+      return closed;
     },
   };
 }

@@ -78,22 +78,24 @@ async function readPages(line: Line, method: string, field: string, { scope, war
     const result = await line.request(method, cursor === undefined ? {} : { cursor }, scope);
     const list = result[field];
     if (!Array.isArray(list)) throw new HallError("BAD_ANSWER", `${method} was answered without ${field}`);
-    items.push(...list);
+    const room = itemsMax - items.length;
+    items.push(...list.slice(0, room));
     cursor = result.nextCursor;
-    if (typeof cursor !== "string") return items;
+    if (typeof cursor !== "string" && list.length <= room) return items;
     if (seen.has(cursor)) break;
     seen.add(cursor);
   }
   warn(`${method} does not end: the first ${items.length} are used`);
-  return items.slice(0, itemsMax);
+  return items;
 }
 
 /** One bad definition costs itself only. */
 function keep<T>(items: readonly unknown[], read: (item: JsonObject) => T | undefined, { warn }: ReadOptions): readonly T[] {
   return items.flatMap((item) => {
-    const read_ = isObject(item) ? read(item) : undefined;
-    if (read_ === undefined) warn(`a definition is not usable and left out: ${JSON.stringify(item)?.slice(0, 200)}`);
-    return read_ === undefined ? [] : [read_];
+    const usable = isObject(item) ? read(item) : undefined;
+    if (usable !== undefined) return [usable];
+    warn(`a definition is not usable and left out: ${JSON.stringify(item)?.slice(0, 200)}`);
+    return [];
   });
 }
 

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
+import { createOneAtATime } from "../base/one-at-a-time.ts";
 import { Scope } from "../base/scope.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import type { CallContext, Health, ListKind, Outcome, Prompt, Resource, Tool, Toolkit } from "../tool.ts";
@@ -14,7 +15,7 @@ import type { Greeting } from "./greeting.ts";
 import type { Guard } from "./guard.ts";
 import { hasValidHeaders } from "./headers.ts";
 import type { Line } from "./line.ts";
-import { emptyOffer, type Offer, readAllResources, readOffer, readPrompts, readTools } from "./lists.ts";
+import { emptyOffer, type Offer, type ReadOptions, readAllResources, readOffer, readPrompts, readTools } from "./lists.ts";
 import { isLockedServer, type LockedServer, lockServer } from "./lock.ts";
 import { sourceOf } from "./source.ts";
 import { createSupervisor, type SupervisorState } from "./supervisor.ts";
@@ -108,7 +109,7 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
       era: greeting?.era,
       lost,
       inputSchema,
-      listChanged: (kind) => void refresh(kind),
+      listChanged: (kind) => void refreshing.run(kind),
       resourceUpdated: watching.updated,
       carried: (opened) => {
         carrier = opened;
@@ -162,33 +163,36 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
     for (const kind of kinds) for (const listener of listeners) listener(kind);
   }
 
-  /** Reads one list again from the running server. */
+  const refreshing = createOneAtATime(refresh);
+
+  /** Reads one list again from the running server, or from the one that is being opened: it may have changed since it was read. */
   async function refresh(kind: ListKind): Promise<void> {
-    const line = supervisor.line();
+    const line = await supervisor.opened();
     if (!line) return;
-    const scope = new Scope(undefined, startMs);
     try {
-      const reading = { scope, warn, isUsable };
-      if (kind === "tools") adopt({ ...offer, tools: await readTools(line, reading) }, [kind]);
-      else if (kind === "resources") adopt({ ...offer, ...(await readAllResources(line, reading)) }, [kind]);
-      else adopt({ ...offer, prompts: await readPrompts(line, reading) }, [kind]);
+      const changed = await read((options) => readList(kind, line, options));
+      // Not before: other lists may have been read meanwhile.
+      adopt({ ...offer, ...changed }, [kind]);
     } catch (error) {
       log.warn({ kind, err: error }, "listing again failed; what was known stays");
-    } finally {
-      scope.close();
     }
+  }
+
+  /** Reads from a line that is open, for as long as a start may take. */
+  async function read<T>(from: (options: ReadOptions) => Promise<T>): Promise<T> {
+    const scope = new Scope(undefined, startMs, name);
+    return scope.finish(from({ scope, warn, isUsable }));
   }
 
   /** Starts the server and reads everything, each time anew. */
   async function look(): Promise<Offer> {
-    const scope = new Scope();
-    const read = await supervisor.use(scope, async (line) => {
+    const found = await supervisor.use(new Scope(), async (line) => {
       const isFresh = fresh === line;
       fresh = undefined;
-      return isFresh ? offer : readOffer(line, { scope, warn, isUsable });
+      return isFresh ? offer : read((options) => readOffer(line, options));
     });
-    adopt(read, ["tools", "resources", "prompts"]);
-    return read;
+    adopt(found, ["tools", "resources", "prompts"]);
+    return found;
   }
 
   /** In the background: a server that nothing is known of is tried again until it answers, since nobody can call it before. */
@@ -251,9 +255,9 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
       if (!isKnown) void look().catch(() => {});
     },
     async discover() {
-      const read = await look();
+      const found = await look();
       if (!greeting) throw new HallError("INTERNAL", `${name} was read without a greeting`);
-      return lockServer(source, greeting, read);
+      return lockServer(source, greeting, found);
     },
     async list() {
       if (!isKnown || config.start === "eager") void lookUntilKnown();
@@ -266,7 +270,7 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
       } catch (error) {
         // HeaderMismatch: what is known of the tool is out of date.
         if (!(error instanceof HallError) || error.relayed?.code !== -32020) throw error;
-        await refresh("tools");
+        await refreshing.run("tools");
         return (await relay("tools/call", params, context, tool)) as unknown as Outcome;
       }
     },
@@ -332,6 +336,17 @@ function createStateLog(log: Log): (state: SupervisorState) => void {
     said = news;
     log.info({ state }, "upstream state");
   };
+}
+
+async function readList(kind: ListKind, line: Line, options: ReadOptions): Promise<Partial<Offer>> {
+  switch (kind) {
+    case "tools":
+      return { tools: await readTools(line, options) };
+    case "resources":
+      return readAllResources(line, options);
+    case "prompts":
+      return { prompts: await readPrompts(line, options) };
+  }
 }
 
 function greetingOf({ era, protocol, info, capabilities, instructions }: LockedServer): Greeting {

@@ -17,21 +17,26 @@ const askMsMax = 10_000;
 
 export function createWatching({ log, supervisor }: { readonly log: Log; readonly supervisor: Pick<Supervisor, "use" | "line"> }): Watching {
   const watchers = new Map<string, Set<() => void>>();
-  /** What the server was told of, for the next line to it. */
-  const subscribed = new Set<string>();
+  /** What a legacy server was told of on the line there is. */
+  let told = new Set<string>();
 
   async function tell(method: "resources/subscribe" | "resources/unsubscribe", uri: string): Promise<void> {
     const isWanted = method === "resources/subscribe";
-    if (!isWanted) subscribed.delete(uri);
     // Nothing needs to be taken back from a server that is not running.
     if (!isWanted && !supervisor.line()) return;
     const scope = new Scope(undefined, askMsMax);
     try {
       await supervisor.use(scope, async (line) => {
-        if (line.greeting.era === "modern") line.listen([...watchers.keys()]);
-        else await line.request(method, { uri }, scope);
+        if (line.greeting.era === "modern") {
+          line.listen([...watchers.keys()]);
+          return;
+        }
+        // A line that was opened for it has told already.
+        if (isWanted === told.has(uri)) return;
+        if (isWanted) told.add(uri);
+        else told.delete(uri);
+        await line.request(method, { uri }, scope);
       });
-      if (isWanted && watchers.has(uri)) subscribed.add(uri);
     } catch (error) {
       log.warn({ err: error, uri }, `${method} failed`);
     } finally {
@@ -59,7 +64,8 @@ export function createWatching({ log, supervisor }: { readonly log: Log; readonl
     startAgain(line, scope) {
       line.listen([...watchers.keys()]);
       if (line.greeting.era === "modern") return;
-      for (const uri of subscribed) {
+      told = new Set(watchers.keys());
+      for (const uri of told) {
         line.request("resources/subscribe", { uri }, scope).catch((error: unknown) => log.warn({ err: error, uri }, "resources/subscribe failed"));
       }
     },
