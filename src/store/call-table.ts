@@ -35,9 +35,14 @@ const columns =
 const place = { id: 0, toolkit: 7, tool: 8, arguments: 9, outcome: 10, code: 11, ms: 12, bytesOut: 14, planner: 15, kept: 16, result: 17 };
 
 const countEvery = 5_000;
+/** Rows of one statement: beginning and ending a statement costs as much as two more rows in it. */
+const rowsAtOnce = 16;
+/** What a row takes in a statement. */
+const width = packedLength + 1;
 
 export function createCallTable(database: Database): CallTable {
-  const insert = database.prepare(`INSERT INTO calls (${columns}) VALUES (${new Array(packedLength + 1).fill("?").join(", ")})`);
+  const insert = database.prepare(insertOf(1));
+  const insertMany = database.prepare(insertOf(rowsAtOnce));
   const finish = database.prepare(
     "UPDATE calls SET toolkit = ?, tool = ?, outcome = ?, code = ?, ms = ?, bytes_out = ?, planner = ?, arguments = ?, result = ?, bucket = ? WHERE seq = ?",
   );
@@ -57,11 +62,11 @@ export function createCallTable(database: Database): CallTable {
   const finished: string[] = [];
   let added = 0;
 
-  function put(values: readonly PackedValue[], at: number): number {
-    const row = values.slice(at, at + packedLength) as SqlValue[];
-    row[place.arguments] = digestArguments(row[place.arguments] as string);
-    row.push(bucketOf(row[place.ms] as number));
-    return Number(insert.run(...row).lastInsertRowid);
+  /** Many at a time, and what is left one by one. */
+  function putAll(rows: readonly SqlValue[]): void {
+    let at = 0;
+    for (; at + rowsAtOnce * width <= rows.length; at += rowsAtOnce * width) insertMany.run(...rows.slice(at, at + rowsAtOnce * width));
+    for (; at < rows.length; at += width) insert.run(...rows.slice(at, at + width));
   }
 
   function end(seq: number, values: readonly PackedValue[], at: number): void {
@@ -101,16 +106,20 @@ export function createCallTable(database: Database): CallTable {
 
   return {
     add(values) {
+      const rows: SqlValue[] = [];
       for (let at = 0; at < values.length; at += packedLength) {
         const seq = begun.size === 0 ? undefined : begun.get(values[at + place.id] as string);
-        if (seq === undefined) put(values, at);
+        if (seq === undefined) unpack(values, at, rows);
         else end(seq, values, at);
         added++;
       }
+      putAll(rows);
     },
     begin(values) {
       const id = values[place.id] as string;
-      begun.set(id, put(values, 0));
+      const row: SqlValue[] = [];
+      unpack(values, 0, row);
+      begun.set(id, Number(insert.run(...row).lastInsertRowid));
       began.push(id);
     },
     count() {
@@ -144,6 +153,20 @@ export function createCallTable(database: Database): CallTable {
       database.prepare("DELETE FROM spans WHERE span = ? AND start < ?").run(span, before);
     },
   };
+}
+
+function insertOf(rows: number): string {
+  const row = `(${new Array(width).fill("?").join(", ")})`;
+  return `INSERT INTO calls (${columns}) VALUES ${new Array(rows).fill(row).join(", ")}`;
+}
+
+/** A packed call as the table has it: with the digest of its arguments in their place, and its bucket. */
+function unpack(values: readonly PackedValue[], at: number, into: SqlValue[]): void {
+  for (let index = 0; index < packedLength; index++) {
+    const value = values[at + index] ?? null;
+    into.push(index === place.arguments ? digestArguments(value as string) : value);
+  }
+  into.push(bucketOf(values[at + place.ms] as number));
 }
 
 function tally(rows: Iterable<SqlRow>): SpanTallies {

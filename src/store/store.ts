@@ -39,7 +39,7 @@ export interface StoreState {
 }
 
 export interface CallStore {
-  /** Returns at once; the row is durable within milliseconds. A row whose id has begun takes that one's place. */
+  /** Returns at once; the row is durable within a tenth of a second. A row whose id has begun takes that one's place. */
   add(row: CallRow): void;
   /** For calls that may not run unrecorded: resolves when the row is durable. Rejects with UNAVAILABLE. */
   begin(row: CallRow): Promise<void>;

@@ -13,8 +13,8 @@ export interface Writer {
 
 type Waiting = Extract<ToWriter, { kind: "calls" | "write" }>;
 
-/** Nobody who waits for a confirmation waits for company; the rest may wait this long for more to come. */
-const gatherMs = 3;
+/** Nobody who waits for a confirmation waits for company; the rest may wait this long for more to come, as few rows cost a commit as much as many. */
+const gatherMs = 50;
 const retryMs = { least: 20, most: 1_000 };
 const pruneFirstMs = 30_000;
 const pruneEveryMs = 10 * 60_000;

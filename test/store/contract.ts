@@ -54,6 +54,19 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         expect((await store.statistics()).total).toMatchObject({ calls: 1, timeouts: 1 });
       }));
 
+    test("keeps every row whole and in order when many come at once, one of them the end of a call that had begun", () =>
+      withStore(async (store) => {
+        await store.calls.begin(callRow({ id: "call_0", outcome: "running" }));
+        const rows = Array.from({ length: 39 }, (_, i) => callRow({ id: `call_${i + 1}`, tool: `github.tool_${i}`, arguments: `{"i":${i}}`, ms: i }));
+        const end = callRow({ id: "call_0", tool: "github.long", ms: 39 });
+        for (const row of [...rows.slice(0, 20), end, ...rows.slice(20)]) store.calls.add(row);
+        const kept = await store.calls.list();
+        expect(kept.map(({ seq, id, tool, ms, outcome }) => [seq, id, tool, ms, outcome])).toEqual(
+          [end, ...rows].map(({ id, tool, ms }, i) => [i + 1, id, tool, ms, "ok"]),
+        );
+        expect(new Set(kept.map(({ digest }) => digest)).size).toBe(40);
+      }));
+
     test("finds calls by time, tool, toolkit, outcome and code, the newest or in order", () =>
       withStore(async (store) => {
         store.calls.add(callRow({ id: "call_1", at: 1_000 }));
