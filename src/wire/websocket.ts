@@ -9,7 +9,8 @@ export function createWebSocketChannel(socket: WebSocket, { pingMs = 15_000 }: {
   const early: Buffer[] = [];
 
   const ping = setInterval(() => {
-    if (!isAlive) {
+    // While it is not read from, it is not heard to answer.
+    if (!isAlive && !socket.isPaused) {
       socket.terminate();
       return;
     }
@@ -57,7 +58,10 @@ export function createWebSocketChannel(socket: WebSocket, { pingMs = 15_000 }: {
       return socket.bufferedAmount;
     },
     pause: () => socket.pause(),
-    resume: () => socket.resume(),
+    resume() {
+      isAlive = true;
+      socket.resume();
+    },
     async close({ now = false } = {}) {
       if (isClosed) return;
       const gone = new Promise<void>((resolve) => socket.once("close", resolve));

@@ -1,10 +1,34 @@
+import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { createWebSocketChannel } from "../../src/wire/websocket.ts";
 import { channelContract, type Line } from "./channel.ts";
 
 channelContract("WebSocket", openWebSocket);
+
+test("a peer that is not read from for a while is not taken for dead", async () => {
+  const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
+  await once(server, "listening");
+  const accepted = once(server, "connection") as Promise<[WebSocket]>;
+  const near = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  let pings = 0;
+  near.on("ping", () => pings++);
+  const cut = once(near, "close");
+  const [[far]] = await Promise.all([accepted, once(near, "open")]);
+  const channel = createWebSocketChannel(far, { pingMs: 20 });
+  const frames: string[] = [];
+  channel.start({ frame: (bytes) => frames.push(bytes.toString()), oversize() {}, drained() {}, ended() {}, closed() {} });
+  channel.pause();
+  near.send('"held"');
+  while (pings < 5 && near.readyState === near.OPEN) await Promise.race([once(near, "ping"), cut]);
+  channel.resume();
+  while (frames.length === 0 && near.readyState === near.OPEN) await Promise.race([once(near, "ping"), cut]);
+  expect(frames).toEqual(['"held"']);
+  near.terminate();
+  server.close();
+});
 
 async function openWebSocket(): Promise<Line> {
   const http = createServer();
