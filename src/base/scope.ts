@@ -21,6 +21,7 @@ export class Scope implements Deadline {
   #others: Set<Listener> | undefined;
   #heldAt: number | undefined;
   #holds = 0;
+  #isClosed = false;
 
   /** `subject` is named when the time is up. */
   constructor(parent?: Scope, timeoutMs: number = Number.POSITIVE_INFINITY, subject?: string) {
@@ -136,6 +137,7 @@ export class Scope implements Deadline {
 
   /** Lets go of the clock and of the parent. Idempotent; the scope can no longer be cancelled from above. */
   close(): void {
+    this.#isClosed = true;
     if (this.#deadlineAt !== Number.POSITIVE_INFINITY) disarm(this);
     if (this.#parent) this.#parent.#leave(this);
     this.#parent = undefined;
@@ -145,7 +147,7 @@ export class Scope implements Deadline {
     const now = performance.now();
     this.#deadlineAt += now - heldAt;
     this.#heldAt = undefined;
-    if (!this.#reason && this.#deadlineAt !== Number.POSITIVE_INFINITY) arm(this, now);
+    if (!this.#isClosed && this.#deadlineAt !== Number.POSITIVE_INFINITY) arm(this, now);
   }
 
   #join(listener: Listener): void {

@@ -1,0 +1,47 @@
+import { describe, expect, test } from "vitest";
+import { HallError } from "../../src/base/errors.ts";
+import { Scope } from "../../src/base/scope.ts";
+
+/** A scope in which somebody is being asked. */
+function hold(): { readonly scope: Scope; readonly held: Promise<void>; answer(): void } {
+  const scope = new Scope(undefined, 60_000);
+  let answer = (): void => {};
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  return { scope, held: scope.hold(() => answered), answer };
+}
+
+describe("a scope that is closed", () => {
+  test("is not watched by the clock any more when a question asked in it is answered later", async () => {
+    const { scope, held, answer } = hold();
+    scope.close();
+    answer();
+    await held;
+    expect(scope.place).toBeUndefined();
+  });
+});
+
+describe("a scope", () => {
+  test("whose clock was held has the time left that it had then", async () => {
+    const { scope, held, answer } = hold();
+    const leftMs = scope.remainingMs;
+    expect(scope.place).toBeUndefined();
+    answer();
+    await held;
+    expect(scope.place).toBeDefined();
+    expect(scope.remainingMs).toBeGreaterThan(leftMs - 5_000);
+    expect(scope.remainingMs).toBeLessThanOrEqual(leftMs);
+    scope.close();
+  });
+
+  test("ends with its parent, and tells why", () => {
+    const parent = new Scope();
+    const child = new Scope(parent, 60_000);
+    const reason = new HallError("CANCELLED", "no longer wanted");
+    parent.cancel(reason);
+    expect(child.cancelled).toBe(reason);
+    expect(child.signal.reason).toBe(reason);
+    expect(child.place).toBeUndefined();
+  });
+});
