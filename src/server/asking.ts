@@ -36,7 +36,8 @@ export async function askLegacy(questions: Questions, visit: Visit, asked?: Scop
     .then((given) => Object.fromEntries(given))
     .finally(() => {
       leave?.();
-      scope.close();
+      // One refusal decides: what else was asked is asked in vain.
+      scope.cancel(new HallError("CANCELLED", "the other questions were not all answered"));
     });
 }
 
@@ -67,16 +68,21 @@ export function createAsking(seal: Seal): Asking {
   }
 
   function suspend(run: Run, questions: Questions, binding: string): JsonObject {
-    if (waiting.size >= waitingRunsMax) throw new HallError("OVERLOADED", `${waitingRunsMax} runs already wait for an answer`);
+    if (waiting.size >= waitingRunsMax) {
+      const refusal = new HallError("OVERLOADED", `${waitingRunsMax} runs already wait for an answer`);
+      // Nobody will ever answer it: the work must not wait for that.
+      run.scope.cancel(refusal);
+      throw refusal;
+    }
     const handle = randomUUID();
     waiting.set(handle, run);
     const expiry = setTimeout(() => run.scope.cancel(new HallError("TIMEOUT", "nobody answered the question")), answerMsMax);
     expiry.unref();
-    run.scope.onCancel(() => waiting.delete(handle));
     run.forget = () => {
       clearTimeout(expiry);
       waiting.delete(handle);
     };
+    run.scope.onCancel(run.forget);
     return { resultType: "input_required", inputRequests: questions, requestState: seal.close(handle, binding) };
   }
 

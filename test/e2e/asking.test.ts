@@ -281,6 +281,25 @@ describe("a modern client", () => {
     expect(client.unread).toEqual([]);
   });
 
+  test("that asks for more than a hall can wait for is refused, and the tool is told that nobody will answer", async () => {
+    const told: unknown[] = [];
+    const patient = createToolkit("patient", {
+      ask: {
+        async run(_args, { ask }) {
+          await ask({ name: questions.name }).catch((error: unknown) => told.push(error));
+          return text("done");
+        },
+      },
+    });
+    await using hall = await startHall({ toolkits: [patient] });
+    const client = hall.connect();
+    await Promise.all(Array.from({ length: 1_000 }, () => call(client, { name: "patient.ask" })));
+    expect(told).toEqual([]);
+    const refusal = await client.request("tools/call", modern({ name: "patient.ask" }, everything));
+    expect(refusal).toMatchObject({ result: { isError: true, structuredContent: { error_type: "overloaded" } } });
+    expect(told.map((error) => (error as HallError).code)).toEqual(["OVERLOADED"]);
+  });
+
   test("is asked by resources and prompts as well, and never by a completion", async () => {
     const asking = createToolkit(
       "books",
@@ -371,6 +390,18 @@ describe("a legacy client", () => {
     const client = hall.connect();
     await client.greet(version, { sampling: {}, roots: {} });
     expect(await client.request("tools/call", { name: "asking.one" })).toMatchObject(answer);
+  });
+
+  test("that refuses one of several questions has the others withdrawn", async () => {
+    await using hall = await startHall({ toolkits: [createAskingToolkit()] });
+    const client = hall.connect();
+    await client.greet("2025-11-25", everything);
+    const id = client.ask("tools/call", { name: "asking.many" });
+    const [name, poem, roots] = [await client.next(), await client.next(), await client.next()];
+    client.send({ jsonrpc: "2.0", id: name.id, error: { code: -1, message: "user is away" } });
+    expect(await client.answer(id)).toMatchObject({ result: { isError: true, structuredContent: { message: "user is away" } } });
+    const withdrawn = client.received.filter(({ method }) => method === "notifications/cancelled").map(({ params }) => (params as JsonObject).requestId);
+    expect(withdrawn).toEqual([poem.id, roots.id]);
   });
 
   test("that cancels its call has the question withdrawn", async () => {
