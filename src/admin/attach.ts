@@ -80,7 +80,10 @@ class Relay {
     });
     await this.#reach();
     await finished;
-    await this.#far?.close();
+    const far = this.#far;
+    // Its end is ours, and no reason to look for the next hall.
+    this.#far = undefined;
+    await far?.close();
     await this.#near.close();
   }
 
