@@ -98,7 +98,16 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
     listeners.clear();
     for (const { toolkit, leave } of [...shelves.values()].reverse()) {
       leave?.();
+      await closeToolkit(toolkit);
+    }
+  }
+
+  /** One that fails at it, such as a module's, must not keep the others open. */
+  async function closeToolkit(toolkit: Toolkit): Promise<void> {
+    try {
       await toolkit.close();
+    } catch (error) {
+      log.warn({ toolkit: toolkit.id, err: error }, "it could not be closed");
     }
   }
 
@@ -146,7 +155,7 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
       if (shelf.tools.length > 0) publish("tools");
       if (shelf.resources.length + shelf.templates.length > 0) publish("resources");
       if (shelf.prompts.length > 0) publish("prompts");
-      await shelf.toolkit.close();
+      await closeToolkit(shelf.toolkit);
     },
     tools() {
       sortedTools ??= [...shelves.values()].flatMap((shelf) => shelf.tools).sort(byName);

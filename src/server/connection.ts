@@ -11,7 +11,7 @@ import { dialectMethods, explainInDialect, isInDialect } from "./dialect.ts";
 import { explainFailure } from "./edge.ts";
 import { cachedMs, discover, type Handler, methods, readString } from "./methods.ts";
 import type { ServerParts } from "./server.ts";
-import { listen, watchResource } from "./subscriptions.ts";
+import { listen, watchedMax, watchResource } from "./subscriptions.ts";
 import { calledBy, unwrapCall } from "./unwrap.ts";
 import { isLegacyVersion, metaKeys, newestLegacy, type Version } from "./versions.ts";
 import { type Envelope, nameOf, readEnvelope, readLogLevel, type Visit } from "./visit.ts";
@@ -274,6 +274,8 @@ export class Connection {
 
   #watch(uri: string): void {
     if (this.#watched.has(uri)) return;
+    if (this.#watched.size >= watchedMax)
+      throw new HallError("OVERLOADED", `a client may watch ${watchedMax} resources at once`, { hint: "Unsubscribe from some of them first." });
     const stop = watchResource(uri, this.#parts, () => this.#peer.notify("notifications/resources/updated", { uri }));
     this.#watched.set(uri, stop);
   }

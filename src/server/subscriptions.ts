@@ -35,12 +35,13 @@ export function listen(params: JsonObject, visit: Visit, parts: ServerParts): Pr
 
 const listKinds: readonly ListKind[] = ["tools", "resources", "prompts"];
 const filterOf = { tools: "toolsListChanged", resources: "resourcesListChanged", prompts: "promptsListChanged" } as const satisfies Record<ListKind, string>;
-const urisMax = 1_000;
+/** Resources that one client may watch at once. */
+export const watchedMax = 1_000;
 
 function readUris(uris: unknown): readonly string[] {
   if (uris === undefined) return [];
-  if (!Array.isArray(uris) || uris.length > urisMax || !uris.every((uri) => typeof uri === "string")) {
-    throw new HallError("INVALID_PARAMS", `resourceSubscriptions is a list of at most ${urisMax} uris`);
+  if (!Array.isArray(uris) || uris.length > watchedMax || !uris.every((uri) => typeof uri === "string")) {
+    throw new HallError("INVALID_PARAMS", `resourceSubscriptions is a list of at most ${watchedMax} uris`);
   }
   return uris;
 }

@@ -628,6 +628,19 @@ describe("resources", () => {
     expect(await client.request("resources/subscribe", { uri: "book://nobody" })).toMatchObject({ error: { code: -32602 } });
   });
 
+  test("are watched a thousand at once for one client, and no more until it lets go of one", async () => {
+    const library = createLibraryToolkit();
+    await using hall = await startHall({ toolkits: [library] });
+    const client = hall.connect();
+    await client.greet();
+    for (let n = 0; n < 1_000; n++) client.ask("resources/subscribe", { uri: `page://${n}` });
+    const more = { uri: "page://more" };
+    expect(await client.request("resources/subscribe", more)).toMatchObject({ error: { data: { error_type: "overloaded" } } });
+    expect(library.watchers("page://more")).toBe(0);
+    await client.result("resources/unsubscribe", { uri: "page://7" });
+    expect(await client.result("resources/subscribe", more)).toEqual({});
+  });
+
   test("are no longer watched for a client that has gone", async () => {
     const library = createLibraryToolkit();
     await using hall = await startHall({ toolkits: [library] });
@@ -638,6 +651,23 @@ describe("resources", () => {
     client.end();
     await client.closed;
     expect(library.watchers("book://alice")).toBe(0);
+  });
+});
+
+describe("a hall that closes", () => {
+  test("closes every toolkit, also when one of them fails at it", async () => {
+    const closed: string[] = [];
+    const toolkit = (id: string, close: () => Promise<void>): ReturnType<typeof createToolkit> => createToolkit(id, {}, { close });
+    const hall = await startHall({
+      toolkits: [
+        toolkit("first", async () => void closed.push("first")),
+        toolkit("broken", () => Promise.reject(new Error("still in use"))),
+        toolkit("last", async () => void closed.push("last")),
+      ],
+    });
+    await hall.hall.close();
+    expect(closed).toEqual(["last", "first"]);
+    expect(hall.logged.join()).toContain("still in use");
   });
 });
 
