@@ -37,6 +37,7 @@ import { createLispTools } from "./toolkits/lisp/lisp.ts";
 import { type Approvals, createApprovals } from "./trust/approvals.ts";
 import { createFlowGuard } from "./trust/flow.ts";
 import { markTool } from "./trust/marks.ts";
+import { readableTool } from "./trust/readable.ts";
 import { createTrust, type Trust, type TrustOptions } from "./trust/trust.ts";
 import { createFleet, type Fleet } from "./upstream/fleet.ts";
 import { emptyLock, type Lock } from "./upstream/lock.ts";
@@ -178,6 +179,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     findTool: (name) => callable.findTool(name),
     getTool: (name) => callable.getTool(name),
     isDestructive: (target) => isDestructive(target, trust),
+    describe: (target) => readableTool(target, trust),
     listGroup: (name) => listGroup(groups, name),
     keep: (run) => runs.keep(recordEvaluation(run)),
     worker: options.lisp?.worker,

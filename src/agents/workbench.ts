@@ -72,7 +72,7 @@ export async function openWorkbench({ group, groups, finder, parts, context, wor
 
 /** What is held back shows no words of its own. */
 function mayBeSeen(target: Target, { trust }: AnswerParts): boolean {
-  return trust?.judge(target).held === undefined;
+  return trust?.heldBecause(target) === undefined;
 }
 
 function describeTool(target: Target, score: number, { health, trust }: AnswerParts): OfferedTool {

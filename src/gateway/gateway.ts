@@ -11,7 +11,7 @@ import { type Recording, recordCalls } from "./record.ts";
 import { retryIdempotent } from "./retry.ts";
 import type { Validators } from "./schema.ts";
 import { getTarget, type Next, type Stage } from "./stage.ts";
-import { requireTrust, type TrustParts } from "./trust.ts";
+import { refuseHeld, requireTrust, type TrustParts } from "./trust.ts";
 import { validateArguments } from "./validate.ts";
 
 export interface Gateway {
@@ -57,6 +57,7 @@ export function createGateway({ registry, recording, timeoutMs, validators, heal
     recordCalls(recording),
     resolveName(registry),
     ...(rates ? [limitRates(rates)] : []),
+    ...(trust ? [refuseHeld(trust)] : []),
     validateArguments(validators),
     ...(trust ? [requireTrust(trust)] : []),
     breakCircuits({ health, registry }),

@@ -26,6 +26,30 @@ export interface Decision {
   readonly reason: string;
 }
 
+/** What is not what was reviewed is not called. Before its schema is looked at: what does not fit is told in the schema's words. */
+export const refuseHeld =
+  ({ trust, audit }: TrustParts): Stage =>
+  (next) =>
+  (call, context) => {
+    const target = getTarget(call);
+    const { held, refused } = trust.judge(target);
+    const reason = held ?? refused;
+    if (reason === undefined) return next(call, context);
+    const decision: Decision = {
+      kind: "blocked",
+      tool: target.fullName,
+      caller: call.caller.principal,
+      call: call.id,
+      argumentsHash: hashOf(call.arguments),
+      reason,
+    };
+    const refuse = (): never => {
+      throw held === undefined ? neverReviewed(reason) : heldBack(reason);
+    };
+    // What is refused is refused, whether or not that could be written down.
+    return audit(decision, call).then(refuse, refuse);
+  };
+
 /** No destructive call of an untrusted tool without a person's yes, whoever makes it; arguments have been checked before. */
 export const requireTrust = (parts: TrustParts): Stage => {
   const blocked: Blocked = new WeakMap();
@@ -41,7 +65,7 @@ export const requireTrust = (parts: TrustParts): Stage => {
       const running = next(call, { ...context, flow });
       return root === call ? running.then((outcome) => tellBlocked(outcome, blocked.get(call))) : running;
     };
-    if (!verdict.held && !verdict.refused && reason === undefined && !verdict.marks.destructive) return pass();
+    if (reason === undefined && !verdict.marks.destructive) return pass();
     return decide(call, context, { target, verdict, reason, blocked }, parts).then(pass);
   };
 };
@@ -107,11 +131,6 @@ async function decide(call: Call, context: CallContext, { target, verdict, reaso
     parts.audit({ kind, tool: target.fullName, caller: subject.caller, call: call.id, argumentsHash: subject.argumentsHash, reason: why }, call);
   // What is refused is refused, whether or not that could be written down.
   const sayRefused = (kind: "blocked" | "refused", why: string): Promise<void> => say(kind, why).catch(() => {});
-  const closed = verdict.held ?? verdict.refused;
-  if (closed !== undefined) {
-    await sayRefused("blocked", closed);
-    throw verdict.held ? heldBack(closed) : neverReviewed(closed);
-  }
   // Trusted, and still of consequence: what it is about to do is written down before it does it.
   if (reason === undefined) return say("destructive call", "trusted");
   if (parts.approvals.take(subject)) return say("approved", "approved before the call");

@@ -12,7 +12,7 @@ export type Detail = "signature" | "full";
 export interface AnswerParts {
   readonly registry: Registry;
   readonly health: HealthBook;
-  readonly trust?: Pick<Trust, "judge"> | undefined;
+  readonly trust?: Pick<Trust, "judge" | "heldBecause"> | undefined;
 }
 
 export interface AnswerOptions extends AnswerParts {
@@ -25,7 +25,11 @@ export interface AnswerOptions extends AnswerParts {
 /** What was found, for a model to read and for a program: nothing is left out silently. */
 export function answerFinding({ found, fits, total }: Finding, options: AnswerOptions): Outcome {
   const tools = found.map((item) => describeFound(item, options));
-  const notes = [...noteProblems(options.registry), ...(options.looking ? ["some servers are still being looked at: ask again in a moment"] : [])];
+  const notes = [
+    ...noteHeld(options),
+    ...noteProblems(options.registry),
+    ...(options.looking ? ["some servers are still being looked at: ask again in a moment"] : []),
+  ];
   const text = [sayHead({ fits, total, count: tools.length }), ...tools.map((tool, at) => sayTool(at + 1, tool)), ...notes.map((note) => `Note: ${note}.`)];
   if (tools.length > 0) text.push('Run one with call_tool {"name": …, "arguments": {…}}.');
   return { content: [{ type: "text", text: text.join("\n\n") }], structuredContent: { fits, total, tools, ...(notes.length > 0 ? { notes } : {}) } };
@@ -69,6 +73,17 @@ function describeFound({ target, score, words, alike }: Found, { detail = "signa
 export function findOutage({ toolkit }: Target, health: HealthBook): string | undefined {
   const { health: found } = health.record(toolkit);
   return found.state === "unavailable" || found.state === "maintenance" ? found.reason : toolkit.problem?.();
+}
+
+/** Servers of which nothing may be shown before a person has looked at them. */
+function noteHeld({ registry, trust }: AnswerParts): string[] {
+  const reasons = new Set(
+    registry.tools().flatMap((target) => {
+      const held = trust?.heldBecause(target);
+      return held?.kind === "unreviewed" ? [`${held.reason}, so nothing of it is shown: a person runs \`guildhall verify\``] : [];
+    }),
+  );
+  return [...reasons].slice(0, 10);
 }
 
 /** Toolkits that offer nothing because something is wrong: a short list must say why it is short. */

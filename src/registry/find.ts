@@ -39,7 +39,7 @@ export interface Found {
 export interface FinderOptions {
   readonly registry: Registry;
   /** What is held back is not found. */
-  readonly trust?: Pick<Trust, "judge"> | undefined;
+  readonly trust?: Pick<Trust, "heldBecause"> | undefined;
   /** Other words for tools, by full name, and questions they answer. */
   readonly aliases?: Readonly<Record<string, readonly string[]>> | undefined;
   /** Tips the scales between tools that fit alike. */
@@ -96,7 +96,7 @@ export function createFinder({ registry, trust, aliases = {}, experience, log }:
       const ranker = await loading;
       update(ranker);
       const mayBeSeen = (target: Target | undefined): target is Target =>
-        target !== undefined && trust?.judge(target).held === undefined && (among?.(target) ?? true);
+        target !== undefined && trust?.heldBecause(target) === undefined && (among?.(target) ?? true);
       const { items, fits } = ranker.rank(task, { limit, experience: recall(), among: (key) => mayBeSeen(byKey.get(key)) });
       const nameOf = (key: string): string[] => {
         const target = byKey.get(key);

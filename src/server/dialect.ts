@@ -9,6 +9,7 @@ import { joinName } from "../registry/names.ts";
 import type { RegisteredToolkit } from "../registry/registered.ts";
 import type { Runner } from "../registry/runner.ts";
 import type { Health, Outcome, Target, Toolkit } from "../tool.ts";
+import { readableTool } from "../trust/readable.ts";
 import type { Reply } from "../wire/answers.ts";
 import type { Request } from "../wire/message.ts";
 import { createContext } from "./context.ts";
@@ -52,12 +53,11 @@ export const dialectMethods: Readonly<Record<string, DialectHandler>> = {
   async "tools/toolkit"(params, _visit, parts) {
     const toolkit = getToolkit(readString(params, "tool_name"), parts);
     const [described] = await describeToolkits([toolkit], parts);
-    return { ...described, functions: toolsOf(toolkit, parts).map(({ tool, fullName }) => describeFunction(tool, fullName)) };
+    return { ...described, functions: toolsOf(toolkit, parts).map((target) => describeFunction(target, parts)) };
   },
 
   async "tools/schema"(params, _visit, parts) {
-    const { tool, fullName } = await findFunction(params, parts);
-    return describeFunction(tool, fullName);
+    return describeFunction(await findFunction(params, parts), parts);
   },
 
   /** Looks at a module of the config again, now. */
@@ -229,9 +229,9 @@ function describeToolkits(toolkits: readonly Toolkit[], parts: ServerParts): Pro
   return Promise.all(described);
 }
 
-function describeFunction(tool: Target["tool"], fullName: string): JsonObject {
-  const { name, description, inputSchema, outputSchema } = tool;
-  return { name, full_name: fullName, description, parameters: inputSchema, ...(outputSchema === undefined ? {} : { returns: outputSchema }) };
+function describeFunction(target: Target, { trust }: ServerParts): JsonObject {
+  const { name, description, inputSchema, outputSchema } = readableTool(target, trust);
+  return { name, full_name: target.fullName, description, parameters: inputSchema, ...(outputSchema === undefined ? {} : { returns: outputSchema }) };
 }
 
 /** The words that go with the numbers. */

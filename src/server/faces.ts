@@ -4,6 +4,7 @@ import type { HealthBook } from "../registry/health.ts";
 import type { OwnToolkit } from "../registry/own.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Target } from "../tool.ts";
+import { readableTool } from "../trust/readable.ts";
 import type { Trust } from "../trust/trust.ts";
 
 /** What a client is shown. Each face turns what there is into the tools of `tools/list`. */
@@ -15,7 +16,7 @@ export const faces = {
         .tools()
         // A call of such a name reaches the hall's own tool.
         .filter(({ fullName }) => !own.find.find(fullName) && !own.agents.find(fullName) && !own.lisp.find(fullName))
-        .map((target) => describeHeld(target, trust) ?? markTool(describeTool(target), target, health)),
+        .map((target) => (trust?.heldBecause(target) ? describeHeld(target, trust) : markTool(describeTool(target), target, health))),
   },
   search: {
     summary: "find_tools and call_tool",
@@ -101,11 +102,8 @@ function describeTool(target: Target): ShownTool {
   return shown;
 }
 
-/** A tool that is not what was reviewed: its name stays, its new words are not for a model to read. */
-function describeHeld(target: Target, trust: FaceParts["trust"]): ShownTool | undefined {
-  if (trust?.heldBecause(target) === undefined) return undefined;
-  const description = "Held back: it has changed since it was reviewed. A person looks at it with `guildhall diff`.";
-  return { name: target.fullName, description, inputSchema: { type: "object" }, _meta: { "guildhall/status": "changed" } };
+function describeHeld(target: Target, trust: FaceParts["trust"]): ShownTool {
+  return { ...readableTool(target, trust), name: target.fullName };
 }
 
 /** One that cannot be called right now says so, to programs and to models. */

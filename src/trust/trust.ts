@@ -8,8 +8,8 @@ import { pinOf } from "./pin.ts";
 /** Decides what may be started and called; never runs anything. What it knows is the ledger, the user's config, and what was said while this hall runs. */
 export interface Trust {
   judge(target: Target): Verdict;
-  /** Why a tool is held back, or undefined when it is not: all that a list needs to know, for thousands at once. */
-  heldBecause(target: Target): string | undefined;
+  /** Why no model reads what a tool says, or undefined when it may: all that a list needs to know, for thousands at once. */
+  heldBecause(target: Target): Held | undefined;
   /** Why a server may not be started, or undefined when it may. */
   mayStart(server: string, source: string): string | undefined;
   mayLoadModules(patterns: readonly string[]): boolean;
@@ -21,6 +21,11 @@ export interface Trust {
   /** Reads the ledger again, and from then on whenever it may have changed. */
   refresh(): Promise<void>;
   entries(): Entries;
+}
+
+export interface Held {
+  readonly kind: "changed" | "unreviewed";
+  readonly reason: string;
 }
 
 export type Level = "untrusted" | "verified" | "trusted";
@@ -100,7 +105,13 @@ export function createTrust({ ledger, policy = "destructive", policies = {}, ove
       }
       return kept.verdict;
     },
-    heldBecause: (target) => (target.toolkit.source === "upstream" ? heldBecause(target, reviewOf(target)) : undefined),
+    heldBecause(target) {
+      if (target.toolkit.source !== "upstream") return undefined;
+      const review = reviewOf(target);
+      if (!review) return { kind: "unreviewed", reason: unreviewed(target) };
+      const reason = changedSince(target, review);
+      return reason === undefined ? undefined : { kind: "changed", reason };
+    },
     mayStart(server, source) {
       const review = Object.hasOwn(entries.servers, server) ? entries.servers[server] : undefined;
       if (!review) return "was never approved on this machine: run `guildhall verify`";
@@ -147,22 +158,27 @@ interface Known {
 }
 
 /** A tool of an upstream: what it says of itself counts only as far as a person has seen it. */
-function judgeReviewed({ toolkit, tool, fullName }: Target, review: Review | undefined): Known {
+function judgeReviewed(target: Target, review: Review | undefined): Known {
+  const { toolkit, tool, fullName } = target;
   const marks = markTool(tool);
   const dangerous = { ...marks, destructive: true };
   if (!review) {
-    const refused = `nobody has reviewed ${toolkit.id} on this machine`;
+    const refused = unreviewed(target);
     return { level: "untrusted", marks: dangerous, why: refused, refused };
   }
   const reviewed = own(review.tools, tool.name);
   if (!reviewed) return { level: "untrusted", marks: dangerous, why: `${fullName} is new since ${toolkit.id} was reviewed` };
-  const held = heldBecause({ tool, fullName }, review);
+  const held = changedSince(target, review);
   if (held !== undefined) return { level: "untrusted", marks: dangerous, held };
   return { level: "verified", marks: { ...marks, destructive: reviewed.isDestructive } };
 }
 
-function heldBecause({ tool, fullName }: Pick<Target, "tool" | "fullName">, review: Review | undefined): string | undefined {
-  const reviewed = review && own(review.tools, tool.name);
+function unreviewed({ toolkit }: Target): string {
+  return `nobody has reviewed ${toolkit.id} on this machine`;
+}
+
+function changedSince({ tool, fullName }: Target, review: Review): string | undefined {
+  const reviewed = own(review.tools, tool.name);
   return reviewed && reviewed.pin !== pinOf(tool) ? `${fullName} has changed since it was reviewed` : undefined;
 }
 

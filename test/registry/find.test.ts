@@ -3,7 +3,8 @@ import type { JsonObject } from "../../src/base/json.ts";
 import { createLog } from "../../src/base/log.ts";
 import { createFinder } from "../../src/registry/find.ts";
 import { createRegistry } from "../../src/registry/registry.ts";
-import type { Tool, Toolkit } from "../../src/tool.ts";
+import type { Target, Tool, Toolkit } from "../../src/tool.ts";
+import type { Held } from "../../src/trust/trust.ts";
 import type { RawClient } from "../servers/client.ts";
 import { modern } from "../servers/client.ts";
 import { startHall } from "../servers/hall.ts";
@@ -137,9 +138,8 @@ test("what is held back is never found, and its likes are not named", async () =
   const registry = createRegistry({ log });
   await registry.add(createShelf("one", stock.weather));
   await registry.add(createShelf("two", stock.weather));
-  const judge = (target: { toolkit: Toolkit }) =>
-    ({ level: "verified", marks: {}, isGuarded: true, ...(target.toolkit.id === "two" ? { held: "changed" } : {}) }) as never;
-  const { found, total } = await createFinder({ registry, trust: { judge }, log }).find("current weather");
+  const heldBecause = ({ toolkit }: Target): Held | undefined => (toolkit.id === "two" ? { kind: "changed", reason: "it has changed" } : undefined);
+  const { found, total } = await createFinder({ registry, trust: { heldBecause }, log }).find("current weather");
   expect(total).toBe(2);
   expect(found.every(({ target, alike }) => target.toolkit.id === "one" && alike.length === 0)).toBe(true);
   await registry.close();

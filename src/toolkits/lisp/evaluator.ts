@@ -26,6 +26,8 @@ export interface EvaluatorOptions {
   getTool(name: string): Target;
   /** Whether it may destroy or send: refused in explore mode. */
   isDestructive(target: Target): boolean;
+  /** The tool as programs may read it. Default: as it is. */
+  describe?(target: Target): Tool;
   /** The full names of a group's tools; undefined for a group there is not. */
   listGroup(name: string): readonly string[] | undefined;
   /** Told of every evaluation that has ended. */

@@ -1,7 +1,7 @@
 import { errorType, HallError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Scope } from "../../base/scope.ts";
-import type { CallContext, Outcome, Target } from "../../tool.ts";
+import type { CallContext, Outcome, Target, Tool } from "../../tool.ts";
 import type { CallReport } from "./answer.ts";
 import { writeFailure, writeValue } from "./answer-text.ts";
 import { createHoldings, createShown, type Holdings } from "./holdings.ts";
@@ -25,6 +25,8 @@ export interface ServiceOptions {
   /** Throws NOT_FOUND, with names that are near. */
   getTool(name: string): Target;
   isDestructive(target: Target): boolean;
+  /** The tool as programs may read it. Default: as it is. */
+  describe?(target: Target): Tool;
   /** The full names of a group's tools. */
   listGroup(name: string): readonly string[] | undefined;
   readonly context: CallContext;
@@ -39,7 +41,19 @@ export interface ServiceOptions {
 }
 
 export function createService(options: ServiceOptions): Service {
-  const { findTool, getTool, isDestructive, listGroup, context, order, replay, isLive = true, holdings = createHoldings(), record } = options;
+  const {
+    findTool,
+    getTool,
+    isDestructive,
+    describe = ({ tool }) => tool,
+    listGroup,
+    context,
+    order,
+    replay,
+    isLive = true,
+    holdings = createHoldings(),
+    record,
+  } = options;
   const calls: CallReport[] = [];
   const shown = createShown();
   let begun = 0;
@@ -74,7 +88,7 @@ export function createService(options: ServiceOptions): Service {
       case "schema": {
         const target = findTool(request.name);
         if (!target) throw new HallError("NOT_FOUND", `there is no tool "${request.name}"`);
-        const { description, inputSchema, outputSchema } = target.tool;
+        const { description, inputSchema, outputSchema } = describe(target);
         return { name: target.fullName, description: description ?? "", inputSchema, ...(outputSchema ? { outputSchema } : {}) };
       }
       case "group": {
