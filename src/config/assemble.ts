@@ -5,6 +5,7 @@ import { ConfigError, fieldOf, type Path, type Problem, tellable } from "./error
 import { type ConfigFile, projectFilesOf } from "./files.ts";
 import { findFolderProblems } from "./folders.ts";
 import { fieldAt, type Layer, locateField, mergeLayers } from "./layer.ts";
+import { findListenProblems } from "./listen.ts";
 import { type Config, foreignKeys, type PartialConfig } from "./schema.ts";
 import { findSecrets } from "./secrets.ts";
 import { findNameProblems, findServerProblems } from "./servers.ts";
@@ -55,6 +56,7 @@ export async function assembleConfig({ folder, files, env, flags, hasVariables }
     ...findServerProblems(expanded.tree, folder),
     ...findFolderProblems(expanded.tree, folder, isOfProject),
     ...findEndpointProblems(expanded.tree, isOfProject),
+    ...findListenProblems(expanded.tree, folder, isOfProject),
     ...findTrustProblems(
       expanded.tree,
       isOfProject,

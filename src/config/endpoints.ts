@@ -4,7 +4,7 @@ import { kindOfHost } from "./host.ts";
 import { fieldAt } from "./layer.ts";
 
 /** The sections that say where something is asked, each with the field that has the address. */
-const sections = { planner: "baseUrl", images: "url", search: "url" } as const;
+const sections = { planner: "baseUrl", images: "url", search: "url", telemetry: "otlpUrl" } as const;
 
 /**
  * A repository somebody cloned runs no program, and sends no key and nothing that callers say to an address of its choice: a project's file

@@ -27,12 +27,12 @@ export function findFolderProblems(tree: JsonObject, folder: string, isOfProject
   return problems;
 }
 
-function isInside(path: string, folder: string): boolean {
+export function isInside(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
 }
 
 /** A link leads where it leads; what does not exist yet is what it says. */
-function realOf(path: string): string {
+export function realOf(path: string): string {
   try {
     return realpathSync(path);
   } catch {

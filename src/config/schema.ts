@@ -84,9 +84,9 @@ export const configSchema = z.strictObject({
   listen: field(
     "Where `guildhall serve` listens.",
     section({
-      host: field("The address to listen on; any but loopback needs tokenFile.", z._default(text(255), "127.0.0.1")),
+      host: field("The address to listen on; any but loopback needs tokenFile, and the user's own file or --host.", z._default(text(255), "127.0.0.1")),
       port: field("The port to listen on; 0 for any free one.", z._default(whole(0, 65_535), 8080)),
-      tokenFile: field("A file with the token every caller must send.", z.optional(text())),
+      tokenFile: field("A file with the token every caller must send; a project's file names none in the project.", z.optional(text())),
     }),
   ),
   toolkits: field("Modules that export toolkits, as globs from this file's folder on, such as ./tools/*.js.", z._default(z.array(text(500)), [])),
@@ -137,7 +137,7 @@ export const configSchema = z.strictObject({
     }),
   ),
   telemetry: field(
-    "Where traces of calls are sent.",
+    "Where traces of calls are sent. An address elsewhere only the user's own file can name.",
     section({
       otlpUrl: field(
         "An OpenTelemetry collector, such as http://127.0.0.1:4318. Without it, nothing is sent.",

@@ -1,0 +1,27 @@
+import { resolve } from "node:path";
+import type { JsonObject } from "../base/json.ts";
+import type { Path, Problem } from "./error.ts";
+import { isInside, realOf } from "./folders.ts";
+import { kindOfHost } from "./host.ts";
+import { fieldAt } from "./layer.ts";
+
+const hostPath: Path = ["listen", "host"];
+const tokenPath: Path = ["listen", "tokenFile"];
+
+/** A repository somebody cloned does not open this machine to others, nor says which token lets them in: whoever wrote it may know one that came along. */
+export function findListenProblems(tree: JsonObject, folder: string, isOfProject: (path: Path) => boolean): Problem[] {
+  const host = fieldAt(tree, hostPath);
+  const tokenFile = fieldAt(tree, tokenPath);
+  const problems: Problem[] = [];
+  if (typeof host === "string" && isOfProject(hostPath) && kindOfHost(host) !== "loopback")
+    problems.push({
+      path: hostPath,
+      text: "can be reached from other machines; only the user's own config file, GUILDHALL__LISTEN__HOST or --host may say that",
+    });
+  if (typeof tokenFile === "string" && isOfProject(tokenPath) && isInside(realOf(resolve(folder, tokenFile)), realOf(folder)))
+    problems.push({
+      path: tokenPath,
+      text: "lies in the project, whose author may know the token; name a file elsewhere, or give this one with --token-file",
+    });
+  return problems;
+}
