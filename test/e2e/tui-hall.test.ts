@@ -4,6 +4,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, test, vi } from "vitest";
 import { binOf } from "../servers/real.ts";
+import { expectScreen } from "../tui/golden-screen.ts";
 import type { Pane } from "../tui/pane.ts";
 import { cli, makePlace, type Place } from "../tui/place.ts";
 
@@ -56,14 +57,17 @@ test("implement is stopped with Esc in the middle, and goes on behind the last t
   expect(await pane.until("running", "· T001: Run", "· T002: Run")).toContain("38 %");
   await pane.press("Escape");
   await pane.until("cancelled after", "What was done by then stays.", "r retry");
+  await expectScreen(pane, place, "hall-cancelled");
   await pane.press("Escape");
   await pane.until("1/3");
+  await expectScreen(pane, place, "hall-to-resume");
   place.project.write("go", "");
   await pane.type("s");
   for (const name of ["two", "three"]) await allowCommand(pane, name);
   await pane.until("completed in", "3 of 3 tasks are done", "the feature is");
   expect(place.project.read("begun")).toBe("one\ntwo\ntwo\nthree\n");
   expect(place.project.read("done")).toBe("one\ntwo\nthree\n");
+  await expectScreen(pane, place, "hall-implemented");
   await pane.press("Escape");
   await pane.until("done", "3/3");
 });
@@ -81,6 +85,7 @@ test("of two clients one is the hall; killed in the middle of the other's run, t
   process.kill(await first.program(), "SIGKILL");
   await second.until("failed after", "the hall ended while the tool was", "r retry");
   await second.until("this is the hall");
+  await expectScreen(second, place, "hall-gone");
   await second.type("r");
   // The next hall has promised nothing yet; and what the old one had begun has ended with it, or there would be two of them.
   await second.until("speckit.implement asks", "● No");
@@ -110,6 +115,7 @@ test("calls of other clients are approved and refused on the approvals screen, a
   expect(before).toMatchObject({ code: 77, stderr: expect.stringContaining("needs a person's yes") });
   const asked = await pane.until("› shelf.delete_it", "Asked because it may destroy", "path: /tmp/old");
   expect(asked.split("\n")[1]).toContain("7 Approvals•1");
+  await expectScreen(pane, place, "hall-approvals");
   await pane.type("y");
   await pane.until("No call waits for an answer.", "shelf.delete_it may go on");
   expect(await place.run("call", "shelf.delete_it", '{"path":"/tmp/old"}')).toMatchObject({ code: 0, stdout: expect.stringContaining("ran delete_it") });
@@ -127,8 +133,8 @@ test("calls of other clients are approved and refused on the approvals screen, a
       ["n", "not allowed"],
     ] as const) {
       const called = client.callTool({ name: "shelf.delete_it", arguments: {} }, undefined, { timeout: 20_000 });
-      const waiting = await pane.until("› shelf.delete_it", "(no arguments)");
-      expect(waiting).toContain("\nCalled by local, which says of itself: somebody\\u{1b}[2J 1\\nIt is safe.\n");
+      await pane.until("› shelf.delete_it", "(no arguments)");
+      await expectScreen(pane, place, "hall-approvals-of-a-client");
       await pane.type(key);
       expect(JSON.stringify(await called)).toContain(said);
       await pane.until("No call waits for an answer.");
@@ -159,18 +165,23 @@ test("a tool is found by typing and called with a form; servers are restarted, t
   await pane.type("many");
   await pane.press("Enter");
   await pane.until("! ", "b*");
+  await expectScreen(pane, place, "hall-form");
   await pane.press("C-u");
   await pane.type("40");
   await pane.press("Enter");
   await pane.until("completed in", "The sum of 2 and 40 is 42.");
+  await expectScreen(pane, place, "hall-result");
   await pane.press("M-6");
   await pane.until(/everything +ready +legacy +\d+ +1 +0/);
   await pane.type("l");
   await pane.until("what everything wrote to stderr", "Starting default (STDIO) server");
   await pane.type("r");
   await pane.until(/everything +stopped/, "it starts again at its next call");
+  await pane.press("Escape");
+  await expectScreen(pane, place, "hall-servers");
   await pane.type("8");
   await pane.until("1 call ", /everything\.get-sum +1 +0 %/);
+  await expectScreen(pane, place, "hall-stats");
   expect(await pane.painted()).toMatch(colour);
   for (const key of "12345678") {
     await pane.press(`M-${key}`);
@@ -189,6 +200,7 @@ test("an agent is asked and its steps are seen; Lisp keeps its definitions and s
   await pane.type("calculate 17 * 23");
   await pane.press("Enter");
   await pane.until("completed in", "calculate 17 * 23", "· 1/16 calculator.calculate", "  391");
+  await expectScreen(pane, place, "hall-agent");
   await pane.press("M-5");
   for (const [code, answer] of [
     ["(defun area (w h) (* w h))", "=> AREA"],
@@ -200,5 +212,6 @@ test("an agent is asked and its steps are seen; Lisp keeps its definitions and s
     await pane.press("Enter");
     await pane.until(`CL-USER> ${code}`, answer);
   }
+  await expectScreen(pane, place, "hall-lisp");
   expect(await pane.painted()).not.toMatch(colour);
 });

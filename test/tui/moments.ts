@@ -107,7 +107,8 @@ export function runOf(more: Partial<RunView> = {}): RunView {
 export const output: readonly OutputLine[] = [
   { source: "progress", text: "T010 Write the model" },
   { source: "err", text: "warning: the linter is not installed" },
-  { source: "log", text: "info: 3 files written" },
+  { source: "log", text: "info: 3 files written below /home/ada/photo-albums/" },
+  { source: "out", text: "/home/ada/photo-albums/src/albums.ts (created), not /mnt/home/ada/photo-albums/src" },
   { source: "out", text: `${"A long line that does not fit into eighty columns and goes on in the next row of the screen. ".repeat(2).trim()}` },
   ...Array.from({ length: 30 }, (_value, index): OutputLine => ({ source: "out", text: `line ${index + 1}` })),
 ];

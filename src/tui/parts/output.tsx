@@ -21,7 +21,7 @@ export interface OutputProps {
  */
 export function Output({ run, state, columns, rows }: OutputProps): ReactElement {
   const hasColours = useContext(ThemeContext).easel !== undefined;
-  const room = { columns, rows, hasColours };
+  const room = { columns, rows, hasColours, folder: state.target.folder };
   const isAtStart = isAnswer(run) && (state.scrolls[scrollName(run)] ?? 0) === 0;
   const first = isAtStart ? firstLines(run, room) : [];
   const bottom = isAtStart ? lastOf(run) : bottomOf(run, state, rows);
@@ -62,6 +62,7 @@ interface Window {
   readonly columns: number;
   readonly rows: number;
   readonly hasColours: boolean;
+  readonly folder: string;
 }
 
 function lastLines({ output: { lines, dropped } }: RunView, { bottom, rows, ...room }: Window): readonly Line[] {
@@ -84,9 +85,9 @@ const looks: Readonly<Record<OutputLine["source"], { readonly mark: string; read
 /** Its own words, and what comes before or after them: a picture is seen with them, and whole. */
 const rowsBesideArt = 2;
 
-function showLine({ source, text, picture }: OutputLine, { columns, rows, hasColours }: Omit<Window, "bottom">): readonly Line[] {
+function showLine({ source, text, picture }: OutputLine, { columns, rows, hasColours, folder }: Omit<Window, "bottom">): readonly Line[] {
   const { mark, role } = looks[source];
-  const words = wrap(text, columns - mark.length).map(
+  const words = wrap(withinProject(text, folder), columns - mark.length).map(
     (part, index): Line => [
       { text: index === 0 ? mark : "  ", role },
       { text: part, role },
@@ -95,6 +96,12 @@ function showLine({ source, text, picture }: OutputLine, { columns, rows, hasCol
   if (!picture) return words;
   const art = artLines(picture, { columns: columns - mark.length, rows: rows - rowsBesideArt, hasColours });
   return [...art.map((line): Line => [{ text: "  " }, ...line]), ...words];
+}
+
+/** Files of the project are called as one would from its folder: where that is fills half a row, and everybody knows it. The log has it all. */
+function withinProject(text: string, folder: string): string {
+  const start = `${folder}/`;
+  return text.replaceAll(start, (found, at: number) => (/[\w./-]/.test(text[at - 1] ?? " ") || !/[\w.]/.test(text[at + found.length] ?? " ") ? found : ""));
 }
 
 function scrollName({ id }: RunView): string {
