@@ -50,6 +50,71 @@ describe("JPEG", () => {
     expect(picture && meanError(picture, { width: 1800, height: 1400, square: 200 }, false)).toBeLessThan(5);
   });
 
+  /** How a camera was held: where red, which grows along a row, and green, which grows from row to row, grow once it is turned. */
+  const held = [
+    [1, "right", "down"],
+    [2, "left", "down"],
+    [3, "left", "up"],
+    [4, "right", "up"],
+    [5, "down", "right"],
+    [6, "down", "left"],
+    [7, "up", "left"],
+    [8, "up", "right"],
+  ] as const;
+
+  test.each(held)("one from a camera that was held the way %i is turned: red grows %s, green %s", async (orientation, redWay, greenWay) => {
+    for (const isLittle of [true, false]) {
+      const picture = (await readPicture(withExif(jpeg("sequential.jpg"), { orientation, isLittle }))) as Picture;
+      expect(picture).toMatchObject(orientation > 4 ? { width: 35, height: 45 } : { width: 45, height: 35 });
+      expect([wayOf(picture, 0), wayOf(picture, 1)]).toEqual([redWay, greenWay]);
+    }
+  });
+
+  test("what a camera notes and nobody understands turns nothing", async () => {
+    for (const orientation of [0, 9, 65_535]) {
+      const picture = await readPicture(withExif(jpeg("sequential.jpg"), { orientation, isLittle: true }));
+      expect(picture).toEqual(await readPicture(jpeg("sequential.jpg")));
+    }
+    const whole = withExif(jpeg("sequential.jpg"), { orientation: 6, isLittle: true });
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 6, max: 33 }), fc.integer({ min: 0, max: 255 }), async (at, byte) => {
+        const damaged = Buffer.from(whole);
+        damaged[at] = byte;
+        expect((await readPicture(damaged))?.pixels.length).toBe(45 * 35 * 4);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  /** Two notes: a width, which is passed over, and how the camera was held. */
+  function withExif(bytes: Buffer, { orientation, isLittle }: { readonly orientation: number; readonly isLittle: boolean }): Buffer {
+    const short = (value: number): number[] => (isLittle ? [value & 255, value >> 8] : [value >> 8, value & 255]);
+    const long = (value: number): number[] => (isLittle ? [...short(value), 0, 0] : [0, 0, ...short(value)]);
+    const entry = (tag: number, value: number): number[] => [...short(tag), ...short(3), ...long(1), ...short(value), 0, 0];
+    const head = [...(isLittle ? Buffer.from("II") : Buffer.from("MM")), ...short(42), ...long(8)];
+    const body = [...Buffer.from("Exif\0\0"), ...head, ...short(2), ...entry(0x0100, 45), ...entry(0x0112, orientation), ...long(0)];
+    const length = body.length + 2;
+    return Buffer.concat([bytes.subarray(0, 2), Buffer.from([0xff, 0xe1, length >> 8, length & 255, ...body]), bytes.subarray(2)]);
+  }
+
+  /** Where a colour grows the most, by its means over the halves. */
+  function wayOf(picture: Picture, colour: 0 | 1): string {
+    const mean = (isIn: (x: number, y: number) => boolean): number => {
+      let [sum, count] = [0, 0];
+      for (let y = 0; y < picture.height; y++) {
+        for (let x = 0; x < picture.width; x++) {
+          if (!isIn(x, y)) continue;
+          sum += pixel(picture, x, y)[colour] ?? 0;
+          count++;
+        }
+      }
+      return sum / count;
+    };
+    const right = mean((x) => x > picture.width / 2) - mean((x) => x < picture.width / 2);
+    const down = mean((_x, y) => y > picture.height / 2) - mean((_x, y) => y < picture.height / 2);
+    return Math.abs(right) > Math.abs(down) ? (right > 0 ? "right" : "left") : down > 0 ? "down" : "up";
+  }
+
   test("one that ends too early is shown as far as it goes", async () => {
     const whole = jpeg("sequential.jpg");
     const half = await readPicture(whole.subarray(0, whole.length - 400));

@@ -3,6 +3,7 @@ import { createHuffmanTable, type HuffmanTable } from "./huffman.ts";
 import { type Frame, readFrame } from "./jpeg-frame.ts";
 import { type ColourModel, paintFrame } from "./jpeg-pixels.ts";
 import { readScan, type Scan } from "./jpeg-scan.ts";
+import { readOrientation, turn } from "./orientation.ts";
 import type { Picture } from "./picture.ts";
 import { zigzag } from "./zigzag.ts";
 
@@ -11,7 +12,7 @@ import { zigzag } from "./zigzag.ts";
  * anybody writes (arithmetic, lossless, twelve bits); one that ends too early is shown as far as it goes.
  */
 export function* readJpeg(bytes: Uint8Array): Generator<void, Picture> {
-  const reading: Reading = { frame: undefined, quantizations: [], means: [], details: [], restartInterval: 0, adobe: undefined };
+  const reading: Reading = { frame: undefined, quantizations: [], means: [], details: [], restartInterval: 0, adobe: undefined, orientation: undefined };
   let at = 2;
   let scans = 0;
   while (at + 4 <= bytes.length) {
@@ -30,7 +31,8 @@ export function* readJpeg(bytes: Uint8Array): Generator<void, Picture> {
     yield;
   }
   if (!reading.frame) throw new RangeError("a JPEG without a frame");
-  return yield* paintFrame(reading.frame, reading.quantizations, colourModel(reading.frame, reading.adobe));
+  const picture = yield* paintFrame(reading.frame, reading.quantizations, colourModel(reading.frame, reading.adobe));
+  return turn(picture, reading.orientation ?? 1);
 }
 
 export function isJpeg(bytes: Uint8Array): boolean {
@@ -46,6 +48,8 @@ interface Reading {
   restartInterval: number;
   /** How Adobe's programs say the colours are told. */
   adobe: number | undefined;
+  /** How the camera was held. */
+  orientation: number | undefined;
 }
 
 const startOfScan = 0xda;
@@ -78,6 +82,9 @@ function take(marker: number, body: DataView, reading: Reading): void {
       return;
     case 0xdd:
       reading.restartInterval = body.getUint16(0);
+      return;
+    case 0xe1:
+      reading.orientation ??= readOrientation(body);
       return;
     case 0xee:
       if (body.byteLength >= 12 && body.getUint32(0) === 0x41646f62) reading.adobe = body.getUint8(11);
