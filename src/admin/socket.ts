@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { mkdir, realpath, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, realpath, rm, stat } from "node:fs/promises";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { HallError } from "../base/errors.ts";
+import { withFileLock } from "../base/file-lock.ts";
 
 /** The local socket of a project's hall: where it is, who may have it, and how to reach it. */
 export async function socketPath(project: string): Promise<string> {
@@ -43,7 +43,7 @@ export function connectSocket(path: string): Promise<Socket | undefined> {
 
 /** Takes the socket for this process, or gives undefined when another hall has it. */
 export async function claimSocket(path: string, accept: (socket: Socket) => void): Promise<Server | undefined> {
-  return withLock(`${path}.lock`, async () => {
+  return withFileLock(`${path}.lock`, lockMsMax, async () => {
     const other = await connectSocket(path);
     if (other) {
       other.destroy();
@@ -66,27 +66,3 @@ export async function claimSocket(path: string, accept: (socket: Socket) => void
 }
 
 const lockMsMax = 5_000;
-
-/** One process at a time; a lock whose owner is gone, or that is too old, does not count. */
-async function withLock<T>(file: string, work: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + lockMsMax;
-  for (;;) {
-    try {
-      await writeFile(file, String(process.pid), { flag: "wx", mode: 0o600 });
-      break;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-      const age = await stat(file).then(
-        ({ mtimeMs }) => Date.now() - mtimeMs,
-        () => 0,
-      );
-      if (age > lockMsMax || performance.now() > deadline) await rm(file, { force: true });
-      else await sleep(10 + Math.random() * 20);
-    }
-  }
-  try {
-    return await work();
-  } finally {
-    await rm(file, { force: true });
-  }
-}

@@ -1,11 +1,12 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { link, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { dataFolder } from "../base/data-folder.ts";
 import { HallError } from "../base/errors.ts";
+import { withFileLock } from "../base/file-lock.ts";
 import { hashOf } from "../base/hash.ts";
 import { isObject } from "../base/json.ts";
+import { placePrivate, replacePrivate } from "../base/private-file.ts";
 
 /**
  * What a person has said about a project on this machine: which servers may be started, which tools were reviewed, which are
@@ -61,7 +62,6 @@ export interface Grant {
 export const noEntries: Entries = { servers: {}, grants: {} };
 
 const lockMsMax = 10_000;
-const lockPollMs = 20;
 
 export interface LedgerOptions {
   /** Default: the user's data folder. */
@@ -87,15 +87,14 @@ export function openLedger(project: string, { folder = join(dataFolder(), "trust
     file,
     read,
     async sign(text) {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
       return sign([project, text], (await readKey(folder)) ?? (await makeKey(folder)));
     },
     change: (edit) =>
-      exclusively(folder, `${file}.lock`, async () => {
+      withFileLock(`${file}.lock`, lockMsMax, async () => {
         const key = (await readKey(folder)) ?? (await makeKey(folder));
         const entries = edit(await read());
         const body = { project, ...entries };
-        await replace(file, `${JSON.stringify({ ...body, signature: sign(body, key) }, null, 2)}\n`);
+        await replacePrivate(file, `${JSON.stringify({ ...body, signature: sign(body, key) }, null, 2)}\n`);
         return entries;
       }),
   };
@@ -128,57 +127,8 @@ async function readKey(folder: string): Promise<Buffer | undefined> {
 
 /** Projects share the key, and may want their first one at the same moment: whoever was first is right. */
 async function makeKey(folder: string): Promise<Buffer> {
-  const file = join(folder, "key");
-  const draft = `${file}.${randomBytes(6).toString("hex")}`;
-  try {
-    await writeFile(draft, randomBytes(32), { mode: 0o600, flag: "wx" });
-    await link(draft, file).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "EEXIST") throw error;
-    });
-  } finally {
-    await rm(draft, { force: true });
-  }
+  await placePrivate(join(folder, "key"), randomBytes(32));
   const key = await readKey(folder);
   if (!key) throw new HallError("INTERNAL", `the key in ${folder} cannot be used`);
   return key;
-}
-
-/** A reader sees the old file or the new one. */
-async function replace(file: string, contents: string): Promise<void> {
-  const draft = `${file}.${randomBytes(6).toString("hex")}`;
-  try {
-    await writeFile(draft, contents, { mode: 0o600, flag: "wx" });
-    await rename(draft, file);
-  } finally {
-    await rm(draft, { force: true });
-  }
-}
-
-async function exclusively<T>(folder: string, lock: string, work: () => Promise<T>): Promise<T> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const giveUpAt = Date.now() + 2 * lockMsMax;
-  while (!(await take(lock))) {
-    if (Date.now() > giveUpAt) throw new HallError("UNAVAILABLE", `${lock} is held by another process`, { hint: "Remove it if no other guildhall runs." });
-    await sleep(lockPollMs);
-  }
-  try {
-    return await work();
-  } finally {
-    await rm(lock, { force: true });
-  }
-}
-
-async function take(lock: string): Promise<boolean> {
-  try {
-    await writeFile(lock, String(process.pid), { flag: "wx", mode: 0o600 });
-    return true;
-  } catch {
-    const age = await stat(lock).then(
-      ({ mtimeMs }) => Date.now() - mtimeMs,
-      () => 0,
-    );
-    // Its owner was killed: nobody holds it for that long.
-    if (age > lockMsMax) await rm(lock, { force: true });
-    return false;
-  }
 }

@@ -1,9 +1,10 @@
-import { createHash, randomUUID } from "node:crypto";
-import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { readFile, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { dataFolder } from "../base/data-folder.ts";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import { placePrivate, removeIfStill } from "../base/private-file.ts";
 import { findBirth } from "../base/process-birth.ts";
 import { explainDisk } from "./artefacts.ts";
 import { type StepName, stepNames } from "./tool-list.ts";
@@ -36,10 +37,9 @@ export async function takeClaim(folder: string, wanted: NewClaim): Promise<() =>
   const claim: Claim = { ...wanted, pid: process.pid, birth: (await findBirth(process.pid)) ?? "unknown" };
   const name = basename(claim.directory);
   try {
-    // The arguments are nobody else's to read.
-    await mkdir(folder, { recursive: true, mode: 0o700 });
     for (let attempt = 0; attempt < 3; attempt++) {
-      if (await place(file, claim)) {
+      // The arguments are nobody else's to read.
+      if (await placePrivate(file, JSON.stringify(claim))) {
         here.add(claim.run);
         return async () => {
           await rm(file, { force: true });
@@ -55,7 +55,7 @@ export async function takeClaim(folder: string, wanted: NewClaim): Promise<() =>
           details: { run: found.run, step: found.step },
         });
       }
-      await removeStale(file, text);
+      await removeIfStill(file, text);
     }
   } catch (error) {
     throw explainDisk(error, file);
@@ -73,34 +73,6 @@ export async function findClaim(directory: string, folder = usualClaims()): Prom
 function fileOf(folder: string, directory: string): string {
   const hash = createHash("sha256").update(directory).digest("hex").slice(0, 32);
   return join(folder, `${hash}.run.json`);
-}
-
-/** Whole or not at all, since others may be reading. False where there is one already. */
-async function place(file: string, claim: Claim): Promise<boolean> {
-  const aside = `${file}.${randomUUID()}`;
-  try {
-    await writeFile(aside, JSON.stringify(claim), { mode: 0o600 });
-    await link(aside, file);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw error;
-  } finally {
-    await rm(aside, { force: true });
-  }
-}
-
-/** Only if it is still the one that was read: another process may have taken over meanwhile. */
-async function removeStale(file: string, text: string): Promise<void> {
-  const aside = `${file}.${randomUUID()}`;
-  try {
-    await rename(file, aside);
-    if ((await readFile(aside, "utf8")) !== text) await link(aside, file).catch(() => {});
-  } catch {
-    // Somebody else was faster.
-  } finally {
-    await rm(aside, { force: true });
-  }
 }
 
 async function isAtWork({ pid, birth, run }: Claim): Promise<boolean> {

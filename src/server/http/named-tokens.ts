@@ -1,10 +1,11 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
-import { mkdir, rename, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { dataFolder } from "../../base/data-folder.ts";
 import { HallError } from "../../base/errors.ts";
+import { withFileLock } from "../../base/file-lock.ts";
 import { isObject } from "../../base/json.ts";
+import { replacePrivate } from "../../base/private-file.ts";
 
 /**
  * Tokens a user has given to others by name, so that each can be told apart and taken back. Only their hashes are kept, readable by
@@ -33,6 +34,8 @@ const namePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$/;
 /** What callers without a name are called. */
 const reserved = new Set(["local", "token"]);
 
+const lockMsMax = 10_000;
+
 export function openNamedTokens(folder: string = dataFolder()): NamedTokens {
   const file = join(folder, "tokens.json");
   let kept: readonly Kept[] = [];
@@ -47,16 +50,14 @@ export function openNamedTokens(folder: string = dataFolder()): NamedTokens {
     return kept;
   }
 
-  async function write(tokens: readonly Kept[]): Promise<void> {
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  function write(tokens: readonly Kept[]): Promise<void> {
     const entries = tokens.map(({ name, createdAt, hash }) => [name, { createdAt, hash: hash.toString("base64url") }]);
-    const draft = `${file}.${randomBytes(6).toString("hex")}`;
-    try {
-      await writeFile(draft, `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`, { mode: 0o600, flag: "wx" });
-      await rename(draft, file);
-    } finally {
-      await rm(draft, { force: true });
-    }
+    return replacePrivate(file, `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`);
+  }
+
+  /** One change at a time: a token that is being revoked must not come back with another that is being made. */
+  function change(edit: (tokens: readonly Kept[]) => readonly Kept[]): Promise<void> {
+    return withFileLock(`${file}.lock`, lockMsMax, () => write(edit(current())));
   }
 
   return {
@@ -70,19 +71,20 @@ export function openNamedTokens(folder: string = dataFolder()): NamedTokens {
         throw new HallError("INVALID_PARAMS", `"${name}" cannot be a token's name`, {
           hint: "Use 1 to 40 letters, digits, _, . and -, but not local or token.",
         });
-      const tokens = current();
-      if (tokens.some((known) => known.name === name))
-        throw new HallError("CONFLICT", `there is already a token named ${name}`, { hint: `Take it back first: guildhall token revoke ${name}` });
       const token = randomBytes(32).toString("base64url");
-      await write([...tokens, { name, createdAt: Date.now(), hash: hashOf(token) }]);
+      await change((tokens) => {
+        if (tokens.some((known) => known.name === name))
+          throw new HallError("CONFLICT", `there is already a token named ${name}`, { hint: `Take it back first: guildhall token revoke ${name}` });
+        return [...tokens, { name, createdAt: Date.now(), hash: hashOf(token) }];
+      });
       return token;
     },
-    async revoke(name) {
-      const tokens = current();
-      if (!tokens.some((known) => known.name === name))
-        throw new HallError("NOT_FOUND", `there is no token named ${name}`, { hint: "See `guildhall token list`." });
-      await write(tokens.filter((known) => known.name !== name));
-    },
+    revoke: (name) =>
+      change((tokens) => {
+        if (!tokens.some((known) => known.name === name))
+          throw new HallError("NOT_FOUND", `there is no token named ${name}`, { hint: "See `guildhall token list`." });
+        return tokens.filter((known) => known.name !== name);
+      }),
   };
 }
 

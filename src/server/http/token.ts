@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { dataFolder } from "../../base/data-folder.ts";
 import { HallError } from "../../base/errors.ts";
+import { placePrivate, replacePrivate } from "../../base/private-file.ts";
 
 const tokenCharactersMin = 16;
 
@@ -23,17 +24,11 @@ export async function loadOwnToken(folder: string = dataFolder()): Promise<strin
   const file = join(folder, "token");
   const known = await readFile(file, "utf8").catch(() => "");
   if (known.trim() !== "") return known.trim();
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const token = randomBytes(32).toString("base64url");
-  try {
-    await writeFile(file, `${token}\n`, { mode: 0o600, flag: "wx" });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    // Two halls started at once, or the file was empty: whoever wrote first is right.
-    const other = (await readFile(file, "utf8")).trim();
-    if (other !== "") return other;
-    await writeFile(file, `${token}\n`, { mode: 0o600 });
-    await chmod(file, 0o600);
-  }
+  if (await placePrivate(file, `${token}\n`)) return token;
+  // Two halls started at once, and the other was faster; or the file is empty.
+  const other = (await readFile(file, "utf8")).trim();
+  if (other !== "") return other;
+  await replacePrivate(file, `${token}\n`);
   return token;
 }
