@@ -5,6 +5,7 @@ import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { gather } from "./gather.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const isQuiet = process.argv.includes("--quiet");
@@ -35,16 +36,17 @@ const lightInk = {
   },
 };
 
-const result = await build({
+// A worker is started from a file of its own.
+const entryPoints = {
+  cli: "src/cli/main.ts",
+  index: "src/index.ts",
+  "document-worker": "src/toolkits/document/worker.ts",
+  "lisp-worker": "src/toolkits/lisp/worker.ts",
+  "store-worker": "src/store/store-worker.ts",
+};
+const options = {
   absWorkingDir: root,
-  // A worker is started from a file of its own.
-  entryPoints: {
-    cli: "src/cli/main.ts",
-    index: "src/index.ts",
-    "document-worker": "src/toolkits/document/worker.ts",
-    "lisp-worker": "src/toolkits/lisp/worker.ts",
-    "store-worker": "src/store/store-worker.ts",
-  },
+  entryPoints,
   outdir: "dist",
   bundle: true,
   splitting: true,
@@ -56,10 +58,28 @@ const result = await build({
   jsx: "automatic",
   // React's build for development is slower and louder.
   define: { "process.env.NODE_ENV": '"production"' },
-  plugins: [ownZod, lightInk],
   write: false,
   logLevel: "warning",
-});
+};
+
+// What processes load to begin with, and who else needs parts of that.
+const { cli: main, ...others } = entryPoints;
+const starts = {
+  cli: [main],
+  mcp: ["src/cli/mcp.ts"],
+  log: ["src/base/log.ts"],
+  config: ["src/config/assemble.ts", "src/config/json.ts"],
+  hall: ["src/cli/project.ts", "src/cli/settings.ts"],
+};
+
+const plugins = [ownZod, lightInk];
+const { inputs } = (await build({ ...options, plugins })).metafile;
+const gathering = gather(
+  inputs,
+  { starts, others: Object.fromEntries(Object.entries(others).map(([name, entry]) => [name, [entry]])), main, hall: "src/app.ts" },
+  root,
+);
+const result = await build({ ...options, plugins: [...plugins, gathering] });
 
 // Packages written for CommonJS ask for `require`, by way of one file; a banner would make one in each file, which costs the start of a hall.
 const withRequire = 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);\n';
