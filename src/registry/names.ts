@@ -24,43 +24,53 @@ export interface NameIndex {
 }
 
 export function createNameIndex(): NameIndex {
-  const exact = new Shared();
-  const aliases = new Shared();
-  const find = (name: string): Target | undefined => only(exact.get(name)) ?? only(aliases.get(name));
+  const full = new Shared();
+  const bare = new Shared();
+  /** Tools of other names that are meant by this one. */
+  const others = (name: string): readonly Target[] => {
+    const underscored = dottedOf(name).flatMap((dotted) => full.get(dotted));
+    return underscored.length === 0 ? bare.get(name) : [...new Set([...underscored, ...bare.get(name)])];
+  };
+  const find = (name: string): Target | undefined => only(full.get(name)) ?? only(others(name));
   return {
     add(targets) {
       for (const target of targets) {
-        exact.add(target.fullName, target);
-        for (const alias of aliasesOf(target)) aliases.add(alias, target);
+        full.add(target.fullName, target);
+        bare.add(target.tool.name, target);
       }
     },
     remove(targets) {
       for (const target of targets) {
-        exact.remove(target.fullName, target);
-        for (const alias of aliasesOf(target)) aliases.remove(alias, target);
+        full.remove(target.fullName, target);
+        bare.remove(target.tool.name, target);
       }
     },
     find,
     get(name) {
       const target = find(name);
       if (target) return target;
-      const choices = [...exact.get(name), ...aliases.get(name)].map(({ fullName }) => fullName).sort();
+      const choices = [...full.get(name), ...others(name)].map(({ fullName }) => fullName).sort();
       if (choices.length > 0) {
         throw new HallError("NOT_FOUND", `"${name}" is the name of ${choices.length} tools: ${choices.join(", ")}`, {
           hint: "Use one of the full names.",
           details: { choices },
         });
       }
-      const near = findNear(name, exact.names());
+      const near = findNear(name, full.names());
       const suggestion = near.length > 0 ? `; did you mean ${near.join(", ")}?` : "";
       throw new HallError("NOT_FOUND", `Unknown tool: ${name.slice(0, 100)}${suggestion}`, { details: { near } });
     },
   };
 }
 
-function aliasesOf({ fullName, tool }: Target): readonly string[] {
-  const underscored = fullName.replace(".", "__");
-  return underscored === tool.name ? [underscored] : [underscored, tool.name];
+/** The full names that are written like this with `__` for their first dot: worked out when asked, as an index of them would double what a start has to do. */
+function dottedOf(name: string): readonly string[] {
+  const dot = name.indexOf(".");
+  const found: string[] = [];
+  for (let at = name.indexOf("__"); at !== -1 && (dot === -1 || at < dot); at = name.indexOf("__", at + 1)) {
+    found.push(`${name.slice(0, at)}.${name.slice(at + 2)}`);
+  }
+  return found;
 }
 
 function only(sharing: readonly Target[]): Target | undefined {

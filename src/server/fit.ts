@@ -14,21 +14,12 @@ export function fitOutcome(outcome: Outcome, version: Version): Outcome {
   return { ...rest, content: hasText ? content : [...content, { type: "text", text: JSON.stringify(structuredContent) }] };
 }
 
-/** Before 2026 a tool's schemas are of objects, and so is every property's: a client may drop the whole list over one that is not. */
+/**
+ * Before 2026 a tool's schemas are of objects, and so is every property's: a client may drop the whole list over one that is not. The tool
+ * itself where nothing is to be said in another way, as it nearly always is: a copy of thousands is felt.
+ */
 export function fitTool(tool: ShownTool, version: Version): ShownTool {
   if (isModernVersion(version)) return tool;
-  let fitted = fittedTools.get(tool);
-  if (!fitted) {
-    fitted = fitSchemas(tool);
-    fittedTools.set(tool, fitted);
-  }
-  return fitted;
-}
-
-const fittedTools = new WeakMap<ShownTool, ShownTool>();
-
-/** The tool itself where nothing is to be said in another way, as it nearly always is: a copy of thousands is felt. */
-function fitSchemas(tool: ShownTool): ShownTool {
   const { inputSchema, outputSchema } = tool;
   const fittedInput = fitSchema(inputSchema);
   const fittedOutput = isObject(outputSchema) && outputSchema.type === "object" ? fitSchema(outputSchema) : undefined;
@@ -39,9 +30,8 @@ function fitSchemas(tool: ShownTool): ShownTool {
 
 function fitSchema(schema: unknown): unknown {
   if (!isObject(schema) || !isObject(schema.properties)) return schema;
-  const properties = Object.entries(schema.properties);
-  if (!properties.some(([, property]) => typeof property === "boolean")) return schema;
-  const fitted = properties.map(([name, property]) => [name, property === true ? {} : property === false ? { not: {} } : property]);
+  if (!Object.values(schema.properties).some((property) => typeof property === "boolean")) return schema;
+  const fitted = Object.entries(schema.properties).map(([name, property]) => [name, property === true ? {} : property === false ? { not: {} } : property]);
   return { ...schema, properties: Object.fromEntries(fitted) };
 }
 

@@ -10,7 +10,7 @@ import { type Face, faces, parseFaces, type ShownTool } from "./faces.ts";
 import { fitOutcome, fitPrompt, fitTool } from "./fit.ts";
 import { type Page, takePage } from "./paging.ts";
 import type { ServerParts } from "./server.ts";
-import { modernVersions } from "./versions.ts";
+import { isModernVersion, modernVersions, type Version } from "./versions.ts";
 import type { Visit } from "./visit.ts";
 
 /** The methods both eras share. What belongs to one era only is in `connection.ts` and `subscriptions.ts`. */
@@ -19,7 +19,7 @@ export type Handler = (params: JsonObject, visit: Visit, parts: ServerParts) => 
 export const methods: Readonly<Record<string, Handler>> = {
   "tools/list": (params, { version }, parts) => {
     const { items, nextCursor } = page("tools", parts.shownTools(readFaces(params)), params, parts, (tool) => tool.name);
-    const tools = items.map((tool) => writeTool(fitTool(tool, version))).join(",");
+    const tools = items.map((tool) => writeTool(tool, version)).join(",");
     return new Prepared(`{"tools":[${tools}]${nextCursor === undefined ? "" : `,"nextCursor":${JSON.stringify(nextCursor)}`}}`);
   },
 
@@ -99,14 +99,15 @@ function faceOf({ _meta }: JsonObject, parts: ServerParts): string {
   return typeof asked === "string" && asked.split(",").every((name) => Object.hasOwn(faces, name.trim())) ? asked : parts.face();
 }
 
-const written = new WeakMap<ShownTool, string>();
+const written = { modern: new WeakMap<ShownTool, string>(), legacy: new WeakMap<ShownTool, string>() };
 
 /** A tool's definition as JSON, kept: lists of thousands are asked for again and again. */
-function writeTool(tool: ShownTool): string {
-  let text = written.get(tool);
+function writeTool(tool: ShownTool, version: Version): string {
+  const kept = isModernVersion(version) ? written.modern : written.legacy;
+  let text = kept.get(tool);
   if (text === undefined) {
-    text = JSON.stringify(tool);
-    written.set(tool, text);
+    text = JSON.stringify(fitTool(tool, version));
+    kept.set(tool, text);
   }
   return text;
 }
