@@ -39,7 +39,7 @@ export interface ProjectOptions {
 export async function openAlone({ folder, settings, isStatic = false }: ProjectOptions): Promise<Project> {
   const { loaded, faces, log, secrets } = settings;
   const { config } = loaded;
-  const agents = await openAgents(folder, log);
+  const [agents, lock, place] = await Promise.all([openAgents(folder, log), readLock(folder, (message) => log.warn(message)), realpath(folder)]);
   const hall = await createHall({
     faces,
     agents,
@@ -62,7 +62,7 @@ export async function openAlone({ folder, settings, isStatic = false }: ProjectO
     healthCheck: config.health,
     allowPrivateEndpoints: config.registration.allowPrivate,
     trust: {
-      ledger: openLedger(await realpath(folder), { warn: (message) => log.warn(message) }),
+      ledger: openLedger(place, { warn: (message) => log.warn(message) }),
       policy: config.trust.policy,
       policies: config.trust.servers,
       overrides: config.trust.tools,
@@ -70,7 +70,7 @@ export async function openAlone({ folder, settings, isStatic = false }: ProjectO
     },
     ...storeOptions(folder, loaded),
     telemetry: config.telemetry,
-    lock: await readLock(folder, (message) => log.warn(message)),
+    lock,
     log,
     secrets,
   });
