@@ -213,7 +213,8 @@ class RelayedCall implements Pick<CallContext, "progress" | "log" | "ask"> {
 function dress(params: JsonObject, meta: JsonObject | undefined, envelope: JsonObject | undefined): JsonObject {
   if (!meta && !envelope) return params;
   const own = isObject(params._meta) ? params._meta : undefined;
-  return { ...params, _meta: own || envelope ? { ...own, ...envelope, ...meta } : meta };
+  // Not a spread with a field after it: on Node 20 that costs more than all else that is done here for a call.
+  return Object.assign({}, params, { _meta: own || envelope ? { ...own, ...envelope, ...meta } : meta });
 }
 
 function readResult(method: string, result: unknown): JsonObject {

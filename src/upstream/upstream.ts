@@ -220,20 +220,19 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
     isLooking = false;
   }
 
-  async function relay(method: string, params: JsonObject, context: CallContext, tool?: Tool): Promise<JsonObject> {
+  function relay(method: string, params: JsonObject, context: CallContext, tool?: Tool): Promise<JsonObject> {
     counts.calls++;
-    try {
-      return await supervisor.use(context.scope, (line) => {
-        if (tool) refuseChanged(tool);
-        return line.relay(method, params, context);
-      });
-    } catch (error) {
+    const used = supervisor.use(context.scope, (line) => {
+      if (tool) refuseChanged(tool);
+      return line.relay(method, params, context);
+    });
+    return used.catch((error: unknown) => {
       if (!(error instanceof HallError && error.code === "CANCELLED")) {
         counts.errors++;
         counts.lastError = error instanceof Error ? error.message : String(error);
       }
       throw error;
-    }
+    });
   }
 
   return {
@@ -263,16 +262,14 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
       if (!isKnown || config.start === "eager") void lookUntilKnown();
       return offer.tools.filter((tool) => isShown(tool.name)).map(withFacts);
     },
-    async call(tool, args, context) {
-      const params = { name: tool.name, arguments: args };
-      try {
-        return (await relay("tools/call", params, context, tool)) as unknown as Outcome;
-      } catch (error) {
+    call(tool, args, context) {
+      const run = (): Promise<Outcome> => relay("tools/call", { name: tool.name, arguments: args }, context, tool) as Promise<JsonObject & Outcome>;
+      return run().catch(async (error: unknown) => {
         // HeaderMismatch: what is known of the tool is out of date.
         if (!(error instanceof HallError) || error.relayed?.code !== -32020) throw error;
         await refreshing.run("tools");
-        return (await relay("tools/call", params, context, tool)) as unknown as Outcome;
-      }
+        return run();
+      });
     },
     async health(): Promise<Health> {
       const state = supervisor.state();
