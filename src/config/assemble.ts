@@ -13,6 +13,7 @@ import { findTrustProblems } from "./trust.ts";
 import { serverOf, sortProblems, type UnusableServer, withoutServers } from "./unusable.ts";
 import { validateTree } from "./validate.ts";
 import { expandVariables } from "./variables.ts";
+import { withWritten } from "./written.ts";
 
 /** Everything that was found, in the order of layers, made into one checked config. Loads the parsers and zod: only for when something was found. */
 export interface Sources {
@@ -70,7 +71,7 @@ export async function assembleConfig({ folder, files, env, flags, hasVariables }
     return [name, { type: "unusable", problems: tellOfServer(own, layers), ...(entry ? { entry } : {}) }];
   });
   return {
-    config: withoutServers(config, ofServers),
+    config: withWritten(withoutServers(config, ofServers), mergeLayers(layers.slice(0, files.length))),
     unusable: Object.fromEntries(unusable),
     warnings: tell(foreign, layers),
     secrets: findSecrets(expanded.tree, variables?.tree ?? {}, expanded.secrets),

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import type { Written, written } from "./written.ts";
 
 /**
  * The config: every field's type, default and one-line document. `guildhall.schema.json` and the tables of docs/config.md
@@ -232,7 +233,7 @@ export const configSchema = z.strictObject({
 
 /** What a hall is told before it starts. Frozen to the bottom. */
 export type Config = Frozen<z.output<typeof configSchema>>;
-export type ServerConfig = Config["mcpServers"][string];
+export type ServerConfig = Config["mcpServers"][string] & { readonly [written]?: Written };
 /** A part of a config, as flags give it. */
 export type PartialConfig = Partial<z.input<typeof configSchema>>;
 

@@ -6,8 +6,10 @@ import { createLog, Secrets } from "../../src/base/log.ts";
 import { openReviewing, type Reviewing, reviewLooks } from "../../src/cli/review.ts";
 import type { Settings } from "../../src/cli/settings.ts";
 import { loadConfig } from "../../src/config/load.ts";
+import type { ServerConfig } from "../../src/config/schema.ts";
 import { openNamedTokens } from "../../src/server/http/named-tokens.ts";
 import { openLedger } from "../../src/trust/ledger.ts";
+import { describeSource, sourceOf } from "../../src/upstream/source.ts";
 import { openDoor } from "../servers/door.ts";
 import { createToolkit, text } from "../servers/toolkits.ts";
 import { definitionOf, faulty, locked } from "../servers/upstreams.ts";
@@ -44,6 +46,42 @@ describe("a project's config cannot ask for fewer approvals", () => {
   test("but for more", async () => {
     const { config } = await load({ trust: { policy: "all", servers: { box: "destructive" }, tools: { "box.look": "destructive" } } });
     expect(config.trust).toMatchObject({ policy: "all", tools: { "box.look": "destructive" } });
+  });
+});
+
+describe("what is approved of a server", () => {
+  const env = { TRACE: "1", AWS_SECRET_ACCESS_KEY: "aws" };
+  const of = (variable: string): string => ["$", "{", variable, "}"].join("");
+  const load = async (entry: object, more: NodeJS.ProcessEnv = {}): Promise<ServerConfig> => {
+    writeFileSync(join(folder, "guildhall.json"), JSON.stringify({ mcpServers: { box: entry } }));
+    const { config } = await loadConfig({ folder, userFile: join(folder, "none.json"), env: { ...env, ...more } });
+    return config.mcpServers.box as ServerConfig;
+  };
+  const remote = (trace: string, clientSecret = "none"): object => ({ url: "https://box.example", headers: { "X-Trace": trace }, oauth: { clientSecret } });
+  const program = (path: string): object => ({ command: "node", args: ["box.js"], env: { PATH: path } });
+
+  test.each<[string, object, object]>([
+    ["another variable in a header", remote("1"), remote(of("AWS_SECRET_ACCESS_KEY"))],
+    ["another variable behind one that stays", remote(of("TRACE")), remote(`${of("TRACE")}${of("AWS_SECRET_ACCESS_KEY")}`)],
+    ["another variable in the login", remote("1"), remote("1", of("AWS_SECRET_ACCESS_KEY"))],
+    ["another variable for a program", program("/usr/bin"), program(of("AWS_SECRET_ACCESS_KEY"))],
+    ["another folder to find programs in", program("/usr/bin"), program("./bin:/usr/bin")],
+  ])("is not %s", async (_what, approved, now) => {
+    expect(sourceOf(await load(now))).not.toBe(sourceOf(await load(approved)));
+  });
+
+  test("is another value of the same variable, and the same after other keys of the entry", async () => {
+    const approved = sourceOf(await load(remote(of("TRACE"))));
+    expect(sourceOf(await load(remote(of("TRACE")), { TRACE: "2" }))).toBe(approved);
+    expect(sourceOf(await load({ ...remote(of("TRACE")), timeoutSeconds: 5 }))).toBe(approved);
+  });
+
+  test("is shown with the variables whose values it gets, and with none of the values", async () => {
+    const shown = describeSource(
+      await load({ ...remote(of("AWS_SECRET_ACCESS_KEY:-x"), of("TRACE")), headers: { "X-Trace": of("AWS_SECRET_ACCESS_KEY:-x"), Plain: "y" } }),
+    );
+    expect(shown).toBe("https://box.example over http with headers Plain, X-Trace (from AWS_SECRET_ACCESS_KEY) and a login with TRACE");
+    expect(describeSource(await load(program(`$${of("TRACE")}${of("env:TRACE")}`)))).toBe("node box.js with PATH (from TRACE)");
   });
 });
 
