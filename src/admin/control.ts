@@ -1,5 +1,5 @@
 import type { Socket, Server as SocketServer } from "node:net";
-import { errorTable, HallError } from "../base/errors.ts";
+import { errorTable, HallError, messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { version } from "../base/version.ts";
 import type { Server } from "../server/server.ts";
@@ -147,7 +147,7 @@ function serveAdmin(channel: Channel, handlers: AdminHandlers, limits: Limits): 
     },
     notified: () => {},
     explain: (failure) => {
-      const error = failure instanceof HallError ? failure : new HallError("INTERNAL", failure instanceof Error ? failure.message : String(failure));
+      const error = failure instanceof HallError ? failure : new HallError("INTERNAL", messageOf(failure));
       return { error: { code: errorTable[error.code].request, message: error.message, data: { code: error.code, hint: error.hint, ...error.details } } };
     },
     ended: () => void channel.close(),

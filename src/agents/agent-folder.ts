@@ -1,5 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { messageOf } from "../base/errors.ts";
 import { findNear } from "../base/near.ts";
 import { type ParsedAgentFile, parseAgentFile } from "./agent-file.ts";
 
@@ -48,7 +49,7 @@ export async function readAgentFolder(folder: string): Promise<AgentFolder> {
       agents.push({ fileName, text, agent });
     } catch (error) {
       broken.add(fileName);
-      problems.push(`.guildhall/agents/${fileName} is left out: ${error instanceof Error ? error.message : error}`);
+      problems.push(`.guildhall/agents/${fileName} is left out: ${messageOf(error)}`);
     }
   }
   return { agents, guide, problems, broken };

@@ -1,5 +1,6 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { messageOf } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
 import type { AgentFile } from "./agent-file.ts";
 
@@ -34,7 +35,7 @@ export async function readAgentsLock(folder: string, warn: (message: string) => 
     warn(".guildhall/agents.lock.json is not one of this version: every agent is taken as written by hand");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT")
-      warn(`.guildhall/agents.lock.json cannot be used (${error instanceof Error ? error.message : error}): every agent is taken as written by hand`);
+      warn(`.guildhall/agents.lock.json cannot be used (${messageOf(error)}): every agent is taken as written by hand`);
   }
   return emptyAgentsLock;
 }

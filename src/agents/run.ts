@@ -150,8 +150,8 @@ export class Run implements Job {
     } catch (error) {
       const hasBegun = this.#usage.turns > 1 || this.#steps.length > 0 || this.#limit !== undefined;
       if (others.length === 0 || hasBegun || this.#scope.cancelled) return this.#end(undefined, error);
-      this.note("observe", `the ${planner.kind} planner cannot work: ${messageOf(error)}`);
-      this.#limitations.add(`the ${planner.kind} planner (${messageOf(error)})`);
+      this.note("observe", `the ${planner.kind} planner cannot work: ${sayable(error)}`);
+      this.#limitations.add(`the ${planner.kind} planner (${sayable(error)})`);
       this.#usage = { turns: 0, inputTokens: 0, outputTokens: 0 };
       return this.#workWith(others);
     }
@@ -282,7 +282,7 @@ export class Run implements Job {
     return {
       answer: conclusion?.answer ?? this.#draft,
       stopped,
-      problem: conclusion?.problem ?? (stopped === "failed" ? messageOf(error) : undefined),
+      problem: conclusion?.problem ?? (stopped === "failed" ? sayable(error) : undefined),
       hint: stopped === "failed" && error instanceof HallError ? error.hint : undefined,
       steps: taken.map(({ step }) => step),
       results: taken.map(({ outcome }) => outcome),
@@ -339,6 +339,7 @@ function describeTools({ tools, toolCount, fits }: Run): string {
   return `${toolCount} tools, ${fits ? "the best" : "none of which fits well; the nearest"}: ${names}`;
 }
 
-function messageOf(error: unknown): string {
+/** What others threw may hold anything, and this is read by whoever asked. */
+function sayable(error: unknown): string {
   return error instanceof HallError ? error.message : "something went wrong that nobody expected";
 }

@@ -297,6 +297,11 @@ export class HallError extends Error {
   }
 }
 
+/** What was thrown, in words: not everything that others throw is an error. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
 /** The code as callers read it: `error_type` is the same word everywhere, whatever number goes with it. */
 export function errorType(code: ErrorCode): string {
   return code.toLowerCase();

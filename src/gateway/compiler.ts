@@ -2,7 +2,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { RE2JS } from "re2js";
-import { HallError } from "../base/errors.ts";
+import { HallError, messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { FieldError, Validator } from "./schema.ts";
 
@@ -70,7 +70,7 @@ function compileWith(ajv: Pick<Ajv, "compile" | "removeSchema">, schema: JsonObj
   try {
     return ajv.compile(schema);
   } catch (cause) {
-    throw new HallError("EXECUTION", `the tool's schema cannot be used: ${cause instanceof Error ? cause.message : cause}`, { cause });
+    throw new HallError("EXECUTION", `the tool's schema cannot be used: ${messageOf(cause)}`, { cause });
   } finally {
     ajv.removeSchema(schema);
   }

@@ -1,3 +1,4 @@
+import { messageOf } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import { version } from "../base/version.ts";
 
@@ -79,7 +80,7 @@ export function createExporter({ url, log, everyMs = 2_000 }: ExporterOptions): 
       // What it will never take is not sent again.
       failed(isPassing(response.status) ? batch : [], `HTTP ${response.status}`);
     } catch (error) {
-      failed(batch, error instanceof Error ? error.message : String(error));
+      failed(batch, messageOf(error));
     }
   }
 

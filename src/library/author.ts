@@ -1,5 +1,5 @@
 /** What an author of tools writes: a function with a schema becomes a tool, several become a toolkit. */
-import { HallError } from "../base/errors.ts";
+import { HallError, messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { CallContext, Outcome, Tool, Toolkit } from "../tool.ts";
 
@@ -92,7 +92,7 @@ export function toolkit({ name, description, category, version, tools, cacheTtlS
         return await authored.run(args, context);
       } catch (error) {
         // What a handler throws is how the tool failed, not a fault of the hall.
-        throw error instanceof HallError ? error : new HallError("EXECUTION", error instanceof Error ? error.message : String(error), { cause: error });
+        throw error instanceof HallError ? error : new HallError("EXECUTION", messageOf(error), { cause: error });
       }
     },
     health: async () => ({ state: "available" }),

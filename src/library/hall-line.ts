@@ -1,4 +1,4 @@
-import { type ErrorCode, errorTable, errorType, HallError } from "../base/errors.ts";
+import { type ErrorCode, errorTable, errorType, HallError, messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Channel } from "../wire/channel.ts";
 import type { Exchange } from "../wire/exchange.ts";
@@ -52,7 +52,7 @@ function refuse({ method }: Request): never {
 }
 
 function explain(failure: unknown, request: Request | undefined): RpcError {
-  const error = failure instanceof HallError ? failure : new HallError("EXECUTION", failure instanceof Error ? failure.message : String(failure));
+  const error = failure instanceof HallError ? failure : new HallError("EXECUTION", messageOf(failure));
   const data = { ...error.details, call_id: request?.params?.call_id, error_type: errorType(error.code), details: error.message };
   return { code: errorTable[error.code].registry, message: error.message, data };
 }

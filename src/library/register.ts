@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { HallError } from "../base/errors.ts";
+import { HallError, messageOf } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Toolkit } from "../tool.ts";
 import type { Channel } from "../wire/channel.ts";
@@ -72,7 +72,7 @@ export async function joinHall(
         toolId = await open();
         return;
       } catch (error) {
-        warn(`not registered again yet: ${error instanceof Error ? error.message : error}`);
+        warn(`not registered again yet: ${messageOf(error)}`);
       }
     }
   }

@@ -2,7 +2,7 @@ import type { Stats } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { basename, isAbsolute, join, parse, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { HallError } from "../base/errors.ts";
+import { HallError, messageOf } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import { findNear } from "../base/near.ts";
 import { Scope } from "../base/scope.ts";
@@ -80,7 +80,7 @@ export function createModules({ patterns, folder, registry, log, loadMsMax = 5_0
         await put(toolkit, old);
         kept.push(toolkit);
       } catch (failure) {
-        error = messageOf(failure);
+        error = brief(failure);
         log.warn({ module: nameOf(module.file) }, `toolkit not taken: ${error}`);
       }
     }
@@ -157,7 +157,7 @@ async function load(file: string, stamp: string, loadMsMax: number): Promise<Mod
     const ttlSeconds = Math.min(...found.map(({ cacheTtlSeconds = defaultTtlSeconds }) => cacheTtlSeconds));
     return { file, stamp, toolkits: found.map(asModule), error: undefined, ttlSeconds };
   } catch (error) {
-    return { file, stamp, toolkits: [], error: messageOf(error), ttlSeconds: defaultTtlSeconds };
+    return { file, stamp, toolkits: [], error: brief(error), ttlSeconds: defaultTtlSeconds };
   }
 }
 
@@ -230,6 +230,6 @@ function fits(name: string, glob: string): boolean {
   return !name.startsWith(".") && new RegExp(`^${pattern}$`).test(name);
 }
 
-function messageOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).slice(0, 500);
+function brief(error: unknown): string {
+  return messageOf(error).slice(0, 500);
 }

@@ -1,4 +1,4 @@
-import { HallError } from "../base/errors.ts";
+import { HallError, messageOf } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
 import type { Health, Toolkit } from "../tool.ts";
@@ -83,8 +83,4 @@ export function createMonitor({ registry, health, log, intervalSeconds = 60, tim
       leave();
     },
   };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

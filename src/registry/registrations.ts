@@ -1,4 +1,4 @@
-import { HallError } from "../base/errors.ts";
+import { HallError, messageOf } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { findNear } from "../base/near.ts";
@@ -88,9 +88,7 @@ export function createRegistrations({ registry, health, log, allowPrivate, check
     for (const [index, { inputSchema, outputSchema }] of tools.entries()) {
       for (const [key, schema] of [["parameters", inputSchema] as const, ["returns", outputSchema] as const]) {
         if (!schema) continue;
-        await checkSchema(schema).catch((error: unknown) =>
-          faults.push({ path: `/tool/functions/${index}/${key}`, message: error instanceof Error ? error.message : String(error) }),
-        );
+        await checkSchema(schema).catch((error: unknown) => faults.push({ path: `/tool/functions/${index}/${key}`, message: messageOf(error) }));
       }
     }
     if (faults.length > 0) throw refuse(faults);

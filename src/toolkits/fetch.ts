@@ -2,7 +2,7 @@ import type { LookupFunction } from "node:net";
 import { PassThrough, Readable, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
-import { HallError } from "../base/errors.ts";
+import { HallError, messageOf } from "../base/errors.ts";
 import { kindOfHost } from "../config/host.ts";
 import { explain, refusal } from "../upstream/answer.ts";
 import { createDialler, lookupWhere } from "../upstream/dial.ts";
@@ -122,7 +122,7 @@ async function read(response: Response, url: URL, { bytesMax, signal }: FetchOpt
     await pipeline(Readable.from(counted()), decoder, collect, { signal });
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw verdict ?? new HallError("EXECUTION", `what ${url.host} sent could not be read: ${error instanceof Error ? error.message : error}`, { cause: error });
+    throw verdict ?? new HallError("EXECUTION", `what ${url.host} sent could not be read: ${messageOf(error)}`, { cause: error });
   }
   return { url, contentType: response.headers.get("content-type") ?? "", bytes: Buffer.concat(chunks) };
 }

@@ -1,4 +1,4 @@
-import { HallError } from "../base/errors.ts";
+import { HallError, messageOf } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
 import { type Id, isId } from "../wire/message.ts";
 import type { Dialled } from "./dial.ts";
@@ -50,7 +50,7 @@ export function cutShort(error: unknown): HallError {
 /** Several addresses that all fail are told as the first of them. */
 function reasonOf(error: unknown): string {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
-  return first instanceof Error ? first.message : String(first);
+  return messageOf(first);
 }
 
 export function isEventStream(response: Dialled): boolean {

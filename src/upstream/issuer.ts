@@ -1,5 +1,5 @@
 import type { AuthorizationServerMetadata, OAuthClientProvider, OAuthDiscoveryState } from "@modelcontextprotocol/client";
-import { HallError } from "../base/errors.ts";
+import { HallError, messageOf } from "../base/errors.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import { createOAuthFetch } from "./oauth-fetch.ts";
 
@@ -79,7 +79,7 @@ export async function explainOAuth(error: unknown, doing: string): Promise<HallE
     return new HallError("DENIED", `${doing}: the issuer registers nobody by itself`, { hint: register });
   }
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const reason = plain(cause instanceof Error ? cause.message : String(cause));
+  const reason = plain(messageOf(cause));
   return new HallError(error instanceof TypeError ? "UNAVAILABLE" : "BAD_ANSWER", `${doing}: ${reason}`, { cause: error, hint: tellThem });
 }
 

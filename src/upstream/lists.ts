@@ -1,4 +1,4 @@
-import { HallError } from "../base/errors.ts";
+import { HallError, messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
 import type { Prompt, Resource, Tool } from "../tool.ts";
@@ -105,7 +105,7 @@ async function optional<T>(reading: Promise<readonly T[]>, { scope, warn }: Read
     return await reading;
   } catch (error) {
     if (scope.cancelled) throw error;
-    warn(error instanceof Error ? error.message : String(error));
+    warn(messageOf(error));
     return [];
   }
 }

@@ -1,5 +1,6 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject, sortKeys } from "../base/json.ts";
 import { pinOf } from "../trust/pin.ts";
 import type { Greeting } from "./greeting.ts";
@@ -40,8 +41,7 @@ export async function readLock(folder: string, warn: (message: string) => void):
     if (isObject(value) && value.lockVersion === 1 && isObject(value.servers)) return value as unknown as Lock;
     warn(`${file} is of another version: run \`guildhall build\``);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT")
-      warn(`${file} cannot be used (${error instanceof Error ? error.message : error}): run \`guildhall build\``);
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") warn(`${file} cannot be used (${messageOf(error)}): run \`guildhall build\``);
   }
   return emptyLock;
 }

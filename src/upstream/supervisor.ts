@@ -1,4 +1,4 @@
-import { HallError } from "../base/errors.ts";
+import { HallError, messageOf } from "../base/errors.ts";
 import { Scope } from "../base/scope.ts";
 import type { Line } from "./line.ts";
 
@@ -279,10 +279,6 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     },
     close: () => stop({ kind: "closed" }),
   };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function hasExpired(error: unknown): boolean {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { HallError } from "../base/errors.ts";
+import { HallError, messageOf } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { createOneAtATime } from "../base/one-at-a-time.ts";
@@ -209,7 +209,7 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
       try {
         await looking;
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = messageOf(error);
         if (reason !== warned) log.warn(`not reached yet: ${reason}`);
         warned = reason;
         const state = supervisor.state();
@@ -229,7 +229,7 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
     return used.catch((error: unknown) => {
       if (!(error instanceof HallError && error.code === "CANCELLED")) {
         counts.errors++;
-        counts.lastError = error instanceof Error ? error.message : String(error);
+        counts.lastError = messageOf(error);
       }
       throw error;
     });

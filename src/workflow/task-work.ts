@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { HallError } from "../base/errors.ts";
+import { HallError, messageOf } from "../base/errors.ts";
 import { harmlessLines } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { startPulse, tellAge } from "../base/pulse.ts";
@@ -30,7 +30,7 @@ export async function runTask(task: Task, input: StepInput, tell: TellShare): Pr
       : readCommandEnd(await callCommand(task.command, task, input, how));
   } catch (error) {
     if (context.scope.cancelled) throw context.scope.cancelled;
-    return { kind: "failed", reason: error instanceof Error ? error.message : String(error) };
+    return { kind: "failed", reason: messageOf(error) };
   }
 }
 

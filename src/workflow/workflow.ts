@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { rmdir, stat } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
-import { HallError } from "../base/errors.ts";
+import { HallError, messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
 import { startPulse, tellAge } from "../base/pulse.ts";
@@ -82,7 +82,7 @@ export function createWorkflow({
     } catch (error) {
       const state: RunState = context.scope.cancelled ? "cancelled" : "failed";
       await forget();
-      await run.end(state, error instanceof Error ? error.message : String(error)).catch(() => {});
+      await run.end(state, messageOf(error)).catch(() => {});
       throw error;
     } finally {
       watching.renew();

@@ -1,4 +1,4 @@
-import { HallError } from "../base/errors.ts";
+import { HallError, messageOf } from "../base/errors.ts";
 import type { Scope } from "../base/scope.ts";
 
 /** A model that writes: a prompt in, text out. Rejects when it cannot. */
@@ -52,7 +52,7 @@ async function askWriter(writer: Writer, prompt: string, scope: Scope): Promise<
   } catch (error) {
     if (scope.cancelled) throw scope.cancelled;
     if (error instanceof HallError) throw error;
-    throw new HallError("EXECUTION", `the model could not write: ${error instanceof Error ? error.message : error}`, {
+    throw new HallError("EXECUTION", `the model could not write: ${messageOf(error)}`, {
       cause: error,
       hint: "Try again, or set planner.kind to local in the config for a draft without a model.",
     });

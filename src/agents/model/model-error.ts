@@ -1,5 +1,5 @@
 import { APICallError } from "@ai-sdk/provider";
-import { type ErrorCode, HallError } from "../../base/errors.ts";
+import { type ErrorCode, HallError, messageOf } from "../../base/errors.ts";
 import { isObject } from "../../base/json.ts";
 import type { Secrets } from "../../base/log.ts";
 import { CutOff } from "./turn.ts";
@@ -41,7 +41,7 @@ const charactersMax = 300;
 /** The provider's own words, which are in another place with each of them. */
 function describe(error: unknown): string {
   const body = APICallError.isInstance(error) ? readBody(error.responseBody) : undefined;
-  const text = body ?? (error instanceof Error ? error.message : String(error));
+  const text = body ?? messageOf(error);
   return text.replace(/\s+/g, " ").trim().slice(0, charactersMax);
 }
 

@@ -1,6 +1,6 @@
 import { constants, inflateSync } from "node:zlib";
 import { getDocumentProxy } from "unpdf";
-import { HallError } from "../../base/errors.ts";
+import { HallError, messageOf } from "../../base/errors.ts";
 
 /**
  * The text of a PDF, page by page. pdf.js inflates without a limit and into memory that the limits of a worker do not see, so streams are
@@ -61,7 +61,7 @@ async function open(bytes: Uint8Array): Promise<Pdf> {
 }
 
 function damaged(cause: unknown): HallError {
-  return new HallError("EXECUTION", `the PDF is damaged: ${cause instanceof Error ? cause.message : cause}`, { cause });
+  return new HallError("EXECUTION", `the PDF is damaged: ${messageOf(cause)}`, { cause });
 }
 
 function joinItems(items: readonly TextItem[]): string {

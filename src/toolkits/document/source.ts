@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { type FileHandle, open, realpath, stat } from "node:fs/promises";
 import { sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { HallError } from "../../base/errors.ts";
+import { HallError, messageOf } from "../../base/errors.ts";
 import type { Scope } from "../../base/scope.ts";
 import type { Fetcher } from "../fetch.ts";
 
@@ -60,7 +60,7 @@ async function readUnderRoots(url: URL, roots: readonly string[]): Promise<Uint8
   if (real === undefined || !(await isUnder(real, roots))) throw outsideRoots(path, roots);
   // Neither a link put there meanwhile is followed, nor is a pipe waited for.
   const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((cause: unknown) => {
-    throw new HallError("EXECUTION", `${path} cannot be opened: ${cause instanceof Error ? cause.message : cause}`, { cause });
+    throw new HallError("EXECUTION", `${path} cannot be opened: ${messageOf(cause)}`, { cause });
   });
   try {
     return await readChecked(file, real, path);

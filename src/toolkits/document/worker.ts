@@ -1,6 +1,6 @@
 /** The worker's side of document-reader.ts: one document, one answer, then it ends. */
 import { parentPort, workerData } from "node:worker_threads";
-import { HallError } from "../../base/errors.ts";
+import { HallError, messageOf } from "../../base/errors.ts";
 import { analyze } from "./analysis.ts";
 import { parseDocument } from "./parse.ts";
 import type { ReadAnswer, ReadRequest } from "./reader.ts";
@@ -15,6 +15,6 @@ async function answer({ analysis, ...document }: ReadRequest): Promise<ReadAnswe
   } catch (error) {
     if (error instanceof HallError) return { failure: { code: error.code, message: error.message, hint: error.hint } };
     // Whatever it was, the document caused it: deep nesting ends in a RangeError, nonsense in a TypeError.
-    return { failure: { code: "EXECUTION", message: `the document cannot be read: ${error instanceof Error ? error.message : error}` } };
+    return { failure: { code: "EXECUTION", message: `the document cannot be read: ${messageOf(error)}` } };
   }
 }

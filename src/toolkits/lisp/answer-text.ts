@@ -1,4 +1,4 @@
-import { HallError } from "../../base/errors.ts";
+import { HallError, messageOf } from "../../base/errors.ts";
 import type { Answer, Failure } from "./protocol.ts";
 
 /** What the hall answers a program, as the text that goes to its thread and into the journal. */
@@ -19,5 +19,5 @@ const failureStart = '{"failure":';
 
 function tellFailure(error: unknown): Failure {
   if (error instanceof HallError) return { code: error.code, message: error.message, hint: error.hint, details: error.details };
-  return { code: "INTERNAL", message: error instanceof Error ? error.message : String(error) };
+  return { code: "INTERNAL", message: messageOf(error) };
 }

@@ -1,5 +1,5 @@
 /** Finds what is written somewhere: through a search engine the user has, or in folders the user named. */
-import { HallError } from "../../base/errors.ts";
+import { HallError, messageOf } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Outcome, Tool, Toolkit } from "../../tool.ts";
 import type { DocumentReader } from "../document/reader.ts";
@@ -54,7 +54,7 @@ export function createSearchToolkit(options: SearchToolkitOptions = {}): Toolkit
         provider ??= createProvider(name, options);
         return { state: "available" };
       } catch (error) {
-        return { state: "unavailable", reason: error instanceof Error ? error.message : `${error}` };
+        return { state: "unavailable", reason: messageOf(error) };
       }
     },
     async close() {
