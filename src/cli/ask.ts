@@ -37,16 +37,14 @@ export async function runAsk(words: readonly string[], options: AskOptions): Pro
 /** Throws EXECUTION where the agent could not do it. */
 async function showAnswer(agent: string, result: JsonObject, { json, isPassing }: { readonly json?: boolean; readonly isPassing: boolean }): Promise<void> {
   const told = isObject(result.structuredContent) ? result.structuredContent : {};
-  const isFailed = result.isError === true;
-  if (!isFailed || json) {
-    const shown = json ? [] : await Promise.all(contentOf(result).map((item, at) => showContent(item, `${agent}-${at + 1}`)));
-    const said = (text: string): string => sayCommands(isPassing ? rewordApprovals(text) : text, told);
-    print(told, { json, text: () => [...shown.map(said), paint("dim", summarise(told))].join("\n") });
-  }
-  if (isFailed)
+  if (result.isError === true)
     throw new HallError("EXECUTION", `${agent} could not do it: ${visible(String(told.problem ?? told.stopped_because ?? "no reason was given"))}`, {
       hint: hintFor(told),
+      details: { result: told },
     });
+  const shown = json ? [] : await Promise.all(contentOf(result).map((item, at) => showContent(item, `${agent}-${at + 1}`)));
+  const said = (text: string): string => sayCommands(isPassing ? rewordApprovals(text) : text, told);
+  print(told, { json, text: () => [...shown.map(said), paint("dim", summarise(told))].join("\n") });
 }
 
 function requirePlanner(planner: string | undefined): void {

@@ -34,16 +34,13 @@ export async function runAudit(options: AuditOptions): Promise<void> {
 export async function runAuditVerify(options: Pick<AuditOptions, "json">): Promise<void> {
   const found = await withProjectStore((store) => store.audit.verify());
   const { rows, head, broken } = found;
-  if (!broken || options.json)
-    print(
-      { ok: !broken, ...found },
-      { json: options.json, text: () => `${rows} rows, all as they were written; the last one's hash is ${head ?? "none yet"}` },
-    );
   if (broken) {
     throw new HallError("EXECUTION", `the audit is broken at row ${broken.seq}: ${broken.reason}`, {
       hint: `The ${rows} rows before it are as they were written. Keep .guildhall/state.db as it is, and find out who could write to it.`,
+      details: { ok: false, ...found },
     });
   }
+  print({ ok: true, ...found }, { json: options.json, text: () => `${rows} rows, all as they were written; the last one's hash is ${head ?? "none yet"}` });
 }
 
 /** Either kind of row, with the words of both. */

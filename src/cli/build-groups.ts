@@ -69,10 +69,10 @@ async function openLentModel(folder: string): Promise<LanguageModelV3> {
   });
 }
 
-/** Throws when a build is to be strict and there is something to say about the groups. */
-export function requireSound(plan: Plan | undefined, { strict = false }: GroupingOptions): void {
-  if (!strict || !plan || plan.warnings.length === 0) return;
-  throw new HallError("VALIDATION", `the groups are not as they should be: ${plan.warnings.join("; ")}`, {
+/** What a build fails with that is to be strict, where there is something to say about the groups. */
+export function findUnsound(plan: Plan | undefined, { strict = false }: GroupingOptions): HallError | undefined {
+  if (!strict || !plan || plan.warnings.length === 0) return undefined;
+  return new HallError("VALIDATION", `the groups are not as they should be: ${plan.warnings.join("; ")}`, {
     hint: "Move tools with `guildhall groups move`, edit .guildhall/agents, or build with --regroup.",
   });
 }

@@ -1,10 +1,10 @@
 import { HallError } from "../base/errors.ts";
 import { configuredServers } from "../config/unusable.ts";
 import { readLock } from "../upstream/lock.ts";
-import { buildGroups, describeChanges, describePlan, type GroupingOptions, requireSound, summarisePlan } from "./build-groups.ts";
+import { buildGroups, describeChanges, describePlan, findUnsound, type GroupingOptions, summarisePlan } from "./build-groups.ts";
 import { keepFailures } from "./earlier.ts";
 import { describeLook, joinLooks, keepLooks, type Look, lookAtServers } from "./look.ts";
-import { print, table } from "./print.ts";
+import { paint, print, table } from "./print.ts";
 import { tellTrustChanged } from "./project-trust.ts";
 import { confirmStarts, modulesWait, openReviewing, reviewLooks, summariseReview } from "./review.ts";
 import { loadSettings, type Settings } from "./settings.ts";
@@ -40,19 +40,18 @@ export async function runBuild(options: BuildOptions): Promise<void> {
   const unapproved = reviews.filter(({ isApproved }) => !isApproved).map(({ name }) => name);
   const waiting = configured.filter((name) => unstarted.includes(name) || unapproved.includes(name));
   const plan = await buildGroups(folder, settings, { ...options, lock: await readLock(folder, (message) => settings.log.warn(message)) });
+  if (!options.yes && !isAsking && modulesWait(reviewing))
+    process.stderr.write("toolkits of this project wait for `guildhall verify`: none of them is loaded before\n");
+  const started = looks.filter(({ name }) => !Object.hasOwn(settings.loaded.unusable, name));
+  const isSilent = found.length === 0 && (started.length > 0 || (looks.length > 0 && waiting.length === 0));
   print(
     { lock: file, servers: looks.map(summarise), reviews: reviews.map(summariseReview), waiting, ...(plan ? { groups: summarisePlan(plan) } : {}) },
     {
       json: options.json,
       text: () => [...describeLooks(looks, file, configured), ...tellWaiting(waiting), ...(plan ? [describePlan(plan)] : [])].join("\n"),
+      failure: isSilent ? new HallError("UNAVAILABLE", "no server answered", { hint: "Run `guildhall doctor` to see why." }) : findUnsound(plan, options),
     },
   );
-  if (!options.yes && !isAsking && modulesWait(reviewing))
-    process.stderr.write("toolkits of this project wait for `guildhall verify`: none of them is loaded before\n");
-  const started = looks.filter(({ name }) => !Object.hasOwn(settings.loaded.unusable, name));
-  if (found.length === 0 && (started.length > 0 || (looks.length > 0 && waiting.length === 0)))
-    throw new HallError("UNAVAILABLE", "no server answered", { hint: "Run `guildhall doctor` to see why." });
-  requireSound(plan, options);
 }
 
 /** What would become of the groups; nothing is written. */
@@ -68,15 +67,22 @@ async function showPlan(
       hint: "Run `guildhall verify` to see what would run, or build with --yes to allow it.",
     });
   if (!plan) throw new HallError("UNAVAILABLE", "no server answered, so there is nothing to group", { hint: "Run `guildhall doctor` to see why." });
-  print(summarisePlan(plan), { json: options.json, text: () => describeChanges(plan) });
-  requireSound(plan, options);
+  print(summarisePlan(plan), { json: options.json, text: () => describeChanges(plan), failure: findUnsound(plan, options) });
 }
 
 function describeLooks(looks: readonly Look[], file: string, configured: readonly string[]): readonly string[] {
   if (configured.length === 0) return ["no servers are configured; these are the hall's own tools (add servers under mcpServers in guildhall.json)"];
   if (looks.length === 0) return ["no server was started"];
-  const answered = looks.filter((look) => "found" in look).length;
-  return [summaryTable(looks), "", `${answered} of ${looks.length} servers answered; ${countTools(looks)} tools are in ${file}`];
+  const silent = looks.filter((look) => !("found" in look));
+  const answered = looks.filter((look) => "found" in look);
+  const names = silent.map(({ name }) => name).join(", ");
+  // What needs a hand stands where the eye begins.
+  return [
+    summaryTable([...silent, ...answered]),
+    "",
+    ...(silent.length > 0 ? [paint("red", `${names} did not answer: \`guildhall doctor\` says what to do`)] : []),
+    `${answered.length} of ${looks.length} servers answered; ${countTools(looks)} tools are in ${file}`,
+  ];
 }
 
 function tellWaiting(names: readonly string[]): readonly string[] {

@@ -2,8 +2,8 @@ import { writeFile } from "node:fs/promises";
 import { type ErrorCode, errorTable, HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { findNear } from "../base/near.ts";
-import type { Progress } from "../tool.ts";
 import { adviseApproval } from "./approval-advice.ts";
+import { below, createLive, quiet } from "./live.ts";
 import { print, visible, visibleLines } from "./print.ts";
 import { isAttended } from "./terminal.ts";
 import { getTool, withHall } from "./tools.ts";
@@ -14,18 +14,16 @@ export interface CallOptions {
 
 /** Calls a tool with a JSON object or `key=value` pairs; shows progress, saves images. */
 export async function runCall(name: string, words: readonly string[], options: CallOptions): Promise<void> {
-  await withHall(
-    async (client, settings) => {
-      const tool = await getTool(name, client, settings);
-      const args = parseArguments(words, tool.inputSchema);
-      const result = await client.request("tools/call", { name: String(tool.name), arguments: args }, { progress: showProgress });
-      clearProgress();
-      if (result.isError) throw adviseCaller(toolError(result), { tool, args, isPassing: client.isPassing });
-      // Before the servers are ended, which may take them seconds.
-      await showResult(result, name, options);
-    },
-    isAttended(options) ? (await import("./form.ts")).answerForm : undefined,
-  );
+  const live = options.json ? quiet : createLive();
+  const answer = isAttended(options) ? (await import("./form.ts")).answerForm : undefined;
+  await withHall(async (client, settings) => {
+    const tool = await getTool(name, client, settings);
+    const args = parseArguments(words, tool.inputSchema);
+    const result = await client.request("tools/call", { name: String(tool.name), arguments: args }, live).finally(live.clear);
+    if (result.isError) throw adviseCaller(toolError(result), { tool, args, isPassing: client.isPassing });
+    // Before the servers are ended, which may take them seconds.
+    await showResult(result, name, options);
+  }, answer && below(live, answer));
 }
 
 async function showResult(result: JsonObject, name: string, options: CallOptions): Promise<void> {
@@ -98,17 +96,6 @@ function parseValue(text: string, schema: unknown): unknown {
   }
 }
 
-export function showProgress({ progress, total, message }: Progress): void {
-  if (!process.stderr.isTTY) return;
-  const share = total === undefined ? undefined : Math.max(0, Math.min(1, progress / total));
-  const bar = share === undefined ? `${progress}` : `[${"█".repeat(Math.round(share * 20)).padEnd(20, "░")}] ${Math.round(share * 100)} %`;
-  process.stderr.write(`\r\x1b[K${bar} ${visible(message ?? "")}`);
-}
-
-export function clearProgress(): void {
-  if (process.stderr.isTTY) process.stderr.write("\r\x1b[K");
-}
-
 export function contentOf(result: JsonObject): readonly JsonObject[] {
   return Array.isArray(result.content) ? result.content.filter(isObject) : [];
 }
@@ -141,6 +128,9 @@ export function toolError(result: JsonObject): HallError {
     .map((item) => String(item.text ?? ""))
     .join("\n");
   return isObject(details)
-    ? new HallError(code, String(details.message), { hint: String(details.suggestion) })
+    ? new HallError(code, String(details.message), {
+        hint: String(details.suggestion),
+        ...(isObject(details.details) ? { details: details.details } : {}),
+      })
     : new HallError(code, visibleLines(text) || "the tool failed");
 }

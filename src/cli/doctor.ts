@@ -41,11 +41,15 @@ export async function runDoctor(options: DoctorOptions): Promise<void> {
       looks.find((look) => look.name === name),
     ),
   );
-  print(findings, { json: options.json, text: () => findings.map(describe).join("\n\n") });
-  if (findings.some(({ ok }) => !ok))
-    throw new HallError("UNAVAILABLE", `${findings.filter(({ ok }) => !ok).length} of ${findings.length} servers need attention`, {
-      hint: "The advice stands above.",
-    });
+  print(findings, { json: options.json, text: () => findings.map(describe).join("\n\n"), failure: failureOf(findings, options) });
+}
+
+function failureOf(findings: readonly Finding[], { json }: DoctorOptions): HallError | undefined {
+  const sick = findings.filter(({ ok }) => !ok);
+  if (sick.length === 0) return undefined;
+  return new HallError("UNAVAILABLE", `${sick.length} of ${findings.length} servers need attention`, {
+    hint: json ? "The advice is in `details`." : "The advice stands above.",
+  });
 }
 
 type Check = Finding["checks"][number];

@@ -1,21 +1,50 @@
 import type { CommanderError } from "commander";
 import { errorTable, HallError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
 import { ConfigError } from "../config/error.ts";
+
+/** How a command ends when it fails: the code to exit with, and what is said to people and to programs. */
+interface Failure {
+  /** A word of the error table, or USAGE, CONFIG, SYSTEM. */
+  readonly code: string;
+  readonly exit: number;
+  readonly message: string;
+  readonly suggestion?: string;
+  readonly details?: HallError["details"];
+}
 
 /** 0 ok, 1 failure, 2 usage, 66 not found, 69 unavailable, 75 timeout, 77 denied, 78 config. */
 export function exitCodeOf(error: unknown): number {
-  if (isUsage(error)) return error.exitCode === 0 ? 0 : 2;
-  if (error instanceof ConfigError) return 78;
-  if (error instanceof HallError) return errorTable[error.code].exit;
-  return 1;
+  return isUsage(error) && error.exitCode === 0 ? 0 : readFailure(error).exit;
 }
 
 /** What to print on stderr, if commander has not said it already. */
 export function explainToPerson(error: unknown): string | undefined {
   if (isUsage(error)) return undefined;
-  if (error instanceof ConfigError) return `guildhall: ${error.message}`;
-  if (error instanceof HallError) return `guildhall: ${error.message}\n  ${error.hint}`;
-  return `guildhall: ${error instanceof Error ? error.message : String(error)}`;
+  const { message, suggestion } = readFailure(error);
+  return `guildhall: ${message}${suggestion === undefined ? "" : `\n  ${suggestion}`}`;
+}
+
+/** The same for a program: one object, where the result would have been. */
+export function explainToProgram(error: unknown): JsonObject {
+  return { error: { ...readFailure(error) } };
+}
+
+/** Whether a command line asks for JSON; what comes after `--` is another program's. */
+export function wantsJson(args: readonly string[]): boolean {
+  const end = args.indexOf("--");
+  return args.slice(0, end < 0 ? args.length : end).includes("--json");
+}
+
+function readFailure(error: unknown): Failure {
+  if (isUsage(error))
+    return { code: "USAGE", exit: 2, message: error.message.replace(/^error: /, ""), suggestion: "Run it with --help for usage and examples." };
+  if (error instanceof ConfigError) return { code: "CONFIG", exit: 78, message: error.message };
+  if (error instanceof HallError) {
+    const { code, message, hint, details } = error;
+    return { code, exit: errorTable[code].exit, message, suggestion: hint, ...(details === undefined ? {} : { details }) };
+  }
+  return { code: "SYSTEM", exit: 1, message: error instanceof Error ? error.message : String(error) };
 }
 
 /** By its code: the class would bring all of commander along. */

@@ -1,16 +1,18 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import type { Scope } from "../base/scope.ts";
+import { Scope } from "../base/scope.ts";
 import { version } from "../base/version.ts";
+import { metaKeys } from "../server/versions.ts";
 import type { Progress } from "../tool.ts";
+import { createPatience, type Patience } from "../tui/patience.ts";
 import { defaultLimits } from "../wire/limits.ts";
 import { Peer } from "../wire/peer.ts";
 import { type ProjectOptions, type Reached, visitHall } from "./project.ts";
 
 /** Our own commands as an MCP client of the project's hall: the running one, or one that lives as long as the command. */
 export interface HallClient {
-  /** `scope` withdraws the request when it is cancelled. */
-  request(method: string, params: JsonObject, options?: { readonly progress?: (progress: Progress) => void; readonly scope?: Scope }): Promise<JsonObject>;
+  /** Waits as long as there is life: progress and words count as such. Throws TIMEOUT. */
+  request(method: string, params: JsonObject, options?: RequestOptions): Promise<JsonObject>;
   /** All pages of a list. A person at a terminal wants to see every tool, whatever models are shown. */
   list(method: string, field: string, faces?: string): Promise<readonly JsonObject[]>;
   /** No hall was running: this one ends with the command, and with it what it asked a person. */
@@ -18,9 +20,17 @@ export interface HallClient {
   close(): Promise<void>;
 }
 
+export interface RequestOptions {
+  readonly progress?: (progress: Progress) => void;
+  /** Hears what is said while it runs; without it nobody is asked to say anything. */
+  readonly log?: (data: unknown) => void;
+  /** Withdraws the request when it is cancelled. */
+  readonly scope?: Scope;
+}
+
 const envelope = {
-  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-  "io.modelcontextprotocol/clientInfo": { name: "guildhall-cli", version },
+  [metaKeys.version]: "2026-07-28",
+  [metaKeys.clientInfo]: { name: "guildhall-cli", version },
 };
 
 /** Answers a question of the hall or of a tool, in the way of MCP's elicitation. */
@@ -31,11 +41,19 @@ export interface HallClientOptions extends ProjectOptions {
   readonly answer?: AnswerQuestion | undefined;
 }
 
-const requestMsMax = 600_000;
+/** How long a request may be silent. A person who waits has Ctrl-C, and a script its own clock. */
+const silentMsMax = 600_000;
+/** An implementation of many tasks takes hours. */
+const requestMsMax = 12 * 3_600_000;
+
+/** A request that is under way: who hears of it, and how long it is waited for. */
+interface Waiting extends RequestOptions {
+  readonly patience: Patience;
+}
 
 export async function connectHall({ answer, ...options }: HallClientOptions): Promise<HallClient> {
   const { channel, project }: Reached = await visitHall(options);
-  const listeners = new Map<number, (progress: Progress) => void>();
+  const waiting = new Map<number, Waiting>();
   let nextToken = 0;
   const peer = new Peer(channel, {
     limits: defaultLimits,
@@ -43,33 +61,38 @@ export async function connectHall({ answer, ...options }: HallClientOptions): Pr
       throw new HallError("METHOD_NOT_FOUND", method);
     },
     notified: ({ method, params }) => {
-      if (method === "notifications/progress") listeners.get(Number(params?.progressToken))?.(params as unknown as Progress);
+      if (method === "notifications/progress") hearProgress(waiting.get(Number(params?.progressToken)), params as unknown as Progress);
+      // It does not say which request it is about; there is one at a time that wants to hear it.
+      if (method === "notifications/message") for (const one of waiting.values()) hearLog(one, params?.data);
     },
     explain: () => ({ error: { code: -32601, message: "not a server" } }),
     withdrawal: (requestId, reason) => ({ method: "notifications/cancelled", params: { requestId, reason } }),
   });
 
-  const request: HallClient["request"] = async (method, params, { progress, scope } = {}) => {
-    const limits = { timeoutMs: requestMsMax, ...(scope ? { scope } : {}) };
+  const request: HallClient["request"] = async (method, params, options = {}) => {
+    const { log } = options;
+    const scope = new Scope(options.scope);
+    const patience = createPatience({ silentMsMax, totalMsMax: requestMsMax, expired: (why) => scope.cancel(expiredError(method, why)) });
     const progressToken = ++nextToken;
-    if (progress) listeners.set(progressToken, progress);
+    waiting.set(progressToken, { ...options, patience });
     try {
-      const capabilities = { "io.modelcontextprotocol/clientCapabilities": answer ? { elicitation: { form: {} } } : {} };
-      const _meta = { ...envelope, ...capabilities, ...(isObject(params._meta) ? params._meta : {}), ...(progress ? { progressToken } : {}) };
-      let result = await peer.request(method, { ...params, _meta }, limits);
+      const capabilities = { [metaKeys.capabilities]: answer ? { elicitation: { form: {} } } : {} };
+      // Progress is wanted in any case: it is a sign of life.
+      const wishes = { progressToken, ...(log ? { [metaKeys.logLevel]: "info" } : {}) };
+      const _meta = { ...envelope, ...capabilities, ...(isObject(params._meta) ? params._meta : {}), ...wishes };
+      let result = await peer.request(method, { ...params, _meta }, { scope });
       while (answer && isObject(result) && result.resultType === "input_required") {
         const { inputRequests, requestState } = result;
-        const inputResponses: Record<string, JsonObject> = {};
-        for (const [key, question] of Object.entries(isObject(inputRequests) ? inputRequests : {})) {
-          inputResponses[key] = await answer(isObject(question) && isObject(question.params) ? question.params : {});
-        }
-        result = await peer.request(method, { ...params, _meta, inputResponses, requestState }, limits);
+        const inputResponses = await patience.hold(() => answerAll(inputRequests, answer));
+        result = await peer.request(method, { ...params, _meta, inputResponses, requestState }, { scope });
       }
       return isObject(result) ? result : {};
     } catch (error) {
       throw readError(error);
     } finally {
-      listeners.delete(progressToken);
+      waiting.delete(progressToken);
+      patience.end();
+      scope.close();
     }
   };
 
@@ -92,6 +115,29 @@ export async function connectHall({ answer, ...options }: HallClientOptions): Pr
       await project?.close();
     },
   };
+}
+
+function hearProgress(heard: Waiting | undefined, progress: Progress): void {
+  heard?.patience.renew();
+  heard?.progress?.(progress);
+}
+
+function hearLog({ patience, log }: Waiting, data: unknown): void {
+  patience.renew();
+  log?.(data);
+}
+
+function expiredError(method: string, why: "silent" | "long"): HallError {
+  const told = why === "silent" ? `nothing was heard of it for ${silentMsMax / 1_000} s` : `it was still at work after ${requestMsMax / 3_600_000} h`;
+  return new HallError("TIMEOUT", `${method}: ${told}`, { hint: "What it did by then stays. Give it less to do at once, or look at `guildhall status`." });
+}
+
+async function answerAll(questions: unknown, answer: AnswerQuestion): Promise<JsonObject> {
+  const answers: Record<string, JsonObject> = {};
+  for (const [key, question] of Object.entries(isObject(questions) ? questions : {})) {
+    answers[key] = await answer(isObject(question) && isObject(question.params) ? question.params : {});
+  }
+  return answers;
 }
 
 /** The hall's own words for it, so that the exit code says what happened. */

@@ -24,10 +24,15 @@ export async function runLisp(file: string | undefined, options: LispOptions): P
   const code = file === undefined || file === "-" ? await readAll(process.stdin) : await readProgram(file);
   await withHall(async (client) => {
     const { result, text } = await createLispClient(client, options).evaluate(code);
-    print(result, { json: options.json, text: () => visibleLines(text) });
-    if (!result.isError) return;
-    const { condition } = (result.structuredContent ?? {}) as { condition?: { type: string } };
-    throw new HallError("EXECUTION", `the program ended with ${condition?.type ?? "an error"}`, { hint: "What it printed and why it ended is on stdout." });
+    print(result, { json: options.json, text: () => visibleLines(text), failure: failureOf(result, options) });
+  });
+}
+
+function failureOf({ isError, structuredContent }: JsonObject, { json }: LispOptions): HallError | undefined {
+  if (!isError) return undefined;
+  const { condition } = (structuredContent ?? {}) as { condition?: { type: string } };
+  return new HallError("EXECUTION", `the program ended with ${condition?.type ?? "an error"}`, {
+    hint: `What it printed and why it ended is ${json ? "in `details`" : "on stdout"}.`,
   });
 }
 

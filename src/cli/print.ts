@@ -1,9 +1,23 @@
 import { styleText } from "node:util";
+import { HallError } from "../base/errors.ts";
 import { makeVisible } from "../trust/preview.ts";
 
-/** Text for people on a terminal, plain text elsewhere, JSON when asked. */
-export function print(value: unknown, { json, text }: { readonly json: boolean | undefined; text(): string }): void {
+export interface PrintOptions {
+  readonly json: boolean | undefined;
+  text(): string;
+  /** What the command fails with although it has something to show: text stands above it, JSON goes with it, so that stdout is one document. */
+  readonly failure?: HallError | undefined;
+}
+
+/** Text for people on a terminal, plain text elsewhere, JSON when asked. Throws the failure, where there is one. */
+export function print(value: unknown, { json, text, failure }: PrintOptions): void {
+  if (failure && json) throw withResult(failure, value);
   process.stdout.write(json ? `${JSON.stringify(value, null, 2)}\n` : `${text().trimEnd()}\n`);
+  if (failure) throw failure;
+}
+
+function withResult({ code, message, hint, details, cause }: HallError, result: unknown): HallError {
+  return new HallError(code, message, { hint, details: { ...details, result }, cause });
 }
 
 type Style = "bold" | "dim" | "red" | "green" | "yellow";

@@ -48,9 +48,12 @@ export async function runRunsReplay(id: string, { json }: RunsOptions): Promise<
   const isSame = differences.length === 0;
   print(
     { run: record.outline.id, same: isSame, differences, steps: ended.steps, trace: ended.trace, stopped_because: ended.stopped, answer: ended.answer },
-    { json, text: () => `${describeTrace(ended.trace)}\n\n${isSame ? paint("green", "the same trace as then") : "another trace than then"}` },
+    {
+      json,
+      text: () => `${describeTrace(ended.trace)}\n\n${isSame ? paint("green", "the same trace as then") : "another trace than then"}`,
+      failure: differs(differences),
+    },
   );
-  if (!isSame) throw differs(differences);
 }
 
 /** The runs of its session up to this one, oldest first. Throws NOT_FOUND where one is gone. */
@@ -75,12 +78,16 @@ async function replayProgram(runs: readonly EvaluationRun[], json: boolean | und
   const { values, stdout, condition } = evaluation;
   print(
     { run: run.id, same: isSame, differences, calls: run.calls, values, stdout, condition },
-    { json, text: () => `${describeEvaluation(evaluation)}\n\n${isSame ? paint("green", "the same as then") : "another way than then"}` },
+    {
+      json,
+      text: () => `${describeEvaluation(evaluation)}\n\n${isSame ? paint("green", "the same as then") : "another way than then"}`,
+      failure: differs(differences),
+    },
   );
-  if (!isSame) throw differs(differences);
 }
 
-function differs(differences: readonly string[]): HallError {
+function differs(differences: readonly string[]): HallError | undefined {
+  if (differences.length === 0) return undefined;
   return new HallError("EXECUTION", `the replay differs: ${differences.join("; ")}`, { hint: "Guildhall or its planner has changed since." });
 }
 

@@ -4,9 +4,10 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import { findNear } from "../base/near.ts";
 import { Scope } from "../base/scope.ts";
 import { adviseApproval } from "./approval-advice.ts";
-import { clearProgress, contentOf, showProgress, toolError } from "./call.ts";
+import { contentOf, toolError } from "./call.ts";
 import { quoteWord } from "./call-line.ts";
 import type { HallClient } from "./hall-client.ts";
+import { below, createLive, type Live, quiet } from "./live.ts";
 import { paint, print, table, visible, visibleLines } from "./print.ts";
 import { onStopSignals } from "./process.ts";
 import { type AskLine, askLine, isAttended } from "./terminal.ts";
@@ -84,16 +85,21 @@ export async function runSpecRun(steps: readonly string[], options: SpecRunOptio
     try {
       if (steps.length > 0) for (const step of steps) results.push(...(await runOne(specs, step, directory, options)));
       else await runAhead(specs, directory, { options, results });
-    } finally {
+      refuseOpen(results.at(-1));
+    } catch (error) {
       // What went well before a failure is shown all the same.
-      if (results.length > 0) show(results, options.json);
+      if (results.length > 0 && error instanceof HallError) show(results, options.json, error);
+      throw error;
     }
-    const last = results.at(-1);
-    if (last && isWaiting(last) && last.step === "clarify") {
-      throw new HallError("EXECUTION", "questions are open", {
-        hint: "Answer them in their order with --answer, take the recommended answers with --recommended, or run this at a terminal.",
-      });
-    }
+    if (results.length > 0) show(results, options.json);
+  });
+}
+
+/** Throws EXECUTION where questions were left open. */
+function refuseOpen(last: JsonObject | undefined): void {
+  if (!last || !isWaiting(last) || last.step !== "clarify") return;
+  throw new HallError("EXECUTION", "questions are open", {
+    hint: "Answer them in their order with --answer, take the recommended answers with --recommended, or run this at a terminal.",
   });
 }
 
@@ -199,9 +205,13 @@ export async function runSpecResume(feature: string | undefined, { json, force }
   });
 }
 
-function show(results: readonly JsonObject[], json: boolean | undefined): void {
+function show(results: readonly JsonObject[], json: boolean | undefined, failure?: HallError): void {
   const [only] = results;
-  print(results.length === 1 ? only : { steps: results }, { json, text: () => results.map(({ text }) => visibleLines(String(text))).join("\n\n") });
+  print(results.length === 1 ? only : { steps: results }, {
+    json,
+    text: () => results.map(({ text }) => visibleLines(String(text))).join("\n\n"),
+    failure,
+  });
 }
 
 interface SpecFeature {
@@ -228,12 +238,16 @@ interface Specs {
 /** Ctrl-C withdraws the call: what is done by then stays. */
 async function withSpecs(options: SpecOptions, work: (specs: Specs) => Promise<void>): Promise<void> {
   const scope = new Scope();
+  const live = options.json ? quiet : createLive();
   const stop = onStopSignals(
     () => scope.cancel(new HallError("CANCELLED", "withdrawn", { hint: "What was done stays; run it again to go on." })),
     () => {},
   );
   try {
-    await withHall((client) => work(openSpecs(client, scope, options.feature)), isAttended(options) ? (params) => answerStep(params) : undefined);
+    await withHall(
+      (client) => work(openSpecs(client, { scope, live, feature: options.feature })),
+      isAttended(options) ? below(live, (params) => answerStep(params)) : undefined,
+    );
   } finally {
     stop();
     scope.close();
@@ -245,7 +259,6 @@ async function withSpecs(options: SpecOptions, work: (specs: Specs) => Promise<v
  * itself. Everything else is a form.
  */
 export async function answerStep(params: JsonObject, ask: AskLine = askLine, show: (text: string) => void = showOnStderr): Promise<JsonObject> {
-  clearProgress();
   const { message, requestedSchema } = params;
   const properties = isObject(requestedSchema) && isObject(requestedSchema.properties) ? requestedSchema.properties : {};
   const { answer, other } = properties;
@@ -299,10 +312,16 @@ export function asCommands(text: string, feature?: string): string {
     .replace(/^Next: speckit\.(\w+)$/gm, (_found, step: string) => `Next: ${command(step)}`);
 }
 
-function openSpecs(client: HallClient, scope: Scope, feature: string | undefined): Specs {
+interface Opening {
+  readonly scope: Scope;
+  readonly live: Live;
+  readonly feature: string | undefined;
+}
+
+function openSpecs(client: HallClient, { scope, live, feature }: Opening): Specs {
   const advise = (text: string): string => asCommands(text, feature);
   const call: Specs["call"] = async (step, args) => {
-    const result = await client.request("tools/call", { name: `speckit.${step}`, arguments: args }, { progress: showProgress, scope }).finally(clearProgress);
+    const result = await client.request("tools/call", { name: `speckit.${step}`, arguments: args }, { ...live, scope }).finally(live.clear);
     if (result.isError) {
       const error = toolError(result);
       const { code, message, hint } = client.isPassing ? adviseApproval(error) : error;

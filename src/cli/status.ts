@@ -94,16 +94,29 @@ function describeStore({ problem, waiting, path }: HallStatus["store"]): string 
 function describe(upstreams: readonly UpstreamStatus[]): string {
   if (upstreams.length === 0)
     return "no servers are configured: `guildhall init` finds those your clients have, or write them under mcpServers in guildhall.json";
-  const rows = upstreams.map((upstream) => [
-    upstream.name,
-    describeState(upstream.state),
-    upstream.era === undefined ? "unknown" : `${upstream.era} ${upstream.protocol}`,
-    String(upstream.tools),
-    String(upstream.calls),
-    upstream.calls === 0 ? "" : `${((100 * upstream.errors) / upstream.calls).toFixed(1)} %`,
-    "reason" in upstream.state ? upstream.state.reason : (upstream.lastError ?? ""),
-  ]);
-  return table(["server", "state", "speaks", "tools", "calls", "errors", "last error"], rows);
+  const rows = [...upstreams]
+    .sort((a, b) => Number(isWell(a)) - Number(isWell(b)))
+    .map((upstream) => [
+      upstream.name,
+      describeState(upstream.state),
+      upstream.era === undefined ? "unknown" : `${upstream.era} ${upstream.protocol}`,
+      String(upstream.tools),
+      String(upstream.calls),
+      upstream.calls === 0 ? "" : `${((100 * upstream.errors) / upstream.calls).toFixed(1)} %`,
+      "reason" in upstream.state ? upstream.state.reason : (upstream.lastError ?? ""),
+    ]);
+  return `${describeIll(upstreams)}${table(["server", "state", "speaks", "tools", "calls", "errors", "last error"], rows)}`;
+}
+
+/** What needs a hand is said before what does not. */
+function describeIll(upstreams: readonly UpstreamStatus[]): string {
+  const ill = upstreams.filter((upstream) => !isWell(upstream)).map(({ name }) => name);
+  if (ill.length === 0) return "";
+  return `${paint("red", `${ill.length} of ${upstreams.length} servers cannot be used now: ${ill.join(", ")}`)}; \`guildhall doctor\` says what to do\n\n`;
+}
+
+function isWell({ state }: UpstreamStatus): boolean {
+  return state.kind !== "unusable" && state.kind !== "down";
 }
 
 function describeState(state: UpstreamState): string {

@@ -36,10 +36,10 @@ export async function runVerify(server: string | undefined, options: VerifyOptio
   await keepFailures(settings, looks);
   const reviews = await reviewLooks(reviewing, looks);
   await tellTrustChanged();
-  print({ servers: reviews.map(summariseReview) }, { json: options.json, text: () => describeAll(reviews, isAsking) });
-  const down = looks.filter((look) => !("found" in look));
-  if (down.length > 0)
-    throw new HallError("UNAVAILABLE", `${down.map(({ name }) => name).join(", ")} could not be reviewed`, { hint: "Run `guildhall doctor` to see why." });
+  const down = looks.filter((look) => !("found" in look)).map(({ name }) => name);
+  const failure =
+    down.length === 0 ? undefined : new HallError("UNAVAILABLE", `${down.join(", ")} could not be reviewed`, { hint: "Run `guildhall doctor` to see why." });
+  print({ servers: reviews.map(summariseReview) }, { json: options.json, text: () => describeAll(reviews, isAsking), failure });
 }
 
 /** A person who was asked has seen it all; with --yes it is shown now. */

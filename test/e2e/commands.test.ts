@@ -122,6 +122,9 @@ describe.concurrent("guildhall build", () => {
     expect(code).toBe(0);
     expect(stdout).toContain("1 of 3 servers answered");
     expect(stdout).toMatch(/bad +down .*exited with code 9/);
+    // What is wrong stands first, and is summed up.
+    expect(stdout.indexOf("bad ")).toBeLessThan(stdout.indexOf("good "));
+    expect(stdout).toContain("bad, missing did not answer: `guildhall doctor` says what to do");
     expect(stderr).toContain("no-such-program-anywhere");
     // It was there the last time.
     const before = locked(bad, ["remembered"]);
@@ -314,6 +317,14 @@ describe.concurrent("guildhall call", () => {
     expect(await project.json("call", "box.echo", "a=1")).toMatchObject({ content: [{ type: "text" }], structuredContent: { a: 1 } });
   });
 
+  test("tells what it hears on the way on stderr, and nothing of it with --json", async () => {
+    const project = await newProject({ box: faulty("progress log") });
+    const { code, stderr } = await project.run("call", "box.progress", "steps=2");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "[50 %] step 1\n[100 %] step 2\n" });
+    expect(await project.run("call", "box.log")).toMatchObject({ code: 0, stderr: '{"text":"careful"}\n' });
+    await project.json("call", "box.log");
+  });
+
   test("saves images next to it, and makes what cannot be seen visible", async () => {
     const { code, stdout } = await project.run("call", "box.image");
     expect({ code, stdout }).toEqual({ code: 0, stdout: "a pixel\nimage saved to box.image.png\n" });
@@ -381,7 +392,9 @@ describe.concurrent("guildhall doctor", () => {
     const { code, stdout, stderr } = await project.run("doctor", "--json");
     expect(code).toBe(69);
     expect(stderr).toContain("3 of 4 servers need attention");
-    expect(JSON.parse(stdout)).toMatchObject([
+    const { error } = JSON.parse(stdout) as { error: { details: { result: unknown } } };
+    expect(error).toMatchObject({ code: "UNAVAILABLE", exit: 69 });
+    expect(error.details.result).toMatchObject([
       { name: "good", ok: true },
       {
         name: "bad",
@@ -439,6 +452,7 @@ describe.concurrent("a server whose own entry cannot be used", () => {
       stdout: "",
       stderr: expect.stringContaining(`bad cannot be used: ${reason}`),
     });
+    expect(await project.run("status")).toMatchObject({ stdout: expect.stringMatching(/^1 of 2 servers cannot be used now: bad; .*\n\n.*\nbad +unusable/m) });
     const doctor = await project.run("doctor");
     expect(doctor).toMatchObject({ code: 69, stdout: expect.stringContaining(`✘ bad\n  ✘ its entry cannot be used: ${reason}`) });
     expect(doctor.stdout).toContain("✔ good");

@@ -35,7 +35,11 @@ test("from a description to tasks at the command line", async () => {
   const created = await guildhall(project, "spec", "new", "Users can upload photos", "--name", "photos", "--json");
   expect(created, created.stderr).toMatchObject({ code: 0, json: { folder: "specs/001-photos", next: "clarify" } });
   const asked = await guildhall(project, "spec", "run", "--json");
-  expect(asked).toMatchObject({ code: 1, json: { step: "clarify", state: "paused" }, stderr: expect.stringContaining("--recommended") });
+  expect(asked).toMatchObject({
+    code: 1,
+    json: { error: { code: "EXECUTION", details: { result: { step: "clarify", state: "paused" } } } },
+    stderr: expect.stringContaining("--recommended"),
+  });
   const ran = await guildhall(project, "spec", "run", "--recommended", "--json");
   expect(ran, ran.stderr).toMatchObject({ code: 0, json: { steps: [{ step: "clarify" }, { step: "plan" }, { step: "tasks", next: "implement" }] } });
   // Nobody is there to say yes to the only step that is destructive.

@@ -1,0 +1,142 @@
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { errorTable } from "../../src/base/errors.ts";
+import { createProgram } from "../../src/cli/program.ts";
+import { runLine } from "../../src/cli/run.ts";
+
+/** How commands end when they fail: the same for a person, for a program that asked for JSON, and for a script that looks at the exit code. */
+let root: string;
+const before = process.cwd();
+
+beforeAll(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), "guildhall-failures-")));
+  for (const [folder, config] of [
+    ["sound", {}],
+    ["broken", { timeoutSeconds: "soon" }],
+  ] as const) {
+    mkdirSync(join(root, folder));
+    writeFileSync(join(root, folder, "guildhall.json"), JSON.stringify(config));
+  }
+  for (const name of ["HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME"]) vi.stubEnv(name, root);
+  process.setMaxListeners(200);
+});
+afterEach(() => void vi.restoreAllMocks());
+afterAll(() => {
+  process.chdir(before);
+  vi.unstubAllEnvs();
+  rmSync(root, { recursive: true, force: true });
+});
+
+interface Ended {
+  readonly exit: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function run(folder: string, args: readonly string[]): Promise<Ended> {
+  process.chdir(join(root, folder));
+  const output = { stdout: "", stderr: "" };
+  for (const stream of ["stdout", "stderr"] as const)
+    vi.spyOn(process[stream], "write").mockImplementation((text) => {
+      output[stream] += String(text);
+      return true;
+    });
+  try {
+    return { exit: await runLine(args), ...output };
+  } finally {
+    vi.restoreAllMocks();
+  }
+}
+
+/** In which folder, what is typed, and what it ends with. */
+const failing: readonly (readonly [folder: string, line: string, code: string, exit: number])[] = [
+  ["sound", "serve --port many", "INVALID_PARAMS", 2],
+  ["sound", "init --from nobody", "NOT_FOUND", 66],
+  ["sound", "install nobody", "NOT_FOUND", 66],
+  ["sound", "uninstall nobody", "NOT_FOUND", 66],
+  ["sound", "build --planner nobody", "INVALID_PARAMS", 2],
+  ["broken", "status", "CONFIG", 78],
+  ["sound", "logs github", "UNAVAILABLE", 69],
+  ["sound", "restart github", "UNAVAILABLE", 69],
+  ["sound", "login github", "NOT_FOUND", 66],
+  ["sound", "logout github", "NOT_FOUND", 66],
+  ["sound", "doctor", "NOT_FOUND", 66],
+  ["sound", "verify github", "NOT_FOUND", 66],
+  ["sound", "diff github", "NOT_FOUND", 66],
+  ["sound", "trust github", "NOT_FOUND", 66],
+  ["broken", "trust list", "CONFIG", 78],
+  ["sound", "trust reset", "INVALID_PARAMS", 2],
+  ["sound", "revoke github", "NOT_FOUND", 66],
+  ["sound", "approvals", "UNAVAILABLE", 69],
+  ["sound", "approve 3f9c0b7ad1e24c55a8b6d012", "UNAVAILABLE", 69],
+  ["sound", "token create local", "INVALID_PARAMS", 2],
+  ["sound", "token list extra", "USAGE", 2],
+  ["sound", "token revoke nobody", "NOT_FOUND", 66],
+  ["broken", "tools", "CONFIG", 78],
+  ["sound", "tools show no.such_tool", "NOT_FOUND", 66],
+  ["sound", "lisp no-such-file.lisp", "NOT_FOUND", 66],
+  ["sound", "call no.such_tool", "NOT_FOUND", 66],
+  ["sound", "call calculator.calculate expression=1/0", "EXECUTION", 1],
+  ["sound", "register no-such-file.json", "NOT_FOUND", 66],
+  ["sound", "unregister nobody", "UNAVAILABLE", 69],
+  ["broken", "resources", "CONFIG", 78],
+  ["broken", "prompts", "CONFIG", 78],
+  ["sound", "ask something", "NOT_FOUND", 66],
+  ["sound", "groups list", "NOT_FOUND", 66],
+  ["sound", "groups show x", "NOT_FOUND", 66],
+  ["sound", "groups move x y", "NOT_FOUND", 66],
+  ["sound", "groups rename x y", "NOT_FOUND", 66],
+  ["sound", "groups explain x", "NOT_FOUND", 66],
+  ["sound", "runs list --limit many", "INVALID_PARAMS", 2],
+  ["sound", "runs show run_x", "NOT_FOUND", 66],
+  ["sound", "runs replay run_x", "NOT_FOUND", 66],
+  ["sound", "models test", "NOT_FOUND", 66],
+  ["broken", "spec list", "CONFIG", 78],
+  ["sound", "spec new x --number many", "VALIDATION", 2],
+  ["sound", "spec run nonsense", "INVALID_PARAMS", 2],
+  ["sound", "spec status 7", "NOT_FOUND", 66],
+  ["sound", "spec resume 7", "NOT_FOUND", 66],
+  ["sound", "stats --since soon", "INVALID_PARAMS", 2],
+  ["sound", "audit --since soon", "INVALID_PARAMS", 2],
+  ["broken", "audit verify", "CONFIG", 78],
+];
+
+describe("with --json a command that fails prints one object with the error", () => {
+  test.each(failing)("in a %s project: %s", async (folder, line, code, exit) => {
+    const ended = await run(folder, [...line.split(" "), "--json"]);
+    expect(ended).toMatchObject({ exit, stdout: expect.stringMatching(/^\{\n/) });
+    const { error, ...rest } = JSON.parse(ended.stdout) as { error: { message: string } };
+    expect(rest).toEqual({});
+    expect(error).toMatchObject({ code, exit, message: expect.stringMatching(/\w/) });
+    expect(ended.stderr).toContain(error.message);
+  });
+
+  test("every command that prints JSON is among them", () => {
+    const leaves = (command: Command, path: readonly string[]): readonly string[] => [
+      ...(command.options.some(({ long }) => long === "--json") ? [path.join(" ")] : []),
+      ...command.commands.flatMap((inner) => leaves(inner, [...path, inner.name()])),
+    ];
+    const missing = leaves(createProgram(), []).filter((path) => !failing.some(([, line]) => line === path || line.startsWith(`${path} `)));
+    expect(missing).toEqual([]);
+  });
+});
+
+test("without --json, or with one that is another program's, nothing but the message is printed", async () => {
+  const plain = await run("sound", ["tools", "show", "no.such_tool"]);
+  expect(plain).toMatchObject({ exit: 66, stdout: "", stderr: expect.stringContaining('there is no tool "no.such_tool"') });
+  expect(await run("sound", ["tui", "--timeout", "never", "--", "--json"])).toMatchObject({ exit: 2, stdout: "" });
+});
+
+test("help is no failure", async () => {
+  expect(await run("sound", ["tools", "--json", "--help"])).toMatchObject({ exit: 0, stdout: expect.stringContaining("Usage:") });
+});
+
+test("docs/commands.md lists every code a command can exit with", () => {
+  const text = readFileSync(new URL("../../docs/commands.md", import.meta.url), "utf8");
+  const told = [...text.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
+  const known = new Set([0, 1, 2, 78, ...Object.values(errorTable).map(({ exit }) => exit)]);
+  expect(told).toEqual([...known].sort((a, b) => a - b));
+});
