@@ -24,7 +24,7 @@ export default defineConfig({
     maxWorkers: 2,
     // Many tests run real processes against real clocks; one that a busy machine disturbed is taken again, and shown as such.
     retry: 1,
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 30_000,
   },
 });

@@ -31,7 +31,7 @@ async function measureQuiet(hall: LoadHall): Promise<number> {
 }
 
 // Times and memory of a whole process, on a machine that does other things too: a measurement that was disturbed is taken again, in a new process.
-test("a thousand connections that dribble their headers do not slow a healthy one down", { retry: 2 }, async () => {
+test("a thousand connections that dribble their headers do not slow a healthy one down", { retry: 2, timeout: 120_000 }, async () => {
   await using hall = await startLoadHall(built.script);
   await measure(hall, 500);
   const baselineMs = await measureQuiet(hall);
@@ -48,7 +48,7 @@ test("a thousand connections that dribble their headers do not slow a healthy on
   expect(loadedMs).toBeLessThanOrEqual(2 * Math.max(baselineMs, 5));
 });
 
-test("a thousand connections that are never used again cost less than 20 MB", { retry: 2 }, async () => {
+test("a thousand connections that are never used again cost less than 20 MB", { retry: 2, timeout: 120_000 }, async () => {
   await using hall = await startLoadHall(built.script);
   await greetMany(hall, 500);
   const before = await hall.restingMegabytes();
@@ -59,7 +59,7 @@ test("a thousand connections that are never used again cost less than 20 MB", { 
 });
 
 // Of the hundred thousand of the goal: those all come in test/long.
-test("twenty thousand handshakes that lead nowhere cost less than 50 MB", { retry: 2 }, async () => {
+test("twenty thousand handshakes that lead nowhere cost less than 50 MB", { retry: 2, timeout: 120_000 }, async () => {
   await using hall = await startLoadHall(built.script);
   // A hall in use: what any traffic costs is not counted.
   await measure(hall, 1_000);
@@ -104,7 +104,7 @@ async function openStalled(hall: LoadHall, count: number, uri: string): Promise<
   await wait(100);
 }
 
-test("a thousand streams that nobody reads cost less than 64 MB, while everything changes all the time", { retry: 2 }, async () => {
+test("a thousand streams that nobody reads cost less than 64 MB, while everything changes all the time", { retry: 2, timeout: 120_000 }, async () => {
   await using hall = await startLoadHall(built.script);
   const uri = "page://a/resource/with/a/name/of/usual/length.txt";
   await greetMany(hall, 500);
@@ -123,7 +123,7 @@ test("a thousand streams that nobody reads cost less than 64 MB, while everythin
   expect(await hall.call("echo.echo", still)).toBe(JSON.stringify(still));
 });
 
-test("streams that nobody reads hold a bounded part of what they were sent, however much that is", { retry: 2 }, async () => {
+test("streams that nobody reads hold a bounded part of what they were sent, however much that is", { retry: 2, timeout: 120_000 }, async () => {
   await using hall = await startLoadHall(built.script);
   const uri = `page://${"x".repeat(8_000)}`;
   await greetMany(hall, 500);
