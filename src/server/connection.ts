@@ -5,11 +5,12 @@ import type { ListKind, LogLevel } from "../tool.ts";
 import type { Reply } from "../wire/answers.ts";
 import type { Channel } from "../wire/channel.ts";
 import type { Exchange } from "../wire/exchange.ts";
-import { isId, type Message, type Notification, Prepared, type Request } from "../wire/message.ts";
+import { isId, type Message, type Notification, type Request } from "../wire/message.ts";
 import { Peer } from "../wire/peer.ts";
 import { dialectMethods, explainInDialect, isInDialect } from "./dialect.ts";
+import { dressModern } from "./dress.ts";
 import { explainFailure } from "./edge.ts";
-import { cachedMs, discover, type Handler, methods, readString } from "./methods.ts";
+import { discover, type Handler, methods, readString } from "./methods.ts";
 import type { ServerParts } from "./server.ts";
 import { listen, watchedMax, watchResource } from "./subscriptions.ts";
 import { calledBy, unwrapCall } from "./unwrap.ts";
@@ -153,9 +154,15 @@ export class Connection {
     if (this.#state.kind === "new") this.#peer.unreadableId = "omit";
     const handler = Object.hasOwn(modernMethods, method) ? modernMethods[method] : undefined;
     if (!handler) throw unknownMethod(method);
-    const { version, capabilities, client, logLevel } = envelope;
-    const visit: Visit = {
-      era: "modern",
+    const { info } = this.#parts;
+    const result = handler(params, this.#visit(exchange, envelope), this.#parts);
+    return result instanceof Promise ? result.then((value) => dressModern(method, value, info)) : dressModern(method, result, info);
+  }
+
+  /** The request with what its client says of itself, and what this line knows. */
+  #visit(exchange: Exchange, { era, version, capabilities, client, logLevel }: Envelope): Visit {
+    return {
+      era,
       version,
       capabilities,
       client,
@@ -166,21 +173,6 @@ export class Connection {
       quota: this.#quota,
       progressTokens: this.#progressTokens,
     };
-    const result = handler(params, visit, this.#parts);
-    return result instanceof Promise ? result.then((value) => this.#dressModern(method, value)) : this.#dressModern(method, result);
-  }
-
-  /** What the modern era puts on every result. */
-  #dressModern(method: string, result: unknown): JsonObject | Prepared {
-    const body = isObject(result) ? result : {};
-    const ttlMs = cachedMs[method];
-    const hints = ttlMs === undefined || body.resultType === "input_required" ? {} : { ttlMs, cacheScope: "private" };
-    const serverInfo = { [metaKeys.serverInfo]: this.#parts.info };
-    if (result instanceof Prepared) {
-      const dress = JSON.stringify({ resultType: "complete", ...hints, _meta: serverInfo });
-      return new Prepared(`${dress.slice(0, -1)},${result.text.slice(1)}`);
-    }
-    return { resultType: "complete", ...hints, ...body, _meta: { ...(isObject(body._meta) ? body._meta : {}), ...serverInfo } };
   }
 
   #handleLegacy(method: string, params: JsonObject, exchange: Exchange): unknown {
@@ -198,19 +190,8 @@ export class Connection {
     }
     const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
     if (!handler) return this.#handleLegacyOnly(method, params);
-    const { version, capabilities, client } = state as Exclude<State, { kind: "new" | "leaving" }>;
-    const visit: Visit = {
-      era: "legacy",
-      version,
-      capabilities,
-      client,
-      logLevel: this.#logLevel,
-      exchange,
-      connection: this.id,
-      principal: this.#options.principal,
-      quota: this.#quota,
-      progressTokens: this.#progressTokens,
-    };
+    const { version, capabilities, client } = state;
+    const visit = this.#visit(exchange, { era: "legacy", version, capabilities, client, logLevel: this.#logLevel });
     return handler(params, visit, this.#parts);
   }
 
@@ -220,21 +201,10 @@ export class Connection {
       throw new HallError("INVALID_PARAMS", `${method} in the registry dialect takes no modern _meta`, { hint: "Leave _meta out, or use MCP's own form." });
     if (this.#state.kind === "leaving") throw new HallError("INVALID_REQUEST", "shutting down");
     const { principal, isNetwork, isOrdered } = this.#options;
-    const isGreeted = this.#state.kind === "greeted" || this.#state.kind === "ready";
-    const visit: Visit = {
-      era: "legacy",
-      version: this.version ?? newestLegacy,
-      capabilities: {},
-      client: isGreeted && "client" in this.#state ? this.#state.client : "unnamed client",
-      logLevel: undefined,
-      exchange,
-      connection: this.id,
-      principal,
-      quota: this.#quota,
-      progressTokens: this.#progressTokens,
-    };
     const handler = dialectMethods[method];
     if (!handler) throw unknownMethod(method);
+    const client = "client" in this.#state ? this.#state.client : "unnamed client";
+    const visit = this.#visit(exchange, { era: "legacy", version: this.version ?? newestLegacy, capabilities: {}, client, logLevel: undefined });
     return handler(params, { ...visit, mayRegister: !isNetwork || principal !== withoutToken, runner: isOrdered ? this.#runner() : undefined }, this.#parts);
   }
 
@@ -334,7 +304,7 @@ export class Connection {
       hasOutputSchema: typeof name === "string" && registry.findTool(name)?.tool.outputSchema !== undefined,
       reference,
     });
-    return "result" in reply && version === "2026-07-28" ? { result: this.#dressModern("tools/call", reply.result) } : reply;
+    return "result" in reply && version === "2026-07-28" ? { result: dressModern("tools/call", reply.result, this.#parts.info) } : reply;
   }
 
   #versionOf(request: Request | undefined): Version | undefined {

@@ -188,16 +188,6 @@ function readPromptArguments(args: unknown): Readonly<Record<string, string>> {
   return args as Record<string, string>;
 }
 
-/** What a modern client may keep, and for how long. Nothing is shared between callers. */
-export const cachedMs: Readonly<Record<string, number>> = {
-  "server/discover": 60_000,
-  "tools/list": 60_000,
-  "resources/list": 60_000,
-  "resources/templates/list": 60_000,
-  "prompts/list": 60_000,
-  "resources/read": 0,
-};
-
 export function discover(parts: ServerParts): JsonObject {
   return { supportedVersions: modernVersions, capabilities: parts.capabilities(), instructions: parts.instructions() };
 }

@@ -24,7 +24,7 @@ export interface Visit {
 }
 
 /** What a modern request says of itself in `_meta`. */
-export type Envelope = Pick<Visit, "capabilities" | "client" | "logLevel"> & { readonly version: Version };
+export type Envelope = Pick<Visit, "era" | "version" | "capabilities" | "client" | "logLevel">;
 
 /** The envelope of a modern request, or undefined for a legacy one. Throws when it is there and wrong. */
 export function readEnvelope(params: JsonObject | undefined): Envelope | undefined {
@@ -39,7 +39,7 @@ export function readEnvelope(params: JsonObject | undefined): Envelope | undefin
     });
   }
   if (!isObject(capabilities)) throw new HallError("INVALID_PARAMS", `params._meta needs "${metaKeys.capabilities}", at least {}`);
-  return { version, capabilities, client: nameOf(meta[metaKeys.clientInfo]), logLevel: readLogLevel(meta[metaKeys.logLevel]) };
+  return { era: "modern", version, capabilities, client: nameOf(meta[metaKeys.clientInfo]), logLevel: readLogLevel(meta[metaKeys.logLevel]) };
 }
 
 /** True when a request speaks the modern way, well or badly. */
