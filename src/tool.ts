@@ -100,7 +100,7 @@ export interface CallContext {
    * `scope` ends the inner call before this one. Throws HallError. Absent outside the gateway.
    */
   call?(name: string, args: JsonObject, scope?: Scope, how?: InnerCall): Promise<Outcome>;
-  /** Whose call it is. Absent outside the gateway. */
+  /** Whose call it is, where somebody is on the line. */
   readonly caller?: Caller;
   /** What strangers wrote and this piece of work has read; for tools that keep it for later work. Absent where nobody guards the flow. */
   readonly flow?: Flow | undefined;

@@ -1,7 +1,7 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
-import { type CallContext, type LogLevel, logLevels, type Progress } from "../tool.ts";
+import { type CallContext, type Caller, type LogLevel, logLevels, type Progress } from "../tool.ts";
 import type { Ask } from "./asking.ts";
 import type { Visit } from "./visit.ts";
 
@@ -21,7 +21,12 @@ export function createContext(current: () => Current, { ask, scope }: { readonly
     flush();
     return ask(...asked);
   };
-  return { scope, ask: askNow, progress, log, logLevel: visit.logLevel, capabilities: visit.capabilities, meta: foreignMeta(params._meta) };
+  const { logLevel, capabilities } = visit;
+  return { scope, ask: askNow, progress, log, logLevel, capabilities, meta: foreignMeta(params._meta), caller: callerOf(visit) };
+}
+
+export function callerOf({ connection, client, principal, quota, era }: Visit): Caller {
+  return { connection, client, principal, quota, isLasting: era === "legacy" };
 }
 
 /** Everything in `_meta` that is not about this one line between the client and us. */

@@ -5,7 +5,7 @@ import { Scope } from "../base/scope.ts";
 import type { Call, CallContext, Toolkit } from "../tool.ts";
 import { Prepared } from "../wire/message.ts";
 import { type Asking, askLegacy, type Work } from "./asking.ts";
-import { claimProgressToken, createContext } from "./context.ts";
+import { callerOf, claimProgressToken, createContext } from "./context.ts";
 import { type Face, faces, parseFaces, type ShownTool } from "./faces.ts";
 import { fitOutcome, fitPrompt, fitTool } from "./fit.ts";
 import { type Page, takePage } from "./paging.ts";
@@ -114,14 +114,8 @@ function writeTool(tool: ShownTool, version: Version): string {
 
 const callIds = createIds("call");
 
-export function createCall(
-  name: string,
-  args: JsonObject,
-  { connection, client, principal, quota, era }: Visit,
-  { timeoutMs, face }: Pick<Call, "timeoutMs" | "face">,
-): Call {
-  const caller = { connection, client, principal, quota, isLasting: era === "legacy" };
-  return { id: callIds(), name, arguments: args, caller, timeoutMs, face, target: undefined };
+export function createCall(name: string, args: JsonObject, visit: Visit, { timeoutMs, face }: Pick<Call, "timeoutMs" | "face">): Call {
+  return { id: callIds(), name, arguments: args, caller: callerOf(visit), timeoutMs, face, target: undefined };
 }
 
 function page<T>(kind: string, sorted: readonly T[], params: JsonObject, parts: ServerParts, key: (item: T) => string): Page<T> {

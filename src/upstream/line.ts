@@ -13,6 +13,7 @@ import { ownerKey } from "./answer.ts";
 import { envelope, type Greeting, type GreetOptions, greet } from "./greeting.ts";
 import { createListening } from "./listening.ts";
 import type { Pace } from "./pace.ts";
+import { askedBy, readQuestions } from "./questions.ts";
 
 /**
  * Our end of an open line to an upstream, whatever its era and transport. Requests go out with what its era wants on
@@ -46,6 +47,8 @@ export interface LineOptions extends GreetOptions {
    * Default false: behind a hall a call that runs alone may be one of another client.
    */
   readonly hasLanguageWays?: boolean | undefined;
+  /** The name its questions are passed on under. Default none: who is asked knows whom they speak to. */
+  readonly name?: string | undefined;
   listChanged(kind: ListKind): void;
   resourceUpdated(uri: string): void;
   closed(): void;
@@ -118,7 +121,7 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
     request: async (method, params, scope) => readResult(method, await send(method, params, scope)),
     async relay(method, params, caller) {
       const progressToken = ++nextToken;
-      const context = new RelayedCall(caller);
+      const context = new RelayedCall(caller, options.name);
       running.set(progressToken, context);
       const { logLevel } = caller;
       const meta = { ...caller.meta, progressToken, ...(isModern && logLevel ? { "io.modelcontextprotocol/logLevel": logLevel } : undefined) };
@@ -131,7 +134,7 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
         let result = readResult(method, await send(method, params, caller.scope, manner));
         for (let round = 0; result.resultType === "input_required"; round++) {
           if (round === roundsMax) throw new HallError("BAD_ANSWER", `${method} asked for input ${roundsMax} times in a row`);
-          const inputResponses = isObject(result.inputRequests) ? await context.ask(result.inputRequests as Questions) : {};
+          const inputResponses = await context.ask(readQuestions(result.inputRequests));
           const requestState = result.requestState === undefined ? {} : { requestState: result.requestState };
           result = readResult(method, await send(method, { ...params, inputResponses, ...requestState }, caller.scope, manner));
         }
@@ -178,14 +181,20 @@ interface Manner {
 /** A call on its way through a line: what its caller offers, with questions that end when the call does. */
 class RelayedCall implements Pick<CallContext, "progress" | "log" | "ask"> {
   readonly #caller: CallContext;
+  readonly #server: string | undefined;
   /** Made for the first question: most calls ask none. */
   #asking: Scope | undefined;
   unaskable: HallError | undefined;
   /** The id of its request on the line. */
   id: number | undefined;
 
-  constructor(caller: CallContext) {
+  constructor(caller: CallContext, server: string | undefined) {
     this.#caller = caller;
+    this.#server = server;
+  }
+
+  get principal(): string | undefined {
+    return this.#caller.caller?.principal;
   }
 
   progress(progress: Progress): void {
@@ -198,7 +207,8 @@ class RelayedCall implements Pick<CallContext, "progress" | "log" | "ask"> {
 
   ask(questions: Questions, withdrawn?: Scope): ReturnType<CallContext["ask"]> {
     this.#asking ??= new Scope();
-    return askWithin(this.#asking, withdrawn, (asked) => this.#caller.ask(questions, asked)).catch((error: unknown) => {
+    const told = this.#server === undefined ? questions : askedBy(this.#server, questions);
+    return askWithin(this.#asking, withdrawn, (asked) => this.#caller.ask(told, asked)).catch((error: unknown) => {
       if (error instanceof HallError && error.code === "MISSING_CAPABILITY") this.unaskable = error;
       throw error;
     });
@@ -239,10 +249,16 @@ function withoutEnvelope(result: JsonObject): JsonObject {
 
 type Running = Pick<FleetingMap<number, RelayedCall>, "get" | "values">;
 
-/** The call that something from the server belongs to. stdio does not say it; with several running it is most likely the last one. */
+/**
+ * The call that something from the server belongs to. stdio does not say it; with several running it is most likely the last one. Undefined while
+ * they are of several people: what is meant for one must not reach another.
+ */
 function ownerOf({ params }: { readonly params: JsonObject | undefined }, running: Running): RelayedCall | undefined {
   const owner = isObject(params?._meta) ? params._meta[ownerKey] : undefined;
-  return typeof owner === "number" ? running.get(owner) : running.values().at(-1);
+  if (typeof owner === "number") return running.get(owner);
+  const calls = running.values();
+  const last = calls.at(-1);
+  return calls.every(({ principal }) => principal === last?.principal) ? last : undefined;
 }
 
 /**

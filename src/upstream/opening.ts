@@ -17,7 +17,7 @@ export interface Opening extends CarrierOptions {
   /** How long the start may take. */
   readonly startMs: number;
   /** Where our end differs from a hall's. */
-  readonly manners?: Pick<LineOptions, "capabilities" | "hasLanguageWays">;
+  readonly manners?: Pick<LineOptions, "capabilities" | "hasLanguageWays" | "name">;
   /** What carries the line, as soon as it is there: also of a start that fails there is something to show. */
   carried(carrier: Carrier): void;
   /** The server is gone, and why; not after the line was closed. */

@@ -107,6 +107,7 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
       scope,
       startMs,
       era: greeting?.era,
+      manners: { name },
       lost,
       inputSchema,
       listChanged: (kind) => void refreshing.run(kind),

@@ -270,7 +270,7 @@ describe.concurrent("what a server says unasked", () => {
         const calls = people.map(({ who, client }, n) => client.ask("tools/call", { name: "sick.asks", arguments: { who, ms: 300 - 100 * n } }));
         const results = people.map(async ({ who, client }, n) => {
           const question = await client.heard("elicitation/create");
-          expect(question.params).toEqual(questions.name.params);
+          expect(question.params).toEqual({ ...questions.name.params, message: expect.stringMatching(/^The server ".*" asks:\n\nYour name\?$/) });
           client.send({ jsonrpc: "2.0", id: question.id, result: { action: "accept", content: { name: who } } });
           return textOf(await client.answer(calls[n]));
         });

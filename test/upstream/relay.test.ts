@@ -219,7 +219,8 @@ describe.concurrent.each(pairs)("from a %s server to a %s client", (serverEra, c
       action: "accept",
       content: { name: (params as JsonObject).message },
     }));
-    expect(got).toMatchObject({ first: { content: { name: "first?" } }, second: { content: { name: "second?" } } });
+    const said = (words: string): JsonObject => ({ content: { name: `The server "box" asks:\n\n${words}` } });
+    expect(got).toMatchObject({ first: said("first?"), second: said("second?") });
   });
 
   test("a question to a client that cannot be asked is refused", async () => {
@@ -330,7 +331,7 @@ describe.concurrent("a server", () => {
     const asked = await ada.client.heard("elicitation/create");
     const second = call(bob, "for Bob");
     const askedBob = await bob.client.heard("elicitation/create");
-    expect([asked.params, askedBob.params]).toMatchObject([{ message: "for Ada" }, { message: "for Bob" }]);
+    expect([asked.params, askedBob.params]).toMatchObject(["Ada", "Bob"].map((name) => ({ message: expect.stringMatching(`for ${name}$`) })));
     ada.client.send({ jsonrpc: "2.0", id: asked.id, result: { action: "accept", content: { name: "Ada" } } });
     bob.client.send({ jsonrpc: "2.0", id: askedBob.id, result: { action: "accept", content: { name: "Bob" } } });
     expect(saidJson(await ada.client.answer(first))).toMatchObject({ who: { content: { name: "Ada" } } });
