@@ -94,7 +94,8 @@ function createCalls(countMax: number, tallies: SpanTallies): CallStore & { prun
     prune,
     add(row) {
       tallies.add(row);
-      const place = begun.get(row.id);
+      // Few have begun, and to look for an id that was never looked for costs more than the row.
+      const place = begun.size === 0 ? undefined : begun.get(row.id);
       if (!place) put(row);
       else {
         place.row = slim(row);

@@ -79,7 +79,8 @@ export interface CountedSpan extends SpanTally {
 
 /** Calls counted by hour, by day and by tool. */
 export class SpanTallies {
-  readonly #byKey = new Map<string, CountedSpan>();
+  /** By name, then by when they began: a text made of both for every call would cost more than the counting. */
+  readonly #spans: Readonly<Record<Span, Map<string, Map<number, CountedSpan>>>> = { hour: new Map(), day: new Map() };
 
   add(row: Counted & Pick<CallRow, "at" | "toolkit" | "tool">): void {
     for (const span of spans) count(this.#find(span, row).tally, row);
@@ -93,21 +94,28 @@ export class SpanTallies {
   #find(span: Span, { at, toolkit, tool }: Pick<CallRow, "at" | "toolkit" | "tool">): CountedSpan {
     const start = at - (at % spanMs[span]);
     const name = toolkit === null ? unknownName : tool;
-    const key = `${span} ${start} ${name}`;
-    let found = this.#byKey.get(key);
+    let starts = this.#spans[span].get(name);
+    if (!starts) {
+      starts = new Map();
+      this.#spans[span].set(name, starts);
+    }
+    let found = starts.get(start);
     if (!found) {
       found = { span, start, toolkit: toolkit ?? unknownName, tool: name, tally: createTally() };
-      this.#byKey.set(key, found);
+      starts.set(start, found);
     }
     return found;
   }
 
-  all(): IterableIterator<CountedSpan> {
-    return this.#byKey.values();
+  *all(): Generator<CountedSpan> {
+    for (const span of spans) for (const starts of this.#spans[span].values()) yield* starts.values();
   }
 
   /** Forgets the spans that began before. */
   forgetBefore(span: Span, before: number): void {
-    for (const [key, tally] of this.#byKey) if (tally.span === span && tally.start < before) this.#byKey.delete(key);
+    for (const [name, starts] of this.#spans[span]) {
+      for (const start of starts.keys()) if (start < before) starts.delete(start);
+      if (starts.size === 0) this.#spans[span].delete(name);
+    }
   }
 }
