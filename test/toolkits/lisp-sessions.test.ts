@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { Scope } from "../../src/base/scope.ts";
 import type { Caller } from "../../src/tool.ts";
 import { createSessions, type Sessions } from "../../src/toolkits/lisp/sessions.ts";
+import type { LispThread } from "../../src/toolkits/lisp/thread.ts";
 import { worker } from "./lisp-hall.ts";
 
 const caller = (principal: string): Caller => ({ connection: "c", principal, client: "test" });
@@ -69,4 +70,37 @@ test("a handle is worth nothing to another caller", async () => {
   await using room = openRoom(4, 2);
   const handle = await room.visit("ann");
   await expect(room.visit("bob", handle)).rejects.toMatchObject({ code: "NOT_FOUND" });
+});
+
+test("a session in a thread that was kept ready begins like the first one: nothing is defined, counted or drawn yet", async () => {
+  await using room = openRoom(4, 4);
+  const begin = (principal: string): Promise<readonly string[]> =>
+    room.sessions.use({ caller: caller(principal), scope: new Scope() }, async ({ thread }) => {
+      const work = { scope: new Scope(), serve: () => Promise.reject(new Error("nothing is called")) };
+      const { definitions } = await thread.run({ kind: "definitions", type: "all" }, "definitions", work);
+      const order = { kind: "evaluate", mode: "explore", limits: { timeoutMs: 10_000, outputCharacters: 1_000, calls: 0 } } as const;
+      const { evaluation } = await thread.run({ ...order, code: "(list (gensym) (fboundp 'doubled) *package* * +)" }, "evaluated", work);
+      return [...definitions.map(({ name }) => name), ...evaluation.values];
+    });
+  const first = await begin("ann");
+  expect(first).toHaveLength(1);
+  // The second takes the thread that was started when the first had its answer.
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(await begin("bob")).toEqual(first);
+});
+
+test("who makes room is ended once the one who needed it has an answer", async () => {
+  await using room = openRoom(1, 1);
+  const threadOf = (work: () => void = () => {}): Promise<LispThread> =>
+    room.sessions.use({ caller: caller("ann"), scope: new Scope() }, async ({ thread }) => {
+      work();
+      return thread;
+    });
+  const first = await threadOf();
+  let wasAlive = false;
+  await threadOf(() => {
+    wasAlive = first.isAlive;
+  });
+  expect(wasAlive).toBe(true);
+  await expect.poll(() => first.isAlive, { timeout: 20_000 }).toBe(false);
 });

@@ -17,7 +17,9 @@ export type Order =
       readonly readings?: ClockReadings | undefined;
     }
   | { readonly kind: "definitions"; readonly type: DefinitionType }
-  | { readonly kind: "syntax"; readonly code: string };
+  | { readonly kind: "syntax"; readonly code: string }
+  /** To have done once what programs do, in a session of its own that is thrown away. */
+  | { readonly kind: "rehearsal" };
 
 /** `explore`: only what changes nothing can be called; `act`: everything, under the same guard as any call. */
 export type Mode = "explore" | "act";
@@ -46,7 +48,8 @@ export type Report =
   | { readonly kind: "withdrawal"; readonly number: number }
   | { readonly kind: "evaluated"; readonly evaluation: Evaluation; readonly clock: ClockRecord }
   | { readonly kind: "definitions"; readonly definitions: readonly Definition[]; readonly package: string }
-  | { readonly kind: "syntax"; readonly syntax: Syntax };
+  | { readonly kind: "syntax"; readonly syntax: Syntax }
+  | { readonly kind: "rehearsal" };
 
 /** What only the hall can do. The thread waits for the reply, or for one of several. */
 export type HallRequest =

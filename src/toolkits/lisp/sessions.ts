@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { HallError } from "../../base/errors.ts";
-import type { Scope } from "../../base/scope.ts";
+import { Scope } from "../../base/scope.ts";
 import type { Caller } from "../../tool.ts";
 import type { Holdings } from "./holdings.ts";
 import { createJournal, type Entry, type Journal } from "./journal.ts";
@@ -78,6 +78,21 @@ interface Kept extends Session {
 
 const waitingMax = 20;
 
+/** A thread before its session. `last` is what it does before anything is asked of it. */
+interface Started {
+  readonly thread: LispThread;
+  readonly seed: number;
+  readonly last: Promise<unknown>;
+}
+
+/** A thread that ends meanwhile is not alive when it is wanted. */
+async function rehearse(thread: LispThread): Promise<void> {
+  const scope = new Scope();
+  const serve = (): Promise<never> => Promise.reject(new HallError("EXECUTION", "nothing can be called here"));
+  await thread.run({ kind: "rehearsal" }, "rehearsal", { scope, serve }).catch(() => {});
+  scope.close();
+}
+
 /** Those nobody came back to go first: neither a line's own, nor one whose handle was used again. */
 function longestUnused(sessions: readonly Kept[]): Kept | undefined {
   const isKept = ({ line, uses }: Kept): number => Number(line !== undefined || uses > 1);
@@ -89,28 +104,33 @@ export function createSessions({ worker, limits, sessionsMax = 16, ownMax = 8, i
   const kept = new Map<string, Kept>();
   const lines = new Map<string, Kept>();
   /** Started before it is asked for, from the second session on. */
-  let spare: { readonly thread: LispThread; readonly seed: number } | undefined;
+  let spare: Started | undefined;
+  /** Of sessions that made room. Ending a thread holds up all others for a moment, so it waits for the answer of the one that needed the room. */
+  const left: LispThread[] = [];
   let isClosed = false;
 
   const start = (seed: number): LispThread => createLispThread({ worker, seed });
 
-  function takeThread(): { readonly thread: LispThread; readonly seed: number } {
-    const seed = spare?.seed ?? randomInt(2 ** 31);
-    const taken = spare?.thread.isAlive ? spare : { thread: start(seed), seed };
+  function takeThread(): Started {
+    const taken = spare?.thread.isAlive ? spare : undefined;
     spare = undefined;
-    return taken;
+    const seed = taken?.seed ?? randomInt(2 ** 31);
+    return taken ?? { thread: start(seed), seed, last: Promise.resolve() };
   }
 
-  function prepare(): void {
+  /** What need not be done before an answer: ends who left, and starts a thread for who comes. */
+  function tidy(): void {
+    for (const thread of left.splice(0)) void thread.close();
     if (spare || isClosed || kept.size >= sessionsMax) return;
     const seed = randomInt(2 ** 31);
-    spare = { thread: start(seed), seed };
+    const thread = start(seed);
+    spare = { thread, seed, last: rehearse(thread) };
   }
 
   function end(session: Kept): void {
     kept.delete(session.handle);
     if (session.line !== undefined) lines.delete(session.line);
-    void session.thread.close();
+    left.push(session.thread);
   }
 
   function makeRoom(owner: string): void {
@@ -136,7 +156,7 @@ export function createSessions({ worker, limits, sessionsMax = 16, ownMax = 8, i
   function open(owner: string, line: string | undefined): Kept {
     makeRoom(owner);
     const handle = `lisp-${randomBytes(9).toString("base64url")}`;
-    const session: Kept = { handle, ...takeThread(), journal: createJournal(), limits, owner, line, usedAt: 0, uses: 0, waiting: 0, last: Promise.resolve() };
+    const session: Kept = { handle, ...takeThread(), journal: createJournal(), limits, owner, line, usedAt: 0, uses: 0, waiting: 0 };
     kept.set(handle, session);
     if (line !== undefined) lines.set(line, session);
     return session;
@@ -160,23 +180,29 @@ export function createSessions({ worker, limits, sessionsMax = 16, ownMax = 8, i
     return open(owner, line);
   }
 
+  async function useChosen<T>(session: Kept, scope: Scope, work: (session: Session) => Promise<T>): Promise<T> {
+    if (session.waiting >= waitingMax) throw new HallError("OVERLOADED", `${waitingMax} evaluations are waiting for this session`);
+    session.waiting++;
+    session.uses++;
+    const done = session.last.then(() => {
+      if (scope.cancelled) throw scope.cancelled;
+      return work(session);
+    });
+    session.last = done.catch(() => {});
+    try {
+      return await done;
+    } finally {
+      session.waiting--;
+      session.usedAt = performance.now();
+    }
+  }
+
   return {
     async use(which, work) {
-      const session = choose(which);
-      if (session.waiting >= waitingMax) throw new HallError("OVERLOADED", `${waitingMax} evaluations are waiting for this session`);
-      session.waiting++;
-      session.uses++;
-      const done = session.last.then(() => {
-        if (which.scope.cancelled) throw which.scope.cancelled;
-        return work(session);
-      });
-      session.last = done.catch(() => {});
       try {
-        return await done;
+        return await useChosen(choose(which), which.scope, work);
       } finally {
-        session.waiting--;
-        session.usedAt = performance.now();
-        setImmediate(prepare);
+        setImmediate(tidy);
       }
     },
     async renew(session) {
@@ -186,8 +212,7 @@ export function createSessions({ worker, limits, sessionsMax = 16, ownMax = 8, i
     },
     async close() {
       isClosed = true;
-      const threads = [...kept.values()].map(({ thread }) => thread);
-      if (spare) threads.push(spare.thread);
+      const threads = [...[...kept.values(), ...(spare ? [spare] : [])].map(({ thread }) => thread), ...left.splice(0)];
       kept.clear();
       lines.clear();
       spare = undefined;

@@ -35,6 +35,15 @@ const powers = definePowers(line);
 const cells = 5_000_000;
 /** Of one evaluation: the answer is read by a model. */
 const definitionsTold = 200;
+/** What many programs are made of: the first time a form is used costs a hundred times the next. */
+const rehearsal = `(defun doubled (numbers &key (by 2)) "Each times two." (mapcar (lambda (n) (* n by)) numbers))
+(let ((table (make-hash-table :test 'equal)) (rows '(("a" 1) ("b" nil))))
+  (dolist (row rows) (setf (gethash (first row) table) (second row)))
+  (list (loop for n below 2 for (name value) in rows when value collect (format nil "~a: ~d ~s" name (+ n value) value))
+        (handler-case (error "no ~a" (gethash "a" table)) (error (e) (princ-to-string e)))
+        (sort (remove-if-not #'evenp (append (doubled '(3 1)) (list (length (string-upcase "text"))))) #'<)
+        (cond ((and (stringp "a") (not (null rows))) (reduce #'+ '(1 2))) (t (search "b" "abc")))
+        table))`;
 let lastPackage = "COMMON-LISP-USER";
 // JSON is what most programs look at: it shows what it holds, printed or returned. Said as a program would say it, so that the first
 // program finds everything loaded.
@@ -50,6 +59,9 @@ function carryOut(order: Order): Report {
       return { kind: "definitions", definitions: tellDefined(lisp.machine, listDefined(lisp.machine), order.type), package: lastPackage };
     case "syntax":
       return { kind: "syntax", syntax: readForms(order.code) };
+    case "rehearsal":
+      createLisp({ brief: true }).evaluate(rehearsal);
+      return { kind: "rehearsal" };
   }
 }
 
