@@ -15,6 +15,14 @@ export function isSecretName(name: string): boolean {
   return isSecret;
 }
 
+/** Whether any name in a text of JSON can be such a name. Most texts have none, and need not be gone through name by name. */
+export function mayNameSecrets(json: string): boolean {
+  return secretNameEnd.test(json);
+}
+
+/** Every name of a secret ends so. */
+const secretNameEnd = /(authorization|cookie|passw(or)?d|passphrase|pin|secret|token|credentials?|(private|api|access|secret|signing|encryption)[-_]?key)":/i;
+
 /** Everything that is kept is looked through by its names, and they are mostly the same. */
 const judged = new Map<string, boolean>();
 const judgedMax = 2_000;

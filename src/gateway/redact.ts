@@ -1,4 +1,4 @@
-import { isSecretName } from "../base/secret-signs.ts";
+import { isSecretName, mayNameSecrets } from "../base/secret-signs.ts";
 
 /** What stands in for a value that is nobody's business. */
 const hidden = "***";
@@ -9,7 +9,8 @@ const lengthMax = 262_144;
 export function redact(value: unknown): string {
   let text: string;
   try {
-    text = JSON.stringify(value, (key, inner: unknown) => (isSecretName(key) && isLeaf(inner) ? hidden : inner)) ?? "null";
+    text = JSON.stringify(value) ?? "null";
+    if (mayNameSecrets(text)) text = JSON.stringify(value, (key, inner: unknown) => (isSecretName(key) && isLeaf(inner) ? hidden : inner));
   } catch {
     // Not JSON: it was refused, and there is nothing to show.
     return "null";
