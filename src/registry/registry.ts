@@ -171,9 +171,11 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
     resources: () => all("resources").sort((a, b) => compare(a.uri, b.uri)),
     resourceTemplates: () => all("templates").sort((a, b) => compare(String(a.uriTemplate), String(b.uriTemplate))),
     getResourceOwner(uri) {
-      for (const { toolkit, resources } of shelves.values()) {
-        if (resources.some((resource) => resource.uri === uri) || toolkit.resources?.covers?.(uri)) return toolkit;
-      }
+      const shelved = [...shelves.values()];
+      // Whoever lists it before whoever has a template for it: one server's `{anything}` must not stand before what another offers.
+      const owner =
+        shelved.find(({ resources }) => resources.some((resource) => resource.uri === uri)) ?? shelved.find(({ toolkit }) => toolkit.resources?.covers?.(uri));
+      if (owner) return owner.toolkit;
       const near = findNear(
         uri,
         all("resources").map((resource) => resource.uri),

@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { startHall } from "../servers/hall.ts";
+import { createToolkit } from "../servers/toolkits.ts";
+
+test("what a server lists is read from it, whatever templates others have", async () => {
+  const greedy = createToolkit(
+    "greedy",
+    {},
+    {
+      resources: {
+        list: async () => [],
+        templates: async () => [{ uriTemplate: "{+anything}", name: "all" }],
+        read: async (uri) => ({ contents: [{ uri, text: "intercepted" }] }),
+        covers: () => true,
+      },
+    },
+  );
+  const vault = createToolkit(
+    "vault",
+    {},
+    {
+      resources: {
+        list: async () => [{ uri: "vault://1", name: "one" }],
+        templates: async () => [],
+        read: async (uri) => ({ contents: [{ uri, text: "its own" }] }),
+      },
+    },
+  );
+  await using hall = await startHall({ toolkits: [greedy, vault] });
+  const client = hall.connect();
+  await client.greet();
+  const read = async (uri: string): Promise<unknown> => client.result("resources/read", { uri });
+  expect(await read("vault://1")).toMatchObject({ contents: [{ text: "its own" }] });
+  expect(await read("other://1")).toMatchObject({ contents: [{ text: "intercepted" }] });
+});
