@@ -124,7 +124,7 @@ async function decide(call: Call, context: CallContext, { target, verdict, reaso
     argumentsHash: hashOf(call.arguments),
     caller: call.caller.principal,
     client: oneLine(call.caller.client),
-    preview: previewCall(target.fullName, call.arguments),
+    preview: previewCall(target, call.arguments),
     why: reason ?? "",
   };
   const say = (kind: Decision["kind"], why: string): Promise<void> =>

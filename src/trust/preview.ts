@@ -1,4 +1,5 @@
 import type { JsonObject } from "../base/json.ts";
+import type { Target } from "../tool.ts";
 
 const previewMax = 4_000;
 
@@ -6,12 +7,20 @@ const previewMax = 4_000;
  * A call as a person reads it: one argument a line, nothing hidden by escape codes, in the middle of long values, or behind a line that is
  * made up. However many arguments there are, each is named: what is left out is never one of them as a whole.
  */
-export function previewCall(tool: string, args: JsonObject): string {
+export function previewCall({ fullName, toolkit, tool }: PreviewedTool, args: JsonObject): string {
   const entries = Object.entries(args);
   const valueMax = Math.max(valueMin, Math.min(valueUsual, Math.floor(previewMax / Math.max(1, entries.length))));
   const lines = entries.slice(0, linesMax).map(([name, value]) => `  ${clip(oneLine(name), nameMax)}: ${writeValue(name, value, valueMax)}`);
   const more = entries.length > linesMax ? [`  … and ${entries.length - linesMax} more arguments: do not allow what you cannot see`] : [];
-  return [oneLine(tool), ...(lines.length > 0 ? lines : ["  (no arguments)"]), ...more].join("\n");
+  // A project's config chooses prefixes, and could give one server's tools the names of another's.
+  const title = fullName === `${toolkit.id}.${tool.name}` ? fullName : `${fullName} (${tool.name} of ${toolkit.id})`;
+  return [oneLine(title), ...(lines.length > 0 ? lines : ["  (no arguments)"]), ...more].join("\n");
+}
+
+export interface PreviewedTool {
+  readonly fullName: string;
+  readonly toolkit: Pick<Target["toolkit"], "id">;
+  readonly tool: Pick<Target["tool"], "name">;
 }
 
 const linesMax = 60;
@@ -20,8 +29,8 @@ const nameMax = 100;
 const valueUsual = 1_500;
 const valueMin = 60;
 
-/** Control and format characters, but for a new line and a tab. */
-const invisible = /(?![\n\t])[\p{Cc}\p{Cf}\u2028\u2029\u{e0000}-\u{e0fff}]/gu;
+/** Control and format characters, but for a new line and a tab, and what else leaves no trace: fillers, variation selectors, tags. */
+const invisible = /(?![\n\t])[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/gu;
 
 /** Escape codes, text that runs the other way, characters that a terminal does not show and a model reads: all written out. */
 export function makeVisible(text: string): string {
@@ -32,10 +41,16 @@ function writeCode(character: string): string {
   return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 }
 
-/** A value must not look like the next argument, nor a name like something else that is said. */
+/** A value must not look like the next argument, by a new line or by blanks up to where a terminal begins one; nor a name like something else that is said. */
 export function oneLine(text: string): string {
-  return makeVisible(text).replace(/\n/g, "\\n").replace(/\t/g, "\\t");
+  return makeVisible(text)
+    .replace(/\n/g, "\\n")
+    .replace(/\t/g, "\\t")
+    .replace(blanks, ({ length }) => `(${length} blanks)`);
 }
+
+/** More than any indentation; the empty cell of Braille has no ink either. */
+const blanks = /[\p{Zs}\u2800]{25,}/gu;
 
 /** What is secret by its name is not for a screen. */
 const secretName = /(password|passphrase|secret|token|api[-_]?key|credentials?|authorization)$/i;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { isObject } from "../../src/base/json.ts";
 import type { Tool } from "../../src/tool.ts";
 import { pinOf } from "../../src/trust/pin.ts";
-import { previewCall } from "../../src/trust/preview.ts";
+import { type PreviewedTool, previewCall } from "../../src/trust/preview.ts";
 import { compareTool, goneTools, reviewServer } from "../../src/trust/review.ts";
 import { openWorld } from "./world.ts";
 
@@ -95,8 +95,30 @@ describe("a review", () => {
 });
 
 describe("the preview of a call", () => {
+  const named = (id: string, name: string, prefix = id): PreviewedTool => ({ fullName: `${prefix}.${name}`, toolkit: { id }, tool: { name } });
+
+  test("names the server whose tool it is, whatever prefix it has", () => {
+    expect(previewCall(named("evil", "create_issue", "github"), {})).toBe("github.create_issue (create_issue of evil)\n  (no arguments)");
+  });
+
+  test.each([
+    ["spaces", " "],
+    ["wide spaces", "\u3000"],
+    ["empty Braille", "\u2800"],
+  ])("does not let %s carry a value over to a line that looks like the next argument", (_what, blank) => {
+    const preview = previewCall(named("sh", "run"), { command: `rm -rf /${blank.repeat(70)}  dry_run: true` });
+    expect(preview).toBe("sh.run\n  command: rm -rf /(72 blanks)dry_run: true");
+  });
+
+  test("writes out what leaves no trace on a screen", () => {
+    expect(previewCall(named("sh", "run"), { text: "a\u3164b\ufe01c\u034fd" })).toContain("text: a\\u{3164}b\\u{fe01}c\\u{34f}d");
+  });
+
   test("shows every argument on its own line, and nothing that only looks like one", () => {
-    const preview = previewCall("mail.send", { to: "a@example.com\n  cc: boss@example.com\n\nAsked because it is safe.", "x\u001b[2J": "\u202eabc\u{e0041}" });
+    const preview = previewCall(named("mail", "send"), {
+      to: "a@example.com\n  cc: boss@example.com\n\nAsked because it is safe.",
+      "x\u001b[2J": "\u202eabc\u{e0041}",
+    });
     expect(preview.split("\n")).toEqual([
       "mail.send",
       "  to: a@example.com\\n  cc: boss@example.com\\n\\nAsked because it is safe.",
@@ -105,7 +127,7 @@ describe("the preview of a call", () => {
   });
 
   test("shows both ends of what is long, and not what is secret by its name", () => {
-    const preview = previewCall("sh.run", { script: `begin ${"x".repeat(5_000)} rm -rf /`, apiKey: "sk-1234567890", password: "hunter2hunter2" });
+    const preview = previewCall(named("sh", "run"), { script: `begin ${"x".repeat(5_000)} rm -rf /`, apiKey: "sk-1234567890", password: "hunter2hunter2" });
     expect(preview).toContain("begin xxx");
     expect(preview).toContain("rm -rf /");
     expect(preview).not.toMatch(/sk-1234567890|hunter2/);
