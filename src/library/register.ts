@@ -39,23 +39,26 @@ export async function joinHall(
 ): Promise<Registered> {
   const serve = await createService(toolkit);
   const declaration = await declare(toolkit, replace);
+  const leaving = new AbortController();
   let line: HallLine | undefined;
-  let isClosed = false;
+  let reopening: Promise<void> | undefined;
 
   async function open(): Promise<string> {
     const opened: HallLine = connectHall(await connect(), {
       serve,
       lost() {
-        if (isClosed || line !== opened) return;
+        if (leaving.signal.aborted || line !== opened) return;
         line = undefined;
         warn("the connection to the hall is lost; trying again");
-        void reopen();
+        reopening = reopen();
       },
     });
     try {
       const { tool_id: toolId } = await opened.ask("tools/register", declaration);
       if (typeof toolId !== "string") throw new HallError("BAD_ANSWER", "the hall did not say under which id the toolkit is registered");
-      line = opened;
+      // Nobody is left to close it later.
+      if (leaving.signal.aborted) await opened.close();
+      else line = opened;
       return toolId;
     } catch (error) {
       await opened.close();
@@ -64,15 +67,15 @@ export async function joinHall(
   }
 
   async function reopen(): Promise<void> {
-    for (let attempt = 0; !isClosed; attempt++) {
+    for (let attempt = 0; !leaving.signal.aborted; attempt++) {
       // Full jitter: the services of a hall that was restarted must not all come back at once.
-      await sleep(Math.random() * Math.min(delayMsMax, firstDelayMs * 2 ** attempt));
-      if (isClosed) return;
+      const waitMs = Math.random() * Math.min(delayMsMax, firstDelayMs * 2 ** attempt);
       try {
+        await sleep(waitMs, undefined, { signal: leaving.signal });
         toolId = await open();
         return;
       } catch (error) {
-        warn(`not registered again yet: ${messageOf(error)}`);
+        if (!leaving.signal.aborted) warn(`not registered again yet: ${messageOf(error)}`);
       }
     }
   }
@@ -83,8 +86,9 @@ export async function joinHall(
       return toolId;
     },
     async close() {
-      isClosed = true;
+      leaving.abort();
       await line?.close();
+      await reopening;
     },
   };
 }
