@@ -45,22 +45,22 @@ const options = {
   logger: false,
   code: { regExp },
 } as const;
-const dialects = { newest: Ajv2020, draft07: Ajv };
-const create = (dialect: keyof typeof dialects, allErrors: boolean) => formats.default(new dialects[dialect]({ ...options, allErrors }));
+const drafts = { newest: Ajv2020, draft07: Ajv };
+const create = (draft: keyof typeof drafts, allErrors: boolean) => formats.default(new drafts[draft]({ ...options, allErrors }));
 const first = { newest: create("newest", false), draft07: create("draft07", false) };
 // Finds every wrong field, so that a model mends them in one go; made when something is wrong for the first time.
 const every: Partial<typeof first> = {};
 
 export const compile: Compile = (schema, warn) => {
   const safe = copySchema(schema, { isRunnable, warn });
-  const dialect = String(schema.$schema ?? "").includes("draft-07") ? "draft07" : "newest";
-  const validate = compileWith(first[dialect], safe);
+  const draft = String(schema.$schema ?? "").includes("draft-07") ? "draft07" : "newest";
+  const validate = compileWith(first[draft], safe);
   let validateEvery: ValidateFunction | undefined;
   return (value) => {
     if (validate(value)) return noErrors;
     if (!isSmall(value)) return readErrors(validate.errors ?? []);
-    every[dialect] ??= create(dialect, true);
-    validateEvery ??= compileWith(every[dialect], safe);
+    every[draft] ??= create(draft, true);
+    validateEvery ??= compileWith(every[draft], safe);
     validateEvery(value);
     return readErrors(validateEvery.errors ?? validate.errors ?? []);
   };
@@ -136,7 +136,7 @@ function copySchema(schema: JsonObject, { isRunnable, warn }: CopyOptions): Json
     if (refused !== undefined) warn(`the pattern ${JSON.stringify(refused.slice(0, 200))} needs more than RE2 offers and is left to the tool to check`);
     return refused !== undefined;
   }
-  const { $schema: _dialect, ...rest } = copy(schema, 0) as Record<string, unknown>;
+  const { $schema: _draft, ...rest } = copy(schema, 0) as Record<string, unknown>;
   return rest;
 }
 

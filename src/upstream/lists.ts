@@ -2,8 +2,8 @@ import { HallError, messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
 import type { Prompt, Resource, Tool } from "../tool.ts";
-import { withoutOldDialect } from "./dialect.ts";
 import type { Line } from "./line.ts";
+import { withoutOldDraft } from "./schema-draft.ts";
 
 /** Everything an upstream offers, read page by page. */
 export interface Offer {
@@ -45,7 +45,7 @@ export async function readTools(line: Line, options: ReadOptions): Promise<reado
 function readTool(item: JsonObject, { isUsable = () => true }: ReadOptions): Tool | undefined {
   const tool = typeof item.name === "string" && isObject(item.inputSchema) ? (item as unknown as Tool) : undefined;
   if (!tool || !isUsable(tool)) return undefined;
-  return isObject(tool.outputSchema) ? { ...tool, outputSchema: withoutOldDialect(tool.outputSchema) } : tool;
+  return isObject(tool.outputSchema) ? { ...tool, outputSchema: withoutOldDraft(tool.outputSchema) } : tool;
 }
 
 /** Resources and their templates change together: there is one notice for both. */

@@ -3,7 +3,7 @@ import type { Id } from "./message.ts";
 
 /**
  * A transport: frames in, frames out, one frame one message. It knows nothing of JSON-RPC.
- * Implementations: stdio lines, an in-memory pair. All pass `test/contract/channel.test.ts`.
+ * Implementations: stdio lines, an in-memory pair, WebSocket, and one for each way of HTTP at both ends. What they share is in `test/contract/channel.ts`.
  */
 export interface Channel {
   /** Called once; frames that arrived earlier are delivered then. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
-import { withoutOldDialect } from "../../src/upstream/dialect.ts";
+import { withoutOldDraft } from "../../src/upstream/schema-draft.ts";
 
 const $schema = "http://json-schema.org/draft-07/schema#";
 
@@ -35,25 +35,25 @@ const different: Readonly<Record<string, JsonObject>> = {
 
 describe("the stamp of draft-07", () => {
   test.each(Object.entries(same))("goes from %s", (_name, schema) => {
-    expect(withoutOldDialect({ $schema, ...schema })).toEqual(schema);
-    expect(withoutOldDialect({ $schema: "https://json-schema.org/draft-07/schema", ...schema })).toEqual(schema);
+    expect(withoutOldDraft({ $schema, ...schema })).toEqual(schema);
+    expect(withoutOldDraft({ $schema: "https://json-schema.org/draft-07/schema", ...schema })).toEqual(schema);
   });
 
   test.each(Object.entries(different))("stays on %s", (_name, schema) => {
-    expect(withoutOldDialect({ $schema, ...schema })).toEqual({ $schema, ...schema });
+    expect(withoutOldDraft({ $schema, ...schema })).toEqual({ $schema, ...schema });
   });
 
   test("is the only one that goes", () => {
     for (const other of ["https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-04/schema#", "https://example.com/draft-07", 7]) {
-      expect(withoutOldDialect({ $schema: other, type: "object" })).toEqual({ $schema: other, type: "object" });
+      expect(withoutOldDraft({ $schema: other, type: "object" })).toEqual({ $schema: other, type: "object" });
     }
     const plain = { type: "object" };
-    expect(withoutOldDialect(plain)).toBe(plain);
+    expect(withoutOldDraft(plain)).toBe(plain);
   });
 
   test("stays on a schema without end", () => {
     let deep: JsonObject = {};
     for (let n = 0; n < 1_000; n++) deep = { not: deep };
-    expect(withoutOldDialect({ $schema, ...deep })).toHaveProperty("$schema");
+    expect(withoutOldDraft({ $schema, ...deep })).toHaveProperty("$schema");
   });
 });

@@ -4,12 +4,12 @@ import { isObject, type JsonObject } from "../base/json.ts";
  * Many servers stamp `$schema: draft-07` on schemas that say the same in 2020-12, and strict clients then refuse to call the
  * tool. The stamp goes where it changes nothing; where a keyword has another meaning, the schema stays as it is.
  */
-export function withoutOldDialect(schema: JsonObject): JsonObject {
+export function withoutOldDraft(schema: JsonObject): JsonObject {
   const { $schema, ...rest } = schema;
-  return typeof $schema === "string" && oldDialect.test($schema) && meansTheSame(rest, 0) ? rest : schema;
+  return typeof $schema === "string" && oldDraft.test($schema) && meansTheSame(rest, 0) ? rest : schema;
 }
 
-const oldDialect = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/;
+const oldDraft = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/;
 const depthMax = 64;
 
 /** Keywords that only one of the two knows, or that they read in different ways. */
