@@ -26,6 +26,8 @@ export interface RequestOptions {
   readonly log?: (data: unknown) => void;
   /** Withdraws the request when it is cancelled. */
   readonly scope?: Scope;
+  /** It belongs to the registry's dialect, which knows no `_meta`. */
+  readonly isPlain?: boolean;
 }
 
 const envelope = {
@@ -80,7 +82,7 @@ export async function connectHall({ answer, ...options }: HallClientOptions): Pr
       // Progress is wanted in any case: it is a sign of life.
       const wishes = { progressToken, ...(log ? { [metaKeys.logLevel]: "info" } : {}) };
       const _meta = { ...envelope, ...capabilities, ...(isObject(params._meta) ? params._meta : {}), ...wishes };
-      let result = await peer.request(method, { ...params, _meta }, { scope });
+      let result = await peer.request(method, options.isPlain ? params : { ...params, _meta }, { scope });
       while (answer && isObject(result) && result.resultType === "input_required") {
         const { inputRequests, requestState } = result;
         const inputResponses = await patience.hold(() => answerAll(inputRequests, answer));

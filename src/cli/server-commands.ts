@@ -23,6 +23,13 @@ export function addServerCommands(program: Command): void {
     .action(async (options) => (await import("./status.ts")).runStatus(options));
 
   program
+    .command("health [name]")
+    .description("ask each server and toolkit how it is, or one; without a running hall, start each server once to see")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall health", "guildhall health github --json"]))
+    .action(async (name, options) => (await import("./health.ts")).runHealth(name, options));
+
+  program
     .command("logs <server>")
     .description("show the last lines a server wrote to stderr")
     .option(...asJson)

@@ -25,9 +25,23 @@ export function addTrustCommands(program: Command): void {
     .option(...asJson)
     .addHelpText(
       "after",
-      examples(["guildhall trust github.create_issue", "guildhall trust github --until 2h", "guildhall trust list", "guildhall trust reset"]),
+      examples([
+        "guildhall trust github.create_issue",
+        "guildhall trust github --until 2h",
+        "guildhall trust all",
+        "guildhall trust list",
+        "guildhall trust reset",
+      ]),
     )
     .action(async (name, options) => (await import("./trust.ts")).runTrust(name, options));
+  trust
+    .command("all")
+    .description("let every tool that was reviewed be called without asking; shows them and asks first")
+    .option("--until <time>", "for this long only: 90s, 30m, 2h, 7d")
+    .option("-y, --yes", "ask nothing")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall trust all", "guildhall trust all --until 2h --yes"]))
+    .action(async (_options, command) => (await import("./trust.ts")).runTrustAll(command.optsWithGlobals()));
   trust
     .command("list")
     .description("show how each tool stands, and why it asks")

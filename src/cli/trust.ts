@@ -2,10 +2,10 @@ import type { ToolTrust } from "../admin/contract.ts";
 import { HallError } from "../base/errors.ts";
 import { type Entries, noEntries } from "../trust/ledger.ts";
 import { noteDecision } from "./note.ts";
-import { paint, print, table } from "./print.ts";
+import { paint, print, table, visible } from "./print.ts";
 import { findTools, readToolTrust, tellTrustChanged } from "./project-trust.ts";
 import { openProjectLedger } from "./review.ts";
-import { loadSettings } from "./settings.ts";
+import { loadSettings, type Settings } from "./settings.ts";
 import { askYes, isAttended } from "./terminal.ts";
 
 export interface TrustOptions {
@@ -16,23 +16,61 @@ export interface TrustOptions {
 
 /** From now on calls of a tool, or of all tools of a server, are not asked about; as long as the tool stays what it is. */
 export async function runTrust(name: string, options: TrustOptions): Promise<void> {
-  const until = options.until === undefined ? undefined : Date.now() + parseSpan(options.until);
+  const until = parseUntil(options);
   const settings = await loadSettings({}, "error");
-  const tools = findTools(name, await readToolTrust(), ["list", "reset"]).filter((tool, _index, all) => all.length === 1 || isReviewed(tool));
+  const tools = findTools(name, await readToolTrust(), ["list", "reset", "all"]).filter((tool, _index, all) => all.length === 1 || isReviewed(tool));
   refuseUnreviewed(name, tools);
+  await grant(settings, tools, until);
+  showGranted({ tools, until }, options);
+}
+
+/** The same for every tool that a person has reviewed as it is now, after showing which those are. */
+export async function runTrustAll(options: TrustOptions): Promise<void> {
+  const until = parseUntil(options);
+  const settings = await loadSettings({}, "error");
+  const known = await readToolTrust();
+  const tools = known.filter(isReviewed);
+  const left = known.filter((tool) => !isReviewed(tool)).map(({ name }) => name);
+  const covered = `${table(["tool", "asks because", "marked"], tools.map(describeCovered))}\n${describeLeft(left)}`;
+  const question = `Let all ${tools.length} be called without asking${describeUntil(until)}?`;
+  await requireYes(`trust in all ${tools.length} tools`, { ...options, question: `${covered}\n${question}` });
+  await grant(settings, tools, until);
+  showGranted({ tools, until, left }, options);
+}
+
+function describeCovered(tool: ToolTrust): readonly string[] {
+  return [tool.name, tool.ask ?? "", describeMarks(tool)];
+}
+
+function describeLeft(left: readonly string[]): string {
+  return left.length === 0 ? "" : `not covered, as nobody has reviewed them as they are now (\`guildhall verify\`): ${left.map(visible).join(", ")}\n`;
+}
+
+async function grant(settings: Settings, tools: readonly ToolTrust[], until: number | undefined): Promise<void> {
   const grantedAt = Date.now();
   const grants = tools.map(({ key, pin }) => [key, { grantedAt, pin, ...(until === undefined ? {} : { until }) }] as const);
   await (await openProjectLedger(settings)).change((entries) => ({ ...entries, grants: { ...entries.grants, ...Object.fromEntries(grants) } }));
   await tellTrustChanged();
   const names = tools.map((tool) => tool.name);
   await noteDecision(settings, "granted", names, until === undefined ? "until it is revoked" : `until ${new Date(until).toISOString()}`);
+}
+
+interface Granted {
+  readonly tools: readonly ToolTrust[];
+  readonly until: number | undefined;
+  readonly left?: readonly string[];
+}
+
+function showGranted({ tools, until, left }: Granted, { json }: TrustOptions): void {
+  const names = tools.map((tool) => tool.name);
   print(
-    { trusted: names, ...(until === undefined ? {} : { until: new Date(until).toISOString() }) },
-    {
-      json: options.json,
-      text: () => `${names.join(", ")} can be called without asking${until === undefined ? "" : ` until ${new Date(until).toLocaleString()}`}`,
-    },
+    { trusted: names, ...(until === undefined ? {} : { until: new Date(until).toISOString() }), ...(left === undefined ? {} : { notCovered: left }) },
+    { json, text: () => `${names.join(", ") || "nothing"} can be called without asking${describeUntil(until)}\n${describeLeft(left ?? [])}` },
   );
+}
+
+function describeUntil(until: number | undefined): string {
+  return until === undefined ? "" : ` until ${new Date(until).toLocaleString()}`;
 }
 
 /** Takes trust back; what was reviewed stays reviewed. */
@@ -63,11 +101,10 @@ export async function runTrustList(options: TrustOptions): Promise<void> {
 export async function runTrustReset(server: string | undefined, options: TrustOptions): Promise<void> {
   const settings = await loadSettings({}, "error");
   const what = server ?? "this project";
-  const isAsking = isAttended(options);
-  if (!isAsking && !options.yes)
-    throw new HallError("INVALID_PARAMS", `forgetting all trust in ${what} needs a yes`, { hint: "Run it on a terminal, or with --yes." });
-  if (isAsking && !(await askYes(`Forget every review and all trust in ${what}? Its servers are not started until they are reviewed again.`)))
-    throw new HallError("CANCELLED", "nothing was changed", { hint: "Answer y to go on." });
+  await requireYes(`forgetting all trust in ${what}`, {
+    ...options,
+    question: `Forget every review and all trust in ${what}? Its servers are not started until they are reviewed again.`,
+  });
   const ledger = await openProjectLedger(settings);
   const before = await ledger.read();
   if (server !== undefined && !Object.hasOwn(before.servers, server))
@@ -77,6 +114,13 @@ export async function runTrustReset(server: string | undefined, options: TrustOp
   const servers = server === undefined ? Object.keys(before.servers) : [server];
   await noteDecision(settings, "reset", servers, "by command");
   print({ forgotten: servers }, { json: options.json, text: () => `forgotten: ${servers.join(", ") || "nothing was known"}` });
+}
+
+/** A person's yes at the terminal, or --yes. Throws INVALID_PARAMS where there is neither, CANCELLED after a no. */
+async function requireYes(what: string, { question, ...options }: TrustOptions & { readonly question: string }): Promise<void> {
+  if (options.yes) return;
+  if (!isAttended(options)) throw new HallError("INVALID_PARAMS", `${what} needs a yes`, { hint: "Run it on a terminal, or with --yes." });
+  if (!(await askYes(question))) throw new HallError("CANCELLED", "nothing was changed", { hint: "Answer y to go on." });
 }
 
 function withoutServer(entries: Entries, server: string): Entries {
@@ -99,11 +143,12 @@ function refuseUnreviewed(name: string, tools: readonly ToolTrust[]): void {
 const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const spanMsMax = 365 * 86_400_000;
 
-/** `90s`, `30m`, `2h`, `7d` in milliseconds. */
-function parseSpan(text: string): number {
+/** `90s`, `30m`, `2h`, `7d` from now on. Throws INVALID_PARAMS. */
+function parseUntil({ until: text }: TrustOptions): number | undefined {
+  if (text === undefined) return undefined;
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   const ms = Number(count) * (units[unit ?? ""] ?? Number.NaN);
-  if (ms > 0 && ms <= spanMsMax) return ms;
+  if (ms > 0 && ms <= spanMsMax) return Date.now() + ms;
   throw new HallError("INVALID_PARAMS", `--until must be a time such as 90s, 30m, 2h or 7d, at most 365d, not "${text}"`);
 }
 

@@ -159,6 +159,13 @@ test.concurrent("calls wait for a yes, which comes from another terminal, for on
   expect(await project.json("revoke", "shelf")).toEqual({ revoked: ["shelf.delete_it", "shelf.look"] });
   expect(await said(client, "shelf.delete_it", { path: "e" })).toContain("approval_needed");
 
+  // Everything at once is nothing that happens by itself, and covers only what was reviewed as it is.
+  expect(await project.run("trust", "all")).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("--yes") });
+  expect(await said(client, "shelf.delete_it", { path: "e" })).toContain("approval_needed");
+  const all = await project.json<{ trusted: string[]; notCovered: string[] }>("trust", "all", "--until", "2h", "--yes");
+  expect(all).toMatchObject({ trusted: expect.arrayContaining(["shelf.delete_it", "shelf.look", "speckit.plan"]), notCovered: [] });
+  expect(await said(client, "shelf.delete_it", { path: "e" })).toContain("ran delete_it");
+
   expect(await project.run("trust", "reset")).toMatchObject({ code: 2 });
   expect(await project.json("trust", "reset", "--yes")).toEqual({ forgotten: ["shelf"] });
   expect(await said(client, "shelf.look")).toContain("nobody has reviewed shelf");
