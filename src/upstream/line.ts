@@ -134,7 +134,8 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
         let result = readResult(method, await send(method, params, caller.scope, manner));
         for (let round = 0; result.resultType === "input_required"; round++) {
           if (round === roundsMax) throw new HallError("BAD_ANSWER", `${method} asked for input ${roundsMax} times in a row`);
-          const inputResponses = await context.ask(readQuestions(result.inputRequests));
+          // Nothing is on the line meanwhile that a cancel could end.
+          const inputResponses = await caller.scope.race(context.ask(readQuestions(result.inputRequests)));
           const requestState = result.requestState === undefined ? {} : { requestState: result.requestState };
           result = readResult(method, await send(method, { ...params, inputResponses, ...requestState }, caller.scope, manner));
         }
