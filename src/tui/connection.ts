@@ -63,7 +63,7 @@ export function openConnection({ target, capabilities, changed, listChanged, sai
     }
     const { era, version, info } = line.greeting;
     line.listen([]);
-    changed({ kind: "ready", era, version, server: makeHarmless(wordOf(info.name, "a server without a name")) });
+    changed({ kind: "ready", era, version, server: oneLine(wordOf(info.name, "a server without a name")) });
     return lost;
   }
 
@@ -135,6 +135,11 @@ export function openConnection({ target, capabilities, changed, listChanged, sai
       changed({ kind: "closed" });
     },
   };
+}
+
+/** Whatever a server calls itself, it is one word of a line of ours. */
+function oneLine(name: string): string {
+  return makeHarmless(name).replace(/\s+/g, " ").trim();
 }
 
 const tokenHint = "Put its token into headers of [mcp] in your config, such as Authorization, and start the client again.";

@@ -1,4 +1,4 @@
-import { wordOf } from "../base/harmless.ts";
+import { makeHarmless, wordOf } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 
 /** A JSON Schema as fields a person fills in, one at a time, with what was typed so far. For tools, and for what servers ask. */
@@ -41,13 +41,14 @@ function describeField(name: string, schema: JsonObject, isRequired: boolean): F
   const choices = choicesOf(isMany ? (schema.items as JsonObject) : schema);
   const field = {
     name,
-    title: wordOf(schema.title, name),
-    description: wordOf(schema.description, ""),
+    title: readTitle(schema.title, name),
+    description: makeHarmless(wordOf(schema.description, "")),
     kind: isMany ? ("choices" as const) : kindOf(schema, choices),
     choices,
     isRequired,
   };
-  return { ...field, default: schema.default === undefined ? "" : writeValue(schema.default, field) };
+  // What is shown is what is sent: a default with something unseen in it is not a person's word.
+  return { ...field, default: schema.default === undefined ? "" : makeHarmless(writeValue(schema.default, field)) };
 }
 
 function kindOf({ type, items }: JsonObject, choices: readonly Choice[]): Field["kind"] {
@@ -72,9 +73,15 @@ function choicesOf({ oneOf, anyOf, enum: values, enumNames }: JsonObject): reado
   const named = [oneOf, anyOf].find(
     (options) => Array.isArray(options) && options.length > 0 && options.every((option) => isObject(option) && "const" in option),
   );
-  if (Array.isArray(named)) return named.filter(isObject).map((option) => ({ value: option.const, title: wordOf(option.title, write(option.const)) }));
+  if (Array.isArray(named)) return named.filter(isObject).map((option) => ({ value: option.const, title: readTitle(option.title, option.const) }));
   const titles: readonly unknown[] = Array.isArray(enumNames) ? enumNames : [];
-  return Array.isArray(values) ? values.map((value, index) => ({ value, title: wordOf(titles[index], write(value)) })) : [];
+  return Array.isArray(values) ? values.map((value, index) => ({ value, title: readTitle(titles[index], value) })) : [];
+}
+
+function readTitle(title: unknown, value: unknown): string {
+  return makeHarmless(wordOf(title, write(value)))
+    .replace(/\s+/g, " ")
+    .trim();
 }
 
 /** What a field shows: what was typed, else its default. */

@@ -30,7 +30,7 @@ export interface Scripted extends AsyncDisposable {
   /** Ends every connection without a word. */
   cut(): void;
   /** WebSocket only: says goodbye with this code. */
-  closeSockets(code: number): void;
+  closeSockets(code: number, reason?: string): void;
   /** Neither reads nor writes any more on the connections there are; they stay open. */
   freeze(): void;
   /** Stops listening, and later begins again on the same port. */
@@ -82,17 +82,19 @@ export interface ScriptedOptions {
   readonly era?: "legacy" | "modern";
   readonly config?: Partial<RemoteConfig>;
   readonly tools?: Record<string, Act>;
+  /** What it says of itself. */
+  readonly info?: JsonObject;
 }
 
 const versionKey = "io.modelcontextprotocol/protocolVersion";
-const info = { name: "scripted", version: "1" };
+const usualInfo = { name: "scripted", version: "1" };
 const capabilities = { tools: { listChanged: true }, resources: { subscribe: true, listChanged: true }, logging: {} };
 
 export function said(words: string): JsonObject {
   return { content: [{ type: "text", text: words }] };
 }
 
-export async function startScripted({ type = "http", era = "modern", config = {}, tools = {} }: ScriptedOptions = {}): Promise<Scripted> {
+export async function startScripted({ type = "http", era = "modern", config = {}, tools = {}, info = usualInfo }: ScriptedOptions = {}): Promise<Scripted> {
   const seen: Seen[] = [];
   const sessions = new Set<string>();
   const standing = new Set<Standing>();
@@ -149,7 +151,7 @@ export async function startScripted({ type = "http", era = "modern", config = {}
     heard: (method) => seen.filter(({ message }) => message?.method === method).length,
     sockets: () => new Promise((resolve) => http.getConnections((_error, count) => resolve(count))),
     cut: () => sockets.forEach((socket) => void socket.resetAndDestroy()),
-    closeSockets: (code) => webSockets?.clients.forEach((socket) => void socket.close(code)),
+    closeSockets: (code, reason) => webSockets?.clients.forEach((socket) => void socket.close(code, reason)),
     freeze: () => webSockets?.clients.forEach((socket) => void socket.pause()),
     leave() {
       const left = new Promise<void>((resolve) => http.close(() => resolve()));
@@ -171,7 +173,7 @@ export async function startScripted({ type = "http", era = "modern", config = {}
   function resultOf({ method }: JsonObject): JsonObject | undefined {
     switch (method) {
       case "server/discover":
-        return { supportedVersions: ["2026-07-28"], capabilities };
+        return { supportedVersions: ["2026-07-28"], capabilities, _meta: { "io.modelcontextprotocol/serverInfo": info } };
       case "initialize":
         return { protocolVersion: type === "sse" ? "2024-11-05" : "2025-11-25", capabilities, serverInfo: info };
       case "tools/list":

@@ -40,6 +40,7 @@ function steady(screen: string, folder: string): string {
     .replaceAll(folder, "/project")
     .replace(/^log: \.guildhall\/logs\/tui-.*(?:\n\S+$)?/gm, "log: .guildhall/logs/tui-….log")
     .replace(/ *\b(?:\d+ min )?\d+(?:\.\d+)? (s|ms)\b/g, " N $1")
+    .replace(/\b\d+\.\d+\.\d+\b/g, "VERSION")
     .replace(/[█░]+ +\d+ %/g, "▒ N %")
     .replace(/\d{4}-\d\d-\d\d \d\d:\d\d to \d{4}-\d\d-\d\d \d\d:\d\d/g, "THEN to NOW")
     .replace(/\bprocess \d+/g, "process N")

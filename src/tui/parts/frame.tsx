@@ -36,9 +36,12 @@ function describeConnection(target: TargetView, connection: ConnectionState, now
   }
 }
 
+/** The version and what was connected to are told as well. */
+const serverColumnsMax = 30;
+
 /** A hall ends with the process it is in: the others then go on with the next. */
 function whoAnswers({ kind, transport }: TargetView, server: string): string {
-  return kind === "server" ? server : transport === "in process" ? "this is the hall" : "attached to the hall";
+  return kind === "server" ? cut(server, serverColumnsMax) : transport === "in process" ? "this is the hall" : "attached to the hall";
 }
 
 function tabsLine(state: TuiState, columns: number): Line {

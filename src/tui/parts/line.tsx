@@ -93,12 +93,17 @@ function Row({ line, columns }: { readonly line: Line; readonly columns: number 
   );
 }
 
+/** Harmless, and without what would begin another row. */
+export function onOneRow(text: string): string {
+  return makeHarmless(text).replaceAll("\n", " ");
+}
+
 function fitLine(line: Line, columns: number, easel: Easel | undefined): readonly Span[] {
   const fitted: Span[] = [];
   let left = columns;
   for (const { text, role, cells } of line) {
     if (left <= 0) break;
-    const shown = cells && easel ? easel.hang(cells.length > left ? cells.slice(0, left) : cells) : cut(makeHarmless(text).replaceAll("\n", " "), left);
+    const shown = cells && easel ? easel.hang(cells.length > left ? cells.slice(0, left) : cells) : cut(onOneRow(text), left);
     if (shown === "") continue;
     fitted.push({ text: shown, role });
     left -= widthOf(shown);

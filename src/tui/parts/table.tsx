@@ -1,5 +1,5 @@
 import type { ReactElement } from "react";
-import { type Line, Lines, type Role } from "./line.tsx";
+import { type Line, Lines, onOneRow, type Role } from "./line.tsx";
 import { pad, widthOf } from "./width.ts";
 
 export interface Column<T> {
@@ -61,7 +61,7 @@ export function firstShown(selected: number, count: number, rows: number): numbe
 
 function showRow<T>(item: T, columns: readonly Column<T>[], widths: readonly number[], isSelected: boolean): Line {
   const cells = columns.map((column, index) => ({
-    text: pad(column.text(item), widths[index] ?? 0, column.side) + (index < columns.length - 1 ? " " : ""),
+    text: pad(onOneRow(column.text(item)), widths[index] ?? 0, column.side) + (index < columns.length - 1 ? " " : ""),
     role: isSelected ? ("selected" as const) : column.role?.(item),
   }));
   return [{ text: isSelected ? mark : " ".repeat(mark.length), role: isSelected ? "selected" : "plain" }, ...cells];
