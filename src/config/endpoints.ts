@@ -11,7 +11,7 @@ const sections = { planner: "baseUrl", images: "url", search: "url", telemetry: 
  * may name a model or a provider, and an address on this machine.
  */
 export function findEndpointProblems(tree: JsonObject, isOfProject: (path: Path) => boolean): Problem[] {
-  return Object.entries(sections).flatMap(([section, addressField]) => {
+  const ofSections = Object.entries(sections).flatMap(([section, addressField]) => {
     const allowed = `only the user's own config file, or a GUILDHALL__${section.toUpperCase()}__ variable, may say that`;
     const refuse = (field: string, text: string, isRefused = (value: unknown): boolean => value !== undefined): Problem[] => {
       const path: Path = [section, field];
@@ -23,6 +23,11 @@ export function findEndpointProblems(tree: JsonObject, isOfProject: (path: Path)
       ...refuse(addressField, "is not on this machine", isElsewhere),
     ];
   });
+  const store: Path = ["store", "url"];
+  // Not even on this machine: what all halls of a user share is not for one project to name.
+  const isNamed = fieldAt(tree, store) !== undefined && isOfProject(store);
+  const text = "sends every call's row elsewhere; only the user's own config file, or GUILDHALL__STORE__URL, may say that";
+  return isNamed ? [...ofSections, { path: store, text }] : ofSections;
 }
 
 /** What is no address at all is the schema's to refuse, or its user's. */

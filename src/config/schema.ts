@@ -122,8 +122,12 @@ export const configSchema = z.strictObject({
     section({ allowPrivate: field("Lets their endpoints be inside a private network.", z._default(z.boolean(), false)) }),
   ),
   store: field(
-    "What is kept of calls and decisions, in .guildhall/state.db.",
+    "What is kept of calls and decisions, in .guildhall/state.db or in a database.",
     section({
+      url: field(
+        "A PostgreSQL database that several halls share, such as postgres://user:password@host/guildhall; sslmode and schema are read, and the password is best a variable. Only the user's own file or GUILDHALL__STORE__URL can name one.",
+        z.optional(text().check(z.regex(/^postgres(ql)?:\/\/\S+$/))),
+      ),
       record: field(
         "What is kept of a call's arguments and result: their digest, or everything but secrets.",
         z._default(z.enum(["digest", "full"]), "digest"),
@@ -134,7 +138,7 @@ export const configSchema = z.strictObject({
       ),
       keepDays: field("Days calls are kept.", z._default(whole(1, 3_650), 30)),
       auditKeepDays: field("Days the audit and the statistics are kept.", z._default(whole(1, 36_500), 365)),
-      sizeMbMax: field("Megabytes the file may have; past it the oldest calls go first.", z._default(whole(16, 1_000_000), 512)),
+      sizeMbMax: field("Megabytes the file, or all rows in the database, may have; past it the oldest calls go first.", z._default(whole(16, 1_000_000), 512)),
     }),
   ),
   telemetry: field(

@@ -1,8 +1,9 @@
 import { isObject, type JsonObject } from "../base/json.ts";
+import { fieldAt } from "./layer.ts";
 
 /**
  * The values of a config that must not reach a log: what variables put into servers (`expanded`), what `GUILDHALL__` variables set
- * in env, headers and url, and what stands in a file under a name that says so.
+ * in env, headers and url, what stands in a file under a name that says so, and the password of the store's database.
  */
 export function findSecrets(tree: JsonObject, variables: JsonObject, expanded: readonly string[]): string[] {
   const secrets = new Set(expanded);
@@ -14,11 +15,27 @@ export function findSecrets(tree: JsonObject, variables: JsonObject, expanded: r
       for (const [key, text] of Object.entries(isObject(map) ? map : {})) if (secretName.test(key) && typeof text === "string") secrets.add(bare(text));
     }
   }
+  for (const password of passwordsOf(fieldAt(tree, ["store", "url"]))) secrets.add(password);
   secrets.delete("");
   return [...secrets];
 }
 
 const secretName = /token|secret|passw|credential|auth|cookie|api[-_]?key|private[-_]?key|access[-_]?key/i;
+
+/** As it is written, and as it is sent. */
+function passwordsOf(url: unknown): string[] {
+  if (typeof url !== "string" || !URL.canParse(url)) return [];
+  const { password, searchParams } = new URL(url);
+  return [password, safeDecode(password), searchParams.get("password") ?? ""];
+}
+
+function safeDecode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // No %-codes after all: then it is sent as it is written.
+  }
+}
 
 /** Without the word before it: a log may show a token without its "Bearer". */
 function bare(text: string): string {

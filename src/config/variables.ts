@@ -3,7 +3,7 @@ import type { Path, Problem } from "./error.ts";
 import { quote } from "./error.ts";
 
 /**
- * `${NAME}`, `${env:NAME}` and `${NAME:-otherwise}` in every string of mcpServers, in mcp.headers and in listen.tokenFile; `$${` is a plain `${`.
+ * `${NAME}`, `${env:NAME}` and `${NAME:-otherwise}` in every string of mcpServers, in mcp.headers, store.url and listen.tokenFile; `$${` is a plain `${`.
  * One pass: what a variable holds is never expanded again.
  */
 export interface Expanded {
@@ -13,6 +13,12 @@ export interface Expanded {
   readonly secrets: readonly string[];
 }
 
+/** In the sections where it is one field alone. */
+const fieldsExpanded: ReadonlyMap<string, string> = new Map([
+  ["listen", "tokenFile"],
+  ["mcp", "headers"],
+  ["store", "url"],
+]);
 const charactersMax = 1024 * 1024;
 const referencesMax = 10_000;
 /** Deeper than any field: what lies below is refused by the schema. */
@@ -77,13 +83,13 @@ export function expandVariables(tree: JsonObject, env: NodeJS.ProcessEnv): Expan
 
   function expandSection(key: string, value: unknown): unknown {
     if (key === "mcpServers") return expand(value, [key]);
-    const field = key === "listen" ? "tokenFile" : key === "mcp" ? "headers" : undefined;
+    const field = fieldsExpanded.get(key);
     return field !== undefined && isObject(value) && field in value ? { ...value, [field]: expand(value[field], [key, field]) } : value;
   }
 }
 
 function maySecretStandAt([section, second, third]: Path): boolean {
-  return (section === "mcpServers" && secretSections.has(third)) || (section === "mcp" && secretSections.has(second));
+  return (section === "mcpServers" && secretSections.has(third)) || ((section === "mcp" || section === "store") && secretSections.has(second));
 }
 
 class TooMuch extends Error {
