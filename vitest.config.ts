@@ -15,6 +15,7 @@ const onlyOnce = [
   "test/e2e/tui-hall.test.ts",
   "test/lisp/differential.test.ts",
   "test/lisp/generated.test.ts",
+  "test/store/postgres-store.test.ts",
 ];
 
 export default defineConfig({

@@ -15,6 +15,7 @@ if (!existsSync("/usr/share/zoneinfo")) step("install tzdata", ["sh", "-c", "apt
 if (!["sbcl", "ecl"].every((lisp) => existsSync(`/usr/bin/${lisp}`)))
   step("install sbcl and ecl", ["sh", "-c", "apt-get update && apt-get install -y sbcl ecl"]);
 if (!existsSync("/usr/bin/tmux")) step("install tmux", ["sh", "-c", "apt-get update && apt-get install -y tmux"]);
+if (!hasPostgres()) step("install postgresql", ["sh", "-c", "apt-get update && apt-get install -y postgresql"]);
 if (isLaneStale()) {
   step("install test/lane24", ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], { cwd: lane });
 }
@@ -49,6 +50,11 @@ function step(name, [command, ...args], { cwd = root, env = process.env, isShown
   process.stderr.write(stderr ?? "");
   console.error(`✘ ${name} (${seconds} s): ${error?.message ?? signal ?? `exit code ${status}`}`);
   process.exit(1);
+}
+
+/** Its client alone leaves a folder too. */
+function hasPostgres() {
+  return spawnSync("sh", ["-c", "ls /usr/lib/postgresql/*/bin/initdb"]).status === 0;
 }
 
 /** npm leaves a copy of the lockfile in what it installs. */

@@ -229,7 +229,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     pageSize,
   });
   // Nobody's first answer waits for it; what comes back is announced as a change of the list.
-  if (kept && options.store && existsSync(options.store.path)) setTimeout(() => void kept.restore(), restoreMs).unref();
+  if (kept && options.store && ("url" in options.store || existsSync(options.store.path))) setTimeout(() => void kept.restore(), restoreMs).unref();
   return {
     registry,
     finder,

@@ -4,15 +4,16 @@ import { setImmediate as turn } from "node:timers/promises";
 import { createMeter } from "../../src/gateway/meter.ts";
 import { recordCalls } from "../../src/gateway/record.ts";
 import { packCall } from "../../src/store/call-row.ts";
-import { createSqliteStore } from "../../src/store/sqlite-store.ts";
-import { openStateFile } from "../../src/store/state-file.ts";
-import { transact } from "../../src/store/writer.ts";
+import { openStateFile, transact } from "../../src/store/state-file.ts";
+import { createWrittenStore } from "../../src/store/written-store.ts";
 
 const [task, path, count] = process.argv.slice(2);
 const rows = Number(count);
 const worker = new URL("../../../dist/store-worker.js", import.meta.url);
 const log = { warn() {}, error: (...what) => console.error(...what) };
-const open = () => createSqliteStore({ path, log, worker });
+/** A file, or the URL of a database. */
+const place = path.startsWith("postgres") ? { url: path } : { path };
+const open = () => createWrittenStore({ place, log, worker });
 
 const tasks = { fill, cost, sustain, start, statistics, verify };
 console.log(JSON.stringify(await tasks[task]()));

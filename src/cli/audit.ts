@@ -36,7 +36,7 @@ export async function runAuditVerify(options: Pick<AuditOptions, "json">): Promi
   const { rows, head, broken } = found;
   if (broken) {
     throw new HallError("EXECUTION", `the audit is broken at row ${broken.seq}: ${broken.reason}`, {
-      hint: `The ${rows} rows before it are as they were written. Keep .guildhall/state.db as it is, and find out who could write to it.`,
+      hint: `The ${rows} rows before it are as they were written. Keep the store as it is (.guildhall/state.db, or the database of store.url), and find out who could write to it.`,
       details: { ok: false, ...found },
     });
   }

@@ -1,9 +1,8 @@
-import { existsSync } from "node:fs";
 import { isObject } from "../base/json.ts";
-import { createSqliteStore } from "../store/sqlite-store.ts";
+import { openStore } from "../store/open-store.ts";
 import type { KeptCall, Store } from "../store/store.ts";
 import type { Look } from "./look.ts";
-import { openProjectStore, projectStatePath } from "./project-store.ts";
+import { hasBegun, openProjectStore, projectStorePlace } from "./project-store.ts";
 import type { Settings } from "./settings.ts";
 
 /** What is known of a server while no hall runs: its calls, and what went wrong last. */
@@ -39,11 +38,11 @@ export async function readEarlier(settings: Settings, names: readonly string[]):
 
 /** Keeps why servers did not answer when they were looked at, until they do. */
 export async function keepFailures(settings: Settings, looks: readonly Look[]): Promise<void> {
-  const path = projectStatePath(settings);
+  const place = projectStorePlace(settings);
   const failed = looks.some((look) => !("found" in look));
-  if (path === undefined || !(failed || existsSync(path))) return;
-  const { config, log, secrets } = settings;
-  const store = createSqliteStore({ path, retention: config.store, log, secrets });
+  if (!place || !(failed || hasBegun(place))) return;
+  const { log, secrets } = settings;
+  const store = openStore(place, settings);
   try {
     for (const look of looks) {
       if ("found" in look) await store.discoveries.remove(keyOf(look.name));

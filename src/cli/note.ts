@@ -1,14 +1,14 @@
 import { userInfo } from "node:os";
-import { createSqliteStore } from "../store/sqlite-store.ts";
-import { projectStatePath } from "./project-store.ts";
+import { openStore } from "../store/open-store.ts";
+import { projectStorePlace } from "./project-store.ts";
 import type { Settings } from "./settings.ts";
 
 /** Writes into the project's audit what a person said at a terminal, beside a hall that may be writing too. A folder that keeps no audit gets none. */
 export async function noteDecision(settings: Settings, kind: string, subjects: readonly string[], reason: string): Promise<void> {
-  const { config, log, secrets } = settings;
-  const path = projectStatePath(settings);
-  if (path === undefined || subjects.length === 0) return;
-  const store = createSqliteStore({ path, retention: config.store, log, secrets });
+  const { log } = settings;
+  const place = projectStorePlace(settings);
+  if (!place || subjects.length === 0) return;
+  const store = openStore(place, settings);
   try {
     for (const subject of subjects) await store.audit.append({ kind, subject, caller: `user ${userInfo().username}`, reason });
   } catch (err) {

@@ -1,27 +1,27 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { HallError } from "../base/errors.ts";
-import { findStatePath } from "../store/open-store.ts";
-import { createSqliteStore } from "../store/sqlite-store.ts";
+import { findStorePlace, openStore, type StorePlace } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { loadSettings, type Settings } from "./settings.ts";
 
-/** The file of the project in this folder, open for reading beside a hall that may be writing. Undefined where nothing was ever recorded. */
+/** The store of the project in this folder, open for reading beside a hall that may be writing. Undefined where nothing was ever recorded. */
 export async function openProjectStore(settings?: Settings): Promise<Store | undefined> {
   const used = settings ?? (await loadSettings({}, "error"));
-  const { log, config, secrets } = used;
-  const path = projectStatePath(used);
-  if (path === undefined || !existsSync(path)) return undefined;
-  return createSqliteStore({ path, retention: config.store, isReader: true, log, secrets });
+  const place = projectStorePlace(used);
+  return place && hasBegun(place) ? openStore(place, { ...used, isReader: true }) : undefined;
 }
 
 /** Where a project keeps its calls, whether anything was recorded yet or not. Undefined where the folder is none. */
-export function projectStatePath({ loaded }: Pick<Settings, "loaded">): string | undefined {
+export function projectStorePlace({ loaded, config }: Pick<Settings, "loaded" | "config">): StorePlace | undefined {
   const folder = process.cwd();
-  return findStatePath(
-    folder,
-    loaded.files.some((file) => dirname(file) === folder),
-  );
+  const place = findStorePlace({ url: config.store.url, folder, hasConfig: loaded.files.some((file) => dirname(file) === folder) });
+  return place && { ...place, retention: config.store };
+}
+
+/** Whether there may be rows in it. */
+export function hasBegun(place: StorePlace): boolean {
+  return "url" in place || existsSync(place.path);
 }
 
 /** Uses it and closes it. */

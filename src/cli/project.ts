@@ -13,7 +13,7 @@ import { version } from "../base/version.ts";
 import { diffServers } from "../config/diff.ts";
 import { configuredServers } from "../config/unusable.ts";
 import { watchConfig } from "../config/watch.ts";
-import { findStatePath } from "../store/open-store.ts";
+import { findStorePlace } from "../store/open-store.ts";
 import { createBuiltinToolkits } from "../toolkits/builtin.ts";
 import { openLedger } from "../trust/ledger.ts";
 import { readLock } from "../upstream/lock.ts";
@@ -84,13 +84,9 @@ export async function openAlone({ folder, settings, isStatic = false }: ProjectO
   };
 }
 
-/** Calls are kept in the project's own file, where the folder is a project. */
 function storeOptions(folder: string, { config, files }: Settings["loaded"]): Pick<HallOptions, "store" | "record"> {
-  const path = findStatePath(
-    folder,
-    files.some((file) => dirname(file) === folder),
-  );
-  return { record: config.store.record, ...(path === undefined ? {} : { store: { path, retention: config.store } }) };
+  const place = findStorePlace({ url: config.store.url, folder, hasConfig: files.some((file) => dirname(file) === folder) });
+  return { record: config.store.record, ...(place ? { store: { ...place, retention: config.store } } : {}) };
 }
 
 /** The project's hall with its local socket. Undefined when another process has it. */

@@ -87,8 +87,8 @@ function describeRegistered(registrations: readonly RegistrationStatus[]): strin
 }
 
 /** Said when something is wrong: nobody looks for a store that works. */
-function describeStore({ problem, waiting, path }: HallStatus["store"]): string {
-  return problem === undefined ? "" : `${paint("red", `the store ${path ?? ""} cannot be written: ${problem}`)}; ${waiting} rows wait\n`;
+function describeStore({ problem, waiting, path, url }: HallStatus["store"]): string {
+  return problem === undefined ? "" : `${paint("red", `the store ${path ?? url ?? ""} cannot be written: ${problem}`)}; ${waiting} rows wait\n`;
 }
 
 function describe(upstreams: readonly UpstreamStatus[]): string {

@@ -1,7 +1,8 @@
-import type { Json } from "../base/json.ts";
 import { listLimit } from "./call-row.ts";
 import { type Anchor, type ChainedRow, chainHash, prunedKind, verifyChain } from "./chain.ts";
-import type { Database, SqlRow, SqlValue } from "./sqlite.ts";
+import { auditConditions } from "./conditions.ts";
+import { readAudit } from "./read-rows.ts";
+import type { Database } from "./sqlite.ts";
 import type { AuditEntry, AuditRow, CallFilter, Verification } from "./store.ts";
 
 /** The audit in its table. Another process may have written the last row, so the chain goes on from what the file says, inside the transaction. */
@@ -41,10 +42,10 @@ export function createAuditTable(database: Database): AuditTable {
   return {
     append,
     list(filter) {
-      const { where, values } = conditions(filter);
+      const { where, values } = auditConditions(filter);
       const order = filter.after === undefined ? "DESC" : "ASC";
       const rows = database.prepare(`SELECT * FROM audit ${where} ORDER BY seq ${order} LIMIT ?`).all(...values, filter.limit ?? listLimit);
-      return (order === "ASC" ? [...rows] : [...rows].reverse()).map(readRow);
+      return (order === "ASC" ? [...rows] : [...rows].reverse()).map(readAudit);
     },
     verify: () => verifyChain(walk(), { anchor: end("anchor"), head: end("head") }),
     prune(before, now) {
@@ -58,26 +59,4 @@ export function createAuditTable(database: Database): AuditTable {
       return Number(changes);
     },
   };
-}
-
-function conditions({ since, tool, outcome, after }: CallFilter): { readonly where: string; readonly values: readonly SqlValue[] } {
-  const parts: [string, SqlValue][] = [];
-  if (since !== undefined) parts.push(["at >= ?", since]);
-  if (tool !== undefined) parts.push(["subject = ?", tool]);
-  if (outcome !== undefined) parts.push(["kind = ?", outcome]);
-  if (after !== undefined) parts.push(["seq > ?", after]);
-  return { where: parts.length === 0 ? "" : `WHERE ${parts.map(([text]) => text).join(" AND ")}`, values: parts.map(([, value]) => value) };
-}
-
-function readRow(row: SqlRow): AuditRow {
-  return { ...row, details: readDetails(String(row.details)) } as unknown as AuditRow;
-}
-
-function readDetails(text: string): Json {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    // Somebody changed the row; `verify` names it, and a list still shows what is there.
-    return text;
-  }
 }

@@ -37,8 +37,11 @@ export type FromWriter =
   | { readonly kind: "notice"; readonly message: string }
   | { readonly kind: "closed" };
 
+/** Where rows go: a file, or the URL of a database. */
+export type Place = { readonly path: string } | { readonly url: string };
+
 export interface WriterOptions {
-  readonly path: string;
+  readonly place: Place;
   readonly retention: Retention;
   /** A file that cannot be read is left where it is. */
   readonly isReader?: boolean;

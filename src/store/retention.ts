@@ -1,4 +1,4 @@
-import type { StateFile } from "./state-file.ts";
+import { type StateFile, transact } from "./state-file.ts";
 import type { Pruned, Retention } from "./store.ts";
 import { hoursKeptMs, spanMs } from "./tally.ts";
 
@@ -8,11 +8,10 @@ const sliceRows = { byAge: 5_000, bySize: 500 };
 export interface PruneOptions {
   readonly retention: Retention;
   readonly now: number;
-  transact<T>(database: StateFile["database"], work: () => T): T;
 }
 
 /** Forgets by age, then by size, the oldest calls first. The audit goes by age only, and says so. */
-export function pruneStore({ database, calls, audit, documents }: StateFile, { retention, now, transact }: PruneOptions): Pruned {
+export function pruneStore({ database, calls, audit, documents }: StateFile, { retention, now }: PruneOptions): Pruned {
   const callsBefore = now - retention.keepDays * spanMs.day;
   const auditBefore = now - retention.auditKeepDays * spanMs.day;
   const inSlices = (before?: number): number => transact(database, () => calls.prune(before === undefined ? sliceRows.bySize : sliceRows.byAge, before));

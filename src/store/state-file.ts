@@ -58,6 +58,23 @@ async function open(path: string, setAside: string | undefined): Promise<StateFi
   }
 }
 
+/** Immediate: whoever reads before it writes must not find out at the end that another was faster. */
+export function transact<T>(database: Database, work: () => T): T {
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    const result = work();
+    database.exec("COMMIT");
+    return result;
+  } catch (error) {
+    try {
+      database.exec("ROLLBACK");
+    } catch {
+      // A full disk has rolled it back already.
+    }
+    throw error;
+  }
+}
+
 /** Said aloud: where statements stay open until they are collected, closing alone leaves everything beside the file. */
 function close(database: Database): void {
   try {

@@ -3,7 +3,7 @@ import type { Json } from "../base/json.ts";
 
 /**
  * What a hall remembers: its calls, its audit, what was registered, found and run. One contract, one suite of tests
- * (`test/store/contract.ts`): in memory, in a SQLite file, and wherever it may have to be next.
+ * (`test/store/contract.ts`): in memory, in a SQLite file, in a PostgreSQL database.
  * **Acknowledged** means confirmed by whoever writes: a promise of a write resolves when the row would survive a crash.
  */
 export interface Store {
@@ -28,8 +28,10 @@ export interface Store {
 }
 
 export interface StoreState {
-  readonly kind: "memory" | "sqlite";
+  readonly kind: "memory" | "sqlite" | "postgresql";
   readonly path?: string;
+  /** Without its password. */
+  readonly url?: string;
   /** Why nothing can be written right now; calls go on, those that must be recorded first fail. */
   readonly problem: string | undefined;
   /** Rows that wait to be written. */

@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import { type ErrorCode, HallError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import { type PackedValue, packCall } from "./call-row.ts";
-import type { FromWriter, Read, ToWriter, Write, WriterOptions } from "./protocol.ts";
+import type { FromWriter, Place, Read, ToWriter, Write, WriterOptions } from "./protocol.ts";
 import type { CallRow } from "./store.ts";
 
 /**
@@ -25,6 +25,8 @@ export interface WriterThread {
 
 export interface ThreadOptions extends WriterOptions {
   readonly log: Pick<Log, "warn" | "error">;
+  /** What the place is called in the log: a path, or an address without its password. */
+  readonly name: string;
   /** The built worker. Default: beside this module, or beside the bundle it is in. */
   readonly worker?: URL | undefined;
   /** Rows that may wait before nothing new should be read. Default 16,384. */
@@ -57,7 +59,15 @@ const closeMsMax = 10_000;
 const restartMs = 1_000;
 const writerEnded = "the writer ended";
 
-export function createWriterThread({ path, retention, isReader = false, log, worker: file = findWorker(), fullAt = 16_384 }: ThreadOptions): WriterThread {
+export function createWriterThread({
+  place,
+  name,
+  retention,
+  isReader = false,
+  log,
+  worker: file = findWorker(),
+  fullAt = 16_384,
+}: ThreadOptions): WriterThread {
   const sealed: Batch[] = [];
   const posted: Batch[] = [];
   const asked = new Map<number, Asked>();
@@ -76,6 +86,8 @@ export function createWriterThread({ path, retention, isReader = false, log, wor
   let closing: Promise<void> | undefined;
   let closed = (): void => {};
   const waitingForPosted: (() => void)[] = [];
+
+  const hint = hintFor(place);
 
   const isFull = (): boolean => isPressed && problem === undefined;
 
@@ -124,7 +136,7 @@ export function createWriterThread({ path, retention, isReader = false, log, wor
   /** Hands over everything that is not confirmed: what was on its way to a writer that ended is on its way again. */
   function start(): void {
     restartTimer = undefined;
-    const started = new Worker(file, { workerData: { path, retention, isReader } satisfies WriterOptions, env: {}, execArgv: [], stdout: true, stderr: true });
+    const started = new Worker(file, { workerData: { place, retention, isReader } satisfies WriterOptions, env: {}, execArgv: [], stdout: true, stderr: true });
     worker = started;
     started.stdout.resume();
     started.stderr.resume();
@@ -164,13 +176,13 @@ export function createWriterThread({ path, retention, isReader = false, log, wor
         settle(message.id)?.resolve(message.value);
         return;
       case "refused":
-        settle(message.id)?.reject(refusal(message.code, message.message));
+        settle(message.id)?.reject(refusal(message.code, message.message, hint));
         return;
       case "problem":
         setProblem(message.message ?? undefined);
         return;
       case "notice":
-        log.error({ path }, message.message);
+        log.error({ store: name }, message.message);
         return;
       case "closed":
         closed();
@@ -205,13 +217,13 @@ export function createWriterThread({ path, retention, isReader = false, log, wor
     problem = now;
     if (isFull() !== wasFull) for (const listener of listeners) listener(isFull());
     if (now !== undefined && before === undefined) {
-      log.error({ path, problem: now }, "the store cannot be written: calls go on, those that must be recorded first are refused");
+      log.error({ store: name, problem: now }, "the store cannot be written: calls go on, those that must be recorded first are refused");
     }
     if (now === undefined && before !== undefined) recovered(before);
   }
 
   function recovered(reason: string): void {
-    log.warn({ path, lost }, "the store can be written again");
+    log.warn({ store: name, lost }, "the store can be written again");
     if (lost === 0) return;
     const entry = { kind: "gap", subject: "calls", caller: "guildhall", reason: `${lost} calls were not recorded: ${reason}` };
     lost = 0;
@@ -220,7 +232,7 @@ export function createWriterThread({ path, retention, isReader = false, log, wor
   }
 
   function ask<T>(message: Asked["message"]): Promise<T> {
-    if (isClosing) return Promise.reject(refusal("UNAVAILABLE", "the store is closed"));
+    if (isClosing) return Promise.reject(refusal("UNAVAILABLE", "the store is closed", hint));
     return new Promise<T>((resolve, reject) => {
       asked.set(message.id, { message, resolve: resolve as (value: unknown) => void, reject });
       post(message);
@@ -256,12 +268,12 @@ export function createWriterThread({ path, retention, isReader = false, log, wor
     hold();
     await done;
     clearTimeout(timer);
-    for (const { reject } of asked.values()) reject(refusal("UNAVAILABLE", "the store is closed"));
+    for (const { reject } of asked.values()) reject(refusal("UNAVAILABLE", "the store is closed", hint));
     asked.clear();
     const last = worker;
     worker = undefined;
     await last?.terminate();
-    if (rows > 0) log.error({ path, rows, problem }, "calls were not recorded: the store could not be written before the end");
+    if (rows > 0) log.error({ store: name, rows, problem }, "calls were not recorded: the store could not be written before the end");
   }
 
   return {
@@ -294,8 +306,14 @@ function createBatch(number: number): Batch {
   return { number, values: [], rows: 0, characters: 0 };
 }
 
-function refusal(code: ErrorCode, message: string): HallError {
-  return new HallError(code, message, { hint: "See `guildhall status` for what is wrong with the store; free space or remove the lock." });
+function refusal(code: ErrorCode, message: string, hint: string): HallError {
+  return new HallError(code, message, { hint });
+}
+
+/** What whoever is refused can do about it. */
+function hintFor(place: Place): string {
+  const look = "See `guildhall status` for what is wrong with the store";
+  return "url" in place ? `${look}; rows are written again by themselves once the database takes them.` : `${look}; free space or remove the lock.`;
 }
 
 /** A bundle keeps this module in its main file or one folder below it; unbuilt, Nodes that run TypeScript take the source. */

@@ -1,27 +1,26 @@
-import { HallError } from "../base/errors.ts";
-import type { FromWriter, Read, ToWriter, Write, WriterOptions } from "./protocol.ts";
-import { pruneStore } from "./retention.ts";
-import { isCorrupt, isPassing, openStateFile, type StateFile, setFileAside } from "./state-file.ts";
+import { HallError, messageOf } from "../base/errors.ts";
+import type { Archive, Waiting } from "./archive.ts";
+import type { FromWriter, Read, ToWriter } from "./protocol.ts";
 
 /**
  * The one writer of this process: takes what comes, puts all that waits into one transaction (group commit), and
- * confirms when it is on disk. What fails for a passing reason is tried again until it succeeds, or its time is over.
+ * confirms when it is durable. What fails for a passing reason is tried again until it succeeds, or its time is over.
  */
 export interface Writer {
   receive(message: ToWriter): void;
 }
 
-type Waiting = Extract<ToWriter, { kind: "calls" | "write" }>;
-
 /** Nobody who waits for a confirmation waits for company; the rest may wait this long for more to come, as few rows cost a commit as much as many. */
 const gatherMs = 50;
 const retryMs = { least: 20, most: 1_000 };
+/** An archive elsewhere may say nothing at all. From then on the writer counts as failing; the attempt itself goes on. */
+const silentMs = 2_000;
+const lookMs = 250;
 const pruneFirstMs = 30_000;
 const pruneEveryMs = 10 * 60_000;
 
-export function createWriter({ path, retention, isReader = false }: WriterOptions, tell: (message: FromWriter) => void): Writer {
+export function createWriter(archive: Archive, tell: (message: FromWriter) => void): Writer {
   let waiting: Waiting[] = [];
-  let file: StateFile | undefined;
   let problem: string | null = null;
   let failures = 0;
   /** One thing at a time, in the order it came. */
@@ -30,8 +29,6 @@ export function createWriter({ path, retention, isReader = false }: WriterOption
   let isHurried = false;
   let isClosing = false;
   let pruneTimer: NodeJS.Timeout | undefined;
-  /** Where a file went that turned out to be damaged, until the next one says so. */
-  let setAside: string | undefined;
 
   function commit(): void {
     clearTimeout(commitTimer);
@@ -51,48 +48,37 @@ export function createWriter({ path, retention, isReader = false }: WriterOption
     setImmediate(commit);
   }
 
-  async function opened(): Promise<StateFile> {
-    if (file) return file;
-    file = await openStateFile(path, isReader);
-    const aside = file.setAside ?? setAside;
-    if (aside !== undefined) announceLoss(file, aside);
-    setAside = undefined;
-    pruneTimer ??= setTimeout(prune, pruneFirstMs);
-    return file;
-  }
-
-  /** A new chain begins; it says what became of the old one. */
-  function announceLoss({ audit, database }: StateFile, aside: string): void {
-    tell({ kind: "notice", message: `the store could not be read: it was set aside as ${aside}, and a new one begun` });
-    transact(database, () =>
-      audit.append({ kind: "replaced", subject: "store", caller: "guildhall", reason: `the file before could not be read: ${aside}` }, Date.now()),
-    );
-  }
-
   async function commitWaiting(): Promise<void> {
     if (waiting.length === 0) return;
     const batch = waiting;
     waiting = [];
     try {
-      const { database, calls, ...tables } = await opened();
-      transact(database, () => {
-        for (const item of batch) apply(item, { calls, ...tables });
-        calls.count();
-      });
+      await attempt(batch);
     } catch (error) {
-      file?.calls.settled(false);
       await failed(batch, error);
       return;
     }
-    file?.calls.settled(true);
+    pruneTimer ??= setTimeout(prune, pruneFirstMs);
+  }
+
+  async function attempt(batch: readonly Waiting[]): Promise<void> {
+    const started = performance.now();
+    let waitedFor = batch;
+    const look = setInterval(() => {
+      if (performance.now() - started < silentMs) return;
+      setProblem(`no answer for ${silentMs / 1_000} s`);
+      // Whoever waits is refused in time; what is on its way is written all the same, should it arrive.
+      waitedFor = giveUpLate(waitedFor);
+      waiting = giveUpLate(waiting);
+    }, lookMs);
+    try {
+      await archive.commit(batch);
+    } finally {
+      clearInterval(look);
+    }
     failures = 0;
     setProblem(null);
     confirm(batch);
-  }
-
-  function apply(item: Waiting, tables: Pick<StateFile, "calls" | "audit" | "documents">): void {
-    if (item.kind === "calls") tables.calls.add(item.values);
-    else applyWrite(item.write, tables);
   }
 
   function confirm(batch: readonly Waiting[]): void {
@@ -102,54 +88,31 @@ export function createWriter({ path, retention, isReader = false }: WriterOption
   }
 
   async function failed(batch: readonly Waiting[], error: unknown): Promise<void> {
-    if (isCorrupt(error) && !isReader) abandonFile();
-    else if (!isOfTheFile(error) && batch.length > 1) {
-      await commitOneByOne(batch);
-      return;
-    } else if (!isOfTheFile(error)) {
-      refuse(batch, error);
-      return;
-    }
-    setProblem(explain(error));
+    if (archive.isOfRow(error)) return commitOneByOne(batch);
+    setProblem(messageOf(error));
     waiting = [...giveUpLate(batch), ...waiting];
     if (!isClosing) schedule(Math.min(retryMs.most, retryMs.least * 2 ** Math.min(10, failures++)));
   }
 
-  /** The next attempt begins with a new file; what waits goes into it. */
-  function abandonFile(): void {
-    try {
-      file?.close();
-    } catch {
-      // A file this broken may not even close; it is left to the end of the process.
-    }
-    const inode = file?.inode;
-    file = undefined;
-    try {
-      if (inode !== undefined) setAside = setFileAside(path, inode);
-    } catch (error) {
-      tell({ kind: "notice", message: `the store is damaged, and cannot be set aside: ${explain(error)}` });
-    }
-  }
-
   /** One row that cannot be written must not hold up the others. */
   async function commitOneByOne(batch: readonly Waiting[]): Promise<void> {
-    const later = waiting;
-    for (const item of batch) {
-      waiting = [item];
-      await commitWaiting();
-    }
-    waiting = [...waiting, ...later];
-  }
-
-  function refuse(batch: readonly Waiting[], error: unknown): void {
-    tell({ kind: "notice", message: `a row could not be written: ${explain(error)}` });
-    for (const item of batch) {
-      if (item.kind === "write") tell({ kind: "refused", id: item.id, code: "INTERNAL", message: explain(error) });
-      else tell({ kind: "kept", batch: item.batch });
+    for (const [index, item] of batch.entries()) {
+      try {
+        await attempt([item]);
+      } catch (error) {
+        if (!archive.isOfRow(error)) return failed(batch.slice(index), error);
+        refuse(item, error);
+      }
     }
   }
 
-  function giveUpLate(batch: readonly Waiting[]): readonly Waiting[] {
+  function refuse(item: Waiting, error: unknown): void {
+    tell({ kind: "notice", message: `a row could not be written: ${messageOf(error)}` });
+    if (item.kind === "write") tell({ kind: "refused", id: item.id, code: "INTERNAL", message: messageOf(error) });
+    else tell({ kind: "kept", batch: item.batch });
+  }
+
+  function giveUpLate(batch: readonly Waiting[]): Waiting[] {
     const now = Date.now();
     return batch.filter((item) => {
       if (item.kind === "calls" || (item.giveUpAt > now && !isClosing)) return true;
@@ -168,40 +131,20 @@ export function createWriter({ path, retention, isReader = false }: WriterOption
     // Whoever reads finds what it has added before.
     await commitWaiting();
     try {
-      tell({ kind: "answer", id, value: readFrom(await opened(), read) });
+      tell({ kind: "answer", id, value: await archive.read(read) });
     } catch (error) {
       const code = error instanceof HallError ? error.code : "UNAVAILABLE";
-      tell({ kind: "refused", id, code, message: `the store cannot be read: ${explain(error)}` });
-    }
-  }
-
-  function readFrom(state: StateFile, read: Read): unknown {
-    const { calls, audit, documents } = state;
-    switch (read.what) {
-      case "calls":
-        return calls.list(read.filter);
-      case "audit":
-        return audit.list(read.filter);
-      case "verify":
-        return audit.verify();
-      case "statistics":
-        return calls.statistics(read.since, Date.now());
-      case "find":
-        return documents.find(read.shelf, read.key, Date.now());
-      case "documents":
-        return documents.list(read.shelf, read.prefix, Date.now());
-      case "prune":
-        return pruneStore(state, { retention, now: read.now, transact });
+      tell({ kind: "refused", id, code, message: `the store cannot be read: ${messageOf(error)}` });
     }
   }
 
   function prune(): void {
     turn = turn.then(async () => {
       try {
-        if (file) pruneStore(file, { retention, now: Date.now(), transact });
+        await archive.read({ what: "prune", now: Date.now() });
       } catch (error) {
         // Nothing is lost by forgetting later.
-        tell({ kind: "notice", message: `old rows could not be removed: ${explain(error)}` });
+        tell({ kind: "notice", message: `old rows could not be removed: ${messageOf(error)}` });
       }
     });
     pruneTimer = setTimeout(prune, pruneEveryMs);
@@ -211,14 +154,13 @@ export function createWriter({ path, retention, isReader = false }: WriterOption
     isClosing = true;
     clearTimeout(pruneTimer);
     await commitWaiting();
-    // The first attempt may have ended with the file set aside.
+    // The first attempt may have ended with a file set aside, or a connection that was gone.
     if (waiting.length > 0) await commitWaiting();
     try {
-      file?.close();
+      await archive.close();
     } catch (error) {
-      tell({ kind: "notice", message: `the store could not be closed: ${explain(error)}` });
+      tell({ kind: "notice", message: `the store could not be closed: ${messageOf(error)}` });
     }
-    file = undefined;
     tell({ kind: "closed" });
   }
 
@@ -242,49 +184,4 @@ export function createWriter({ path, retention, isReader = false }: WriterOption
       }
     },
   };
-}
-
-function applyWrite(write: Write, { calls, audit, documents }: Pick<StateFile, "calls" | "audit" | "documents">): void {
-  switch (write.what) {
-    case "begin":
-      calls.begin(write.values);
-      return;
-    case "append":
-      audit.append(write.entry, write.at);
-      return;
-    case "put":
-      documents.put(write.shelf, write.key, write.body, write.expiresAt);
-      return;
-    case "remove":
-      documents.remove(write.shelf, write.key);
-      return;
-    case "flush":
-      return;
-  }
-}
-
-/** Immediate: whoever reads before it writes must not find out at the end that another was faster. */
-export function transact<T>(database: StateFile["database"], work: () => T): T {
-  database.exec("BEGIN IMMEDIATE");
-  try {
-    const result = work();
-    database.exec("COMMIT");
-    return result;
-  } catch (error) {
-    try {
-      database.exec("ROLLBACK");
-    } catch {
-      // A full disk has rolled it back already.
-    }
-    throw error;
-  }
-}
-
-/** Not the fault of a row: the next attempt may succeed, and another row would fail as well. */
-function isOfTheFile(error: unknown): boolean {
-  return isPassing(error) || isCorrupt(error) || error instanceof HallError;
-}
-
-function explain(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

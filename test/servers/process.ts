@@ -13,6 +13,8 @@ export interface SpawnOptions {
   readonly cwd?: string;
   /** The command line to run; the built one unless told otherwise. */
   readonly cli?: string;
+  /** Beside what this process has. */
+  readonly env?: NodeJS.ProcessEnv;
 }
 
 export interface Exit {
@@ -42,10 +44,10 @@ export async function runCli(args: readonly string[], options: SpawnOptions & { 
   return { ...(await client.exited), ...client.output };
 }
 
-function spawnCli(args: readonly string[], { cwd = tmpdir(), cli = builtCli() }: SpawnOptions, isProtocol = true): ProcessClient {
+function spawnCli(args: readonly string[], { cwd = tmpdir(), cli = builtCli(), env }: SpawnOptions, isProtocol = true): ProcessClient {
   // A runtime folder of its own: halls of other tests in the same folder are not to be attached to.
   const runtime = mkdtempSync(join(tmpdir(), "guildhall-run-"));
-  const child = spawn(process.execPath, [cli, ...args], { cwd, stdio: "pipe", env: { ...process.env, XDG_RUNTIME_DIR: runtime } });
+  const child = spawn(process.execPath, [cli, ...args], { cwd, stdio: "pipe", env: { ...process.env, ...env, XDG_RUNTIME_DIR: runtime } });
   const output = { stdout: "", stderr: "" };
   const client = new RawClient((bytes) => {
     child.stdin.write(bytes);

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createSqliteStore } from "../../src/store/sqlite-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Built } from "./built.ts";
+import { openAt } from "./open-at.ts";
 
-/** Processes that write into one file and are killed at any moment; afterwards everything they were promised must be there. */
+/** Processes that write into one file or database (`place`) and are killed at any moment; afterwards everything they were promised must be there. */
 export interface Crashes {
   readonly kills: number;
   readonly acknowledged: number;
@@ -15,25 +15,27 @@ export interface Crashes {
   readonly alive: number;
 }
 
-export async function crash(built: Built, path: string, kills: number): Promise<Crashes> {
+export async function crash(built: Built, place: string, kills: number): Promise<Crashes> {
   const acknowledged = new Set<string>();
   const warnings: string[] = [];
   const pids: number[] = [];
   // Two at a time, each killed while the other writes.
   for (let round = 0; round < kills; round += 2) {
-    const children = [round, round + 1].slice(0, kills - round).map((number) => startWriting(built, path, `p${number}`));
+    const children = [round, round + 1].slice(0, kills - round).map((number) => startWriting(built, place, `p${number}`));
     await Promise.all(children.map((child) => killLater(child, acknowledged, warnings)));
     pids.push(...children.flatMap(({ pid }) => (pid === undefined ? [] : [pid])));
   }
-  const store = openChecked(built, path, warnings);
+  const store = openAt(place, built.worker, (message) => void warnings.push(message));
   const missing = await findMissing(store, acknowledged);
   const { broken } = await store.audit.verify();
   await store.close();
   return { kills: pids.length, acknowledged: acknowledged.size, missing, broken, warnings, alive: pids.filter(isAlive).length };
 }
 
-function startWriting(built: Built, path: string, name: string): ChildProcess {
-  return spawn(process.execPath, [built.file("writing"), path, String(built.worker), name], { stdio: ["ignore", "pipe", "inherit"] });
+/** Writes until it is killed, or as many rounds as it is told. */
+export function startWriting(built: Built, place: string, name: string, rounds?: number): ChildProcess {
+  const args = [place, String(built.worker), name, ...(rounds === undefined ? [] : [String(rounds)])];
+  return spawn(process.execPath, [built.file("writing"), ...args], { stdio: ["ignore", "pipe", "inherit"] });
 }
 
 /** Once it has begun to write, at a moment nobody knows. */
@@ -49,11 +51,6 @@ async function killLater(child: ChildProcess, acknowledged: Set<string>, warning
   await sleep(Math.random() * 60);
   child.kill("SIGKILL");
   await closed;
-}
-
-function openChecked(built: Built, path: string, warnings: string[]): Store {
-  const note = (_: unknown, message: string): void => void warnings.push(message);
-  return createSqliteStore({ path, log: { warn: note, error: note } as never, worker: built.worker });
 }
 
 async function findMissing(store: Store, acknowledged: ReadonlySet<string>): Promise<readonly string[]> {

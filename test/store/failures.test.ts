@@ -8,10 +8,9 @@ import { hashOf } from "../../src/base/hash.ts";
 import { auditDecisions } from "../../src/gateway/audit.ts";
 import type { Decision } from "../../src/gateway/trust.ts";
 import { openDatabase } from "../../src/store/sqlite.ts";
-import { createSqliteStore, type SqliteOptions } from "../../src/store/sqlite-store.ts";
-import { openStateFile } from "../../src/store/state-file.ts";
+import { openStateFile, transact } from "../../src/store/state-file.ts";
 import { defaultRetention, type Store } from "../../src/store/store.ts";
-import { transact } from "../../src/store/writer.ts";
+import { createWrittenStore, type WrittenOptions } from "../../src/store/written-store.ts";
 import type { Call, Target } from "../../src/tool.ts";
 import { type Built, buildStore } from "./built.ts";
 import { callRow } from "./rows.ts";
@@ -41,10 +40,10 @@ interface Opened extends Store {
   readonly logged: string[];
 }
 
-function open(path: string, options: Partial<SqliteOptions> = {}): Opened {
+function open(path: string, options: Partial<WrittenOptions> = {}): Opened {
   const logged: string[] = [];
   const note = (_: unknown, message: string): void => void logged.push(message);
-  const store = createSqliteStore({ path, log: { warn: note, error: note } as unknown as SqliteOptions["log"], worker: built.worker, ...options });
+  const store = createWrittenStore({ place: { path }, log: { warn: note, error: note } as unknown as WrittenOptions["log"], worker: built.worker, ...options });
   stores.push(store);
   return Object.defineProperty(store, "logged", { value: logged }) as Opened;
 }
@@ -372,7 +371,7 @@ test("a writer that ends is started again, and nothing is lost", async () => {
   const path = newPath();
   const broken = new URL(
     `data:text/javascript,${encodeURIComponent(`import { workerData } from "node:worker_threads"; import { existsSync, writeFileSync } from "node:fs";
-    const mark = workerData.path + ".once"; if (!existsSync(mark)) { writeFileSync(mark, ""); throw new Error("first"); } await import(${JSON.stringify(String(built.worker))});`)}`,
+    const mark = workerData.place.path + ".once"; if (!existsSync(mark)) { writeFileSync(mark, ""); throw new Error("first"); } await import(${JSON.stringify(String(built.worker))});`)}`,
   );
   mkdirSync(join(path, ".."));
   const store = open(path, { worker: broken });

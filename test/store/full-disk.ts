@@ -2,11 +2,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HallError } from "../../src/base/errors.ts";
 import { openDatabase } from "../../src/store/sqlite.ts";
-import { createSqliteStore } from "../../src/store/sqlite-store.ts";
+import { createWrittenStore } from "../../src/store/written-store.ts";
 import { callRow } from "./rows.ts";
 
 const [path = "", worker = ""] = process.argv.slice(2);
-const store = createSqliteStore({ path, log: { warn() {}, error() {} } as never, worker: new URL(worker) });
+const store = createWrittenStore({ place: { path }, log: { warn() {}, error() {} } as never, worker: new URL(worker) });
 const kept = { arguments: JSON.stringify({ text: "x".repeat(2_000) }), result: null };
 for (let i = 0; i < 100_000 && store.state().problem === undefined; i++) {
   store.calls.add(callRow({ id: `call_${i}`, kept }));

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openDatabase } from "../../src/store/sqlite.ts";
-import { createSqliteStore, type SqliteOptions } from "../../src/store/sqlite-store.ts";
 import type { Store } from "../../src/store/store.ts";
+import { createWrittenStore, type WrittenOptions } from "../../src/store/written-store.ts";
 import { type Built, buildStore } from "./built.ts";
 import { describeStore } from "./contract.ts";
 import { callRow } from "./rows.ts";
@@ -29,10 +29,10 @@ function newPath(): string {
   return join(folder, ".guildhall", "state.db");
 }
 
-function open(path: string, options: Partial<SqliteOptions> & { readonly logged?: string[] } = {}): Store {
+function open(path: string, options: Partial<WrittenOptions> & { readonly logged?: string[] } = {}): Store {
   const { logged = [], ...rest } = options;
   const note = (_: unknown, message: string): void => void logged.push(message);
-  return createSqliteStore({ path, log: { warn: note, error: note } as unknown as SqliteOptions["log"], worker: built.worker, ...rest });
+  return createWrittenStore({ place: { path }, log: { warn: note, error: note } as unknown as WrittenOptions["log"], worker: built.worker, ...rest });
 }
 
 test("a file that nothing was added to is not made", async () => {

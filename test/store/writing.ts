@@ -1,15 +1,14 @@
-// A process that writes until it is killed, and says what was acknowledged: one line of JSON each.
+// A process that writes until it is killed, or for some rounds, and says what was acknowledged: one line of JSON each.
 import { writeSync } from "node:fs";
-import { createSqliteStore } from "../../src/store/sqlite-store.ts";
+import { openAt } from "./open-at.ts";
 import { callRow } from "./rows.ts";
 
-const [path = "", worker = "", name = ""] = process.argv.slice(2);
+const [place = "", worker = "", name = "", rounds = "Infinity"] = process.argv.slice(2);
 const say = (what: string): void => void writeSync(1, `${what}\n`);
-const log = { warn: (_: unknown, text: string) => say(`! ${text}`), error: (_: unknown, text: string) => say(`! ${text}`) };
-const store = createSqliteStore({ path, log: log as never, worker: new URL(worker) });
+const store = openAt(place, new URL(worker), (message) => say(`! ${message}`));
 
 /** What must not be lost: calls that have begun, audit rows, documents, and all calls up to a flush. */
-for (let i = 0; ; i++) {
+for (let i = 0; i < Number(rounds); i++) {
   const begun = `${name}-begun-${i}`;
   const added = Array.from({ length: 20 }, (_, index) => `${name}-added-${i}-${index}`);
   for (const id of added) store.calls.add(callRow({ id, at: Date.now() }));
@@ -23,3 +22,4 @@ for (let i = 0; ; i++) {
     for (const id of added) say(`call ${id}`);
   }
 }
+await store.close();

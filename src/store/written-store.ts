@@ -2,26 +2,30 @@ import type { Json } from "../base/json.ts";
 import type { Log, Secrets } from "../base/log.ts";
 import { type PackedValue, packCall } from "./call-row.ts";
 import type { ShelfName } from "./document-table.ts";
+import { nameDatabase } from "./postgres/url.ts";
+import type { Place } from "./protocol.ts";
 import { createScrub } from "./scrub.ts";
 import { defaultRetention, type Retention, type Shelf, type Store } from "./store.ts";
 import { createWriterThread, type WriterThread } from "./writer-thread.ts";
 
-export interface SqliteOptions {
-  readonly path: string;
+export interface WrittenOptions {
+  readonly place: Place;
   readonly log: Pick<Log, "warn" | "error">;
   /** What no row may contain. */
   readonly secrets?: Secrets | undefined;
   readonly retention?: Retention;
   /** Only looks: a file that cannot be read is left where it is. */
   readonly isReader?: boolean;
-  readonly worker?: URL;
-  readonly fullAt?: number;
+  readonly worker?: URL | undefined;
+  readonly fullAt?: number | undefined;
 }
 
-/** A store in one file, which several processes may share. Opened by the first row, not before. */
-export function createSqliteStore({ path, log, secrets, retention = defaultRetention, isReader = false, worker, fullAt }: SqliteOptions): Store {
+/** A store that a thread of its own writes, into a file or a database that several processes may share. Opened by the first row, not before. */
+export function createWrittenStore({ place, log, secrets, retention = defaultRetention, isReader = false, worker, fullAt }: WrittenOptions): Store {
+  const where = "url" in place ? ({ kind: "postgresql", url: nameDatabase(place.url) } as const) : ({ kind: "sqlite", path: place.path } as const);
+  const name = where.kind === "sqlite" ? where.path : where.url;
   const scrub = createScrub(secrets);
-  const thread = createWriterThread({ path, log, retention, isReader, worker, fullAt });
+  const thread = createWriterThread({ place, name, log, retention, isReader, worker, fullAt });
   return {
     calls: {
       add: (row) => thread.add(scrub.call(row)),
@@ -47,7 +51,7 @@ export function createSqliteStore({ path, log, secrets, retention = defaultReten
       return thread.isFull;
     },
     onFull: thread.onFull,
-    state: () => ({ kind: "sqlite", path, ...thread.state() }),
+    state: () => ({ ...where, ...thread.state() }),
     close: thread.close,
   };
 }

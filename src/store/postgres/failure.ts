@@ -1,0 +1,49 @@
+import { HallError, messageOf } from "../../base/errors.ts";
+import type { Address } from "./url.ts";
+
+/** What a database or the way to it said, as a sentence with the next move. Never has the password in it. */
+export function explainFailure(error: unknown, address: Address): HallError {
+  if (error instanceof HallError) return error;
+  return new HallError("UNAVAILABLE", sentence(error, address), { cause: error });
+}
+
+/** A value that no row can hold: class 22, and what breaks a rule of a table: class 23. All else may pass. */
+export function isOfRow(error: unknown): boolean {
+  return /^2[23]...$/.test(codeOf(error));
+}
+
+export function offersNoTls(error: unknown): boolean {
+  return wordsOf(error).includes("does not support SSL");
+}
+
+const unreachable = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH", "ENOENT", "EACCES", "ECONNRESET", "EPIPE"]);
+const distrusted = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|CERT_|ERR_TLS_CERT_ALTNAME_INVALID)/;
+
+function sentence(error: unknown, { host, port, user, database, schema, tls }: Address): string {
+  const [code, message] = [codeOf(error), wordsOf(error)];
+  const place = host.startsWith("/") ? `${host}/.s.PGSQL.${port}` : `${host}:${port}`;
+  if (offersNoTls(error))
+    return `the database at ${place} offers no TLS: turn it on there, or add sslmode=disable to store.url where the network between is yours`;
+  if (distrusted.test(code)) return `the certificate of the database at ${place} is not trusted (${message}): name its root with sslrootcert in store.url`;
+  if (unreachable.has(code)) return `cannot reach the database at ${place} (${code}): start it, or correct host and port in store.url`;
+  if (/timeout/i.test(message) && code === "")
+    return `the database at ${place} did not answer in time: see whether it runs, or correct host and port in store.url`;
+  if (code === "28P01") return `the database at ${place} refuses the password of "${user}": correct it in store.url`;
+  if (code === "28000") return `the database at ${place} does not let "${user}" in (${message}): correct store.url, or its pg_hba.conf`;
+  if (code === "3D000") return `there is no database "${database}" at ${place}: make it with \`createdb ${database}\`, or correct store.url`;
+  if (code === "42501") {
+    const make = `CREATE SCHEMA IF NOT EXISTS ${schema} AUTHORIZATION "${user}"`;
+    return `"${user}" may not keep anything in the database "${database}" (${message}): let its owner run \`${make}\``;
+  }
+  return `the database at ${place} failed${tls.mode === "disable" ? "" : " (over TLS)"}: ${message}`;
+}
+
+function codeOf(error: unknown): string {
+  const { code } = error as { readonly code?: unknown };
+  return typeof code === "string" ? code : "";
+}
+
+/** An attempt at several addresses has only a code. */
+function wordsOf(error: unknown): string {
+  return messageOf(error) || codeOf(error);
+}

@@ -1,0 +1,129 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+
+/** A PostgreSQL of its own in a temporary folder, durable as a real one, with a user, a password and a certificate. */
+export interface Cluster {
+  readonly host: string;
+  readonly port: number;
+  readonly password: string;
+  /** Of a certificate for `localhost`. */
+  readonly rootFile: string;
+  /** A schema nobody has used, or the named one. */
+  url(options?: { readonly schema?: string; readonly user?: string; readonly port?: number; readonly more?: string }): string;
+  query(sql: string): Promise<readonly Record<string, unknown>[]>;
+  stop(): Promise<void>;
+  start(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+const [host, user, password] = ["127.0.0.1", "guild", "pass/word %41"];
+
+export async function startCluster(): Promise<Cluster> {
+  const folder = mkdtempSync(join(tmpdir(), "guildhall-postgres-"));
+  const owner = ownerOf();
+  const run = { cwd: folder, ...owner, stdio: "ignore" as const };
+  const file = (name: string): string => join(folder, name);
+  const own = (name: string, mode: number): void => {
+    chmodSync(file(name), mode);
+    if (owner) chownSync(file(name), owner.uid, owner.gid);
+  };
+  writeFileSync(file("password"), password);
+  const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];
+  const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-keyout", file("key.pem")];
+  execFileSync("openssl", ["req", "-x509", "-nodes", "-days", "2", ...subject, ...key, "-out", file("root.pem")], { stdio: "ignore" });
+  for (const name of ["password", "key.pem", "root.pem"]) own(name, 0o600);
+  chmodSync(file("root.pem"), 0o644);
+  if (owner) chownSync(folder, owner.uid, owner.gid);
+  // What the machine must survive is written when rows are; the empty cluster itself need not be.
+  const setUp = ["--no-sync", "--no-locale", "--encoding=UTF8", "--auth-local=scram-sha-256", "--auth-host=scram-sha-256"];
+  execFileSync(program("initdb"), ["-D", file("data"), "-U", user, `--pwfile=${file("password")}`, ...setUp], run);
+  const port = await findPort();
+  let server: ChildProcess | undefined;
+  let schemas = 0;
+
+  async function start(): Promise<void> {
+    const settings = ["ssl=on", `ssl_cert_file=${file("root.pem")}`, `ssl_key_file=${file("key.pem")}`, `listen_addresses=${host}`, "fsync=on"];
+    const args = ["-D", file("data"), "-k", folder, "-p", String(port), ...settings.flatMap((setting) => ["-c", setting])];
+    const started = spawn(program("postgres"), args, { ...run, stdio: ["ignore", "ignore", "pipe"] });
+    server = started;
+    await new Promise<void>((resolve, reject) => {
+      let said = "";
+      started.stderr.on("data", (chunk: Buffer) => {
+        said += said.length < 100_000 ? chunk : "";
+        if (said.includes("ready to accept connections")) resolve();
+      });
+      started.once("exit", () => reject(new Error(`PostgreSQL did not start: ${said}`)));
+    });
+  }
+
+  /** At once, as in a crash: whatever it promised must be there when it starts again. */
+  async function stop(): Promise<void> {
+    const last = server;
+    server = undefined;
+    if (!last) return;
+    const exited = once(last, "exit");
+    last.kill("SIGQUIT");
+    await exited;
+  }
+
+  const end = (): void => void server?.kill("SIGQUIT");
+  process.once("exit", end);
+  await start();
+  return {
+    host,
+    port,
+    password,
+    rootFile: file("root.pem"),
+    url({ schema = `s${++schemas}`, user: name = user, port: behind = port, more = "" } = {}) {
+      return `postgres://${name}:${encodeURIComponent(password)}@${host}:${behind}/postgres?schema=${schema}${more}`;
+    },
+    async query(sql) {
+      const client = new pg.Client({ host, port, user, password, database: "postgres" });
+      await client.connect();
+      try {
+        return (await client.query(sql)).rows as Record<string, unknown>[];
+      } finally {
+        await client.end();
+      }
+    },
+    stop,
+    start,
+    async [Symbol.asyncDispose]() {
+      process.off("exit", end);
+      await stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Debian keeps the programs of each version in a folder of its own. */
+function program(name: string): string {
+  const home = "/usr/lib/postgresql";
+  const programs = readdirSync(home)
+    .sort((a, b) => Number(b) - Number(a))
+    .map((version) => join(home, version, "bin", name));
+  return programs.find((path) => existsSync(path)) ?? name;
+}
+
+/** It refuses to be run by root; its package has a user for it. */
+function ownerOf(): { readonly uid: number; readonly gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const line = readFileSync("/etc/passwd", "utf8")
+    .split("\n")
+    .find((entry) => entry.startsWith("postgres:"));
+  const [, , uid, gid] = line?.split(":") ?? [];
+  return { uid: Number(uid), gid: Number(gid) };
+}
+
+async function findPort(): Promise<number> {
+  const server = createServer().listen(0, host);
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  return typeof address === "object" && address ? address.port : 0;
+}

@@ -1,0 +1,243 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openStore, type StorePlace } from "../../src/store/open-store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { runCli, spawnHall } from "../servers/process.ts";
+import { type Built, buildStore } from "./built.ts";
+import { type Cluster, startCluster } from "./cluster.ts";
+import { describeStore } from "./contract.ts";
+import { crash, startWriting } from "./crashes.ts";
+import { openProxy } from "./proxy.ts";
+import { callRow } from "./rows.ts";
+
+let built: Built;
+let cluster: Cluster;
+
+beforeAll(async () => {
+  [built, cluster] = await Promise.all([buildStore({ writing: "test/store/writing.ts" }), startCluster()]);
+}, 60_000);
+
+afterAll(async () => {
+  await cluster[Symbol.asyncDispose]();
+  built.remove();
+});
+
+interface TestOptions extends Pick<StorePlace, "fullAt" | "retention"> {
+  readonly logged?: string[];
+}
+
+function open(url: string, { logged = [], ...options }: TestOptions = {}): Store & AsyncDisposable {
+  const note = (details: unknown, message: string): void => void logged.push(`${message} ${JSON.stringify(details)}`);
+  const store = openStore({ url, worker: built.worker, ...options }, { log: { warn: note, error: note } as never, secrets: undefined });
+  return Object.defineProperty(store, Symbol.asyncDispose, { value: () => store.close() }) as Store & AsyncDisposable;
+}
+
+const entry = (subject: string) => ({ kind: "approved", subject, caller: "test", reason: "because" });
+
+describeStore("in a database", async () => open(cluster.url()));
+
+test("halls that are killed while they write into one database lose nothing that was acknowledged, and the chain holds", async () => {
+  const { kills, acknowledged, missing, broken, warnings, alive } = await crash(built, cluster.url(), 4);
+  expect([kills, missing, broken, warnings, alive]).toEqual([4, [], undefined, [], 0]);
+  expect(acknowledged).toBeGreaterThan(10);
+}, 60_000);
+
+test("four processes that start at once make the tables once, and write one chain", async () => {
+  const url = cluster.url({ schema: "raced" });
+  const children = ["a", "b", "c", "d"].map((name) => startWriting(built, url, name, 2));
+  const codes = await Promise.all(children.map(async (child) => (await once(child, "close"))[0]));
+  expect(codes).toEqual([0, 0, 0, 0]);
+  await using store = open(url);
+  expect(await store.audit.verify()).toMatchObject({ rows: 8, head: expect.any(String) });
+  expect(await store.calls.list({ limit: 1_000 })).toHaveLength(4 * 2 * 21);
+  expect(await cluster.query("SELECT number FROM raced.version")).toEqual([{ number: 1 }]);
+}, 60_000);
+
+test("while the database is down calls go on, what must be recorded first is refused, and all is written when it is back", async () => {
+  const url = cluster.url({ schema: "stopped" });
+  const logged: string[] = [];
+  await using store = open(url, { logged });
+  await using small = open(url, { fullAt: 16 });
+  await store.calls.begin(callRow({ id: "before", outcome: "running" }));
+  await small.flush();
+  await cluster.stop();
+  try {
+    const refused = [store, small].map((each) => each.calls.begin(callRow({ id: "refused", outcome: "running" })));
+    expect(await Promise.allSettled(refused)).toMatchObject([{ reason: { code: "UNAVAILABLE" } }, { reason: { code: "UNAVAILABLE" } }]);
+    expect(store.state()).toMatchObject({ kind: "postgresql", problem: expect.stringContaining("start it, or correct host and port in store.url") });
+    for (let i = 0; i < 1_000; i++) store.calls.add(callRow({ id: `during_${i}` }));
+    for (let i = 0; i < 100; i++) small.calls.add(callRow({ id: `small_${i}` }));
+    store.calls.add(callRow({ id: "before", outcome: "ok" }));
+    expect([store.isFull, small.isFull, store.state().lost, small.state().lost]).toEqual([false, false, 0, 36]);
+  } finally {
+    await cluster.start();
+  }
+  await expect.poll(() => [store.state().problem, small.state().problem], { timeout: 20_000 }).toEqual([undefined, undefined]);
+  await Promise.all([store.flush(), small.flush()]);
+  const rows = await store.calls.list({ limit: 5_000 });
+  expect(rows.filter(({ id }) => id.startsWith("during_"))).toHaveLength(1_000);
+  expect(rows.filter(({ id }) => id.startsWith("small_"))).toHaveLength(64);
+  expect(rows.filter(({ id }) => id === "before")).toMatchObject([{ outcome: "ok" }]);
+  await expect.poll(() => store.audit.list()).toMatchObject([{ kind: "gap", reason: expect.stringMatching(/^36 calls were not recorded: /) }]);
+  expect(await store.audit.verify()).toMatchObject({ rows: 1, head: expect.any(String) });
+  expect(logged.join("\n")).not.toContain(cluster.password);
+}, 60_000);
+
+test("a commit whose answer is lost is not written a second time", async () => {
+  await using proxy = await openProxy(cluster);
+  await using store = open(cluster.url({ port: proxy.port }));
+  await store.flush();
+  proxy.loseAnswerTo = "INSERT INTO writers";
+  for (let i = 0; i < 10; i++) store.calls.add(callRow({ id: `call_${i}` }));
+  await Promise.all([store.audit.append(entry("once")), store.calls.begin(callRow({ id: "begun", outcome: "running" }))]);
+  expect(proxy.loseAnswerTo).toBeUndefined();
+  store.calls.add(callRow({ id: "begun", outcome: "ok" }));
+  expect((await store.calls.list()).map(({ id, outcome }) => `${id} ${outcome}`)).toEqual([
+    ...Array.from({ length: 10 }, (_, i) => `call_${i} ok`),
+    "begun ok",
+  ]);
+  expect(await store.audit.verify()).toMatchObject({ rows: 1, head: expect.any(String) });
+  expect((await store.statistics()).total.calls).toBe(11);
+});
+
+test("a database that says nothing keeps nobody waiting", async () => {
+  await using proxy = await openProxy(cluster);
+  await using store = open(cluster.url({ port: proxy.port }));
+  await store.flush();
+  proxy.isSilent = true;
+  const started = performance.now();
+  await expect(store.audit.append(entry("unheard"))).rejects.toMatchObject({ code: "UNAVAILABLE", message: expect.stringContaining("no answer for 2 s") });
+  expect(performance.now() - started).toBeLessThan(10_000);
+  expect(store.state().problem).toBe("no answer for 2 s");
+  proxy.isSilent = false;
+  proxy.cut();
+  await store.audit.append(entry("heard"));
+  expect(await store.audit.list()).toMatchObject([{ seq: 1, subject: "heard" }]);
+  expect(store.state().problem).toBeUndefined();
+}, 60_000);
+
+test("an address that cannot work says what to do, without the password", async () => {
+  await cluster.query(`CREATE ROLE guest LOGIN PASSWORD '${cluster.password}'`);
+  const here = `${cluster.host}:${cluster.port}`;
+  const cases: readonly [string, string][] = [
+    [cluster.url({ port: 1 }), `cannot reach the database at ${cluster.host}:1 (ECONNREFUSED): start it, or correct host and port in store.url`],
+    [cluster.url().replace(":pass", ":miss"), `the database at ${here} refuses the password of "guild": correct it in store.url`],
+    [cluster.url().replace("/postgres?", "/none?"), `there is no database "none" at ${here}: make it with \`createdb none\`, or correct store.url`],
+    [cluster.url({ user: "guest", schema: "g" }), 'let its owner run `CREATE SCHEMA IF NOT EXISTS g AUTHORIZATION "guest"`'],
+    [cluster.url({ more: "&sslmode=verify-full" }), "name its root with sslrootcert in store.url"],
+    [cluster.url({ more: "&sslmode=always" }), 'store.url has the sslmode "always"; there are disable, allow, prefer, require, verify-ca, verify-full'],
+    [cluster.url({ more: "&sslmode=require&sslrootcert=/none.pem" }), "store.url names /none.pem, which cannot be read: correct the path"],
+    [cluster.url().replace("%2F", "/"), "write it as postgres://user:password@host:5432/database, with %-codes for special characters"],
+    [cluster.url({ schema: "Drop;" }), 'store.url names the schema "Drop;"; use small letters, digits and _'],
+  ];
+  const found = await Promise.all(
+    cases.map(async ([url]) => {
+      const logged: string[] = [];
+      await using store = open(url, { logged });
+      store.calls.add(callRow({ id: "unwritten" }));
+      const error = await store.audit.verify().catch((thrown: Error) => thrown);
+      return { message: "message" in error ? error.message : "none", told: JSON.stringify([error, logged, store.state()]) };
+    }),
+  );
+  for (const [index, { message, told }] of found.entries()) {
+    expect(message).toContain(cases[index]?.[1]);
+    for (const secret of [cluster.password, encodeURIComponent(cluster.password), "word"]) {
+      expect(told.replaceAll("password", "")).not.toContain(secret);
+    }
+  }
+}, 60_000);
+
+test("TLS is what sslmode says: asked for, or checked against a root", async () => {
+  const checked = `&sslmode=verify-full&sslrootcert=${encodeURIComponent(cluster.rootFile)}`;
+  const urls = [
+    cluster.url({ schema: "secured", more: "&sslmode=require" }),
+    cluster.url({ schema: "secured", more: checked }).replace(cluster.host, "localhost"),
+    cluster.url({ schema: "secured", more: checked.replace("verify-full", "verify-ca") }),
+  ];
+  for (const [index, url] of urls.entries()) {
+    await using store = open(url);
+    await store.audit.append(entry(`tls_${index}`));
+    expect(
+      await cluster.query("SELECT count(*)::int AS secured FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE ssl AND application_name = 'guildhall'"),
+    ).toEqual([{ secured: 1 }]);
+  }
+  await using other = open(cluster.url({ schema: "secured", more: checked }));
+  // The certificate is for another name than the address.
+  await expect(other.audit.verify()).rejects.toThrow(/is not trusted .*127\.0\.0\.1/);
+});
+
+test("texts that a database cannot hold are kept without what it cannot hold", async () => {
+  await using store = open(cluster.url());
+  store.calls.add(callRow({ id: "call_1", tool: "nul\0here", caller: "half \ud800 character" }));
+  await store.audit.append({ ...entry("nul\0here"), reason: "half \udfff character", details: { text: "\ud800 and 😀" } });
+  await store.registrations.put("nul\0here", "value");
+  expect(await store.calls.list()).toMatchObject([{ tool: "nul\ufffdhere", caller: "half \ufffd character" }]);
+  expect(await store.audit.list()).toMatchObject([{ subject: "nul\ufffdhere", details: { text: "\ud800 and 😀" } }]);
+  expect(await store.audit.verify()).toMatchObject({ rows: 1, head: expect.any(String) });
+  expect(await store.registrations.find("nul\0here")).toBe("value");
+});
+
+test("a row of the audit cannot be changed by accident, and one that was is named", async () => {
+  const url = cluster.url({ schema: "changed" });
+  await using store = open(url);
+  for (const subject of ["a", "b", "c"]) await store.audit.append(entry(subject));
+  for (const change of ["UPDATE changed.audit SET reason = 'none'", "DELETE FROM changed.audit WHERE seq = 3", "TRUNCATE changed.audit"]) {
+    await expect(cluster.query(change)).rejects.toThrow("the audit is append-only");
+  }
+  await cluster.query("ALTER TABLE changed.audit DISABLE TRIGGER USER; UPDATE changed.audit SET reason = 'none' WHERE seq = 2");
+  expect(await store.audit.verify()).toMatchObject({ rows: 1, broken: { seq: 2, reason: "the row was changed" } });
+});
+
+test("what is too old or too much goes, and the statistics and the chain go on", async () => {
+  const day = 86_400_000;
+  const now = Date.now();
+  const url = cluster.url({ schema: "pruned" });
+  await using store = open(url, { retention: { keepDays: 30, auditKeepDays: 365, sizeMbMax: 1 } });
+  await store.audit.append(entry("old"));
+  await cluster.query("ALTER TABLE pruned.audit DISABLE TRIGGER USER; UPDATE pruned.audit SET at = 0; ALTER TABLE pruned.audit ENABLE TRIGGER USER");
+  for (let i = 0; i < 20; i++) store.calls.add(callRow({ id: `old_${i}`, at: now - 40 * day }));
+  const kept = { arguments: JSON.stringify(Array.from({ length: 300 }, (_, i) => (i * 7_919) % 10_007)), result: null };
+  for (let i = 0; i < 1_500; i++) store.calls.add(callRow({ id: `call_${i}`, at: now, kept }));
+  const { calls, audit } = await store.prune();
+  expect(audit).toBe(1);
+  const left = await store.calls.list({ limit: 5_000 });
+  expect(calls + left.length).toBe(1_520);
+  expect(left.length).toBeGreaterThan(100);
+  expect(left.length).toBeLessThan(1_000);
+  expect(left.at(-1)).toMatchObject({ id: "call_1499" });
+  expect(left.filter(({ id }) => id.startsWith("old_"))).toEqual([]);
+  // What is gone was counted before, and is not counted again.
+  expect((await store.statistics()).total.calls).toBe(1_520);
+  expect(await store.audit.list()).toMatchObject([{ kind: "pruned" }]);
+  // Once there is room, nothing more goes, although the table itself is as large as before.
+  expect(await store.prune()).toEqual({ calls: 0, audit: 0 });
+});
+
+test("two halls of different folders record into the database that the environment names, and its commands show both", async () => {
+  const env = { GUILDHALL__STORE__URL: cluster.url() };
+  const folders = ["a", "b"].map(() => mkdtempSync(join(tmpdir(), "guildhall-shared-")));
+  try {
+    await Promise.all(
+      folders.map(async (cwd) => {
+        await using hall = spawnHall([], { cwd, env });
+        await hall.greet();
+        await hall.request("tools/call", { name: "time_tool.current_time", arguments: {} });
+        hall.child.stdin.end();
+        expect((await hall.exited).code).toBe(0);
+      }),
+    );
+    const [cwd = ""] = folders;
+    const stats = await runCli(["stats", "--json"], { cwd, env });
+    expect(JSON.parse(stats.stdout)).toMatchObject({ total: { calls: 2 }, tools: [{ tool: "time_tool.current_time", calls: 2 }] });
+    expect(await runCli(["audit", "verify"], { cwd, env })).toMatchObject({ code: 0, stdout: expect.stringContaining("all as they were written") });
+    const wrong = { GUILDHALL__STORE__URL: env.GUILDHALL__STORE__URL.replace("/postgres?", "/none?") };
+    const refused = await runCli(["audit"], { cwd, env: wrong });
+    expect(refused).toMatchObject({ code: 69, stderr: expect.stringContaining('there is no database "none"') });
+    expect(refused.stderr).not.toContain(cluster.password);
+  } finally {
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  }
+}, 60_000);

@@ -1,0 +1,59 @@
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+
+/** Stands between a store and its database, and can fail as a network does. */
+export interface Proxy {
+  readonly port: number;
+  /** Passes nothing on any more, and says nothing. */
+  isSilent: boolean;
+  /** The next answer to a message with this text in it never arrives: both ends are cut instead. */
+  loseAnswerTo: string | undefined;
+  /** Ends the connections there are. */
+  cut(): void;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export async function openProxy(target: { readonly host: string; readonly port: number }): Promise<Proxy> {
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(target.port, target.host);
+    let isLost = false;
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        sockets.delete(socket);
+        (socket === near ? far : near).destroy();
+      });
+    }
+    near.on("data", (bytes) => {
+      if (proxy.isSilent) return;
+      if (proxy.loseAnswerTo !== undefined && bytes.includes(proxy.loseAnswerTo)) {
+        isLost = true;
+        proxy.loseAnswerTo = undefined;
+      }
+      far.write(bytes);
+    });
+    far.on("data", (bytes) => {
+      if (isLost) near.destroy();
+      else if (!proxy.isSilent) near.write(bytes);
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const proxy: Proxy = {
+    port: typeof address === "object" && address ? address.port : 0,
+    isSilent: false,
+    loseAnswerTo: undefined,
+    cut() {
+      for (const socket of sockets) socket.destroy();
+    },
+    async [Symbol.asyncDispose]() {
+      const closed = once(server, "close");
+      server.close();
+      proxy.cut();
+      await closed;
+    },
+  };
+  return proxy;
+}
