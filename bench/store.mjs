@@ -10,12 +10,15 @@ import { median, row, short } from "./figures.mjs";
 export default { name: "store", run };
 
 const rows = 1_000_000;
+/** A PostgreSQL to measure as well. Its schema `guildhall_bench` is used; what is in it stays. */
+const databaseUrl = process.env.GUILDHALL_BENCH_DATABASE;
 
 async function run({ rounds = 5 } = {}) {
-  const work = await bundle("store-work");
+  const program = await bundle("store-work");
   const folder = mkdtempSync(join(tmpdir(), "guildhall-bench-store-"));
   const path = (name) => join(folder, `${name}.db`);
-  const task = async (name, file, count = 0) => JSON.parse((await promisify(execFile)(process.execPath, [work, name, path(file), String(count)])).stdout);
+  const work = async (name, place, count) => JSON.parse((await promisify(execFile)(process.execPath, [program, name, place, String(count)])).stdout);
+  const task = (name, file, count = 0) => work(name, path(file), count);
   const times = async (name, file, count) => {
     const found = [];
     for (let round = 0; round < rounds; round++) found.push(await task(name, file, count));
@@ -52,8 +55,27 @@ async function run({ rounds = 5 } = {}) {
       ),
       row(`stats over ${what}`, median(statistics.map(({ ms }) => ms)), "ms", { below: 300 }, "a month, 280 tools"),
       row(`audit verify over ${short(rows)} rows`, median(verified.map(({ ms }) => ms)) / 1_000, "s", { below: 10 }),
+      ...(databaseUrl === undefined ? [] : await measureDatabase(work, rounds)),
     ];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** The same work against a database: by one hall, and by two that share it. */
+async function measureDatabase(work, rounds) {
+  const url = new URL(databaseUrl);
+  url.searchParams.set("schema", "guildhall_bench");
+  const perSecond = async (halls) => {
+    const found = [];
+    for (let round = 0; round < rounds; round++) {
+      const all = await Promise.all(Array.from({ length: halls }, () => work("sustain", String(url), 50_000)));
+      found.push(all.reduce((sum, each) => sum + each.perSecond, 0));
+    }
+    return median(found);
+  };
+  return [
+    row("calls recorded in PostgreSQL, durable, without end", await perSecond(1), "calls/s", { atLeast: 10_000 }, "one hall"),
+    row("the same, two halls on one database", await perSecond(2), "calls/s", { atLeast: 10_000 }, "both together"),
+  ];
 }
