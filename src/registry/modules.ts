@@ -3,6 +3,7 @@ import { readdir, stat } from "node:fs/promises";
 import { basename, isAbsolute, join, parse, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { HallError, messageOf } from "../base/errors.ts";
+import { createInOrder } from "../base/in-order.ts";
 import type { Log } from "../base/log.ts";
 import { findNear } from "../base/near.ts";
 import { Scope } from "../base/scope.ts";
@@ -48,16 +49,10 @@ const defaultTtlSeconds = 300;
 
 export function createModules({ patterns, folder, registry, log, loadMsMax = 5_000 }: ModulesOptions): Modules {
   const modules = new Map<string, Module>();
-  let turn: Promise<void> = Promise.resolve();
+  /** Two looks at the same file must not both put it into the registry. */
+  const inOrder = createInOrder();
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
-
-  /** One at a time: two looks at the same file must not both put it into the registry. */
-  function inTurn(work: () => Promise<void>): Promise<void> {
-    const done = turn.then(work);
-    turn = done.catch(() => {});
-    return done;
-  }
 
   async function scan(): Promise<void> {
     const files = await findFiles(patterns, folder);
@@ -110,14 +105,14 @@ export function createModules({ patterns, folder, registry, log, loadMsMax = 5_0
     clearTimeout(timer);
     if (isClosed || patterns.length === 0) return;
     const seconds = Math.min(defaultTtlSeconds, ...[...modules.values()].map(({ ttlSeconds }) => ttlSeconds));
-    timer = setTimeout(() => void inTurn(scan).then(schedule, schedule), Math.max(1, seconds) * 1000);
+    timer = setTimeout(() => void inOrder(scan).then(schedule, schedule), Math.max(1, seconds) * 1000);
     timer.unref();
   }
 
   return {
-    scan: () => inTurn(scan).finally(schedule),
+    scan: () => inOrder(scan).finally(schedule),
     refresh: (name) =>
-      inTurn(async () => {
+      inOrder(async () => {
         const found = [...modules.values()].find(({ file, toolkits }) => nameOf(file) === name || toolkits.some(({ id }) => id === name));
         if (!found) {
           const near = findNear(name, [...modules.keys()].map(nameOf));

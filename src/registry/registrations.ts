@@ -1,4 +1,5 @@
 import { HallError, messageOf } from "../base/errors.ts";
+import { createInOrder } from "../base/in-order.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { findNear } from "../base/near.ts";
@@ -39,14 +40,8 @@ export function createRegistrations({ registry, health, log, allowPrivate, check
   const shadowed = new Map<string, Toolkit>();
   /** Names by what the eye keeps of them: comparing with a thousand others would take longer than everything else. */
   const skeletons = new Map<string, string>();
-  let turn: Promise<unknown> = Promise.resolve();
-
   /** Whoever comes while another is being registered waits for it. */
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = turn.then(work);
-    turn = done.catch(() => {});
-    return done;
-  }
+  const inOrder = createInOrder();
 
   async function register(params: JsonObject, line: Runner | undefined): Promise<RegisteredToolkit> {
     const registration = parseRegistration(params, { allowPrivate });
@@ -141,8 +136,8 @@ export function createRegistrations({ registry, health, log, allowPrivate, check
   }
 
   return {
-    register: (params, runner) => inTurn(() => register(params, runner)),
-    unregister: (name) => inTurn(() => unregister(name)),
+    register: (params, runner) => inOrder(() => register(params, runner)),
+    unregister: (name) => inOrder(() => unregister(name)),
     all: () => [...registered.values()],
     async close() {
       for (const toolkit of shadowed.values()) await toolkit.close();

@@ -1,4 +1,5 @@
 import { HallError } from "../base/errors.ts";
+import { createInOrder } from "../base/in-order.ts";
 import type { Log, Secrets } from "../base/log.ts";
 import { findNear } from "../base/near.ts";
 import type { ServerConfig } from "../config/schema.ts";
@@ -50,6 +51,9 @@ export interface FleetOptions {
 export function createFleet(options: FleetOptions): Fleet {
   const upstreams = new Map<string, Upstream>();
   const guard = createGuard();
+  /** A server may take seconds to end, and its entry may be edited again meanwhile. */
+  const inOrder = createInOrder();
+  let isClosed = false;
 
   async function start(name: string, config: ConfiguredServers[string] | undefined): Promise<void> {
     if (!config || (config.type !== "unusable" && config.disabled)) return;
@@ -93,13 +97,17 @@ export function createFleet(options: FleetOptions): Fleet {
         hint: upstreams.size > 0 ? `There is: ${[...upstreams.keys()].join(", ")}.` : "Add servers under mcpServers in guildhall.json.",
       });
     },
-    async apply({ servers, added, removed, changed }) {
-      await Promise.all([...removed, ...changed].map(stop));
-      await Promise.all([...added, ...changed].map((name) => start(name, servers[name])));
-    },
-    async close() {
-      await Promise.all([...upstreams.keys()].map(stop));
-      guard.close();
-    },
+    apply: ({ servers, added, removed, changed }) =>
+      inOrder(async () => {
+        if (isClosed) return;
+        await Promise.all([...removed, ...changed].map(stop));
+        await Promise.all([...added, ...changed].map((name) => start(name, servers[name])));
+      }),
+    close: () =>
+      inOrder(async () => {
+        isClosed = true;
+        await Promise.all([...upstreams.keys()].map(stop));
+        guard.close();
+      }),
   };
 }
