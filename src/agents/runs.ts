@@ -79,14 +79,21 @@ const keptMax = 500;
 
 export function createRuns({ shelf, keep = "full", keepDays = 30, secrets, log }: RunsOptions): Runs {
   const kept: string[] = [];
-  const clean = (value: unknown): string => secrets.scrub(redact(value));
+
+  function clean(value: unknown): string {
+    const text = redact(value);
+    const scrubbed = secrets.scrub(text);
+    // What was taken out may have been more than a text: better no record than one that nobody can read.
+    if (scrubbed !== text) JSON.parse(scrubbed);
+    return scrubbed;
+  }
 
   async function write(record: KeptRun): Promise<void> {
     const { outline } = record;
     const shown = keep === "full" ? outline : { ...outline, task: "" };
     // Handed over at once: a hall that closes writes what waits, and nothing that comes later.
-    const writes = [shelf.put(outlineKey(outline.id), JSON.parse(clean(shown)), { ttlMs: keepDays * dayMs })];
-    if (keep === "full") writes.push(shelf.put(wholeKey(outline.id), JSON.parse(makeFit(record, clean)), { ttlMs: Math.min(keepDays, wholeDaysMax) * dayMs }));
+    const writes = [shelf.putText(outlineKey(outline.id), clean(shown), { ttlMs: keepDays * dayMs })];
+    if (keep === "full") writes.push(shelf.putText(wholeKey(outline.id), makeFit(record, clean), { ttlMs: Math.min(keepDays, wholeDaysMax) * dayMs }));
     await Promise.all(writes);
     kept.push(outline.id);
     for (const id of kept.splice(0, Math.max(0, kept.length - keptMax))) {

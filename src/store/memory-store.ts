@@ -173,10 +173,12 @@ function createAudit(countMax: number, now: () => number): AuditStore & { prune(
 function createShelf(now: () => number): Shelf {
   const documents = new Map<string, { readonly text: string; readonly expiresAt: number }>();
   const isCurrent = ({ expiresAt }: { readonly expiresAt: number }): boolean => expiresAt > now();
+  const putText: Shelf["putText"] = async (key, text, { ttlMs = Number.POSITIVE_INFINITY } = {}) => {
+    documents.set(key, { text, expiresAt: now() + ttlMs });
+  };
   return {
-    async put(key, value, { ttlMs = Number.POSITIVE_INFINITY } = {}) {
-      documents.set(key, { text: JSON.stringify(value), expiresAt: now() + ttlMs });
-    },
+    put: (key, value, options) => putText(key, JSON.stringify(value), options),
+    putText,
     async find(key) {
       const found = documents.get(key);
       return found && isCurrent(found) ? (JSON.parse(found.text) as Json) : undefined;

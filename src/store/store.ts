@@ -135,6 +135,8 @@ export interface Verification {
 export interface Shelf {
   /** Resolves when it is durable. */
   put(key: string, value: Json, options?: { readonly ttlMs?: number }): Promise<void>;
+  /** The same for what is a text of JSON already. */
+  putText(key: string, text: string, options?: { readonly ttlMs?: number }): Promise<void>;
   /** Undefined when there is none, or its time is over. */
   find(key: string): Promise<Json | undefined>;
   /** Sorted by key; with `prefix`, those whose key begins with it. */

@@ -57,9 +57,11 @@ export function createWrittenStore({ place, log, secrets, retention = defaultRet
 }
 
 function createShelf(shelf: ShelfName, thread: WriterThread): Shelf {
+  const putText: Shelf["putText"] = (key, text, { ttlMs } = {}) =>
+    thread.write({ what: "put", shelf, key, body: text, expiresAt: ttlMs === undefined ? null : Date.now() + ttlMs });
   return {
-    put: (key, value, { ttlMs } = {}) =>
-      thread.write({ what: "put", shelf, key, body: JSON.stringify(value), expiresAt: ttlMs === undefined ? null : Date.now() + ttlMs }),
+    put: (key, value, options) => putText(key, JSON.stringify(value), options),
+    putText,
     find: (key) => thread.read<Json | undefined>({ what: "find", shelf, key }),
     list: (prefix = "") => thread.read({ what: "documents", shelf, prefix }),
     remove: (key) => thread.write({ what: "remove", shelf, key }),

@@ -157,6 +157,8 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         await registrations.put("weather", { endpoint: "http://127.0.0.1:1" });
         await registrations.put("weather", { endpoint: "http://127.0.0.1:2" });
         await registrations.put("api", null);
+        await runs.putText("text", '{"b":[1,"ü"]}', { ttlMs: 60_000 });
+        await runs.putText("old", "1", { ttlMs: -1 });
         await discoveries.put("github", ["a"], { ttlMs: 60_000 });
         await discoveries.put("old", ["b"], { ttlMs: -1 });
         expect(await registrations.list()).toEqual([
@@ -164,6 +166,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
           { key: "weather", value: { endpoint: "http://127.0.0.1:2" } },
         ]);
         expect([await discoveries.find("github"), await discoveries.find("old"), await runs.find("github")]).toEqual([["a"], undefined, undefined]);
+        expect(await runs.list()).toEqual([{ key: "text", value: { b: [1, "ü"] } }]);
         expect((await registrations.list("we")).map(({ key }) => key)).toEqual(["weather"]);
         await registrations.remove("weather");
         expect(await registrations.find("weather")).toBeUndefined();

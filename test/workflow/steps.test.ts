@@ -514,6 +514,7 @@ test("each run has an id, a log and a row that says how it ended", async () => {
   const rows = new Map<string, unknown>();
   const shelf = {
     put: async (key: string, value: unknown) => void rows.set(key, value),
+    putText: async (key: string, text: string) => void rows.set(key, JSON.parse(text)),
     find: async () => undefined,
     list: async () => [],
     remove: async () => {},
