@@ -1,11 +1,9 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { HallError, messageOf } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
-import { createOneAtATime } from "../base/one-at-a-time.ts";
-import { Scope } from "../base/scope.ts";
+import type { Scope } from "../base/scope.ts";
 import type { ServerConfig } from "../config/schema.ts";
-import type { CallContext, Health, ListKind, Outcome, Prompt, Resource, Tool, Toolkit } from "../tool.ts";
+import type { CallContext, Health, Outcome, Prompt, Resource, Tool, Toolkit } from "../tool.ts";
 import { pinOf } from "../trust/pin.ts";
 import { heldBack } from "../trust/trust.ts";
 import type { Limits } from "../wire/limits.ts";
@@ -14,8 +12,9 @@ import type { Carrier } from "./carrier.ts";
 import type { Greeting } from "./greeting.ts";
 import type { Guard } from "./guard.ts";
 import { hasValidHeaders } from "./headers.ts";
+import { createKnownOffer } from "./known-offer.ts";
 import type { Line } from "./line.ts";
-import { emptyOffer, type Offer, type ReadOptions, readAllResources, readOffer, readPrompts, readTools } from "./lists.ts";
+import type { Offer } from "./lists.ts";
 import { isLockedServer, type LockedServer, lockServer } from "./lock.ts";
 import { sourceOf } from "./source.ts";
 import { createSupervisor, type SupervisorState } from "./supervisor.ts";
@@ -59,26 +58,15 @@ export interface UpstreamOptions {
   readonly startMs?: number;
 }
 
-const relookMsMin = 1_000;
-
 export function createUpstream(name: string, config: ServerConfig, options: UpstreamOptions): Upstream {
   const log = options.log.child({ upstream: name });
   const source = sourceOf(config);
   const { startMs = 20_000 } = options;
   const locked = options.locked?.source === source && isLockedServer(options.locked) ? options.locked : undefined;
-  const listeners = new Set<(kind: ListKind) => void>();
   const counts: UpstreamCounts = { calls: 0, errors: 0, lastError: undefined };
   const isShown = createToolFilter(config.tools);
-  let offer: Offer = locked?.offer ?? emptyOffer;
-  /** Made when it is needed: hashing thousands of tools is not for the start of a hall. */
-  let pinByName: ReadonlyMap<string, string> | undefined;
-  /** The line on which the offer was read when it opened: it need not be read again at once. */
-  let fresh: Line | undefined;
   let greeting: Greeting | undefined = locked && greetingOf(locked);
   let carrier: Carrier | undefined;
-  let isKnown = locked !== undefined;
-  let isLooking = false;
-  let looked: Promise<void> | undefined;
 
   const supervisor = createSupervisor({
     name,
@@ -90,6 +78,7 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
     changed: createStateLog(log),
     open,
   });
+  const known = createKnownOffer({ name, log, known: locked?.offer, readMs: startMs, isUsable, supervisor });
   const watching = createWatching({ log, supervisor });
 
   async function open(scope: Scope, lost: (reason: string) => void): Promise<Line> {
@@ -110,7 +99,7 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
       manners: { name },
       lost,
       inputSchema,
-      listChanged: (kind) => void refreshing.run(kind),
+      listChanged: (kind) => void known.refresh(kind),
       resourceUpdated: watching.updated,
       carried: (opened) => {
         carrier = opened;
@@ -118,107 +107,17 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
     });
     greeting = line.greeting;
     watching.startAgain(line, scope);
-    if (isKnown) await compare(line, scope);
-    else {
-      adopt(await readOffer(line, { scope, warn, isUsable }), ["tools", "resources", "prompts"]);
-      fresh = line;
-    }
+    await known.meet(line, scope);
     return line;
   }
 
-  function pinOfKnown(tool: string): string | undefined {
-    pinByName ??= new Map(offer.tools.map((known) => [known.name, pinOf(known)]));
-    return pinByName.get(tool);
-  }
-
-  /** Before the first call goes out: what the server offers now may not be what was known of it. */
-  async function compare(line: Line, scope: Scope): Promise<void> {
-    try {
-      const tools = await readTools(line, { scope, warn, isUsable });
-      const isSame = tools.length === offer.tools.length && tools.every((tool) => pinOf(tool) === pinOfKnown(tool.name));
-      if (!isSame) adopt({ ...offer, tools }, ["tools"]);
-    } catch (error) {
-      // One that cannot list can still be called for what it was known for, as it says so itself.
-      if (!(error instanceof HallError && error.relayed)) throw error;
-      log.warn({ err: error }, "its tools could not be listed; what was known stays");
-    }
-  }
-
   function inputSchema(name: string): JsonObject | undefined {
-    return offer.tools.find((tool) => tool.name === name)?.inputSchema;
+    return known.current().tools.find((tool) => tool.name === name)?.inputSchema;
   }
 
   /** Over HTTP some arguments are repeated in headers, where the schema says so; it must be possible. */
   function isUsable({ inputSchema }: Tool): boolean {
     return config.type !== "http" || hasValidHeaders(inputSchema);
-  }
-
-  function warn(message: string): void {
-    log.warn(message);
-  }
-
-  function adopt(next: Offer, kinds: readonly ListKind[]): void {
-    offer = next;
-    pinByName = undefined;
-    isKnown = true;
-    for (const kind of kinds) for (const listener of listeners) listener(kind);
-  }
-
-  const refreshing = createOneAtATime(refresh);
-
-  /** Reads one list again from the running server, or from the one that is being opened: it may have changed since it was read. */
-  async function refresh(kind: ListKind): Promise<void> {
-    const line = await supervisor.opened();
-    if (!line) return;
-    try {
-      const changed = await read((options) => readList(kind, line, options));
-      // Not before: other lists may have been read meanwhile.
-      adopt({ ...offer, ...changed }, [kind]);
-    } catch (error) {
-      log.warn({ kind, err: error }, "listing again failed; what was known stays");
-    }
-  }
-
-  /** Reads from a line that is open, for as long as a start may take. */
-  async function read<T>(from: (options: ReadOptions) => Promise<T>): Promise<T> {
-    const scope = new Scope(undefined, startMs, name);
-    return scope.finish(from({ scope, warn, isUsable }));
-  }
-
-  /** Starts the server and reads everything, each time anew. */
-  async function look(): Promise<Offer> {
-    const found = await supervisor.use(new Scope(), async (line) => {
-      const isFresh = fresh === line;
-      fresh = undefined;
-      return isFresh ? offer : read((options) => readOffer(line, options));
-    });
-    adopt(found, ["tools", "resources", "prompts"]);
-    return found;
-  }
-
-  /** In the background: a server that nothing is known of is tried again until it answers, since nobody can call it before. */
-  async function lookUntilKnown(): Promise<void> {
-    if (isLooking) return;
-    isLooking = true;
-    let warned: string | undefined;
-    do {
-      const looking = look();
-      const over = (): void => {
-        looked = undefined;
-      };
-      looked = looking.then(over, over);
-      try {
-        await looking;
-      } catch (error) {
-        const reason = messageOf(error);
-        if (reason !== warned) log.warn(`not reached yet: ${reason}`);
-        warned = reason;
-        const state = supervisor.state();
-        const waitMs = state.kind === "down" ? Math.max(relookMsMin, state.retryAt - Date.now()) : relookMsMin;
-        await sleep(waitMs, undefined, { ref: false });
-      }
-    } while (!isKnown && supervisor.state().kind !== "closed");
-    isLooking = false;
   }
 
   function relay(method: string, params: JsonObject, context: CallContext, tool?: Tool): Promise<JsonObject> {
@@ -247,28 +146,31 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
     counts,
     state: supervisor.state,
     greeting: () => greeting,
-    offer: () => offer,
+    offer: known.current,
     stderr: () => carrier?.evidence() ?? [],
     async restart() {
       await supervisor.restart();
       // Somebody has mended it: what it offers need not wait for the next try.
-      if (!isKnown) void look().catch(() => {});
+      if (!known.isKnown) void known.look().catch(() => {});
     },
     async discover() {
-      const found = await look();
+      const found = await known.look();
       if (!greeting) throw new HallError("INTERNAL", `${name} was read without a greeting`);
       return lockServer(source, greeting, found);
     },
     async list() {
-      if (!isKnown || config.start === "eager") void lookUntilKnown();
-      return offer.tools.filter((tool) => isShown(tool.name)).map(withFacts);
+      if (!known.isKnown || config.start === "eager") known.lookUntilKnown();
+      return known
+        .current()
+        .tools.filter((tool) => isShown(tool.name))
+        .map(withFacts);
     },
     call(tool, args, context) {
       const run = (): Promise<Outcome> => relay("tools/call", { name: tool.name, arguments: args }, context, tool) as Promise<JsonObject & Outcome>;
       return run().catch(async (error: unknown) => {
         // HeaderMismatch: what is known of the tool is out of date.
         if (!(error instanceof HallError) || error.relayed?.code !== -32020) throw error;
-        await refreshing.run("tools");
+        await known.refresh("tools");
         return run();
       });
     },
@@ -288,35 +190,32 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
       });
       return { state: "available" };
     },
-    looking: () => (isKnown ? undefined : looked),
+    looking: known.looking,
     problem() {
       const state = supervisor.state();
       return state.kind === "down" ? state.reason : undefined;
     },
     close: supervisor.close,
     resources: {
-      list: async () => offer.resources as readonly Resource[],
-      templates: async () => offer.templates,
+      list: async () => known.current().resources as readonly Resource[],
+      templates: async () => known.current().templates,
       read: (uri, context) => relay("resources/read", { uri }, context),
-      covers: (uri) => offer.templates.some(({ uriTemplate }) => matchesTemplate(uri, String(uriTemplate))),
+      covers: (uri) => known.current().templates.some(({ uriTemplate }) => matchesTemplate(uri, String(uriTemplate))),
       watch: watching.watch,
     },
     prompts: {
-      list: async () => offer.prompts as readonly Prompt[],
+      list: async () => known.current().prompts as readonly Prompt[],
       get: (prompt, args, context) => relay("prompts/get", { name: prompt, arguments: args }, context),
     },
     complete: (ref, argument, context, params) =>
       relay("completion/complete", { ref, argument, ...(params.context === undefined ? {} : { context: params.context }) }, context),
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onChange: known.onChange,
   };
 
   /** The server may have been started for this very call, and be another than the one that was judged. */
   function refuseChanged(tool: Tool): void {
     if (!options.holdsChanged) return;
-    const pin = pinOfKnown(tool.name);
+    const pin = known.pinOf(tool.name);
     if (pin !== undefined && pin !== pinOf(tool)) throw heldBack(`${name}.${tool.name} has changed since it was listed`);
   }
 
@@ -334,17 +233,6 @@ function createStateLog(log: Log): (state: SupervisorState) => void {
     said = news;
     log.info({ state }, "upstream state");
   };
-}
-
-async function readList(kind: ListKind, line: Line, options: ReadOptions): Promise<Partial<Offer>> {
-  switch (kind) {
-    case "tools":
-      return { tools: await readTools(line, options) };
-    case "resources":
-      return readAllResources(line, options);
-    case "prompts":
-      return { prompts: await readPrompts(line, options) };
-  }
 }
 
 function greetingOf({ era, protocol, info, capabilities, instructions }: LockedServer): Greeting {
