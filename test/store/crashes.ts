@@ -15,14 +15,15 @@ export interface Crashes {
   readonly alive: number;
 }
 
-export async function crash(built: Built, place: string, kills: number): Promise<Crashes> {
+/** None is killed before it was promised something `promises` times. */
+export async function crash(built: Built, place: string, kills: number, promises = 1): Promise<Crashes> {
   const acknowledged = new Set<string>();
   const warnings: string[] = [];
   const pids: number[] = [];
   // Two at a time, each killed while the other writes.
   for (let round = 0; round < kills; round += 2) {
     const children = [round, round + 1].slice(0, kills - round).map((number) => startWriting(built, place, `p${number}`));
-    await Promise.all(children.map((child) => killLater(child, acknowledged, warnings)));
+    await Promise.all(children.map((child) => killLater(child, { acknowledged, warnings, promises })));
     pids.push(...children.flatMap(({ pid }) => (pid === undefined ? [] : [pid])));
   }
   const store = openAt(place, built.worker, (message) => void warnings.push(message));
@@ -38,16 +39,24 @@ export function startWriting(built: Built, place: string, name: string, rounds?:
   return spawn(process.execPath, [built.file("writing"), ...args], { stdio: ["ignore", "pipe", "inherit"] });
 }
 
+interface Told {
+  readonly acknowledged: Set<string>;
+  readonly warnings: string[];
+  readonly promises: number;
+}
+
 /** Once it has begun to write, at a moment nobody knows. */
-async function killLater(child: ChildProcess, acknowledged: Set<string>, warnings: string[]): Promise<void> {
+async function killLater(child: ChildProcess, { acknowledged, warnings, promises }: Told): Promise<void> {
   let rest = "";
+  let said = 0;
   child.stdout?.on("data", (chunk: Buffer) => {
     const lines = `${rest}${chunk}`.split("\n");
     rest = lines.pop() ?? "";
+    said += lines.length;
     for (const line of lines) line.startsWith("! ") ? warnings.push(line) : acknowledged.add(line);
   });
   const closed = once(child, "close");
-  if (child.stdout) await once(child.stdout, "data");
+  while (child.stdout && said < promises) await once(child.stdout, "data");
   await sleep(Math.random() * 60);
   child.kill("SIGKILL");
   await closed;
