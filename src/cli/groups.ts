@@ -5,6 +5,9 @@ import { agentsPath, type FoldedAgent, readAgentFolder } from "../agents/agent-f
 import { readAgentsLock, replaceFile, writeAgentsLock } from "../agents/agents-lock.ts";
 import { replaceFields } from "../agents/front-matter.ts";
 import { sortTools } from "../agents/groups.ts";
+import { chooseTool } from "../agents/local/choose.ts";
+import { isSaidOutright } from "../agents/local/decision.ts";
+import { readTask } from "../agents/local/reading.ts";
 import { HallError } from "../base/errors.ts";
 import { findNear } from "../base/near.ts";
 import type { ToldTool } from "../registry/find-answer.ts";
@@ -171,7 +174,17 @@ export async function voteForGroups(client: HallClient, task: string): Promise<V
     })
     .filter(({ tools: found }) => found.length > 0)
     .sort((a, b) => b.score - a.score || (a.name < b.name ? -1 : 1));
-  return { fits, votes };
+  return { fits: fits || isPlain(task, tools, targets), votes };
+}
+
+/** What the tool needs may be all that a task says, such as "2+2": too few words to be found by, and nothing else can be meant. */
+function isPlain(task: string, found: readonly ToldTool[], targets: readonly Target[]): boolean {
+  const offered = found.flatMap(({ name, score }) => {
+    const { tool } = targets.find(({ fullName }) => fullName === name) ?? {};
+    return tool ? [{ name, score, description: tool.description ?? "", inputSchema: tool.inputSchema }] : [];
+  });
+  const [best] = chooseTool(readTask(task), offered);
+  return best !== undefined && isSaidOutright(best);
 }
 
 interface OpenGroups {

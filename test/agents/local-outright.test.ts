@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { chooseTool } from "../../src/agents/local/choose.ts";
+import { isSaidOutright } from "../../src/agents/local/decision.ts";
 import { fill } from "../../src/agents/local/fill.ts";
 import { findLeftOver } from "../../src/agents/local/left-over.ts";
 import { readTask } from "../../src/agents/local/reading.ts";
@@ -43,6 +44,22 @@ test.each<[string, typeof time, JsonObject]>([
 
 test("a city stands for the zone that is named after it, and is not certain", () => {
   expect(fill("what time is it in Lima?", time).filled).toMatchObject([{ value: "America/Lima", certainty: "likely", from: { text: "Lima" } }]);
+});
+
+test("where nothing is written with a capital, a city is what a small word leads to", () => {
+  for (const [task, zone] of [
+    ["time in lima", "America/Lima"],
+    ["what time is it in new york?", "America/New_York"],
+  ] as const)
+    expect(fill(task, time).filled).toMatchObject([{ value: zone, certainty: "likely" }]);
+  // Easter is an island too, and Resolute a place in Canada.
+  for (const task of ["is easter in april", "a resolute answer to Bob"]) expect(fill(task, time).filled).toEqual([]);
+});
+
+test("a task that says what a tool needs and nothing else is one for it, however few words they share", () => {
+  const isPlain = (task: string): boolean => chooseTool(readTask(task), [calculate]).some(isSaidOutright);
+  for (const task of ["what is 2+2", "(3 + 4) * 2"]) expect(isPlain(task), task).toBe(true);
+  for (const task of ["buy milk for 2+2", "what is new", "is 16/11/2026 a holiday"]) expect(isPlain(task), task).toBe(false);
 });
 
 test("a name no argument took is left over, though the description has it as an example", () => {

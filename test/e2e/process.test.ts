@@ -81,7 +81,8 @@ describe("guildhall mcp", () => {
 
   test("with --static says that its lists do not change", async () => {
     await using hall = spawnHall(["--static"]);
-    expect(await hall.greet()).toMatchObject({ capabilities: { tools: { listChanged: false } } });
+    const fixed = { listChanged: false };
+    expect(await hall.greet()).toMatchObject({ capabilities: { tools: fixed, resources: fixed, prompts: fixed } });
   });
 });
 

@@ -10,7 +10,7 @@ const aheadFrom = 0.9;
 export function findDoubt(choice: Chosen | undefined, { fits }: { readonly fits: boolean }): string | undefined {
   if (!choice) return "no tool here has anything to do with it";
   const { tool, filling, likelihood, leftOver } = choice;
-  if (!fits) return "nothing here seems made for it";
+  if (!fits && !isSaidOutright(choice)) return "nothing here seems made for it";
   if (likelihood < aheadFrom) return "more than one tool could be meant";
   if (filling.missing.length > 0) return `it does not say ${listOf(filling.missing)}`;
   const open = filling.filled.filter(({ certainty }) => certainty !== "certain").map(({ name }) => name);
@@ -20,6 +20,11 @@ export function findDoubt(choice: Chosen | undefined, { fits }: { readonly fits:
   if (tool.unavailable !== undefined) return `${tool.name} is not available right now (${tool.unavailable})`;
   if (tool.asks !== undefined) return `a person has to be asked first: ${tool.asks}`;
   return tool.isDestructive ? `${tool.name} may change or send something` : undefined;
+}
+
+/** All that the tool must have is said for it and no other, and nothing else is said: then it is made for the task, however few words they share. */
+export function isSaidOutright({ filling: { filled, missing }, leftOver }: Pick<Choice, "filling" | "leftOver">): boolean {
+  return missing.length === 0 && leftOver.length === 0 && filled.length > 0 && filled.every(({ isOutright }) => isOutright);
 }
 
 function listOf(words: readonly string[]): string {

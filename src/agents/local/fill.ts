@@ -16,6 +16,8 @@ export interface Filled {
   /** The words of the task it was read from, or where else it comes from. */
   readonly from: { readonly text: string; readonly start: number; readonly end: number } | "data" | "context" | "default";
   readonly isRequired: boolean;
+  /** The task says it for this parameter and no other: an expression, the units of a conversion, a zone, `limit=5`. */
+  readonly isOutright?: boolean;
 }
 
 export interface Filling {
@@ -123,7 +125,14 @@ function settle(weighed: Weighed, candidate: Candidate | undefined, { text }: Re
     // What is only a guess is worth showing where something must be said, not elsewhere.
     if (certainty === "guess" && (!isRequired || isWholeTask(option, text))) return undefined;
     if (!(isRequired && fallback && nothing > likelihood))
-      return { name, value: option.value, certainty, from: { text: text.slice(option.start, option.end), start: option.start, end: option.end }, isRequired };
+      return {
+        name,
+        value: option.value,
+        certainty,
+        from: { text: text.slice(option.start, option.end), start: option.start, end: option.end },
+        isRequired,
+        isOutright: option.kind === "pair",
+      };
   }
   return isRequired && fallback ? { name, value: fallback.value, certainty: "likely", from: "default", isRequired } : undefined;
 }

@@ -24,13 +24,19 @@ function zonesOf(text: string): readonly Option[] {
   for (const match of text.matchAll(/(?<![\p{L}\p{N}/])(?:[A-Z][A-Za-z]+(?:\/[A-Z][A-Za-z_+-]+){1,2}|UTC|GMT)(?![\p{L}\p{N}/])/gu))
     if (isZone(match[0])) found.push({ value: match[0], kind: "pair", start: match.index, end: match.index + match[0].length });
   if (found.length > 0) return found;
-  for (const match of text.matchAll(/(?<![\p{L}\p{N}/])\p{Lu}\p{L}+(?: \p{Lu}\p{L}+){0,2}(?![\p{L}\p{N}/])/gu)) {
+  // Where somebody writes no capitals, a city is what stands after a small word and nothing else is: "time in new york".
+  const cities = isCapital.test(text) ? text.matchAll(capitalised) : text.matchAll(afterSmallWord);
+  for (const match of cities) {
     const zone = zoneOf(match[0]);
     // The city may be another of that name.
     if (zone !== undefined) found.push({ value: zone, kind: "pair", turn: "zone", start: match.index, end: match.index + match[0].length });
   }
   return found;
 }
+
+const isCapital = /(?<!^\s*)\p{Lu}/u;
+const capitalised = /(?<![\p{L}\p{N}/])\p{Lu}\p{L}+(?: \p{Lu}\p{L}+){0,2}(?![\p{L}\p{N}/])/gu;
+const afterSmallWord = /(?<=\b(?:in|at|for|from|to) )\p{Ll}{3,}(?: \p{Ll}{2,}){0,2}?(?=\s*(?:[?!.,;]|$| (?:now|today|and|to|right)\b))/gu;
 
 function isZone(name: string): boolean {
   try {
