@@ -86,7 +86,10 @@ function classify(value: unknown, isNotification: IsNotification): Message {
   const readableId = isId(id) ? id : undefined;
   if (method === undefined && ("result" in value || "error" in value)) return classifyAnswer(value, readableId);
   if (value.jsonrpc !== "2.0") return invalid("INVALID_REQUEST", 'jsonrpc must be "2.0"', readableId);
-  if (typeof method !== "string" || method === "") return invalid("INVALID_REQUEST", "method must be a non-empty string", readableId);
+  if (typeof method !== "string" || method === "") {
+    // Where we wait for an answer under this id, it is one: neither a result nor an error.
+    return { ...invalid("INVALID_REQUEST", "method must be a non-empty string", readableId), answerId: method === undefined ? readableId : undefined };
+  }
   if (params !== undefined && !isObject(params)) return invalid("INVALID_REQUEST", "params must be an object", readableId);
   if (!hasId || (id === null && isNotification(method))) return { kind: "notification", method, params };
   if (readableId === undefined) return invalid("INVALID_REQUEST", `id must be a whole number below 2^53 or a string of at most ${idBytesMax} bytes`);

@@ -322,6 +322,7 @@ describe.concurrent("a process whose answers are wrong", () => {
 
   test.each([
     ["result_and_error", "legacy"],
+    ["neither", "legacy"],
     ["wrong_jsonrpc", "legacy"],
     ["bad_error", "legacy"],
     ["no_object", "legacy"],
