@@ -112,7 +112,7 @@ export async function showContent(item: JsonObject, stem: string): Promise<strin
     await writeFile(file, Buffer.from(item.data, "base64"));
     return `${item.type} saved to ${file}`;
   }
-  return JSON.stringify(item, null, 2);
+  return visibleLines(JSON.stringify(item, null, 2));
 }
 
 function isSaved(item: JsonObject): item is JsonObject & { readonly data: string } {

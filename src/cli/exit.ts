@@ -2,6 +2,7 @@ import type { CommanderError } from "commander";
 import { errorTable, HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { ConfigError } from "../config/error.ts";
+import { makeVisible } from "../trust/preview.ts";
 
 /** How a command ends when it fails: the code to exit with, and what is said to people and to programs. */
 interface Failure {
@@ -22,7 +23,8 @@ export function exitCodeOf(error: unknown): number {
 export function explainToPerson(error: unknown): string | undefined {
   if (isUsage(error)) return undefined;
   const { message, suggestion } = readFailure(error);
-  return `guildhall: ${message}${suggestion === undefined ? "" : `\n  ${suggestion}`}`;
+  // It may quote a stranger: a server, a file, an argument.
+  return makeVisible(`guildhall: ${message}${suggestion === undefined ? "" : `\n  ${suggestion}`}`);
 }
 
 /** The same for a program: one object, where the result would have been. */

@@ -141,7 +141,8 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
         }
         // The upstream could not go on without an answer: the client is told what it would need, not how the upstream put it.
         if (context.unaskable && result.isError) throw context.unaskable;
-        return withoutEnvelope(result);
+        const body = withoutEnvelope(result);
+        return options.name === undefined ? body : withoutOurWords(body);
       } finally {
         running.delete(progressToken);
         context.end();
@@ -246,6 +247,18 @@ function withoutEnvelope(result: JsonObject): JsonObject {
   const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, _meta, ...body } = result;
   const { "io.modelcontextprotocol/serverInfo": _info, ...meta } = isObject(_meta) ? _meta : {};
   return Object.keys(meta).length > 0 ? { ...body, _meta: meta } : body;
+}
+
+/** What the hall says of a result stands in `_meta` under its own name: nobody else says it. */
+function withoutOurWords(result: JsonObject): JsonObject {
+  const { _meta, ...body } = result;
+  if (!isObject(_meta) || !Object.keys(_meta).some(isOurs)) return result;
+  const meta = Object.entries(_meta).filter(([key]) => !isOurs(key));
+  return meta.length > 0 ? { ...body, _meta: Object.fromEntries(meta) } : body;
+}
+
+function isOurs(key: string): boolean {
+  return key.startsWith("guildhall/");
 }
 
 type Running = Pick<FleetingMap<number, RelayedCall>, "get" | "values">;

@@ -50,6 +50,13 @@ describe.each(["legacy", "modern"])("a %s server", (era) => {
   });
 });
 
+test("a server does not speak in the hall's name", async () => {
+  await using hall = await startUpstreams({ box: faulty("hall_words") });
+  await hall.untilListed("box.hall_words");
+  const { result } = await hall.client.request("tools/call", { name: "box.hall_words" });
+  expect(result).toEqual({ content: [{ type: "text", text: "no" }], isError: true, _meta: { "example.com/x": 1 } });
+});
+
 test.each<[string, unknown]>([
   ["nothing", null],
   ["a method of its own choice", { method: "tools/call", params: { name: "files.delete" } }],
