@@ -29,6 +29,8 @@ export interface Runner {
 export type RunRequest = Pick<RunView, "kind" | "tool" | "arguments" | "about"> & {
   /** Hears the result as it came, before the run is over. */
   readonly heard?: (run: string, result: JsonObject) => void;
+  /** Done before the run is told to be over: what it has changed is known by then. */
+  readonly settle?: () => Promise<void>;
 };
 
 export interface RunnerOptions {
@@ -101,6 +103,7 @@ export function createRunner({ connection, desk, folder, server, timeoutMs, call
     outlet.flush();
     log?.note("failure" in ended ? `${ended.kind}: ${ended.failure.message}\n${ended.failure.hint}` : ended.kind);
     await log?.flush();
+    await request.settle?.();
     tell({ kind: "run ended", run: id, state: ended });
     if (last !== place) await log?.close();
     return ended;

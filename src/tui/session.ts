@@ -223,8 +223,9 @@ class Session implements TuiSession {
   async #run(request: RunRequest | undefined): Promise<void> {
     if (!request) return;
     const heard = (run: string, result: JsonObject): void => this.#tell(readLispAnswer(run, result));
-    await this.#runner.run(request.kind === "lisp" ? { ...request, heard } : request);
-    if (request.kind === "step") await this.#reader.features();
+    // Who sees that a step is done, and presses the key of the next, must not get the same one again.
+    const settle = (): Promise<void> => this.#reader.features();
+    await this.#runner.run({ ...request, ...(request.kind === "lisp" ? { heard } : {}), ...(request.kind === "step" ? { settle } : {}) });
   }
 }
 

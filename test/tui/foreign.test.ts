@@ -23,12 +23,14 @@ describe.each(["stdio", "http", "websocket"] as const)("a foreign agent over %s"
     expect(outputOf(specify, "out").join()).toContain("001-export-reports-pdf/spec.md");
     const [feature] = session.state().features.items;
     expect(feature).toMatchObject({ name: "001-export-reports-pdf", phase: "plan", number: "001" });
-    await session.send({ kind: "run step", feature: "001-export-reports-pdf" });
+    void session.send({ kind: "run step", feature: "001-export-reports-pdf" });
+    await bench.until(({ runs: [run] }) => run?.tool === "speckit.plan");
     const plan = await bench.ended();
+    // The moment it is over, the next step is the next one.
+    expect(session.state().features.items[0]).toMatchObject({ phase: "tasks" });
     expect(plan).toMatchObject({ tool: "speckit.plan", state: { kind: "completed" } });
     expect(outputOf(plan, "progress")).toEqual(["Reading the repository"]);
     if (transport === "stdio") await bench.until(({ runs: [run] }) => run !== undefined && outputOf(run, "err").includes("plan: warming up "));
-    expect(session.state().features.items[0]).toMatchObject({ phase: "tasks" });
     const log = readFileSync(join(folder, String(plan.logPath)), "utf8");
     expect(log).toContain("speckit.plan on ");
     expect(log).toContain("out      planned");

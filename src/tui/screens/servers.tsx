@@ -45,7 +45,7 @@ function Body({ state, now, columns, rows }: BodyProps): ReactElement {
         isSelected={({ name }) => name === servers.selected}
         width={columns}
         rows={tableRows}
-        empty="No servers are configured."
+        empty="No servers are configured. `guildhall init` finds those of your other clients."
       />
       <Lines lines={[[], ...below, ...logs.slice(-logRows)]} columns={columns} />
     </Box>
