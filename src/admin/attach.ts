@@ -51,7 +51,9 @@ class Relay {
   /** What the client has set for as long as its connection lives, by what it is about. */
   readonly #standing = new Map<string, string>();
   #far: Channel | undefined;
+  /** What the client has sent while there is no hall. */
   #held: string[] = [];
+  #heldBytes = 0;
   #initialize: string | undefined;
   #isInitialized = false;
   #isLeaving = false;
@@ -106,6 +108,8 @@ class Relay {
     this.#replay(far);
     this.#far = far;
     for (const frame of this.#held.splice(0)) far.send(frame);
+    this.#heldBytes = 0;
+    if (far.queuedBytes <= this.#options.limits.writeQueueBytesMax) this.#near.resume();
   }
 
   #replay(far: Channel): void {
@@ -143,6 +147,8 @@ class Relay {
     this.#remember(frame);
     if (!this.#far || this.#isLeaving) {
       this.#held.push(frame);
+      this.#heldBytes += bytes.length;
+      if (this.#heldBytes > this.#options.limits.writeQueueBytesMax) this.#near.pause();
       return;
     }
     this.#far.send(frame);
