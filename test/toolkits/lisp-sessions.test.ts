@@ -3,6 +3,7 @@ import { Scope } from "../../src/base/scope.ts";
 import type { Caller } from "../../src/tool.ts";
 import { createSessions, type Sessions } from "../../src/toolkits/lisp/sessions.ts";
 import type { LispThread } from "../../src/toolkits/lisp/thread.ts";
+import { eventually } from "../servers/upstreams.ts";
 import { worker } from "./lisp-hall.ts";
 
 const caller = (principal: string): Caller => ({ connection: "c", principal, client: "test" });
@@ -13,8 +14,8 @@ interface Room extends AsyncDisposable {
   visit(principal: string, handle?: string): Promise<string>;
 }
 
-function openRoom(sessionsMax: number, ownMax: number): Room {
-  const sessions = createSessions({ worker, limits: { timeoutMs: 1_000, outputCharacters: 1_000, calls: 1 }, sessionsMax, ownMax });
+function openRoom(sessionsMax: number, ownMax: number, idleMsMax?: number): Room {
+  const sessions = createSessions({ worker, limits: { timeoutMs: 1_000, outputCharacters: 1_000, calls: 1 }, sessionsMax, ownMax, idleMsMax });
   return {
     sessions,
     visit: (principal, handle) => sessions.use({ caller: caller(principal), scope: new Scope(), handle }, async (session) => session.handle),
@@ -64,6 +65,21 @@ test("whose sessions are all busy is told so, and nobody's work is ended for it"
   expect(await room.visit("bob")).toMatch(/^lisp-/);
   leave();
   expect(await busy).toBe("done");
+});
+
+test("a session that nobody comes back to is ended by itself, and one at work is not", async () => {
+  await using room = openRoom(4, 2, 20);
+  let leave = (): void => {};
+  const busy = room.sessions.use({ caller: caller("ann"), scope: new Scope() }, async ({ thread }) => {
+    await new Promise<void>((resolve) => {
+      leave = resolve;
+    });
+    return thread.isAlive;
+  });
+  const left = await room.sessions.use({ caller: caller("bob"), scope: new Scope() }, async ({ thread }) => thread);
+  await eventually(() => !left.isAlive, "ended");
+  leave();
+  expect(await busy).toBe(true);
 });
 
 test("a handle is worth nothing to another caller", async () => {

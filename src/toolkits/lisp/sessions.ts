@@ -77,6 +77,7 @@ interface Kept extends Session {
 }
 
 const waitingMax = 20;
+const sweepMsMax = 60_000;
 
 /** A thread before its session. `last` is what it does before anything is asked of it. */
 interface Started {
@@ -108,6 +109,8 @@ export function createSessions({ worker, limits, sessionsMax = 16, ownMax = 8, i
   /** Of sessions that made room. Ending a thread holds up all others for a moment, so it waits for the answer of the one that needed the room. */
   const left: LispThread[] = [];
   let isClosed = false;
+  /** Looks for idle sessions, for as long as there are sessions. */
+  let sweep: NodeJS.Timeout | undefined;
 
   const start = (seed: number): LispThread => createLispThread({ worker, seed });
 
@@ -120,7 +123,7 @@ export function createSessions({ worker, limits, sessionsMax = 16, ownMax = 8, i
 
   /** What need not be done before an answer: ends who left, and starts a thread for who comes. */
   function tidy(): void {
-    for (const thread of left.splice(0)) void thread.close();
+    endLeft();
     if (spare || isClosed || kept.size >= sessionsMax) return;
     const seed = randomInt(2 ** 31);
     const thread = start(seed);
@@ -133,9 +136,30 @@ export function createSessions({ worker, limits, sessionsMax = 16, ownMax = 8, i
     left.push(session.thread);
   }
 
-  function makeRoom(owner: string): void {
+  function endLeft(): void {
+    for (const thread of left.splice(0)) void thread.close();
+  }
+
+  function endIdle(): void {
     const now = performance.now();
     for (const session of kept.values()) if (session.waiting === 0 && (now - session.usedAt > idleMsMax || !session.thread.isAlive)) end(session);
+  }
+
+  function watchIdle(): void {
+    sweep ??= setInterval(
+      () => {
+        endIdle();
+        endLeft();
+        if (kept.size > 0) return;
+        clearInterval(sweep);
+        sweep = undefined;
+      },
+      Math.min(sweepMsMax, idleMsMax),
+    ).unref();
+  }
+
+  function makeRoom(owner: string): void {
+    endIdle();
     const own = ownedBy(owner);
     if (own.length < ownMax && kept.size < sessionsMax) return;
     const leaving = longestUnused(own) ?? (own.length < ownMax ? longestUnused(largestShares(own.length)) : undefined);
@@ -158,6 +182,7 @@ export function createSessions({ worker, limits, sessionsMax = 16, ownMax = 8, i
     const handle = `lisp-${randomBytes(9).toString("base64url")}`;
     const session: Kept = { handle, ...takeThread(), journal: createJournal(), limits, owner, line, usedAt: 0, uses: 0, waiting: 0 };
     kept.set(handle, session);
+    watchIdle();
     if (line !== undefined) lines.set(line, session);
     return session;
   }
@@ -212,6 +237,7 @@ export function createSessions({ worker, limits, sessionsMax = 16, ownMax = 8, i
     },
     async close() {
       isClosed = true;
+      clearInterval(sweep);
       const threads = [...[...kept.values(), ...(spare ? [spare] : [])].map(({ thread }) => thread), ...left.splice(0)];
       kept.clear();
       lines.clear();
