@@ -28,8 +28,10 @@ export async function openRedirectPage({ port, path, state, timeoutMs }: Redirec
   // Whoever asks for a login and then fails elsewhere does not wait for this.
   answer.catch(() => {});
   const server = createServer((request, response) => {
-    const { pathname, searchParams } = new URL(request.url ?? "/", "http://127.0.0.1");
-    const isExpected = request.method === "GET" && pathname === path && searchParams.get("state") === state;
+    const { url = "/", method } = request;
+    // Any page of the browser may ask for anything here, also for what is no address.
+    const { pathname, searchParams } = new URL(URL.canParse(url, here) ? url : "/", here);
+    const isExpected = method === "GET" && pathname === path && searchParams.get("state") === state;
     response.writeHead(isExpected ? 200 : 404, { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store", connection: "close" });
     response.end(isExpected ? "Guildhall has the answer. You can close this page and go back to the terminal.\n" : "There is nothing here.\n");
     if (!isExpected) return;
@@ -48,6 +50,8 @@ export async function openRedirectPage({ port, path, state, timeoutMs }: Redirec
     },
   };
 }
+
+const here = "http://127.0.0.1";
 
 async function listen(server: Server, port: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {
