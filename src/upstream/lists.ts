@@ -17,6 +17,8 @@ export const emptyOffer: Offer = { tools: [], resources: [], templates: [], prom
 
 const pagesMax = 1_000;
 const itemsMax = 10_000;
+/** Of all pages after the first together: one message has a limit of its own, a thousand of them would fill the memory. */
+const charactersMax = 32 * 1024 * 1024;
 
 export interface ReadOptions {
   readonly scope: Scope;
@@ -74,12 +76,14 @@ async function readPages(line: Line, method: string, field: string, { scope, war
   const items: unknown[] = [];
   const seen = new Set<unknown>();
   let cursor: unknown;
-  for (let page = 0; page < pagesMax && items.length < itemsMax; page++) {
+  let characters = 0;
+  for (let page = 0; page < pagesMax && items.length < itemsMax && characters < charactersMax; page++) {
     const result = await line.request(method, cursor === undefined ? {} : { cursor }, scope);
     const list = result[field];
     if (!Array.isArray(list)) throw new HallError("BAD_ANSWER", `${method} was answered without ${field}`);
     const room = itemsMax - items.length;
     items.push(...list.slice(0, room));
+    if (page > 0) characters += JSON.stringify(list).length;
     cursor = result.nextCursor;
     if (typeof cursor !== "string" && list.length <= room) return items;
     if (seen.has(cursor)) break;

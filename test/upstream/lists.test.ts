@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import type { JsonObject } from "../../src/base/json.ts";
+import { Scope } from "../../src/base/scope.ts";
+import type { Line } from "../../src/upstream/line.ts";
+import { readTools } from "../../src/upstream/lists.ts";
+
+test("a list of large pages that does not end is read as far as it may fill the memory", async () => {
+  const description = "x".repeat(4 * 1024 * 1024);
+  const warnings: string[] = [];
+  let pages = 0;
+  const line = {
+    async request(): Promise<JsonObject> {
+      pages++;
+      return { tools: [{ name: `t${pages}`, description, inputSchema: { type: "object" } }], ...(pages < 50 ? { nextCursor: String(pages) } : {}) };
+    },
+  } as unknown as Line;
+  const tools = await readTools(line, { scope: new Scope(), warn: (message) => void warnings.push(message) });
+  expect(tools).toHaveLength(9);
+  expect(warnings).toEqual(["tools/list does not end: the first 9 are used"]);
+});
