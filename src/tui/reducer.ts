@@ -2,7 +2,7 @@ import type { LoadedPart, TuiEvent } from "./events.ts";
 import type { Failure } from "./failure.ts";
 import { intend } from "./intended.ts";
 import { appendOutput } from "./output.ts";
-import { type LispEntry, type Load, lispEntriesMax, type Notice, noticesMax, type RunView, runsMax, type TuiState } from "./state.ts";
+import { findRun, type LispEntry, type Load, lispEntriesMax, type Notice, noticesMax, type RunView, runsMax, type TuiState } from "./state.ts";
 
 /** The next state. Pure: the same state and event give the same, and what did not change stays the same object. */
 export function reduce(state: TuiState, event: TuiEvent): TuiState {
@@ -140,8 +140,11 @@ function withEnded(state: TuiState, { run: id, state: ended }: Extract<TuiEvent,
   // A form whose answer never came is over all the same.
   const entries =
     "failure" in ended ? state.lisp.entries.map((entry) => (isWaiting(entry, id) ? failedEntry(entry, ended.failure) : entry)) : state.lisp.entries;
+  // Whoever opens a feature after a step wants to see what that has written, not what was open before it.
+  const isForgotten = findRun(state, id)?.kind === "step" && state.screen !== "feature";
   // A call that is over wants to know nothing more.
-  return { ...next, lisp: { ...state.lisp, entries }, questions: state.questions.filter(({ run }) => run !== id) };
+  const questions = state.questions.filter(({ run }) => run !== id);
+  return { ...next, feature: isForgotten ? undefined : state.feature, lisp: { ...state.lisp, entries }, questions };
 }
 
 function isWaiting(entry: LispEntry, run: string): boolean {

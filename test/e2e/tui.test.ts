@@ -41,8 +41,6 @@ test("from a description to tasks against the hall over stdio, with a question a
     await expectScreen(pane, place, `${step}-done`);
   }
   await pane.press("Enter");
-  await pane.until("[spec.md]");
-  await pane.press("Right");
   await pane.until("Tasks: Upload photos", "next: implement");
   await expectScreen(pane, place, "tasks");
   await pane.resize(120, 40);
@@ -63,11 +61,30 @@ async function answerAll(pane: Pane): Promise<void> {
   }
 }
 
-test("a step that never ends is cancelled with Esc, and r tries it again", async () => {
-  const files = { "specs/001-albums/spec.md": "# Feature Specification: Albums\n", "specs/001-albums/plan.md": "# Plan\n" };
+/** Takes the terminal as an editor does, waits for a key, and has changed the document. */
+const editor = `
+import { appendFileSync } from "node:fs";
+process.stdout.write("an editor, on the person's own screen\\n");
+process.stdin.setRawMode(true).once("data", (key) => {
+  appendFileSync(process.argv[2], "Edited with " + key + ".\\n");
+  process.exit();
+});
+`;
+
+test("a document is edited with the person's editor; a step that never ends is cancelled with Esc, and r tries it again", async () => {
+  const files = { "specs/001-albums/spec.md": "# Feature Specification: Albums\n", "specs/001-albums/plan.md": "# Plan\n", "editor.mjs": editor };
   await using place = makePlace(files);
-  const pane = await place.openClient(`--command '${process.execPath}' -- '${foreign}' stdio`);
+  const editing = `${process.execPath} ${place.project.path("editor.mjs")}`;
+  const pane = await place.openClient(`--command '${process.execPath}' -- '${foreign}' stdio`, { VISUAL: editing, EDITOR: editing });
   await pane.until("albums", "tasks", "foreign", "speckit.clarify: those steps cannot run here");
+  await pane.press("Enter");
+  await pane.until("[plan.md]", "e edit");
+  await pane.type("e");
+  await pane.until("an editor, on the person's own screen");
+  expect(await pane.mode()).toEqual({ isAlternate: false, isCursorShown: true });
+  await pane.type("x");
+  await pane.until("[plan.md]", "Edited with x.", "e edit");
+  expect(await pane.mode()).toEqual({ isAlternate: true, isCursorShown: false });
   await pane.type("s");
   await pane.until("Thinking for ever", "running");
   await expectScreen(pane, place, "running");

@@ -24,6 +24,11 @@ const tools = [
   { name: "paint", description: "\u001b[31mA picture\u001b[0m and nasty text", inputSchema: { type: "object" } },
   { name: "chatter", description: "Says much on stderr", inputSchema: { type: "object", properties: { lines: { type: "integer" } } } },
   { name: "evaluate-lisp", description: "Evaluates", inputSchema: { type: "object", properties: { code: { type: "string" } }, required: ["code"] } },
+  {
+    name: "reader_agent",
+    description: "Reads for you",
+    inputSchema: { type: "object", properties: { task: { type: "string" } }, required: ["task"] },
+  },
   { name: "crash", description: "Ends", inputSchema: { type: "object" } },
 ];
 
@@ -111,6 +116,9 @@ async function call(id, { name, arguments: args = {}, _meta = {} }, send) {
       return text("said");
     case "evaluate-lisp":
       return text(`${args.code} in ${args.session ?? "a new session"}\n; session s1`, { structuredContent: { session: "s1", package: "MINE" } });
+    case "reader_agent":
+      progress(_meta.progressToken, 50, "1/2 opening the book");
+      return text(`read: ${args.task}`);
     case "crash":
       return process.exit(3);
     default:

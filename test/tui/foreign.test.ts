@@ -286,6 +286,19 @@ test("a new feature is numbered as the project has it", async () => {
   expect(bench.state().features.items[0]?.name).toMatch(/^\d{8}-\d{6}-export-reports-pdf$/);
 });
 
+test("an agent of a foreign server is asked like one of a hall, and its steps are seen", async () => {
+  await using bench = await openForeign();
+  const { agents } = await bench.until(({ tools }) => tools.load.kind === "loaded");
+  expect(agents).toMatchObject({ items: [{ name: "reader_agent", description: "Reads for you" }], selected: "reader_agent" });
+  await bench.session.send({ kind: "type task", text: "the first chapter" });
+  await bench.session.send({ kind: "ask agent" });
+  const run = await bench.ended();
+  expect(run).toMatchObject({ kind: "agent", tool: "reader_agent", about: "the first chapter", state: { kind: "completed" } });
+  expect(outputOf(run, "progress")).toEqual(["1/2 opening the book"]);
+  expect(outputOf(run, "out")).toEqual(["read: the first chapter"]);
+  expect(bench.state().agents.task).toBe("");
+});
+
 test("Lisp forms are one conversation in one session", async () => {
   await using bench = await openForeign();
   await bench.until(({ lisp }) => lisp.isOffered === true);

@@ -294,3 +294,15 @@ test("no sign of life makes patience last for ever, and the time of a person doe
     vi.useRealTimers();
   }
 });
+
+test("a feature that is opened after a step shows what that has written, and one that is being read stays as it is", () => {
+  const open = wanted({ kind: "open feature", name: "001-a" });
+  const done: TuiEvent = { kind: "run ended", run: "run_1", state: { kind: "completed", endedAt: 1, result: {}, saved: [] } };
+  const written: TuiEvent = { kind: "features", items: [feature("001-a", ["plan.md", "spec.md"])] };
+  const read = after([{ kind: "features", items: [feature("001-a")] }, ...open]);
+  expect(read.feature?.document).toBe("spec.md");
+  const planned = after([{ kind: "run started", run: run("run_1") }, written, done], read);
+  expect(after(open, planned).feature?.document).toBe("plan.md");
+  const looking = after([{ kind: "run started", run: run("run_1") }, ...open, written, done], read);
+  expect(looking).toMatchObject({ screen: "feature", feature: { document: "spec.md" } });
+});
