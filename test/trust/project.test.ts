@@ -92,7 +92,7 @@ describe("a review on a terminal", () => {
     offer: { tools: [definitionOf("echo"), { name: "delete_all", inputSchema: { type: "object" } }], resources: [], templates: [], prompts: [] },
   };
   const settings = {
-    config: { mcpServers: { box: config }, toolkits: [] },
+    config: { mcpServers: { box: config }, toolkits: [], store: {} },
     loaded: { files: [], unusable: {} },
     log: createLog({ level: "silent" }),
     secrets: new Secrets(),
