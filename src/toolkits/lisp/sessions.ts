@@ -124,7 +124,7 @@ export function createSessions({ worker, limits, sessionsMax = 16, ownMax = 8, i
   /** What need not be done before an answer: ends who left, and starts a thread for who comes. */
   function tidy(): void {
     endLeft();
-    if (spare || isClosed || kept.size >= sessionsMax) return;
+    if (spare || isClosed || kept.size === 0 || kept.size >= sessionsMax) return;
     const seed = randomInt(2 ** 31);
     const thread = start(seed);
     spare = { thread, seed, last: rehearse(thread) };
@@ -149,13 +149,19 @@ export function createSessions({ worker, limits, sessionsMax = 16, ownMax = 8, i
     sweep ??= setInterval(
       () => {
         endIdle();
+        if (kept.size === 0) stopWatching();
         endLeft();
-        if (kept.size > 0) return;
-        clearInterval(sweep);
-        sweep = undefined;
       },
       Math.min(sweepMsMax, idleMsMax),
     ).unref();
+  }
+
+  /** Nobody is there for whom a thread should be ready. */
+  function stopWatching(): void {
+    clearInterval(sweep);
+    sweep = undefined;
+    if (spare) left.push(spare.thread);
+    spare = undefined;
   }
 
   function makeRoom(owner: string): void {
@@ -237,11 +243,10 @@ export function createSessions({ worker, limits, sessionsMax = 16, ownMax = 8, i
     },
     async close() {
       isClosed = true;
-      clearInterval(sweep);
-      const threads = [...[...kept.values(), ...(spare ? [spare] : [])].map(({ thread }) => thread), ...left.splice(0)];
+      stopWatching();
+      const threads = [...Array.from(kept.values(), ({ thread }) => thread), ...left.splice(0)];
       kept.clear();
       lines.clear();
-      spare = undefined;
       await Promise.all(threads.map((thread) => thread.close()));
     },
   };
