@@ -28,7 +28,7 @@ export function createEndpoint({ url, healthCheckUrl, allowPrivate }: EndpointOp
       return post(dialler, url, { jsonrpc: "2.0", id: ++nextId, method, params }, scope);
     },
     // An address does not go away: it stops answering, and calls and probes find out.
-    onGone() {},
+    onGone: () => () => {},
     close() {
       dialler.close();
       healthDialler?.close();

@@ -28,6 +28,7 @@ const callIds = createIds("call");
 export function createRegisteredToolkit({ registration, toolId, registeredAt, changed }: RegisteredOptions): RegisteredToolkit {
   const { name, category, description, version, tools } = registration;
   let runner: Runner | undefined;
+  let stopListening = (): void => {};
   let problem: string | undefined = "nobody serves it: it was registered without an endpoint, over a line that cannot be called back";
 
   function getRunner(): Runner {
@@ -52,12 +53,11 @@ export function createRegisteredToolkit({ registration, toolId, registeredAt, ch
         if (next !== runner) next.close();
         return;
       }
+      stopListening();
       runner?.close();
       runner = next;
       problem = undefined;
-      next.onGone(() => {
-        // An older line may end after a newer one has taken over.
-        if (runner !== next) return;
+      stopListening = next.onGone(() => {
         runner = undefined;
         problem = "the connection that served it is gone";
         changed(toolkit);
@@ -80,6 +80,7 @@ export function createRegisteredToolkit({ registration, toolId, registeredAt, ch
     },
     problem: () => problem,
     async close() {
+      stopListening();
       runner?.close();
       runner = undefined;
       problem = "it was unregistered";

@@ -8,7 +8,7 @@ export interface Runner {
   readonly id: string;
   /** One request in the registry dialect. Throws HallError, with the service's own error as `relayed`. */
   request(method: "tools/call" | "health/check", params: JsonObject, scope: Scope): Promise<unknown>;
-  /** Calls back once when it can no longer be reached. */
-  onGone(listener: () => void): void;
+  /** Calls back once when it can no longer be reached. Returns the way to stop listening. */
+  onGone(listener: () => void): () => void;
   close(): void;
 }

@@ -45,7 +45,7 @@ export class Connection {
   #logLevel: LogLevel = "info";
   #leave: (() => void) | undefined;
   #isClosed = false;
-  #onClosed: (() => void)[] = [];
+  readonly #onClosed = new Set<() => void>();
 
   constructor(channel: Channel, parts: ServerParts, options: ConnectionOptions) {
     this.id = parts.connectionId();
@@ -73,7 +73,7 @@ export class Connection {
   get closed(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#isClosed) resolve();
-      else this.#onClosed.push(resolve);
+      else this.#onClosed.add(resolve);
     });
   }
 
@@ -126,7 +126,8 @@ export class Connection {
     this.#leave?.();
     for (const stop of this.#watched.values()) stop();
     this.#options.gone();
-    for (const resolve of this.#onClosed.splice(0)) resolve();
+    for (const tell of this.#onClosed) tell();
+    this.#onClosed.clear();
   }
 
   #handle(request: Request, exchange: Exchange): unknown {
@@ -216,7 +217,8 @@ export class Connection {
       request: (method, params, scope) => this.#peer.request(method, params, { scope }),
       onGone: (listener) => {
         if (this.#isClosed) listener();
-        else this.#onClosed.push(listener);
+        else this.#onClosed.add(listener);
+        return () => void this.#onClosed.delete(listener);
       },
       close() {},
     };

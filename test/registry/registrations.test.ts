@@ -18,11 +18,13 @@ const inside = (parameters: JsonObject): JsonObject => ({ ...dictionary, functio
 
 interface TestRunner extends Runner {
   readonly asked: JsonObject[];
+  /** How many wait to hear that it is gone. */
+  readonly waiting: number;
   leave(): void;
 }
 
 function createRunner(id: string, answer: (params: JsonObject, scope: Scope) => unknown = () => ({ status: "completed", data: { by: id } })): TestRunner {
-  const gone: (() => void)[] = [];
+  const gone = new Set<() => void>();
   const asked: JsonObject[] = [];
   return {
     kind: "connection",
@@ -32,8 +34,14 @@ function createRunner(id: string, answer: (params: JsonObject, scope: Scope) => 
       asked.push(params);
       return answer(params, scope);
     },
-    onGone: (listener) => void gone.push(listener),
-    leave: () => gone.splice(0).forEach((listener) => void listener()),
+    onGone(listener) {
+      gone.add(listener);
+      return () => void gone.delete(listener);
+    },
+    get waiting() {
+      return gone.size;
+    },
+    leave: () => gone.forEach((listener) => void listener()),
     close() {},
   };
 }
@@ -167,6 +175,16 @@ describe("one name", () => {
     expect(await register(started, dictionary, createRunner("three"), { replace: true })).toMatchObject({ toolId: "dictionary_v3" });
     expect(await call(started, "dictionary.look_up", { word: "x" })).toMatchObject({ structuredContent: { by: "three" } });
     expect(namesOf(started).filter((name) => name.startsWith("dictionary"))).toEqual(["dictionary.look_up"]);
+  });
+
+  test("what was replaced or unregistered is forgotten by the connection that ran it", async () => {
+    await using hall = await startHall({ toolkits: [] });
+    const runner = createRunner("one");
+    await register(hall, dictionary, runner);
+    for (let n = 0; n < 5; n++) await register(hall, { ...dictionary, description: `Words, edition ${n}` }, runner, { replace: true });
+    expect(runner.waiting).toBe(1);
+    await hall.hall.registrations.unregister("dictionary");
+    expect(runner.waiting).toBe(0);
   });
 
   test("a built-in toolkit is shadowed, and comes back", async () => {
