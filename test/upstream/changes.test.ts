@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { createLog } from "../../src/base/log.ts";
+import { Scope } from "../../src/base/scope.ts";
+import type { CallContext, Tool } from "../../src/tool.ts";
 import { createGuard } from "../../src/upstream/guard.ts";
 import { createUpstream, type Upstream, type UpstreamOptions } from "../../src/upstream/upstream.ts";
 import { defaultLimits } from "../../src/wire/limits.ts";
@@ -122,4 +124,38 @@ test("a connection is given back once", async () => {
   await upstream.discover();
   await upstream.close();
   expect(server.seen.filter(({ method }) => method === "DELETE")).toHaveLength(1);
+});
+
+describe("a call that the server refuses for headers that do not fit its tool", () => {
+  const context: CallContext = { scope: new Scope(), progress() {}, log() {}, ask: () => Promise.reject(new Error("nobody is asked")) };
+  const refuse = (server: Scripted, times: number): void => {
+    let left = times;
+    server.intercept = ({ message, response }) => {
+      if (message?.method !== "tools/call" || left-- <= 0) return false;
+      sendJson(response, { jsonrpc: "2.0", id: message.id, error: { code: -32020, message: "a header is missing" } }, 400);
+      return true;
+    };
+  };
+
+  test("is sent once more, after its tools were read again", async () => {
+    await using opened = await open(await startScripted());
+    const { server, upstream } = opened;
+    await upstream.discover();
+    const [listed, [tool]] = [server.heard("tools/list"), await upstream.list()];
+    refuse(server, 1);
+    const outcome = await upstream.call(tool as Tool, { text: "hello" }, context);
+    expect(outcome.isError ?? false).toBe(false);
+    expect(server.heard("tools/list")).toBe(listed + 1);
+    expect(upstream.counts).toMatchObject({ calls: 2, errors: 1 });
+  });
+
+  test("fails when it is refused again", async () => {
+    await using opened = await open(await startScripted());
+    const { server, upstream } = opened;
+    await upstream.discover();
+    const [tool] = await upstream.list();
+    refuse(server, 2);
+    await expect(upstream.call(tool as Tool, { text: "hello" }, context)).rejects.toMatchObject({ relayed: { code: -32020 } });
+    expect(upstream.counts).toMatchObject({ calls: 2, errors: 2 });
+  });
 });
