@@ -44,8 +44,12 @@ interface FailedCall {
 function adviseCaller(error: HallError, { tool, args, isPassing }: FailedCall): HallError {
   if (error.code === "APPROVAL_NEEDED" && isPassing) return adviseApproval(error);
   const unknown = describeUnknown(args, tool.inputSchema);
-  if (unknown !== undefined) return new HallError(error.code, error.message, { hint: unknown });
-  return error.code === "VALIDATION" ? new HallError(error.code, error.message, { hint: `See its fields: guildhall tools show ${tool.name}` }) : error;
+  if (unknown !== undefined) return withHint(error, unknown);
+  return error.code === "VALIDATION" ? withHint(error, `See its fields: guildhall tools show ${tool.name}`) : error;
+}
+
+function withHint({ code, message, details }: HallError, hint: string): HallError {
+  return new HallError(code, message, { hint, ...(details === undefined ? {} : { details }) });
 }
 
 /** Fields the tool does not say it knows: often why it failed, and rarely what it says. */

@@ -46,7 +46,28 @@ function readFailure(error: unknown): Failure {
     const { code, message, hint, details } = error;
     return { code, exit: errorTable[code].exit, message, suggestion: hint, ...(details === undefined ? {} : { details }) };
   }
-  return { code: "SYSTEM", exit: 1, message: error instanceof Error ? error.message : String(error) };
+  return readSurprise(error);
+}
+
+/** What a failure of the machine means for whoever has to mend it. */
+const systemHints: Readonly<Record<string, string>> = {
+  EACCES: "Look at who may read and write there.",
+  EPERM: "Look at who may read and write there.",
+  EROFS: "It is on a disk that can only be read.",
+  ENOSPC: "Make room on the disk.",
+  ENOENT: "Look whether the folder it is in is still there.",
+  ENOTDIR: "A file stands where a folder is needed: move it away.",
+  EEXIST: "A file stands where a folder is needed: move it away.",
+  EISDIR: "A folder stands where a file is needed: move it away.",
+  EMFILE: "Too many files are open: raise the limit with `ulimit -n`.",
+};
+
+function readSurprise(error: unknown): Failure {
+  const { code = "", syscall } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
+  if (syscall === "uv_cwd") return { code: "SYSTEM", exit: 1, message: "the folder this was started in is gone", suggestion: "Go to one that is there." };
+  const suggestion = systemHints[code];
+  const message = error instanceof Error ? error.message : String(error);
+  return { code: "SYSTEM", exit: 1, message, ...(suggestion === undefined ? {} : { suggestion }) };
 }
 
 /** By its code: the class would bring all of commander along. */

@@ -95,7 +95,7 @@ function describe(upstreams: readonly UpstreamStatus[]): string {
   if (upstreams.length === 0)
     return "no servers are configured: `guildhall init` finds those your clients have, or write them under mcpServers in guildhall.json";
   const rows = [...upstreams]
-    .sort((a, b) => Number(isWell(a)) - Number(isWell(b)))
+    .sort((a, b) => worryOf(b) - worryOf(a))
     .map((upstream) => [
       upstream.name,
       describeState(upstream.state),
@@ -113,6 +113,11 @@ function describeIll(upstreams: readonly UpstreamStatus[]): string {
   const ill = upstreams.filter((upstream) => !isWell(upstream)).map(({ name }) => name);
   if (ill.length === 0) return "";
   return `${paint("red", `${ill.length} of ${upstreams.length} servers cannot be used now: ${ill.join(", ")}`)}; \`guildhall doctor\` says what to do\n\n`;
+}
+
+/** What cannot be used before what went wrong once, and that before the rest. */
+function worryOf(upstream: UpstreamStatus): number {
+  return isWell(upstream) ? (upstream.lastError === undefined ? 0 : 1) : 2;
 }
 
 function isWell({ state }: UpstreamStatus): boolean {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { errorTable } from "../../src/base/errors.ts";
+import { explainToPerson } from "../../src/cli/exit.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { runLine } from "../../src/cli/run.ts";
 
@@ -130,6 +131,17 @@ test("without --json, or with one that is another program's, nothing but the mes
   const plain = await run("sound", ["tools", "show", "no.such_tool"]);
   expect(plain).toMatchObject({ exit: 66, stdout: "", stderr: expect.stringContaining('there is no tool "no.such_tool"') });
   expect(await run("sound", ["tui", "--timeout", "never", "--", "--json"])).toMatchObject({ exit: 2, stdout: "" });
+});
+
+test("what the machine refuses is told with what to do", async () => {
+  mkdirSync(join(root, "blocked"));
+  writeFileSync(join(root, "blocked", ".guildhall"), "a file");
+  const blocked = await run("blocked", ["build", "--json"]);
+  expect(blocked).toMatchObject({ exit: 1, stderr: expect.stringContaining("A file stands where a folder is needed") });
+  expect(JSON.parse(blocked.stdout)).toMatchObject({ error: { code: "SYSTEM", suggestion: expect.stringContaining("move it away") } });
+  expect(explainToPerson(Object.assign(new Error("ENOENT: no such file or directory, uv_cwd"), { code: "ENOENT", syscall: "uv_cwd" }))).toBe(
+    "guildhall: the folder this was started in is gone\n  Go to one that is there.",
+  );
 });
 
 test("help is no failure", async () => {
