@@ -7,7 +7,7 @@ import { isLoopback } from "../server/http/guard.ts";
 import { type HttpListener, type HttpOptions, listenHttp } from "../server/http/listener.ts";
 import { writeMetrics } from "../server/http/metrics.ts";
 import { openNamedTokens } from "../server/http/named-tokens.ts";
-import { loadOwnToken, readTokenFile } from "../server/http/token.ts";
+import { isOpenToOthers, loadOwnToken, readTokenFile } from "../server/http/token.ts";
 import { connectLines } from "./connect.ts";
 import { drainMs, onStopSignals } from "./process.ts";
 import { openAlone, openShared, type Project, type ProjectOptions } from "./project.ts";
@@ -31,6 +31,8 @@ export async function runServe(options: ServeOptions): Promise<void> {
   }
   const token = tokenFile === undefined ? await loadOwnToken() : await readTokenFile(tokenFile);
   secrets.add(token);
+  if (tokenFile !== undefined && (await isOpenToOthers(tokenFile)))
+    log.warn(`${tokenFile} is open to others on this machine, who can come in with the token: chmod 600`);
   const project = await openProject({ folder: process.cwd(), settings, isStatic: options.static ?? false });
   const { server, meter, store } = project.hall;
   const metrics = (): string => writeMetrics({ version, meter, store, clients: () => server.clientCount });

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -8,6 +8,7 @@ import type { Settings } from "../../src/cli/settings.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import type { ServerConfig } from "../../src/config/schema.ts";
 import { openNamedTokens } from "../../src/server/http/named-tokens.ts";
+import { isOpenToOthers } from "../../src/server/http/token.ts";
 import { openLedger } from "../../src/trust/ledger.ts";
 import { describeSource, sourceOf } from "../../src/upstream/source.ts";
 import { openDoor } from "../servers/door.ts";
@@ -131,6 +132,17 @@ describe("a review on a terminal", () => {
   test("writes nothing after a no", async () => {
     expect((await review("n")).entries.servers).toEqual({});
   });
+});
+
+test.each([
+  [0o600, false],
+  [0o640, true],
+  [0o604, true],
+])("a token file of mode %o is open to others: %s", async (mode, isOpen) => {
+  const file = join(folder, "token");
+  writeFileSync(file, "0123456789abcdef");
+  chmodSync(file, mode);
+  expect(await isOpenToOthers(file)).toBe(isOpen);
 });
 
 describe("named tokens", () => {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { dataFolder } from "../../base/data-folder.ts";
 import { HallError } from "../../base/errors.ts";
@@ -17,6 +17,12 @@ export async function readTokenFile(file: string): Promise<string> {
   throw new HallError("DENIED", `the token in ${file} must be one word of at least ${tokenCharactersMin} characters`, {
     hint: "Make one with: openssl rand -hex 32",
   });
+}
+
+/** Whether others on this machine can read it, and so come in with it. Not refused: secrets that are mounted often look like this. */
+export async function isOpenToOthers(file: string): Promise<boolean> {
+  const { mode } = await stat(file);
+  return (mode & 0o077) !== 0;
 }
 
 /** This user's own token, made at first start and readable by nobody else. */
