@@ -60,7 +60,8 @@ test("a model that obeys a page it read destroys and sends nothing, and the answ
       { outcome: "ok" },
       { tool: "files.delete_file", outcome: "approval_needed" },
       { tool: "mail.send_email", outcome: "approval_needed" },
-      { outcome: "denied" },
+      // Of a server nobody has reviewed the model was shown nothing.
+      { outcome: "not_found" },
     ],
     approvals_needed: [
       { tool: "files.delete_file", command: expect.stringMatching(/^guildhall approve /), preview: expect.stringContaining("/everything") },
