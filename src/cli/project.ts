@@ -160,7 +160,9 @@ function createReload(hall: Hall, initial: Settings["loaded"]): Parameters<typeo
       servers = next;
       hall.log.info(diff, "config reloaded");
       void hall.note({ kind: "changed", subject: "config", caller: "guildhall", reason: "a config file was edited", details: { ...diff } });
-      void hall.fleet.apply({ servers, ...diff });
+      hall.fleet
+        .apply({ servers, ...diff })
+        .catch((error: unknown) => hall.log.error({ err: error }, "the servers could not all be brought in line with the config"));
     },
     refused: (error) => hall.log.error(`config not reloaded, the last good one stays: ${error.message}`),
   };

@@ -121,6 +121,14 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
     return shelf;
   }
 
+  /** Reads the lists of a shelf that shall take another's place, which is returned. */
+  async function fill(shelf: Shelf): Promise<Shelf> {
+    await Promise.all(Object.values(readers).map((read) => read(shelf)));
+    const old = shelves.get(shelf.toolkit.id);
+    if (!old) throw new HallError("NOT_FOUND", `there is no toolkit "${shelf.toolkit.id}" to replace`);
+    return old;
+  }
+
   return {
     async add(toolkit) {
       if (shelves.has(toolkit.id)) throw new HallError("CONFLICT", `there is already a toolkit "${toolkit.id}"`);
@@ -134,9 +142,10 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
     },
     async replace(toolkit) {
       const shelf = createShelf(toolkit);
-      await Promise.all(Object.values(readers).map((read) => read(shelf)));
-      const old = shelves.get(toolkit.id);
-      if (!old) throw new HallError("NOT_FOUND", `there is no toolkit "${toolkit.id}" to replace`);
+      const old = await fill(shelf).catch((error: unknown) => {
+        shelf.leave?.();
+        throw error;
+      });
       shelves.set(toolkit.id, shelf);
       old.leave?.();
       names.remove(old.tools);

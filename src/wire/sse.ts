@@ -65,15 +65,24 @@ export class EventStream {
 
   #write(text: string, isHint: boolean): boolean {
     if (this.#response.destroyed || this.#response.writableEnded) return false;
-    const isFull = this.queuedBytes > this.#options.bufferBytesMax;
-    if (isFull && isHint) return false;
+    if (this.#isFull && isHint) return false;
     this.#response.write(text);
-    if (this.queuedBytes > this.#options.bufferBytesMax) this.#stalled ??= setTimeout(() => this.#response.destroy(), this.#options.stalledMsMax);
+    if (this.#isFull) {
+      this.#stalled ??= setTimeout(() => {
+        // Slow is not stalled: one that has read its queue below the limit goes on.
+        if (this.#isFull) this.#response.destroy();
+        else this.#relieve();
+      }, this.#options.stalledMsMax);
+    }
     return true;
   }
 
+  get #isFull(): boolean {
+    return this.queuedBytes > this.#options.bufferBytesMax;
+  }
+
   #relieve(): void {
-    if (this.queuedBytes > this.#options.bufferBytesMax) return;
+    if (this.#isFull) return;
     clearTimeout(this.#stalled);
     this.#stalled = undefined;
   }
