@@ -22,7 +22,7 @@ export default defineConfig({
   test: {
     exclude: ["**/node_modules/**", ...(process.env.GUILDHALL_SECOND_NODE ? onlyOnce : [])],
     include: process.env.GUILDHALL_LONG ? ["test/**/*.long.ts"] : ["test/**/*.test.ts"],
-    maxWorkers: 2,
+    maxWorkers: 3,
     // Many tests run real processes against real clocks; one that a busy machine disturbed is taken again, and shown as such.
     retry: 1,
     testTimeout: 60_000,
