@@ -6,6 +6,11 @@ const onlyOnce = [
   "test/e2e/conformance-client.test.ts",
   "test/e2e/conformance-behind.test.ts",
   "test/e2e/commands.test.ts",
+  "test/e2e/agents.test.ts",
+  "test/e2e/code-mode.test.ts",
+  "test/e2e/evaluate-lisp.test.ts",
+  "test/e2e/registration.test.ts",
+  "test/e2e/spec.test.ts",
   "test/e2e/trust.test.ts",
   "test/e2e/http-load.test.ts",
   "test/e2e/groups.test.ts",
@@ -22,7 +27,7 @@ export default defineConfig({
   test: {
     exclude: ["**/node_modules/**", ...(process.env.GUILDHALL_SECOND_NODE ? onlyOnce : [])],
     include: process.env.GUILDHALL_LONG ? ["test/**/*.long.ts"] : ["test/**/*.test.ts"],
-    maxWorkers: 3,
+    maxWorkers: 2,
     // Many tests run real processes against real clocks; one that a busy machine disturbed is taken again, and shown as such.
     retry: 1,
     testTimeout: 60_000,
