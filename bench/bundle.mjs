@@ -15,7 +15,9 @@ export async function bundle(name) {
     format: "esm",
     platform: "node",
     target: "node20.19",
-    banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
+    banner: {
+      js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
+    },
     logLevel: "warning",
   });
   return `${root}bench/results/${name}/${name}.mjs`;

@@ -12,7 +12,12 @@ async function run({ rounds = 15 } = {}) {
   await hall.initialize();
   try {
     await warmUp(hall);
-    return [await measureEmpty(hall), await measureCold(hall), await measureProgram(hall, rounds), await measureBytes(hall)];
+    return [
+      await measureEmpty(hall),
+      await measureCold(hall),
+      await measureProgram(hall, rounds),
+      await measureBytes(hall),
+    ];
   } finally {
     await hall.stop();
   }
@@ -30,7 +35,11 @@ const program = (count) => `(loop for n below ${count} collect
 
 async function warmUp(hall) {
   await hall.ask(evaluation("(configure)", () => true));
-  await hall.ask({ method: "tools/call", params: { name: "configure-limits", arguments: { "max-calls": 500 } }, accept: ({ isError }) => !isError });
+  await hall.ask({
+    method: "tools/call",
+    params: { name: "configure-limits", arguments: { "max-calls": 500 } },
+    accept: ({ isError }) => !isError,
+  });
   await hall.sequence(200, () => evaluation("(+ 1 2)"));
   await hall.sequence(300, echoCall);
   await hall.sequence(5, () => evaluation(program(callsOfProgram)));
@@ -38,7 +47,9 @@ async function warmUp(hall) {
 
 /** The thread's own round trip is in it, so this is an upper bound. */
 async function measureEmpty(hall) {
-  const times = await hall.sequence(500, () => evaluation("nil", ({ content }) => content[0].text === "=> NIL"));
+  const times = await hall.sequence(500, () =>
+    evaluation("nil", ({ content }) => content[0].text === "=> NIL"),
+  );
   const plain = await hall.sequence(500, echoCall);
   const beyond = median(times) - median(plain);
   return row(
@@ -64,13 +75,20 @@ async function measureCold(hall) {
     // As between two clients: long enough for the next thread to be ready.
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
-  return row("a new session's first evaluation, p50", median(times), "ms", { below: 5 }, `p95 ${short(percentile(times, 0.95))} ms`);
+  return row(
+    "a new session's first evaluation, p50",
+    median(times),
+    "ms",
+    { below: 5 },
+    `p95 ${short(percentile(times, 0.95))} ms`,
+  );
 }
 
 async function measureProgram(hall, rounds) {
   const ours = [];
   const theirs = [];
-  const accept = ({ isError, structuredContent }) => !isError && structuredContent.calls.length === callsOfProgram;
+  const accept = ({ isError, structuredContent }) =>
+    !isError && structuredContent.calls.length === callsOfProgram;
   for (let round = 0; round < rounds; round++) {
     const began = performance.now();
     await hall.sequence(callsOfProgram, echoCall);
@@ -78,7 +96,13 @@ async function measureProgram(hall, rounds) {
     const { ms } = await hall.ask(evaluation(program(callsOfProgram), accept));
     ours.push((callsOfProgram / ms) * 1_000);
   }
-  return ratioRow(`${callsOfProgram} calls in one program, calls/s against the client's own`, ours, theirs, "calls/s", { atLeast: 0.8 });
+  return ratioRow(
+    `${callsOfProgram} calls in one program, calls/s against the client's own`,
+    ours,
+    theirs,
+    "calls/s",
+    { atLeast: 0.8 },
+  );
 }
 
 /** A job that reads ten texts of 2 KB and wants only their lengths. What is sent counts where it is a program. */
@@ -87,12 +111,27 @@ async function measureBytes(hall) {
   const bytesOf = (value) => Buffer.byteLength(JSON.stringify(value));
   let plain = 0;
   for (let n = 0; n < callsOfJob; n++) {
-    const { result } = await hall.ask({ method: "tools/call", params: { name: "echo", arguments: { message } }, accept: ({ isError }) => !isError });
+    const { result } = await hall.ask({
+      method: "tools/call",
+      params: { name: "echo", arguments: { message } },
+      accept: ({ isError }) => !isError,
+    });
     plain += bytesOf(result);
   }
   const code = `(loop repeat ${callsOfJob} collect (length (call-tool "echo" :message (make-string 2000 :initial-element #\\x))))`;
-  const { result } = await hall.ask(evaluation(code, ({ content }) => content[0].text === `=> (${Array(callsOfJob).fill(2_000).join(" ")})`));
+  const { result } = await hall.ask(
+    evaluation(
+      code,
+      ({ content }) => content[0].text === `=> (${Array(callsOfJob).fill(2_000).join(" ")})`,
+    ),
+  );
   const inProgram = bytesOf({ code }) + bytesOf(result);
   const note = `${short(inProgram)} and ${short(plain)} bytes of ${callsOfJob} results of 2 KB`;
-  return row(`bytes a client reads of a ${callsOfJob}-call job, against plain calls`, inProgram / plain, "×", {}, note);
+  return row(
+    `bytes a client reads of a ${callsOfJob}-call job, against plain calls`,
+    inProgram / plain,
+    "×",
+    {},
+    note,
+  );
 }

@@ -63,21 +63,31 @@ export function post(message, headers, accept) {
     "Content-Length": Buffer.byteLength(body),
   };
   const head = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
-  return { bytes: Buffer.from(`POST /mcp HTTP/1.1\r\n${head.join("")}\r\n${body}`), id: message.id, accept };
+  return {
+    bytes: Buffer.from(`POST /mcp HTTP/1.1\r\n${head.join("")}\r\n${body}`),
+    id: message.id,
+    accept,
+  };
 }
 
 function check(requests, answers) {
   for (const [i, { id, accept }] of requests.entries()) {
     const { status, body } = readAnswer(answers[i]);
     const answer = JSON.parse(body);
-    if (status !== 200 || answer.id !== id || !answer.result || !accept(answer.result)) throw new Error(`a wrong answer to request ${id}: ${status} ${body}`);
+    if (status !== 200 || answer.id !== id || !answer.result || !accept(answer.result))
+      throw new Error(`a wrong answer to request ${id}: ${status} ${body}`);
   }
 }
 
 function readAnswer(bytes) {
   const end = bytes.indexOf("\r\n\r\n");
   const [start, ...fields] = bytes.latin1Slice(0, end).split("\r\n");
-  const headers = Object.fromEntries(fields.map((field) => [field.slice(0, field.indexOf(":")).toLowerCase(), field.slice(field.indexOf(":") + 1).trim()]));
+  const headers = Object.fromEntries(
+    fields.map((field) => [
+      field.slice(0, field.indexOf(":")).toLowerCase(),
+      field.slice(field.indexOf(":") + 1).trim(),
+    ]),
+  );
   return { status: Number(start.split(" ")[1]), headers, body: bytes.utf8Slice(end + 4), bytes };
 }
 
@@ -99,7 +109,10 @@ async function openLine(port) {
     const length = lengthOf(bytes);
     if (length === undefined || bytes.length < length) return;
     held = undefined;
-    if (!waiting || bytes.length > length) return fail(new Error(`an answer that nobody asked for: ${bytes.toString("latin1", 0, 500)}`));
+    if (!waiting || bytes.length > length)
+      return fail(
+        new Error(`an answer that nobody asked for: ${bytes.toString("latin1", 0, 500)}`),
+      );
     const { resolve } = waiting;
     waiting = undefined;
     resolve(bytes);

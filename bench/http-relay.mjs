@@ -18,7 +18,9 @@ const lines = {
 };
 
 async function run({ rounds = 3 } = {}) {
-  const figures = Object.fromEntries(Object.keys(lines).map((name) => [name, { p50: [], perSecond: [] }]));
+  const figures = Object.fromEntries(
+    Object.keys(lines).map((name) => [name, { p50: [], perSecond: [] }]),
+  );
   for (let round = 0; round < rounds; round++) {
     const open = {};
     for (const [name, line] of Object.entries(lines)) open[name] = await openRelay(...line);
@@ -27,19 +29,44 @@ async function run({ rounds = 3 } = {}) {
   }
   return ["modern", "legacy"].flatMap((era) => {
     const other = era === "modern" ? "legacy" : "modern";
-    const [bare, same, cross] = [figures[`${era} bare`], figures[`${era} to ${era}`], figures[`${era} to ${other}`]];
+    const [bare, same, cross] = [
+      figures[`${era} bare`],
+      figures[`${era} to ${era}`],
+      figures[`${era} to ${other}`],
+    ];
     return [
-      ratioRow(`${era} calls/s on ${connections} connections, hall ÷ bare relay`, same.perSecond, bare.perSecond, "calls/s", { atLeast: 0.6 }),
+      ratioRow(
+        `${era} calls/s on ${connections} connections, hall ÷ bare relay`,
+        same.perSecond,
+        bare.perSecond,
+        "calls/s",
+        { atLeast: 0.6 },
+      ),
       ratioRow(`${era} p50, hall ÷ bare relay`, same.p50, bare.p50, "µs"),
-      ratioRow(`${era} client, calls/s, ${other} upstream ÷ ${era} upstream`, cross.perSecond, same.perSecond, "calls/s", { atLeast: 0.85 }),
-      ratioRow(`${era} client, p50, ${other} upstream ÷ ${era} upstream`, cross.p50, same.p50, "µs", { below: 1.15 }),
+      ratioRow(
+        `${era} client, calls/s, ${other} upstream ÷ ${era} upstream`,
+        cross.perSecond,
+        same.perSecond,
+        "calls/s",
+        { atLeast: 0.85 },
+      ),
+      ratioRow(
+        `${era} client, p50, ${other} upstream ÷ ${era} upstream`,
+        cross.p50,
+        same.p50,
+        "µs",
+        { below: 1.15 },
+      ),
     ];
   });
 }
 
 async function openRelay(front, clientEra, upstreamEra) {
   const upstream = await startListener("upstream-http", { words: [upstreamEra] });
-  const relay = await startListener(front, { words: [String(upstream.port)], isBundled: front === "http-relay-hall" });
+  const relay = await startListener(front, {
+    words: [String(upstream.port)],
+    isBundled: front === "http-relay-hall",
+  });
   const http = await openHttp(relay.port, connections);
   return {
     http,

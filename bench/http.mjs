@@ -17,15 +17,42 @@ const flooded = { blocks: 12, calls: 1_500 };
 const idleConnections = 1_000;
 
 async function run({ rounds = 5 } = {}) {
-  const figures = Object.fromEntries(["hall", "bare"].map((name) => [name, { modern: newFigures(), legacy: newFigures(), socket: newFigures() }]));
+  const figures = Object.fromEntries(
+    ["hall", "bare"].map((name) => [
+      name,
+      { modern: newFigures(), legacy: newFigures(), socket: newFigures() },
+    ]),
+  );
   for (let round = 0; round < rounds; round++) await runRound(figures);
   const { hall, bare } = figures;
   return [
-    ratioRow("modern POST p50, hall ÷ bare", hall.modern.p50, bare.modern.p50, "µs", { atMost: 1.5 }),
-    ratioRow(`modern POST requests/s on ${connections} connections, hall ÷ bare`, hall.modern.perSecond, bare.modern.perSecond, "requests/s", { atLeast: 0.6 }),
-    ratioRow("legacy POST p50, hall ÷ bare", hall.legacy.p50, bare.legacy.p50, "µs", { atMost: 1.5 }),
-    ratioRow(`legacy POST requests/s on ${connections} connections, hall ÷ bare`, hall.legacy.perSecond, bare.legacy.perSecond, "requests/s", { atLeast: 0.6 }),
-    ratioRow(`WebSocket calls/s with ${depth} in flight, hall ÷ bare`, hall.socket.perSecond, bare.socket.perSecond, "calls/s", { atLeast: 0.6 }),
+    ratioRow("modern POST p50, hall ÷ bare", hall.modern.p50, bare.modern.p50, "µs", {
+      atMost: 1.5,
+    }),
+    ratioRow(
+      `modern POST requests/s on ${connections} connections, hall ÷ bare`,
+      hall.modern.perSecond,
+      bare.modern.perSecond,
+      "requests/s",
+      { atLeast: 0.6 },
+    ),
+    ratioRow("legacy POST p50, hall ÷ bare", hall.legacy.p50, bare.legacy.p50, "µs", {
+      atMost: 1.5,
+    }),
+    ratioRow(
+      `legacy POST requests/s on ${connections} connections, hall ÷ bare`,
+      hall.legacy.perSecond,
+      bare.legacy.perSecond,
+      "requests/s",
+      { atLeast: 0.6 },
+    ),
+    ratioRow(
+      `WebSocket calls/s with ${depth} in flight, hall ÷ bare`,
+      hall.socket.perSecond,
+      bare.socket.perSecond,
+      "calls/s",
+      { atLeast: 0.6 },
+    ),
     ...(await measureIdle()),
   ];
 }
@@ -44,15 +71,26 @@ async function runRound(figures) {
   const rates = Object.fromEntries(names.map((name) => [name, []]));
 
   for (const era of ["modern", "legacy"]) {
-    const open = Object.fromEntries(names.map((name) => [name, { http: clients[name].http, calls: (count) => clients[name].calls(era, count) }]));
+    const open = Object.fromEntries(
+      names.map((name) => [
+        name,
+        { http: clients[name].http, calls: (count) => clients[name].calls(era, count) },
+      ]),
+    );
     const figuresOfEra = Object.fromEntries(names.map((name) => [name, figures[name][era]]));
     await measureHttp(open, figuresOfEra);
   }
 
   for (const name of names) rates[name] = [];
-  for (const client of Object.values(clients)) await client.socket.pipeline(client.messages(warmUp.flooded), depth);
+  for (const client of Object.values(clients))
+    await client.socket.pipeline(client.messages(warmUp.flooded), depth);
   await inTurns(flooded.blocks, names, async (name) => {
-    rates[name].push(perSecond(flooded.calls, await clients[name].socket.pipeline(clients[name].messages(flooded.calls), depth)));
+    rates[name].push(
+      perSecond(
+        flooded.calls,
+        await clients[name].socket.pipeline(clients[name].messages(flooded.calls), depth),
+      ),
+    );
   });
   for (const name of names) {
     figures[name].socket.perSecond.push(percentile(rates[name], 0.5));
@@ -70,7 +108,9 @@ export async function measureHttp(lines, figures) {
     times[name].push(...(await lines[name].http.sequence(lines[name].calls(single.calls))));
   });
   await inTurns(flooded.blocks, names, async (name) => {
-    rates[name].push(perSecond(flooded.calls, await lines[name].http.flood(lines[name].calls(flooded.calls))));
+    rates[name].push(
+      perSecond(flooded.calls, await lines[name].http.flood(lines[name].calls(flooded.calls))),
+    );
   });
   for (const name of names) {
     figures[name].p50.push(percentile(times[name], 0.5) * 1_000);
@@ -82,7 +122,10 @@ export async function measureHttp(lines, figures) {
 export async function openCalls(http, era) {
   const session = era === "legacy" ? await initialize(http) : undefined;
   let nextId = 0;
-  const calls = (count) => Array.from({ length: count }, () => (session === undefined ? modernCall(++nextId) : legacyCall(++nextId, session)));
+  const calls = (count) =>
+    Array.from({ length: count }, () =>
+      session === undefined ? modernCall(++nextId) : legacyCall(++nextId, session),
+    );
   await http.flood(calls(warmUp.relayed));
   return calls;
 }
@@ -94,7 +137,8 @@ async function warm({ http, calls }, era) {
   await http.sequence(calls(era, warmUp.single));
 }
 
-const listenerOf = (name, options) => (name === "hall" ? ["http-hall", { ...options, isBundled: true }] : ["bare-http", options]);
+const listenerOf = (name, options) =>
+  name === "hall" ? ["http-hall", { ...options, isBundled: true }] : ["bare-http", options];
 
 /** A server with everything a client needs open: keep-alive connections, a legacy handshake, a WebSocket. */
 export async function openClient(name, options) {
@@ -102,7 +146,15 @@ export async function openClient(name, options) {
   const http = await openHttp(server.port, connections);
   const session = await initialize(http);
   const socket = await openSocket(server.port);
-  await socket.pipeline([{ message: { jsonrpc: "2.0", id: 0, method: "initialize", params: initializeParams }, accept: () => true }], 1);
+  await socket.pipeline(
+    [
+      {
+        message: { jsonrpc: "2.0", id: 0, method: "initialize", params: initializeParams },
+        accept: () => true,
+      },
+    ],
+    1,
+  );
   socket.notify({ jsonrpc: "2.0", method: "notifications/initialized" });
   let nextId = 0;
   const make = { modern: modernCall, legacy: (id) => legacyCall(id, session) };
@@ -122,15 +174,31 @@ export async function openClient(name, options) {
 /** Resolves with the id of a new legacy connection. */
 async function initialize(http) {
   const message = { jsonrpc: "2.0", id: 0, method: "initialize", params: initializeParams };
-  const { headers } = await http.ask(post(message, {}, ({ protocolVersion }) => protocolVersion === initializeParams.protocolVersion));
+  const { headers } = await http.ask(
+    post(
+      message,
+      {},
+      ({ protocolVersion }) => protocolVersion === initializeParams.protocolVersion,
+    ),
+  );
   const session = headers["mcp-session-id"];
-  const { status } = await http.ask(post({ jsonrpc: "2.0", method: "notifications/initialized" }, sessionHeaders(session)));
-  if (!session || status !== 202) throw new Error(`no handshake: session ${session}, status ${status}`);
+  const { status } = await http.ask(
+    post({ jsonrpc: "2.0", method: "notifications/initialized" }, sessionHeaders(session)),
+  );
+  if (!session || status !== 202)
+    throw new Error(`no handshake: session ${session}, status ${status}`);
   return session;
 }
 
-const sessionHeaders = (session) => ({ "Mcp-Session-Id": session, "MCP-Protocol-Version": initializeParams.protocolVersion });
-const modernHeaders = { "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "echo" };
+const sessionHeaders = (session) => ({
+  "Mcp-Session-Id": session,
+  "MCP-Protocol-Version": initializeParams.protocolVersion,
+});
+const modernHeaders = {
+  "MCP-Protocol-Version": "2026-07-28",
+  "Mcp-Method": "tools/call",
+  "Mcp-Name": "echo",
+};
 const envelope = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
   "io.modelcontextprotocol/clientInfo": initializeParams.clientInfo,
@@ -139,15 +207,27 @@ const envelope = {
 
 /** A call of the echo tool whose body has 1,024 bytes, and how to know its answer. */
 function echoMessage(id, meta) {
-  const message = (text) => ({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "echo", arguments: { message: text }, ...meta } });
+  const message = (text) => ({
+    jsonrpc: "2.0",
+    id,
+    method: "tools/call",
+    params: { name: "echo", arguments: { message: text }, ...meta },
+  });
   const start = `call ${id}: `;
   const text = `${start}${"x".repeat(1_024 - JSON.stringify(message(start)).length)}`;
-  return { message: message(text), accept: ({ content, isError }) => !isError && content.length === 1 && content[0].text === text };
+  return {
+    message: message(text),
+    accept: ({ content, isError }) => !isError && content.length === 1 && content[0].text === text,
+  };
 }
 
 function modernCall(id) {
   const { message, accept } = echoMessage(id, { _meta: envelope });
-  return post(message, modernHeaders, (result) => result.resultType === "complete" && accept(result));
+  return post(
+    message,
+    modernHeaders,
+    (result) => result.resultType === "complete" && accept(result),
+  );
 }
 
 function legacyCall(id, session) {
@@ -158,8 +238,13 @@ function legacyCall(id, session) {
 /** Both must do the same work: the same bytes in give the same bytes out. */
 async function compareAnswers(clients) {
   for (const era of ["modern", "legacy"]) {
-    const bodies = await Promise.all(Object.values(clients).map(async ({ http, calls }) => (await http.ask(calls(era, 1)[0])).body));
-    if (new Set(bodies).size !== 1) throw new Error(`the servers answer differently:\n${bodies.join("\n")}`);
+    const bodies = await Promise.all(
+      Object.values(clients).map(
+        async ({ http, calls }) => (await http.ask(calls(era, 1)[0])).body,
+      ),
+    );
+    if (new Set(bodies).size !== 1)
+      throw new Error(`the servers answer differently:\n${bodies.join("\n")}`);
   }
 }
 
@@ -171,9 +256,21 @@ async function measureIdle() {
   const warm = await openIdle({ isWarm: true });
   const cold = await openIdle({ isWarm: false });
   return [
-    row(`${what}, collected before and after`, collected.after - collected.before, "MB", { below: 20 }, show(collected)),
+    row(
+      `${what}, collected before and after`,
+      collected.after - collected.before,
+      "MB",
+      { below: 20 },
+      show(collected),
+    ),
     row(`${what}, garbage included`, warm.after - warm.before, "MB", { below: 20 }, show(warm)),
-    row(`${what}, as the first thing a hall does`, cold.after - cold.before, "MB", {}, `${show(cold)}; also what serving the first requests costs`),
+    row(
+      `${what}, as the first thing a hall does`,
+      cold.after - cold.before,
+      "MB",
+      {},
+      `${show(cold)}; also what serving the first requests costs`,
+    ),
   ];
 }
 
@@ -196,6 +293,10 @@ async function openIdle({ isWarm, collect }) {
 const timersMs = 2_500;
 
 async function end(http, session) {
-  const { status } = await http.ask({ bytes: Buffer.from(`DELETE /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nMcp-Session-Id: ${session}\r\n\r\n`) });
+  const { status } = await http.ask({
+    bytes: Buffer.from(
+      `DELETE /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nMcp-Session-Id: ${session}\r\n\r\n`,
+    ),
+  });
   if (status !== 204) throw new Error(`the connection was not ended: ${status}`);
 }

@@ -29,7 +29,8 @@ export function startClient(command, args, { cwd, env } = {}) {
   child.stdin.on("error", fail);
   child.on("exit", (code, signal) => fail(new Error(`the process has ended (${code ?? signal})`)));
   child.stdout.on("data", (chunk) => {
-    if (!isExpected) return fail(new Error(`output that nobody asked for: ${chunk.toString().slice(0, 500)}`));
+    if (!isExpected)
+      return fail(new Error(`output that nobody asked for: ${chunk.toString().slice(0, 500)}`));
     chunks.push(chunk);
     let lines = 0;
     for (let at = chunk.indexOf(newline); at !== -1; at = chunk.indexOf(newline, at + 1)) lines++;
@@ -38,7 +39,12 @@ export function startClient(command, args, { cwd, env } = {}) {
 
   /** Sends all calls, at most `depth` unanswered; what one chunk of answers frees goes out in one write. Gives answers and ms of all. */
   async function exchange(calls, depth) {
-    const requests = calls.map(({ method, params }) => ({ jsonrpc: "2.0", id: ++nextId, method, params }));
+    const requests = calls.map(({ method, params }) => ({
+      jsonrpc: "2.0",
+      id: ++nextId,
+      method,
+      params,
+    }));
     const lines = requests.map((request) => `${JSON.stringify(request)}\n`);
     let sent = 0;
     let answered = 0;
@@ -70,11 +76,17 @@ export function startClient(command, args, { cwd, env } = {}) {
 
   function check(requests, calls) {
     const lines = Buffer.concat(chunks).toString().split("\n");
-    if (lines.pop() !== "" || lines.length !== calls.length) throw new Error(`${lines.length} answers to ${calls.length} requests`);
-    const answers = new Map(lines.map((line) => JSON.parse(line)).map((answer) => [answer.id, answer]));
+    if (lines.pop() !== "" || lines.length !== calls.length)
+      throw new Error(`${lines.length} answers to ${calls.length} requests`);
+    const answers = new Map(
+      lines.map((line) => JSON.parse(line)).map((answer) => [answer.id, answer]),
+    );
     return calls.map(({ accept }, i) => {
       const answer = answers.get(requests[i].id);
-      if (!answer?.result || !accept(answer.result)) throw new Error(`a wrong answer to ${JSON.stringify(requests[i])}: ${JSON.stringify(answer)}`);
+      if (!answer?.result || !accept(answer.result))
+        throw new Error(
+          `a wrong answer to ${JSON.stringify(requests[i])}: ${JSON.stringify(answer)}`,
+        );
       return answer;
     });
   }
@@ -88,8 +100,13 @@ export function startClient(command, args, { cwd, env } = {}) {
 
     async initialize() {
       const accept = ({ protocolVersion }) => protocolVersion === initializeParams.protocolVersion;
-      const answer = await exchange([{ method: "initialize", params: initializeParams, accept }], 1);
-      child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" })}\n`);
+      const answer = await exchange(
+        [{ method: "initialize", params: initializeParams, accept }],
+        1,
+      );
+      child.stdin.write(
+        `${JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" })}\n`,
+      );
       isInitialized = true;
       return answer;
     },
@@ -103,7 +120,8 @@ export function startClient(command, args, { cwd, env } = {}) {
     /** `count` requests, one after the other. Resolves with the ms of each. */
     async sequence(count, makeCall) {
       const times = [];
-      for (let number = 0; number < count; number++) times.push((await exchange([makeCall(number)], 1)).ms);
+      for (let number = 0; number < count; number++)
+        times.push((await exchange([makeCall(number)], 1)).ms);
       return times;
     },
 
@@ -127,4 +145,8 @@ export function startClient(command, args, { cwd, env } = {}) {
   };
 }
 
-export const initializeParams = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "bench", version: "1.0.0" } };
+export const initializeParams = {
+  protocolVersion: "2025-06-18",
+  capabilities: {},
+  clientInfo: { name: "bench", version: "1.0.0" },
+};

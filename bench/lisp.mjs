@@ -13,7 +13,11 @@ import { inTurns, pathOf } from "./processes.mjs";
 export default { name: "lisp", run };
 
 /** Timed here only, so no dependencies of ours: installed into a folder that is gone afterwards. */
-const others = { biwascheme: "biwascheme@0.8.3", lips: "@jcubic/lips@0.20.3", jscl: "jscl@0.9.0-alpha.0" };
+const others = {
+  biwascheme: "biwascheme@0.8.3",
+  lips: "@jcubic/lips@0.20.3",
+  jscl: "jscl@0.9.0-alpha.0",
+};
 
 async function run({ rounds = 5 } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "guildhall-bench-lisp-"));
@@ -30,7 +34,9 @@ async function run({ rounds = 5 } = {}) {
       ...Object.fromEntries(installed.map((name) => [name, () => time(name, folder, "small")])),
     };
     const measured = Object.fromEntries(Object.keys(contestants).map((name) => [name, []]));
-    await inTurns(rounds, Object.keys(contestants), async (name) => measured[name].push(contestants[name]()));
+    await inTurns(rounds, Object.keys(contestants), async (name) =>
+      measured[name].push(contestants[name]()),
+    );
     return rowsOf(measured, installed);
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -41,14 +47,30 @@ function rowsOf(measured, installed) {
   const of = (name, program) => measured[name].map((times) => times?.[program]);
   const rows = [];
   for (const { name } of programs) {
-    rows.push(ratioRow(`${name}: naive walker ÷ ours`, of("naive", name), of("ours", name), "ms", { atLeast: 5 }));
-    if (measured.sbcl[0] !== undefined) rows.push(ratioRow(`${name}: ours ÷ SBCL`, of("ours", name), of("sbcl", name), "ms", { atMost: 40 }));
-    for (const other of installed) rows.push(otherRow(name, other, of(other, name), of("ours, small", name)));
+    rows.push(
+      ratioRow(`${name}: naive walker ÷ ours`, of("naive", name), of("ours", name), "ms", {
+        atLeast: 5,
+      }),
+    );
+    if (measured.sbcl[0] !== undefined)
+      rows.push(
+        ratioRow(`${name}: ours ÷ SBCL`, of("ours", name), of("sbcl", name), "ms", { atMost: 40 }),
+      );
+    for (const other of installed)
+      rows.push(otherRow(name, other, of(other, name), of("ours, small", name)));
   }
-  const costs = programs.map(({ name }) => median(of("ours", name)) / median(of("uncounted", name)));
+  const costs = programs.map(
+    ({ name }) => median(of("ours", name)) / median(of("uncounted", name)),
+  );
   const each = programs.map(({ name }, index) => `${name} ${short(costs[index])}`).join(", ");
   rows.push(
-    row("with budgets ÷ without, geometric mean", Math.exp(costs.reduce((sum, cost) => sum + Math.log(cost), 0) / costs.length), "×", { below: 1.2 }, each),
+    row(
+      "with budgets ÷ without, geometric mean",
+      Math.exp(costs.reduce((sum, cost) => sum + Math.log(cost), 0) / costs.length),
+      "×",
+      { below: 1.2 },
+      each,
+    ),
   );
   return rows;
 }
@@ -57,25 +79,44 @@ function rowsOf(measured, installed) {
 function otherRow(program, other, theirs, ours) {
   const figure = `${program} (small): ${other} ÷ ours`;
   const failed = theirs.find((time) => typeof time !== "number");
-  if (failed !== undefined) return row(figure, undefined, "×", {}, `${other} does not run it: ${failed.error}`);
+  if (failed !== undefined)
+    return row(figure, undefined, "×", {}, `${other} does not run it: ${failed.error}`);
   return ratioRow(figure, theirs, ours, "ms", other === "jscl" ? {} : { atLeast: 1 });
 }
 
 function time(engine, folder, sizes = "full") {
-  return Object.fromEntries(programs.map(({ name }) => [name, timeOne(engine, folder, sizes, name)]));
+  return Object.fromEntries(
+    programs.map(({ name }) => [name, timeOne(engine, folder, sizes, name)]),
+  );
 }
 
 function timeOne(...args) {
   return JSON.parse(
-    execFileSync(process.execPath, ["--stack-size=4000", pathOf("lisp/time.mjs"), ...args], { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] }),
+    execFileSync(process.execPath, ["--stack-size=4000", pathOf("lisp/time.mjs"), ...args], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "inherit"],
+    }),
   );
 }
 
 function install(folder) {
   try {
-    execFileSync("npm", ["install", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", ...Object.values(others)], {
-      stdio: "ignore",
-    });
+    execFileSync(
+      "npm",
+      [
+        "install",
+        "--prefix",
+        folder,
+        "--ignore-scripts",
+        "--no-audit",
+        "--no-fund",
+        "--loglevel=error",
+        ...Object.values(others),
+      ],
+      {
+        stdio: "ignore",
+      },
+    );
     return Object.keys(others);
   } catch {
     // Without a registry the rest is still worth measuring; the rows of these are missing then.

@@ -5,9 +5,16 @@ import { fileURLToPath } from "node:url";
 import { bundle } from "./bundle.mjs";
 
 /** A server of `servers/` in a process of its own. Those that import from src/ are bundled first. */
-export async function startListener(name, { args = [], words = [JSON.stringify(hallInfo)], isBundled = false } = {}) {
-  const file = isBundled ? await bundle(name) : fileURLToPath(new URL(`servers/${name}.mjs`, import.meta.url));
-  const child = spawn(process.execPath, ["--expose-gc", ...args, file, ...words], { stdio: ["pipe", "pipe", "inherit"] });
+export async function startListener(
+  name,
+  { args = [], words = [JSON.stringify(hallInfo)], isBundled = false } = {},
+) {
+  const file = isBundled
+    ? await bundle(name)
+    : fileURLToPath(new URL(`servers/${name}.mjs`, import.meta.url));
+  const child = spawn(process.execPath, ["--expose-gc", ...args, file, ...words], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   const [line] = await once(child.stdout, "data");
   return {
     port: JSON.parse(line.toString()).port,
@@ -32,4 +39,5 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
 const hallInfo = { name: "guildhall", title: "Guildhall", version };
 
 /** Resident MB of a process, shared pages included. */
-export const memoryOf = (pid) => Number(/VmRSS:\s*(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]) / 1024;
+export const memoryOf = (pid) =>
+  Number(/VmRSS:\s*(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]) / 1024;

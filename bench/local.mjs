@@ -9,7 +9,9 @@ import { readBfcl, readIrrelevant, readLessons, readTurns } from "./local/tasks.
 import { train, writeWeights } from "./local/train.mjs";
 import { load } from "./recall/source.mjs";
 
-const { values: options } = parseArgs({ options: { train: { type: "boolean" }, json: { type: "boolean" } } });
+const { values: options } = parseArgs({
+  options: { train: { type: "boolean" }, json: { type: "boolean" } },
+});
 const folder = process.env.GUILDHALL_DATA;
 if (!folder)
   throw new Error(
@@ -30,10 +32,14 @@ if (options.train) {
 }
 
 const source = await load(
-  ...["fill.ts", "consider.ts", "reading.ts", "choose.ts", "decision.ts"].map((file) => `agents/local/${file}`),
+  ...["fill.ts", "consider.ts", "reading.ts", "choose.ts", "decision.ts"].map(
+    (file) => `agents/local/${file}`,
+  ),
   ...["ranker.ts", "vectors.ts"].map((file) => `ranking/${file}`),
 );
-const vectors = source.parseVectors(readFileSync(new URL("../src/ranking/vectors.bin", import.meta.url)));
+const vectors = source.parseVectors(
+  readFileSync(new URL("../src/ranking/vectors.bin", import.meta.url)),
+);
 const known = new Set(tasks.filter(isSeen).map(({ tool }) => tool.name));
 const halves = (all) => [
   ["seen", all.filter(isSeen)],
@@ -42,7 +48,10 @@ const halves = (all) => [
 
 const filling = [
   ...halves(tasks).map(([half, some]) => [`bfcl, ${half}`, some]),
-  ["bfcl, held, functions not in the seen half", tasks.filter((task) => isHeld(task) && !known.has(task.tool.name))],
+  [
+    "bfcl, held, functions not in the seen half",
+    tasks.filter((task) => isHeld(task) && !known.has(task.tool.name)),
+  ],
   ...["simple_python", "multiple", "live_simple", "live_multiple"].map((category) => [
     `bfcl ${category}, held`,
     tasks.filter((task) => isHeld(task) && task.category === category),
@@ -52,16 +61,30 @@ const filling = [
 
 const choosing = [
   ...["multiple", "live_multiple"].flatMap((category) =>
-    halves(tasks.filter((task) => task.category === category)).map(([half, some]) => [`bfcl ${category}, ${half}`, some]),
+    halves(tasks.filter((task) => task.category === category)).map(([half, some]) => [
+      `bfcl ${category}, ${half}`,
+      some,
+    ]),
   ),
   ...halves(readTurns(folder)).map(([half, some]) => [`bfclmt, ${half}`, some]),
   ...halves(readIrrelevant(folder)).map(([half, some]) => [`bfcl-irrelevant, ${half}`, some]),
-].map(([name, some]) => ({ name, ...measureChoosing(some, source, vectors), withoutVectors: measureChoosing(some, source).chosen }));
+].map(([name, some]) => ({
+  name,
+  ...measureChoosing(some, source, vectors),
+  withoutVectors: measureChoosing(some, source).chosen,
+}));
 
 if (options.json)
   console.log(
     JSON.stringify(
-      { filling: filling.map(({ types, certainties, ...rest }) => ({ ...rest, types: [...types], certainties: [...certainties] })), choosing },
+      {
+        filling: filling.map(({ types, certainties, ...rest }) => ({
+          ...rest,
+          types: [...types],
+          certainties: [...certainties],
+        })),
+        choosing,
+      },
       undefined,
       2,
     ),
@@ -72,20 +95,46 @@ function print() {
   console.log(
     "| arguments, right function given | tasks | all required right | within reach | whole call right | all required certain | of those right | p50 ms | p99 ms |\n|---|---|---|---|---|---|---|---|---|",
   );
-  for (const { name, tasks: count, required, reachable, whole, sure, sureRight, p50, p99 } of filling)
+  for (const {
+    name,
+    tasks: count,
+    required,
+    reachable,
+    whole,
+    sure,
+    sureRight,
+    p50,
+    p99,
+  } of filling)
     console.log(
       `| ${name} | ${count} | ${percent(required, count)} | ${percent(reachable, count)} | ${percent(whole, count)} | ${percent(sure, count)} | ${percent(sureRight, sure)} | ${p50.toFixed(2)} | ${p99.toFixed(1)} |`,
     );
-  console.log("\n| required values right | string | choice | integer | number | boolean | array |\n|---|---|---|---|---|---|---|");
+  console.log(
+    "\n| required values right | string | choice | integer | number | boolean | array |\n|---|---|---|---|---|---|---|",
+  );
   for (const { name, types } of filling)
-    console.log(`| ${name} | ${["string", "choice", "integer", "number", "boolean", "array"].map((type) => share(types.get(type))).join(" | ")} |`);
+    console.log(
+      `| ${name} | ${["string", "choice", "integer", "number", "boolean", "array"].map((type) => share(types.get(type))).join(" | ")} |`,
+    );
   console.log("\n| values right, by certainty | certain | likely | guess |\n|---|---|---|---|");
   for (const { name, certainties } of filling)
-    console.log(`| ${name} | ${["certain", "likely", "guess"].map((certainty) => share(certainties.get(certainty))).join(" | ")} |`);
+    console.log(
+      `| ${name} | ${["certain", "likely", "guess"].map((certainty) => share(certainties.get(certainty))).join(" | ")} |`,
+    );
   console.log(
     "\n| choice | tasks | by rank | chosen | without vectors | would run | of those right | p50 ms | p99 ms |\n|---|---|---|---|---|---|---|---|---|",
   );
-  for (const { name, tasks: count, byRank, chosen, withoutVectors, run, runRight, p50, p99 } of choosing)
+  for (const {
+    name,
+    tasks: count,
+    byRank,
+    chosen,
+    withoutVectors,
+    run,
+    runRight,
+    p50,
+    p99,
+  } of choosing)
     console.log(
       `| ${name} | ${count} | ${percent(byRank, count)} | ${percent(chosen, count)} | ${percent(withoutVectors, count)} | ${percent(run, count)} | ${percent(runRight, run)} | ${p50.toFixed(2)} | ${p99.toFixed(1)} |`,
     );

@@ -20,7 +20,13 @@ async function run({ rounds = 15 } = {}) {
   const projects = { many, none };
   const measured = { many: newFigures(), none: newFigures() };
   try {
-    execFileSync(process.execPath, [await bundle("write-lock"), many.folder, String(upstreams), String(tools / upstreams), ...upstreamCommand]);
+    execFileSync(process.execPath, [
+      await bundle("write-lock"),
+      many.folder,
+      String(upstreams),
+      String(tools / upstreams),
+      ...upstreamCommand,
+    ]);
     // The first start reads from disk.
     for (const project of Object.values(projects)) await startOnce(project);
     await inTurns(rounds, Object.keys(projects), async (name) => {
@@ -30,13 +36,27 @@ async function run({ rounds = 15 } = {}) {
       measured[name].tools.push(counted);
       measured[name].children.push(children);
     });
-    const [extra, lockMb] = [measured.many.tools[0] - measured.none.tools[0], statSync(join(many.folder, ".guildhall", "tools.lock.json")).size / 1024 / 1024];
+    const [extra, lockMb] = [
+      measured.many.tools[0] - measured.none.tools[0],
+      statSync(join(many.folder, ".guildhall", "tools.lock.json")).size / 1024 / 1024,
+    ];
     if (extra !== tools) throw new Error(`${extra} tools of the upstreams were listed`);
     const what = `${upstreams} upstreams and ${short(tools)} tools`;
     return [
-      differenceRow(`spawn to the whole list, ${what}, above none`, measured, "ms", { atMost: 150 }, `; the lock has ${short(lockMb)} MB`),
+      differenceRow(
+        `spawn to the whole list, ${what}, above none`,
+        measured,
+        "ms",
+        { atMost: 150 },
+        `; the lock has ${short(lockMb)} MB`,
+      ),
       differenceRow(`memory after the list, ${what}, above none`, measured, "mb", { atMost: 60 }),
-      row(`processes started for the list, ${what}`, Math.max(...measured.many.children), "processes", { atMost: 0 }),
+      row(
+        `processes started for the list, ${what}`,
+        Math.max(...measured.many.children),
+        "processes",
+        { atMost: 0 },
+      ),
     ];
   } finally {
     for (const project of Object.values(projects)) project.remove();
@@ -52,8 +72,14 @@ async function startOnce(project) {
   let cursor;
   let answer;
   do {
-    const accept = ({ tools: page }) => page.length > 0 && page.every(({ name, inputSchema }) => name !== "" && inputSchema.type === "object");
-    answer = await client.ask({ method: "tools/list", params: cursor === undefined ? {} : { cursor }, accept });
+    const accept = ({ tools: page }) =>
+      page.length > 0 &&
+      page.every(({ name, inputSchema }) => name !== "" && inputSchema.type === "object");
+    answer = await client.ask({
+      method: "tools/list",
+      params: cursor === undefined ? {} : { cursor },
+      accept,
+    });
     counted += answer.result.tools.length;
     cursor = answer.result.nextCursor;
   } while (cursor !== undefined);
@@ -68,5 +94,11 @@ function differenceRow(figure, { many, none }, key, goal, note = "") {
   const unit = { ms: "ms", mb: "MB" }[key];
   const differences = many[key].map((value, round) => value - none[key][round]);
   const range = `${short(Math.min(...differences))}–${short(Math.max(...differences))} over ${differences.length} rounds`;
-  return row(figure, median(differences), unit, goal, `${range}; medians ${short(median(many[key]))} and ${short(median(none[key]))} ${unit}${note}`);
+  return row(
+    figure,
+    median(differences),
+    unit,
+    goal,
+    `${range}; medians ${short(median(many[key]))} and ${short(median(none[key]))} ${unit}${note}`,
+  );
 }

@@ -8,10 +8,19 @@ import { pathOf } from "./processes.mjs";
 export default { name: "planner", run };
 
 const turns = 8;
-const silent = { level: "silent", child: () => silent, info() {}, warn() {}, error() {}, debug() {} };
+const silent = {
+  level: "silent",
+  child: () => silent,
+  info() {},
+  warn() {},
+  error() {},
+  debug() {},
+};
 
 async function run({ rounds = 40 } = {}) {
-  const model = spawn(process.execPath, [pathOf("servers/model.mjs"), String(turns)], { stdio: ["pipe", "pipe", "inherit"] });
+  const model = spawn(process.execPath, [pathOf("servers/model.mjs"), String(turns)], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   const [line] = await once(model.stdout, "data");
   const url = `http://127.0.0.1:${JSON.parse(line.toString()).port}/v1`;
   try {
@@ -25,7 +34,16 @@ async function measure(url, rounds) {
   const hall = await createHall({
     log: silent,
     toolkits: [echo],
-    agents: { files: [{ name: "echo_agent", description: "Specialized agent for echoes.", tools: ["echo.*"], instructions: "Echo." }] },
+    agents: {
+      files: [
+        {
+          name: "echo_agent",
+          description: "Specialized agent for echoes.",
+          tools: ["echo.*"],
+          instructions: "Echo.",
+        },
+      ],
+    },
     planner: { kind: "model", model: "openai-compatible/bench", baseUrl: url },
   });
   const ask = connect(hall);
@@ -41,7 +59,13 @@ async function measure(url, rounds) {
   const overhead = median(ours) - median(bare);
   const note = `p50 of ${rounds} runs of ${turns} turns; p95 ${short(percentile(ours, 0.95))} ms; a bare request ${short(median(bare))} ms of it`;
   return [
-    row("one turn of an agent, without the model's time, request included", median(ours), "ms", { below: 15 }, note),
+    row(
+      "one turn of an agent, without the model's time, request included",
+      median(ours),
+      "ms",
+      { below: 15 },
+      note,
+    ),
     row("the same, above a bare request of the same size", overhead, "ms", { below: 15 }),
     row("the first run of a hall, packages loaded for it", first, "ms", {}, `${turns} turns`),
   ];
@@ -56,7 +80,11 @@ async function timed(work) {
 const echo = {
   id: "echo",
   list: async () => [
-    { name: "echo", description: "Gives back a text", inputSchema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] } },
+    {
+      name: "echo",
+      description: "Gives back a text",
+      inputSchema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+    },
   ],
   call: async (_tool, { text }) => ({ content: [{ type: "text", text }] }),
   health: async () => ({ state: "available" }),
@@ -86,11 +114,19 @@ function connect(hall) {
   return async () => {
     const own = ++id;
     const answered = new Promise((resolve) => waiting.set(own, resolve));
-    near.send(JSON.stringify({ jsonrpc: "2.0", id: own, method: "tools/call", params: { name: "echo_agent", arguments: { task: "Echo hello" }, _meta } }));
+    near.send(
+      JSON.stringify({
+        jsonrpc: "2.0",
+        id: own,
+        method: "tools/call",
+        params: { name: "echo_agent", arguments: { task: "Echo hello" }, _meta },
+      }),
+    );
     const { result } = await answered;
     waiting.delete(own);
     const { stopped_because: stopped, steps } = result.structuredContent;
-    if (stopped !== "done" || steps.length !== turns - 1) throw new Error(`the run ended with ${stopped} after ${steps.length} steps`);
+    if (stopped !== "done" || steps.length !== turns - 1)
+      throw new Error(`the run ended with ${stopped} after ${steps.length} steps`);
   };
 }
 

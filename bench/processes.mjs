@@ -12,7 +12,8 @@ export const processes = {
   cli: [pathOf("../dist/cli.js"), "mcp"],
 };
 
-export const start = (name, { args = [], cwd } = {}) => startClient(process.execPath, [...processes[name], ...args], { cwd });
+export const start = (name, { args = [], cwd } = {}) =>
+  startClient(process.execPath, [...processes[name], ...args], { cwd });
 
 /** A call of the echo tool and how to know its answer. */
 export function echoCall(number) {
@@ -20,7 +21,8 @@ export function echoCall(number) {
   return {
     method: "tools/call",
     params: { name: "echo", arguments: args },
-    accept: ({ content, isError }) => !isError && content.length === 1 && content[0].text === args.message,
+    accept: ({ content, isError }) =>
+      !isError && content.length === 1 && content[0].text === args.message,
   };
 }
 

@@ -17,13 +17,22 @@ export function createProject(servers) {
   }
   const folder = join(root, "project");
   mkdirSync(folder);
-  if (servers) writeFileSync(join(folder, "guildhall.json"), JSON.stringify({ expose: "tools", mcpServers: servers }));
+  if (servers)
+    writeFileSync(
+      join(folder, "guildhall.json"),
+      JSON.stringify({ expose: "tools", mcpServers: servers }),
+    );
   const [cli] = processes.cli;
   return {
     folder,
     env,
     /** Runs a command of the hall to its end. */
-    command: (...args) => execFileSync(process.execPath, [cli, ...args], { cwd: folder, env, stdio: ["ignore", "ignore", "pipe"] }),
+    command: (...args) =>
+      execFileSync(process.execPath, [cli, ...args], {
+        cwd: folder,
+        env,
+        stdio: ["ignore", "ignore", "pipe"],
+      }),
     /** Starts `guildhall mcp` and speaks to it. */
     start: (...args) => startClient(process.execPath, [cli, "mcp", ...args], { cwd: folder, env }),
     remove: () => rmSync(root, { recursive: true, force: true }),

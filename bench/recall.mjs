@@ -9,17 +9,32 @@ import { readLines, readSets, toolkitsOf } from "./recall/sets.mjs";
 import { load } from "./recall/source.mjs";
 import { measureSpeed } from "./recall/speed.mjs";
 
-const { values: options } = parseArgs({ options: { only: { type: "string" }, speed: { type: "string" }, json: { type: "boolean" } } });
+const { values: options } = parseArgs({
+  options: { only: { type: "string" }, speed: { type: "string" }, json: { type: "boolean" } },
+});
 const folder = process.env.GUILDHALL_DATA;
-if (!folder) throw new Error("set GUILDHALL_DATA to a folder with tools.<set>.jsonl and tasks.<set>.jsonl");
+if (!folder)
+  throw new Error("set GUILDHALL_DATA to a folder with tools.<set>.jsonl and tasks.<set>.jsonl");
 
-const { createRanker, groupTools, parseVectors, wordsOf } = await load("ranking/ranker.ts", "ranking/grouping.ts", "ranking/vectors.ts", "ranking/words.ts");
+const { createRanker, groupTools, parseVectors, wordsOf } = await load(
+  "ranking/ranker.ts",
+  "ranking/grouping.ts",
+  "ranking/vectors.ts",
+  "ranking/words.ts",
+);
 const vectors = parseVectors(readFileSync(new URL("../src/ranking/vectors.bin", import.meta.url)));
 
 if (options.speed) {
   // Any tools, asked the shortest and the longest of tasks there are.
-  const queries = readSets(folder).flatMap(({ tasks }) => tasks.slice(0, 40).map(({ task }) => task));
-  console.log(measureSpeed(toolkitsOf(readLines(folder, `tools.${options.speed}.jsonl`)), queries, { createRanker, vectors }));
+  const queries = readSets(folder).flatMap(({ tasks }) =>
+    tasks.slice(0, 40).map(({ task }) => task),
+  );
+  console.log(
+    measureSpeed(toolkitsOf(readLines(folder, `tools.${options.speed}.jsonl`)), queries, {
+      createRanker,
+      vectors,
+    }),
+  );
   process.exit();
 }
 
@@ -33,7 +48,9 @@ function measureSet({ name, use, toolkits, tasks }) {
   noteOwners(toolkits);
   const ranker = createRanker({ vectors });
   for (const toolkit of toolkits) ranker.set(toolkit);
-  const ours = measure(tasks, (task) => ranker.rank(task, { limit: 20 }).items.map(({ fullName }) => fullName));
+  const ours = measure(tasks, (task) =>
+    ranker.rank(task, { limit: 20 }).items.map(({ fullName }) => fullName),
+  );
   const plain = measure(tasks, createPlainRanker(toolkits, wordsOf));
   return {
     name,
@@ -62,13 +79,17 @@ function measureGroupings(toolkits, tasks, ranker) {
 }
 
 function print(sets) {
-  console.log("| set | tools/servers | tasks | ranker | R@1 | R@3 | R@5 | R@10 | MRR | server@1 |\n|---|---|---|---|---|---|---|---|---|---|");
+  console.log(
+    "| set | tools/servers | tasks | ranker | R@1 | R@3 | R@5 | R@10 | MRR | server@1 |\n|---|---|---|---|---|---|---|---|---|---|",
+  );
   for (const { name, use, tools, servers, tasks, ours, plain } of sets) {
     const cells = (figures) =>
       Object.values(figures)
         .map((value) => value.toFixed(1))
         .join(" | ");
-    console.log(`| ${name}${use && ` (${use})`} | ${tools}/${servers} | ${tasks} | ours | ${cells(ours)} |`);
+    console.log(
+      `| ${name}${use && ` (${use})`} | ${tools}/${servers} | ${tasks} | ours | ${cells(ours)} |`,
+    );
     console.log(`| | | | plain BM25 | ${cells(plain)} |`);
   }
   console.log(
@@ -76,13 +97,19 @@ function print(sets) {
   );
   for (const { name, groups } of sets) {
     for (const { grouping, ms, count, sizes, oneServes, byDescription, byVote } of groups) {
-      const cells = [byDescription, byVote].flatMap((route) => ["hit@1", "R@2", "R@3"].map((figure) => route[figure].toFixed(1)));
+      const cells = [byDescription, byVote].flatMap((route) =>
+        ["hit@1", "R@2", "R@3"].map((figure) => route[figure].toFixed(1)),
+      );
       console.log(
         `| ${name} | ${count} ${grouping} | ${sizes.least}/${sizes.median}/${sizes.most} | ${oneServes.toFixed(1)} | ${cells.join(" | ")} | ${ms?.toFixed(0) ?? ""} |`,
       );
     }
   }
   const held = sets.filter(({ use }) => use === "");
-  const gain = held.reduce((sum, { ours, plain }) => sum + ours["R@5"] - plain["R@5"], 0) / held.length;
-  if (held.length > 0) console.log(`\nmean gain in R@5 over plain BM25 on sets never trained or chosen on: ${gain.toFixed(1)}`);
+  const gain =
+    held.reduce((sum, { ours, plain }) => sum + ours["R@5"] - plain["R@5"], 0) / held.length;
+  if (held.length > 0)
+    console.log(
+      `\nmean gain in R@5 over plain BM25 on sets never trained or chosen on: ${gain.toFixed(1)}`,
+    );
 }

@@ -11,7 +11,14 @@ export default { name: "registry", run };
 
 const manyTools = 1_000;
 const modules = 200;
-const silent = { level: "silent", child: () => silent, info() {}, warn() {}, error() {}, debug() {} };
+const silent = {
+  level: "silent",
+  child: () => silent,
+  info() {},
+  warn() {},
+  error() {},
+  debug() {},
+};
 
 async function run({ rounds = 15 } = {}) {
   const inside = await import(pathToFileURL(await bundle("registry-work")).href);
@@ -27,11 +34,19 @@ async function run({ rounds = 15 } = {}) {
 function createRegistration(i) {
   const parameters = {
     type: "object",
-    properties: { query: { type: "string", minLength: 1 }, max_results: { type: "integer", default: 5, minimum: 1, maximum: 20 } },
+    properties: {
+      query: { type: "string", minLength: 1 },
+      max_results: { type: "integer", default: 5, minimum: 1, maximum: 20 },
+    },
     required: ["query"],
   };
   return {
-    tool: { name: `tool${i}x`, description: `Tool number ${i}`, category: "BENCH", functions: [{ name: "search", description: "Searches", parameters }] },
+    tool: {
+      name: `tool${i}x`,
+      description: `Tool number ${i}`,
+      category: "BENCH",
+      functions: [{ name: "search", description: "Searches", parameters }],
+    },
   };
 }
 
@@ -70,7 +85,13 @@ function repeat(count, work) {
 function stageRow({ bare, limited }) {
   const differences = limited.map((us, round) => us - bare[round]);
   const range = `${short(Math.min(...differences))}–${short(Math.max(...differences))} over ${differences.length} rounds`;
-  return row("rate limits, breaker, concurrency and retries together, a call", median(differences), "µs", { below: 3 }, range);
+  return row(
+    "rate limits, breaker, concurrency and retries together, a call",
+    median(differences),
+    "µs",
+    { below: 3 },
+    range,
+  );
 }
 
 async function measureScan(rounds) {
@@ -80,15 +101,28 @@ async function measureScan(rounds) {
     const folder = mkdtempSync(join(tmpdir(), "guildhall-bench-modules-"));
     for (let i = 0; i < modules; i++) {
       const tools = `[{ name: "run", description: "Runs", inputSchema: { type: "object" } }]`;
-      writeFileSync(join(folder, `m${i}.mjs`), `export default { id: "mod${i}x", list: async () => ${tools}, call: async () => ({ content: [] }) };`);
+      writeFileSync(
+        join(folder, `m${i}.mjs`),
+        `export default { id: "mod${i}x", list: async () => ${tools}, call: async () => ({ content: [] }) };`,
+      );
     }
     const began = performance.now();
-    const hall = await createHall({ toolkits: [], log: silent, modules: { patterns: ["*.mjs"], folder } });
+    const hall = await createHall({
+      toolkits: [],
+      log: silent,
+      modules: { patterns: ["*.mjs"], folder },
+    });
     times.push(performance.now() - began);
     const { length } = hall.registry.tools();
     await hall.close();
     rmSync(folder, { recursive: true });
     if (length !== modules) throw new Error(`${length} of ${modules} modules were loaded`);
   }
-  return row(`scan of ${modules} modules, hall included`, median(times) / 1_000, "s", { below: 2 }, `${rounds} rounds`);
+  return row(
+    `scan of ${modules} modules, hall included`,
+    median(times) / 1_000,
+    "s",
+    { below: 2 },
+    `${rounds} rounds`,
+  );
 }

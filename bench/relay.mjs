@@ -17,18 +17,31 @@ const largeBytes = 1024 * 1024;
 async function run({ rounds = 5 } = {}) {
   const [command, ...args] = upstreamCommand;
   const project = createProject({ upstream: { command, args } });
-  const figures = Object.fromEntries(["relay", "json", "alone", "first", "attached"].map((name) => [name, { p50: [], perSecond: [], large: [] }]));
+  const figures = Object.fromEntries(
+    ["relay", "json", "alone", "first", "attached"].map((name) => [
+      name,
+      { p50: [], perSecond: [], large: [] },
+    ]),
+  );
   const memory = [];
   try {
     project.command("build", "--yes");
     for (let round = 0; round < rounds; round++) {
-      const [relay, json] = ["byte", "json"].map((name) => startClient(process.execPath, [pathOf(`servers/${name}-relay.mjs`), ...upstreamCommand]));
-      await measure({ relay, json, alone: project.start("--alone") }, figures, ["p50", "perSecond", "large"]);
+      const [relay, json] = ["byte", "json"].map((name) =>
+        startClient(process.execPath, [pathOf(`servers/${name}-relay.mjs`), ...upstreamCommand]),
+      );
+      await measure({ relay, json, alone: project.start("--alone") }, figures, [
+        "p50",
+        "perSecond",
+        "large",
+      ]);
       const first = project.start();
       // The one that answers first is the hall.
       await first.initialize();
       const attached = project.start();
-      await measure({ first, attached }, figures, ["p50"], () => memory.push(memoryOf(attached.pid)));
+      await measure({ first, attached }, figures, ["p50"], () =>
+        memory.push(memoryOf(attached.pid)),
+      );
     }
   } finally {
     project.remove();
@@ -36,13 +49,36 @@ async function run({ rounds = 5 } = {}) {
   const { relay, json, alone, first, attached } = figures;
   return [
     ratioRow("single call p50, hall ÷ byte relay", alone.p50, relay.p50, "µs", { atMost: 1.25 }),
-    ratioRow(`calls/s with ${depth} in flight, hall ÷ byte relay`, alone.perSecond, relay.perSecond, "calls/s", { atLeast: 0.7 }),
+    ratioRow(
+      `calls/s with ${depth} in flight, hall ÷ byte relay`,
+      alone.perSecond,
+      relay.perSecond,
+      "calls/s",
+      { atLeast: 0.7 },
+    ),
     ratioRow("result of 1 MB, hall ÷ byte relay", alone.large, relay.large, "ms", { atMost: 1.5 }),
     ratioRow("single call p50, JSON relay ÷ byte relay", json.p50, relay.p50, "µs"),
-    ratioRow(`calls/s with ${depth} in flight, JSON relay ÷ byte relay`, json.perSecond, relay.perSecond, "calls/s"),
+    ratioRow(
+      `calls/s with ${depth} in flight, JSON relay ÷ byte relay`,
+      json.perSecond,
+      relay.perSecond,
+      "calls/s",
+    ),
     ratioRow("result of 1 MB, JSON relay ÷ byte relay", json.large, relay.large, "ms"),
-    ratioRow("single call p50, attached mcp ÷ the hall's own client", attached.p50, first.p50, "µs", { below: 1.3 }),
-    row("memory of an attached mcp", median(memory), "MB", { below: 60 }, "after its calls, shared pages included"),
+    ratioRow(
+      "single call p50, attached mcp ÷ the hall's own client",
+      attached.p50,
+      first.p50,
+      "µs",
+      { below: 1.3 },
+    ),
+    row(
+      "memory of an attached mcp",
+      median(memory),
+      "MB",
+      { below: 60 },
+      "after its calls, shared pages included",
+    ),
   ];
 }
 
@@ -55,14 +91,30 @@ async function measure(clients, figures, wanted, finished = () => {}) {
     await client.sequence(warmUp.single, echoCall);
     if (wanted.includes("large")) await client.sequence(warmUp.large, textCall);
   }
-  const measured = Object.fromEntries(names.map((name) => [name, { p50: [], perSecond: [], large: [] }]));
+  const measured = Object.fromEntries(
+    names.map((name) => [name, { p50: [], perSecond: [], large: [] }]),
+  );
   const blocks = {
-    p50: [single, async (name) => measured[name].p50.push(...(await clients[name].sequence(single.calls, echoCall)).map((ms) => ms * 1_000))],
+    p50: [
+      single,
+      async (name) =>
+        measured[name].p50.push(
+          ...(await clients[name].sequence(single.calls, echoCall)).map((ms) => ms * 1_000),
+        ),
+    ],
     perSecond: [
       pipelined,
-      async (name) => measured[name].perSecond.push((pipelined.calls / (await clients[name].pipeline(pipelined.calls, depth, echoCall))) * 1_000),
+      async (name) =>
+        measured[name].perSecond.push(
+          (pipelined.calls / (await clients[name].pipeline(pipelined.calls, depth, echoCall))) *
+            1_000,
+        ),
     ],
-    large: [large, async (name) => measured[name].large.push(...(await clients[name].sequence(large.calls, textCall)))],
+    large: [
+      large,
+      async (name) =>
+        measured[name].large.push(...(await clients[name].sequence(large.calls, textCall))),
+    ],
   };
   for (const figure of wanted) {
     const [{ blocks: count }, block] = blocks[figure];
@@ -80,6 +132,7 @@ function textCall(number) {
   return {
     method: "tools/call",
     params: { name: "text", arguments: { start, length: largeBytes } },
-    accept: ({ content, isError }) => !isError && content.length === 1 && content[0].text === expected,
+    accept: ({ content, isError }) =>
+      !isError && content.length === 1 && content[0].text === expected,
   };
 }

@@ -18,13 +18,39 @@ import store from "./store.mjs";
 import tui from "./tui.mjs";
 import workflow from "./workflow.mjs";
 
-const scenarios = [stdio, coldStart, slo, http, httpRelay, relay, lock, registry, store, lisp, code, planner, tui, workflow];
+const scenarios = [
+  stdio,
+  coldStart,
+  slo,
+  http,
+  httpRelay,
+  relay,
+  lock,
+  registry,
+  store,
+  lisp,
+  code,
+  planner,
+  tui,
+  workflow,
+];
 
-const { values: options } = parseArgs({ options: { only: { type: "string" }, rounds: { type: "string" }, json: { type: "boolean" } } });
+const { values: options } = parseArgs({
+  options: { only: { type: "string" }, rounds: { type: "string" }, json: { type: "boolean" } },
+});
 const chosen = scenarios.filter(({ name }) => options.only === undefined || options.only === name);
-if (chosen.length === 0) throw new Error(`there is no scenario "${options.only}"; there is: ${scenarios.map(({ name }) => name).join(", ")}`);
+if (chosen.length === 0)
+  throw new Error(
+    `there is no scenario "${options.only}"; there is: ${scenarios.map(({ name }) => name).join(", ")}`,
+  );
 
-const report = { at: new Date().toISOString(), node: process.version, cores: cpus().length, load: loadavg()[0], scenarios: {} };
+const report = {
+  at: new Date().toISOString(),
+  node: process.version,
+  cores: cpus().length,
+  load: loadavg()[0],
+  scenarios: {},
+};
 for (const { name, run } of chosen) {
   report.scenarios[name] = await run({ rounds: options.rounds && Number(options.rounds) });
   if (!options.json) print(name, report.scenarios[name]);
@@ -43,6 +69,11 @@ function print(name, rows) {
     goal ?? "",
     note,
   ]);
-  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...cells.map((line) => line[column].length)));
-  for (const line of cells) console.log(`  ${line.map((cell, column) => cell.padEnd(widths[column])).join("  ")}`.trimEnd());
+  const widths = [0, 1, 2, 3, 4].map((column) =>
+    Math.max(...cells.map((line) => line[column].length)),
+  );
+  for (const line of cells)
+    console.log(
+      `  ${line.map((cell, column) => cell.padEnd(widths[column])).join("  ")}`.trimEnd(),
+    );
 }

@@ -2,7 +2,12 @@ import { createHall, createMemoryPair } from "../dist/index.js";
 import { p99Row, row, short } from "./figures.mjs";
 import { openClient } from "./http.mjs";
 import { echoCall, start } from "./processes.mjs";
-import { createEchoToolkit, createEchoTools, echoArguments, echoTool } from "./servers/echo-tool.mjs";
+import {
+  createEchoToolkit,
+  createEchoTools,
+  echoArguments,
+  echoTool,
+} from "./servers/echo-tool.mjs";
 
 /** The targets row by row. These are times, not ratios: what is promised is absolute. */
 export default { name: "slo", run };
@@ -10,7 +15,12 @@ export default { name: "slo", run };
 const manyTools = 1_000;
 
 async function run() {
-  return [...(await measureRegistry()), ...(await measureStdio()), ...(await measureHttp()), await measureValidation()];
+  return [
+    ...(await measureRegistry()),
+    ...(await measureStdio()),
+    ...(await measureHttp()),
+    await measureValidation(),
+  ];
 }
 
 async function measureRegistry() {
@@ -18,7 +28,9 @@ async function measureRegistry() {
   // With the first lookup, so that work put off until then counts too.
   const add = (hall, i) =>
     timeAsync(async () => {
-      await hall.registry.add(createEchoToolkit({ id: nameOf(i), tools: [{ ...echoTool, name: nameOf(i) }] }));
+      await hall.registry.add(
+        createEchoToolkit({ id: nameOf(i), tools: [{ ...echoTool, name: nameOf(i) }] }),
+      );
       hall.registry.getTool(nameOf(i));
     });
 
@@ -29,11 +41,16 @@ async function measureRegistry() {
     return ms;
   });
 
-  const hall = await createHall({ toolkits: [createEchoToolkit({ tools: createEchoTools(manyTools) })] });
+  const hall = await createHall({
+    toolkits: [createEchoToolkit({ tools: createEchoTools(manyTools) })],
+  });
   const listed = await repeat(5_000, () => time(() => hall.registry.tools()));
-  const found = await repeat(5_000, (i) => time(() => hall.registry.getTool(`echo_${1 + (i % (manyTools - 1))}`)));
+  const found = await repeat(5_000, (i) =>
+    time(() => hall.registry.getTool(`echo_${1 + (i % (manyTools - 1))}`)),
+  );
   const crowded = await repeat(200, (i) => add(hall, i));
-  if (hall.registry.tools().length !== manyTools + warmUps + 200) throw new Error("not every tool was registered");
+  if (hall.registry.tools().length !== manyTools + warmUps + 200)
+    throw new Error("not every tool was registered");
   await hall.close();
 
   return [
@@ -47,7 +64,11 @@ async function measureRegistry() {
 async function measureStdio() {
   const many = start("hall", { args: [String(manyTools)] });
   await many.initialize();
-  const list = () => ({ method: "tools/list", params: {}, accept: ({ tools }) => tools.length === manyTools && tools[0].inputSchema.type === "object" });
+  const list = () => ({
+    method: "tools/list",
+    params: {},
+    accept: ({ tools }) => tools.length === manyTools && tools[0].inputSchema.type === "object",
+  });
   await many.sequence(warmUps, list);
   const lists = await many.sequence(300, list);
   await many.stop();
@@ -64,7 +85,13 @@ async function measureStdio() {
   return [
     p99Row(`list of ${short(manyTools)} tools, over stdio`, lists, { below: 5 }),
     p99Row("stdio dispatch", calls, { below: 10 }),
-    row("stdio throughput", perSecond, "calls/s", { atLeast: 1_000 }, `${short(count)} calls, 64 in flight`),
+    row(
+      "stdio throughput",
+      perSecond,
+      "calls/s",
+      { atLeast: 1_000 },
+      `${short(count)} calls, 64 in flight`,
+    ),
   ];
 }
 
@@ -78,7 +105,13 @@ async function measureHttp() {
   await client.stop();
   return [
     p99Row("HTTP dispatch", times, { below: 100 }, "modern POST of 1 KB"),
-    row("HTTP throughput", perSecond, "calls/s", { atLeast: 100 }, `${short(count)} calls on 20 connections`),
+    row(
+      "HTTP throughput",
+      perSecond,
+      "calls/s",
+      { atLeast: 100 },
+      `${short(count)} calls on 20 connections`,
+    ),
   ];
 }
 
@@ -87,12 +120,19 @@ async function measureValidation() {
   let measure;
   const outer = { name: "outer", inputSchema: { type: "object" } };
   const hall = await createHall({
-    toolkits: [createEchoToolkit(), createEchoToolkit({ id: "outer", tools: [outer], run: (_args, context) => measure(context) })],
+    toolkits: [
+      createEchoToolkit(),
+      createEchoToolkit({ id: "outer", tools: [outer], run: (_args, context) => measure(context) }),
+    ],
   });
   const caller = { connection: "bench", client: "bench" };
   const times = await new Promise((resolve, reject) => {
     measure = async (context) => {
-      const call = (i) => hall.gateway.call({ id: `bench_${i}`, name: "echo", arguments: echoArguments(i), caller }, context);
+      const call = (i) =>
+        hall.gateway.call(
+          { id: `bench_${i}`, name: "echo", arguments: echoArguments(i), caller },
+          context,
+        );
       await repeat(20_000, (i) => timeAsync(() => call(i))).then(resolve, reject);
       return { content: [] };
     };
@@ -102,7 +142,11 @@ async function measureValidation() {
     ours.start({ frame: ignore, oversize: ignore, drained: ignore, ended: ignore, closed: ignore });
     const clientInfo = { name: "bench", version: "1.0.0" };
     const messages = [
-      { id: 1, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo } },
+      {
+        id: 1,
+        method: "initialize",
+        params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo },
+      },
       { method: "notifications/initialized" },
       { id: 2, method: "tools/call", params: { name: "outer" } },
     ];

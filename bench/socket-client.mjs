@@ -21,7 +21,8 @@ export async function openSocket(port) {
     `GET /ws HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\n\r\n`,
   );
   const [hello] = await once(socket, "data");
-  if (!hello.toString().startsWith("HTTP/1.1 101") || !hello.toString().endsWith("\r\n\r\n")) throw new Error(`no WebSocket: ${hello}`);
+  if (!hello.toString().startsWith("HTTP/1.1 101") || !hello.toString().endsWith("\r\n\r\n"))
+    throw new Error(`no WebSocket: ${hello}`);
   socket.on("data", (chunk) => {
     held = held.length > 0 ? Buffer.concat([held, chunk]) : chunk;
     const payloads = [];
@@ -45,7 +46,8 @@ export async function openSocket(port) {
       const refill = () => {
         const from = sent;
         sent = Math.min(frames.length, answers.length + depth);
-        if (sent > from) socket.write(sent === from + 1 ? frames[from] : Buffer.concat(frames.slice(from, sent)));
+        if (sent > from)
+          socket.write(sent === from + 1 ? frames[from] : Buffer.concat(frames.slice(from, sent)));
       };
       const done = new Promise((resolve) => {
         wake = resolve;
@@ -73,11 +75,15 @@ export async function openSocket(port) {
 }
 
 function check(requests, answers) {
-  const byId = new Map(answers.map((payload) => JSON.parse(payload.toString())).map((answer) => [answer.id, answer]));
-  if (answers.length !== requests.length) throw new Error(`${answers.length} answers to ${requests.length} requests`);
+  const byId = new Map(
+    answers.map((payload) => JSON.parse(payload.toString())).map((answer) => [answer.id, answer]),
+  );
+  if (answers.length !== requests.length)
+    throw new Error(`${answers.length} answers to ${requests.length} requests`);
   for (const { message, accept } of requests) {
     const answer = byId.get(message.id);
-    if (!answer?.result || !accept(answer.result)) throw new Error(`a wrong answer to ${JSON.stringify(message)}: ${JSON.stringify(answer)}`);
+    if (!answer?.result || !accept(answer.result))
+      throw new Error(`a wrong answer to ${JSON.stringify(message)}: ${JSON.stringify(answer)}`);
   }
 }
 
@@ -90,7 +96,10 @@ const mask = Buffer.from([0x37, 0xfa, 0x21, 0x3d]);
 /** A masked text frame of up to 64 KiB. */
 function writeFrame(message) {
   const payload = Buffer.from(JSON.stringify(message));
-  const head = payload.length < 126 ? Buffer.from([text, 0x80 | payload.length]) : Buffer.from([text, 0x80 | 126, payload.length >> 8, payload.length & 0xff]);
+  const head =
+    payload.length < 126
+      ? Buffer.from([text, 0x80 | payload.length])
+      : Buffer.from([text, 0x80 | 126, payload.length >> 8, payload.length & 0xff]);
   return Buffer.concat([head, mask, payload.map((byte, i) => byte ^ mask[i % 4])]);
 }
 
@@ -101,5 +110,7 @@ function readFrame(bytes) {
   if (isLong && bytes.length < 4) return undefined;
   const start = isLong ? 4 : 2;
   const length = start + (isLong ? bytes.readUInt16BE(2) : bytes[1]);
-  return bytes.length < length ? undefined : { kind: bytes[0], payload: bytes.subarray(start, length), length };
+  return bytes.length < length
+    ? undefined
+    : { kind: bytes[0], payload: bytes.subarray(start, length), length };
 }

@@ -17,10 +17,21 @@ async function run({ rounds = 9 } = {}) {
   return [
     ratioRow("single call p50, hall ÷ bare", hall.p50, bare.p50, "µs", { atMost: 1.3 }),
     ratioRow("single call p99, hall ÷ bare", hall.p99, bare.p99, "µs"),
-    ratioRow(`calls/s with ${depth} in flight, hall ÷ bare`, hall.perSecond, bare.perSecond, "calls/s", { atLeast: 0.6 }),
+    ratioRow(
+      `calls/s with ${depth} in flight, hall ÷ bare`,
+      hall.perSecond,
+      bare.perSecond,
+      "calls/s",
+      { atLeast: 0.6 },
+    ),
     ratioRow("single call p50, SDK ÷ bare", sdk.p50, bare.p50, "µs"),
     ratioRow("single call p99, SDK ÷ bare", sdk.p99, bare.p99, "µs"),
-    ratioRow(`calls/s with ${depth} in flight, SDK ÷ bare`, sdk.perSecond, bare.perSecond, "calls/s"),
+    ratioRow(
+      `calls/s with ${depth} in flight, SDK ÷ bare`,
+      sdk.perSecond,
+      bare.perSecond,
+      "calls/s",
+    ),
   ];
 }
 
@@ -42,7 +53,9 @@ async function runRound(figures) {
   });
   const rates = Object.fromEntries(names.map((name) => [name, []]));
   await inTurns(pipelined.blocks, names, async (name) => {
-    rates[name].push((pipelined.calls / (await clients[name].pipeline(pipelined.calls, depth, echoCall))) * 1_000);
+    rates[name].push(
+      (pipelined.calls / (await clients[name].pipeline(pipelined.calls, depth, echoCall))) * 1_000,
+    );
   });
 
   for (const name of names) {

@@ -17,7 +17,10 @@ async function run({ rounds = 5 } = {}) {
   const program = await bundle("store-work");
   const folder = mkdtempSync(join(tmpdir(), "guildhall-bench-store-"));
   const path = (name) => join(folder, `${name}.db`);
-  const work = async (name, place, count) => JSON.parse((await promisify(execFile)(process.execPath, [program, name, place, String(count)])).stdout);
+  const work = async (name, place, count) =>
+    JSON.parse(
+      (await promisify(execFile)(process.execPath, [program, name, place, String(count)])).stdout,
+    );
   const task = (name, file, count = 0) => work(name, path(file), count);
   const times = async (name, file, count) => {
     const found = [];
@@ -30,12 +33,16 @@ async function run({ rounds = 5 } = {}) {
     await task("start", "empty");
     await task("fill", "full", rows);
     const starts = { empty: [], full: [] };
-    for (let round = 0; round < rounds; round++) for (const file of ["empty", "full"]) starts[file].push((await task("start", file)).ms);
+    for (let round = 0; round < rounds; round++)
+      for (const file of ["empty", "full"]) starts[file].push((await task("start", file)).ms);
     const statistics = await times("statistics", "full");
     const verified = await times("verify", "full");
     if (statistics[0].calls < rows || verified[0].rows < rows) throw new Error("rows are missing");
     const megabytes = statSync(path("full")).size / 1024 / 1024;
-    const [plain, recorded] = [median(costs.map((cost) => cost.plain)), median(costs.map((cost) => cost.recorded))];
+    const [plain, recorded] = [
+      median(costs.map((cost) => cost.plain)),
+      median(costs.map((cost) => cost.recorded)),
+    ];
     const what = `${short(rows)} calls`;
     return [
       row(
@@ -45,7 +52,13 @@ async function run({ rounds = 5 } = {}) {
         { atMost: 4 },
         `${short(recorded)} with, ${short(plain)} without`,
       ),
-      row("calls recorded, durable, without end", median(sustained.map(({ perSecond }) => perSecond)), "calls/s", { atLeast: 20_000 }, "synchronous FULL"),
+      row(
+        "calls recorded, durable, without end",
+        median(sustained.map(({ perSecond }) => perSecond)),
+        "calls/s",
+        { atLeast: 20_000 },
+        "synchronous FULL",
+      ),
       row(
         `start to the first durable row, ${what}, above none`,
         median(starts.full) - median(starts.empty),
@@ -53,8 +66,19 @@ async function run({ rounds = 5 } = {}) {
         { below: 100 },
         `${short(median(starts.full))} and ${short(median(starts.empty))} ms; the file has ${short(megabytes)} MB`,
       ),
-      row(`stats over ${what}`, median(statistics.map(({ ms }) => ms)), "ms", { below: 300 }, "a month, 280 tools"),
-      row(`audit verify over ${short(rows)} rows`, median(verified.map(({ ms }) => ms)) / 1_000, "s", { below: 10 }),
+      row(
+        `stats over ${what}`,
+        median(statistics.map(({ ms }) => ms)),
+        "ms",
+        { below: 300 },
+        "a month, 280 tools",
+      ),
+      row(
+        `audit verify over ${short(rows)} rows`,
+        median(verified.map(({ ms }) => ms)) / 1_000,
+        "s",
+        { below: 10 },
+      ),
       ...(databaseUrl === undefined ? [] : await measureDatabase(work, rounds)),
     ];
   } finally {
@@ -69,13 +93,27 @@ async function measureDatabase(work, rounds) {
   const perSecond = async (halls) => {
     const found = [];
     for (let round = 0; round < rounds; round++) {
-      const all = await Promise.all(Array.from({ length: halls }, () => work("sustain", String(url), 50_000)));
+      const all = await Promise.all(
+        Array.from({ length: halls }, () => work("sustain", String(url), 50_000)),
+      );
       found.push(all.reduce((sum, each) => sum + each.perSecond, 0));
     }
     return median(found);
   };
   return [
-    row("calls recorded in PostgreSQL, durable, without end", await perSecond(1), "calls/s", { atLeast: 10_000 }, "one hall"),
-    row("the same, two halls on one database", await perSecond(2), "calls/s", { atLeast: 10_000 }, "both together"),
+    row(
+      "calls recorded in PostgreSQL, durable, without end",
+      await perSecond(1),
+      "calls/s",
+      { atLeast: 10_000 },
+      "one hall",
+    ),
+    row(
+      "the same, two halls on one database",
+      await perSecond(2),
+      "calls/s",
+      { atLeast: 10_000 },
+      "both together",
+    ),
   ];
 }

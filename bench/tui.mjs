@@ -45,8 +45,15 @@ async function run({ rounds = 11 } = {}) {
 async function measureStart(folder, rounds) {
   const measured = { tui: [], bare: [] };
   const startOnce = async (name) => {
-    const args = name === "tui" ? tuiArguments : ["-e", 'console.log("1 Features"); setTimeout(() => {}, 10_000)'];
-    return onTerminal(folder, args, async (terminal) => (await terminal.until("1 Features")) - terminal.startedAt);
+    const args =
+      name === "tui"
+        ? tuiArguments
+        : ["-e", 'console.log("1 Features"); setTimeout(() => {}, 10_000)'];
+    return onTerminal(
+      folder,
+      args,
+      async (terminal) => (await terminal.until("1 Features")) - terminal.startedAt,
+    );
   };
   for (const name of Object.keys(measured)) await startOnce(name);
   await inTurns(rounds, Object.keys(measured), async (name) => {
@@ -55,7 +62,14 @@ async function measureStart(folder, rounds) {
   return measured;
 }
 
-const tuiArguments = [pathOf("../dist/cli.js"), "tui", "--command", process.execPath, "--", pathOf("servers/chatter.mjs")];
+const tuiArguments = [
+  pathOf("../dist/cli.js"),
+  "tui",
+  "--command",
+  process.execPath,
+  "--",
+  pathOf("servers/chatter.mjs"),
+];
 
 /** Types into a form below which the lines run through. */
 function measureKeys(folder) {
@@ -132,13 +146,22 @@ function openTerminal(folder, args) {
   return {
     startedAt,
     press: (text) => child.stdin.write(text),
-    memoryMb: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]) / 1024,
+    memoryMb: () =>
+      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]) / 1024,
     /** When all of these were on the screen, counted from what is heard after the last such wait. */
     until: (...texts) =>
       new Promise((resolve, reject) => {
-        const late = setTimeout(() => reject(new Error(`${texts.join(" and ")} did not appear: ${heard}`)), waitMsMax);
+        const late = setTimeout(
+          () => reject(new Error(`${texts.join(" and ")} did not appear: ${heard}`)),
+          waitMsMax,
+        );
         const look = () => {
-          if (!texts.every((text) => (typeof text === "string" ? heard.includes(text) : text.test(heard)))) return;
+          if (
+            !texts.every((text) =>
+              typeof text === "string" ? heard.includes(text) : text.test(heard),
+            )
+          )
+            return;
           clearTimeout(late);
           waiting.delete(look);
           heard = "";

@@ -10,7 +10,17 @@ import { createProject } from "./projects.mjs";
 export default { name: "workflow", run };
 
 const files = 5_000;
-const steps = ["constitution", "specify", "clarify", "plan", "tasks", "checklist", "analyze", "implement", "status"];
+const steps = [
+  "constitution",
+  "specify",
+  "clarify",
+  "plan",
+  "tasks",
+  "checklist",
+  "analyze",
+  "implement",
+  "status",
+];
 
 async function run({ rounds = 5 } = {}) {
   const project = createProject();
@@ -24,12 +34,28 @@ async function run({ rounds = 5 } = {}) {
     await measureOnce(project, newFigures(), newFigures());
     for (let round = 0; round < rounds; round++) await measureOnce(project, first, later);
     const note = `p50 of ${later.blocks.length}, no model, over stdio`;
-    const loads = steps.map((step) => [step, median(first.ms[step]) - median(later.ms[step])]).sort((a, b) => b[1] - a[1]);
+    const loads = steps
+      .map((step) => [step, median(first.ms[step]) - median(later.ms[step])])
+      .sort((a, b) => b[1] - a[1]);
     const named = loads.map(([step, ms]) => `${step} ${short(Math.max(0, ms))}`).join(", ");
     return [
-      ...steps.map((step) => row(`${step}, ${short(files)} files`, median(later.ms[step]), "ms", { atMost: 500 }, note)),
-      row("longest block of the event loop in all steps of a feature, of the processor", blockOf(later, "processor"), "ms", { atMost: 50 }, blockNote(later)),
-      row("the same, while each step's code is loaded", blockOf(first, "processor"), "ms", {}, blockNote(first)),
+      ...steps.map((step) =>
+        row(`${step}, ${short(files)} files`, median(later.ms[step]), "ms", { atMost: 500 }, note),
+      ),
+      row(
+        "longest block of the event loop in all steps of a feature, of the processor",
+        blockOf(later, "processor"),
+        "ms",
+        { atMost: 50 },
+        blockNote(later),
+      ),
+      row(
+        "the same, while each step's code is loaded",
+        blockOf(first, "processor"),
+        "ms",
+        {},
+        blockNote(first),
+      ),
       row("a step's code from the bundle, the first time, at most", loads[0][1], "ms", {}, named),
     ];
   } finally {
@@ -52,7 +78,8 @@ function fillProject(folder) {
   writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
   for (let part = 0; part < 100; part++) {
     mkdirSync(join(folder, "src", `part-${part}`), { recursive: true });
-    for (let file = 0; file < files / 100; file++) writeFileSync(join(folder, "src", `part-${part}`, `file-${file}.ts`), "");
+    for (let file = 0; file < files / 100; file++)
+      writeFileSync(join(folder, "src", `part-${part}`, `file-${file}.ts`), "");
   }
 }
 
@@ -60,9 +87,16 @@ function fillProject(folder) {
 async function measureOnce({ folder, env }, ...both) {
   const delays = join(folder, "..", "delays");
   const nodeArguments = ["--import", pathOf("servers/loop-delay.mjs"), ...processes.cli, "--alone"];
-  const client = startClient(process.execPath, nodeArguments, { cwd: folder, env: { ...env, GUILDHALL_BENCH_DELAYS: delays } });
+  const client = startClient(process.execPath, nodeArguments, {
+    cwd: folder,
+    env: { ...env, GUILDHALL_BENCH_DELAYS: delays },
+  });
   // What the first call of any tool loads, such as the checks of arguments, belongs to no step.
-  await client.ask({ method: "tools/call", params: { name: "speckit.status", arguments: {}, _meta }, accept: ({ isError }) => !isError });
+  await client.ask({
+    method: "tools/call",
+    params: { name: "speckit.status", arguments: {}, _meta },
+    accept: ({ isError }) => !isError,
+  });
   await readBlock(client.pid, delays);
   for (const figures of both) {
     await measureFeature(client, folder, figures.ms);
@@ -114,7 +148,8 @@ async function readBlock(pid, delays) {
   const before = count();
   process.kill(pid, "SIGUSR2");
   for (const giveUpAt = performance.now() + 5_000; count() === before; await sleep(5)) {
-    if (performance.now() > giveUpAt) throw new Error("the hall did not say how long its event loop stood still");
+    if (performance.now() > giveUpAt)
+      throw new Error("the hall did not say how long its event loop stood still");
   }
   return JSON.parse(readFileSync(delays, "utf8").trim().split("\n").at(-1));
 }

@@ -10,7 +10,10 @@ const roll = tool(
     // A plain JSON Schema does as well as zod; defaults are filled in before the handler runs.
     input: {
       type: "object",
-      properties: { count: { type: "integer", minimum: 1, maximum: 100, default: 1 }, sides: { type: "integer", minimum: 2, maximum: 1000, default: 6 } },
+      properties: {
+        count: { type: "integer", minimum: 1, maximum: 100, default: 1 },
+        sides: { type: "integer", minimum: 2, maximum: 1000, default: 6 },
+      },
     },
     readOnly: true,
   },
@@ -20,7 +23,12 @@ const roll = tool(
   },
 );
 
-const dice = toolkit({ name: "dice", description: "Dice of any number of sides", version: "1.0.0", tools: [roll] });
+const dice = toolkit({
+  name: "dice",
+  description: "Dice of any number of sides",
+  version: "1.0.0",
+  tools: [roll],
+});
 const port = process.argv[2];
 const serving = await serve(dice, port === undefined ? {} : { port: Number(port) });
 if (serving.url) console.log(serving.url);

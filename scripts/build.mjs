@@ -20,10 +20,19 @@ const ownZod = {
   setup({ onResolve, onLoad }) {
     const namespace = "own-zod";
     onResolve({ filter: /^zod\/mini$/ }, ({ path, importer }) =>
-      importer.includes("/src/config/") ? { path: fileURLToPath(import.meta.resolve(path)), namespace, sideEffects: false } : undefined,
+      importer.includes("/src/config/")
+        ? { path: fileURLToPath(import.meta.resolve(path)), namespace, sideEffects: false }
+        : undefined,
     );
-    onResolve({ filter: /^\./, namespace }, ({ path, resolveDir }) => ({ path: join(resolveDir, path), namespace, sideEffects: false }));
-    onLoad({ filter: /^/, namespace }, ({ path }) => ({ contents: readFileSync(path, "utf8"), resolveDir: dirname(path) }));
+    onResolve({ filter: /^\./, namespace }, ({ path, resolveDir }) => ({
+      path: join(resolveDir, path),
+      namespace,
+      sideEffects: false,
+    }));
+    onLoad({ filter: /^/, namespace }, ({ path }) => ({
+      contents: readFileSync(path, "utf8"),
+      resolveDir: dirname(path),
+    }));
   },
 };
 
@@ -32,7 +41,9 @@ const lightInk = {
   name: "light-ink",
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^\.\/devtools\.js$/ }, () => ({ path: `${root}/scripts/empty.mjs` }));
-    onLoad({ filter: /yoga-wasm-base64-esm\.js$/ }, ({ path }) => ({ contents: `const fetch = undefined;\n${readFileSync(path, "utf8")}` }));
+    onLoad({ filter: /yoga-wasm-base64-esm\.js$/ }, ({ path }) => ({
+      contents: `const fetch = undefined;\n${readFileSync(path, "utf8")}`,
+    }));
   },
 };
 
@@ -76,13 +87,19 @@ const plugins = [ownZod, lightInk];
 const { inputs } = (await build({ ...options, plugins })).metafile;
 const gathering = gather(
   inputs,
-  { starts, others: Object.fromEntries(Object.entries(others).map(([name, entry]) => [name, [entry]])), main, hall: "src/app.ts" },
+  {
+    starts,
+    others: Object.fromEntries(Object.entries(others).map(([name, entry]) => [name, [entry]])),
+    main,
+    hall: "src/app.ts",
+  },
   root,
 );
 const result = await build({ ...options, plugins: [...plugins, gathering] });
 
 // Packages written for CommonJS ask for `require`, by way of one file; a banner would make one in each file, which costs the start of a hall.
-const withRequire = 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);\n';
+const withRequire =
+  'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);\n';
 for (const { path, text } of result.outputFiles) {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text.includes("typeof require") ? withRequire + text : text);
@@ -90,8 +107,13 @@ for (const { path, text } of result.outputFiles) {
 chmodSync(`${root}/dist/cli.js`, 0o755);
 copyFileSync(`${root}/src/ranking/vectors.bin`, `${root}/dist/vectors.bin`);
 if (process.argv.includes("--types")) {
-  execFileSync(process.execPath, [`${root}/node_modules/typescript/bin/tsc`, "-p", "tsconfig.types.json"], { cwd: root, stdio: "inherit" });
+  execFileSync(
+    process.execPath,
+    [`${root}/node_modules/typescript/bin/tsc`, "-p", "tsconfig.types.json"],
+    { cwd: root, stdio: "inherit" },
+  );
 }
 if (!isQuiet) {
-  for (const [file, { bytes }] of Object.entries(result.metafile.outputs)) console.log(`${String(Math.round(bytes / 1024)).padStart(6)} KB  ${file}`);
+  for (const [file, { bytes }] of Object.entries(result.metafile.outputs))
+    console.log(`${String(Math.round(bytes / 1024)).padStart(6)} KB  ${file}`);
 }

@@ -10,7 +10,10 @@ import { extname, resolve } from "node:path";
  * An entry that reaches one module of such a part imports all of it, and so each part is one file.
  */
 export function gather(inputs, { starts, others, main, hall }, root) {
-  const named = Object.entries({ ...starts, ...others }).map(([name, entries]) => [name, reach(inputs, entries)]);
+  const named = Object.entries({ ...starts, ...others }).map(([name, entries]) => [
+    name,
+    reach(inputs, entries),
+  ]);
   const outside = outsideHall(inputs, main, hall);
   const parts = new Map();
   for (const file of reach(inputs, Object.values(starts).flat())) {
@@ -23,7 +26,10 @@ export function gather(inputs, { starts, others, main, hall }, root) {
     const files = reach(inputs, [entry]);
     return [...parts.keys()].filter((name) => parts.get(name).some((file) => files.has(file)));
   };
-  const entries = new Set([...Object.values({ ...starts, ...others }).flat(), ...Object.keys(inputs).flatMap((file) => laterOf(inputs, file))]);
+  const entries = new Set([
+    ...Object.values({ ...starts, ...others }).flat(),
+    ...Object.keys(inputs).flatMap((file) => laterOf(inputs, file)),
+  ]);
   const partsOf = new Map([...entries].map((entry) => [resolve(root, entry), neededBy(entry)]));
   return {
     name: "gather",
@@ -31,13 +37,20 @@ export function gather(inputs, { starts, others, main, hall }, root) {
       onResolve({ filter: /^part:/ }, ({ path }) => ({ path, namespace: "part" }));
       // Packages go where those who import them go.
       onLoad({ filter: /^/, namespace: "part" }, ({ path }) => ({
-        contents: importing(parts.get(path).flatMap((file) => (file.startsWith("src/") ? [`./${file}`] : []))),
+        contents: importing(
+          parts.get(path).flatMap((file) => (file.startsWith("src/") ? [`./${file}`] : [])),
+        ),
         resolveDir: root,
       }));
       onLoad({ filter: /\/src\/.*\.tsx?$/ }, ({ path }) => {
         const needed = partsOf.get(path);
         // Last, so that lines keep their numbers, and what the entry itself imports comes first.
-        return needed && { contents: `${readFileSync(path, "utf8")}\n${importing(needed)}`, loader: extname(path).slice(1) };
+        return (
+          needed && {
+            contents: `${readFileSync(path, "utf8")}\n${importing(needed)}`,
+            loader: extname(path).slice(1),
+          }
+        );
       });
     },
   };
@@ -48,13 +61,17 @@ const importing = (paths) => paths.map((path) => `import ${JSON.stringify(path)}
 /** Everything that is there once these entries are loaded. */
 function reach(inputs, entries) {
   const reached = new Set(entries);
-  for (const file of reached) for (const { path, kind, external } of inputs[file].imports) if (!external && kind !== "dynamic-import") reached.add(path);
+  for (const file of reached)
+    for (const { path, kind, external } of inputs[file].imports)
+      if (!external && kind !== "dynamic-import") reached.add(path);
   return reached;
 }
 
 /** What a module loads when it comes to that. */
 function laterOf(inputs, file) {
-  return inputs[file].imports.flatMap(({ path, kind, external }) => (kind === "dynamic-import" && !external ? [path] : []));
+  return inputs[file].imports.flatMap(({ path, kind, external }) =>
+    kind === "dynamic-import" && !external ? [path] : [],
+  );
 }
 
 /** What a process can load, one `import()` after another, without loading the hall: the files of each. */
@@ -62,7 +79,8 @@ function outsideHall(inputs, main, hall) {
   const found = new Map([[main, reach(inputs, [main])]]);
   for (const [, files] of found) {
     if (files.has(hall)) continue;
-    for (const later of [...files].flatMap((file) => laterOf(inputs, file))) if (!found.has(later)) found.set(later, reach(inputs, [later]));
+    for (const later of [...files].flatMap((file) => laterOf(inputs, file)))
+      if (!found.has(later)) found.set(later, reach(inputs, [later]));
   }
   return [...found.values()].filter((files) => !files.has(hall));
 }

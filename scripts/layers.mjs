@@ -31,7 +31,10 @@ const inner = { lisp: ["library"] };
 
 const isFile = (layer) => layer.endsWith(".ts");
 const inside = (layer) => (isFile(layer) ? `src/${layer}` : `src/${layer}/**`);
-const imports = (layer) => (isFile(layer) ? [`./${layer}`, `../${layer}`, `../../${layer}`] : [`./${layer}/**`, `../${layer}/**`, `../../${layer}/**`]);
+const imports = (layer) =>
+  isFile(layer)
+    ? [`./${layer}`, `../${layer}`, `../../${layer}`]
+    : [`./${layer}/**`, `../${layer}/**`, `../../${layer}/**`];
 
 const overrides = layers.map((layer, index) => ({
   includes: [inside(layer)],

@@ -11,7 +11,12 @@ const docs = `${root}docs/config.md`;
 
 const isCheck = process.argv.includes("--check");
 put(`${root}guildhall.schema.json`, () => `${JSON.stringify(schema, null, 2)}\n`);
-put(docs, (text) => text.replace(/(<!-- fields of (\S+) -->\n).*?(?=<!-- end -->)/gs, (_, start, name) => `${start}\n${table(name)}\n`));
+put(docs, (text) =>
+  text.replace(
+    /(<!-- fields of (\S+) -->\n).*?(?=<!-- end -->)/gs,
+    (_, start, name) => `${start}\n${table(name)}\n`,
+  ),
+);
 
 function put(file, write) {
   const before = read(file);
@@ -40,9 +45,18 @@ function table(name) {
 }
 
 function row(key, field, isRequired) {
-  const inner = Object.entries(field.properties ?? {}).flatMap(([name, value]) => row(`${key}.${name}`, value));
-  const fallback = isRequired ? "needed" : field.default === undefined ? "–" : `\`${JSON.stringify(field.default)}\``;
-  return [`| \`${key}\` | ${typeOf(field)} | ${field.properties ? "" : fallback} | ${field.description} |`, ...inner];
+  const inner = Object.entries(field.properties ?? {}).flatMap(([name, value]) =>
+    row(`${key}.${name}`, value),
+  );
+  const fallback = isRequired
+    ? "needed"
+    : field.default === undefined
+      ? "–"
+      : `\`${JSON.stringify(field.default)}\``;
+  return [
+    `| \`${key}\` | ${typeOf(field)} | ${field.properties ? "" : fallback} | ${field.description} |`,
+    ...inner,
+  ];
 }
 
 function typeOf({ type, enum: choices, const: only, minimum, maximum, items }) {
@@ -59,7 +73,17 @@ function isForeign({ deprecated }) {
 
 /** TypeScript for any Node: bundled on the fly. */
 async function loadSource(file) {
-  const options = { absWorkingDir: root, entryPoints: [file], bundle: true, format: "esm", platform: "node", write: false, logLevel: "warning" };
+  const options = {
+    absWorkingDir: root,
+    entryPoints: [file],
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    write: false,
+    logLevel: "warning",
+  };
   const { outputFiles } = await build(options);
-  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`);
+  return import(
+    `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`
+  );
 }

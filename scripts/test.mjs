@@ -11,13 +11,20 @@ const isLong = process.argv.includes("--long");
 
 step("check: lint, types, unused code", ["npm", "run", "-s", "check"]);
 step("build", [process.execPath, "scripts/build.mjs", "--quiet"]);
-if (!existsSync("/usr/share/zoneinfo")) step("install tzdata", ["sh", "-c", "apt-get update && apt-get install -y tzdata"]);
+if (!existsSync("/usr/share/zoneinfo"))
+  step("install tzdata", ["sh", "-c", "apt-get update && apt-get install -y tzdata"]);
 if (!["sbcl", "ecl"].every((lisp) => existsSync(`/usr/bin/${lisp}`)))
   step("install sbcl and ecl", ["sh", "-c", "apt-get update && apt-get install -y sbcl ecl"]);
-if (!existsSync("/usr/bin/tmux")) step("install tmux", ["sh", "-c", "apt-get update && apt-get install -y tmux"]);
-if (!hasPostgres()) step("install postgresql", ["sh", "-c", "apt-get update && apt-get install -y postgresql"]);
+if (!existsSync("/usr/bin/tmux"))
+  step("install tmux", ["sh", "-c", "apt-get update && apt-get install -y tmux"]);
+if (!hasPostgres())
+  step("install postgresql", ["sh", "-c", "apt-get update && apt-get install -y postgresql"]);
 if (isLaneStale()) {
-  step("install test/lane24", ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], { cwd: lane });
+  step(
+    "install test/lane24",
+    ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
+    { cwd: lane },
+  );
 }
 if (isLong) vitest(process.execPath, { GUILDHALL_LONG: "1" });
 else {
@@ -28,7 +35,10 @@ else {
 function vitest(node, env = {}) {
   const { stdout } = spawnSync(node, ["--version"], { encoding: "utf8" });
   const what = env.GUILDHALL_LONG ? "long tests" : "tests";
-  step(`${what} on Node ${stdout.trim()}`, [node, "node_modules/vitest/vitest.mjs", "run"], { env: { ...process.env, ...env }, isShown: true });
+  step(`${what} on Node ${stdout.trim()}`, [node, "node_modules/vitest/vitest.mjs", "run"], {
+    env: { ...process.env, ...env },
+    isShown: true,
+  });
 }
 
 /** Runs a command to its end. Its output is shown as it comes (`isShown`), or only when it fails. */

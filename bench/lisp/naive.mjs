@@ -4,7 +4,9 @@
  */
 export function createNaive() {
   const functions = new Map(Object.entries(builtins));
-  return { evaluate: (source) => read(source).reduce((_, form) => evaluate(form, null, functions), null) };
+  return {
+    evaluate: (source) => read(source).reduce((_, form) => evaluate(form, null, functions), null),
+  };
 }
 
 class Pair {
@@ -59,27 +61,35 @@ function write(stream, text) {
 }
 
 function evaluate(form, scope, functions) {
-  if (form instanceof Name) return form.name === "nil" ? null : form === yes ? yes : lookup(form, scope).get(form);
+  if (form instanceof Name)
+    return form.name === "nil" ? null : form === yes ? yes : lookup(form, scope).get(form);
   if (!Array.isArray(form)) return form;
   const [head, ...operands] = form;
   switch (head.name) {
     case "quote":
       return operands[0];
     case "if":
-      return evaluate(operands[0], scope, functions) !== null ? evaluate(operands[1], scope, functions) : evaluate(operands[2] ?? null, scope, functions);
+      return evaluate(operands[0], scope, functions) !== null
+        ? evaluate(operands[1], scope, functions)
+        : evaluate(operands[2] ?? null, scope, functions);
     case "progn":
       return evaluateAll(operands, scope, functions);
     case "defun": {
       const [name, parameters, ...body] = operands;
       functions.set(name.name, (...args) => {
-        const inner = { names: new Map(parameters.map((parameter, index) => [parameter, args[index]])), outer: null };
+        const inner = {
+          names: new Map(parameters.map((parameter, index) => [parameter, args[index]])),
+          outer: null,
+        };
         return evaluateAll(body, inner, functions);
       });
       return name;
     }
     case "let": {
       const [bindings, ...body] = operands;
-      const bound = new Map(bindings.map(([name, value]) => [name, evaluate(value, scope, functions)]));
+      const bound = new Map(
+        bindings.map(([name, value]) => [name, evaluate(value, scope, functions)]),
+      );
       return evaluateAll(body, { names: bound, outer: scope }, functions);
     }
     case "dotimes": {
@@ -104,7 +114,9 @@ function evaluate(form, scope, functions) {
       return made;
     }
     default:
-      return functions.get(head.name)(...operands.map((operand) => evaluate(operand, scope, functions)));
+      return functions.get(head.name)(
+        ...operands.map((operand) => evaluate(operand, scope, functions)),
+      );
   }
 }
 
@@ -129,7 +141,12 @@ function read(source) {
 function readForm(tokens) {
   const token = tokens.shift();
   if (token === "'") return [nameOf("quote"), readForm(tokens)];
-  if (token !== "(") return token.startsWith('"') ? token.slice(1, -1) : Number.isNaN(Number(token)) ? nameOf(token) : Number(token);
+  if (token !== "(")
+    return token.startsWith('"')
+      ? token.slice(1, -1)
+      : Number.isNaN(Number(token))
+        ? nameOf(token)
+        : Number(token);
   const items = [];
   while (tokens[0] !== ")") items.push(readForm(tokens));
   tokens.shift();

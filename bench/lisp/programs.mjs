@@ -21,9 +21,11 @@ export const programs = [
     name: "tak",
     size: 6,
     smallSize: 3,
-    define: "(defun tak (x y z) (if (not (< y x)) z (tak (tak (- x 1) y z) (tak (- y 1) z x) (tak (- z 1) x y))))",
+    define:
+      "(defun tak (x y z) (if (not (< y x)) z (tak (tak (- x 1) y z) (tak (- y 1) z x) (tak (- z 1) x y))))",
     lisp: "(tak (* 3 SIZE) (* 2 SIZE) SIZE)",
-    defineScheme: "(define (tak x y z) (if (not (< y x)) z (tak (tak (- x 1) y z) (tak (- y 1) z x) (tak (- z 1) x y))))",
+    defineScheme:
+      "(define (tak x y z) (if (not (< y x)) z (tak (tak (- x 1) y z) (tak (- y 1) z x) (tak (- z 1) x y))))",
     scheme: "(tak (* 3 SIZE) (* 2 SIZE) SIZE)",
     answer: (n) => tak(3 * n, 2 * n, n),
   },
@@ -48,7 +50,8 @@ export const programs = [
     define:
       '(defun build (n) (let ((s (make-string-output-stream))) (dotimes (i n) (write-string "item " s) (princ i s)) (length (get-output-stream-string s))))',
     lisp: "(build SIZE)",
-    defineScheme: '(define (build n) (let loop ((i 0) (s "")) (if (= i n) (string-length s) (loop (+ i 1) (string-append s "item " (number->string i))))))',
+    defineScheme:
+      '(define (build n) (let loop ((i 0) (s "")) (if (= i n) (string-length s) (loop (+ i 1) (string-append s "item " (number->string i))))))',
     scheme: "(build SIZE)",
     answer: (n) => Array.from({ length: n }, (_, i) => `item ${i}`).join("").length,
   },
@@ -78,7 +81,8 @@ export const programs = [
     define: "(defun sums (n) (loop for i from 1 to n sum (* i 2)))",
     lisp: "(sums SIZE)",
     definePlain: "(defun sums (n) (let ((s 0)) (dotimes (i n) (setq s (+ s (* (+ i 1) 2)))) s))",
-    defineScheme: "(define (sums n) (let loop ((i 1) (s 0)) (if (> i n) s (loop (+ i 1) (+ s (* i 2))))))",
+    defineScheme:
+      "(define (sums n) (let loop ((i 1) (s 0)) (if (> i n) s (loop (+ i 1) (+ s (* i 2))))))",
     scheme: "(sums SIZE)",
     answer: (n) => n * (n + 1),
   },

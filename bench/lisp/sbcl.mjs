@@ -4,11 +4,23 @@ import { programs, withSize } from "./programs.mjs";
 /** Milliseconds of processor time by program in SBCL, compiled with its usual settings; undefined where there is none. */
 export function timeSbcl() {
   try {
-    const output = execFileSync("sbcl", ["--noinform", "--no-sysinit", "--no-userinit", "--disable-debugger", "--eval", "(load *standard-input*)", "--quit"], {
-      input: script(),
-      encoding: "utf8",
-      stdio: ["pipe", "pipe", "ignore"],
-    });
+    const output = execFileSync(
+      "sbcl",
+      [
+        "--noinform",
+        "--no-sysinit",
+        "--no-userinit",
+        "--disable-debugger",
+        "--eval",
+        "(load *standard-input*)",
+        "--quit",
+      ],
+      {
+        input: script(),
+        encoding: "utf8",
+        stdio: ["pipe", "pipe", "ignore"],
+      },
+    );
     return JSON.parse(output.slice(output.lastIndexOf("\n{") + 1).trim());
   } catch (error) {
     if (error.code === "ENOENT") return undefined;
@@ -17,7 +29,10 @@ export function timeSbcl() {
 }
 
 function script() {
-  const timings = programs.map(({ name, define, lisp, size, answer }) => `${define}\n(time-it "${name}" (lambda () ${withSize(lisp, size)}) ${answer(size)})`);
+  const timings = programs.map(
+    ({ name, define, lisp, size, answer }) =>
+      `${define}\n(time-it "${name}" (lambda () ${withSize(lisp, size)}) ${answer(size)})`,
+  );
   return `
 (defvar *first* t)
 (defun ticks (work count)

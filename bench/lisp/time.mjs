@@ -51,10 +51,25 @@ const requireFrom = (name) => createRequire(join(folder, "package.json"))(name);
 const isScheme = ["biwascheme", "lips"].includes(engine);
 const run = await engines[engine]();
 const program = programs.find((one) => one.name === name);
-console.log(JSON.stringify(await timeOf(program).catch((error) => ({ error: String(error?.message ?? error).slice(0, 200) }))));
+console.log(
+  JSON.stringify(
+    await timeOf(program).catch((error) => ({
+      error: String(error?.message ?? error).slice(0, 200),
+    })),
+  ),
+);
 process.exit(0);
 
-async function timeOf({ define, definePlain, lisp, defineScheme, scheme, size, smallSize, answer }) {
+async function timeOf({
+  define,
+  definePlain,
+  lisp,
+  defineScheme,
+  scheme,
+  size,
+  smallSize,
+  answer,
+}) {
   const count = isSmall ? smallSize : size;
   await run(isScheme ? defineScheme : engine === "naive" ? (definePlain ?? define) : define);
   const source = withSize(isScheme ? scheme : lisp, count);
@@ -64,7 +79,8 @@ async function timeOf({ define, definePlain, lisp, defineScheme, scheme, size, s
     const started = processorMs();
     const value = await run(source);
     found.push(processorMs() - started);
-    if (value !== String(answer(count))) throw new Error(`answered ${value} instead of ${answer(count)}`);
+    if (value !== String(answer(count)))
+      throw new Error(`answered ${value} instead of ${answer(count)}`);
     if (processorMs() - begun > 10_000) break;
   }
   // The first turns are slow until the host has compiled what it runs.

@@ -20,7 +20,8 @@ export function measureChoosing(tasks, { createRanker, chooseTool, findDoubt, re
     const [first] = chooseTool(readTask(task), tools);
     const doubt = findDoubt(first, { fits });
     times.push(cpuMs(startedAt));
-    const isWanted = (found) => found !== undefined && found.server === tool?.server && found.name === tool?.name;
+    const isWanted = (found) =>
+      found !== undefined && found.server === tool?.server && found.name === tool?.name;
     seen.tasks++;
     if (isWanted(tools[0])) seen.byRank++;
     if (isWanted(first?.tool)) seen.chosen++;

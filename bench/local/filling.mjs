@@ -15,8 +15,12 @@ export function measureFilling(tasks, { fill, consider, readTask }) {
     if (required) seen.required++;
     if (required && areOthersRight(filling, tool, accepted)) seen.whole++;
     if (countTypes(types, filling, { task, tool, accepted, consider, readTask })) seen.reachable++;
-    for (const { name, value, certainty } of filling.filled) count(certainties, certainty, isRight(value, acceptedAt(accepted, name.split("."))));
-    if (filling.missing.length === 0 && filling.filled.every(({ isRequired, certainty }) => !isRequired || certainty === "certain")) {
+    for (const { name, value, certainty } of filling.filled)
+      count(certainties, certainty, isRight(value, acceptedAt(accepted, name.split("."))));
+    if (
+      filling.missing.length === 0 &&
+      filling.filled.every(({ isRequired, certainty }) => !isRequired || certainty === "certain")
+    ) {
       seen.sure++;
       if (required) seen.sureRight++;
     }
@@ -25,14 +29,19 @@ export function measureFilling(tasks, { fill, consider, readTask }) {
 }
 
 function areRequiredRight({ values }, tool, accepted) {
-  return (tool.inputSchema.required ?? []).every((name) => isValueRight(values[name], accepted[name]));
+  return (tool.inputSchema.required ?? []).every((name) =>
+    isValueRight(values[name], accepted[name]),
+  );
 }
 
 export function areOthersRight({ values }, tool, accepted) {
-  return Object.keys(tool.inputSchema.properties ?? {}).every((name) => isValueRight(values[name], accepted[name]));
+  return Object.keys(tool.inputSchema.properties ?? {}).every((name) =>
+    isValueRight(values[name], accepted[name]),
+  );
 }
 
-const isValueRight = (value, accepted) => (value === undefined ? mayBeLeftOut(accepted) : isRight(value, accepted));
+const isValueRight = (value, accepted) =>
+  value === undefined ? mayBeLeftOut(accepted) : isRight(value, accepted);
 
 /** Returns whether every required value could have been found: whether it is among those that were considered. */
 function countTypes(types, { filled }, { task, tool, accepted, consider, readTask }) {

@@ -5,13 +5,24 @@ export function measureGroups(groups, tasks, { ranker, createRanker, vectors }) 
   groups.forEach(({ name, description }, at) => {
     byText.set({ id: `group ${at}`, tools: [{ name, description }] });
   });
-  const byDescription = (task) => byText.rank(task, { limit: 20 }).items.map(({ toolkit }) => Number(toolkit.slice(6)));
+  const byDescription = (task) =>
+    byText.rank(task, { limit: 20 }).items.map(({ toolkit }) => Number(toolkit.slice(6)));
   const byVote = (task) => vote(ranker.rank(task, { limit: 10 }).items, groupOf, groups.length);
   const sizes = groups.map(({ tools }) => tools.length).sort((a, b) => a - b);
   return {
     count: groups.length,
-    sizes: { least: sizes[0], median: sizes[Math.floor(sizes.length / 2)], most: sizes.at(-1), effective: effectiveNumber(sizes) },
-    oneServes: (100 * tasks.filter(({ gold }) => groups.some((_, at) => gold.every((wanted) => isIn(wanted, at, groupOf)))).length) / tasks.length,
+    sizes: {
+      least: sizes[0],
+      median: sizes[Math.floor(sizes.length / 2)],
+      most: sizes.at(-1),
+      effective: effectiveNumber(sizes),
+    },
+    oneServes:
+      (100 *
+        tasks.filter(({ gold }) =>
+          groups.some((_, at) => gold.every((wanted) => isIn(wanted, at, groupOf))),
+        ).length) /
+      tasks.length,
     byDescription: route(tasks, byDescription, groupOf),
     byVote: route(tasks, byVote, groupOf),
   };
@@ -34,10 +45,14 @@ function route(tasks, choose, groupOf) {
     const order = choose(task);
     if (order.length > 0 && gold.some((wanted) => isIn(wanted, order[0], groupOf))) sums["hit@1"]++;
     for (const depth of [1, 2, 3]) {
-      sums[`R@${depth}`] += gold.filter((wanted) => order.slice(0, depth).some((group) => isIn(wanted, group, groupOf))).length / gold.length;
+      sums[`R@${depth}`] +=
+        gold.filter((wanted) => order.slice(0, depth).some((group) => isIn(wanted, group, groupOf)))
+          .length / gold.length;
     }
   }
-  return Object.fromEntries(Object.entries(sums).map(([figure, sum]) => [figure, (100 * sum) / tasks.length]));
+  return Object.fromEntries(
+    Object.entries(sums).map(([figure, sum]) => [figure, (100 * sum) / tasks.length]),
+  );
 }
 
 function effectiveNumber(sizes) {

@@ -2,26 +2,34 @@ const depths = [1, 3, 5, 10];
 
 /** Recall at several depths, the mean reciprocal rank of the first wanted tool, and whether the first answer comes from a wanted toolkit; in percent. */
 export function measure(tasks, rank) {
-  const sums = Object.fromEntries([...depths.map((depth) => [`R@${depth}`, 0]), ["MRR", 0], ["server@1", 0]]);
+  const sums = Object.fromEntries([
+    ...depths.map((depth) => [`R@${depth}`, 0]),
+    ["MRR", 0],
+    ["server@1", 0],
+  ]);
   for (const { task, gold } of tasks) {
     const names = rank(task);
     const places = gold.map((wanted) => {
       const place = names.findIndex((name) => wanted.has(name));
       return place === -1 ? Number.POSITIVE_INFINITY : place;
     });
-    for (const depth of depths) sums[`R@${depth}`] += places.filter((place) => place < depth).length / places.length;
+    for (const depth of depths)
+      sums[`R@${depth}`] += places.filter((place) => place < depth).length / places.length;
     sums.MRR += 1 / (1 + Math.min(...places));
     const servers = new Set(gold.flatMap((wanted) => [...wanted].map(ownerOf)));
     if (names[0] !== undefined && servers.has(ownerOf(names[0]))) sums["server@1"] += 1;
   }
-  return Object.fromEntries(Object.entries(sums).map(([figure, sum]) => [figure, (100 * sum) / tasks.length]));
+  return Object.fromEntries(
+    Object.entries(sums).map(([figure, sum]) => [figure, (100 * sum) / tasks.length]),
+  );
 }
 
 const owners = new Map();
 
 /** The harness names a tool `server.tool`; servers may have dots, so the owner is noted when the tools are read. */
 export function noteOwners(toolkits) {
-  for (const { id, tools } of toolkits) for (const { name } of tools) owners.set(`${id}.${name}`, id);
+  for (const { id, tools } of toolkits)
+    for (const { name } of tools) owners.set(`${id}.${name}`, id);
 }
 
 const ownerOf = (name) => owners.get(name);

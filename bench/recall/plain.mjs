@@ -4,7 +4,9 @@ export function createPlainRanker(toolkits, wordsOf) {
   const documents = toolkits.flatMap(({ id, tools }) =>
     tools.map(({ name, description, inputSchema }) => ({
       name: `${id}.${name}`,
-      words: wordsOf([name, description, id, ...Object.keys(inputSchema?.properties ?? {})].join("\n")),
+      words: wordsOf(
+        [name, description, id, ...Object.keys(inputSchema?.properties ?? {})].join("\n"),
+      ),
     })),
   );
   const mean = documents.reduce((sum, { words }) => sum + words.length, 0) / documents.length;
@@ -14,7 +16,9 @@ export function createPlainRanker(toolkits, wordsOf) {
     for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
     for (const [word, count] of counts) {
       if (!postings.has(word)) postings.set(word, []);
-      postings.get(word).push([at, (count * (k1 + 1)) / (count + k1 * (1 - b + (b * words.length) / mean))]);
+      postings
+        .get(word)
+        .push([at, (count * (k1 + 1)) / (count + k1 * (1 - b + (b * words.length) / mean))]);
     }
   });
   return (query, depth = 20) => {

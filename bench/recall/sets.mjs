@@ -29,8 +29,13 @@ function readOwn(folder) {
   return {
     name: "own",
     use: "chosen on",
-    toolkits: toolkitsOf(readLines(folder, "tools.toucan.jsonl").filter(({ server }) => chosen.has(server))),
-    tasks: tasks.map(({ task, accepted }) => ({ task, gold: [new Set(accepted.map(({ server, tool }) => fullName(server, tool)))] })),
+    toolkits: toolkitsOf(
+      readLines(folder, "tools.toucan.jsonl").filter(({ server }) => chosen.has(server)),
+    ),
+    tasks: tasks.map(({ task, accepted }) => ({
+      task,
+      gold: [new Set(accepted.map(({ server, tool }) => fullName(server, tool)))],
+    })),
   };
 }
 
@@ -42,20 +47,34 @@ function readSet(folder, name) {
     task,
     gold: gold.map((each) => acceptedFor(each, known)).filter((names) => names.size > 0),
   }));
-  return { name, use: trainedOn.includes(name) ? "trained on" : "", toolkits: toolkitsOf(tools), tasks: tasks.filter(({ gold }) => gold.length > 0) };
+  return {
+    name,
+    use: trainedOn.includes(name) ? "trained on" : "",
+    toolkits: toolkitsOf(tools),
+    tasks: tasks.filter(({ gold }) => gold.length > 0),
+  };
 }
 
 const fullName = (server, tool) => `${server}.${tool}`;
 
 /** One wanted tool: any of these full names will do. */
 function acceptedFor({ server, tool, alt = [] }, known) {
-  return new Set([server, ...alt].map((owner) => fullName(owner, tool)).filter((name) => known.has(name)));
+  return new Set(
+    [server, ...alt].map((owner) => fullName(owner, tool)).filter((name) => known.has(name)),
+  );
 }
 
 export function toolkitsOf(tools) {
   const toolkits = new Map();
-  for (const { server, server_description: description, name, description: text, inputSchema } of tools) {
-    if (!toolkits.has(server)) toolkits.set(server, { id: server, description: description ?? "", tools: [] });
+  for (const {
+    server,
+    server_description: description,
+    name,
+    description: text,
+    inputSchema,
+  } of tools) {
+    if (!toolkits.has(server))
+      toolkits.set(server, { id: server, description: description ?? "", tools: [] });
     toolkits.get(server).tools.push({ name, description: text ?? "", inputSchema });
   }
   return [...toolkits.values()];

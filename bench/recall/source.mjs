@@ -9,7 +9,11 @@ export async function load(...files) {
   const outfile = `${root}bench/results/source/${files.join("+").replaceAll("/", "-")}.mjs`;
   mkdirSync(`${root}bench/results/source`, { recursive: true });
   await build({
-    stdin: { contents: files.map((file) => `export * from "./${file}";`).join("\n"), resolveDir: `${root}src`, loader: "ts" },
+    stdin: {
+      contents: files.map((file) => `export * from "./${file}";`).join("\n"),
+      resolveDir: `${root}src`,
+      loader: "ts",
+    },
     bundle: true,
     format: "esm",
     platform: "node",

@@ -14,7 +14,8 @@ export function measureSpeed(toolkits, queries, { createRanker, vectors }) {
   });
   globalThis.gc?.();
   const after = process.memoryUsage();
-  const mb = (after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers) / 1024 / 1024;
+  const mb =
+    (after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers) / 1024 / 1024;
   for (const query of queries.slice(0, 50)) ranker.rank(query);
   const times = queries.map((query) => timed(() => ranker.rank(query)));
   const changes = toolkits.slice(0, 5).map((toolkit) =>
@@ -23,7 +24,14 @@ export function measureSpeed(toolkits, queries, { createRanker, vectors }) {
       ranker.rank("after a change");
     }),
   );
-  return { tools: ranker.size, indexMs, mb, p50: percentile(times, 0.5), p99: percentile(times, 0.99), changeMs: percentile(changes, 0.5) };
+  return {
+    tools: ranker.size,
+    indexMs,
+    mb,
+    p50: percentile(times, 0.5),
+    p99: percentile(times, 0.99),
+    changeMs: percentile(changes, 0.5),
+  };
 }
 
 function timed(work) {

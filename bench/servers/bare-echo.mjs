@@ -20,7 +20,9 @@ function receive({ id, method, params }) {
     case "tools/call":
       return answer(id, { content: [{ type: "text", text: params.arguments.message }] });
     default:
-      process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32601, message: `Method not found: ${method}` } })}\n`);
+      process.stdout.write(
+        `${JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32601, message: `Method not found: ${method}` } })}\n`,
+      );
   }
 }
 

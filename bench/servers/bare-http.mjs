@@ -8,11 +8,19 @@ const signature = { "io.modelcontextprotocol/serverInfo": JSON.parse(process.arg
 
 function answer({ id, method, params }) {
   if (method === "initialize") {
-    const result = { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "bare-http", version: "1.0.0" } };
+    const result = {
+      protocolVersion: params.protocolVersion,
+      capabilities: { tools: {} },
+      serverInfo: { name: "bare-http", version: "1.0.0" },
+    };
     return JSON.stringify({ jsonrpc: "2.0", id, result });
   }
   const content = [{ type: "text", text: params.arguments.message }];
-  return JSON.stringify({ jsonrpc: "2.0", id, result: params._meta ? { resultType: "complete", content, _meta: signature } : { content } });
+  return JSON.stringify({
+    jsonrpc: "2.0",
+    id,
+    result: params._meta ? { resultType: "complete", content, _meta: signature } : { content },
+  });
 }
 
 // As long as the hall keeps a connection nobody uses.
@@ -24,7 +32,13 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) =>
     if (message.id === undefined) return response.writeHead(202).end();
     const body = answer(message);
     const session = message.method === "initialize" ? { "mcp-session-id": "bare" } : {};
-    response.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(body), ...session }).end(body);
+    response
+      .writeHead(200, {
+        "content-type": "application/json",
+        "content-length": Buffer.byteLength(body),
+        ...session,
+      })
+      .end(body);
   });
 });
 const sockets = new WebSocketServer({ server, path: "/ws", perMessageDeflate: false });

@@ -5,7 +5,12 @@ export const echoTool = {
   inputSchema: {
     type: "object",
     properties: {
-      message: { type: "string", minLength: 1, maxLength: 10_000, description: "What to say back." },
+      message: {
+        type: "string",
+        minLength: 1,
+        maxLength: 10_000,
+        description: "What to say back.",
+      },
       count: { type: "integer", minimum: 1, maximum: 100, default: 1 },
       options: {
         type: "object",
@@ -39,4 +44,5 @@ export const createEchoToolkit = ({ id = "echo", tools = [echoTool], run = echo 
   close: async () => {},
 });
 
-export const createEchoTools = (count) => Array.from({ length: count }, (_, i) => ({ ...echoTool, name: i === 0 ? "echo" : `echo_${i}` }));
+export const createEchoTools = (count) =>
+  Array.from({ length: count }, (_, i) => ({ ...echoTool, name: i === 0 ? "echo" : `echo_${i}` }));

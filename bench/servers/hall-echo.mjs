@@ -4,6 +4,8 @@ import { createEchoToolkit, createEchoTools } from "./echo-tool.mjs";
 
 const tools = createEchoTools(Number(process.argv[2] ?? 1));
 const hall = await createHall({ toolkits: [createEchoToolkit({ tools })] });
-const connection = hall.server.accept(createStdioChannel(process.stdin, process.stdout, { messageBytesMax: 10 * 1024 * 1024 }));
+const connection = hall.server.accept(
+  createStdioChannel(process.stdin, process.stdout, { messageBytesMax: 10 * 1024 * 1024 }),
+);
 await connection.closed;
 await hall.close();

@@ -6,5 +6,12 @@ import { announce } from "./announce.mjs";
 import { createEchoToolkit } from "./echo-tool.mjs";
 
 const hall = await createHall({ toolkits: [createEchoToolkit()] });
-const listener = await listenHttp({ server: hall.server, log: hall.log, version, host: "127.0.0.1", port: 0, token: "a-token-of-the-bench" });
+const listener = await listenHttp({
+  server: hall.server,
+  log: hall.log,
+  version,
+  host: "127.0.0.1",
+  port: 0,
+  token: "a-token-of-the-bench",
+});
 announce(Number(new URL(listener.url).port));

@@ -5,8 +5,19 @@ import { validateTree } from "../../src/config/validate.ts";
 import { listenHttp } from "../../src/server/http/listener.ts";
 import { announce } from "./announce.mjs";
 
-const { config } = await validateTree({ mcpServers: { upstream: { type: "http", url: `http://127.0.0.1:${process.argv[2]}/mcp`, prefix: "" } } });
+const { config } = await validateTree({
+  mcpServers: {
+    upstream: { type: "http", url: `http://127.0.0.1:${process.argv[2]}/mcp`, prefix: "" },
+  },
+});
 const hall = await createHall({ toolkits: [], servers: config.mcpServers });
 await hall.registry.looking();
-const listener = await listenHttp({ server: hall.server, log: hall.log, version, host: "127.0.0.1", port: 0, token: "a-token-of-the-bench" });
+const listener = await listenHttp({
+  server: hall.server,
+  log: hall.log,
+  version,
+  host: "127.0.0.1",
+  port: 0,
+  token: "a-token-of-the-bench",
+});
 announce(Number(new URL(listener.url).port));

@@ -13,7 +13,12 @@ const server = createServer((request, response) => {
   request.on("end", () => {
     const { messages } = JSON.parse(Buffer.concat(chunks).toString());
     const turn = messages.filter(({ role }) => role === "tool").length;
-    const call = { index: 0, id: `call_${turn}`, type: "function", function: { name: "echo__echo", arguments: '{"text":"hello"}' } };
+    const call = {
+      index: 0,
+      id: `call_${turn}`,
+      type: "function",
+      function: { name: "echo__echo", arguments: '{"text":"hello"}' },
+    };
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.end(
       turn < turns - 1

@@ -8,23 +8,33 @@ import { createValidators } from "../../src/gateway/schema.ts";
 import { createHealthBook } from "../../src/registry/health.ts";
 import { createEchoToolkit, echoArguments, echoTool } from "./echo-tool.mjs";
 
-const limits = { client: { perSecond: 1e9, burst: 1e9 }, registered: { perSecond: 1e9, burst: 1e9, concurrent: 16, queue: 100 } };
+const limits = {
+  client: { perSecond: 1e9, burst: 1e9 },
+  registered: { perSecond: 1e9, burst: 1e9, concurrent: 16, queue: 100 },
+};
 const health = createHealthBook();
 const outcome = { content: [] };
 const answer = () => Promise.resolve(outcome);
 const stages = {
   bare: answer,
-  limited: [limitRates(limits), breakCircuits({ health, registry: undefined }), limitConcurrency(limits), retryIdempotent()].reduceRight(
-    (next, stage) => stage(next),
-    answer,
-  ),
+  limited: [
+    limitRates(limits),
+    breakCircuits({ health, registry: undefined }),
+    limitConcurrency(limits),
+    retryIdempotent(),
+  ].reduceRight((next, stage) => stage(next), answer),
 };
 const toolkit = { ...createEchoToolkit(), source: "registered" };
 const call = {
   id: "bench",
   name: "echo",
   arguments: {},
-  caller: { connection: "bench", client: "bench 1.0", principal: "token", quota: "token@127.0.0.1" },
+  caller: {
+    connection: "bench",
+    client: "bench 1.0",
+    principal: "token",
+    quota: "token@127.0.0.1",
+  },
   target: { toolkit, tool: echoTool, fullName: "echo.echo" },
 };
 

@@ -5,5 +5,7 @@ import { echo, echoTool } from "./echo-tool.mjs";
 
 const { name, description, inputSchema } = echoTool;
 const server = new McpServer({ name: "sdk-echo", version: "1.0.0" });
-server.registerTool(name, { description, inputSchema: fromJsonSchema(inputSchema) }, async (args) => echo(args));
+server.registerTool(name, { description, inputSchema: fromJsonSchema(inputSchema) }, async (args) =>
+  echo(args),
+);
 await server.connect(new StdioServerTransport());

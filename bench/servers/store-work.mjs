@@ -29,7 +29,15 @@ async function fill() {
       file.calls.settled(true);
       file.calls.count();
       for (let i = done; i < done + 10_000; i++)
-        file.audit.append({ kind: "blocked", subject: `kit_${i % 7}.tool_${i % 40}`, caller: "bench 1", reason: "not trusted" }, Date.now());
+        file.audit.append(
+          {
+            kind: "blocked",
+            subject: `kit_${i % 7}.tool_${i % 40}`,
+            caller: "bench 1",
+            reason: "not trusted",
+          },
+          Date.now(),
+        );
     });
   }
   file.close();
@@ -38,7 +46,10 @@ async function fill() {
 
 function rowOf(i) {
   const [id, toolkit] = [`call_${i.toString(36)}`, `kit_${i % 7}`];
-  const [at, ms] = [Date.now() - 30 * 86_400_000 + Math.floor((i / rows) * 30 * 86_400_000), 1 + ((i * 7919) % 1_000) / 3];
+  const [at, ms] = [
+    Date.now() - 30 * 86_400_000 + Math.floor((i / rows) * 30 * 86_400_000),
+    1 + ((i * 7919) % 1_000) / 3,
+  ];
   const names = {
     parent: null,
     root: id,
@@ -49,7 +60,17 @@ function rowOf(i) {
     tool: `${toolkit}.tool_${i % 40}`,
     planner: null,
   };
-  return { id, at, ...names, arguments: '{"title":"It works","number":7}', outcome: "ok", code: null, ms, bytesIn: 31, bytesOut: 240 };
+  return {
+    id,
+    at,
+    ...names,
+    arguments: '{"title":"It works","number":7}',
+    outcome: "ok",
+    code: null,
+    ms,
+    bytesIn: 31,
+    bytesOut: 240,
+  };
 }
 
 /** CPU time of the hall's thread for a call that is recorded, above one that is not. */
@@ -63,7 +84,10 @@ async function cost() {
 }
 
 async function timeCalls(stage) {
-  const outcome = { content: [{ type: "text", text: "It works: issue 7 was created" }], structuredContent: { number: 7 } };
+  const outcome = {
+    content: [{ type: "text", text: "It works: issue 7 was created" }],
+    structuredContent: { number: 7 },
+  };
   const call = stage(async () => outcome);
   const target = { toolkit: { id: "kit" }, tool: { name: "tool" }, fullName: "kit.tool" };
   const started = threadMicroseconds();
@@ -86,7 +110,9 @@ async function timeCalls(stage) {
 
 /** Of the first thread alone, as Linux counts it. */
 function threadMicroseconds() {
-  return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, "utf8").split(" ")[0]) / 1_000;
+  return (
+    Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, "utf8").split(" ")[0]) / 1_000
+  );
 }
 
 /** As many as the writer takes: nothing is added while it is full. */

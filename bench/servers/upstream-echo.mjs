@@ -4,9 +4,18 @@ import { echo, echoTool } from "./echo-tool.mjs";
 const textTool = {
   name: "text",
   description: "A text of a wanted length.",
-  inputSchema: { type: "object", properties: { start: { type: "string" }, length: { type: "integer", minimum: 1 } }, required: ["start", "length"] },
+  inputSchema: {
+    type: "object",
+    properties: { start: { type: "string" }, length: { type: "integer", minimum: 1 } },
+    required: ["start", "length"],
+  },
 };
-const run = { echo, text: ({ start, length }) => ({ content: [{ type: "text", text: start.padEnd(length, "0123456789 and so on, ") }] }) };
+const run = {
+  echo,
+  text: ({ start, length }) => ({
+    content: [{ type: "text", text: start.padEnd(length, "0123456789 and so on, ") }],
+  }),
+};
 
 let rest = "";
 
@@ -31,7 +40,9 @@ function receive({ id, method, params }) {
     case "tools/call":
       return answer(id, run[params.name](params.arguments));
     default:
-      process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32601, message: `Method not found: ${method}` } })}\n`);
+      process.stdout.write(
+        `${JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32601, message: `Method not found: ${method}` } })}\n`,
+      );
   }
 }
 

@@ -72,7 +72,16 @@ class Relay {
     this.#near.start({
       frame: (bytes) => this.#fromClient(bytes),
       oversize: () =>
-        this.#near.send(errorFrame(undefined, { code: -32600, message: `a message may have ${this.#options.limits.messageBytesMax} bytes` }, "null")),
+        this.#near.send(
+          errorFrame(
+            undefined,
+            {
+              code: -32600,
+              message: `a message may have ${this.#options.limits.messageBytesMax} bytes`,
+            },
+            "null",
+          ),
+        ),
       drained: () => this.#far?.resume(),
       ended: () => {
         this.#hasEnded = true;
@@ -102,7 +111,8 @@ class Relay {
         this.#far = undefined;
         this.#isLeaving = false;
         this.#leaveWhenDone();
-        if (!this.#hasEnded || this.#waiting.size > 0) void this.#reach().catch(() => this.#giveUp());
+        if (!this.#hasEnded || this.#waiting.size > 0)
+          void this.#reach().catch(() => this.#giveUp());
       },
     });
     this.#replay(far);
@@ -114,13 +124,16 @@ class Relay {
 
   #replay(far: Channel): void {
     const unanswered = this.#waiting.entries();
-    const isFirst = this.#initialize === undefined || unanswered.some(([, { method }]) => method === "initialize");
+    const isFirst =
+      this.#initialize === undefined ||
+      unanswered.some(([, { method }]) => method === "initialize");
     const held = new Set(this.#held);
     if (!isFirst && this.#initialize !== undefined) {
       far.send(asReplay(this.#initialize));
       if (this.#isInitialized) far.send('{"jsonrpc":"2.0","method":"notifications/initialized"}');
       const unsent = new Set([...held, ...unanswered.map(([, { frame }]) => frame)]);
-      for (const frame of this.#standing.values()) if (!unsent.has(frame)) far.send(asReplay(frame));
+      for (const frame of this.#standing.values())
+        if (!unsent.has(frame)) far.send(asReplay(frame));
     }
     for (const [id, { method, frame }] of unanswered) {
       if (held.has(frame)) continue;
@@ -131,10 +144,20 @@ class Relay {
 
   #refuse(id: Id): void {
     this.#waiting.delete(id);
-    const { message, hint } = new HallError("UNAVAILABLE", "the hall ended while the tool was running; it may have done its work", {
-      hint: "Check what the tool changes before you call it again; the next hall is already there.",
-    });
-    this.#near.send(errorFrame(id, { code: -32603, message, data: { error_type: "unavailable", suggestion: hint } }, "null"));
+    const { message, hint } = new HallError(
+      "UNAVAILABLE",
+      "the hall ended while the tool was running; it may have done its work",
+      {
+        hint: "Check what the tool changes before you call it again; the next hall is already there.",
+      },
+    );
+    this.#near.send(
+      errorFrame(
+        id,
+        { code: -32603, message, data: { error_type: "unavailable", suggestion: hint } },
+        "null",
+      ),
+    );
   }
 
   #giveUp(): void {
@@ -167,10 +190,13 @@ class Relay {
     const { id, method, params } = message;
     if (method === "initialize") this.#initialize ??= frame;
     if (method === "notifications/initialized") this.#isInitialized = true;
-    if (method === "notifications/cancelled" && isObject(params) && isId(params.requestId)) this.#waiting.delete(params.requestId);
+    if (method === "notifications/cancelled" && isObject(params) && isId(params.requestId))
+      this.#waiting.delete(params.requestId);
     if (method === "logging/setLevel") this.#standing.set("level", frame);
-    if (method === "resources/subscribe" && isObject(params)) this.#standing.set(`uri ${params.uri}`, frame);
-    if (method === "resources/unsubscribe" && isObject(params)) this.#standing.delete(`uri ${params.uri}`);
+    if (method === "resources/subscribe" && isObject(params))
+      this.#standing.set(`uri ${params.uri}`, frame);
+    if (method === "resources/unsubscribe" && isObject(params))
+      this.#standing.delete(`uri ${params.uri}`);
     if (method === "tools/register") this.#standing.set(`toolkit ${toolkitOf(params)}`, frame);
     if (method === "tools/unregister") this.#standing.delete(`toolkit ${toolkitOf(params)}`);
     if (isId(id) && !this.#waiting.has(id)) this.#waiting.set(id, { method, frame });

@@ -12,7 +12,10 @@ import { connectSocket } from "./socket.ts";
 
 /** A typed line to a running hall. */
 export interface AdminClient {
-  ask<M extends keyof AdminMethods>(method: M, params: AdminMethods[M]["params"]): Promise<AdminMethods[M]["result"]>;
+  ask<M extends keyof AdminMethods>(
+    method: M,
+    params: AdminMethods[M]["params"],
+  ): Promise<AdminMethods[M]["result"]>;
   close(): Promise<void>;
 }
 
@@ -32,7 +35,9 @@ export async function connectAdmin(path: string): Promise<AdminClient | undefine
   return {
     async ask(method, params) {
       try {
-        return (await peer.request(method, params, { timeoutMs: method === "sample" ? sampleMsMax : answerMsMax })) as never;
+        return (await peer.request(method, params, {
+          timeoutMs: method === "sample" ? sampleMsMax : answerMsMax,
+        })) as never;
       } catch (error) {
         throw error instanceof HallError ? readError(error) : error;
       }
@@ -52,7 +57,11 @@ const helloMsMax = 5_000;
  * Connects and says what for; the rest of the socket is the line. Undefined when no hall of this version runs. Throws
  * UNAVAILABLE when one has the socket and does not answer.
  */
-export async function greetHall(path: string, purpose: Hello["hello"], timeoutMs: number = helloMsMax): Promise<Socket | undefined> {
+export async function greetHall(
+  path: string,
+  purpose: Hello["hello"],
+  timeoutMs: number = helloMsMax,
+): Promise<Socket | undefined> {
   const socket = await connectSocket(path);
   if (!socket) return undefined;
   let isSilent = false;
@@ -66,7 +75,9 @@ export async function greetHall(path: string, purpose: Hello["hello"], timeoutMs
   const line = await readFirstLine(socket);
   clearTimeout(patience);
   if (isSilent)
-    throw new HallError("UNAVAILABLE", "this project's hall does not answer", { hint: "Is its process stopped? `guildhall mcp --alone` does without it." });
+    throw new HallError("UNAVAILABLE", "this project's hall does not answer", {
+      hint: "Is its process stopped? `guildhall mcp --alone` does without it.",
+    });
   const answer = line === undefined ? undefined : (JSON.parse(line) as HelloAnswer);
   if (answer?.ok) return socket;
   socket.destroy();
@@ -81,6 +92,9 @@ export function createHallChannel(socket: Socket): Channel {
 /** The hall's error as it was thrown there. */
 function readError(error: HallError): HallError {
   const data = error.relayed?.data;
-  if (!isObject(data) || typeof data.code !== "string" || !Object.hasOwn(errorTable, data.code)) return error;
-  return new HallError(data.code as ErrorCode, error.message, { ...(typeof data.hint === "string" ? { hint: data.hint } : {}) });
+  if (!isObject(data) || typeof data.code !== "string" || !Object.hasOwn(errorTable, data.code))
+    return error;
+  return new HallError(data.code as ErrorCode, error.message, {
+    ...(typeof data.hint === "string" ? { hint: data.hint } : {}),
+  });
 }

@@ -101,4 +101,6 @@ export interface Hello {
   readonly hello: "mcp" | "admin";
   readonly version: string;
 }
-export type HelloAnswer = { readonly ok: true; readonly pid: number } | { readonly ok: false; readonly reason: string };
+export type HelloAnswer =
+  | { readonly ok: true; readonly pid: number }
+  | { readonly ok: false; readonly reason: string };

@@ -10,7 +10,11 @@ import { createStdioChannel } from "../wire/stdio.ts";
 import { type AdminMethods, type Hello, type HelloAnswer, leaving, left } from "./contract.ts";
 import { claimSocket } from "./socket.ts";
 
-export type AdminHandlers = { readonly [M in keyof AdminMethods]: (params: AdminMethods[M]["params"]) => Promise<AdminMethods[M]["result"]> };
+export type AdminHandlers = {
+  readonly [M in keyof AdminMethods]: (
+    params: AdminMethods[M]["params"],
+  ) => Promise<AdminMethods[M]["result"]>;
+};
 
 export interface Control {
   /** Nobody new gets in. Those who are attached are told, and have this long to take their last answers. */
@@ -28,7 +32,10 @@ export interface ControlOptions {
  * Opens the hall's local socket, before the hall itself is ready: whoever comes early waits. Undefined when another hall
  * of this project has it.
  */
-export async function openControl(path: string, ready: Promise<ControlOptions>): Promise<Control | undefined> {
+export async function openControl(
+  path: string,
+  ready: Promise<ControlOptions>,
+): Promise<Control | undefined> {
   const sockets = new Set<Socket>();
   const lines = new Map<Channel, Promise<void>>();
   const listening: SocketServer | undefined = await claimSocket(path, (socket) => {
@@ -66,10 +73,17 @@ export async function openControl(path: string, ready: Promise<ControlOptions>):
 }
 
 /** Reads the first line and hands the rest of the socket to whoever it is for. */
-async function welcome(socket: Socket, ready: Promise<ControlOptions>, attached: (channel: Channel, closed: Promise<void>) => void): Promise<void> {
+async function welcome(
+  socket: Socket,
+  ready: Promise<ControlOptions>,
+  attached: (channel: Channel, closed: Promise<void>) => void,
+): Promise<void> {
   const hello = await readHello(socket);
   const { server, limits, handlers } = await ready;
-  const answer: HelloAnswer = hello?.version === version ? { ok: true, pid: process.pid } : { ok: false, reason: `this hall is version ${version}` };
+  const answer: HelloAnswer =
+    hello?.version === version
+      ? { ok: true, pid: process.pid }
+      : { ok: false, reason: `this hall is version ${version}` };
   socket.write(`${JSON.stringify(answer)}\n`);
   if (!answer.ok || !hello) {
     socket.end();
@@ -83,7 +97,11 @@ async function welcome(socket: Socket, ready: Promise<ControlOptions>, attached:
 /** Takes the word of the other side that nothing more will come for the end of its input: the socket stays open for the answers. */
 function hearLeft(channel: Channel): Channel {
   return {
-    start: (receiver) => channel.start({ ...receiver, frame: (bytes) => (bytes.equals(leftBytes) ? receiver.ended() : receiver.frame(bytes)) }),
+    start: (receiver) =>
+      channel.start({
+        ...receiver,
+        frame: (bytes) => (bytes.equals(leftBytes) ? receiver.ended() : receiver.frame(bytes)),
+      }),
     send: (frame, about, kind) => channel.send(frame, about, kind),
     get queuedBytes() {
       return channel.queuedBytes;
@@ -109,7 +127,11 @@ export function readFirstLine(socket: Socket): Promise<string | undefined> {
     };
     const lost = (): void => done(undefined);
     const read = (): void => {
-      for (let chunk = socket.read() as Buffer | null; chunk !== null; chunk = socket.read() as Buffer | null) {
+      for (
+        let chunk = socket.read() as Buffer | null;
+        chunk !== null;
+        chunk = socket.read() as Buffer | null
+      ) {
         const end = chunk.indexOf(0x0a);
         if (end !== -1) {
           socket.unshift(chunk.subarray(end + 1));
@@ -131,7 +153,11 @@ export function readFirstLine(socket: Socket): Promise<string | undefined> {
 async function readHello(socket: Socket): Promise<Hello | undefined> {
   try {
     const value: unknown = JSON.parse((await readFirstLine(socket)) ?? "");
-    return isObject(value) && (value.hello === "mcp" || value.hello === "admin") && typeof value.version === "string" ? (value as unknown as Hello) : undefined;
+    return isObject(value) &&
+      (value.hello === "mcp" || value.hello === "admin") &&
+      typeof value.version === "string"
+      ? (value as unknown as Hello)
+      : undefined;
   } catch {
     // Not one of ours: the answer says so.
     return undefined;
@@ -142,13 +168,23 @@ function serveAdmin(channel: Channel, handlers: AdminHandlers, limits: Limits): 
   new Peer(channel, {
     limits,
     handle: ({ method, params }) => {
-      if (!Object.hasOwn(handlers, method)) throw new HallError("METHOD_NOT_FOUND", `there is no admin method ${method}`);
-      return (handlers[method as keyof AdminHandlers] as (params: JsonObject) => Promise<unknown>)(params ?? {});
+      if (!Object.hasOwn(handlers, method))
+        throw new HallError("METHOD_NOT_FOUND", `there is no admin method ${method}`);
+      return (handlers[method as keyof AdminHandlers] as (params: JsonObject) => Promise<unknown>)(
+        params ?? {},
+      );
     },
     notified: () => {},
     explain: (failure) => {
-      const error = failure instanceof HallError ? failure : new HallError("INTERNAL", messageOf(failure));
-      return { error: { code: errorTable[error.code].request, message: error.message, data: { code: error.code, hint: error.hint, ...error.details } } };
+      const error =
+        failure instanceof HallError ? failure : new HallError("INTERNAL", messageOf(failure));
+      return {
+        error: {
+          code: errorTable[error.code].request,
+          message: error.message,
+          data: { code: error.code, hint: error.hint, ...error.details },
+        },
+      };
     },
     ended: () => void channel.close(),
   });

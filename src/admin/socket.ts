@@ -13,7 +13,9 @@ export async function socketPath(project: string): Promise<string> {
   const { uid, mode } = await stat(folder);
   // In a shared temporary folder somebody else may have made it first.
   if (uid !== userInfo().uid || (mode & 0o077) !== 0)
-    throw new HallError("DENIED", `${folder} must belong to you and be closed to others`, { hint: `Remove it, or set XDG_RUNTIME_DIR.` });
+    throw new HallError("DENIED", `${folder} must belong to you and be closed to others`, {
+      hint: `Remove it, or set XDG_RUNTIME_DIR.`,
+    });
   const name = createHash("sha256")
     .update(await realpath(project))
     .digest("hex")
@@ -22,7 +24,9 @@ export async function socketPath(project: string): Promise<string> {
 }
 
 function runtimeFolder(): string {
-  return process.env.XDG_RUNTIME_DIR ? join(process.env.XDG_RUNTIME_DIR, "guildhall") : join(tmpdir(), `guildhall-${userInfo().uid}`);
+  return process.env.XDG_RUNTIME_DIR
+    ? join(process.env.XDG_RUNTIME_DIR, "guildhall")
+    : join(tmpdir(), `guildhall-${userInfo().uid}`);
 }
 
 /** Connects to the hall of a project, or gives undefined when none is running. */
@@ -42,7 +46,10 @@ export function connectSocket(path: string): Promise<Socket | undefined> {
 }
 
 /** Takes the socket for this process, or gives undefined when another hall has it. */
-export async function claimSocket(path: string, accept: (socket: Socket) => void): Promise<Server | undefined> {
+export async function claimSocket(
+  path: string,
+  accept: (socket: Socket) => void,
+): Promise<Server | undefined> {
   return withFileLock(`${path}.lock`, lockMsMax, async () => {
     const other = await connectSocket(path);
     if (other) {

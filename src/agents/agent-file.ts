@@ -50,7 +50,11 @@ export function parseAgentFile(text: string, stem: string): ParsedAgentFile {
     throw new HallError("INVALID_PARAMS", `line ${field.line}: ${key} must be text`);
   };
   const description = read("description")?.trim();
-  if (!description) throw new HallError("INVALID_PARAMS", "there is no description: a model chooses the agent by it");
+  if (!description)
+    throw new HallError(
+      "INVALID_PARAMS",
+      "there is no description: a model chooses the agent by it",
+    );
   return {
     name: agentName(read("name") ?? stem),
     description,
@@ -67,10 +71,15 @@ export function parseAgentFile(text: string, stem: string): ParsedAgentFile {
 type Field = NonNullable<ReturnType<FrontMatter["fields"]["get"]>>;
 
 function readTools(field: Field | undefined): readonly string[] {
-  if (field === undefined) throw new HallError("INVALID_PARAMS", "there are no tools: name them under `tools:`, one a line, each with `- ` before it");
+  if (field === undefined)
+    throw new HallError(
+      "INVALID_PARAMS",
+      "there are no tools: name them under `tools:`, one a line, each with `- ` before it",
+    );
   const { value, line } = field;
   const names = typeof value === "string" ? value.split(",") : value;
-  if (!Array.isArray(names)) throw new HallError("INVALID_PARAMS", `line ${line}: tools must be a list`);
+  if (!Array.isArray(names))
+    throw new HallError("INVALID_PARAMS", `line ${line}: tools must be a list`);
   return [...new Set(names.map((name) => name.trim()).filter(Boolean))];
 }
 
@@ -78,21 +87,37 @@ function readLimits(field: Field | undefined): { limits?: AgentLimits } {
   if (field === undefined) return {};
   const { value, line } = field;
   if (typeof value === "string" || Array.isArray(value))
-    throw new HallError("INVALID_PARAMS", `line ${line}: limits must have ${limitNames.join(", ")} below it`);
+    throw new HallError(
+      "INVALID_PARAMS",
+      `line ${line}: limits must have ${limitNames.join(", ")} below it`,
+    );
   const limits = value as Readonly<Record<string, string>>;
   const isName = (key: string): boolean => limitNames.some((name) => name === key);
   for (const [key, limit] of Object.entries(limits)) {
-    if (!isName(key)) throw new HallError("INVALID_PARAMS", `line ${line}: there is no limit "${key}"; there are ${limitNames.join(", ")}`);
-    if (!/^[1-9]\d{0,8}$/.test(limit)) throw new HallError("INVALID_PARAMS", `line ${line}: ${key} must be a whole number from 1 to 999999999`);
+    if (!isName(key))
+      throw new HallError(
+        "INVALID_PARAMS",
+        `line ${line}: there is no limit "${key}"; there are ${limitNames.join(", ")}`,
+      );
+    if (!/^[1-9]\d{0,8}$/.test(limit))
+      throw new HallError(
+        "INVALID_PARAMS",
+        `line ${line}: ${key} must be a whole number from 1 to 999999999`,
+      );
   }
-  return { limits: Object.fromEntries(Object.entries(limits).map(([key, limit]) => [key, Number(limit)])) };
+  return {
+    limits: Object.fromEntries(Object.entries(limits).map(([key, limit]) => [key, Number(limit)])),
+  };
 }
 
 function readPlanner(text: string | undefined, line = 0): { planner?: PlannerChoice } {
   if (text === undefined) return {};
   const planner = plannerChoices.find((choice) => choice === text.trim());
   if (planner) return { planner };
-  throw new HallError("INVALID_PARAMS", `line ${line}: there is no planner "${text.slice(0, 50)}"; there are ${plannerChoices.join(", ")}`);
+  throw new HallError(
+    "INVALID_PARAMS",
+    `line ${line}: there is no planner "${text.slice(0, 50)}"; there are ${plannerChoices.join(", ")}`,
+  );
 }
 
 function readModel(text: string | undefined): { model?: string } {
@@ -107,7 +132,11 @@ export function agentName(text: string): string {
     .replace(/^[_\d]+|_+$/g, "")
     .replace(/(^|_)agent$/, "")
     .slice(0, 50);
-  if (words === "") throw new HallError("INVALID_PARAMS", `"${text.slice(0, 50)}" cannot be the name of an agent: it needs a letter from a to z`);
+  if (words === "")
+    throw new HallError(
+      "INVALID_PARAMS",
+      `"${text.slice(0, 50)}" cannot be the name of an agent: it needs a letter from a to z`,
+    );
   return `${words}_agent`;
 }
 
@@ -117,7 +146,15 @@ export function fileNameOf(name: string): string {
 }
 
 /** The file as `build` writes it: the same agent is the same bytes. */
-export function writeAgentFile({ name, description, tools, limits, planner, model, instructions }: AgentFile): string {
+export function writeAgentFile({
+  name,
+  description,
+  tools,
+  limits,
+  planner,
+  model,
+  instructions,
+}: AgentFile): string {
   return [
     "---",
     `name: ${name}`,
@@ -125,7 +162,9 @@ export function writeAgentFile({ name, description, tools, limits, planner, mode
     ...writeTools(tools),
     ...(planner === undefined ? [] : [`planner: ${planner}`]),
     ...(model === undefined ? [] : [`model: ${writeText(model)}`]),
-    ...(limits ? ["limits:", ...Object.entries(limits).map(([key, value]) => `  ${key}: ${value}`)] : []),
+    ...(limits
+      ? ["limits:", ...Object.entries(limits).map(([key, value]) => `  ${key}: ${value}`)]
+      : []),
     "---",
     "",
     instructions,
@@ -134,5 +173,7 @@ export function writeAgentFile({ name, description, tools, limits, planner, mode
 }
 
 export function writeTools(tools: readonly string[]): readonly string[] {
-  return tools.length === 0 ? ["tools: []"] : ["tools:", ...tools.map((tool) => `  - ${writeText(tool)}`)];
+  return tools.length === 0
+    ? ["tools: []"]
+    : ["tools:", ...tools.map((tool) => `  - ${writeText(tool)}`)];
 }

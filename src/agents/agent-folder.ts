@@ -32,20 +32,28 @@ function guidePath(folder: string): string {
 const filesMax = 200;
 
 export async function readAgentFolder(folder: string): Promise<AgentFolder> {
-  const [names, guide] = await Promise.all([listFiles(agentsPath(folder)), readIfThere(guidePath(folder))]);
+  const [names, guide] = await Promise.all([
+    listFiles(agentsPath(folder)),
+    readIfThere(guidePath(folder)),
+  ]);
   const problems: string[] = [];
   const broken = new Set<string>();
   const agents: FoldedAgent[] = [];
-  if (names.length > filesMax) problems.push(`.guildhall/agents has ${names.length} files; the first ${filesMax} are used`);
-  const texts = await Promise.all(names.slice(0, filesMax).map((name) => readIfThere(join(agentsPath(folder), name))));
+  if (names.length > filesMax)
+    problems.push(`.guildhall/agents has ${names.length} files; the first ${filesMax} are used`);
+  const texts = await Promise.all(
+    names.slice(0, filesMax).map((name) => readIfThere(join(agentsPath(folder), name))),
+  );
   for (const [at, fileName] of names.slice(0, filesMax).entries()) {
     const text = texts[at];
     if (text === undefined) continue;
     try {
       const agent = parseAgentFile(text, fileName.replace(/\.md$/, ""));
       const twin = agents.find((other) => other.agent.name === agent.name);
-      if (twin) throw new Error(`${twin.fileName} is ${agent.name} too; give one of them another name`);
-      for (const key of agent.unknown) problems.push(`.guildhall/agents/${fileName}: "${key}" means nothing here${suggest(key)}`);
+      if (twin)
+        throw new Error(`${twin.fileName} is ${agent.name} too; give one of them another name`);
+      for (const key of agent.unknown)
+        problems.push(`.guildhall/agents/${fileName}: "${key}" means nothing here${suggest(key)}`);
       agents.push({ fileName, text, agent });
     } catch (error) {
       broken.add(fileName);

@@ -27,15 +27,27 @@ function agentsLockPath(folder: string): string {
 }
 
 /** Empty where there is none. An unreadable one is reported: then all that is in the files counts as written by a person. */
-export async function readAgentsLock(folder: string, warn: (message: string) => void): Promise<AgentsLock> {
+export async function readAgentsLock(
+  folder: string,
+  warn: (message: string) => void,
+): Promise<AgentsLock> {
   try {
     const value: unknown = JSON.parse(await readFile(agentsLockPath(folder), "utf8"));
-    if (isObject(value) && value.lockVersion === 1 && isObject(value.agents) && Object.values(value.agents).every(isAgentFile))
+    if (
+      isObject(value) &&
+      value.lockVersion === 1 &&
+      isObject(value.agents) &&
+      Object.values(value.agents).every(isAgentFile)
+    )
       return value as unknown as AgentsLock;
-    warn(".guildhall/agents.lock.json is not one of this version: every agent is taken as written by hand");
+    warn(
+      ".guildhall/agents.lock.json is not one of this version: every agent is taken as written by hand",
+    );
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT")
-      warn(`.guildhall/agents.lock.json cannot be used (${messageOf(error)}): every agent is taken as written by hand`);
+      warn(
+        `.guildhall/agents.lock.json cannot be used (${messageOf(error)}): every agent is taken as written by hand`,
+      );
   }
   return emptyAgentsLock;
 }

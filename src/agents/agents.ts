@@ -21,7 +21,13 @@ export interface AgentsOptions {
 }
 
 /** One tool for each group, to be asked with a task: a planner does it with the group's tools, and the answer says how. */
-export function createAgentToolkit({ groups, finder, parts, planners, runs }: AgentsOptions): OwnToolkit {
+export function createAgentToolkit({
+  groups,
+  finder,
+  parts,
+  planners,
+  runs,
+}: AgentsOptions): OwnToolkit {
   let seen: readonly Group[] | undefined;
   let tools: readonly Tool[] = [];
   const runIds = createIds("run");
@@ -37,7 +43,13 @@ export function createAgentToolkit({ groups, finder, parts, planners, runs }: Ag
     const ended = await run.work(chosen);
     const id = runIds();
     const { planner, said, finds } = run;
-    const outline = { id, at, caller: context.caller?.client ?? "unnamed client", planner, ms: Math.round(performance.now() - startedAt) };
+    const outline = {
+      id,
+      at,
+      caller: context.caller?.client ?? "unnamed client",
+      planner,
+      ms: Math.round(performance.now() - startedAt),
+    };
     runs.keep(recordRun(ended, { outline, request, said, offered: bench, finds }));
     return answerRun(ended, { agent: request.agent, id, planner });
   }
@@ -53,7 +65,10 @@ export function createAgentToolkit({ groups, finder, parts, planners, runs }: Ag
     },
     mayBe: (name) => name.endsWith("_agent"),
     async call({ name }, args, context) {
-      const group = groups.all().find(({ file }) => file.name === name) ?? { file: { name, description: "", tools: [], instructions: "" }, tools: new Set() };
+      const group = groups.all().find(({ file }) => file.name === name) ?? {
+        file: { name, description: "", tools: [], instructions: "" },
+        tools: new Set(),
+      };
       return ask(group, args, context);
     },
   });
@@ -65,7 +80,13 @@ const wordsMax = 8_000;
 const graceMs = 2_000;
 
 function describeAgent({ file: { name, description, limits } }: Group): Tool {
-  return { name, description, inputSchema, annotations, facts: { timeoutMs: limitsOf(limits).seconds * 1_000 + graceMs } };
+  return {
+    name,
+    description,
+    inputSchema,
+    annotations,
+    facts: { timeoutMs: limitsOf(limits).seconds * 1_000 + graceMs },
+  };
 }
 
 /** Said once for each agent, so it says no more than a model needs. */
@@ -81,7 +102,21 @@ const inputSchema: JsonObject = {
 };
 const annotations: JsonObject = { openWorldHint: true };
 
-function readRequest({ file: { name, instructions, limits } }: Group, args: JsonObject): RunRequest {
-  const { task, data, context } = args as { readonly task: string; readonly data?: unknown; readonly context?: string };
-  return { agent: name, task, data, context, instructions, limits: limitsOf(limits, isObject(args.limits) ? args.limits : {}) };
+function readRequest(
+  { file: { name, instructions, limits } }: Group,
+  args: JsonObject,
+): RunRequest {
+  const { task, data, context } = args as {
+    readonly task: string;
+    readonly data?: unknown;
+    readonly context?: string;
+  };
+  return {
+    agent: name,
+    task,
+    data,
+    context,
+    instructions,
+    limits: limitsOf(limits, isObject(args.limits) ? args.limits : {}),
+  };
 }

@@ -3,13 +3,23 @@ import type { PlannerKind, Step, StopReason } from "./planner.ts";
 import type { EndedRun } from "./run.ts";
 
 /** What a caller reads of a run: text for a model, and the same as data, evidence included. */
-export function answerRun(run: EndedRun, { agent, id, planner }: { readonly agent: string; readonly id: string; readonly planner: PlannerKind }): Outcome {
+export function answerRun(
+  run: EndedRun,
+  {
+    agent,
+    id,
+    planner,
+  }: { readonly agent: string; readonly id: string; readonly planner: PlannerKind },
+): Outcome {
   const { steps, stopped, usage, approvals, conclusion } = run;
   const isPartial = stopped !== "done" && stopped !== "not sure";
   const isObtained = run.answer.trim() !== "" || steps.some(({ outcome }) => outcome === "ok");
   const answer = run.answer.trim() === "" ? describeSteps(steps) : run.answer;
   return {
-    content: [{ type: "text", text: writeText(run, { answer, isPartial, isObtained }) }, ...(conclusion?.carried ?? [])],
+    content: [
+      { type: "text", text: writeText(run, { answer, isPartial, isObtained }) },
+      ...(conclusion?.carried ?? []),
+    ],
     structuredContent: {
       answer,
       steps,
@@ -50,15 +60,24 @@ interface Told {
 }
 
 /** The answer first; then what a reader must know to trust it no more than it deserves. */
-function writeText({ steps, stopped, problem, hint, limitations }: EndedRun, { answer, isPartial, isObtained }: Told): string {
+function writeText(
+  { steps, stopped, problem, hint, limitations }: EndedRun,
+  { answer, isPartial, isObtained }: Told,
+): string {
   const why = stopped === "done" || stopped === "not sure" ? "" : reasons[stopped];
   const missing = limitations.filter((text) => !answer.includes(text));
-  const end = [`Not finished: ${why}${problem === undefined ? "" : ` (${problem})`}.`, isObtained ? "What was obtained is above." : "", hint ?? ""];
+  const end = [
+    `Not finished: ${why}${problem === undefined ? "" : ` (${problem})`}.`,
+    isObtained ? "What was obtained is above." : "",
+    hint ?? "",
+  ];
   return [
     answer,
     isPartial ? end.filter(Boolean).join(" ") : "",
     missing.length > 0 ? `Limited: could not use ${missing.join("; ")}.` : "",
-    steps.length > 0 ? `Tools used: ${[...new Set(steps.map(({ tool }) => tool))].join(", ")}.` : "",
+    steps.length > 0
+      ? `Tools used: ${[...new Set(steps.map(({ tool }) => tool))].join(", ")}.`
+      : "",
   ]
     .filter(Boolean)
     .join("\n\n");

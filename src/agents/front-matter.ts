@@ -24,11 +24,20 @@ const charactersMax = 1_048_576;
 
 /** Throws INVALID_PARAMS with the line. */
 export function parseFrontMatter(text: string): FrontMatter {
-  if (text.length > charactersMax) throw new HallError("INVALID_PARAMS", "the file is longer than 1 MiB");
+  if (text.length > charactersMax)
+    throw new HallError("INVALID_PARAMS", "the file is longer than 1 MiB");
   const lines = text.replace(/^\ufeff/, "").split(/\r?\n/);
-  if (lines[0]?.trim() !== "---") throw new HallError("INVALID_PARAMS", "line 1: the file must begin with a line `---`, then its name, description and tools");
+  if (lines[0]?.trim() !== "---")
+    throw new HallError(
+      "INVALID_PARAMS",
+      "line 1: the file must begin with a line `---`, then its name, description and tools",
+    );
   const close = lines.findIndex((line, at) => at > 0 && line.trim() === "---");
-  if (close === -1) throw new HallError("INVALID_PARAMS", "the front matter has no end: close it with a line `---`");
+  if (close === -1)
+    throw new HallError(
+      "INVALID_PARAMS",
+      "the front matter has no end: close it with a line `---`",
+    );
   const fields = new Map<string, Field>();
   let at = 1;
   while (at < close) {
@@ -48,10 +57,19 @@ export function parseFrontMatter(text: string): FrontMatter {
 }
 
 /** The file with some fields and perhaps its body written anew; every other line stays as it was. */
-export function replaceFields({ fields, lines, bodyLine }: FrontMatter, changed: Readonly<Record<string, readonly string[]>>, body?: string): string {
+export function replaceFields(
+  { fields, lines, bodyLine }: FrontMatter,
+  changed: Readonly<Record<string, readonly string[]>>,
+  body?: string,
+): string {
   const kept = [...lines.slice(0, bodyLine)];
-  const places = Object.entries(changed).map(([key, written]) => ({ field: fields.get(key), written }));
-  for (const { field, written } of places.sort((a, b) => (b.field?.line ?? 0) - (a.field?.line ?? 0))) {
+  const places = Object.entries(changed).map(([key, written]) => ({
+    field: fields.get(key),
+    written,
+  }));
+  for (const { field, written } of places.sort(
+    (a, b) => (b.field?.line ?? 0) - (a.field?.line ?? 0),
+  )) {
     if (field) kept.splice(field.line - 1, field.end - field.line + 1, ...written);
     else kept.splice(kept.length - 1, 0, ...written);
   }
@@ -61,7 +79,9 @@ export function replaceFields({ fields, lines, bodyLine }: FrontMatter, changed:
 /** Text as one line that reads as the same text. */
 export function writeText(text: string): string {
   const line = text.replace(/\s+/g, " ").trim();
-  const isPlain = /^\p{L}[\p{L}\p{N} ,.;()'/_*-]*$/u.test(line) && !/^(true|false|null|yes|no|on|off)$/i.test(line);
+  const isPlain =
+    /^\p{L}[\p{L}\p{N} ,.;()'/_*-]*$/u.test(line) &&
+    !/^(true|false|null|yes|no|on|off)$/i.test(line);
   return isPlain ? line : JSON.stringify(line);
 }
 
@@ -82,9 +102,11 @@ function splitKey(line: string, at: number): readonly [key: string, rest: string
 
 function readValue(rest: string, below: readonly string[], at: number): Field["value"] {
   const filled = below.filter((line) => !isEmpty(line));
-  if (/^[>|][+-]?$/.test(rest)) return filled.map((line) => line.trim()).join(rest.startsWith(">") ? " " : "\n");
+  if (/^[>|][+-]?$/.test(rest))
+    return filled.map((line) => line.trim()).join(rest.startsWith(">") ? " " : "\n");
   if (rest.startsWith("[")) return readFlow(rest, at);
-  if (rest !== "" && !rest.startsWith("#")) return [readScalar(rest, at), ...filled.map((line) => line.trim())].join(" ");
+  if (rest !== "" && !rest.startsWith("#"))
+    return [readScalar(rest, at), ...filled.map((line) => line.trim())].join(" ");
   if (filled.length === 0) return "";
   const isList = filled.every((line) => /^\s*-(\s|$)/.test(line));
   if (isList) return filled.map((line) => readScalar(line.trim().slice(1).trim(), at));
@@ -97,7 +119,8 @@ function readValue(rest: string, below: readonly string[], at: number): Field["v
 }
 
 function readFlow(text: string, at: number): readonly string[] {
-  if (!text.endsWith("]")) throw fault(at, "a list that begins with [ must end with ] on the same line");
+  if (!text.endsWith("]"))
+    throw fault(at, "a list that begins with [ must end with ] on the same line");
   const inside = text.slice(1, -1).trim();
   return inside === "" ? [] : inside.split(",").map((item) => readScalar(item.trim(), at));
 }
@@ -111,7 +134,8 @@ function readScalar(text: string, at: number): string {
     }
   }
   if (text.startsWith("'")) {
-    if (text.length < 2 || !text.endsWith("'")) throw fault(at, "the text in single quotes does not end as it should");
+    if (text.length < 2 || !text.endsWith("'"))
+      throw fault(at, "the text in single quotes does not end as it should");
     return text.slice(1, -1).replaceAll("''", "'");
   }
   return text.replace(/\s+#.*$/, "");

@@ -35,7 +35,11 @@ export interface GroupsOptions {
 /** A storm of changes is looked at once. */
 const checkMs = 250;
 
-export function createGroups({ registry, source: initial = { files: [] }, log }: GroupsOptions): Groups {
+export function createGroups({
+  registry,
+  source: initial = { files: [] },
+  log,
+}: GroupsOptions): Groups {
   let source = initial;
   let seen: readonly Target[] | undefined;
   let sorted = nothing;
@@ -55,7 +59,10 @@ export function createGroups({ registry, source: initial = { files: [] }, log }:
   /** Each thing is told once. */
   function check(): void {
     const { strays, unknown } = current();
-    const messages = [tellStrays(strays), ...(registry.looking() ? [] : tellUnknown(unknown, registry))];
+    const messages = [
+      tellStrays(strays),
+      ...(registry.looking() ? [] : tellUnknown(unknown, registry)),
+    ];
     for (const message of messages) {
       if (message === undefined || told.has(message)) continue;
       told.add(message);
@@ -93,13 +100,20 @@ export function createGroups({ registry, source: initial = { files: [] }, log }:
 
 /** What a service registers comes and goes; what the config brings should be in a file. */
 function tellStrays(strays: readonly Target[]): string | undefined {
-  const names = strays.filter(({ toolkit: { source = "built-in" } }) => source === "upstream" || source === "built-in").map(({ fullName }) => fullName);
+  const names = strays
+    .filter(
+      ({ toolkit: { source = "built-in" } }) => source === "upstream" || source === "built-in",
+    )
+    .map(({ fullName }) => fullName);
   if (names.length === 0) return undefined;
   const rest = names.length > 5 ? ` and ${names.length - 5} more` : "";
   return `no group names ${names.slice(0, 5).join(", ")}${rest}; for the time being they are in the nearest one: run \`guildhall build\``;
 }
 
-function tellUnknown(unknown: ReadonlyMap<string, readonly string[]>, registry: Registry): string[] {
+function tellUnknown(
+  unknown: ReadonlyMap<string, readonly string[]>,
+  registry: Registry,
+): string[] {
   return [...unknown].map(([agent, names]) => {
     const [near] = findNear(
       names[0] ?? "",
@@ -130,7 +144,9 @@ export function sortTools(files: readonly AgentFile[], tools: readonly Target[])
   }
   const unknown = new Map<string, readonly string[]>();
   const groups = files.map((file) => {
-    const found = file.tools.map((name) => (name.endsWith(".*") ? byPrefix.get(name.slice(0, -2)) : byName.get(name)));
+    const found = file.tools.map((name) =>
+      name.endsWith(".*") ? byPrefix.get(name.slice(0, -2)) : byName.get(name),
+    );
     const missing = file.tools.filter((_name, at) => found[at] === undefined);
     if (missing.length > 0) unknown.set(file.name, missing);
     return { file, tools: new Set(found.flatMap((item) => item ?? [])) };
@@ -142,9 +158,13 @@ export function sortTools(files: readonly AgentFile[], tools: readonly Target[])
 }
 
 /** Each to the group that has most of its toolkit; those of toolkits nobody has to a group of their own. */
-function placeStrays(strays: readonly Target[], groups: { file: AgentFile; tools: Set<Target> }[]): void {
+function placeStrays(
+  strays: readonly Target[],
+  groups: { file: AgentFile; tools: Set<Target> }[],
+): void {
   const nearest = new Map<Target["toolkit"], Set<Target> | undefined>();
-  for (const { toolkit } of strays) if (!nearest.has(toolkit)) nearest.set(toolkit, findNearest(toolkit, groups));
+  for (const { toolkit } of strays)
+    if (!nearest.has(toolkit)) nearest.set(toolkit, findNearest(toolkit, groups));
   const homeless = strays.filter((target) => {
     const group = nearest.get(target.toolkit);
     group?.add(target);
@@ -156,7 +176,10 @@ function placeStrays(strays: readonly Target[], groups: { file: AgentFile; tools
   else groups.push({ file: describeOther(homeless), tools: new Set(homeless) });
 }
 
-function findNearest(toolkit: Target["toolkit"], groups: readonly { readonly tools: Set<Target> }[]): Set<Target> | undefined {
+function findNearest(
+  toolkit: Target["toolkit"],
+  groups: readonly { readonly tools: Set<Target> }[],
+): Set<Target> | undefined {
   let best: { readonly tools: Set<Target>; readonly count: number } | undefined;
   for (const { tools } of groups) {
     let count = 0;
@@ -170,7 +193,10 @@ const otherName = "other_agent";
 
 function describeOther(targets: readonly Target[]): AgentFile {
   const toolkits = [...new Set(targets.map(({ toolkit }) => toolkit.id))];
-  const named = toolkits.length > 12 ? `${toolkits.slice(0, 12).join(", ")} and ${toolkits.length - 12} more` : toolkits.join(", ");
+  const named =
+    toolkits.length > 12
+      ? `${toolkits.slice(0, 12).join(", ")} and ${toolkits.length - 12} more`
+      : toolkits.join(", ");
   return {
     name: otherName,
     description: `Specialized agent for what is new here; has the tools of ${named}.`,

@@ -2,14 +2,25 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import type { AgentLimits } from "./agent-file.ts";
 import type { RunLimits } from "./planner.ts";
 
-const usual: RunLimits = { turns: 8, steps: 16, tokens: 200_000, resultBytes: 4_194_304, seconds: 120 };
+const usual: RunLimits = {
+  turns: 8,
+  steps: 16,
+  tokens: 200_000,
+  resultBytes: 4_194_304,
+  seconds: 120,
+};
 
 /** What a run may use: as the agent's file says, else as usual; a caller may ask for less. */
 export function limitsOf(file: AgentLimits = {}, asked: unknown = {}): RunLimits {
   const { bytes: resultBytes, ...rest } = file;
-  const allowed: RunLimits = { ...usual, ...rest, ...(resultBytes === undefined ? {} : { resultBytes }) };
+  const allowed: RunLimits = {
+    ...usual,
+    ...rest,
+    ...(resultBytes === undefined ? {} : { resultBytes }),
+  };
   if (!isObject(asked)) return allowed;
-  const lower = (key: keyof RunLimits, value: unknown): number => (typeof value === "number" && value >= 1 ? Math.min(allowed[key], value) : allowed[key]);
+  const lower = (key: keyof RunLimits, value: unknown): number =>
+    typeof value === "number" && value >= 1 ? Math.min(allowed[key], value) : allowed[key];
   return {
     turns: lower("turns", asked.turns),
     steps: lower("steps", asked.steps),
@@ -20,4 +31,7 @@ export function limitsOf(file: AgentLimits = {}, asked: unknown = {}): RunLimits
 }
 
 /** The same words as in an agent's file. Said with every agent, so it is short. */
-export const limitsSchema: JsonObject = { type: "object", description: "turns, steps, tokens, bytes, seconds" };
+export const limitsSchema: JsonObject = {
+  type: "object",
+  description: "turns, steps, tokens, bytes, seconds",
+};

@@ -1,4 +1,10 @@
-import { type AgentFile, fileNameOf, type ParsedAgentFile, writeAgentFile, writeTools } from "./agent-file.ts";
+import {
+  type AgentFile,
+  fileNameOf,
+  type ParsedAgentFile,
+  writeAgentFile,
+  writeTools,
+} from "./agent-file.ts";
 import type { AgentFolder, FoldedAgent } from "./agent-folder.ts";
 import type { AgentsLock, LockedAgent } from "./agents-lock.ts";
 import { replaceFields, writeText } from "./front-matter.ts";
@@ -36,7 +42,10 @@ export function planMerge({ folder, lock, proposed, guide, known }: MergeOptions
   const changes: Change[] = [];
   const agents: { fileName: string; agent: AgentFile }[] = [];
   const generated: Record<string, LockedAgent> = {};
-  const used = new Set<string>([...folder.agents.map(({ fileName }) => fileName), ...folder.broken]);
+  const used = new Set<string>([
+    ...folder.agents.map(({ fileName }) => fileName),
+    ...folder.broken,
+  ]);
 
   for (const agent of proposed) {
     const folded = onDisk.get(agent.name);
@@ -45,14 +54,18 @@ export function planMerge({ folder, lock, proposed, guide, known }: MergeOptions
     const edited = findEdits(folded, lock.agents[fileName]);
     generated[fileName] = { ...agent, ...(edited.length > 0 ? { edited } : {}) };
     if (folder.broken.has(fileName)) continue;
-    const after = folded ? mergeFile(folded, lock.agents[fileName], agent, known) : { text: writeAgentFile(agent), agent };
+    const after = folded
+      ? mergeFile(folded, lock.agents[fileName], agent, known)
+      : { text: writeAgentFile(agent), agent };
     agents.push({ fileName, agent: after.agent });
-    if (after.text !== folded?.text) changes.push({ path: `agents/${fileName}`, before: folded?.text, after: after.text });
+    if (after.text !== folded?.text)
+      changes.push({ path: `agents/${fileName}`, before: folded?.text, after: after.text });
   }
   const names = new Set(proposed.map(({ name }) => name));
   for (const folded of folder.agents.filter(({ agent }) => !names.has(agent.name))) {
     const last = lock.agents[folded.fileName];
-    if (last && writeAgentFile(last) === folded.text) changes.push({ path: `agents/${folded.fileName}`, before: folded.text, after: undefined });
+    if (last && writeAgentFile(last) === folded.text)
+      changes.push({ path: `agents/${folded.fileName}`, before: folded.text, after: undefined });
     else {
       warnings.push(`${folded.fileName} has no tools any more; it was edited by hand, so it stays`);
       agents.push({ fileName: folded.fileName, agent: folded.agent });
@@ -60,17 +73,25 @@ export function planMerge({ folder, lock, proposed, guide, known }: MergeOptions
     }
   }
   const isGuideOurs = folder.guide === undefined || folder.guide === lock.guide;
-  if (isGuideOurs && folder.guide !== guide) changes.push({ path: "instructions.md", before: folder.guide, after: guide });
+  if (isGuideOurs && folder.guide !== guide)
+    changes.push({ path: "instructions.md", before: folder.guide, after: guide });
   return {
     changes: changes.sort((a, b) => (a.path < b.path ? -1 : 1)),
     agents: agents.sort((a, b) => (a.fileName < b.fileName ? -1 : 1)),
     warnings,
-    lock: { lockVersion: 1, agents: Object.fromEntries(Object.entries(generated).sort(([a], [b]) => (a < b ? -1 : 1))), guide },
+    lock: {
+      lockVersion: 1,
+      agents: Object.fromEntries(Object.entries(generated).sort(([a], [b]) => (a < b ? -1 : 1))),
+      guide,
+    },
   };
 }
 
 /** What a person has changed since it was proposed; once said, it holds. */
-function findEdits(folded: FoldedAgent | undefined, last: LockedAgent | undefined): NonNullable<LockedAgent["edited"]> {
+function findEdits(
+  folded: FoldedAgent | undefined,
+  last: LockedAgent | undefined,
+): NonNullable<LockedAgent["edited"]> {
   const edits = new Set(last?.edited ?? []);
   if (folded && folded.agent.name !== last?.name) edits.add("name");
   if (folded && [...folded.agent.tools].sort().join() !== last?.tools.join()) edits.add("tools");
@@ -80,7 +101,15 @@ function findEdits(folded: FoldedAgent | undefined, last: LockedAgent | undefine
 /** A file that cannot be read may be the one this agent was in. */
 function findFileName(
   name: string,
-  { folder, lock, used }: { readonly folder: AgentFolder; readonly lock: AgentsLock; readonly used: ReadonlySet<string> },
+  {
+    folder,
+    lock,
+    used,
+  }: {
+    readonly folder: AgentFolder;
+    readonly lock: AgentsLock;
+    readonly used: ReadonlySet<string>;
+  },
 ): string {
   const broken = [...folder.broken].find((fileName) => lock.agents[fileName]?.name === name);
   if (broken !== undefined) return broken;
@@ -91,25 +120,46 @@ function findFileName(
 }
 
 /** What a person wrote stays; what we wrote and they left alone is written anew. */
-function mergeFile(folded: FoldedAgent, last: AgentFile | undefined, next: AgentFile, known: ReadonlySet<string>): { text: string; agent: AgentFile } {
+function mergeFile(
+  folded: FoldedAgent,
+  last: AgentFile | undefined,
+  next: AgentFile,
+  known: ReadonlySet<string>,
+): { text: string; agent: AgentFile } {
   const { text, agent: mine } = folded;
   if (last && writeAgentFile(last) === text) return { text: writeAgentFile(next), agent: next };
-  const description = last && mine.description === last.description ? next.description : mine.description;
-  const instructions = last && mine.instructions === last.instructions ? next.instructions : mine.instructions;
+  const description =
+    last && mine.description === last.description ? next.description : mine.description;
+  const instructions =
+    last && mine.instructions === last.instructions ? next.instructions : mine.instructions;
   const tools = mergeTools(mine, last, next, known);
   const changed = {
-    ...(description === mine.description ? {} : { description: [`description: ${writeText(description)}`] }),
+    ...(description === mine.description
+      ? {}
+      : { description: [`description: ${writeText(description)}`] }),
     ...(tools.join() === mine.tools.join() ? {} : { tools: writeTools(tools) }),
   };
   const isBodyOurs = instructions !== mine.instructions;
-  const merged = Object.keys(changed).length === 0 && !isBodyOurs ? text : replaceFields(mine.matter, changed, isBodyOurs ? instructions : undefined);
+  const merged =
+    Object.keys(changed).length === 0 && !isBodyOurs
+      ? text
+      : replaceFields(mine.matter, changed, isBodyOurs ? instructions : undefined);
   return { text: merged, agent: { ...mine, description, instructions, tools } };
 }
 
 /** Their list in their order, without what we put there and is gone, with what is new behind it. */
-function mergeTools(mine: ParsedAgentFile, last: AgentFile | undefined, next: AgentFile, known: ReadonlySet<string>): readonly string[] {
-  const kept = mine.tools.filter((tool) => tool.endsWith(".*") || known.has(tool) || !last?.tools.includes(tool));
+function mergeTools(
+  mine: ParsedAgentFile,
+  last: AgentFile | undefined,
+  next: AgentFile,
+  known: ReadonlySet<string>,
+): readonly string[] {
+  const kept = mine.tools.filter(
+    (tool) => tool.endsWith(".*") || known.has(tool) || !last?.tools.includes(tool),
+  );
   const prefixes = kept.filter((tool) => tool.endsWith(".*")).map((tool) => tool.slice(0, -1));
-  const added = next.tools.filter((tool) => !kept.includes(tool) && !prefixes.some((prefix) => tool.startsWith(prefix)));
+  const added = next.tools.filter(
+    (tool) => !kept.includes(tool) && !prefixes.some((prefix) => tool.startsWith(prefix)),
+  );
   return [...kept, ...added];
 }

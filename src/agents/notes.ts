@@ -33,9 +33,13 @@ export async function readNotes(folder: string, options: NotesOptions): Promise<
 
 export function parseNotes(text: string, { domain, hints = [] }: NotesOptions = {}): Notes {
   const wanted = hints.flatMap((hint) => parseHint(hint) ?? []);
-  const said = [...(domain === undefined ? [] : [domain]), ...hints.filter((hint) => !parseHint(hint))];
+  const said = [
+    ...(domain === undefined ? [] : [domain]),
+    ...hints.filter((hint) => !parseHint(hint)),
+  ];
   const lines = [...readLines(text), ...said.map((line) => ({ line, heading: undefined }))];
-  const naming = (toolkit: string): readonly Line[] => lines.filter(({ line }) => mentions(line, toolkit));
+  const naming = (toolkit: string): readonly Line[] =>
+    lines.filter(({ line }) => mentions(line, toolkit));
   return {
     domain,
     wanted,
@@ -47,7 +51,8 @@ export function parseNotes(text: string, { domain, hints = [] }: NotesOptions = 
     nameFor(toolkits) {
       const votes = new Map<string, number>();
       for (const toolkit of toolkits) {
-        for (const heading of new Set(naming(toolkit).flatMap((line) => line.heading ?? []))) votes.set(heading, (votes.get(heading) ?? 0) + 1);
+        for (const heading of new Set(naming(toolkit).flatMap((line) => line.heading ?? [])))
+          votes.set(heading, (votes.get(heading) ?? 0) + 1);
       }
       const [best] = [...votes].sort(([a, left], [b, right]) => right - left || (a < b ? -1 : 1));
       return best && best[1] * 2 > toolkits.length ? nameOfHeading(best[0]) : undefined;
@@ -89,16 +94,23 @@ function nameOfHeading(heading: string): string | undefined {
   return words <= 4 && /[a-z]/i.test(heading) ? agentName(heading) : undefined;
 }
 
-function parseHint(hint: string): { readonly name: string; readonly members: readonly string[] } | undefined {
+function parseHint(
+  hint: string,
+): { readonly name: string; readonly members: readonly string[] } | undefined {
   const match = /^\s*([A-Za-z][\w -]{0,49}?)\s*:\s*(\S.*)$/.exec(hint);
   if (!match) return undefined;
   const members = (match[2] ?? "").split(",").map((member) => member.trim());
   // A sentence with a colon in it is no list of names.
-  return members.every((member) => /^[\w.*-]+$/.test(member)) ? { name: agentName(match[1] ?? ""), members } : undefined;
+  return members.every((member) => /^[\w.*-]+$/.test(member))
+    ? { name: agentName(match[1] ?? ""), members }
+    : undefined;
 }
 
 /** The tools a hint means: a server by its name or prefix, `server.*`, or one tool by its full name. */
 export function findMembers(member: string, targets: readonly Target[]): readonly Target[] {
   const name = member.replace(/\.\*$/, "");
-  return targets.filter(({ toolkit, fullName }) => fullName === member || toolkit.id === name || (toolkit.prefix ?? toolkit.id) === name);
+  return targets.filter(
+    ({ toolkit, fullName }) =>
+      fullName === member || toolkit.id === name || (toolkit.prefix ?? toolkit.id) === name,
+  );
 }

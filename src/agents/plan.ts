@@ -4,7 +4,13 @@ import { HallError } from "../base/errors.ts";
 import type { Target } from "../tool.ts";
 import type { AgentFile } from "./agent-file.ts";
 import { type AgentFolder, readAgentFolder } from "./agent-folder.ts";
-import { type AgentsLock, type LockedAgent, readAgentsLock, replaceFile, writeAgentsLock } from "./agents-lock.ts";
+import {
+  type AgentsLock,
+  type LockedAgent,
+  readAgentsLock,
+  replaceFile,
+  writeAgentsLock,
+} from "./agents-lock.ts";
 import { sortTools } from "./groups.ts";
 import { type Plan, planMerge } from "./merge.ts";
 import { type Notes, type NotesOptions, readNotes } from "./notes.ts";
@@ -30,7 +36,13 @@ export interface RefineFacts {
 }
 
 /** What a build would make of the agents' files. Nothing is written. */
-export async function planAgents({ folder, targets, regroup = false, refine, ...notesOptions }: PlanOptions): Promise<Plan> {
+export async function planAgents({
+  folder,
+  targets,
+  regroup = false,
+  refine,
+  ...notesOptions
+}: PlanOptions): Promise<Plan> {
   const problems: string[] = [];
   const [found, lock, notes] = await Promise.all([
     readAgentFolder(folder),
@@ -38,30 +50,63 @@ export async function planAgents({ folder, targets, regroup = false, refine, ...
     readNotes(folder, notesOptions),
   ]);
   const before = findPrevious(found, lock, regroup);
-  const proposal = await proposeAgents({ targets, notes, ...before, proposed: findProposed(found, lock) });
+  const proposal = await proposeAgents({
+    targets,
+    notes,
+    ...before,
+    proposed: findProposed(found, lock),
+  });
   const fixed = new Set([...before.previous, ...before.chosen].map(({ name }) => name));
-  const { agents, warnings } = refine ? await refine(proposal, { targets, notes, fixed }) : proposal;
+  const { agents, warnings } = refine
+    ? await refine(proposal, { targets, notes, fixed })
+    : proposal;
   const known = new Set(targets.map(({ fullName }) => fullName));
-  const plan = planMerge({ folder: found, lock, proposed: agents, guide: writeGuide(notes.domain), known });
+  const plan = planMerge({
+    folder: found,
+    lock,
+    proposed: agents,
+    guide: writeGuide(notes.domain),
+    known,
+  });
   const lost = checkReach(plan, targets, found, lock);
   return {
     ...plan,
-    warnings: [...problems, ...found.problems, ...warnings, ...plan.warnings, ...lost, ...checkTools(plan, targets), ...checkSizes(plan, targets)],
+    warnings: [
+      ...problems,
+      ...found.problems,
+      ...warnings,
+      ...plan.warnings,
+      ...lost,
+      ...checkTools(plan, targets),
+      ...checkSizes(plan, targets),
+    ],
   };
 }
 
 /** Who keeps their tools. A file that cannot be read keeps those it had when it could; the first build leaves alone what it finds. */
-function findPrevious({ agents, broken }: AgentFolder, lock: AgentsLock, regroup: boolean): Pick<ProposeOptions, "previous" | "chosen"> {
+function findPrevious(
+  { agents, broken }: AgentFolder,
+  lock: AgentsLock,
+  regroup: boolean,
+): Pick<ProposeOptions, "previous" | "chosen"> {
   const unreadable = [...broken].flatMap((fileName) => lock.agents[fileName] ?? []);
   const isFirst = Object.keys(lock.agents).length === 0;
-  if (!regroup && !isFirst) return { previous: [...agents.map(({ agent }) => agent), ...unreadable], chosen: [] };
-  const chosen = agents.filter(({ fileName, agent }) => isChosen(agent, lock.agents[fileName])).map(({ agent }) => agent);
+  if (!regroup && !isFirst)
+    return { previous: [...agents.map(({ agent }) => agent), ...unreadable], chosen: [] };
+  const chosen = agents
+    .filter(({ fileName, agent }) => isChosen(agent, lock.agents[fileName]))
+    .map(({ agent }) => agent);
   return { previous: [], chosen: [...chosen, ...unreadable] };
 }
 
 /** Whether a person has said what it is called or what it has. */
 function isChosen({ name, tools }: AgentFile, last: LockedAgent | undefined): boolean {
-  return last === undefined || (last.edited ?? []).length > 0 || name !== last.name || [...tools].sort().join() !== last.tools.join();
+  return (
+    last === undefined ||
+    (last.edited ?? []).length > 0 ||
+    name !== last.name ||
+    [...tools].sort().join() !== last.tools.join()
+  );
 }
 
 /** What was proposed for each agent, by the name it has now. */
@@ -70,7 +115,9 @@ function findProposed({ agents, broken }: AgentFolder, lock: AgentsLock): Map<st
     const last = lock.agents[fileName];
     return last ? [{ ...withoutEdits(last), name }] : [];
   });
-  const unreadable = [...broken].flatMap((fileName) => lock.agents[fileName] ?? []).map(withoutEdits);
+  const unreadable = [...broken]
+    .flatMap((fileName) => lock.agents[fileName] ?? [])
+    .map(withoutEdits);
   return new Map([...unreadable, ...present].map((agent) => [agent.name, agent]));
 }
 
@@ -79,14 +126,20 @@ function withoutEdits({ edited: _edited, ...agent }: LockedAgent): AgentFile {
 }
 
 /** The promise of a build: whatever can be called is behind some agent. */
-function checkReach({ agents }: Plan, targets: readonly Target[], { broken }: AgentFolder, lock: AgentsLock): readonly string[] {
+function checkReach(
+  { agents }: Plan,
+  targets: readonly Target[],
+  { broken }: AgentFolder,
+  lock: AgentsLock,
+): readonly string[] {
   const { strays } = sortTools(
     agents.map(({ agent }) => agent),
     targets,
   );
   if (strays.length === 0 || agents.length === 0) return [];
   const names = strays.map(({ fullName }) => fullName).join(", ");
-  if (broken.size === 0 || Object.keys(lock.agents).length === 0) throw new HallError("INTERNAL", `no group was found for ${names.slice(0, 500)}`);
+  if (broken.size === 0 || Object.keys(lock.agents).length === 0)
+    throw new HallError("INTERNAL", `no group was found for ${names.slice(0, 500)}`);
   return [`until ${[...broken].join(", ")} can be read, the nearest agents stand in for its tools`];
 }
 
@@ -95,7 +148,10 @@ function checkTools({ agents }: Plan, targets: readonly Target[]): readonly stri
     agents.map(({ agent }) => agent),
     targets,
   );
-  return [...unknown].map(([name, tools]) => `${name} names ${tools.slice(0, 5).join(", ")}${tools.length > 5 ? ", …" : ""}, which no server offers`);
+  return [...unknown].map(
+    ([name, tools]) =>
+      `${name} names ${tools.slice(0, 5).join(", ")}${tools.length > 5 ? ", …" : ""}, which no server offers`,
+  );
 }
 
 const groupsUsual = { least: 3, most: 10 };
@@ -110,12 +166,18 @@ function checkSizes({ agents }: Plan, targets: readonly Target[]): readonly stri
   const warnings: string[] = [];
   const isMany = targets.length > groupsUsual.most * toolsUsual.most;
   if (targets.length >= groupsUsual.least * toolsUsual.least && groups.length < groupsUsual.least)
-    warnings.push(`${groups.length} groups for ${targets.length} tools; 3 to 10 are best: try --regroup`);
-  if (groups.length > groupsUsual.most) warnings.push(`${groups.length} groups; 3 to 10 are best: a model has to choose among them`);
+    warnings.push(
+      `${groups.length} groups for ${targets.length} tools; 3 to 10 are best: try --regroup`,
+    );
+  if (groups.length > groupsUsual.most)
+    warnings.push(`${groups.length} groups; 3 to 10 are best: a model has to choose among them`);
   for (const { file, tools } of groups) {
-    if (tools.size > toolsUsual.most && !isMany) warnings.push(`${file.name} has ${tools.size} tools; 5 to 20 are best`);
+    if (tools.size > toolsUsual.most && !isMany)
+      warnings.push(`${file.name} has ${tools.size} tools; 5 to 20 are best`);
     if (tools.size < toolsUsual.least && targets.length >= toolsUsual.least)
-      warnings.push(`${file.name} has ${tools.size} ${tools.size === 1 ? "tool" : "tools"}; 5 to 20 are best`);
+      warnings.push(
+        `${file.name} has ${tools.size} ${tools.size === 1 ? "tool" : "tools"}; 5 to 20 are best`,
+      );
   }
   return warnings;
 }

@@ -136,4 +136,15 @@ export interface Conclusion {
  * Why a run ended. `done`: with an answer. `not sure`: the caller has to go on. `turns`, `steps`, `tokens`, `bytes`, `time`: a limit.
  * `length`, `filter`: the model was cut off. `failed`: the planner could not go on. `cancelled`: the caller withdrew.
  */
-export type StopReason = "done" | "not sure" | "turns" | "steps" | "tokens" | "bytes" | "time" | "length" | "filter" | "failed" | "cancelled";
+export type StopReason =
+  | "done"
+  | "not sure"
+  | "turns"
+  | "steps"
+  | "tokens"
+  | "bytes"
+  | "time"
+  | "length"
+  | "filter"
+  | "failed"
+  | "cancelled";

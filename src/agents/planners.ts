@@ -43,12 +43,17 @@ export interface PlannersOptions {
 export const plannerMeta = "guildhall/planner";
 
 /** The caller's word, else the agent's file, else the config. */
-export function createPlanners({ config = {}, secrets, env = process.env }: PlannersOptions): Planners {
+export function createPlanners({
+  config = {},
+  secrets,
+  env = process.env,
+}: PlannersOptions): Planners {
   return {
     choose({ file, context }) {
       const opening = openingFor(file.model, config, env);
       const model = (): Planner => planWithModel(opening, secrets);
-      const choice = readChoice(context.meta?.[plannerMeta]) ?? file.planner ?? config.kind ?? "auto";
+      const choice =
+        readChoice(context.meta?.[plannerMeta]) ?? file.planner ?? config.kind ?? "auto";
       switch (choice) {
         case "model":
           return [model()];
@@ -59,7 +64,9 @@ export function createPlanners({ config = {}, secrets, env = process.env }: Plan
         case "auto":
           return [
             ...(opening && hasKey(parseModelName(opening.model), opening) ? [model()] : []),
-            ...(isObject(context.capabilities?.sampling) ? [planWithSampling(context, secrets)] : []),
+            ...(isObject(context.capabilities?.sampling)
+              ? [planWithSampling(context, secrets)]
+              : []),
             planAlone,
           ];
       }
@@ -72,20 +79,32 @@ function readChoice(value: unknown): PlannerChoice | undefined {
   if (value === undefined) return undefined;
   const choice = plannerChoices.find((known) => known === value);
   if (choice) return choice;
-  throw new HallError("INVALID_PARAMS", `there is no planner "${String(value).slice(0, 50)}"; there is: ${plannerChoices.join(", ")}`);
+  throw new HallError(
+    "INVALID_PARAMS",
+    `there is no planner "${String(value).slice(0, 50)}"; there is: ${plannerChoices.join(", ")}`,
+  );
 }
 
 type Opening = Omit<OpenModelOptions, "secrets">;
 
 /** An address and a key in the config are those of its own model's provider: no other provider is shown them. */
-export function openingFor(model: string | undefined, config: PlannerConfig, env: NodeJS.ProcessEnv): Opening | undefined {
+export function openingFor(
+  model: string | undefined,
+  config: PlannerConfig,
+  env: NodeJS.ProcessEnv,
+): Opening | undefined {
   const name = model ?? config.model;
   if (name === undefined) return undefined;
   const { provider } = parseModelName(name);
   const isSame = config.model !== undefined && parseModelName(config.model).provider === provider;
   if (!isSame) return { model: name, env };
   const { baseUrl, apiKeyEnv, apiKeyCommand } = config;
-  return { model: name, baseUrl, env, ...({ apiKeyEnv, apiKeyCommand } satisfies Omit<KeySource, "env">) };
+  return {
+    model: name,
+    baseUrl,
+    env,
+    ...({ apiKeyEnv, apiKeyCommand } satisfies Omit<KeySource, "env">),
+  };
 }
 
 function planWithModel(opening: Opening | undefined, secrets: Secrets): Planner {
@@ -96,8 +115,15 @@ function planWithModel(opening: Opening | undefined, secrets: Secrets): Planner 
         throw new HallError("UNAVAILABLE", "no model is configured for planning", {
           hint: 'Set planner.model, such as "anthropic/NAME", in the config or in the agent\'s file.',
         });
-      const [{ createModelPlanner }, { openModel }] = await Promise.all([import("./model/model-planner.ts"), import("./model/open-model.ts")]);
-      return createModelPlanner({ kind: "model", open: () => openModel({ ...opening, secrets }), secrets }).plan(job);
+      const [{ createModelPlanner }, { openModel }] = await Promise.all([
+        import("./model/model-planner.ts"),
+        import("./model/open-model.ts"),
+      ]);
+      return createModelPlanner({
+        kind: "model",
+        open: () => openModel({ ...opening, secrets }),
+        secrets,
+      }).plan(job);
     },
   };
 }
@@ -108,26 +134,43 @@ function planWithSampling(context: CallContext, secrets: Secrets): Planner {
     async plan(job) {
       const sampling = context.capabilities?.sampling;
       if (!isObject(sampling)) {
-        throw new HallError("MISSING_CAPABILITY", "the sampling planner needs a client that lends its model", {
-          details: { requiredCapabilities: { sampling: {} } },
-        });
+        throw new HallError(
+          "MISSING_CAPABILITY",
+          "the sampling planner needs a client that lends its model",
+          {
+            details: { requiredCapabilities: { sampling: {} } },
+          },
+        );
       }
-      const [{ createModelPlanner }, { createSamplingModel }] = await Promise.all([import("./model/model-planner.ts"), import("./model/sampling-model.ts")]);
-      const model = createSamplingModel({ hasTools: isObject(sampling.tools), sample: (params) => sample(params, context, job) });
+      const [{ createModelPlanner }, { createSamplingModel }] = await Promise.all([
+        import("./model/model-planner.ts"),
+        import("./model/sampling-model.ts"),
+      ]);
+      const model = createSamplingModel({
+        hasTools: isObject(sampling.tools),
+        sample: (params) => sample(params, context, job),
+      });
       return createModelPlanner({ kind: "sampling", open: async () => model, secrets }).plan(job);
     },
   };
 }
 
 /** Asks the client's model one thing; a run that ends does not leave it thinking. */
-async function sample(params: JsonObject, context: CallContext, { signal }: Job): Promise<JsonObject> {
+async function sample(
+  params: JsonObject,
+  context: CallContext,
+  { signal }: Job,
+): Promise<JsonObject> {
   // Nobody can guess the key: a client's request can bring answers to questions that were not asked yet.
   const key = `sampling-${randomUUID()}`;
   const asked = new Scope(context.scope);
   const leave = (): void => asked.cancel(new HallError("CANCELLED", "the run has ended"));
   signal.addEventListener("abort", leave, { once: true });
   try {
-    const answers = await context.ask({ [key]: { method: "sampling/createMessage", params } }, asked);
+    const answers = await context.ask(
+      { [key]: { method: "sampling/createMessage", params } },
+      asked,
+    );
     return answers[key] ?? {};
   } finally {
     signal.removeEventListener("abort", leave);

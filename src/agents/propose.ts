@@ -23,15 +23,27 @@ export interface Proposal {
 }
 
 /** Groups every tool, and says what each group is for. The same tools, agents and notes give the same proposal. */
-export async function proposeAgents({ targets, previous, chosen, proposed, notes }: ProposeOptions): Promise<Proposal> {
-  const [{ chooseCount, groupTools }, vectors] = await Promise.all([import("../ranking/grouping.ts"), readVectors()]);
+export async function proposeAgents({
+  targets,
+  previous,
+  chosen,
+  proposed,
+  notes,
+}: ProposeOptions): Promise<Proposal> {
+  const [{ chooseCount, groupTools }, vectors] = await Promise.all([
+    import("../ranking/grouping.ts"),
+    readVectors(),
+  ]);
   const byKey = new Map(targets.map((target) => [keyOf(target), target]));
   const { wanted, warnings } = findWanted(notes, targets, { previous, chosen });
   const isWanted = new Set(wanted.flatMap(({ tools }) => tools));
   const texts = (keys: (key: string) => boolean) => describeToolkits(targets, notes, keys);
   const before = previous
     .filter(({ name }) => !wanted.some((group) => group.name === name))
-    .map(({ name, tools }) => ({ name: stemOf(name), tools: keysOf(tools, targets).filter((key) => !isWanted.has(key)) }))
+    .map(({ name, tools }) => ({
+      name: stemOf(name),
+      tools: keysOf(tools, targets).filter((key) => !isWanted.has(key)),
+    }))
     .filter(({ tools }) => tools.length > 0);
   // What comes to groups that were made for fewer tools gets groups of its own.
   const count = Math.max(before.length, chooseCount(targets.length - isWanted.size));
@@ -71,7 +83,12 @@ function stemOf(name: string): string {
 /** Full names and `server.*` as what the grouping knows tools by. */
 function keysOf(names: readonly string[], targets: readonly Target[]): string[] {
   const wanted = new Set(names);
-  return targets.filter(({ toolkit, fullName }) => wanted.has(fullName) || wanted.has(`${toolkit.prefix ?? toolkit.id}.*`)).map(keyOf);
+  return targets
+    .filter(
+      ({ toolkit, fullName }) =>
+        wanted.has(fullName) || wanted.has(`${toolkit.prefix ?? toolkit.id}.*`),
+    )
+    .map(keyOf);
 }
 
 interface Wanted {
@@ -87,30 +104,47 @@ function findWanted(
 ): { wanted: readonly Wanted[]; warnings: readonly string[] } {
   const warnings: string[] = [];
   const taken = new Set<string>();
-  const claims = [...chosen.map(({ name }) => ({ name, members: [] as readonly string[] })), ...notes.wanted];
+  const claims = [
+    ...chosen.map(({ name }) => ({ name, members: [] as readonly string[] })),
+    ...notes.wanted,
+  ];
   const groups = new Map<string, string[]>();
   for (const { name, members } of claims) {
     const found = members.flatMap((member) => {
       const tools = findMembers(member, targets);
-      if (tools.length === 0) warnings.push(`hints: ${name} asks for "${member}", which no server offers`);
+      if (tools.length === 0)
+        warnings.push(`hints: ${name} asks for "${member}", which no server offers`);
       return tools.map(keyOf);
     });
-    const had = keysOf([...chosen, ...previous].find((agent) => agent.name === name)?.tools ?? [], targets);
+    const had = keysOf(
+      [...chosen, ...previous].find((agent) => agent.name === name)?.tools ?? [],
+      targets,
+    );
     const tools = [...new Set([...found, ...had])].filter((key) => !taken.has(key));
     for (const key of tools) taken.add(key);
     groups.set(name, [...(groups.get(name) ?? []), ...tools]);
   }
-  const wanted = [...groups].filter(([, tools]) => tools.length > 0).map(([name, tools]) => ({ name, tools }));
+  const wanted = [...groups]
+    .filter(([, tools]) => tools.length > 0)
+    .map(([name, tools]) => ({ name, tools }));
   return { wanted, warnings };
 }
 
 interface ToolkitWords {
   readonly id: string;
   readonly description: string;
-  readonly tools: readonly { readonly name: string; readonly description: string | undefined; readonly inputSchema: unknown }[];
+  readonly tools: readonly {
+    readonly name: string;
+    readonly description: string | undefined;
+    readonly inputSchema: unknown;
+  }[];
 }
 
-function describeToolkits(targets: readonly Target[], notes: Notes, isIn: (key: string) => boolean): ToolkitWords[] {
+function describeToolkits(
+  targets: readonly Target[],
+  notes: Notes,
+  isIn: (key: string) => boolean,
+): ToolkitWords[] {
   const toolkits = new Map<string, Target[]>();
   for (const target of targets.filter((candidate) => isIn(keyOf(candidate)))) {
     const siblings = toolkits.get(target.toolkit.id);
@@ -120,7 +154,11 @@ function describeToolkits(targets: readonly Target[], notes: Notes, isIn: (key: 
   return [...toolkits].map(([id, members]) => ({
     id,
     description: [members[0]?.toolkit.description ?? "", notes.about(id)].join("\n").trim(),
-    tools: members.map(({ tool: { name, description, inputSchema } }) => ({ name, description, inputSchema })),
+    tools: members.map(({ tool: { name, description, inputSchema } }) => ({
+      name,
+      description,
+      inputSchema,
+    })),
   }));
 }
 
@@ -131,7 +169,10 @@ interface Naming {
   readonly byKey: ReadonlyMap<string, Target>;
 }
 
-function nameAll(groups: readonly Group[], { old, notes, byKey }: Naming): [name: string, group: Group][] {
+function nameAll(
+  groups: readonly Group[],
+  { old, notes, byKey }: Naming,
+): [name: string, group: Group][] {
   const taken = new Set(old);
   return groups.map((group) => {
     const given = agentName(group.name);
@@ -146,7 +187,8 @@ function nameAll(groups: readonly Group[], { old, notes, byKey }: Naming): [name
 
 function findFree(name: string, taken: ReadonlySet<string>): string {
   let free = name;
-  for (let number = 2; taken.has(free); number++) free = name.replace(/_agent$/, `_${number}_agent`);
+  for (let number = 2; taken.has(free); number++)
+    free = name.replace(/_agent$/, `_${number}_agent`);
   return free;
 }
 
@@ -156,7 +198,11 @@ interface Writing {
   readonly proposed: ReadonlyMap<string, AgentFile>;
 }
 
-function writeAgent(name: string, { tools: keys, description }: Group, { byKey, notes, proposed }: Writing): AgentFile {
+function writeAgent(
+  name: string,
+  { tools: keys, description }: Group,
+  { byKey, notes, proposed }: Writing,
+): AgentFile {
   const members = keys.flatMap((key) => byKey.get(key) ?? []);
   const tools = members.map(({ fullName }) => fullName).sort();
   const last = proposed.get(name);

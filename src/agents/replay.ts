@@ -18,22 +18,35 @@ export interface Replay {
 /** Calls nobody and asks nobody. Throws NOT_FOUND where the record is not whole. */
 export async function replayRun(record: RunRecord): Promise<Replay> {
   if (record.offered.tools.length === 0 && record.offered.toolCount > 0) {
-    throw new HallError("NOT_FOUND", `the run ${record.outline.id} was too large to be kept whole`, { hint: "It can be shown, not replayed." });
+    throw new HallError(
+      "NOT_FOUND",
+      `the run ${record.outline.id} was too large to be kept whole`,
+      { hint: "It can be shown, not replayed." },
+    );
   }
-  const run = new Run(record.request, { bench: openRecord(record), scope: new Scope(), progress: () => {} });
+  const run = new Run(record.request, {
+    bench: openRecord(record),
+    scope: new Scope(),
+    progress: () => {},
+  });
   const ended = await run.work([await plannerOf(record)]);
   return { ended, differences: compare(record, ended) };
 }
 
 async function plannerOf({ outline: { planner, at }, said }: RunRecord): Promise<Planner> {
   // "Tomorrow" was the day after that one.
-  if (planner === "local") return (await import("./local/local-planner.ts")).localPlanner({ now: () => new Date(at) });
+  if (planner === "local")
+    return (await import("./local/local-planner.ts")).localPlanner({ now: () => new Date(at) });
   const [{ createModelPlanner }, { createRecordedModel }, { Secrets }] = await Promise.all([
     import("./model/model-planner.ts"),
     import("./model/recorded-model.ts"),
     import("../base/log.ts"),
   ]);
-  return createModelPlanner({ kind: planner, open: async () => createRecordedModel(said), secrets: new Secrets() });
+  return createModelPlanner({
+    kind: planner,
+    open: async () => createRecordedModel(said),
+    secrets: new Secrets(),
+  });
 }
 
 function openRecord({ offered, finds, steps, results }: RunRecord): Workbench {
@@ -51,13 +64,19 @@ function openRecord({ offered, finds, steps, results }: RunRecord): Workbench {
     toolCount: offered.toolCount,
     better: offered.better,
     find: async (query) => found.find((find) => find.query === query)?.tools ?? [],
-    get: (name) => known.find((tool) => tool.name === name || tool.name.replace(".", "__") === name),
+    get: (name) =>
+      known.find((tool) => tool.name === name || tool.name.replace(".", "__") === name),
     async call({ name }, args) {
       const next = given.get(keyOf(name, args))?.shift();
-      if (!next) throw new HallError("UNAVAILABLE", `the record has no call of ${name} with these arguments`);
+      if (!next)
+        throw new HallError(
+          "UNAVAILABLE",
+          `the record has no call of ${name} with these arguments`,
+        );
       const code = next.step.outcome.toUpperCase();
       // Secrets are not in the record, so neither is the whole error: its words are.
-      if (Object.hasOwn(errorTable, code)) throw new HallError(code as ErrorCode, next.step.excerpt);
+      if (Object.hasOwn(errorTable, code))
+        throw new HallError(code as ErrorCode, next.step.excerpt);
       return next.outcome;
     },
   };
@@ -78,7 +97,10 @@ function withTarget(tool: RecordedTool): OfferedTool {
     health: async () => ({ state: "available" }),
     close: async () => {},
   };
-  return { ...tool, target: { toolkit, tool: { name: rest.join("."), description, inputSchema }, fullName: name } };
+  return {
+    ...tool,
+    target: { toolkit, tool: { name: rest.join("."), description, inputSchema }, fullName: name },
+  };
 }
 
 function compare(record: RunRecord, { steps, stopped, answer, trace }: EndedRun): string[] {
@@ -90,7 +112,8 @@ function compare(record: RunRecord, { steps, stopped, answer, trace }: EndedRun)
   ];
   // Neither the clock nor a caller who went away comes again.
   if (wasStopped) return differences;
-  if (stopped !== outline.stopped) differences.push(`it ended with ${stopped}, then with ${outline.stopped}`);
+  if (stopped !== outline.stopped)
+    differences.push(`it ended with ${stopped}, then with ${outline.stopped}`);
   if (answer !== record.answer) differences.push("its answer is another");
   return differences;
 }
@@ -99,7 +122,9 @@ function compareLists(what: string, before: readonly string[], now: readonly str
   const at = before.findIndex((text, index) => text !== now[index]);
   if (at === -1 && before.length === now.length) return [];
   const place = at === -1 ? before.length : at;
-  return [`${what} ${place + 1} is "${now[place] ?? "missing"}", and was "${before[place] ?? "missing"}"`];
+  return [
+    `${what} ${place + 1} is "${now[place] ?? "missing"}", and was "${before[place] ?? "missing"}"`,
+  ];
 }
 
 function describeStep({ tool, arguments: args, outcome }: Step): string {
@@ -108,8 +133,11 @@ function describeStep({ tool, arguments: args, outcome }: Step): string {
 
 /** Without times; calls that ran together may have come back in another order. */
 function describeTrace(trace: readonly TraceEvent[]): string[] {
-  const untimed = ({ phase, text }: TraceEvent): string => `${phase}: ${text.replace(/ in \d+ ms$/, "")}`;
+  const untimed = ({ phase, text }: TraceEvent): string =>
+    `${phase}: ${text.replace(/ in \d+ ms$/, "")}`;
   // What a provider's trouble cost is not gone through again.
-  const kept = trace.filter(({ text }) => !/; again in \d+ ms$/.test(text) && !text.includes("planner cannot work"));
+  const kept = trace.filter(
+    ({ text }) => !/; again in \d+ ms$/.test(text) && !text.includes("planner cannot work"),
+  );
   return [...kept].sort((a, b) => (a.step ?? 0) - (b.step ?? 0)).map(untimed);
 }

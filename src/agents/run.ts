@@ -6,7 +6,18 @@ import { Scope } from "../base/scope.ts";
 import { jsonSize } from "../gateway/json-size.ts";
 import { redact } from "../gateway/redact.ts";
 import type { Outcome, Progress } from "../tool.ts";
-import type { Conclusion, Job, OfferedTool, Phase, Planner, RunLimits, Step, StepResult, StopReason, Usage } from "./planner.ts";
+import type {
+  Conclusion,
+  Job,
+  OfferedTool,
+  Phase,
+  Planner,
+  RunLimits,
+  Step,
+  StepResult,
+  StopReason,
+  Usage,
+} from "./planner.ts";
 import { describeFailure, excerptMax, excerptOf, isEmpty, shorten } from "./step.ts";
 import type { Workbench } from "./workbench.ts";
 
@@ -105,7 +116,10 @@ export class Run implements Job {
   /** The limit that the run came to. */
   #limit: StopReason | undefined;
 
-  constructor({ agent, task, data, context, instructions, limits }: RunRequest, { bench, scope, progress, pulseMs }: RunOptions) {
+  constructor(
+    { agent, task, data, context, instructions, limits }: RunRequest,
+    { bench, scope, progress, pulseMs }: RunOptions,
+  ) {
     this.agent = agent;
     this.task = task;
     this.data = data;
@@ -133,7 +147,10 @@ export class Run implements Job {
 
   /** Lets planners work on it, the next one where one cannot even begin. Never throws. */
   async work(planners: readonly Planner[]): Promise<EndedRun> {
-    const stop = startPulse((seconds) => this.#say(0, tellAge(this.#told.message, seconds)), this.#pulseMs);
+    const stop = startPulse(
+      (seconds) => this.#say(0, tellAge(this.#told.message, seconds)),
+      this.#pulseMs,
+    );
     try {
       return await this.#workWith(planners);
     } finally {
@@ -149,7 +166,8 @@ export class Run implements Job {
       return this.#end(await this.#scope.race(planner.plan(this)));
     } catch (error) {
       const hasBegun = this.#usage.turns > 1 || this.#steps.length > 0 || this.#limit !== undefined;
-      if (others.length === 0 || hasBegun || this.#scope.cancelled) return this.#end(undefined, error);
+      if (others.length === 0 || hasBegun || this.#scope.cancelled)
+        return this.#end(undefined, error);
       this.note("observe", `the ${planner.kind} planner cannot work: ${sayable(error)}`);
       this.#limitations.add(`the ${planner.kind} planner (${sayable(error)})`);
       this.#usage = { turns: 0, inputTokens: 0, outputTokens: 0 };
@@ -166,23 +184,35 @@ export class Run implements Job {
     this.#requireTime();
     const tools = await this.#scope.race(this.#bench.find(query, limit));
     this.finds.push({ query, tools });
-    this.note("observe", `${tools.length} tools for "${shorten(query, 80)}": ${tools.map(({ name }) => name).join(", ")}`);
+    this.note(
+      "observe",
+      `${tools.length} tools for "${shorten(query, 80)}": ${tools.map(({ name }) => name).join(", ")}`,
+    );
     return tools;
   }
 
   async call(name: string, args: JsonObject): Promise<StepResult> {
     this.#requireTime();
-    if (this.#steps.length >= this.limits.steps) throw this.#stopAt("steps", `${this.limits.steps} calls of tools`);
-    if (this.#resultBytes >= this.limits.resultBytes) throw this.#stopAt("bytes", `${this.limits.resultBytes} bytes of results`);
+    if (this.#steps.length >= this.limits.steps)
+      throw this.#stopAt("steps", `${this.limits.steps} calls of tools`);
+    if (this.#resultBytes >= this.limits.resultBytes)
+      throw this.#stopAt("bytes", `${this.limits.resultBytes} bytes of results`);
     const tool = this.#bench.get(name);
     const full = tool?.name ?? shorten(name, 100);
     const startedAt = performance.now();
     const step = this.#steps.push({ tool: full, args, startedAt });
-    if (tool?.unavailable !== undefined) this.#noteStep(step, "observe", `${full} is not available: ${tool.unavailable}`);
+    if (tool?.unavailable !== undefined)
+      this.#noteStep(step, "observe", `${full} is not available: ${tool.unavailable}`);
     this.#tell(step, `${full} …`);
     this.#noteStep(step, "execute", `${full} ${shorten(redact(args), 200)}`);
     const { outcome, error } = await this.#attempt(step, tool, full, args);
-    const result = this.#verify(step, { tool: full, args, outcome, error, ms: performance.now() - startedAt });
+    const result = this.#verify(step, {
+      tool: full,
+      args,
+      outcome,
+      error,
+      ms: performance.now() - startedAt,
+    });
     this.#steps[step - 1] = result;
     this.#requireTime();
     return result;
@@ -200,7 +230,8 @@ export class Run implements Job {
     this.#requireTime();
     const { turns, inputTokens, outputTokens } = this.#usage;
     if (turns >= this.limits.turns) throw this.#stopAt("turns", `${this.limits.turns} turns`);
-    if (inputTokens + outputTokens >= this.limits.tokens) throw this.#stopAt("tokens", `${this.limits.tokens} tokens`);
+    if (inputTokens + outputTokens >= this.limits.tokens)
+      throw this.#stopAt("tokens", `${this.limits.tokens} tokens`);
     this.#usage = { ...this.#usage, turns: turns + 1 };
   }
 
@@ -215,14 +246,26 @@ export class Run implements Job {
     if (said) this.said.push(said);
   }
 
-  async #attempt(step: number, tool: OfferedTool | undefined, name: string, args: JsonObject): Promise<Pick<Attempt, "outcome" | "error">> {
+  async #attempt(
+    step: number,
+    tool: OfferedTool | undefined,
+    name: string,
+    args: JsonObject,
+  ): Promise<Pick<Attempt, "outcome" | "error">> {
     try {
       if (!tool) throw this.#unknownTool(name);
-      const progress = ({ progress: done, total, message = "" }: Progress): void => this.#tell(step, `${name}: ${message}`, total ? done / total : 0);
+      const progress = ({ progress: done, total, message = "" }: Progress): void =>
+        this.#tell(step, `${name}: ${message}`, total ? done / total : 0);
       const how = { scope: this.#scope, planner: this.#planner, progress };
-      return { outcome: await this.#scope.race(this.#bench.call(tool, args, how)), error: undefined };
+      return {
+        outcome: await this.#scope.race(this.#bench.call(tool, args, how)),
+        error: undefined,
+      };
     } catch (failure) {
-      const error = failure instanceof HallError ? failure : new HallError("INTERNAL", `${name} failed in a way nobody expected`);
+      const error =
+        failure instanceof HallError
+          ? failure
+          : new HallError("INTERNAL", `${name} failed in a way nobody expected`);
       return { outcome: describeFailure(error), error };
     }
   }
@@ -232,25 +275,50 @@ export class Run implements Job {
       name,
       this.tools.map((tool) => tool.name),
     );
-    return new HallError("NOT_FOUND", `${name} is not one of the tools of ${this.agent}${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`);
+    return new HallError(
+      "NOT_FOUND",
+      `${name} is not one of the tools of ${this.agent}${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`,
+    );
   }
 
   /** Looks at what came back, and writes down what was learnt of the tool. */
   #verify(step: number, { tool, args, outcome, error, ms }: Attempt): StepResult {
     const bytes = jsonSize(outcome);
     this.#resultBytes += bytes;
-    const word = error ? errorType(error.code) : outcome.isError ? "error" : isEmpty(outcome) ? "empty" : "ok";
+    const word = error
+      ? errorType(error.code)
+      : outcome.isError
+        ? "error"
+        : isEmpty(outcome)
+          ? "empty"
+          : "ok";
     const excerpt = error ? shorten(error.message, excerptMax) : excerptOf(outcome);
-    this.#noteStep(step, "verify", word === "ok" ? `ok, ${bytes} bytes` : word === "empty" ? "nothing came back" : `${word}: ${excerpt}`);
+    this.#noteStep(
+      step,
+      "verify",
+      word === "ok"
+        ? `ok, ${bytes} bytes`
+        : word === "empty"
+          ? "nothing came back"
+          : `${word}: ${excerpt}`,
+    );
     this.#noteStep(step, "learn", `${tool}: ${word} in ${Math.round(ms)} ms`);
-    if (error?.code === "APPROVAL_NEEDED") this.#approvals.push({ tool, why: error.message, ...error.details });
-    else if (error && limiting.has(error.code)) this.#limitations.add(`${tool} (${shorten(error.message, 200)})`);
-    return { step: { tool, arguments: args, outcome: word, ms: Math.round(ms * 10) / 10, excerpt }, outcome };
+    if (error?.code === "APPROVAL_NEEDED")
+      this.#approvals.push({ tool, why: error.message, ...error.details });
+    else if (error && limiting.has(error.code))
+      this.#limitations.add(`${tool} (${shorten(error.message, 200)})`);
+    return {
+      step: { tool, arguments: args, outcome: word, ms: Math.round(ms * 10) / 10, excerpt },
+      outcome,
+    };
   }
 
   /** How far the run is: the step, and `share` of it. */
   #tell(step: number, text: string, share = 0): void {
-    this.#say(step + Math.max(0, Math.min(share, 0.99)), `${step}/${this.limits.steps} ${shorten(text, 200)}`);
+    this.#say(
+      step + Math.max(0, Math.min(share, 0.99)),
+      `${step}/${this.limits.steps} ${shorten(text, 200)}`,
+    );
   }
 
   /** What is told must grow, also where a step before is told of again, or nothing has happened. */
@@ -277,8 +345,11 @@ export class Run implements Job {
   }
 
   #end(conclusion: Conclusion | undefined, error?: unknown): EndedRun {
-    const stopped = conclusion?.stopped === "done" ? "done" : (this.#forced() ?? conclusion?.stopped ?? "failed");
-    const taken = this.#steps.map((result, at) => ("step" in result ? result : this.#abandon(at + 1, result)));
+    const stopped =
+      conclusion?.stopped === "done" ? "done" : (this.#forced() ?? conclusion?.stopped ?? "failed");
+    const taken = this.#steps.map((result, at) =>
+      "step" in result ? result : this.#abandon(at + 1, result),
+    );
     return {
       answer: conclusion?.answer ?? this.#draft,
       stopped,
@@ -297,7 +368,13 @@ export class Run implements Job {
   /** A call that still ran when the run was over: it has been called off. */
   #abandon(step: number, { tool, args, startedAt }: Begun): StepResult {
     const error = this.#scope.cancelled ?? new HallError("CANCELLED", "the run was over");
-    return this.#verify(step, { tool, args, error, outcome: describeFailure(error), ms: performance.now() - startedAt });
+    return this.#verify(step, {
+      tool,
+      args,
+      error,
+      outcome: describeFailure(error),
+      ms: performance.now() - startedAt,
+    });
   }
 
   /** What ended it from outside. */
@@ -329,7 +406,16 @@ function timeFor(scope: Scope): number {
 }
 
 /** Failures that say that something is missing, not that it was asked for in a wrong way. */
-const limiting: ReadonlySet<string> = new Set(["UNAVAILABLE", "NOT_FOUND", "TIMEOUT", "DENIED", "RATE_LIMITED", "OVERLOADED", "BAD_ANSWER", "INTERNAL"]);
+const limiting: ReadonlySet<string> = new Set([
+  "UNAVAILABLE",
+  "NOT_FOUND",
+  "TIMEOUT",
+  "DENIED",
+  "RATE_LIMITED",
+  "OVERLOADED",
+  "BAD_ANSWER",
+  "INTERNAL",
+]);
 
 function describeTools({ tools, toolCount, fits }: Run): string {
   const names = tools

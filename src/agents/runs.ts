@@ -77,7 +77,13 @@ const wholeDaysMax = 7;
 /** Of one hall; a store in memory would otherwise only grow. */
 const keptMax = 500;
 
-export function createRuns({ shelf, keep = "full", keepDays = 30, secrets, log }: RunsOptions): Runs {
+export function createRuns({
+  shelf,
+  keep = "full",
+  keepDays = 30,
+  secrets,
+  log,
+}: RunsOptions): Runs {
   const kept: string[] = [];
 
   function clean(value: unknown): string {
@@ -92,8 +98,15 @@ export function createRuns({ shelf, keep = "full", keepDays = 30, secrets, log }
     const { outline } = record;
     const shown = keep === "full" ? outline : { ...outline, task: "" };
     // Handed over at once: a hall that closes writes what waits, and nothing that comes later.
-    const writes = [shelf.putText(outlineKey(outline.id), clean(shown), { ttlMs: keepDays * dayMs })];
-    if (keep === "full") writes.push(shelf.putText(wholeKey(outline.id), makeFit(record, clean), { ttlMs: Math.min(keepDays, wholeDaysMax) * dayMs }));
+    const writes = [
+      shelf.putText(outlineKey(outline.id), clean(shown), { ttlMs: keepDays * dayMs }),
+    ];
+    if (keep === "full")
+      writes.push(
+        shelf.putText(wholeKey(outline.id), makeFit(record, clean), {
+          ttlMs: Math.min(keepDays, wholeDaysMax) * dayMs,
+        }),
+      );
     await Promise.all(writes);
     kept.push(outline.id);
     for (const id of kept.splice(0, Math.max(0, kept.length - keptMax))) {
@@ -103,7 +116,10 @@ export function createRuns({ shelf, keep = "full", keepDays = 30, secrets, log }
   }
 
   return {
-    keep: (record) => void write(record).catch((err: unknown) => log.warn({ err }, `the run ${record.outline.id} was not kept`)),
+    keep: (record) =>
+      void write(record).catch((err: unknown) =>
+        log.warn({ err }, `the run ${record.outline.id} was not kept`),
+      ),
   };
 }
 
@@ -113,11 +129,22 @@ function makeFit(record: KeptRun, clean: (value: unknown) => string): string {
   const isCut = whole.startsWith('{"cut":');
   if ("evaluation" in record) {
     const { evaluation } = record;
-    if (isCut) return clean({ ...record, evaluation: { ...evaluation, entry: undefined, tools: [] } });
+    if (isCut)
+      return clean({ ...record, evaluation: { ...evaluation, entry: undefined, tools: [] } });
     // Where known secrets were taken out as well, a replay has to know.
-    return whole === JSON.stringify(record) ? whole : clean({ ...record, evaluation: { ...evaluation, isScrubbed: true } });
+    return whole === JSON.stringify(record)
+      ? whole
+      : clean({ ...record, evaluation: { ...evaluation, isScrubbed: true } });
   }
-  return isCut ? clean({ ...record, results: [], said: [], finds: [], offered: { ...record.offered, tools: [] } }) : whole;
+  return isCut
+    ? clean({
+        ...record,
+        results: [],
+        said: [],
+        finds: [],
+        offered: { ...record.offered, tools: [] },
+      })
+    : whole;
 }
 
 const outlinePrefix = "run/";

@@ -6,14 +6,23 @@ import type { Outcome } from "../tool.ts";
 
 /** A failure as a tool would say it, with what to do about it. */
 export function describeFailure({ code, message, hint, details }: HallError): Outcome {
-  const errors = Array.isArray(details?.errors) ? `\n${JSON.stringify(details.errors).slice(0, 1_000)}` : "";
-  return { content: [{ type: "text", text: `${errorType(code)}: ${message}${errors}\n${hint}` }], isError: true };
+  const errors = Array.isArray(details?.errors)
+    ? `\n${JSON.stringify(details.errors).slice(0, 1_000)}`
+    : "";
+  return {
+    content: [{ type: "text", text: `${errorType(code)}: ${message}${errors}\n${hint}` }],
+    isError: true,
+  };
 }
 
 /** Whether a result says nothing at all. */
 export function isEmpty({ content, structuredContent }: Outcome): boolean {
-  const says = (item: JsonObject): boolean => item.type !== "text" || String(item.text ?? "").trim() !== "";
-  const holds = (value: unknown): boolean => (isObject(value) || Array.isArray(value) ? Object.keys(value).length > 0 : value !== undefined && value !== null);
+  const says = (item: JsonObject): boolean =>
+    item.type !== "text" || String(item.text ?? "").trim() !== "";
+  const holds = (value: unknown): boolean =>
+    isObject(value) || Array.isArray(value)
+      ? Object.keys(value).length > 0
+      : value !== undefined && value !== null;
   return !content.some(says) && !holds(structuredContent);
 }
 
@@ -21,9 +30,16 @@ export const excerptMax = 300;
 
 /** The beginning of a result, on one line. */
 export function excerptOf({ content, structuredContent }: Outcome): string {
-  const texts = content.map((item) => (item.type === "text" ? String(item.text ?? "") : `[${String(item.type)} ${String(item.mimeType ?? item.uri ?? "")}]`));
+  const texts = content.map((item) =>
+    item.type === "text"
+      ? String(item.text ?? "")
+      : `[${String(item.type)} ${String(item.mimeType ?? item.uri ?? "")}]`,
+  );
   const text = texts.join(" ").trim();
-  return shorten(text === "" && structuredContent !== undefined ? JSON.stringify(structuredContent) : text, excerptMax);
+  return shorten(
+    text === "" && structuredContent !== undefined ? JSON.stringify(structuredContent) : text,
+    excerptMax,
+  );
 }
 
 export function shorten(text: string, charactersMax: number): string {

@@ -39,14 +39,25 @@ export interface WorkbenchOptions {
   readonly words: string;
 }
 
-export async function openWorkbench({ group, groups, finder, parts, context, words }: WorkbenchOptions): Promise<Workbench> {
+export async function openWorkbench({
+  group,
+  groups,
+  finder,
+  parts,
+  context,
+  words,
+}: WorkbenchOptions): Promise<Workbench> {
   const among = (target: Target): boolean => group.tools.has(target);
   const offer = (target: Target, score: number): OfferedTool => describeTool(target, score, parts);
   const { found, fits } = await finder.find(words, { limit: offeredMax, among });
   const chosen = found.map(({ target, score }) => offer(target, score));
   // A small group is shown whole: the one that was not found may be the one that is needed.
   const rest =
-    group.tools.size > offeredMax ? [] : [...group.tools].filter((target) => mayBeSeen(target, parts) && !found.some((item) => item.target === target));
+    group.tools.size > offeredMax
+      ? []
+      : [...group.tools].filter(
+          (target) => mayBeSeen(target, parts) && !found.some((item) => item.target === target),
+        );
   return {
     tools: [...chosen, ...rest.map((target) => offer(target, 0))],
     fits,
@@ -58,7 +69,9 @@ export async function openWorkbench({ group, groups, finder, parts, context, wor
     },
     get(name) {
       const tools = [...group.tools];
-      const exact = tools.find(({ fullName }) => fullName === name || fullName.replace(".", "__") === name);
+      const exact = tools.find(
+        ({ fullName }) => fullName === name || fullName.replace(".", "__") === name,
+      );
       const bare = exact ? [] : tools.filter(({ tool }) => tool.name === name);
       const target = exact ?? (bare.length === 1 ? bare[0] : undefined);
       return target && mayBeSeen(target, parts) ? offer(target, 0) : undefined;
@@ -91,7 +104,10 @@ function describeTool(target: Target, score: number, { health, trust }: AnswerPa
 }
 
 /** The agent whose tools fit where those of the one that was asked do not. */
-async function findBetter(words: string, { group, groups, finder }: Pick<WorkbenchOptions, "group" | "groups" | "finder">): Promise<string | undefined> {
+async function findBetter(
+  words: string,
+  { group, groups, finder }: Pick<WorkbenchOptions, "group" | "groups" | "finder">,
+): Promise<string | undefined> {
   const { found, fits } = await finder.find(words, { limit: 1 });
   const [best] = found;
   if (!fits || !best) return undefined;

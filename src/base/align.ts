@@ -12,8 +12,14 @@ export function alignLines(old: readonly string[], young: readonly string[]): Al
   let start = 0;
   while (start < old.length && start < young.length && old[start] === young[start]) start++;
   let end = 0;
-  while (end < old.length - start && end < young.length - start && old[old.length - 1 - end] === young[young.length - 1 - end]) end++;
-  const same = (lines: readonly string[]): AlignedLine[] => lines.map((line) => ({ sign: " ", line }));
+  while (
+    end < old.length - start &&
+    end < young.length - start &&
+    old[old.length - 1 - end] === young[young.length - 1 - end]
+  )
+    end++;
+  const same = (lines: readonly string[]): AlignedLine[] =>
+    lines.map((line) => ({ sign: " ", line }));
   return [
     ...same(old.slice(0, start)),
     ...alignMiddle(old.slice(start, old.length - end), young.slice(start, young.length - end)),
@@ -24,13 +30,19 @@ export function alignLines(old: readonly string[], young: readonly string[]): Al
 function alignMiddle(old: readonly string[], young: readonly string[]): AlignedLine[] {
   const width = young.length + 1;
   if ((old.length + 1) * width > cellsMax) {
-    return [...old.map((line) => ({ sign: "-", line }) as const), ...young.map((line) => ({ sign: "+", line }) as const)];
+    return [
+      ...old.map((line) => ({ sign: "-", line }) as const),
+      ...young.map((line) => ({ sign: "+", line }) as const),
+    ];
   }
   const lengths = new Uint32Array((old.length + 1) * width);
   const at = (row: number, column: number): number => lengths[row * width + column] ?? 0;
   for (let row = old.length - 1; row >= 0; row--) {
     for (let column = young.length - 1; column >= 0; column--) {
-      lengths[row * width + column] = old[row] === young[column] ? at(row + 1, column + 1) + 1 : Math.max(at(row + 1, column), at(row, column + 1));
+      lengths[row * width + column] =
+        old[row] === young[column]
+          ? at(row + 1, column + 1) + 1
+          : Math.max(at(row + 1, column), at(row, column + 1));
     }
   }
   const lines: AlignedLine[] = [];
@@ -40,7 +52,11 @@ function alignMiddle(old: readonly string[], young: readonly string[]): AlignedL
       lines.push({ sign: " ", line: old[row] ?? "" });
       row++;
       column++;
-    } else if (column >= young.length || (row < old.length && at(row + 1, column) >= at(row, column + 1))) lines.push({ sign: "-", line: old[row++] ?? "" });
+    } else if (
+      column >= young.length ||
+      (row < old.length && at(row + 1, column) >= at(row, column + 1))
+    )
+      lines.push({ sign: "-", line: old[row++] ?? "" });
     else lines.push({ sign: "+", line: young[column++] ?? "" });
   }
   return lines;

@@ -10,12 +10,18 @@ const pollMs = 20;
  * Does work that one process of this user may do at a time. The lock is a file that names its holder; one that is gone, or has
  * held it for longer than anybody may, does not count. Throws UNAVAILABLE when it cannot be had.
  */
-export async function withFileLock<T>(file: string, heldMsMax: number, work: () => Promise<T>): Promise<T> {
+export async function withFileLock<T>(
+  file: string,
+  heldMsMax: number,
+  work: () => Promise<T>,
+): Promise<T> {
   const own = `${process.pid} ${randomUUID()}`;
   const giveUpAt = performance.now() + 2 * heldMsMax;
   while (!(await placePrivate(file, own))) {
     if (performance.now() > giveUpAt)
-      throw new HallError("UNAVAILABLE", `${file} is held by another process`, { hint: "Remove it if no other guildhall runs." });
+      throw new HallError("UNAVAILABLE", `${file} is held by another process`, {
+        hint: "Remove it if no other guildhall runs.",
+      });
     const holder = await findAbandoned(file, heldMsMax);
     if (holder !== undefined) await removeIfStill(file, holder);
     // Those who wait must not come back together.
@@ -32,7 +38,9 @@ export async function withFileLock<T>(file: string, heldMsMax: number, work: () 
 async function findAbandoned(file: string, heldMsMax: number): Promise<string | undefined> {
   try {
     const [holder, { mtimeMs }] = await Promise.all([readFile(file, "utf8"), stat(file)]);
-    return Date.now() - mtimeMs > heldMsMax || !isRunning(Number.parseInt(holder, 10)) ? holder : undefined;
+    return Date.now() - mtimeMs > heldMsMax || !isRunning(Number.parseInt(holder, 10))
+      ? holder
+      : undefined;
   } catch {
     // It has just been given back.
     return undefined;

@@ -70,7 +70,9 @@ function overstrike(text: string): string {
 
 // Control characters but for the new line, all that turns or hides text (bidi, zero width but for joiners in emoji and scripts that need
 // them, separators, tags, fillers), and private use, which fonts show as anything.
-const dangerous = /(?!\n|\u200c|\u200d)[\p{Cc}\p{Cf}\p{Co}\u2028\u2029\u115f\u1160\u3164\uffa0\u{e0000}-\u{e0fff}]/gu;
+const dangerous =
+  /(?!\n|\u200c|\u200d)[\p{Cc}\p{Cf}\p{Co}\u2028\u2029\u115f\u1160\u3164\uffa0\u{e0000}-\u{e0fff}]/gu;
 // What only makes two names look like one: a joiner beside plain letters, which joins nothing, and marks that nobody sees.
-const unseen = /[\u200c\u200d](?=[ -~])|(?<=[ -~])[\u200c\u200d]|\u034f|\u17b4|\u17b5|\u180b|\u180c|\u180d|\u180f/g;
+const unseen =
+  /[\u200c\u200d](?=[ -~])|(?<=[ -~])[\u200c\u200d]|\u034f|\u17b4|\u17b5|\u180b|\u180c|\u180d|\u180f/g;
 const unpaired = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;

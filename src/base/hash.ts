@@ -8,7 +8,8 @@ export function hashOf(value: unknown): string {
 
 /** As JSON.stringify, with the keys of every object in order. Most are already, and then nothing is sorted. */
 function writeSorted(value: unknown): string | undefined {
-  if (Array.isArray(value)) return `[${value.map((item) => writeSorted(item) ?? "null").join(",")}]`;
+  if (Array.isArray(value))
+    return `[${value.map((item) => writeSorted(item) ?? "null").join(",")}]`;
   if (!isObject(value)) return JSON.stringify(value);
   const keys = Object.keys(value);
   if (!keys.every((key, index) => index === 0 || (keys[index - 1] ?? "") < key)) keys.sort();

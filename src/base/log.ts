@@ -22,7 +22,11 @@ export interface LogOptions {
   readonly secrets?: Secrets;
 }
 
-export function createLog({ level = "info", sink = process.stderr, secrets = new Secrets() }: LogOptions = {}): Log {
+export function createLog({
+  level = "info",
+  sink = process.stderr,
+  secrets = new Secrets(),
+}: LogOptions = {}): Log {
   let dropped = 0;
   const write = (line: string): void => {
     if ((sink.writableLength ?? 0) > queuedBytesMax) {
@@ -35,7 +39,10 @@ export function createLog({ level = "info", sink = process.stderr, secrets = new
     }
     sink.write(secrets.scrub(line));
   };
-  return pino({ level, base: null, formatters: { level: (label) => ({ level: label }) } }, { write });
+  return pino(
+    { level, base: null, formatters: { level: (label) => ({ level: label }) } },
+    { write },
+  );
 }
 
 /** Values that must never be written anywhere. */

@@ -8,9 +8,12 @@ export function findNear(wanted: string, known: Iterable<string>, countMax = 3):
     const candidate = name.toLowerCase();
     const edits = editDistance(target, candidate.slice(0, 80));
     // A name that holds the other is near, but one slip of the finger is nearer; a letter or two are in every name.
-    const isPart = Math.min(target.length, candidate.length) >= partMin && (candidate.includes(target) || target.includes(candidate));
+    const isPart =
+      Math.min(target.length, candidate.length) >= partMin &&
+      (candidate.includes(target) || target.includes(candidate));
     const distance = isPart ? Math.min(edits, 2) : edits;
-    if (distance <= Math.max(2, Math.floor(Math.max(target.length, candidate.length) / 2.5))) scored.push({ name, distance, edits });
+    if (distance <= Math.max(2, Math.floor(Math.max(target.length, candidate.length) / 2.5)))
+      scored.push({ name, distance, edits });
   }
   return scored
     .sort((a, b) => a.distance - b.distance || a.edits - b.edits || (a.name < b.name ? -1 : 1))

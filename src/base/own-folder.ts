@@ -12,7 +12,9 @@ export function makeOwnFolder(project: string, ...parts: readonly string[]): str
     at = join(at, part);
     mkdirSync(at, { recursive: true });
     if (!lstatSync(at).isDirectory())
-      throw new HallError("DENIED", `${at} is a link, and is not followed`, { hint: "Remove it: a folder is made in its place." });
+      throw new HallError("DENIED", `${at} is a link, and is not followed`, {
+        hint: "Remove it: a folder is made in its place.",
+      });
   }
   return at;
 }

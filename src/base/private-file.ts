@@ -33,7 +33,11 @@ export async function removeIfStill(file: string, text: string): Promise<void> {
   }
 }
 
-async function aside<T>(file: string, contents: string | Uint8Array, put: (draft: string) => Promise<T>): Promise<T> {
+async function aside<T>(
+  file: string,
+  contents: string | Uint8Array,
+  put: (draft: string) => Promise<T>,
+): Promise<T> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const draft = asideOf(file);
   try {

@@ -13,7 +13,10 @@ export async function findBirth(pid: number): Promise<string | undefined> {
 
 async function readProcess(pid: number): Promise<string | undefined> {
   try {
-    const [boot, stat] = await Promise.all([readFile("/proc/sys/kernel/random/boot_id", "utf8"), readFile(`/proc/${pid}/stat`, "utf8")]);
+    const [boot, stat] = await Promise.all([
+      readFile("/proc/sys/kernel/random/boot_id", "utf8"),
+      readFile(`/proc/${pid}/stat`, "utf8"),
+    ]);
     // The name, in brackets, may hold anything; behind it begins the third field, and the 22nd is the start.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return `${boot.trim()} ${fields[22 - 3]}`;
@@ -24,11 +27,16 @@ async function readProcess(pid: number): Promise<string | undefined> {
 
 async function askProcessList(pid: number): Promise<string | undefined> {
   try {
-    const { stdout } = await promisify(execFile)("ps", ["-o", "lstart=", "-p", String(pid)], { timeout: 5_000, env: { ...process.env, LC_ALL: "C" } });
+    const { stdout } = await promisify(execFile)("ps", ["-o", "lstart=", "-p", String(pid)], {
+      timeout: 5_000,
+      env: { ...process.env, LC_ALL: "C" },
+    });
     return stdout.trim() || undefined;
   } catch (error) {
     // ps says no; a system without it can only be asked whether the number is taken.
-    return (error as NodeJS.ErrnoException).code === "ENOENT" && isTaken(pid) ? "unknown" : undefined;
+    return (error as NodeJS.ErrnoException).code === "ENOENT" && isTaken(pid)
+      ? "unknown"
+      : undefined;
   }
 }
 

@@ -2,7 +2,10 @@
  * Signs of life of work that may be silent for long: whoever waits for it would otherwise take it for dead. The beat hears how many
  * seconds the work has run. Returns the way to stop.
  */
-export function startPulse(beat: (seconds: number) => void, everyMs: number = pulseMsUsual): () => void {
+export function startPulse(
+  beat: (seconds: number) => void,
+  everyMs: number = pulseMsUsual,
+): () => void {
   const startedAt = performance.now();
   const timer = setInterval(() => beat((performance.now() - startedAt) / 1_000), everyMs).unref();
   return () => clearInterval(timer);

@@ -26,7 +26,9 @@ export class Scope implements Deadline {
   /** `subject` is named when the time is up. */
   constructor(parent?: Scope, timeoutMs: number = Number.POSITIVE_INFINITY, subject?: string) {
     this.#subject = subject;
-    const hasDeadline = timeoutMs !== Number.POSITIVE_INFINITY || (parent !== undefined && parent.#deadlineAt !== Number.POSITIVE_INFINITY);
+    const hasDeadline =
+      timeoutMs !== Number.POSITIVE_INFINITY ||
+      (parent !== undefined && parent.#deadlineAt !== Number.POSITIVE_INFINITY);
     const now = hasDeadline ? performance.now() : 0;
     this.#deadlineAt = parent ? Math.min(parent.#deadlineAt, now + timeoutMs) : now + timeoutMs;
     this.#allowedMs = this.#deadlineAt - now;
@@ -92,7 +94,12 @@ export class Scope implements Deadline {
   /** Called by the clock when the time is up. */
   expire(): void {
     const subject = this.#subject === undefined ? "" : `${this.#subject}: `;
-    this.cancel(new HallError("TIMEOUT", `${subject}no answer within ${(this.#allowedMs / 1000).toFixed(1)} s`));
+    this.cancel(
+      new HallError(
+        "TIMEOUT",
+        `${subject}no answer within ${(this.#allowedMs / 1000).toFixed(1)} s`,
+      ),
+    );
   }
 
   /** Settles as the work does, or rejects as soon as the scope is cancelled. */

@@ -21,7 +21,8 @@ export function mayNameSecrets(json: string): boolean {
 }
 
 /** Every name of a secret ends so. */
-const secretNameEnd = /(authorization|cookie|passw(or)?d|passphrase|pin|secret|token|credentials?|(private|api|access|secret|signing|encryption)[-_]?key)":/i;
+const secretNameEnd =
+  /(authorization|cookie|passw(or)?d|passphrase|pin|secret|token|credentials?|(private|api|access|secret|signing|encryption)[-_]?key)":/i;
 
 /** Everything that is kept is looked through by its names, and they are mostly the same. */
 const judged = new Map<string, boolean>();

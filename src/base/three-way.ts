@@ -30,15 +30,22 @@ export function mergeTexts(base: string, mine: string, theirs: string): Merged {
     }
     let next = at;
     while (next < old.length && ((inLeft[next] ?? -1) < l || (inRight[next] ?? -1) < r)) next++;
-    const [untilLeft, untilRight] = next < old.length ? [inLeft[next] ?? 0, inRight[next] ?? 0] : [left.length, right.length];
-    const chunk = { old: old.slice(at, next).join("\n"), left: left.slice(l, untilLeft), right: right.slice(r, untilRight) };
+    const [untilLeft, untilRight] =
+      next < old.length ? [inLeft[next] ?? 0, inRight[next] ?? 0] : [left.length, right.length];
+    const chunk = {
+      old: old.slice(at, next).join("\n"),
+      left: left.slice(l, untilLeft),
+      right: right.slice(r, untilRight),
+    };
     const [ours, others] = [chunk.left.join("\n"), chunk.right.join("\n")];
     // An empty chunk and one of a single empty line read alike when joined.
-    const isSame = (a: readonly string[], b: number, text: string, other: string): boolean => a.length === b && text === other;
+    const isSame = (a: readonly string[], b: number, text: string, other: string): boolean =>
+      a.length === b && text === other;
     if (isSame(chunk.left, next - at, ours, chunk.old)) merged.push(...chunk.right);
     else {
       merged.push(...chunk.left);
-      if (!isSame(chunk.right, next - at, others, chunk.old) && ours !== others) conflicts.push({ line: l + 1, mine: ours, theirs: others });
+      if (!isSame(chunk.right, next - at, others, chunk.old) && ours !== others)
+        conflicts.push({ line: l + 1, mine: ours, theirs: others });
     }
     [at, l, r] = [next, untilLeft, untilRight];
   }

@@ -9,16 +9,32 @@ export function addAgentCommands(program: Command): void {
     .command("ask <words...>")
     .usage("[options] [agent] <task>")
     .description("give a task to an agent, or to the one that fits best; shows the steps it takes")
-    .option("--planner <kind>", "who plans: auto, model, sampling, local (default: the agent's own, else the config's)")
+    .option(
+      "--planner <kind>",
+      "who plans: auto, model, sampling, local (default: the agent's own, else the config's)",
+    )
     .option("--data <json>", "what the task is about")
     .option(...asJson)
-    .addHelpText("after", examples(['guildhall ask "current time in America/Lima"', 'guildhall ask web_research "find the release notes" --planner model']))
+    .addHelpText(
+      "after",
+      examples([
+        'guildhall ask "current time in America/Lima"',
+        'guildhall ask web_research "find the release notes" --planner model',
+      ]),
+    )
     .action(async (words, options) => (await import("./ask.ts")).runAsk(words, options));
 
   const runs = program
     .command("runs")
     .description("show what agents have done, and go through it again")
-    .addHelpText("after", examples(["guildhall runs list", "guildhall runs show run_x1", "guildhall runs replay run_x1"]));
+    .addHelpText(
+      "after",
+      examples([
+        "guildhall runs list",
+        "guildhall runs show run_x1",
+        "guildhall runs replay run_x1",
+      ]),
+    );
   runs
     .command("list", { isDefault: true })
     .description("list the runs, newest first")
@@ -34,7 +50,9 @@ export function addAgentCommands(program: Command): void {
     .action(async (run, options) => (await import("./runs.ts")).runRunsShow(run, options));
   runs
     .command("replay <run>")
-    .description("go through a run again with what models said and tools gave then; nobody is called")
+    .description(
+      "go through a run again with what models said and tools gave then; nobody is called",
+    )
     .option(...asJson)
     .addHelpText("after", examples(["guildhall runs replay run_x1"]))
     .action(async (run, options) => (await import("./runs.ts")).runRunsReplay(run, options));
@@ -47,7 +65,10 @@ export function addAgentCommands(program: Command): void {
     .command("test [model]")
     .description("make one tiny call of the model, and say what is wrong")
     .option(...asJson)
-    .addHelpText("after", examples(["guildhall models test", "guildhall models test anthropic/NAME --json"]))
+    .addHelpText(
+      "after",
+      examples(["guildhall models test", "guildhall models test anthropic/NAME --json"]),
+    )
     .action(async (model, options) => (await import("./models.ts")).runModelsTest(model, options));
 }
 
@@ -57,7 +78,11 @@ function addGroupCommands(program: Command): void {
     .description("show and change the groups that agents are made of")
     .addHelpText(
       "after",
-      examples(["guildhall groups list", "guildhall groups move github.create_issue planning", "guildhall groups explain take a screenshot"]),
+      examples([
+        "guildhall groups list",
+        "guildhall groups move github.create_issue planning",
+        "guildhall groups explain take a screenshot",
+      ]),
     );
   groups
     .command("list", { isDefault: true })
@@ -76,18 +101,24 @@ function addGroupCommands(program: Command): void {
     .description("move a tool to another group; a build leaves it there")
     .option(...asJson)
     .addHelpText("after", examples(["guildhall groups move github.create_issue planning"]))
-    .action(async (tool, group, options) => (await import("./groups.ts")).runGroupsMove(tool, group, options));
+    .action(async (tool, group, options) =>
+      (await import("./groups.ts")).runGroupsMove(tool, group, options),
+    );
   groups
     .command("rename <group> <name>")
     .description("give a group another name")
     .option(...asJson)
     .addHelpText("after", examples(["guildhall groups rename code_hosting reviews"]))
-    .action(async (group, name, options) => (await import("./groups.ts")).runGroupsRename(group, name, options));
+    .action(async (group, name, options) =>
+      (await import("./groups.ts")).runGroupsRename(group, name, options),
+    );
   groups
     .command("explain <task...>")
     .description("show which group a task would go to, and why")
     .option(...asJson)
     .addHelpText("after", examples(["guildhall groups explain take a screenshot of a page"]))
-    .action(async (words, options) => (await import("./groups.ts")).runGroupsExplain(words, options));
+    .action(async (words, options) =>
+      (await import("./groups.ts")).runGroupsExplain(words, options),
+    );
   refuseUnknown(groups);
 }

@@ -24,7 +24,11 @@ export async function runApprovals(options: ApprovalsOptions): Promise<void> {
     const { pending } = await admin.ask("approvals", {});
     const isAsking = isAttended(options) && pending.length > 0;
     if (!isAsking) {
-      print(pending, { json: options.json, text: () => (pending.length > 0 ? pending.map(describe).join("\n\n") : "no call waits for approval") });
+      print(pending, {
+        json: options.json,
+        text: () =>
+          pending.length > 0 ? pending.map(describe).join("\n\n") : "no call waits for approval",
+      });
       return;
     }
     for (const question of pending) await answerOne(admin, question);
@@ -46,15 +50,28 @@ const said: Readonly<Record<Answer, string>> = {
 };
 
 function readAnswer({ always, hall, no }: ApproveOptions): Answer {
-  const given: readonly Answer[] = [always ? "always" : undefined, hall ? "hall" : undefined, no ? "no" : undefined].filter(
-    (word): word is Answer => word !== undefined,
-  );
+  const given: readonly Answer[] = [
+    always ? "always" : undefined,
+    hall ? "hall" : undefined,
+    no ? "no" : undefined,
+  ].filter((word): word is Answer => word !== undefined);
   if (given.length > 1)
-    throw new HallError("INVALID_PARAMS", `--${given.join(" and --")} say different things`, { hint: "Give one of them, or none for this call only." });
+    throw new HallError("INVALID_PARAMS", `--${given.join(" and --")} say different things`, {
+      hint: "Give one of them, or none for this call only.",
+    });
   return given[0] ?? "once";
 }
 
-const keys: Readonly<Record<string, Answer>> = { y: "once", once: "once", h: "hall", hall: "hall", a: "always", always: "always", n: "no", no: "no" };
+const keys: Readonly<Record<string, Answer>> = {
+  y: "once",
+  once: "once",
+  h: "hall",
+  hall: "hall",
+  a: "always",
+  always: "always",
+  n: "no",
+  no: "no",
+};
 
 async function answerOne(admin: AdminClient, question: PendingApproval): Promise<void> {
   process.stdout.write(`\n${describe(question)}\n`);
@@ -77,7 +94,10 @@ async function answerOne(admin: AdminClient, question: PendingApproval): Promise
 function describe({ token, caller, client, preview, why, expiresAt }: PendingApproval): string {
   const seconds = Math.max(0, Math.round((expiresAt - Date.now()) / 1000));
   // What a stranger says of itself stands last on its line: it cannot pass for our words.
-  const head = [`${paint("bold", token)}  asked by ${visible(caller)}, ${seconds} s left`, `  which says of itself: ${visible(client)}`];
+  const head = [
+    `${paint("bold", token)}  asked by ${visible(caller)}, ${seconds} s left`,
+    `  which says of itself: ${visible(client)}`,
+  ];
   return [...head, visibleLines(preview), `  because ${visible(why)}`].join("\n");
 }
 

@@ -22,11 +22,20 @@ export async function runAudit(options: AuditOptions): Promise<void> {
     limit: parseLimit(options.limit ?? "50"),
   };
   if (options.export !== undefined && options.export !== "jsonl")
-    throw new HallError("INVALID_PARAMS", `there is no export "${options.export}"; there is: jsonl`);
+    throw new HallError(
+      "INVALID_PARAMS",
+      `there is no export "${options.export}"; there is: jsonl`,
+    );
   await withProjectStore(async (store) => {
     if (options.export !== undefined) return exportAll(store, filter);
     const events = await readNewest(store, filter);
-    print({ events }, { json: options.json, text: () => (events.length > 0 ? describe(events) : "nothing that matches was recorded") });
+    print(
+      { events },
+      {
+        json: options.json,
+        text: () => (events.length > 0 ? describe(events) : "nothing that matches was recorded"),
+      },
+    );
   });
 }
 
@@ -40,7 +49,14 @@ export async function runAuditVerify(options: Pick<AuditOptions, "json">): Promi
       details: { ok: false, ...found },
     });
   }
-  print({ ok: true, ...found }, { json: options.json, text: () => `${rows} rows, all as they were written; the last one's hash is ${head ?? "none yet"}` });
+  print(
+    { ok: true, ...found },
+    {
+      json: options.json,
+      text: () =>
+        `${rows} rows, all as they were written; the last one's hash is ${head ?? "none yet"}`,
+    },
+  );
 }
 
 /** Either kind of row, with the words of both. */
@@ -49,13 +65,18 @@ type Event = (KeptCall & { readonly event: "call" }) | (AuditRow & { readonly ev
 function parseLimit(text: string): number {
   const limit = Number(text);
   if (!Number.isInteger(limit) || limit < 1 || limit > 100_000)
-    throw new HallError("INVALID_PARAMS", `--limit must be a number from 1 to 100000, not "${text}"`);
+    throw new HallError(
+      "INVALID_PARAMS",
+      `--limit must be a number from 1 to 100000, not "${text}"`,
+    );
   return limit;
 }
 
 async function readNewest(store: Store, filter: CallFilter): Promise<readonly Event[]> {
   const [calls, rows] = await Promise.all([store.calls.list(filter), store.audit.list(filter)]);
-  return [...calls.map(asCall), ...rows.map(asRow)].sort((a, b) => a.at - b.at).slice(-(filter.limit ?? 0));
+  return [...calls.map(asCall), ...rows.map(asRow)]
+    .sort((a, b) => a.at - b.at)
+    .slice(-(filter.limit ?? 0));
 }
 
 const asCall = (call: KeptCall): Event => ({ event: "call", ...call });
@@ -68,7 +89,10 @@ async function exportAll(store: Store, filter: CallFilter): Promise<void> {
   await exportPages((after) => store.calls.list({ ...filter, after, limit: pageRows }), asCall);
 }
 
-async function exportPages<T extends { readonly seq: number }>(read: (after: number) => Promise<readonly T[]>, as: (row: T) => Event): Promise<void> {
+async function exportPages<T extends { readonly seq: number }>(
+  read: (after: number) => Promise<readonly T[]>,
+  as: (row: T) => Event,
+): Promise<void> {
   for (let after = 0; ; ) {
     const page = await read(after);
     const last = page.at(-1);
@@ -79,18 +103,32 @@ async function exportPages<T extends { readonly seq: number }>(read: (after: num
 }
 
 function writeOut(text: string): Promise<void> {
-  return new Promise((resolve, reject) => process.stdout.write(text, (error) => (error ? reject(error) : resolve())));
+  return new Promise((resolve, reject) =>
+    process.stdout.write(text, (error) => (error ? reject(error) : resolve())),
+  );
 }
 
 function describe(events: readonly Event[]): string {
   return table(
     ["time", "what", "tool", "caller", "face", "outcome", "took", "why"],
-    events.map((event) => [new Date(event.at).toISOString().slice(0, 23).replace("T", " "), ...cells(event)]),
+    events.map((event) => [
+      new Date(event.at).toISOString().slice(0, 23).replace("T", " "),
+      ...cells(event),
+    ]),
   );
 }
 
 function cells(event: Event): readonly string[] {
-  if (event.event === "audit") return [event.kind, event.subject, event.caller, "", "", "", event.reason];
+  if (event.event === "audit")
+    return [event.kind, event.subject, event.caller, "", "", "", event.reason];
   const outcome = event.code === null ? event.outcome : `${event.outcome} ${event.code}`;
-  return ["call", event.tool, event.caller, event.face ?? "", event.outcome === "ok" ? outcome : paint("red", outcome), `${event.ms.toFixed(1)} ms`, ""];
+  return [
+    "call",
+    event.tool,
+    event.caller,
+    event.face ?? "",
+    event.outcome === "ok" ? outcome : paint("red", outcome),
+    `${event.ms.toFixed(1)} ms`,
+    "",
+  ];
 }

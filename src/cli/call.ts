@@ -13,14 +13,21 @@ export interface CallOptions {
 }
 
 /** Calls a tool with a JSON object or `key=value` pairs; shows progress, saves images. */
-export async function runCall(name: string, words: readonly string[], options: CallOptions): Promise<void> {
+export async function runCall(
+  name: string,
+  words: readonly string[],
+  options: CallOptions,
+): Promise<void> {
   const live = options.json ? quiet : createLive();
   const answer = isAttended(options) ? (await import("./form.ts")).answerForm : undefined;
   await withHall(async (client, settings) => {
     const tool = await getTool(name, client, settings);
     const args = parseArguments(words, tool.inputSchema);
-    const result = await client.request("tools/call", { name: String(tool.name), arguments: args }, live).finally(live.clear);
-    if (result.isError) throw adviseCaller(toolError(result), { tool, args, isPassing: client.isPassing });
+    const result = await client
+      .request("tools/call", { name: String(tool.name), arguments: args }, live)
+      .finally(live.clear);
+    if (result.isError)
+      throw adviseCaller(toolError(result), { tool, args, isPassing: client.isPassing });
     // Before the servers are ended, which may take them seconds.
     await showResult(result, name, options);
   }, answer && below(live, answer));
@@ -29,7 +36,8 @@ export async function runCall(name: string, words: readonly string[], options: C
 async function showResult(result: JsonObject, name: string, options: CallOptions): Promise<void> {
   const content = contentOf(result);
   const files: readonly JsonObject[] = content.filter(isSaved);
-  const stemOf = (item: JsonObject): string => (files.length > 1 ? `${name}-${files.indexOf(item) + 1}` : name);
+  const stemOf = (item: JsonObject): string =>
+    files.length > 1 ? `${name}-${files.indexOf(item) + 1}` : name;
   const shown = await Promise.all(content.map((item) => showContent(item, stemOf(item))));
   print(result, { json: options.json, text: () => shown.join("\n") });
 }
@@ -45,7 +53,9 @@ function adviseCaller(error: HallError, { tool, args, isPassing }: FailedCall): 
   if (error.code === "APPROVAL_NEEDED" && isPassing) return adviseApproval(error);
   const unknown = describeUnknown(args, tool.inputSchema);
   if (unknown !== undefined) return withHint(error, unknown);
-  return error.code === "VALIDATION" ? withHint(error, `See its fields: guildhall tools show ${tool.name}`) : error;
+  return error.code === "VALIDATION"
+    ? withHint(error, `See its fields: guildhall tools show ${tool.name}`)
+    : error;
 }
 
 function withHint({ code, message, details }: HallError, hint: string): HallError {
@@ -54,7 +64,8 @@ function withHint({ code, message, details }: HallError, hint: string): HallErro
 
 /** Fields the tool does not say it knows: often why it failed, and rarely what it says. */
 function describeUnknown(args: JsonObject, schema: unknown): string | undefined {
-  const known = isObject(schema) && isObject(schema.properties) ? Object.keys(schema.properties) : [];
+  const known =
+    isObject(schema) && isObject(schema.properties) ? Object.keys(schema.properties) : [];
   const unknown = Object.keys(args).filter((key) => !known.includes(key));
   if (unknown.length === 0) return undefined;
   const told = unknown.map((key) => {
@@ -71,9 +82,13 @@ export function parseArguments(words: readonly string[], schema: unknown): JsonO
     try {
       return JSON.parse(first) as JsonObject;
     } catch (error) {
-      throw new HallError("INVALID_PARAMS", `the arguments are not valid JSON (${error instanceof Error ? error.message : error})`, {
-        hint: "Correct it, or write key=value pairs.",
-      });
+      throw new HallError(
+        "INVALID_PARAMS",
+        `the arguments are not valid JSON (${error instanceof Error ? error.message : error})`,
+        {
+          hint: "Correct it, or write key=value pairs.",
+        },
+      );
     }
   }
   const properties = isObject(schema) && isObject(schema.properties) ? schema.properties : {};

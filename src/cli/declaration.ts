@@ -12,7 +12,8 @@ export function examples(lines: readonly string[]): string {
 export function refuseUnknown(command: Command): void {
   command.hook("preSubcommand", (parent, chosen) => {
     const [word] = parent.args;
-    if (word !== undefined && !word.startsWith("-") && word !== chosen.name()) tellUnknown(word, parent);
+    if (word !== undefined && !word.startsWith("-") && word !== chosen.name())
+      tellUnknown(word, parent);
   });
   command.allowExcessArguments().hook("preAction", (_hooked, acting) => {
     const [word] = acting.args;
@@ -23,5 +24,7 @@ export function refuseUnknown(command: Command): void {
 function tellUnknown(word: string, command: Command): never {
   const names = command.commands.map((known) => known.name());
   const [near] = findNear(word, names, 1);
-  command.error(`error: unknown command '${word}'\n(${near === undefined ? `there is: ${names.join(", ")}` : `Did you mean ${near}?`})`);
+  command.error(
+    `error: unknown command '${word}'\n(${near === undefined ? `there is: ${names.join(", ")}` : `Did you mean ${near}?`})`,
+  );
 }

@@ -3,7 +3,11 @@ import { paint, visibleLines } from "./print.ts";
 
 /** Old and new of each field that has changed, line by line, with nothing that a terminal would hide. */
 export function describeFields(fields: readonly FieldChange[]): string {
-  return fields.map(({ field, before, now }) => `  ${field}\n${diffLines(write(before), write(now)).join("\n")}`).join("\n");
+  return fields
+    .map(
+      ({ field, before, now }) => `  ${field}\n${diffLines(write(before), write(now)).join("\n")}`,
+    )
+    .join("\n");
 }
 
 function write(value: unknown): readonly string[] {
@@ -20,12 +24,15 @@ function diffLines(before: readonly string[], now: readonly string[]): readonly 
   while (head < shorter && before[head] === now[head]) head++;
   let tail = 0;
   while (tail < shorter - head && before.at(-1 - tail) === now.at(-1 - tail)) tail++;
-  const around = (lines: readonly string[]): readonly string[] => lines.slice(head, lines.length - tail);
+  const around = (lines: readonly string[]): readonly string[] =>
+    lines.slice(head, lines.length - tail);
   return [
     ...before.slice(Math.max(0, head - contextLines), head).map((line) => `      ${line}`),
     ...around(before).map((line) => paint("red", `    - ${line}`)),
     ...around(now).map((line) => paint("green", `    + ${line}`)),
-    ...now.slice(now.length - tail, now.length - tail + contextLines).map((line) => `      ${line}`),
+    ...now
+      .slice(now.length - tail, now.length - tail + contextLines)
+      .map((line) => `      ${line}`),
   ];
 }
 

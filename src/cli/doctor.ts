@@ -18,7 +18,11 @@ export interface DoctorOptions {
 interface Finding {
   readonly name: string;
   readonly ok: boolean;
-  readonly checks: readonly { readonly what: string; readonly ok: boolean; readonly advice?: string }[];
+  readonly checks: readonly {
+    readonly what: string;
+    readonly ok: boolean;
+    readonly advice?: string;
+  }[];
 }
 
 /** Each configured server: is its program there, does it start, does it list; and what to do where it does not. */
@@ -41,32 +45,49 @@ export async function runDoctor(options: DoctorOptions): Promise<void> {
       looks.find((look) => look.name === name),
     ),
   );
-  print(findings, { json: options.json, text: () => findings.map(describe).join("\n\n"), failure: failureOf(findings, options) });
+  print(findings, {
+    json: options.json,
+    text: () => findings.map(describe).join("\n\n"),
+    failure: failureOf(findings, options),
+  });
 }
 
 function failureOf(findings: readonly Finding[], { json }: DoctorOptions): HallError | undefined {
   const sick = findings.filter(({ ok }) => !ok);
   if (sick.length === 0) return undefined;
-  return new HallError("UNAVAILABLE", `${sick.length} of ${findings.length} servers need attention`, {
-    hint: json ? "The advice is in `details`." : "The advice stands above.",
-  });
+  return new HallError(
+    "UNAVAILABLE",
+    `${sick.length} of ${findings.length} servers need attention`,
+    {
+      hint: json ? "The advice is in `details`." : "The advice stands above.",
+    },
+  );
 }
 
 type Check = Finding["checks"][number];
 
-function examine(name: string, config: ServerConfig | UnusableServer, look: Look | undefined): Finding {
+function examine(
+  name: string,
+  config: ServerConfig | UnusableServer,
+  look: Look | undefined,
+): Finding {
   const checks = checksOf(config, look);
   return { name, ok: checks.every(({ ok }) => ok), checks };
 }
 
 function checksOf(config: ServerConfig | UnusableServer, look: Look | undefined): readonly Check[] {
-  if (config.type === "unusable") return config.problems.map((problem) => ({ what: `its entry cannot be used: ${problem}`, ok: false }));
+  if (config.type === "unusable")
+    return config.problems.map((problem) => ({
+      what: `its entry cannot be used: ${problem}`,
+      ok: false,
+    }));
   if (config.disabled) return [{ what: "disabled in the config", ok: true }];
   return [...examineEntry(config), ...(look ? examineLook(config, look) : [])];
 }
 
 function examineEntry(config: ServerConfig): readonly Check[] {
-  if (config.type !== "stdio") return [{ what: `it is elsewhere, reached over ${config.type}`, ok: true }];
+  if (config.type !== "stdio")
+    return [{ what: `it is elsewhere, reached over ${config.type}`, ok: true }];
   const program = findProgram(config.command);
   return [
     program === undefined
@@ -76,14 +97,20 @@ function examineEntry(config: ServerConfig): readonly Check[] {
           advice: `Install it, or write its full path into command. PATH is ${process.env.PATH}`,
         }
       : { what: `the program is ${program}`, ok: true },
-    { what: `its variables are set (${Object.keys(config.env).join(", ") || "none needed"})`, ok: true },
+    {
+      what: `its variables are set (${Object.keys(config.env).join(", ") || "none needed"})`,
+      ok: true,
+    },
   ];
 }
 
 function examineLook(config: ServerConfig, look: Look): readonly Check[] {
   if ("found" in look) {
     return [
-      { what: `it starts and speaks ${look.found.protocol} (${(look.ms / 1000).toFixed(1)} s)`, ok: true },
+      {
+        what: `it starts and speaks ${look.found.protocol} (${(look.ms / 1000).toFixed(1)} s)`,
+        ok: true,
+      },
       {
         what: `it lists ${look.found.offer.tools.length} tools`,
         ok: look.found.offer.tools.length > 0,
@@ -118,7 +145,10 @@ function findProgram(command: string): string | undefined {
 
 function describe({ name, ok, checks }: Finding): string {
   const lines = checks.map(
-    (check) => `  ${check.ok ? paint("green", "✔") : paint("red", "✘")} ${check.what}${check.ok || !check.advice ? "" : `\n      ${check.advice}`}`,
+    (check) =>
+      `  ${check.ok ? paint("green", "✔") : paint("red", "✘")} ${check.what}${check.ok || !check.advice ? "" : `\n      ${check.advice}`}`,
   );
-  return [`${ok ? paint("green", "✔") : paint("red", "✘")} ${paint("bold", name)}`, ...lines].join("\n");
+  return [`${ok ? paint("green", "✔") : paint("red", "✘")} ${paint("bold", name)}`, ...lines].join(
+    "\n",
+  );
 }

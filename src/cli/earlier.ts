@@ -13,7 +13,10 @@ export interface Earlier {
 }
 
 /** For each of these servers, from the project's store; empty where nothing was recorded. */
-export async function readEarlier(settings: Settings, names: readonly string[]): Promise<ReadonlyMap<string, Earlier>> {
+export async function readEarlier(
+  settings: Settings,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, Earlier>> {
   const store = await openProjectStore(settings);
   if (!store) return new Map();
   try {
@@ -46,7 +49,11 @@ export async function keepFailures(settings: Settings, looks: readonly Look[]): 
   try {
     for (const look of looks) {
       if ("found" in look) await store.discoveries.remove(keyOf(look.name));
-      else await store.discoveries.put(keyOf(look.name), { at: Date.now(), reason: secrets.scrub(look.reason) });
+      else
+        await store.discoveries.put(keyOf(look.name), {
+          at: Date.now(),
+          reason: secrets.scrub(look.reason),
+        });
     }
   } catch (err) {
     log.warn({ err }, "what was found out cannot be recorded");
@@ -57,16 +64,32 @@ export async function keepFailures(settings: Settings, looks: readonly Look[]): 
 
 const keyOf = (server: string): string => `failed look at ${server}`;
 
-async function lastErrorOf(store: Store, name: string, hasErrors: boolean): Promise<string | undefined> {
+async function lastErrorOf(
+  store: Store,
+  name: string,
+  hasErrors: boolean,
+): Promise<string | undefined> {
   const outcomes = hasErrors ? ["failed", "error"] : [];
-  const calls = (await Promise.all(outcomes.map((outcome) => store.calls.list({ tool: name, outcome, limit: 1 })))).flat();
+  const calls = (
+    await Promise.all(
+      outcomes.map((outcome) => store.calls.list({ tool: name, outcome, limit: 1 })),
+    )
+  ).flat();
   const look = await store.discoveries.find(keyOf(name));
-  const told = [...calls.map(describeCall), ...(isObject(look) ? [{ at: Number(look.at), text: String(look.reason) }] : [])];
+  const told = [
+    ...calls.map(describeCall),
+    ...(isObject(look) ? [{ at: Number(look.at), text: String(look.reason) }] : []),
+  ];
   const last = told.sort((a, b) => b.at - a.at)[0];
-  return last && `${last.text} (${new Date(last.at).toISOString().slice(0, 16).replace("T", " ")} UTC)`;
+  return (
+    last && `${last.text} (${new Date(last.at).toISOString().slice(0, 16).replace("T", " ")} UTC)`
+  );
 }
 
 /** What a tool said is not kept, only how it ended. */
-function describeCall({ at, tool, code }: KeptCall): { readonly at: number; readonly text: string } {
+function describeCall({ at, tool, code }: KeptCall): {
+  readonly at: number;
+  readonly text: string;
+} {
   return { at, text: code === null ? `an error of ${tool}` : `${code} from ${tool}` };
 }

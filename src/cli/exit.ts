@@ -40,11 +40,22 @@ export function wantsJson(args: readonly string[]): boolean {
 
 function readFailure(error: unknown): Failure {
   if (isUsage(error))
-    return { code: "USAGE", exit: 2, message: error.message.replace(/^error: /, ""), suggestion: "Run it with --help for usage and examples." };
+    return {
+      code: "USAGE",
+      exit: 2,
+      message: error.message.replace(/^error: /, ""),
+      suggestion: "Run it with --help for usage and examples.",
+    };
   if (error instanceof ConfigError) return { code: "CONFIG", exit: 78, message: error.message };
   if (error instanceof HallError) {
     const { code, message, hint, details } = error;
-    return { code, exit: errorTable[code].exit, message, suggestion: hint, ...(details === undefined ? {} : { details }) };
+    return {
+      code,
+      exit: errorTable[code].exit,
+      message,
+      suggestion: hint,
+      ...(details === undefined ? {} : { details }),
+    };
   }
   return readSurprise(error);
 }
@@ -64,7 +75,13 @@ const systemHints: Readonly<Record<string, string>> = {
 
 function readSurprise(error: unknown): Failure {
   const { code = "", syscall } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
-  if (syscall === "uv_cwd") return { code: "SYSTEM", exit: 1, message: "the folder this was started in is gone", suggestion: "Go to one that is there." };
+  if (syscall === "uv_cwd")
+    return {
+      code: "SYSTEM",
+      exit: 1,
+      message: "the folder this was started in is gone",
+      suggestion: "Go to one that is there.",
+    };
   const suggestion = systemHints[code];
   const message = error instanceof Error ? error.message : String(error);
   return { code: "SYSTEM", exit: 1, message, ...(suggestion === undefined ? {} : { suggestion }) };

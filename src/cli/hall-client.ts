@@ -63,30 +63,50 @@ export async function connectHall({ answer, ...options }: HallClientOptions): Pr
       throw new HallError("METHOD_NOT_FOUND", method);
     },
     notified: ({ method, params }) => {
-      if (method === "notifications/progress") hearProgress(waiting.get(Number(params?.progressToken)), params as unknown as Progress);
+      if (method === "notifications/progress")
+        hearProgress(waiting.get(Number(params?.progressToken)), params as unknown as Progress);
       // It does not say which request it is about; there is one at a time that wants to hear it.
-      if (method === "notifications/message") for (const one of waiting.values()) hearLog(one, params?.data);
+      if (method === "notifications/message")
+        for (const one of waiting.values()) hearLog(one, params?.data);
     },
     explain: () => ({ error: { code: -32601, message: "not a server" } }),
-    withdrawal: (requestId, reason) => ({ method: "notifications/cancelled", params: { requestId, reason } }),
+    withdrawal: (requestId, reason) => ({
+      method: "notifications/cancelled",
+      params: { requestId, reason },
+    }),
   });
 
   const request: HallClient["request"] = async (method, params, options = {}) => {
     const { log } = options;
     const scope = new Scope(options.scope);
-    const patience = createPatience({ silentMsMax, totalMsMax: requestMsMax, expired: (why) => scope.cancel(expiredError(method, why)) });
+    const patience = createPatience({
+      silentMsMax,
+      totalMsMax: requestMsMax,
+      expired: (why) => scope.cancel(expiredError(method, why)),
+    });
     const progressToken = ++nextToken;
     waiting.set(progressToken, { ...options, patience });
     try {
       const capabilities = { [metaKeys.capabilities]: answer ? { elicitation: { form: {} } } : {} };
       // Progress is wanted in any case: it is a sign of life.
       const wishes = { progressToken, ...(log ? { [metaKeys.logLevel]: "info" } : {}) };
-      const _meta = { ...envelope, ...capabilities, ...(isObject(params._meta) ? params._meta : {}), ...wishes };
-      let result = await peer.request(method, options.isPlain ? params : { ...params, _meta }, { scope });
+      const _meta = {
+        ...envelope,
+        ...capabilities,
+        ...(isObject(params._meta) ? params._meta : {}),
+        ...wishes,
+      };
+      let result = await peer.request(method, options.isPlain ? params : { ...params, _meta }, {
+        scope,
+      });
       while (answer && isObject(result) && result.resultType === "input_required") {
         const { inputRequests, requestState } = result;
         const inputResponses = await patience.hold(() => answerAll(inputRequests, answer));
-        result = await peer.request(method, { ...params, _meta, inputResponses, requestState }, { scope });
+        result = await peer.request(
+          method,
+          { ...params, _meta, inputResponses, requestState },
+          { scope },
+        );
       }
       return isObject(result) ? result : {};
     } catch (error) {
@@ -130,14 +150,21 @@ function hearLog({ patience, log }: Waiting, data: unknown): void {
 }
 
 function expiredError(method: string, why: "silent" | "long"): HallError {
-  const told = why === "silent" ? `nothing was heard of it for ${silentMsMax / 1_000} s` : `it was still at work after ${requestMsMax / 3_600_000} h`;
-  return new HallError("TIMEOUT", `${method}: ${told}`, { hint: "What it did by then stays. Give it less to do at once, or look at `guildhall status`." });
+  const told =
+    why === "silent"
+      ? `nothing was heard of it for ${silentMsMax / 1_000} s`
+      : `it was still at work after ${requestMsMax / 3_600_000} h`;
+  return new HallError("TIMEOUT", `${method}: ${told}`, {
+    hint: "What it did by then stays. Give it less to do at once, or look at `guildhall status`.",
+  });
 }
 
 async function answerAll(questions: unknown, answer: AnswerQuestion): Promise<JsonObject> {
   const answers: Record<string, JsonObject> = {};
   for (const [key, question] of Object.entries(isObject(questions) ? questions : {})) {
-    answers[key] = await answer(isObject(question) && isObject(question.params) ? question.params : {});
+    answers[key] = await answer(
+      isObject(question) && isObject(question.params) ? question.params : {},
+    );
   }
   return answers;
 }
@@ -147,5 +174,7 @@ function readError(error: unknown): unknown {
   if (!(error instanceof HallError) || !isObject(error.relayed?.data)) return error;
   const { error_type: type, suggestion } = error.relayed.data;
   const hint = typeof suggestion === "string" ? { hint: suggestion } : {};
-  return type === "not_found" ? new HallError("NOT_FOUND", error.message, hint) : new HallError(error.code, error.message, hint);
+  return type === "not_found"
+    ? new HallError("NOT_FOUND", error.message, hint)
+    : new HallError(error.code, error.message, hint);
 }

@@ -27,19 +27,31 @@ export async function runHealth(name: string | undefined, options: HealthOptions
   await withHall(async (client, settings) => {
     const known = await readHealth(client);
     const chosen = name === undefined ? known.toolkits : [findToolkit(name, known.toolkits)];
-    const toolkits = client.isPassing ? await lookAtAll(chosen, settings) : await Promise.all(chosen.map((toolkit) => check(toolkit, client)));
+    const toolkits = client.isPassing
+      ? await lookAtAll(chosen, settings)
+      : await Promise.all(chosen.map((toolkit) => check(toolkit, client)));
     // Of what is built in, some waits to be set up: that is no failure, unless it is what was asked for.
-    const ill = toolkits.filter(({ state, source }) => state === "unavailable" && (name !== undefined || source !== "built-in"));
-    print(name === undefined ? { running: !client.isPassing, store: known.store, toolkits } : toolkits[0], {
-      json: options.json,
-      text: () => describe(toolkits),
-      failure: ill.length === 0 ? undefined : describeIll(ill, toolkits.length),
-    });
+    const ill = toolkits.filter(
+      ({ state, source }) =>
+        state === "unavailable" && (name !== undefined || source !== "built-in"),
+    );
+    print(
+      name === undefined
+        ? { running: !client.isPassing, store: known.store, toolkits }
+        : toolkits[0],
+      {
+        json: options.json,
+        text: () => describe(toolkits),
+        failure: ill.length === 0 ? undefined : describeIll(ill, toolkits.length),
+      },
+    );
   });
 }
 
 /** What the hall says of itself. */
-async function readHealth(client: HallClient): Promise<{ readonly store: JsonObject; readonly toolkits: readonly ToolkitHealth[] }> {
+async function readHealth(
+  client: HallClient,
+): Promise<{ readonly store: JsonObject; readonly toolkits: readonly ToolkitHealth[] }> {
   const { contents } = await client.request("resources/read", { uri: "guildhall://health" });
   const [first] = Array.isArray(contents) ? contents : [];
   return JSON.parse(isObject(first) ? String(first.text) : "{}");
@@ -51,30 +63,50 @@ function findToolkit(name: string, toolkits: readonly ToolkitHealth[]): ToolkitH
   if (found) return found;
   const names = toolkits.map(({ toolkit }) => toolkit);
   const near = findNear(name, names);
-  throw new HallError("NOT_FOUND", `there is no server or toolkit "${name}"${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`, {
-    hint: `There is: ${names.join(", ")}.`,
-  });
+  throw new HallError(
+    "NOT_FOUND",
+    `there is no server or toolkit "${name}"${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`,
+    {
+      hint: `There is: ${names.join(", ")}.`,
+    },
+  );
 }
 
 async function check(toolkit: ToolkitHealth, client: HallClient): Promise<ToolkitHealth> {
-  const { response_time_ms: responseMs, last_error: reason, status } = await client.request("health/check", { tool_name: toolkit.toolkit }, { isPlain: true });
+  const {
+    response_time_ms: responseMs,
+    last_error: reason,
+    status,
+  } = await client.request("health/check", { tool_name: toolkit.toolkit }, { isPlain: true });
   // A check that found nothing new leaves what the hall knew before.
   const state = states[String(status)] ?? toolkit.state;
   return {
     toolkit: toolkit.toolkit,
     source: toolkit.source,
     state: toolkit.state === "available" ? state : toolkit.state,
-    ...(state === "available" && toolkit.state === "available" ? {} : { reason: toolkit.reason ?? (typeof reason === "string" ? reason : undefined) }),
+    ...(state === "available" && toolkit.state === "available"
+      ? {}
+      : { reason: toolkit.reason ?? (typeof reason === "string" ? reason : undefined) }),
     ...(typeof responseMs === "number" ? { responseMs } : {}),
   };
 }
 
 /** As the registry's dialect says it. */
-const states: Readonly<Record<string, string>> = { healthy: "available", degraded: "degraded", unhealthy: "unavailable", maintenance: "maintenance" };
+const states: Readonly<Record<string, string>> = {
+  healthy: "available",
+  degraded: "degraded",
+  unhealthy: "unavailable",
+  maintenance: "maintenance",
+};
 
 /** A hall that has just begun knows nothing of its servers: they are started once, where a person has allowed it. */
-async function lookAtAll(toolkits: readonly ToolkitHealth[], settings: Settings): Promise<readonly ToolkitHealth[]> {
-  const names = toolkits.filter(({ source }) => source === "upstream").map(({ toolkit }) => toolkit);
+async function lookAtAll(
+  toolkits: readonly ToolkitHealth[],
+  settings: Settings,
+): Promise<readonly ToolkitHealth[]> {
+  const names = toolkits
+    .filter(({ source }) => source === "upstream")
+    .map(({ toolkit }) => toolkit);
   if (names.length === 0) return toolkits;
   const trust = createTrust({ ledger: await openProjectLedger(settings) });
   await trust.refresh();
@@ -87,7 +119,9 @@ async function lookAtAll(toolkits: readonly ToolkitHealth[], settings: Settings)
 
 function readLook({ toolkit, source }: ToolkitHealth, look: Look): ToolkitHealth {
   const found = { toolkit, source, responseMs: Math.round(look.ms) };
-  return "found" in look ? { ...found, state: "available" } : { ...found, state: "unavailable", reason: look.reason };
+  return "found" in look
+    ? { ...found, state: "available" }
+    : { ...found, state: "unavailable", reason: look.reason };
 }
 
 function describe(toolkits: readonly ToolkitHealth[]): string {
@@ -106,7 +140,11 @@ function describe(toolkits: readonly ToolkitHealth[]): string {
 
 function describeIll(ill: readonly ToolkitHealth[], total: number): HallError {
   const names = ill.map(({ toolkit }) => toolkit).join(", ");
-  return new HallError("UNAVAILABLE", `${total === 1 ? names : `${ill.length} of ${total}: ${names}`} cannot be used now`, {
-    hint: "`guildhall doctor` says what to do.",
-  });
+  return new HallError(
+    "UNAVAILABLE",
+    `${total === 1 ? names : `${ill.length} of ${total}: ${names}`} cannot be used now`,
+    {
+      hint: "`guildhall doctor` says what to do.",
+    },
+  );
 }

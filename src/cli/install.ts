@@ -4,8 +4,19 @@ import { HallError } from "../base/errors.ts";
 import { type Findings, findServers, findUnset } from "../config/import/import.ts";
 import { type Machine, shorten, thisMachine } from "../config/import/machine.ts";
 import type { ImportedServer } from "../config/import/merge.ts";
-import { applyInstall, applyUninstall, type Plan, planInstall, planUninstall, type Target } from "../config/install/install.ts";
-import { addToProjectFile, type ProjectFile, readProjectFile } from "../config/install/project-file.ts";
+import {
+  applyInstall,
+  applyUninstall,
+  type Plan,
+  planInstall,
+  planUninstall,
+  type Target,
+} from "../config/install/install.ts";
+import {
+  addToProjectFile,
+  type ProjectFile,
+  readProjectFile,
+} from "../config/install/project-file.ts";
 import { openRecords } from "../config/install/records.ts";
 import { writeThrough } from "../config/install/write-through.ts";
 import { getClient } from "./clients.ts";
@@ -29,21 +40,39 @@ export async function runInstall(id: string, options: InstallOptions): Promise<v
   const target = targetOf(id, machine, options);
   const project = await readProjectFile(machine);
   const first = await planInstall(target, commandFor(target, project));
-  const found = await findServers({ machine, from: [target.client], file: first.file, existing: project.servers, ...ownScript() });
+  const found = await findServers({
+    machine,
+    from: [target.client],
+    file: first.file,
+    existing: project.servers,
+    ...ownScript(),
+  });
   const moving = options.move ? serversToMove(found) : { names: [], servers: [] };
-  const plan = options.move ? await planInstall(target, commandFor(target, project), moving.names) : first;
+  const plan = options.move
+    ? await planInstall(target, commandFor(target, project), moving.names)
+    : first;
   const config = await addToProjectFile(project, moving.servers);
   const diffs = [
-    ...(config !== project.text && moving.servers.length > 0 ? [diffOf(project.file, project.text ?? "", config, found, machine)] : []),
-    ...(isNoop(plan) ? [] : [diffOf(plan.file, textOf(plan.before), textOf(plan.after), found, machine)]),
+    ...(config !== project.text && moving.servers.length > 0
+      ? [diffOf(project.file, project.text ?? "", config, found, machine)]
+      : []),
+    ...(isNoop(plan)
+      ? []
+      : [diffOf(plan.file, textOf(plan.before), textOf(plan.after), found, machine)]),
   ];
   await confirmed(diffs, options, async () => {
     // Ours first: a server must be behind the hall before it leaves the client.
     if (moving.servers.length > 0 && !options.dryRun) await writeThrough(project.file, config);
-    const backup = isNoop(plan) || options.dryRun ? null : await applyInstall(plan, openRecords(machine.env));
+    const backup =
+      isNoop(plan) || options.dryRun ? null : await applyInstall(plan, openRecords(machine.env));
     const variables = options.move ? unsetVariables(moving, found, machine) : [];
     const staying = options.move ? await findStaying(target, first.file) : [];
-    tell({ plan, backup, diffs, variables, warnings: [...found.warnings, ...staying] }, machine, options, "install");
+    tell(
+      { plan, backup, diffs, variables, warnings: [...found.warnings, ...staying] },
+      machine,
+      options,
+      "install",
+    );
   });
 }
 
@@ -53,9 +82,16 @@ export async function runUninstall(id: string, options: InstallOptions): Promise
   const target = targetOf(id, machine, options);
   const records = openRecords(machine.env);
   const plan = await planUninstall(target, records);
-  const found = await findServers({ machine, from: [target.client], file: plan.file, ...ownScript() });
+  const found = await findServers({
+    machine,
+    from: [target.client],
+    file: plan.file,
+    ...ownScript(),
+  });
   const masked = await secretsOf(plan, target, found);
-  const diffs = isNoop(plan) ? [] : [diffOf(plan.file, textOf(plan.before), textOf(plan.after), masked, machine)];
+  const diffs = isNoop(plan)
+    ? []
+    : [diffOf(plan.file, textOf(plan.before), textOf(plan.after), masked, machine)];
   await confirmed(diffs, options, async () => {
     const backup = isNoop(plan) || options.dryRun ? null : await applyUninstall(plan, records);
     tell({ plan, backup, diffs, variables: [], warnings: [] }, machine, options, "uninstall");
@@ -63,8 +99,16 @@ export async function runUninstall(id: string, options: InstallOptions): Promise
 }
 
 function targetOf(id: string, machine: Machine, { user, project }: InstallOptions): Target {
-  if (user && project) throw new HallError("INVALID_PARAMS", "--user and --project exclude each other", { hint: "Choose one." });
-  return { client: getClient(id), machine, scope: user ? "user" : project ? "project" : undefined, ...ownScript() };
+  if (user && project)
+    throw new HallError("INVALID_PARAMS", "--user and --project exclude each other", {
+      hint: "Choose one.",
+    });
+  return {
+    client: getClient(id),
+    machine,
+    scope: user ? "user" : project ? "project" : undefined,
+    ...ownScript(),
+  };
 }
 
 function ownScript(): { readonly ownScript?: string } {
@@ -72,9 +116,17 @@ function ownScript(): { readonly ownScript?: string } {
 }
 
 /** A client that starts the hall for all projects starts it anywhere: it has to be told whose config to use. */
-function commandFor({ client, scope, machine }: Target, project: ProjectFile): readonly [string, ...string[]] {
-  const isForProject = scope === "project" || (scope === undefined && client.places.some((place) => place.scope === "project" && !place.isOld));
-  return isForProject || project.text === undefined ? ownCommand() : [...ownCommand(), "--folder", machine.folder];
+function commandFor(
+  { client, scope, machine }: Target,
+  project: ProjectFile,
+): readonly [string, ...string[]] {
+  const isForProject =
+    scope === "project" ||
+    (scope === undefined &&
+      client.places.some((place) => place.scope === "project" && !place.isOld));
+  return isForProject || project.text === undefined
+    ? ownCommand()
+    : [...ownCommand(), "--folder", machine.folder];
 }
 
 interface Moving {
@@ -86,14 +138,19 @@ interface Moving {
 /** Those that can be taken over, or have been. What was left out stays where it works. */
 function serversToMove({ servers, known }: Findings): Moving {
   const here = servers.filter(({ elsewhere }) => elsewhere === undefined);
-  const names = [...here.flatMap(({ sightings }) => sightings.map(({ name }) => name)), ...known.map(({ sighting }) => sighting.name)];
+  const names = [
+    ...here.flatMap(({ sightings }) => sightings.map(({ name }) => name)),
+    ...known.map(({ sighting }) => sighting.name),
+  ];
   return { names: [...new Set(names)], servers: here };
 }
 
 /** Only one file is changed: those of the client's other files are there for other projects, or in YAML, which is not edited. */
 async function findStaying({ client, machine }: Target, file: string): Promise<string[]> {
   const { servers } = await findServers({ machine, from: [client], ...ownScript() });
-  const places = servers.flatMap(({ sightings }) => sightings.map(({ name, place }) => ({ name, place })));
+  const places = servers.flatMap(({ sightings }) =>
+    sightings.map(({ name, place }) => ({ name, place })),
+  );
   return places
     .filter(({ place }) => !place.startsWith(`${shorten(file, machine)}:`))
     .map(({ name, place }) => `${place}: ${name}: stays there; \`guildhall init\` takes it over`);
@@ -105,27 +162,49 @@ function unsetVariables({ servers }: Moving, { secrets }: Findings, { env }: Mac
 }
 
 /** The change as people read it. Lines around it may hold secrets: those are masked. */
-function diffOf(file: string, before: string, after: string, { secrets }: Pick<Findings, "secrets">, machine: Machine): string {
+function diffOf(
+  file: string,
+  before: string,
+  after: string,
+  { secrets }: Pick<Findings, "secrets">,
+  machine: Machine,
+): string {
   // The longest first: one secret may be part of another.
-  const spellings = secrets.flatMap(({ value }) => [value, JSON.stringify(value).slice(1, -1)]).sort((a, b) => b.length - a.length);
-  const mask = (text: string): string => spellings.reduce((masked, secret) => masked.replaceAll(secret, "…"), text);
+  const spellings = secrets
+    .flatMap(({ value }) => [value, JSON.stringify(value).slice(1, -1)])
+    .sort((a, b) => b.length - a.length);
+  const mask = (text: string): string =>
+    spellings.reduce((masked, secret) => masked.replaceAll(secret, "…"), text);
   return `${shorten(file, machine)}\n${diffTexts(mask(before), mask(after))}`;
 }
 
 /** What comes back may hold secrets that are not in the file now. */
-async function secretsOf({ after, file }: Plan, { client, machine }: Target, found: Findings): Promise<Pick<Findings, "secrets">> {
+async function secretsOf(
+  { after, file }: Plan,
+  { client, machine }: Target,
+  found: Findings,
+): Promise<Pick<Findings, "secrets">> {
   if (after === undefined) return found;
   const { findSecretsIn } = await import("../config/import/import.ts");
-  return { secrets: [...found.secrets, ...(await findSecretsIn(client, file, after.toString(), machine))] };
+  return {
+    secrets: [...found.secrets, ...(await findSecretsIn(client, file, after.toString(), machine))],
+  };
 }
 
 /** Shows what is about to be done; on a terminal, asks. */
-async function confirmed(diffs: readonly string[], options: InstallOptions, go: () => Promise<void>): Promise<void> {
+async function confirmed(
+  diffs: readonly string[],
+  options: InstallOptions,
+  go: () => Promise<void>,
+): Promise<void> {
   if (diffs.length > 0 && !options.json) process.stdout.write(`${diffs.join("\n\n")}\n\n`);
   if (diffs.length > 0 && !options.dryRun && isAttended(options)) {
     const { confirm, isCancel } = await import("@clack/prompts");
     const isWanted = await confirm({ message: "Write this?" });
-    if (isCancel(isWanted) || !isWanted) throw new HallError("CANCELLED", "nothing was written", { hint: "Run it again when you like." });
+    if (isCancel(isWanted) || !isWanted)
+      throw new HallError("CANCELLED", "nothing was written", {
+        hint: "Run it again when you like.",
+      });
   }
   await go();
 }
@@ -138,17 +217,38 @@ interface Told {
   readonly warnings: readonly string[];
 }
 
-function tell({ plan, backup, diffs, variables, warnings }: Told, machine: Machine, options: InstallOptions, what: "install" | "uninstall"): void {
+function tell(
+  { plan, backup, diffs, variables, warnings }: Told,
+  machine: Machine,
+  options: InstallOptions,
+  what: "install" | "uninstall",
+): void {
   const { client, scope, name, moved, isRestored } = plan;
   const file = shorten(plan.file, machine);
-  const state = isNoop(plan) ? "unchanged" : options.dryRun ? "would be changed" : isRestored ? "restored" : "changed";
+  const state = isNoop(plan)
+    ? "unchanged"
+    : options.dryRun
+      ? "would be changed"
+      : isRestored
+        ? "restored"
+        : "changed";
   const lines = [
-    isNoop(plan) ? `${file}: ${what === "install" ? "the hall is there already" : "there is no hall"}` : `${client.name}: ${file} ${state}`,
-    ...(moved.length > 0 ? [`${what === "install" ? "behind the hall now" : "back in it"}: ${moved.join(", ")}`] : []),
+    isNoop(plan)
+      ? `${file}: ${what === "install" ? "the hall is there already" : "there is no hall"}`
+      : `${client.name}: ${file} ${state}`,
+    ...(moved.length > 0
+      ? [`${what === "install" ? "behind the hall now" : "back in it"}: ${moved.join(", ")}`]
+      : []),
     ...(backup === null ? [] : [`what it was before is in ${backup}`]),
     ...warnings.map((warning) => `${paint("yellow", "!")} ${visibleLines(warning)}`),
     ...(variables.length > 0
-      ? ["Set these before the hall starts:", ...variables.map((each) => `  export ${each}=…${backup === null ? "" : "   # its value stands in the backup"}`)]
+      ? [
+          "Set these before the hall starts:",
+          ...variables.map(
+            (each) =>
+              `  export ${each}=…${backup === null ? "" : "   # its value stands in the backup"}`,
+          ),
+        ]
       : []),
     ...(isNoop(plan) || options.dryRun
       ? []

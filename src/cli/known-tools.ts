@@ -9,17 +9,34 @@ import { defaultLimits } from "../wire/limits.ts";
 import type { Settings } from "./settings.ts";
 
 /** The tools a hall of this config would have, as the lock knows them. Nothing is started. */
-export async function listKnownTools(folder: string, { config, loaded, log }: Settings, lock: Lock): Promise<readonly Target[]> {
+export async function listKnownTools(
+  folder: string,
+  { config, loaded, log }: Settings,
+  lock: Lock,
+): Promise<readonly Target[]> {
   const registry = createRegistry({ log });
-  const fleet = createFleet({ limits: defaultLimits, log, lock, mayStart: () => "is only looked up", add: registry.add, remove: registry.remove });
+  const fleet = createFleet({
+    limits: defaultLimits,
+    log,
+    lock,
+    mayStart: () => "is only looked up",
+    add: registry.add,
+    remove: registry.remove,
+  });
   const builtin = createBuiltinToolkits({
     images: config.images,
-    search: { ...config.search, folders: config.search.folders.map((path) => resolve(folder, path)) },
+    search: {
+      ...config.search,
+      folders: config.search.folders.map((path) => resolve(folder, path)),
+    },
     documents: { roots: config.documents.roots.map((path) => resolve(folder, path)) },
   });
   const servers = configuredServers(loaded);
   const names = Object.keys(servers).filter((name) => Object.hasOwn(lock.servers, name));
-  await Promise.all([...builtin.map((toolkit) => registry.add(toolkit)), fleet.apply({ servers, added: names, removed: [], changed: [] })]);
+  await Promise.all([
+    ...builtin.map((toolkit) => registry.add(toolkit)),
+    fleet.apply({ servers, added: names, removed: [], changed: [] }),
+  ]);
   const tools = registry.tools();
   await fleet.close();
   await registry.close();

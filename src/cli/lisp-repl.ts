@@ -31,7 +31,9 @@ export async function converse(lisp: LispClient): Promise<void> {
     historySize: historyMax,
     completer: (line: string) => complete(lisp, line),
   });
-  process.stdout.write(`Guildhall Lisp, ${lisp.mode} mode. ,help says what there is; Ctrl-D ends it.\n`);
+  process.stdout.write(
+    `Guildhall Lisp, ${lisp.mode} mode. ,help says what there is; Ctrl-D ends it.\n`,
+  );
   let running: Scope | undefined;
   let typed = "";
   let withdraw: AbortController | undefined;
@@ -44,7 +46,11 @@ export async function converse(lisp: LispClient): Promise<void> {
   try {
     while (!ended.signal.aborted) {
       withdraw = new AbortController();
-      const line = await readLine(lines, typed === "" ? `${shortName(lisp.package)}> ` : "... ", AbortSignal.any([withdraw.signal, ended.signal]));
+      const line = await readLine(
+        lines,
+        typed === "" ? `${shortName(lisp.package)}> ` : "... ",
+        AbortSignal.any([withdraw.signal, ended.signal]),
+      );
       if (line === undefined) {
         // Ctrl-C forgets what was typed; the end of the input ends everything.
         if (!ended.signal.aborted) process.stdout.write("\n");
@@ -69,7 +75,11 @@ export async function converse(lisp: LispClient): Promise<void> {
   }
 }
 
-async function readLine(lines: Interface, prompt: string, signal: AbortSignal): Promise<string | undefined> {
+async function readLine(
+  lines: Interface,
+  prompt: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   try {
     return await lines.question(prompt, { signal });
   } catch (error) {
@@ -103,7 +113,8 @@ async function command(lisp: LispClient, line: string): Promise<boolean> {
     case "tools":
       return say(await findTools(lisp, rest));
     case "mode":
-      if (rest !== "act" && rest !== "explore") return say(`The mode is ${lisp.mode}; ,mode act or ,mode explore changes it.`);
+      if (rest !== "act" && rest !== "explore")
+        return say(`The mode is ${lisp.mode}; ,mode act or ,mode explore changes it.`);
       lisp.mode = rest;
       return say(`The mode is ${rest}.`);
     case "definitions":
@@ -120,7 +131,9 @@ async function command(lisp: LispClient, line: string): Promise<boolean> {
 }
 
 async function findTools(lisp: LispClient, words: string): Promise<string> {
-  const { result, text } = await lisp.evaluate(`(loop for tool across (find-tools ${JSON.stringify(words)}) do (format t "~a~%" (jref tool "signature")))`);
+  const { result, text } = await lisp.evaluate(
+    `(loop for tool across (find-tools ${JSON.stringify(words)}) do (format t "~a~%" (jref tool "signature")))`,
+  );
   const { stdout } = (result.structuredContent ?? {}) as { stdout?: string };
   return result.isError ? text : (stdout ?? "").trimEnd();
 }

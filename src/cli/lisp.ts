@@ -21,14 +21,22 @@ export async function runLisp(file: string | undefined, options: LispOptions): P
     await withHall((client) => converse(createLispClient(client, options)));
     return;
   }
-  const code = file === undefined || file === "-" ? await readAll(process.stdin) : await readProgram(file);
+  const code =
+    file === undefined || file === "-" ? await readAll(process.stdin) : await readProgram(file);
   await withHall(async (client) => {
     const { result, text } = await createLispClient(client, options).evaluate(code);
-    print(result, { json: options.json, text: () => visibleLines(text), failure: failureOf(result, options) });
+    print(result, {
+      json: options.json,
+      text: () => visibleLines(text),
+      failure: failureOf(result, options),
+    });
   });
 }
 
-function failureOf({ isError, structuredContent }: JsonObject, { json }: LispOptions): HallError | undefined {
+function failureOf(
+  { isError, structuredContent }: JsonObject,
+  { json }: LispOptions,
+): HallError | undefined {
   if (!isError) return undefined;
   const { condition } = (structuredContent ?? {}) as { condition?: { type: string } };
   return new HallError("EXECUTION", `the program ended with ${condition?.type ?? "an error"}`, {
@@ -41,7 +49,10 @@ export interface LispClient {
   mode: "explore" | "act";
   /** As the session says; what a prompt shows. */
   readonly package: string;
-  evaluate(code: string, scope?: Scope): Promise<{ readonly result: JsonObject; readonly text: string }>;
+  evaluate(
+    code: string,
+    scope?: Scope,
+  ): Promise<{ readonly result: JsonObject; readonly text: string }>;
   /** A companion of `evaluate-lisp`, in the same session. */
   ask(tool: string, args?: JsonObject): Promise<string>;
 }
@@ -52,7 +63,11 @@ export function createLispClient(client: HallClient, { act = false }: LispOption
   let mode: LispClient["mode"] = act ? "act" : "explore";
   async function call(name: string, args: JsonObject, scope?: Scope): Promise<JsonObject> {
     const inSession = session === undefined || name === "validate-syntax" ? {} : { session };
-    const result = await client.request("tools/call", { name, arguments: { ...args, ...inSession } }, scope ? { scope } : {});
+    const result = await client.request(
+      "tools/call",
+      { name, arguments: { ...args, ...inSession } },
+      scope ? { scope } : {},
+    );
     const { structuredContent } = result;
     if (isObject(structuredContent)) {
       if (typeof structuredContent.session === "string") session = structuredContent.session;
@@ -81,7 +96,9 @@ export function createLispClient(client: HallClient, { act = false }: LispOption
 
 /** Without the line that only says which session it was: one conversation is one session. */
 function textOf({ content }: JsonObject): string {
-  const parts = (Array.isArray(content) ? content : []).map((part) => (isObject(part) ? String(part.text ?? `[${part.type}]`) : ""));
+  const parts = (Array.isArray(content) ? content : []).map((part) =>
+    isObject(part) ? String(part.text ?? `[${part.type}]`) : "",
+  );
   return parts
     .map((part) => part.replace(/(^|\n); session \S+$/, ""))
     .filter((part, at) => at === 0 || part !== "")
@@ -92,7 +109,10 @@ async function readProgram(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (cause) {
-    throw new HallError("NOT_FOUND", `${file} cannot be read`, { cause, hint: "Give the path of a file with Lisp forms, or - for stdin." });
+    throw new HallError("NOT_FOUND", `${file} cannot be read`, {
+      cause,
+      hint: "Give the path of a file with Lisp forms, or - for stdin.",
+    });
   }
 }
 

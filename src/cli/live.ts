@@ -39,12 +39,14 @@ export function createLive(output: LiveOutput = process.stderr): Live {
   return {
     clear,
     progress({ progress, total, message }) {
-      const share = total === undefined || total <= 0 ? undefined : Math.max(0, Math.min(1, progress / total));
+      const share =
+        total === undefined || total <= 0 ? undefined : Math.max(0, Math.min(1, progress / total));
       const said = message === undefined ? "" : makeHarmless(message).replace(/\s+/g, " ");
       if (isTerminal) return draw(`${drawShare(share, progress)} ${said}`);
       // How long something has run is no news.
       const news = withoutAge(said);
-      if (news !== "" && news !== lastNews) output.write(`${share === undefined ? "" : `[${Math.round(share * 100)} %] `}${news}\n`);
+      if (news !== "" && news !== lastNews)
+        output.write(`${share === undefined ? "" : `[${Math.round(share * 100)} %] `}${news}\n`);
       lastNews = news;
     },
     log(data) {
@@ -52,14 +54,18 @@ export function createLive(output: LiveOutput = process.stderr): Live {
       const below = bar;
       clear();
       for (const line of lines)
-        output.write(`${isTerminal && process.env.NO_COLOR === undefined ? styleText("dim", line, { validateStream: false }) : line}\n`);
+        output.write(
+          `${isTerminal && process.env.NO_COLOR === undefined ? styleText("dim", line, { validateStream: false }) : line}\n`,
+        );
       if (below !== "") draw(below);
     },
   };
 }
 
 function drawShare(share: number | undefined, progress: number): string {
-  return share === undefined ? `${progress}` : `[${"█".repeat(Math.round(share * 20)).padEnd(20, "░")}] ${Math.round(share * 100)} %`;
+  return share === undefined
+    ? `${progress}`
+    : `[${"█".repeat(Math.round(share * 20)).padEnd(20, "░")}] ${Math.round(share * 100)} %`;
 }
 
 /** For a program that reads JSON: nothing. */

@@ -13,7 +13,14 @@ export function createLineSink(terminal: LogSink, hasColour: boolean): LogSink {
   };
 }
 
-const styles = { trace: "dim", debug: "dim", info: "green", warn: "yellow", error: "red", fatal: "red" } as const;
+const styles = {
+  trace: "dim",
+  debug: "dim",
+  info: "green",
+  warn: "yellow",
+  error: "red",
+  fatal: "red",
+} as const;
 const valueMax = 200;
 
 /** What strangers said is made harmless; what is not one JSON object is shown as it is. */
@@ -22,11 +29,19 @@ export function describeLogLine(line: string, hasColour: boolean): string {
   if (!entry) return `${visibleLines(line.trimEnd())}\n`;
   const { level, time, msg, upstream, err, ...fields } = entry;
   const paint = (style: keyof typeof styles | "dim", text: string): string =>
-    hasColour ? styleText(style === "dim" ? "dim" : styles[style], text, { validateStream: false }) : text;
-  const name = Object.keys(styles).find((known): known is keyof typeof styles => known === level) ?? "info";
+    hasColour
+      ? styleText(style === "dim" ? "dim" : styles[style], text, { validateStream: false })
+      : text;
+  const name =
+    Object.keys(styles).find((known): known is keyof typeof styles => known === level) ?? "info";
   const clock = typeof time === "number" ? `${new Date(time).toTimeString().slice(0, 8)} ` : "";
-  const who = upstream === undefined || String(msg).startsWith(`${upstream} `) ? "" : `${visible(String(upstream))}: `;
-  const rest = Object.entries(fields).map(([key, value]) => ` ${paint("dim", `${visible(key)}=${describeValue(value)}`)}`);
+  const who =
+    upstream === undefined || String(msg).startsWith(`${upstream} `)
+      ? ""
+      : `${visible(String(upstream))}: `;
+  const rest = Object.entries(fields).map(
+    ([key, value]) => ` ${paint("dim", `${visible(key)}=${describeValue(value)}`)}`,
+  );
   return `${paint("dim", clock)}${paint(name, name.padEnd(5))} ${who}${visible(String(msg ?? ""))}${describeError(err, name)}${rest.join("")}\n`;
 }
 
@@ -44,13 +59,19 @@ function describeError(err: unknown, level: string): string {
   if (err === undefined) return "";
   if (!isObject(err)) return `: ${visible(String(err))}`;
   const { message, stack } = err;
-  return level === "error" && typeof stack === "string" ? `\n${visibleLines(stack)}` : `: ${visible(String(message ?? JSON.stringify(err)))}`;
+  return level === "error" && typeof stack === "string"
+    ? `\n${visibleLines(stack)}`
+    : `: ${visible(String(message ?? JSON.stringify(err)))}`;
 }
 
 /** A state shows as its kind and the reason for it. */
 function describeValue(value: unknown): string {
   const { kind, reason } = isObject(value) ? value : {};
   const text =
-    typeof kind === "string" ? `${kind}${reason === undefined ? "" : ` (${String(reason)})`}` : typeof value === "string" ? value : JSON.stringify(value);
+    typeof kind === "string"
+      ? `${kind}${reason === undefined ? "" : ` (${String(reason)})`}`
+      : typeof value === "string"
+        ? value
+        : JSON.stringify(value);
   return visible(text.length > valueMax ? `${text.slice(0, valueMax)}…` : text);
 }

@@ -18,11 +18,18 @@ export interface LoginCommandOptions {
 export async function runLogin(server: string, options: LoginCommandOptions): Promise<void> {
   const config = await getRemote(server);
   refuseNeedless(server, config);
-  const { issuer, scope } = await login({ config, store: createTokenStore(config.url), show: (page) => show(server, page, options) });
+  const { issuer, scope } = await login({
+    config,
+    store: createTokenStore(config.url),
+    show: (page) => show(server, page, options),
+  });
   await tellHall(server);
   print(
     { server, loggedIn: true, issuer, scope },
-    { json: options.json, text: () => `logged in to ${server}${scope === undefined ? "" : ` for ${visible(scope)}`}` },
+    {
+      json: options.json,
+      text: () => `logged in to ${server}${scope === undefined ? "" : ` for ${visible(scope)}`}`,
+    },
   );
 }
 
@@ -31,19 +38,25 @@ export async function runLogout(server: string, options: LoginCommandOptions): P
   const config = await getRemote(server);
   const hadLogin = await createTokenStore(config.url).clear();
   await tellHall(server);
-  const text = hadLogin ? `logged out of ${server}; what it was granted can be revoked with its issuer` : `nobody was logged in to ${server}`;
+  const text = hadLogin
+    ? `logged out of ${server}; what it was granted can be revoked with its issuer`
+    : `nobody was logged in to ${server}`;
   print({ server, loggedIn: false, hadLogin }, { json: options.json, text: () => text });
 }
 
 async function getRemote(server: string): Promise<RemoteServerConfig> {
   const config = getServer(server, (await loadSettings({}, "error")).loaded);
   if (config.type !== "stdio") return config;
-  throw new HallError("INVALID_PARAMS", `${server} is a program on this machine`, { hint: "It takes what it needs from env in its entry; nobody logs in." });
+  throw new HallError("INVALID_PARAMS", `${server} is a program on this machine`, {
+    hint: "It takes what it needs from env in its entry; nobody logs in.",
+  });
 }
 
 function refuseNeedless(server: string, { headers, oauth }: RemoteServerConfig): void {
   if (oauth?.grant === "client_credentials") {
-    throw new HallError("INVALID_PARAMS", `${server} is used with a client of its own`, { hint: "The hall gets its tokens by itself; nobody logs in." });
+    throw new HallError("INVALID_PARAMS", `${server} is used with a client of its own`, {
+      hint: "The hall gets its tokens by itself; nobody logs in.",
+    });
   }
   if (Object.keys(headers).some((key) => key.toLowerCase() === "authorization")) {
     throw new HallError("INVALID_PARAMS", `the entry of ${server} has an Authorization header`, {
@@ -65,7 +78,8 @@ function show(server: string, page: URL, { json }: LoginCommandOptions): void {
 
 async function open(page: URL): Promise<void> {
   // The address is on the screen.
-  if (!(await openBrowser(page))) process.stdout.write("no browser could be started; open the page by hand\n");
+  if (!(await openBrowser(page)))
+    process.stdout.write("no browser could be started; open the page by hand\n");
 }
 
 /** A running hall need not wait until it tries again by itself. */

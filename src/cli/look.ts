@@ -28,7 +28,10 @@ export interface LookOptions {
 }
 
 /** Starts each server on its own and reads what it offers. */
-export async function lookAtServers({ loaded, log, secrets }: Settings, { names, mayStart, done }: LookOptions = {}): Promise<readonly Look[]> {
+export async function lookAtServers(
+  { loaded, log, secrets }: Settings,
+  { names, mayStart, done }: LookOptions = {},
+): Promise<readonly Look[]> {
   const servers = configuredServers(loaded);
   const fleet: Fleet = createFleet({
     limits: defaultLimits,
@@ -71,7 +74,8 @@ async function lookAt(upstream: Upstream): Promise<Look> {
 
 /** Without the server's name: whoever tells it names it. */
 function reasonOf(error: unknown): string {
-  if (error instanceof HallError && typeof error.details?.reason === "string") return error.details.reason;
+  if (error instanceof HallError && typeof error.details?.reason === "string")
+    return error.details.reason;
   return error instanceof Error ? error.message : String(error);
 }
 
@@ -85,15 +89,25 @@ function lastWords(lines: readonly string[]): readonly string[] {
 }
 
 /** Writes what was found to the lock. */
-export async function keepLooks(folder: string, looks: readonly Look[], configured: readonly string[]): Promise<string> {
+export async function keepLooks(
+  folder: string,
+  looks: readonly Look[],
+  configured: readonly string[],
+): Promise<string> {
   return writeLock(folder, await joinLooks(folder, looks, configured));
 }
 
 /** The lock with what was found. What is configured and was not looked at, or is down today, keeps what was known of it. */
-export async function joinLooks(folder: string, looks: readonly Look[], configured: readonly string[]): Promise<Lock> {
+export async function joinLooks(
+  folder: string,
+  looks: readonly Look[],
+  configured: readonly string[],
+): Promise<Lock> {
   const before = await readLock(folder, () => {});
   const kept = Object.entries(before.servers).filter(([name]) => configured.includes(name));
-  const found = looks.flatMap((look) => ("found" in look ? [[look.name, look.found] as const] : []));
+  const found = looks.flatMap((look) =>
+    "found" in look ? [[look.name, look.found] as const] : [],
+  );
   return { lockVersion: 1, servers: Object.fromEntries([...kept, ...found]) };
 }
 

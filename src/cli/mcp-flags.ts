@@ -3,11 +3,17 @@ import type { McpOptions } from "./mcp.ts";
 
 /** The flags of `guildhall mcp`, and what its help says of them. */
 export const mcpFlags = [
-  ["--expose <faces>", "what clients are shown, comma-separated (default: the config's, else what fits the number of tools)"],
+  [
+    "--expose <faces>",
+    "what clients are shown, comma-separated (default: the config's, else what fits the number of tools)",
+  ],
   ["--static", "freeze the lists and say so"],
   ["--alone", "run a hall of its own, even when one of this project is running"],
   ["--folder <folder>", "the project's folder (default: the one it is started in)"],
-  ["--log-level <level>", "what is written to stderr: trace, debug, info, warn, error, silent (default: the config's, else warn)"],
+  [
+    "--log-level <level>",
+    "what is written to stderr: trace, debug, info, warn, error, silent (default: the config's, else warn)",
+  ],
 ] as const;
 
 const options = {

@@ -40,18 +40,27 @@ function enter(folder: string): void {
   try {
     process.chdir(folder);
   } catch (cause) {
-    throw new HallError("NOT_FOUND", `the folder ${folder} cannot be entered (${(cause as NodeJS.ErrnoException).code})`, {
-      hint: "Give --folder the project's folder.",
-      cause,
-    });
+    throw new HallError(
+      "NOT_FOUND",
+      `the folder ${folder} cannot be entered (${(cause as NodeJS.ErrnoException).code})`,
+      {
+        hint: "Give --folder the project's folder.",
+        cause,
+      },
+    );
   }
 }
 
 /** Nobody is there to attach to: this process becomes the hall, unless another was faster. */
-async function serveAsHall(near: Channel, path: string | undefined, options: McpOptions): Promise<void> {
+async function serveAsHall(
+  near: Channel,
+  path: string | undefined,
+  options: McpOptions,
+): Promise<void> {
   const { openAlone, openShared } = await import("./project.ts");
   const projectOptions = await loadProject(options);
-  const project = path === undefined ? await openAlone(projectOptions) : await openShared(path, projectOptions);
+  const project =
+    path === undefined ? await openAlone(projectOptions) : await openShared(path, projectOptions);
   if (project) await serveHere(near, project);
   else await serveThrough(near, undefined, options);
 }
@@ -59,7 +68,11 @@ async function serveAsHall(near: Channel, path: string | undefined, options: Mcp
 /** What a hall needs and a process that only passes frames does not: loaded when it comes to that. */
 async function loadProject(options: McpOptions): Promise<ProjectOptions> {
   const { loadSettings } = await import("./settings.ts");
-  return { folder: process.cwd(), settings: await loadSettings(options, "warn"), isStatic: options.static ?? false };
+  return {
+    folder: process.cwd(),
+    settings: await loadSettings(options, "warn"),
+    isStatic: options.static ?? false,
+  };
 }
 
 /** This process is the hall: nothing stands between it and its client. */
@@ -73,7 +86,10 @@ async function serveHere(near: Channel, project: Project): Promise<void> {
     () => void project.close(0),
   );
   // Off the first call's path, on nobody's: when the client has its lists, and before a model has read them.
-  setTimeout(() => void import("../gateway/schema.ts").then(({ loadCompiler }) => loadCompiler()), quietMs).unref();
+  setTimeout(
+    () => void import("../gateway/schema.ts").then(({ loadCompiler }) => loadCompiler()),
+    quietMs,
+  ).unref();
   await connection.closed;
   // Others may be attached, with calls that run.
   await (closing ?? project.close(drainMs));
@@ -81,7 +97,11 @@ async function serveHere(near: Channel, project: Project): Promise<void> {
 }
 
 /** Another process is the hall; when it ends, this one reaches the next, or becomes it. */
-async function serveThrough(near: Channel, first: Channel | undefined, options: McpOptions): Promise<void> {
+async function serveThrough(
+  near: Channel,
+  first: Channel | undefined,
+  options: McpOptions,
+): Promise<void> {
   let ready: Channel | undefined = first;
   let project: Project | undefined;
   const stop = onStopSignals(

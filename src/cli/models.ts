@@ -9,10 +9,15 @@ export interface ModelsOptions {
 }
 
 const testMsMax = 60_000;
-const prompt: LanguageModelV3Prompt = [{ role: "user", content: [{ type: "text", text: "Answer with the one word: ready" }] }];
+const prompt: LanguageModelV3Prompt = [
+  { role: "user", content: [{ type: "text", text: "Answer with the one word: ready" }] },
+];
 
 /** One tiny call of the model that plans for agents. Says that it works, or what is wrong and what to do. */
-export async function runModelsTest(model: string | undefined, { json }: ModelsOptions): Promise<void> {
+export async function runModelsTest(
+  model: string | undefined,
+  { json }: ModelsOptions,
+): Promise<void> {
   const { config, secrets } = await loadSettings({}, "error");
   const opening = openingFor(model, config.planner, process.env);
   if (!opening) {
@@ -30,19 +35,33 @@ export async function runModelsTest(model: string | undefined, { json }: ModelsO
   try {
     const opened = await openModel({ ...opening, secrets });
     // Once and no more: whoever tests wants to hear of the first refusal.
-    const { content, usage } = await takeTurn(opened, { prompt, maxOutputTokens: 256 }, { signal, remainingMs: () => 0 });
+    const { content, usage } = await takeTurn(
+      opened,
+      { prompt, maxOutputTokens: 256 },
+      { signal, remainingMs: () => 0 },
+    );
     const ms = Math.round(performance.now() - startedAt);
     const said = content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
-    const tokens = { input: usage.inputTokens.total ?? null, output: usage.outputTokens.total ?? null };
+    const tokens = {
+      input: usage.inputTokens.total ?? null,
+      output: usage.outputTokens.total ?? null,
+    };
     print(
       { model: opening.model, ok: true, ms, said, tokens },
-      { json, text: () => `${opening.model} works: it answered "${said.trim().slice(0, 60)}" in ${ms} ms` },
+      {
+        json,
+        text: () => `${opening.model} works: it answered "${said.trim().slice(0, 60)}" in ${ms} ms`,
+      },
     );
   } catch (error) {
     if (signal.aborted)
-      throw new HallError("TIMEOUT", `${opening.model} did not answer within ${testMsMax / 1_000} s`, {
-        hint: "Is the address right, and is the model loaded?",
-      });
+      throw new HallError(
+        "TIMEOUT",
+        `${opening.model} did not answer within ${testMsMax / 1_000} s`,
+        {
+          hint: "Is the address right, and is the model loaded?",
+        },
+      );
     throw explainModelError(error, { model: opening.model, secrets });
   }
 }

@@ -1,7 +1,9 @@
 import { HallError } from "../base/errors.ts";
 
 /** Watches what a command prints on. Whoever reads it may have read enough, which is no failure; everything else that keeps it from being written is. */
-export function watchOutput(output: NodeJS.WritableStream): { /** Throws EXECUTION when something could not be written. */ check(): void } {
+export function watchOutput(output: NodeJS.WritableStream): {
+  /** Throws EXECUTION when something could not be written. */ check(): void;
+} {
   let failure: Error | undefined;
   output.on("error", (error: Error) => {
     if (!isClosedPipe(error)) failure ??= error;
@@ -9,7 +11,10 @@ export function watchOutput(output: NodeJS.WritableStream): { /** Throws EXECUTI
   return {
     check() {
       if (failure)
-        throw new HallError("EXECUTION", `the output could not be written: ${failure.message}`, { hint: "What the command did stays done.", cause: failure });
+        throw new HallError("EXECUTION", `the output could not be written: ${failure.message}`, {
+          hint: "What the command did stays done.",
+          cause: failure,
+        });
     },
   };
 }

@@ -16,7 +16,10 @@ export function print(value: unknown, { json, text, failure }: PrintOptions): vo
   if (failure) throw failure;
 }
 
-function withResult({ code, message, hint, details, cause }: HallError, result: unknown): HallError {
+function withResult(
+  { code, message, hint, details, cause }: HallError,
+  result: unknown,
+): HallError {
   return new HallError(code, message, { hint, details: { ...details, result }, cause });
 }
 
@@ -30,7 +33,9 @@ export function paint(style: Style, text: string): string {
 /** Columns as wide as their widest cell; the last one is cut to the terminal. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const clean = rows.map((row) => row.map(visible));
-  const widths = head.map((title, column) => Math.max(title.length, ...clean.map((row) => row[column]?.length ?? 0)));
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...clean.map((row) => row[column]?.length ?? 0)),
+  );
   const line = (cells: readonly string[]): string =>
     cells
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))

@@ -7,7 +7,11 @@ export const drainMs = 10_000;
 export function parseLogLevel(text: string): LogLevel {
   const levels: readonly LogLevel[] = ["trace", "debug", "info", "warn", "error", "silent"];
   const level = levels.find((known) => known === text);
-  if (!level) throw new HallError("INVALID_PARAMS", `there is no log level "${text}"; there is: ${levels.join(", ")}`);
+  if (!level)
+    throw new HallError(
+      "INVALID_PARAMS",
+      `there is no log level "${text}"; there is: ${levels.join(", ")}`,
+    );
   return level;
 }
 

@@ -13,7 +13,9 @@ import { addTrustCommands } from "./trust-commands.ts";
 /** All commands. Each one's work is loaded when it is run, so that `mcp` starts as fast as it can. */
 export function createProgram(): Command {
   const program = new Command("guildhall")
-    .description("One hall for all your MCP servers: gathers their tools, guards every call, shows a model only what it needs.")
+    .description(
+      "One hall for all your MCP servers: gathers their tools, guards every call, shows a model only what it needs.",
+    )
     .version(version, "-V, --version", "print the version")
     .helpOption("-h, --help", "show help")
     .showHelpAfterError("(run with --help for usage and examples)")

@@ -13,9 +13,16 @@ export async function openProjectStore(settings?: Settings): Promise<Store | und
 }
 
 /** Where a project keeps its calls, whether anything was recorded yet or not. Undefined where the folder is none. */
-export function projectStorePlace({ loaded, config }: Pick<Settings, "loaded" | "config">): StorePlace | undefined {
+export function projectStorePlace({
+  loaded,
+  config,
+}: Pick<Settings, "loaded" | "config">): StorePlace | undefined {
   const folder = process.cwd();
-  const place = findStorePlace({ url: config.store.url, folder, hasConfig: loaded.files.some((file) => dirname(file) === folder) });
+  const place = findStorePlace({
+    url: config.store.url,
+    folder,
+    hasConfig: loaded.files.some((file) => dirname(file) === folder),
+  });
   return place && { ...place, retention: config.store };
 }
 

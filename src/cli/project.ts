@@ -3,7 +3,12 @@ import { dirname, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createHallChannel, greetHall } from "../admin/client.ts";
 import type { HallStatus } from "../admin/contract.ts";
-import { type AdminHandlers, type Control, type ControlOptions, openControl } from "../admin/control.ts";
+import {
+  type AdminHandlers,
+  type Control,
+  type ControlOptions,
+  openControl,
+} from "../admin/control.ts";
 import { socketPath } from "../admin/socket.ts";
 import { readAgentFolder } from "../agents/agent-folder.ts";
 import type { GroupSource } from "../agents/groups.ts";
@@ -36,10 +41,18 @@ export interface ProjectOptions {
 }
 
 /** A hall nobody else can attach to. */
-export async function openAlone({ folder, settings, isStatic = false }: ProjectOptions): Promise<Project> {
+export async function openAlone({
+  folder,
+  settings,
+  isStatic = false,
+}: ProjectOptions): Promise<Project> {
   const { loaded, faces, log, secrets } = settings;
   const { config } = loaded;
-  const [agents, lock, place] = await Promise.all([openAgents(folder, log), readLock(folder, (message) => log.warn(message)), realpath(folder)]);
+  const [agents, lock, place] = await Promise.all([
+    openAgents(folder, log),
+    readLock(folder, (message) => log.warn(message)),
+    realpath(folder),
+  ]);
   const hall = await createHall({
     faces,
     agents,
@@ -51,10 +64,17 @@ export async function openAlone({ folder, settings, isStatic = false }: ProjectO
     timeoutMs: config.timeoutSeconds * 1000,
     toolkits: createBuiltinToolkits({
       images: config.images,
-      search: { ...config.search, folders: config.search.folders.map((path) => resolve(folder, path)) },
+      search: {
+        ...config.search,
+        folders: config.search.folders.map((path) => resolve(folder, path)),
+      },
       documents: { roots: config.documents.roots.map((path) => resolve(folder, path)) },
     }),
-    workflow: { folder, ...config.workflow, roots: [folder, ...config.workflow.roots.map((path) => resolve(folder, path))] },
+    workflow: {
+      folder,
+      ...config.workflow,
+      roots: [folder, ...config.workflow.roots.map((path) => resolve(folder, path))],
+    },
     servers: configuredServers(loaded),
     ...(config.toolkits.length > 0 ? { modules: { patterns: config.toolkits, folder } } : {}),
     rates: config.limits,
@@ -84,13 +104,26 @@ export async function openAlone({ folder, settings, isStatic = false }: ProjectO
   };
 }
 
-function storeOptions(folder: string, { config, files }: Settings["loaded"]): Pick<HallOptions, "store" | "record"> {
-  const place = findStorePlace({ url: config.store.url, folder, hasConfig: files.some((file) => dirname(file) === folder) });
-  return { record: config.store.record, ...(place ? { store: { ...place, retention: config.store } } : {}) };
+function storeOptions(
+  folder: string,
+  { config, files }: Settings["loaded"],
+): Pick<HallOptions, "store" | "record"> {
+  const place = findStorePlace({
+    url: config.store.url,
+    folder,
+    hasConfig: files.some((file) => dirname(file) === folder),
+  });
+  return {
+    record: config.store.record,
+    ...(place ? { store: { ...place, retention: config.store } } : {}),
+  };
 }
 
 /** The project's hall with its local socket. Undefined when another process has it. */
-export async function openShared(path: string, options: ProjectOptions): Promise<Project | undefined> {
+export async function openShared(
+  path: string,
+  options: ProjectOptions,
+): Promise<Project | undefined> {
   let resolveReady = (_ready: ControlOptions): void => {};
   const ready = new Promise<ControlOptions>((resolve) => {
     resolveReady = resolve;
@@ -98,7 +131,11 @@ export async function openShared(path: string, options: ProjectOptions): Promise
   const control: Control | undefined = await openControl(path, ready);
   if (!control) return undefined;
   const project = await openAlone(options);
-  resolveReady({ server: project.hall.server, limits: defaultLimits, handlers: createHandlers(project.hall, options) });
+  resolveReady({
+    server: project.hall.server,
+    limits: defaultLimits,
+    handlers: createHandlers(project.hall, options),
+  });
   return {
     hall: project.hall,
     async close(drainMs = 0) {
@@ -159,12 +196,24 @@ function createReload(hall: Hall, initial: Settings["loaded"]): Parameters<typeo
       const diff = diffServers(servers, next);
       servers = next;
       hall.log.info(diff, "config reloaded");
-      void hall.note({ kind: "changed", subject: "config", caller: "guildhall", reason: "a config file was edited", details: { ...diff } });
+      void hall.note({
+        kind: "changed",
+        subject: "config",
+        caller: "guildhall",
+        reason: "a config file was edited",
+        details: { ...diff },
+      });
       hall.fleet
         .apply({ servers, ...diff })
-        .catch((error: unknown) => hall.log.error({ err: error }, "the servers could not all be brought in line with the config"));
+        .catch((error: unknown) =>
+          hall.log.error(
+            { err: error },
+            "the servers could not all be brought in line with the config",
+          ),
+        );
     },
-    refused: (error) => hall.log.error(`config not reloaded, the last good one stays: ${error.message}`),
+    refused: (error) =>
+      hall.log.error(`config not reloaded, the last good one stays: ${error.message}`),
   };
 }
 
@@ -184,7 +233,12 @@ function createHandlers(hall: Hall, { folder, settings }: ProjectOptions): Admin
     }),
     sample: async ({ params }) => ({ answer: await hall.server.sample(params) }),
     approvals: async () => ({
-      pending: hall.approvals.pending().map(({ target, argumentsHash: _hash, isWaiting: _isWaiting, ...pending }) => ({ tool: target.fullName, ...pending })),
+      pending: hall.approvals
+        .pending()
+        .map(({ target, argumentsHash: _hash, isWaiting: _isWaiting, ...pending }) => ({
+          tool: target.fullName,
+          ...pending,
+        })),
     }),
     async approve({ token, answer }) {
       // The tool as it was when it was asked about: it may be another by now.
@@ -221,7 +275,11 @@ function createHandlers(hall: Hall, { folder, settings }: ProjectOptions): Admin
 async function bringInLine({ fleet, registry, trust }: Hall): Promise<void> {
   if (!trust) return;
   const { servers } = trust.entries();
-  const held = new Set(registry.tools().flatMap((target) => (trust.judge(target).held === undefined ? [] : [target.toolkit.id])));
+  const held = new Set(
+    registry
+      .tools()
+      .flatMap((target) => (trust.judge(target).held === undefined ? [] : [target.toolkit.id])),
+  );
   const work = fleet.all().map(async (upstream) => {
     const isApproved = Object.hasOwn(servers, upstream.id);
     if (!isApproved || upstream.state().kind === "down") await upstream.restart();
@@ -243,7 +301,14 @@ function describeRegistrations(hall: Hall): HallStatus["registrations"] {
     const { health } = hall.health.record(toolkit);
     const { registration, runner, registeredAt } = toolkit;
     const problem = health.state === "available" ? toolkit.problem?.() : health.reason;
-    return { name: toolkit.id, state: health.state, runner: runner?.kind ?? null, tools: registration.tools.length, registeredAt, problem };
+    return {
+      name: toolkit.id,
+      state: health.state,
+      runner: runner?.kind ?? null,
+      tools: registration.tools.length,
+      registeredAt,
+      problem,
+    };
   });
 }
 

@@ -16,13 +16,21 @@ export function addRecordCommands(program: Command): void {
     .description("show what was called and what was decided")
     .option("--since <time>", "30m, 24h, 7d or a date")
     .option("--tool <name>", "a tool or a toolkit")
-    .option("--outcome <word>", "ok, error, failed, running, an error code such as TIMEOUT, or what was decided, such as blocked")
+    .option(
+      "--outcome <word>",
+      "ok, error, failed, running, an error code such as TIMEOUT, or what was decided, such as blocked",
+    )
     .option("--limit <number>", "how many, the newest (default: 50)")
     .option("--export <format>", "print everything that matches: jsonl")
     .option(...asJson)
     .addHelpText(
       "after",
-      examples(["guildhall audit --since 1h", "guildhall audit --outcome blocked", "guildhall audit --export jsonl > audit.jsonl", "guildhall audit verify"]),
+      examples([
+        "guildhall audit --since 1h",
+        "guildhall audit --outcome blocked",
+        "guildhall audit --export jsonl > audit.jsonl",
+        "guildhall audit verify",
+      ]),
     )
     .action(async (options) => (await import("./audit.ts")).runAudit(options));
   audit
@@ -30,6 +38,8 @@ export function addRecordCommands(program: Command): void {
     .description("check that no row of the audit was changed, moved or removed")
     .option(...asJson)
     .addHelpText("after", examples(["guildhall audit verify"]))
-    .action(async (_options, command) => (await import("./audit.ts")).runAuditVerify(command.optsWithGlobals()));
+    .action(async (_options, command) =>
+      (await import("./audit.ts")).runAuditVerify(command.optsWithGlobals()),
+    );
   refuseUnknown(audit);
 }

@@ -35,13 +35,23 @@ export async function runUnregister(name: string, flags: RegisterFlags): Promise
 
 async function registerDocument(document: JsonObject, flags: RegisterFlags): Promise<void> {
   const params = "tool" in document ? document : { tool: document };
-  const answer = await askOnce("tools/register", { ...params, ...(flags.replace ? { replace: true } : {}) }, flags);
+  const answer = await askOnce(
+    "tools/register",
+    { ...params, ...(flags.replace ? { replace: true } : {}) },
+    flags,
+  );
   const hasEndpoint = isObject(params.tool) && params.tool.endpoint !== undefined;
-  const advice = hasEndpoint ? "" : "\nIt names no endpoint, so nobody serves it yet: its service has to register itself, or give an endpoint.";
+  const advice = hasEndpoint
+    ? ""
+    : "\nIt names no endpoint, so nobody serves it yet: its service has to register itself, or give an endpoint.";
   print(answer, { json: flags.json, text: () => `registered as ${answer.tool_id}${advice}` });
 }
 
-async function askOnce(method: string, params: JsonObject, flags: RegisterFlags): Promise<JsonObject> {
+async function askOnce(
+  method: string,
+  params: JsonObject,
+  flags: RegisterFlags,
+): Promise<JsonObject> {
   const line = connectHall(await lineTo(flags)());
   try {
     return await line.ask(method, params);
@@ -54,9 +64,15 @@ async function serveModule(toolkits: readonly Toolkit[], flags: RegisterFlags): 
   const warn = (message: string): void => void process.stderr.write(`guildhall: ${message}\n`);
   const joined: Registered[] = [];
   try {
-    for (const toolkit of toolkits) joined.push(await joinHall(toolkit, lineTo(flags), { replace: flags.replace ?? false, warn }));
+    for (const toolkit of toolkits)
+      joined.push(
+        await joinHall(toolkit, lineTo(flags), { replace: flags.replace ?? false, warn }),
+      );
     const ids = joined.map(({ toolId }) => toolId);
-    print({ registered: ids }, { json: flags.json, text: () => `registered as ${ids.join(", ")}; serving until Ctrl+C` });
+    print(
+      { registered: ids },
+      { json: flags.json, text: () => `registered as ${ids.join(", ")}; serving until Ctrl+C` },
+    );
     await new Promise<void>((stop) => {
       onStopSignals(stop, stop);
     });
@@ -68,31 +84,50 @@ async function serveModule(toolkits: readonly Toolkit[], flags: RegisterFlags): 
 /** The hall at the address, else the one that runs in this folder. */
 function lineTo({ url, tokenFile }: RegisterFlags): () => Promise<Channel> {
   return async () => {
-    if (url !== undefined) return dialHall(url, tokenFile === undefined ? undefined : await readTokenFile(tokenFile));
+    if (url !== undefined)
+      return dialHall(url, tokenFile === undefined ? undefined : await readTokenFile(tokenFile));
     const socket = await greetHall(await socketPath(process.cwd()), "mcp");
     if (socket) return createHallChannel(socket);
-    throw new HallError("UNAVAILABLE", "no hall is running in this project", { hint: "Start one with `guildhall serve`, or name one with --url." });
+    throw new HallError("UNAVAILABLE", "no hall is running in this project", {
+      hint: "Start one with `guildhall serve`, or name one with --url.",
+    });
   };
 }
 
 async function readDocument(file: string): Promise<JsonObject> {
   const text = await readFile(file, "utf8").catch((cause: NodeJS.ErrnoException) => {
-    throw new HallError("NOT_FOUND", `${file} cannot be read (${cause.code})`, { cause, hint: "Check the path." });
+    throw new HallError("NOT_FOUND", `${file} cannot be read (${cause.code})`, {
+      cause,
+      hint: "Check the path.",
+    });
   });
   try {
     const document: unknown = JSON.parse(text);
     if (isObject(document)) return document;
   } catch (cause) {
-    throw new HallError("INVALID_PARAMS", `${file} is not valid JSON (${cause instanceof Error ? cause.message : cause})`, { cause });
+    throw new HallError(
+      "INVALID_PARAMS",
+      `${file} is not valid JSON (${cause instanceof Error ? cause.message : cause})`,
+      { cause },
+    );
   }
-  throw new HallError("INVALID_PARAMS", `${file} must hold one JSON object: a tool with name, description and functions`);
+  throw new HallError(
+    "INVALID_PARAMS",
+    `${file} must hold one JSON object: a tool with name, description and functions`,
+  );
 }
 
 async function loadToolkits(file: string): Promise<readonly Toolkit[]> {
   const exported = (await import(pathToFileURL(resolve(file)).href).catch((cause: unknown) => {
-    throw new HallError("EXECUTION", `${file} cannot be loaded: ${cause instanceof Error ? cause.message : cause}`, { cause });
+    throw new HallError(
+      "EXECUTION",
+      `${file} cannot be loaded: ${cause instanceof Error ? cause.message : cause}`,
+      { cause },
+    );
   })) as Record<string, unknown>;
   const found = [...new Set(Object.values(exported))].filter(isToolkit);
   if (found.length > 0) return found;
-  throw new HallError("INVALID_PARAMS", `${file} exports no toolkit`, { hint: "Export one made with toolkit(…), or give a JSON file." });
+  throw new HallError("INVALID_PARAMS", `${file} exports no toolkit`, {
+    hint: "Export one made with toolkit(…), or give a JSON file.",
+  });
 }

@@ -20,10 +20,16 @@ export interface Reviewing {
   readonly ledger: Ledger;
   readonly entries: Entries;
   /** How the answers come: from a person, all yes, or not at all. */
-  readonly answers: { readonly kind: "ask"; readonly ask: AskLine } | { readonly kind: "yes" } | { readonly kind: "none" };
+  readonly answers:
+    | { readonly kind: "ask"; readonly ask: AskLine }
+    | { readonly kind: "yes" }
+    | { readonly kind: "none" };
 }
 
-export async function openReviewing(settings: Settings, answers: Reviewing["answers"]): Promise<Reviewing> {
+export async function openReviewing(
+  settings: Settings,
+  answers: Reviewing["answers"],
+): Promise<Reviewing> {
   const ledger = await openProjectLedger(settings);
   return { settings, ledger, entries: await ledger.read(), answers };
 }
@@ -55,7 +61,10 @@ export interface ServerReview {
 }
 
 /** Before anything is started that nobody has allowed yet, a person sees what would run. Without one, nothing new is started. Gives the servers that may be. */
-export async function confirmStarts({ settings, entries, answers }: Reviewing, names: readonly string[]): Promise<readonly string[]> {
+export async function confirmStarts(
+  { settings, entries, answers }: Reviewing,
+  names: readonly string[],
+): Promise<readonly string[]> {
   if (answers.kind === "yes") return names;
   const allowed = await names.reduce<Promise<string[]>>(async (before, name) => {
     const list = await before;
@@ -68,13 +77,18 @@ export async function confirmStarts({ settings, entries, answers }: Reviewing, n
     if (answers.kind === "none") return list;
     const was = previous ? `\n  it was   ${visible(previous.reached)}` : "";
     const text = `${paint("bold", name)} ${previous ? "is reached in another way than the one approved" : "was never started on this machine"}\n  it ${previous ? "would be" : "is"} ${reachedBy(config, settings)}${was}\n`;
-    return (await askYes(`${text}Start it to see what it offers?`, answers.ask)) ? [...list, name] : list;
+    return (await askYes(`${text}Start it to see what it offers?`, answers.ask))
+      ? [...list, name]
+      : list;
   }, Promise.resolve([]));
   return allowed;
 }
 
 /** Shows what each server offers and what would ask first, takes the answers, and writes them down. */
-export async function reviewLooks(reviewing: Reviewing, looks: readonly Look[]): Promise<readonly ServerReview[]> {
+export async function reviewLooks(
+  reviewing: Reviewing,
+  looks: readonly Look[],
+): Promise<readonly ServerReview[]> {
   const { settings, entries, answers, ledger } = reviewing;
   const reviews: ServerReview[] = [];
   // An entry that cannot be used is nothing a person could say yes to.
@@ -86,7 +100,10 @@ export async function reviewLooks(reviewing: Reviewing, looks: readonly Look[]):
     await ledger.change((current) => ({
       ...current,
       modules,
-      servers: { ...current.servers, ...Object.fromEntries(approved.map((review) => [review.name, writeDown(review)])) },
+      servers: {
+        ...current.servers,
+        ...Object.fromEntries(approved.map((review) => [review.name, writeDown(review)])),
+      },
     }));
     await noteDecision(
       settings,
@@ -98,7 +115,10 @@ export async function reviewLooks(reviewing: Reviewing, looks: readonly Look[]):
   return reviews;
 }
 
-export function modulesWait({ settings, entries }: Pick<Reviewing, "settings" | "entries">): boolean {
+export function modulesWait({
+  settings,
+  entries,
+}: Pick<Reviewing, "settings" | "entries">): boolean {
   const { toolkits } = settings.config;
   return toolkits.length > 0 && entries.modules !== hashOf(toolkits);
 }
@@ -122,7 +142,11 @@ function prepare(look: Look, { settings, entries }: Reviewing): ServerReview {
   const isSameSource = previous?.source === source;
   const tools = ("found" in look ? look.found.offer.tools : []).map((tool): ReviewedTool => {
     const change = compareTool(tool, previous);
-    return { tool, change, isDestructive: change.kind === "same" ? change.isDestructive : markTool(tool).destructive };
+    return {
+      tool,
+      change,
+      isDestructive: change.kind === "same" ? change.isDestructive : markTool(tool).destructive,
+    };
   });
   const isOpen = !isSameSource || tools.some(({ change }) => change.kind !== "same");
   const gone = "found" in look ? goneTools(look.found.offer.tools, previous) : [];
@@ -139,13 +163,18 @@ function prepare(look: Look, { settings, entries }: Reviewing): ServerReview {
   };
 }
 
-async function reviewOne(review: ServerReview, answers: Reviewing["answers"]): Promise<ServerReview> {
+async function reviewOne(
+  review: ServerReview,
+  answers: Reviewing["answers"],
+): Promise<ServerReview> {
   if (!review.isOpen || answers.kind === "none") return review;
   if (answers.kind === "yes") return { ...review, isApproved: true };
   let answer = "";
   let question = `${describeReview(review)}\n`;
   do {
-    answer = await answers.ask(`${question}Approve ${review.name}? y: yes, n: not now, numbers: change what asks first > `);
+    answer = await answers.ask(
+      `${question}Approve ${review.name}? y: yes, n: not now, numbers: change what asks first > `,
+    );
     question = toggle(review, answer) ? `${toolTable(review)}\n` : "";
   } while (!/^(y(es)?|no?)$/i.test(answer));
   return { ...review, isApproved: /^y/i.test(answer) };
@@ -164,14 +193,25 @@ function toggle({ tools }: ServerReview, answer: string): boolean {
 /** A server that did not answer keeps what was reviewed; that it may be started is written down. */
 function writeDown({ source, reached, tools, previous }: ServerReview): Review {
   const marks = new Map(tools.map(({ tool, isDestructive }) => [tool, isDestructive]));
-  const review = reviewServer({ source, reached, tools: [...marks.keys()], isDestructive: (tool) => marks.get(tool) ?? true });
-  return tools.length === 0 && previous?.source === source ? { ...review, tools: previous.tools } : review;
+  const review = reviewServer({
+    source,
+    reached,
+    tools: [...marks.keys()],
+    isDestructive: (tool) => marks.get(tool) ?? true,
+  });
+  return tools.length === 0 && previous?.source === source
+    ? { ...review, tools: previous.tools }
+    : review;
 }
 
 export function describeReview(review: ServerReview): string {
   const { name, reached, previous, tools, gone } = review;
   const changed = tools.flatMap(({ tool, change }) =>
-    change.kind === "changed" ? [`${paint("yellow", `${visible(tool.name)} has changed:`)}\n${describeFields(change.fields)}`] : [],
+    change.kind === "changed"
+      ? [
+          `${paint("yellow", `${visible(tool.name)} has changed:`)}\n${describeFields(change.fields)}`,
+        ]
+      : [],
   );
   return [
     `\n${paint("bold", name)}  ${reached}${previous && previous.source !== review.source ? `\n  it was ${visible(previous.reached)}` : ""}`,
@@ -182,7 +222,8 @@ export function describeReview(review: ServerReview): string {
 }
 
 function toolTable({ tools, failure }: ServerReview): string {
-  if (failure !== undefined) return `  it did not answer: ${visible(failure)}; a yes lets it be started again`;
+  if (failure !== undefined)
+    return `  it did not answer: ${visible(failure)}; a yes lets it be started again`;
   if (tools.length === 0) return "  it offers no tools";
   const rows = tools.map(({ tool, change, isDestructive }, index) => [
     `${index + 1}`,
@@ -198,7 +239,10 @@ function toolTable({ tools, failure }: ServerReview): string {
 /** What its name and its claims say, and where they contradict each other. */
 function describeMarks(tool: Tool): string {
   const { why } = markTool(tool);
-  const isDoubtful = tool.annotations?.readOnlyHint === true && why.destructive === undefined && markTool({ ...tool, annotations: {} }).destructive;
+  const isDoubtful =
+    tool.annotations?.readOnlyHint === true &&
+    why.destructive === undefined &&
+    markTool({ ...tool, annotations: {} }).destructive;
   const parts = [
     why.destructive,
     isDoubtful ? "it says that it only reads, its name does not" : undefined,
@@ -208,7 +252,14 @@ function describeMarks(tool: Tool): string {
   return parts.filter((part) => part !== undefined).join("; ");
 }
 
-export function summariseReview({ name, reached, isOpen, isApproved, tools, gone }: ServerReview): JsonObject {
+export function summariseReview({
+  name,
+  reached,
+  isOpen,
+  isApproved,
+  tools,
+  gone,
+}: ServerReview): JsonObject {
   return {
     name,
     reached,

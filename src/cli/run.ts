@@ -12,13 +12,17 @@ export async function runLine(args: readonly string[]): Promise<number> {
     const code = exitCodeOf(error);
     const message = explainToPerson(error);
     if (message) process.stderr.write(`${message}\n`);
-    if (code !== 0 && wantsJson(args)) process.stdout.write(`${JSON.stringify(explainToProgram(error), null, 2)}\n`);
+    if (code !== 0 && wantsJson(args))
+      process.stdout.write(`${JSON.stringify(explainToProgram(error), null, 2)}\n`);
     return code;
   }
 }
 
 async function runCommand(args: readonly string[]): Promise<void> {
-  const [{ createProgram }, { isClosedPipe, watchOutput }] = await Promise.all([import("./program.ts"), import("./output.ts")]);
+  const [{ createProgram }, { isClosedPipe, watchOutput }] = await Promise.all([
+    import("./program.ts"),
+    import("./output.ts"),
+  ]);
   const output = watchOutput(process.stdout);
   await createProgram()
     .parseAsync(args, { from: "user" })

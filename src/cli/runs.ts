@@ -1,4 +1,11 @@
-import { type EvaluationRecord, findRun, type KeptRun, listRuns, type RunOutline, type RunRecord } from "../agents/runs.ts";
+import {
+  type EvaluationRecord,
+  findRun,
+  type KeptRun,
+  listRuns,
+  type RunOutline,
+  type RunRecord,
+} from "../agents/runs.ts";
 import { HallError } from "../base/errors.ts";
 import { findNear } from "../base/near.ts";
 import type { Store } from "../store/store.ts";
@@ -15,7 +22,11 @@ export interface RunsOptions {
 /** What agents have done, newest first. */
 export async function runRunsList({ limit = "20", json }: RunsOptions): Promise<void> {
   const countMax = Number(limit);
-  if (!Number.isInteger(countMax) || countMax < 1) throw new HallError("INVALID_PARAMS", `--limit must be a whole number from 1 on, not "${limit}"`);
+  if (!Number.isInteger(countMax) || countMax < 1)
+    throw new HallError(
+      "INVALID_PARAMS",
+      `--limit must be a whole number from 1 on, not "${limit}"`,
+    );
   const store = await openProjectStore();
   const runs = store ? (await listRuns(store.runs)).slice(0, countMax) : [];
   await store?.close();
@@ -30,7 +41,13 @@ export async function runRunsList({ limit = "20", json }: RunsOptions): Promise<
   ]);
   print(
     { runs },
-    { json, text: () => (rows.length > 0 ? table(["run", "time", "agent", "planner", "ended", "took", "task"], rows) : "no agent was asked yet") },
+    {
+      json,
+      text: () =>
+        rows.length > 0
+          ? table(["run", "time", "agent", "planner", "ended", "took", "task"], rows)
+          : "no agent was asked yet",
+    },
   );
 }
 
@@ -42,27 +59,44 @@ export async function runRunsShow(id: string, { json }: RunsOptions): Promise<vo
 /** Goes through a run again with what was recorded. Fails where it takes another way. */
 export async function runRunsReplay(id: string, { json }: RunsOptions): Promise<void> {
   const record = await withProjectStore((store) => getRun(store, id));
-  if ("evaluation" in record) return replayProgram(await withProjectStore((store) => listBefore(store, record)), json);
+  if ("evaluation" in record)
+    return replayProgram(await withProjectStore((store) => listBefore(store, record)), json);
   const { replayRun } = await import("../agents/replay.ts");
   const { ended, differences } = await replayRun(record);
   const isSame = differences.length === 0;
   print(
-    { run: record.outline.id, same: isSame, differences, steps: ended.steps, trace: ended.trace, stopped_because: ended.stopped, answer: ended.answer },
+    {
+      run: record.outline.id,
+      same: isSame,
+      differences,
+      steps: ended.steps,
+      trace: ended.trace,
+      stopped_because: ended.stopped,
+      answer: ended.answer,
+    },
     {
       json,
-      text: () => `${describeTrace(ended.trace)}\n\n${isSame ? paint("green", "the same trace as then") : "another trace than then"}`,
+      text: () =>
+        `${describeTrace(ended.trace)}\n\n${isSame ? paint("green", "the same trace as then") : "another trace than then"}`,
       failure: differs(differences),
     },
   );
 }
 
 /** The runs of its session up to this one, oldest first. Throws NOT_FOUND where one is gone. */
-async function listBefore(store: Store, { evaluation }: EvaluationRecord): Promise<readonly EvaluationRun[]> {
+async function listBefore(
+  store: Store,
+  { evaluation }: EvaluationRecord,
+): Promise<readonly EvaluationRun[]> {
   const runs = [evaluation];
   for (let { before } = evaluation; before !== undefined; ) {
     const record = await findRun(store.runs, before);
     if (!record || !("evaluation" in record)) {
-      throw new HallError("NOT_FOUND", `the run ${before}, which comes before it in its session, is gone`, { hint: "Whole runs are kept for seven days." });
+      throw new HallError(
+        "NOT_FOUND",
+        `the run ${before}, which comes before it in its session, is gone`,
+        { hint: "Whole runs are kept for seven days." },
+      );
     }
     runs.unshift(record.evaluation);
     ({ before } = record.evaluation);
@@ -70,7 +104,10 @@ async function listBefore(store: Store, { evaluation }: EvaluationRecord): Promi
   return runs;
 }
 
-async function replayProgram(runs: readonly EvaluationRun[], json: boolean | undefined): Promise<void> {
+async function replayProgram(
+  runs: readonly EvaluationRun[],
+  json: boolean | undefined,
+): Promise<void> {
   const { replayEvaluation } = await import("../toolkits/lisp/replay.ts");
   const { evaluation, differences } = await replayEvaluation(runs);
   const run = runs.at(-1) as EvaluationRun;
@@ -80,7 +117,8 @@ async function replayProgram(runs: readonly EvaluationRun[], json: boolean | und
     { run: run.id, same: isSame, differences, calls: run.calls, values, stdout, condition },
     {
       json,
-      text: () => `${describeEvaluation(evaluation)}\n\n${isSame ? paint("green", "the same as then") : "another way than then"}`,
+      text: () =>
+        `${describeEvaluation(evaluation)}\n\n${isSame ? paint("green", "the same as then") : "another way than then"}`,
       failure: differs(differences),
     },
   );
@@ -88,14 +126,17 @@ async function replayProgram(runs: readonly EvaluationRun[], json: boolean | und
 
 function differs(differences: readonly string[]): HallError | undefined {
   if (differences.length === 0) return undefined;
-  return new HallError("EXECUTION", `the replay differs: ${differences.join("; ")}`, { hint: "Guildhall or its planner has changed since." });
+  return new HallError("EXECUTION", `the replay differs: ${differences.join("; ")}`, {
+    hint: "Guildhall or its planner has changed since.",
+  });
 }
 
 /** By its id, or the end of it. Throws NOT_FOUND. */
 async function getRun(store: Store, id: string): Promise<KeptRun> {
   const runs = await listRuns(store.runs);
   const matching = runs.filter((run) => run.id === id || run.id.endsWith(id));
-  const outline: RunOutline | undefined = runs.find((run) => run.id === id) ?? (matching.length === 1 ? matching[0] : undefined);
+  const outline: RunOutline | undefined =
+    runs.find((run) => run.id === id) ?? (matching.length === 1 ? matching[0] : undefined);
   const record = outline && (await findRun(store.runs, outline.id));
   if (record) return record;
   if (outline)
@@ -106,21 +147,30 @@ async function getRun(store: Store, id: string): Promise<KeptRun> {
     id,
     runs.map((run) => run.id),
   );
-  throw new HallError("NOT_FOUND", `there is no run "${id}"${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`, {
-    hint: "See `guildhall runs list`.",
-  });
+  throw new HallError(
+    "NOT_FOUND",
+    `there is no run "${id}"${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`,
+    {
+      hint: "See `guildhall runs list`.",
+    },
+  );
 }
 
 function describe(record: KeptRun): string {
   return "evaluation" in record ? describeProgram(record) : describeAgentRun(record);
 }
 
-function describeProgram({ outline: { id, ms }, evaluation: { entry, before, calls, evaluation } }: EvaluationRecord): string {
+function describeProgram({
+  outline: { id, ms },
+  evaluation: { entry, before, calls, evaluation },
+}: EvaluationRecord): string {
   return [
     paint("bold", `${id}  evaluate-lisp`),
     `${(ms / 1_000).toFixed(1)} s, ${before === undefined ? "the first of its session" : `after ${before}`}`,
     visibleLines(entry?.order.code ?? "(its code was too long to keep)"),
-    calls.map(({ name, ms: took, status }) => `${String(took).padStart(6)} ms  ${name} ${status}`).join("\n"),
+    calls
+      .map(({ name, ms: took, status }) => `${String(took).padStart(6)} ms  ${name} ${status}`)
+      .join("\n"),
     describeEvaluation(evaluation),
   ]
     .filter(Boolean)
@@ -128,13 +178,18 @@ function describeProgram({ outline: { id, ms }, evaluation: { entry, before, cal
 }
 
 function describeEvaluation({ stdout, values, condition }: Evaluation): string {
-  const ended = condition ? [`[ERROR] ${condition.type}: ${condition.message}`] : values.map((value) => `=> ${value}`);
+  const ended = condition
+    ? [`[ERROR] ${condition.type}: ${condition.message}`]
+    : values.map((value) => `=> ${value}`);
   return visibleLines([...(stdout === "" ? [] : [stdout]), ...ended].join("\n"));
 }
 
 function describeAgentRun({ outline, request, trace, answer, problem }: RunRecord): string {
   const { id, agent, planner, stopped, ms, usage } = outline;
-  const cost = usage.turns === 0 ? "" : `, ${usage.turns} turns, ${usage.inputTokens} tokens in, ${usage.outputTokens} out`;
+  const cost =
+    usage.turns === 0
+      ? ""
+      : `, ${usage.turns} turns, ${usage.inputTokens} tokens in, ${usage.outputTokens} out`;
   return [
     paint("bold", `${id}  ${agent}`),
     `${planner} planner, ended: ${stopped}${problem === undefined ? "" : ` (${visible(problem)})`}, ${(ms / 1_000).toFixed(1)} s${cost}`,
@@ -146,6 +201,9 @@ function describeAgentRun({ outline, request, trace, answer, problem }: RunRecor
 
 function describeTrace(trace: RunRecord["trace"]): string {
   return trace
-    .map(({ ms, phase, text, step }) => `${String(ms).padStart(6)} ms  ${phase.padEnd(8)}${step === undefined ? "   " : `${step}.`.padEnd(3)} ${visible(text)}`)
+    .map(
+      ({ ms, phase, text, step }) =>
+        `${String(ms).padStart(6)} ms  ${phase.padEnd(8)}${step === undefined ? "   " : `${step}.`.padEnd(3)} ${visible(text)}`,
+    )
     .join("\n");
 }

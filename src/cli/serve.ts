@@ -27,17 +27,39 @@ export async function runServe(options: ServeOptions): Promise<void> {
   const { config, log, secrets } = settings;
   const { host, port, tokenFile } = config.listen;
   if (!isLoopback(host) && tokenFile === undefined) {
-    throw new ConfigError(`${host} can be reached from other machines: give a token with --token-file or listen.tokenFile, or listen on 127.0.0.1`);
+    throw new ConfigError(
+      `${host} can be reached from other machines: give a token with --token-file or listen.tokenFile, or listen on 127.0.0.1`,
+    );
   }
   const token = tokenFile === undefined ? await loadOwnToken() : await readTokenFile(tokenFile);
   secrets.add(token);
   if (tokenFile !== undefined && (await isOpenToOthers(tokenFile)))
-    log.warn(`${tokenFile} is open to others on this machine, who can come in with the token: chmod 600`);
-  const project = await openProject({ folder: process.cwd(), settings, isStatic: options.static ?? false });
+    log.warn(
+      `${tokenFile} is open to others on this machine, who can come in with the token: chmod 600`,
+    );
+  const project = await openProject({
+    folder: process.cwd(),
+    settings,
+    isStatic: options.static ?? false,
+  });
   const { server, meter, store } = project.hall;
-  const metrics = (): string => writeMetrics({ version, meter, store, clients: () => server.clientCount });
-  const listener = await open({ server, log, version, host, port, token, metrics, findName: openNamedTokens().find });
-  process.stdout.write(options.json ? `${JSON.stringify({ url: listener.url, mcp: `${listener.url}/mcp` })}\n` : greeting(listener.url));
+  const metrics = (): string =>
+    writeMetrics({ version, meter, store, clients: () => server.clientCount });
+  const listener = await open({
+    server,
+    log,
+    version,
+    host,
+    port,
+    token,
+    metrics,
+    findName: openNamedTokens().find,
+  });
+  process.stdout.write(
+    options.json
+      ? `${JSON.stringify({ url: listener.url, mcp: `${listener.url}/mcp` })}\n`
+      : greeting(listener.url),
+  );
 
   await new Promise<void>((resolve) => {
     onStopSignals(resolve, () => void project.close(0));
@@ -49,11 +71,18 @@ export async function runServe(options: ServeOptions): Promise<void> {
 /** The project's hall where nobody else is it; next to a running one, a hall of its own. */
 async function openProject(options: ProjectOptions): Promise<Project> {
   const shared = await openShared(await socketPath(options.folder), options);
-  if (!shared) options.settings.log.warn("another hall of this project is running: this one starts its servers again for itself");
+  if (!shared)
+    options.settings.log.warn(
+      "another hall of this project is running: this one starts its servers again for itself",
+    );
   return shared ?? openAlone(options);
 }
 
-function listenFlags({ host, port, tokenFile }: ServeOptions): NonNullable<PartialConfig["listen"]> {
+function listenFlags({
+  host,
+  port,
+  tokenFile,
+}: ServeOptions): NonNullable<PartialConfig["listen"]> {
   return { host, port: port === undefined ? undefined : parsePort(port), tokenFile };
 }
 
@@ -67,9 +96,16 @@ async function open(options: HttpOptions): Promise<HttpListener> {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === "EADDRINUSE") {
-      throw new HallError("UNAVAILABLE", `port ${options.port} is in use`, { cause, hint: `Choose another: guildhall serve --port ${options.port + 1}` });
+      throw new HallError("UNAVAILABLE", `port ${options.port} is in use`, {
+        cause,
+        hint: `Choose another: guildhall serve --port ${options.port + 1}`,
+      });
     }
-    throw new HallError("UNAVAILABLE", `cannot listen on ${options.host}:${options.port} (${code})`, { cause, hint: "Choose another with --host and --port." });
+    throw new HallError(
+      "UNAVAILABLE",
+      `cannot listen on ${options.host}:${options.port} (${code})`,
+      { cause, hint: "Choose another with --host and --port." },
+    );
   }
 }
 

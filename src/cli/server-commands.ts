@@ -5,14 +5,22 @@ import { asJson, examples } from "./declaration.ts";
 export function addServerCommands(program: Command): void {
   program
     .command("build")
-    .description("start every configured server once, write what they offer to .guildhall/tools.lock.json, review it, and group the tools into agents")
+    .description(
+      "start every configured server once, write what they offer to .guildhall/tools.lock.json, review it, and group the tools into agents",
+    )
     .option("-y, --yes", "ask nothing: approve everything as it is marked")
     .option("--regroup", "group all tools anew, but for what was moved by hand")
-    .option("--planner <kind>", "let a model name, describe and regroup: model, or sampling for that of a connected client (default: local, without one)")
+    .option(
+      "--planner <kind>",
+      "let a model name, describe and regroup: model, or sampling for that of a connected client (default: local, without one)",
+    )
     .option("--strict", "fail when the groups are too few, too many, too small or too large")
     .option("--dry-run", "show what would become of the groups, and write nothing")
     .option(...asJson)
-    .addHelpText("after", examples(["guildhall build", "guildhall build --dry-run", "guildhall build --yes --json"]))
+    .addHelpText(
+      "after",
+      examples(["guildhall build", "guildhall build --dry-run", "guildhall build --yes --json"]),
+    )
     .action(async (options) => (await import("./build.ts")).runBuild(options));
 
   program
@@ -24,7 +32,9 @@ export function addServerCommands(program: Command): void {
 
   program
     .command("health [name]")
-    .description("ask each server and toolkit how it is, or one; without a running hall, start each server once to see")
+    .description(
+      "ask each server and toolkit how it is, or one; without a running hall, start each server once to see",
+    )
     .option(...asJson)
     .addHelpText("after", examples(["guildhall health", "guildhall health github --json"]))
     .action(async (name, options) => (await import("./health.ts")).runHealth(name, options));

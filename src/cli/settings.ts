@@ -30,18 +30,30 @@ export interface Settings {
 }
 
 /** `quiet` is the log level where neither flag nor config says one. */
-export async function loadSettings(options: SettingsOptions, quiet: LogLevel, flags: PartialConfig = {}): Promise<Settings> {
+export async function loadSettings(
+  options: SettingsOptions,
+  quiet: LogLevel,
+  flags: PartialConfig = {},
+): Promise<Settings> {
   const level = options.logLevel === undefined ? undefined : parseLogLevel(options.logLevel);
   const given = options.expose === undefined ? undefined : parseFaces(options.expose);
   const secrets = new Secrets();
   const load = async (): Promise<LoadedConfig> => {
-    const next = await loadConfig({ folder: process.cwd(), flags, projectFile: options.projectFile });
+    const next = await loadConfig({
+      folder: process.cwd(),
+      flags,
+      projectFile: options.projectFile,
+    });
     for (const value of next.secrets) secrets.add(value);
     return next;
   };
   const loaded = await load();
   const { config } = loaded;
-  const log = createLog({ level: level ?? config.log.level ?? quiet, secrets, sink: options.sink ?? (await openStderr(options)) });
+  const log = createLog({
+    level: level ?? config.log.level ?? quiet,
+    secrets,
+    sink: options.sink ?? (await openStderr(options)),
+  });
   surviveSurprises(log);
   warnOf(loaded, log);
   return { config, loaded, load, faces: given ?? facesOf(config), log, secrets };
@@ -57,7 +69,8 @@ async function openStderr({ json = false }: SettingsOptions): Promise<LogSink> {
 export function warnOf({ warnings, unusable }: LoadedConfig, log: Log): void {
   for (const warning of warnings) log.warn(warning);
   for (const [name, { problems }] of Object.entries(unusable))
-    for (const problem of problems) log.warn({ upstream: name }, `${name} cannot be used: ${problem}`);
+    for (const problem of problems)
+      log.warn({ upstream: name }, `${name} cannot be used: ${problem}`);
 }
 
 function facesOf({ expose }: Config): FaceChoice {
@@ -65,6 +78,8 @@ function facesOf({ expose }: Config): FaceChoice {
   try {
     return parseFaces(expose);
   } catch (error) {
-    throw error instanceof HallError ? new ConfigError(`config: expose: ${error.message}; change it`) : error;
+    throw error instanceof HallError
+      ? new ConfigError(`config: expose: ${error.message}; change it`)
+      : error;
   }
 }

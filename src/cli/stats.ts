@@ -16,7 +16,10 @@ export async function runStats(options: StatsOptions): Promise<void> {
   const statistics = await readStatistics(since);
   print(statistics ?? null, {
     json: options.json,
-    text: () => (statistics && statistics.total.calls > 0 ? describe(statistics) : "no calls were recorded here"),
+    text: () =>
+      statistics && statistics.total.calls > 0
+        ? describe(statistics)
+        : "no calls were recorded here",
   });
 }
 
@@ -40,12 +43,27 @@ async function readStatistics(since: number | undefined): Promise<Statistics | u
 }
 
 function describe({ from, to, total, toolkits, tools }: Statistics): string {
-  const head = ["calls", "errors", "p50", "p95", "p99", "in", "out", "timeouts", "cancelled", "trend"];
-  const time = (at: number | null): string => new Date(at ?? 0).toISOString().slice(0, 16).replace("T", " ");
+  const head = [
+    "calls",
+    "errors",
+    "p50",
+    "p95",
+    "p99",
+    "in",
+    "out",
+    "timeouts",
+    "cancelled",
+    "trend",
+  ];
+  const time = (at: number | null): string =>
+    new Date(at ?? 0).toISOString().slice(0, 16).replace("T", " ");
   return [
     paint("dim", `${time(from)} to ${time(to)} UTC`),
     "",
-    table(["tool", ...head], [...tools.map((tool) => [tool.tool, ...cells(tool)]), ["all", ...cells(total)]]),
+    table(
+      ["tool", ...head],
+      [...tools.map((tool) => [tool.tool, ...cells(tool)]), ["all", ...cells(total)]],
+    ),
     "",
     table(
       ["toolkit", ...head],
@@ -54,7 +72,18 @@ function describe({ from, to, total, toolkits, tools }: Statistics): string {
   ].join("\n");
 }
 
-function cells({ calls, errorRate, p50Ms, p95Ms, p99Ms, bytesIn, bytesOut, timeouts, cancelled, trend }: Figures): readonly string[] {
+function cells({
+  calls,
+  errorRate,
+  p50Ms,
+  p95Ms,
+  p99Ms,
+  bytesIn,
+  bytesOut,
+  timeouts,
+  cancelled,
+  trend,
+}: Figures): readonly string[] {
   return [
     String(calls),
     `${(100 * errorRate).toFixed(1)} %`,
@@ -71,12 +100,16 @@ function cells({ calls, errorRate, p50Ms, p95Ms, p99Ms, bytesIn, bytesOut, timeo
 
 function duration(ms: number): string {
   if (ms < 1) return `${Math.round(ms * 1_000)} µs`;
-  return ms < 1_000 ? `${Number(ms.toPrecision(3))} ms` : `${Number((ms / 1_000).toPrecision(3))} s`;
+  return ms < 1_000
+    ? `${Number(ms.toPrecision(3))} ms`
+    : `${Number((ms / 1_000).toPrecision(3))} s`;
 }
 
 function size(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`;
-  return bytes < 1_000_000 ? `${Number((bytes / 1_000).toPrecision(3))} kB` : `${Number((bytes / 1_000_000).toPrecision(3))} MB`;
+  return bytes < 1_000_000
+    ? `${Number((bytes / 1_000).toPrecision(3))} kB`
+    : `${Number((bytes / 1_000_000).toPrecision(3))} MB`;
 }
 
 const bars = "▁▂▃▄▅▆▇█";
@@ -84,5 +117,7 @@ const bars = "▁▂▃▄▅▆▇█";
 /** The busiest part is the highest bar; a part without calls is blank. */
 function sparkline(values: readonly number[]): string {
   const most = Math.max(...values, 1);
-  return values.map((value) => (value === 0 ? " " : (bars[Math.ceil((value / most) * bars.length) - 1] ?? ""))).join("");
+  return values
+    .map((value) => (value === 0 ? " " : (bars[Math.ceil((value / most) * bars.length) - 1] ?? "")))
+    .join("");
 }

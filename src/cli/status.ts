@@ -18,7 +18,10 @@ export async function runStatus(options: StatusOptions): Promise<void> {
   const admin = await connectAdmin(await socketPath(process.cwd()));
   if (!admin) {
     const upstreams = await knownUpstreams();
-    print({ running: false, upstreams, registrations: [] }, { json: options.json, text: () => describeKnown(upstreams) });
+    print(
+      { running: false, upstreams, registrations: [] },
+      { json: options.json, text: () => describeKnown(upstreams) },
+    );
     return;
   }
   const status = await admin.ask("status", {});
@@ -28,17 +31,31 @@ export async function runStatus(options: StatusOptions): Promise<void> {
 
 function describeKnown(upstreams: readonly UpstreamStatus[]): string {
   const text = "no hall is running in this project: a client starts one, or `guildhall serve`";
-  return upstreams.length > 0 ? `${text}; this is what is known from earlier\n\n${describe(upstreams)}` : `${text}\n${describe(upstreams)}`;
+  return upstreams.length > 0
+    ? `${text}; this is what is known from earlier\n\n${describe(upstreams)}`
+    : `${text}\n${describe(upstreams)}`;
 }
 
 export async function runLogs(server: string, options: StatusOptions): Promise<void> {
   const { lines } = await askRunning((admin) => admin.ask("logs", { server }));
-  print({ server, lines }, { json: options.json, text: () => (lines.length > 0 ? visibleLines(lines.join("\n")) : `${server} has written nothing to stderr`) });
+  print(
+    { server, lines },
+    {
+      json: options.json,
+      text: () =>
+        lines.length > 0
+          ? visibleLines(lines.join("\n"))
+          : `${server} has written nothing to stderr`,
+    },
+  );
 }
 
 export async function runRestart(server: string, options: StatusOptions): Promise<void> {
   const { state } = await askRunning((admin) => admin.ask("restart", { server }));
-  print({ server, state }, { json: options.json, text: () => `${server} was stopped; it starts again at its next call` });
+  print(
+    { server, state },
+    { json: options.json, text: () => `${server} was stopped; it starts again at its next call` },
+  );
 }
 
 type Admin = NonNullable<Awaited<ReturnType<typeof connectAdmin>>>;
@@ -46,7 +63,9 @@ type Admin = NonNullable<Awaited<ReturnType<typeof connectAdmin>>>;
 async function askRunning<T>(ask: (admin: Admin) => Promise<T>): Promise<T> {
   const admin = await connectAdmin(await socketPath(process.cwd()));
   if (!admin)
-    throw new HallError("UNAVAILABLE", "no hall is running in this project", { hint: "Start one with `guildhall serve`, or by connecting a client." });
+    throw new HallError("UNAVAILABLE", "no hall is running in this project", {
+      hint: "Start one with `guildhall serve`, or by connecting a client.",
+    });
   try {
     return await ask(admin);
   } finally {
@@ -63,8 +82,19 @@ async function knownUpstreams(): Promise<readonly UpstreamStatus[]> {
   const earlier = await readEarlier(settings, Object.keys(servers));
   return Object.entries(servers).map(([name, server]) => {
     const locked = lock.servers[name];
-    const state: UpstreamState = server.type === "unusable" ? { kind: "unusable", reason: server.problems.join("; ") } : { kind: "stopped" };
-    return { name, state, era: locked?.era, protocol: locked?.protocol, tools: locked?.offer.tools.length ?? 0, ...nothing, ...earlier.get(name) };
+    const state: UpstreamState =
+      server.type === "unusable"
+        ? { kind: "unusable", reason: server.problems.join("; ") }
+        : { kind: "stopped" };
+    return {
+      name,
+      state,
+      era: locked?.era,
+      protocol: locked?.protocol,
+      tools: locked?.offer.tools.length ?? 0,
+      ...nothing,
+      ...earlier.get(name),
+    };
   });
 }
 
@@ -88,7 +118,9 @@ function describeRegistered(registrations: readonly RegistrationStatus[]): strin
 
 /** Said when something is wrong: nobody looks for a store that works. */
 function describeStore({ problem, waiting, path, url }: HallStatus["store"]): string {
-  return problem === undefined ? "" : `${paint("red", `the store ${path ?? url ?? ""} cannot be written: ${problem}`)}; ${waiting} rows wait\n`;
+  return problem === undefined
+    ? ""
+    : `${paint("red", `the store ${path ?? url ?? ""} cannot be written: ${problem}`)}; ${waiting} rows wait\n`;
 }
 
 function describe(upstreams: readonly UpstreamStatus[]): string {
@@ -128,5 +160,8 @@ function describeState(state: UpstreamState): string {
   if (state.kind === "unusable") return paint("red", state.kind);
   if (state.kind !== "down") return state.kind;
   if (state.code === "DENIED") return paint("red", state.reason);
-  return paint("red", `down, again in ${Math.max(0, (state.retryAt - Date.now()) / 1000).toFixed(0)} s`);
+  return paint(
+    "red",
+    `down, again in ${Math.max(0, (state.retryAt - Date.now()) / 1000).toFixed(0)} s`,
+  );
 }

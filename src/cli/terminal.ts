@@ -5,7 +5,13 @@ import { HallError } from "../base/errors.ts";
 export type AskLine = (question: string) => Promise<string>;
 
 /** Whether a person can be asked: questions are never put to a pipe, nor into JSON. */
-export function isAttended({ yes = false, json = false }: { readonly yes?: boolean | undefined; readonly json?: boolean | undefined }): boolean {
+export function isAttended({
+  yes = false,
+  json = false,
+}: {
+  readonly yes?: boolean | undefined;
+  readonly json?: boolean | undefined;
+}): boolean {
   return !yes && !json && process.stdin.isTTY === true && process.stdout.isTTY === true;
 }
 
@@ -13,7 +19,9 @@ export const askLine: AskLine = async (question) => {
   const lines = createInterface({ input: process.stdin, output: process.stdout });
   try {
     // The end of the input answers nothing.
-    const ended = new Promise<never>((_resolve, reject) => lines.once("close", () => reject(new HallError("CANCELLED", "nobody answered"))));
+    const ended = new Promise<never>((_resolve, reject) =>
+      lines.once("close", () => reject(new HallError("CANCELLED", "nobody answered"))),
+    );
     return (await Promise.race([lines.question(question), ended])).trim();
   } finally {
     lines.close();

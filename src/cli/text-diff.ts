@@ -7,7 +7,11 @@ const contextLines = 2;
 export function diffTexts(before: string, after: string): string {
   const [old, young] = [linesOf(before), linesOf(after)];
   const marks = alignLines(old, young);
-  const isNear = marks.map((_, at) => marks.slice(Math.max(0, at - contextLines), at + contextLines + 1).some(({ sign }) => sign !== " "));
+  const isNear = marks.map((_, at) =>
+    marks
+      .slice(Math.max(0, at - contextLines), at + contextLines + 1)
+      .some(({ sign }) => sign !== " "),
+  );
   const shown = marks.flatMap(({ sign, line }, at) => {
     if (!isNear[at]) return isNear[at - 1] ? ["  …"] : [];
     const text = `${sign} ${visibleLines(line)}`;

@@ -22,11 +22,17 @@ export async function runTokenCreate(name: string, options: TokenOptions): Promi
 export async function runTokenList(options: TokenOptions): Promise<void> {
   const tokens = openNamedTokens().list();
   const rows = tokens.map(({ name, createdAt }) => [name, new Date(createdAt).toLocaleString()]);
-  print(tokens, { json: options.json, text: () => (rows.length > 0 ? table(["name", "made"], rows) : "there are no named tokens") });
+  print(tokens, {
+    json: options.json,
+    text: () => (rows.length > 0 ? table(["name", "made"], rows) : "there are no named tokens"),
+  });
 }
 
 /** From the next request on it opens nothing. */
 export async function runTokenRevoke(name: string, options: TokenOptions): Promise<void> {
   await openNamedTokens().revoke(name);
-  print({ name, revoked: true }, { json: options.json, text: () => `${name}'s token opens nothing any more` });
+  print(
+    { name, revoked: true },
+    { json: options.json, text: () => `${name}'s token opens nothing any more` },
+  );
 }

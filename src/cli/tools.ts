@@ -12,7 +12,10 @@ export interface ListOptions {
 }
 
 /** Runs work on a line to the project's hall and closes it. What there is to say is said by the work: to end servers may take them seconds. */
-export async function withHall(work: (client: HallClient, settings: Settings) => Promise<void>, answer?: AnswerQuestion): Promise<void> {
+export async function withHall(
+  work: (client: HallClient, settings: Settings) => Promise<void>,
+  answer?: AnswerQuestion,
+): Promise<void> {
   const settings = await loadSettings({}, "error");
   const client = await connectHall({ folder: process.cwd(), settings, answer });
   try {
@@ -31,8 +34,14 @@ export async function runTools(query: readonly string[], options: ListOptions): 
 async function listAll(options: ListOptions): Promise<void> {
   await withHall(async (client) => {
     const tools = await client.list("tools/list", "tools");
-    const rows = tools.map(({ name, description }) => [String(name), shorten(String(description ?? ""))]);
-    print(tools, { json: options.json, text: () => (rows.length > 0 ? table(["tool", "what it does"], rows) : "there are no tools") });
+    const rows = tools.map(({ name, description }) => [
+      String(name),
+      shorten(String(description ?? "")),
+    ]);
+    print(tools, {
+      json: options.json,
+      text: () => (rows.length > 0 ? table(["tool", "what it does"], rows) : "there are no tools"),
+    });
   });
 }
 
@@ -48,9 +57,18 @@ const foundMax = 10;
 
 async function findFor(task: string, options: ListOptions): Promise<void> {
   await withHall(async (client) => {
-    const result = await client.request("tools/call", { name: "find_tools", arguments: { task, limit: foundMax } });
-    if (result.isError) throw new HallError("VALIDATION", "that cannot be looked for", { hint: "Say in a few words what a tool should do." });
-    print(result.structuredContent, { json: options.json, text: () => describeFound(result.structuredContent as unknown as FoundTools) });
+    const result = await client.request("tools/call", {
+      name: "find_tools",
+      arguments: { task, limit: foundMax },
+    });
+    if (result.isError)
+      throw new HallError("VALIDATION", "that cannot be looked for", {
+        hint: "Say in a few words what a tool should do.",
+      });
+    print(result.structuredContent, {
+      json: options.json,
+      text: () => describeFound(result.structuredContent as unknown as FoundTools),
+    });
   });
 }
 
@@ -61,8 +79,13 @@ function describeFound({ fits, total, tools, notes = [] }: FoundTools): string {
     matched.join(", "),
     shorten(description),
   ]);
-  const head = fits ? `the best of ${total} tools:` : `nothing fits well; the nearest of ${total} tools:`;
-  const found = rows.length > 0 ? `${head}\n\n${table(["tool", "", "matched", "what it does"], rows)}` : `no tool matches; there are ${total}`;
+  const head = fits
+    ? `the best of ${total} tools:`
+    : `nothing fits well; the nearest of ${total} tools:`;
+  const found =
+    rows.length > 0
+      ? `${head}\n\n${table(["tool", "", "matched", "what it does"], rows)}`
+      : `no tool matches; there are ${total}`;
   return [found, ...notes.map(visible)].join("\n");
 }
 
@@ -78,13 +101,18 @@ export async function runToolShow(name: string, options: ListOptions): Promise<v
     const tool = await getTool(name, client, settings);
     print(tool, {
       json: options.json,
-      text: () => `${visible(String(tool.name))}\n\n${visibleLines(String(tool.description ?? ""))}\n\ninput: ${JSON.stringify(tool.inputSchema, null, 2)}`,
+      text: () =>
+        `${visible(String(tool.name))}\n\n${visibleLines(String(tool.description ?? ""))}\n\ninput: ${JSON.stringify(tool.inputSchema, null, 2)}`,
     });
   });
 }
 
 /** Throws NOT_FOUND with near names, UNAVAILABLE where its server cannot be used. Understands the names that calls understand. */
-export async function getTool(name: string, client: HallClient, { loaded }: Settings): Promise<JsonObject> {
+export async function getTool(
+  name: string,
+  client: HallClient,
+  { loaded }: Settings,
+): Promise<JsonObject> {
   const tools = await client.list("tools/list", "tools", "tools,agents");
   const exact = tools.find((tool) => tool.name === name || tool.name === name.replace("__", "."));
   const bare = tools.filter((tool) => String(tool.name).split(".").slice(1).join(".") === name);
@@ -99,9 +127,13 @@ export async function getTool(name: string, client: HallClient, { loaded }: Sett
           name,
           tools.map((tool) => String(tool.name)),
         );
-  throw new HallError("NOT_FOUND", `there is no tool "${name}"${choices.length > 0 ? `; did you mean ${choices.join(", ")}?` : ""}`, {
-    hint: describeAbsence(name, tools),
-  });
+  throw new HallError(
+    "NOT_FOUND",
+    `there is no tool "${name}"${choices.length > 0 ? `; did you mean ${choices.join(", ")}?` : ""}`,
+    {
+      hint: describeAbsence(name, tools),
+    },
+  );
 }
 
 /** A server that is down, or was never approved, has no tools to be found: then the tool is not what is wrong. */
@@ -122,7 +154,14 @@ export async function runResources(options: ListOptions): Promise<void> {
       ...resources.map(({ uri, name }) => [String(uri), String(name ?? "")]),
       ...templates.map(({ uriTemplate, name }) => [String(uriTemplate), String(name ?? "")]),
     ];
-    print({ resources, templates }, { json: options.json, text: () => (rows.length > 0 ? table(["resource", "name"], rows) : "no server offers resources") });
+    print(
+      { resources, templates },
+      {
+        json: options.json,
+        text: () =>
+          rows.length > 0 ? table(["resource", "name"], rows) : "no server offers resources",
+      },
+    );
   });
 }
 
@@ -130,6 +169,10 @@ export async function runPrompts(options: ListOptions): Promise<void> {
   await withHall(async (client) => {
     const prompts = await client.list("prompts/list", "prompts");
     const rows = prompts.map(({ name, description }) => [String(name), String(description ?? "")]);
-    print(prompts, { json: options.json, text: () => (rows.length > 0 ? table(["prompt", "what it does"], rows) : "no server offers prompts") });
+    print(prompts, {
+      json: options.json,
+      text: () =>
+        rows.length > 0 ? table(["prompt", "what it does"], rows) : "no server offers prompts",
+    });
   });
 }

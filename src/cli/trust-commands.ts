@@ -5,10 +5,15 @@ import { asJson, examples } from "./declaration.ts";
 export function addTrustCommands(program: Command): void {
   program
     .command("verify [server]")
-    .description("review what a server offers, or all: how it is reached, what its tools say, which of them ask first")
+    .description(
+      "review what a server offers, or all: how it is reached, what its tools say, which of them ask first",
+    )
     .option("-y, --yes", "ask nothing: approve everything as it is marked")
     .option(...asJson)
-    .addHelpText("after", examples(["guildhall verify", "guildhall verify github", "guildhall verify --yes --json"]))
+    .addHelpText(
+      "after",
+      examples(["guildhall verify", "guildhall verify github", "guildhall verify --yes --json"]),
+    )
     .action(async (server, options) => (await import("./verify.ts")).runVerify(server, options));
 
   program
@@ -20,7 +25,9 @@ export function addTrustCommands(program: Command): void {
 
   const trust = program
     .command("trust <name>")
-    .description("let a tool, or all tools of a server, be called without asking, as long as they stay what they are")
+    .description(
+      "let a tool, or all tools of a server, be called without asking, as long as they stay what they are",
+    )
     .option("--until <time>", "for this long only: 90s, 30m, 2h, 7d")
     .option(...asJson)
     .addHelpText(
@@ -36,31 +43,42 @@ export function addTrustCommands(program: Command): void {
     .action(async (name, options) => (await import("./trust.ts")).runTrust(name, options));
   trust
     .command("all")
-    .description("let every tool that was reviewed be called without asking; shows them and asks first")
+    .description(
+      "let every tool that was reviewed be called without asking; shows them and asks first",
+    )
     .option("--until <time>", "for this long only: 90s, 30m, 2h, 7d")
     .option("-y, --yes", "ask nothing")
     .option(...asJson)
     .addHelpText("after", examples(["guildhall trust all", "guildhall trust all --until 2h --yes"]))
-    .action(async (_options, command) => (await import("./trust.ts")).runTrustAll(command.optsWithGlobals()));
+    .action(async (_options, command) =>
+      (await import("./trust.ts")).runTrustAll(command.optsWithGlobals()),
+    );
   trust
     .command("list")
     .description("show how each tool stands, and why it asks")
     .option(...asJson)
     .addHelpText("after", examples(["guildhall trust list --json"]))
-    .action(async (_options, command) => (await import("./trust.ts")).runTrustList(command.optsWithGlobals()));
+    .action(async (_options, command) =>
+      (await import("./trust.ts")).runTrustList(command.optsWithGlobals()),
+    );
   trust
     .command("reset [server]")
     .description("forget every review and all trust of this project, or of one server")
     .option("-y, --yes", "ask nothing")
     .option(...asJson)
     .addHelpText("after", examples(["guildhall trust reset", "guildhall trust reset github --yes"]))
-    .action(async (server, _options, command) => (await import("./trust.ts")).runTrustReset(server, command.optsWithGlobals()));
+    .action(async (server, _options, command) =>
+      (await import("./trust.ts")).runTrustReset(server, command.optsWithGlobals()),
+    );
 
   program
     .command("revoke <name>")
     .description("take back the trust in a tool, or in all tools of a server")
     .option(...asJson)
-    .addHelpText("after", examples(["guildhall revoke github.create_issue", "guildhall revoke github"]))
+    .addHelpText(
+      "after",
+      examples(["guildhall revoke github.create_issue", "guildhall revoke github"]),
+    )
     .action(async (name, options) => (await import("./trust.ts")).runRevoke(name, options));
 
   program
@@ -77,7 +95,13 @@ export function addTrustCommands(program: Command): void {
     .option("--hall", "and later calls of this tool while this hall runs")
     .option("--no", "refuse it")
     .option(...asJson)
-    .addHelpText("after", examples(["guildhall approve 3f9c0b7ad1e24c55a8b6d012", "guildhall approve 3f9c0b7ad1e24c55a8b6d012 --always"]))
+    .addHelpText(
+      "after",
+      examples([
+        "guildhall approve 3f9c0b7ad1e24c55a8b6d012",
+        "guildhall approve 3f9c0b7ad1e24c55a8b6d012 --always",
+      ]),
+    )
     .action(async (token, options) => (await import("./approvals.ts")).runApprove(token, options));
 
   const token = program

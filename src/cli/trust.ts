@@ -18,7 +18,9 @@ export interface TrustOptions {
 export async function runTrust(name: string, options: TrustOptions): Promise<void> {
   const until = parseUntil(options);
   const settings = await loadSettings({}, "error");
-  const tools = findTools(name, await readToolTrust(), ["list", "reset", "all"]).filter((tool, _index, all) => all.length === 1 || isReviewed(tool));
+  const tools = findTools(name, await readToolTrust(), ["list", "reset", "all"]).filter(
+    (tool, _index, all) => all.length === 1 || isReviewed(tool),
+  );
   refuseUnreviewed(name, tools);
   await grant(settings, tools, until);
   showGranted({ tools, until }, options);
@@ -33,7 +35,10 @@ export async function runTrustAll(options: TrustOptions): Promise<void> {
   const left = known.filter((tool) => !isReviewed(tool)).map(({ name }) => name);
   const covered = `${table(["tool", "asks because", "marked"], tools.map(describeCovered))}\n${describeLeft(left)}`;
   const question = `Let all ${tools.length} be called without asking${describeUntil(until)}?`;
-  await requireYes(`trust in all ${tools.length} tools`, { ...options, question: `${covered}\n${question}` });
+  await requireYes(`trust in all ${tools.length} tools`, {
+    ...options,
+    question: `${covered}\n${question}`,
+  });
   await grant(settings, tools, until);
   showGranted({ tools, until, left }, options);
 }
@@ -43,16 +48,32 @@ function describeCovered(tool: ToolTrust): readonly string[] {
 }
 
 function describeLeft(left: readonly string[]): string {
-  return left.length === 0 ? "" : `not covered, as nobody has reviewed them as they are now (\`guildhall verify\`): ${left.map(visible).join(", ")}\n`;
+  return left.length === 0
+    ? ""
+    : `not covered, as nobody has reviewed them as they are now (\`guildhall verify\`): ${left.map(visible).join(", ")}\n`;
 }
 
-async function grant(settings: Settings, tools: readonly ToolTrust[], until: number | undefined): Promise<void> {
+async function grant(
+  settings: Settings,
+  tools: readonly ToolTrust[],
+  until: number | undefined,
+): Promise<void> {
   const grantedAt = Date.now();
-  const grants = tools.map(({ key, pin }) => [key, { grantedAt, pin, ...(until === undefined ? {} : { until }) }] as const);
-  await (await openProjectLedger(settings)).change((entries) => ({ ...entries, grants: { ...entries.grants, ...Object.fromEntries(grants) } }));
+  const grants = tools.map(
+    ({ key, pin }) => [key, { grantedAt, pin, ...(until === undefined ? {} : { until }) }] as const,
+  );
+  await (await openProjectLedger(settings)).change((entries) => ({
+    ...entries,
+    grants: { ...entries.grants, ...Object.fromEntries(grants) },
+  }));
   await tellTrustChanged();
   const names = tools.map((tool) => tool.name);
-  await noteDecision(settings, "granted", names, until === undefined ? "until it is revoked" : `until ${new Date(until).toISOString()}`);
+  await noteDecision(
+    settings,
+    "granted",
+    names,
+    until === undefined ? "until it is revoked" : `until ${new Date(until).toISOString()}`,
+  );
 }
 
 interface Granted {
@@ -64,8 +85,16 @@ interface Granted {
 function showGranted({ tools, until, left }: Granted, { json }: TrustOptions): void {
   const names = tools.map((tool) => tool.name);
   print(
-    { trusted: names, ...(until === undefined ? {} : { until: new Date(until).toISOString() }), ...(left === undefined ? {} : { notCovered: left }) },
-    { json, text: () => `${names.join(", ") || "nothing"} can be called without asking${describeUntil(until)}\n${describeLeft(left ?? [])}` },
+    {
+      trusted: names,
+      ...(until === undefined ? {} : { until: new Date(until).toISOString() }),
+      ...(left === undefined ? {} : { notCovered: left }),
+    },
+    {
+      json,
+      text: () =>
+        `${names.join(", ") || "nothing"} can be called without asking${describeUntil(until)}\n${describeLeft(left ?? [])}`,
+    },
   );
 }
 
@@ -80,25 +109,52 @@ export async function runRevoke(name: string, options: TrustOptions): Promise<vo
   const { grants } = await ledger.read();
   // What is granted can be taken back whether or not it is still there.
   const granted = Object.keys(grants).filter((key) => key === name || key.startsWith(`${name}.`));
-  const keys = granted.length > 0 ? granted : findTools(name, await readToolTrust()).map(({ key }) => key);
+  const keys =
+    granted.length > 0 ? granted : findTools(name, await readToolTrust()).map(({ key }) => key);
   const revoked = keys.filter((key) => Object.hasOwn(grants, key));
-  await ledger.change((entries) => ({ ...entries, grants: Object.fromEntries(Object.entries(entries.grants).filter(([key]) => !keys.includes(key))) }));
+  await ledger.change((entries) => ({
+    ...entries,
+    grants: Object.fromEntries(
+      Object.entries(entries.grants).filter(([key]) => !keys.includes(key)),
+    ),
+  }));
   await tellTrustChanged({ isRevoked: true });
   await noteDecision(settings, "revoked", revoked, "by command");
-  print({ revoked }, { json: options.json, text: () => (revoked.length > 0 ? `${revoked.join(", ")}: no longer trusted` : `${name} was not trusted`) });
+  print(
+    { revoked },
+    {
+      json: options.json,
+      text: () =>
+        revoked.length > 0 ? `${revoked.join(", ")}: no longer trusted` : `${name} was not trusted`,
+    },
+  );
 }
 
 export async function runTrustList(options: TrustOptions): Promise<void> {
   const tools = await readToolTrust();
-  const rows = tools.map((tool) => [tool.name, describeLevel(tool), tool.held ?? tool.ask ?? "", describeMarks(tool)]);
+  const rows = tools.map((tool) => [
+    tool.name,
+    describeLevel(tool),
+    tool.held ?? tool.ask ?? "",
+    describeMarks(tool),
+  ]);
   print(
     tools.map(({ definition: _definition, ...tool }) => tool),
-    { json: options.json, text: () => (rows.length > 0 ? table(["tool", "trust", "asks because", "marked"], rows) : "there are no tools") },
+    {
+      json: options.json,
+      text: () =>
+        rows.length > 0
+          ? table(["tool", "trust", "asks because", "marked"], rows)
+          : "there are no tools",
+    },
   );
 }
 
 /** Forgets what was said about a server, or about the whole project. */
-export async function runTrustReset(server: string | undefined, options: TrustOptions): Promise<void> {
+export async function runTrustReset(
+  server: string | undefined,
+  options: TrustOptions,
+): Promise<void> {
   const settings = await loadSettings({}, "error");
   const what = server ?? "this project";
   await requireYes(`forgetting all trust in ${what}`, {
@@ -108,24 +164,44 @@ export async function runTrustReset(server: string | undefined, options: TrustOp
   const ledger = await openProjectLedger(settings);
   const before = await ledger.read();
   if (server !== undefined && !Object.hasOwn(before.servers, server))
-    throw new HallError("NOT_FOUND", `${server} was never reviewed`, { hint: `Reviewed are: ${Object.keys(before.servers).join(", ") || "none"}.` });
-  await ledger.change((entries) => (server === undefined ? noEntries : withoutServer(entries, server)));
+    throw new HallError("NOT_FOUND", `${server} was never reviewed`, {
+      hint: `Reviewed are: ${Object.keys(before.servers).join(", ") || "none"}.`,
+    });
+  await ledger.change((entries) =>
+    server === undefined ? noEntries : withoutServer(entries, server),
+  );
   await tellTrustChanged({ isRevoked: true });
   const servers = server === undefined ? Object.keys(before.servers) : [server];
   await noteDecision(settings, "reset", servers, "by command");
-  print({ forgotten: servers }, { json: options.json, text: () => `forgotten: ${servers.join(", ") || "nothing was known"}` });
+  print(
+    { forgotten: servers },
+    { json: options.json, text: () => `forgotten: ${servers.join(", ") || "nothing was known"}` },
+  );
 }
 
 /** A person's yes at the terminal, or --yes. Throws INVALID_PARAMS where there is neither, CANCELLED after a no. */
-async function requireYes(what: string, { question, ...options }: TrustOptions & { readonly question: string }): Promise<void> {
+async function requireYes(
+  what: string,
+  { question, ...options }: TrustOptions & { readonly question: string },
+): Promise<void> {
   if (options.yes) return;
-  if (!isAttended(options)) throw new HallError("INVALID_PARAMS", `${what} needs a yes`, { hint: "Run it on a terminal, or with --yes." });
-  if (!(await askYes(question))) throw new HallError("CANCELLED", "nothing was changed", { hint: "Answer y to go on." });
+  if (!isAttended(options))
+    throw new HallError("INVALID_PARAMS", `${what} needs a yes`, {
+      hint: "Run it on a terminal, or with --yes.",
+    });
+  if (!(await askYes(question)))
+    throw new HallError("CANCELLED", "nothing was changed", { hint: "Answer y to go on." });
 }
 
 function withoutServer(entries: Entries, server: string): Entries {
   const { [server]: _forgotten, ...servers } = entries.servers;
-  return { ...entries, servers, grants: Object.fromEntries(Object.entries(entries.grants).filter(([key]) => !key.startsWith(`${server}.`))) };
+  return {
+    ...entries,
+    servers,
+    grants: Object.fromEntries(
+      Object.entries(entries.grants).filter(([key]) => !key.startsWith(`${server}.`)),
+    ),
+  };
 }
 
 function isReviewed({ source, level, held }: ToolTrust): boolean {
@@ -135,12 +211,21 @@ function isReviewed({ source, level, held }: ToolTrust): boolean {
 function refuseUnreviewed(name: string, tools: readonly ToolTrust[]): void {
   const [first] = tools;
   if (first && tools.every(isReviewed)) return;
-  throw new HallError("DENIED", first?.held ?? `nobody has reviewed ${first?.name ?? name} as it is now`, {
-    hint: "A person looks at it with `guildhall verify`; after that it can be trusted.",
-  });
+  throw new HallError(
+    "DENIED",
+    first?.held ?? `nobody has reviewed ${first?.name ?? name} as it is now`,
+    {
+      hint: "A person looks at it with `guildhall verify`; after that it can be trusted.",
+    },
+  );
 }
 
-const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const units: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
 const spanMsMax = 365 * 86_400_000;
 
 /** `90s`, `30m`, `2h`, `7d` from now on. Throws INVALID_PARAMS. */
@@ -149,7 +234,10 @@ function parseUntil({ until: text }: TrustOptions): number | undefined {
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   const ms = Number(count) * (units[unit ?? ""] ?? Number.NaN);
   if (ms > 0 && ms <= spanMsMax) return Date.now() + ms;
-  throw new HallError("INVALID_PARAMS", `--until must be a time such as 90s, 30m, 2h or 7d, at most 365d, not "${text}"`);
+  throw new HallError(
+    "INVALID_PARAMS",
+    `--until must be a time such as 90s, 30m, 2h or 7d, at most 365d, not "${text}"`,
+  );
 }
 
 function describeLevel({ level, held, until }: ToolTrust): string {
@@ -158,6 +246,10 @@ function describeLevel({ level, held, until }: ToolTrust): string {
 }
 
 function describeMarks({ marks }: ToolTrust): string {
-  const words = [marks.destructive ? "destructive" : "", marks.bringsIn ? "brings in" : "", marks.sendsOut ? "sends out" : ""];
+  const words = [
+    marks.destructive ? "destructive" : "",
+    marks.bringsIn ? "brings in" : "",
+    marks.sendsOut ? "sends out" : "",
+  ];
   return words.filter((word) => word !== "").join(", ");
 }

@@ -23,14 +23,21 @@ export interface ConsentOptions {
  * A cloned project brings no trust: what its config wants the terminal client to start or to reach is shown first. A yes is kept in the ledger,
  * for exactly that; what the user's own config says is the user's word. Throws DENIED.
  */
-export async function requireConsent(config: ClientConfig, { file = "the project's config", folder, log, ask = askLine }: ConsentOptions): Promise<void> {
+export async function requireConsent(
+  config: ClientConfig,
+  { file = "the project's config", folder, log, ask = askLine }: ConsentOptions,
+): Promise<void> {
   const { config: own } = await loadConfig({ folder: dataFolder() });
   const wanted = serverHash(config);
   if (own.mcp && serverHash(own.mcp) === wanted) return;
   const ledger = openLedger(await realpath(folder), { warn: (message) => log.warn(message) });
   if ((await ledger.read()).client === wanted) return;
-  if (!(await askYes(`${visible(file)} wants to ${visible(describe(config))}. Do you trust it?`, ask)))
-    throw new HallError("DENIED", "not started", { hint: "Name your own server with --command or --endpoint, or remove [mcp] from the project's config." });
+  if (
+    !(await askYes(`${visible(file)} wants to ${visible(describe(config))}. Do you trust it?`, ask))
+  )
+    throw new HallError("DENIED", "not started", {
+      hint: "Name your own server with --command or --endpoint, or remove [mcp] from the project's config.",
+    });
   await ledger.change((entries) => ({ ...entries, client: wanted }));
 }
 

@@ -21,14 +21,23 @@ export interface TuiOptions {
 export async function runTui(args: readonly string[], options: TuiOptions): Promise<void> {
   const { stdin, stdout } = process;
   if (!stdin.isTTY || !stdout.isTTY)
-    throw new HallError("INVALID_PARAMS", "guildhall tui needs a terminal", { hint: "`guildhall spec`, `guildhall call` and `guildhall ask` do without." });
+    throw new HallError("INVALID_PARAMS", "guildhall tui needs a terminal", {
+      hint: "`guildhall spec`, `guildhall call` and `guildhall ask` do without.",
+    });
   // Most of the start is theirs: they load while the config is read.
   const loading = Promise.all([import("../tui/session.ts"), import("../tui/show.ts")]);
   const folder = process.cwd();
   const sink = openLogFile(folder);
   // The screen is ours, whatever a library prints.
-  globalThis.console = new Console(new Writable({ write: (text: Buffer, _encoding, done) => done(void sink.write(text.toString())) }));
-  const settings = await loadSettings({ ...options, projectFile: findConfigFile(options.config), sink }, "warn");
+  globalThis.console = new Console(
+    new Writable({
+      write: (text: Buffer, _encoding, done) => done(void sink.write(text.toString())),
+    }),
+  );
+  const settings = await loadSettings(
+    { ...options, projectFile: findConfigFile(options.config), sink },
+    "warn",
+  );
   const target = await openTarget(args, options, { folder, settings });
   const [{ createTuiSession }, { showTui }] = await loading;
   const session = createTuiSession({
@@ -63,7 +72,10 @@ function openLogFile(folder: string): LogSink {
 function findConfigFile(given: string | undefined): string | undefined {
   if (given === undefined) return undefined;
   const file = resolve(given);
-  if (!existsSync(file)) throw new HallError("INVALID_PARAMS", `${given} is not there`, { hint: "Give the path of a config file with an [mcp] section." });
+  if (!existsSync(file))
+    throw new HallError("INVALID_PARAMS", `${given} is not there`, {
+      hint: "Give the path of a config file with an [mcp] section.",
+    });
   return file;
 }
 
@@ -79,29 +91,50 @@ interface Place {
   readonly settings: Settings;
 }
 
-async function openTarget(args: readonly string[], options: TuiOptions, place: Place): Promise<Target> {
+async function openTarget(
+  args: readonly string[],
+  options: TuiOptions,
+  place: Place,
+): Promise<Target> {
   const given = readFlags(args, options);
   const config = given ?? place.settings.config.mcp;
-  if (!config || (config.command === undefined && config.endpoint === undefined)) return (await import("./tui-hall.ts")).openHallTarget(place);
+  if (!config || (config.command === undefined && config.endpoint === undefined))
+    return (await import("./tui-hall.ts")).openHallTarget(place);
   const { folder, settings } = place;
   if (!given && options.config === undefined) {
     const { requireConsent } = await import("./tui-consent.ts");
     await requireConsent(config, { file: settings.loaded.files.at(-1), folder, log: settings.log });
   }
-  return (await import("../tui/target.ts")).createServerTarget(config, { folder, log: settings.log });
+  return (await import("../tui/target.ts")).createServerTarget(config, {
+    folder,
+    log: settings.log,
+  });
 }
 
 /** Undefined when the command line names no server. Throws INVALID_PARAMS. */
-export function readFlags(args: readonly string[], { command, endpoint }: Pick<TuiOptions, "command" | "endpoint">): ClientConfig | undefined {
-  if (command !== undefined && endpoint !== undefined) throw new HallError("INVALID_PARAMS", "--command and --endpoint name two servers; give one");
+export function readFlags(
+  args: readonly string[],
+  { command, endpoint }: Pick<TuiOptions, "command" | "endpoint">,
+): ClientConfig | undefined {
+  if (command !== undefined && endpoint !== undefined)
+    throw new HallError("INVALID_PARAMS", "--command and --endpoint name two servers; give one");
   if (command !== undefined) return { transport: "stdio", command, args, timeout: 60 };
   if (args.length > 0)
-    throw new HallError("INVALID_PARAMS", `"${args[0]}" belongs to no command`, { hint: "Write: guildhall tui --command PROGRAM -- its arguments" });
+    throw new HallError("INVALID_PARAMS", `"${args[0]}" belongs to no command`, {
+      hint: "Write: guildhall tui --command PROGRAM -- its arguments",
+    });
   if (endpoint === undefined) return undefined;
   const protocol = URL.canParse(endpoint) ? new URL(endpoint).protocol : "";
-  const transports: Readonly<Record<string, ClientConfig["transport"]>> = { "http:": "http", "https:": "http", "ws:": "websocket", "wss:": "websocket" };
+  const transports: Readonly<Record<string, ClientConfig["transport"]>> = {
+    "http:": "http",
+    "https:": "http",
+    "ws:": "websocket",
+    "wss:": "websocket",
+  };
   const transport = transports[protocol];
   if (!transport)
-    throw new HallError("INVALID_PARAMS", `--endpoint ${endpoint} is no address`, { hint: "Such as http://127.0.0.1:8080/mcp, or ws://… for a WebSocket." });
+    throw new HallError("INVALID_PARAMS", `--endpoint ${endpoint} is no address`, {
+      hint: "Such as http://127.0.0.1:8080/mcp, or ws://… for a WebSocket.",
+    });
   return { transport, endpoint, args: [], timeout: 60 };
 }

@@ -4,7 +4,15 @@ import { keepFailures } from "./earlier.ts";
 import { describeLook, keepLooks, lookAtServers } from "./look.ts";
 import { paint, print } from "./print.ts";
 import { tellTrustChanged } from "./project-trust.ts";
-import { confirmStarts, describeReview, modulesWait, openReviewing, reviewLooks, type ServerReview, summariseReview } from "./review.ts";
+import {
+  confirmStarts,
+  describeReview,
+  modulesWait,
+  openReviewing,
+  reviewLooks,
+  type ServerReview,
+  summariseReview,
+} from "./review.ts";
 import { getServer } from "./servers.ts";
 import { loadSettings } from "./settings.ts";
 import { askLine, isAttended } from "./terminal.ts";
@@ -21,11 +29,18 @@ export async function runVerify(server: string | undefined, options: VerifyOptio
   if (server !== undefined) getServer(server, settings.loaded);
   const chosen = server === undefined ? configured : [server];
   const isAsking = isAttended(options);
-  const reviewing = await openReviewing(settings, isAsking ? { kind: "ask", ask: askLine } : { kind: "yes" });
+  const reviewing = await openReviewing(
+    settings,
+    isAsking ? { kind: "ask", ask: askLine } : { kind: "yes" },
+  );
   if (chosen.length === 0 && !modulesWait(reviewing))
-    throw new HallError("NOT_FOUND", "there is nothing to review: no servers are configured", { hint: "Add some under mcpServers in guildhall.json." });
+    throw new HallError("NOT_FOUND", "there is nothing to review: no servers are configured", {
+      hint: "Add some under mcpServers in guildhall.json.",
+    });
   if (!isAsking && !options.yes)
-    throw new HallError("INVALID_PARAMS", "a review needs a person", { hint: "Run it on a terminal, or with --yes to approve everything as it is marked." });
+    throw new HallError("INVALID_PARAMS", "a review needs a person", {
+      hint: "Run it on a terminal, or with --yes to approve everything as it is marked.",
+    });
   const looks = await lookAtServers(settings, {
     names: await confirmStarts(reviewing, chosen),
     done: (look) => {
@@ -38,8 +53,15 @@ export async function runVerify(server: string | undefined, options: VerifyOptio
   await tellTrustChanged();
   const down = looks.filter((look) => !("found" in look)).map(({ name }) => name);
   const failure =
-    down.length === 0 ? undefined : new HallError("UNAVAILABLE", `${down.join(", ")} could not be reviewed`, { hint: "Run `guildhall doctor` to see why." });
-  print({ servers: reviews.map(summariseReview) }, { json: options.json, text: () => describeAll(reviews, isAsking), failure });
+    down.length === 0
+      ? undefined
+      : new HallError("UNAVAILABLE", `${down.join(", ")} could not be reviewed`, {
+          hint: "Run `guildhall doctor` to see why.",
+        });
+  print(
+    { servers: reviews.map(summariseReview) },
+    { json: options.json, text: () => describeAll(reviews, isAsking), failure },
+  );
 }
 
 /** A person who was asked has seen it all; with --yes it is shown now. */

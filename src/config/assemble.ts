@@ -36,10 +36,18 @@ export interface Assembled {
 /** More than this is no slip in an entry. */
 const unusableMax = 100;
 
-export async function assembleConfig({ folder, files, env, flags, hasVariables }: Sources): Promise<Assembled> {
+export async function assembleConfig({
+  folder,
+  files,
+  env,
+  flags,
+  hasVariables,
+}: Sources): Promise<Assembled> {
   const layers: Layer[] = [];
   for (const file of files) layers.push(await parseLayer(file));
-  const variables = hasVariables ? createVariablesLayer(env, (await import("./outline.ts")).createOutline(), mergeLayers(layers)) : undefined;
+  const variables = hasVariables
+    ? createVariablesLayer(env, (await import("./outline.ts")).createOutline(), mergeLayers(layers))
+    : undefined;
   if (variables) layers.push(variables);
   layers.push({ tree: flags as JsonObject, kind: "override", locate: () => "command line" });
 
@@ -61,17 +69,28 @@ export async function assembleConfig({ folder, files, env, flags, hasVariables }
     ...findTrustProblems(
       expanded.tree,
       isOfProject,
-      mergeLayers(layers.slice(0, files.length).filter((_, index) => !projectFilesOf(folder).includes(files[index]?.file ?? ""))),
+      mergeLayers(
+        layers
+          .slice(0, files.length)
+          .filter((_, index) => !projectFilesOf(folder).includes(files[index]?.file ?? "")),
+      ),
     ),
   ]);
   const { ofServers, ofAll } = sortProblems(problems, nameProblems);
-  if (ofAll.length > 0 || ofServers.size > unusableMax || !config) throw new ConfigError(tell(problems, layers));
+  if (ofAll.length > 0 || ofServers.size > unusableMax || !config)
+    throw new ConfigError(tell(problems, layers));
   const unusable = [...ofServers].map(([name, own]): [string, UnusableServer] => {
     const entry = Object.hasOwn(config.mcpServers, name) ? config.mcpServers[name] : undefined;
-    return [name, { type: "unusable", problems: tellOfServer(own, layers), ...(entry ? { entry } : {}) }];
+    return [
+      name,
+      { type: "unusable", problems: tellOfServer(own, layers), ...(entry ? { entry } : {}) },
+    ];
   });
   return {
-    config: withWritten(withoutServers(config, ofServers), mergeLayers(layers.slice(0, files.length))),
+    config: withWritten(
+      withoutServers(config, ofServers),
+      mergeLayers(layers.slice(0, files.length)),
+    ),
     unusable: Object.fromEntries(unusable),
     warnings: tell(foreign, layers),
     secrets: findSecrets(expanded.tree, variables?.tree ?? {}, expanded.secrets),
@@ -85,13 +104,22 @@ async function parseLayer(file: ConfigFile): Promise<Layer> {
 }
 
 /** What other clients write into an entry is taken out before the schema sees it. */
-function setForeignAside(tree: JsonObject): { readonly tree: JsonObject; readonly foreign: readonly Problem[] } {
+function setForeignAside(tree: JsonObject): {
+  readonly tree: JsonObject;
+  readonly foreign: readonly Problem[];
+} {
   if (!isObject(tree.mcpServers)) return { tree, foreign: [] };
   const foreign: Problem[] = [];
   const servers = Object.entries(tree.mcpServers).map(([name, server]) => {
     if (!isObject(server)) return [name, server];
-    const [theirs, rest] = partition(Object.entries(server), ([key]) => Object.hasOwn(foreignKeys, key));
-    for (const [key] of theirs) foreign.push({ path: ["mcpServers", name, key], text: `ignored, as it is another client's; ${foreignKeys[key]}` });
+    const [theirs, rest] = partition(Object.entries(server), ([key]) =>
+      Object.hasOwn(foreignKeys, key),
+    );
+    for (const [key] of theirs)
+      foreign.push({
+        path: ["mcpServers", name, key],
+        text: `ignored, as it is another client's; ${foreignKeys[key]}`,
+      });
     return [name, theirs.length === 0 ? server : Object.fromEntries(rest)];
   });
   return { tree: { ...tree, mcpServers: Object.fromEntries(servers) }, foreign };
@@ -109,7 +137,10 @@ function isDisabled(tree: JsonObject, path: Path): boolean {
 const roundsMax = 10;
 
 /** Servers that do not fit are taken out until the rest does. A round tells of a bounded number of problems, so there may be several. */
-async function validate(tree: JsonObject, found: readonly Problem[]): Promise<{ readonly config: Config | undefined; readonly problems: readonly Problem[] }> {
+async function validate(
+  tree: JsonObject,
+  found: readonly Problem[],
+): Promise<{ readonly config: Config | undefined; readonly problems: readonly Problem[] }> {
   let rest = tree;
   const problems = [...found];
   for (let round = 0; round < roundsMax; round++) {
@@ -124,12 +155,18 @@ async function validate(tree: JsonObject, found: readonly Problem[]): Promise<{ 
 }
 
 function tell(problems: readonly Problem[], layers: readonly Layer[]): string[] {
-  return firstOfFields(problems).map(({ path, text }) => `${locateField(layers, path)}: ${path.length > 0 ? `${fieldOf(path)}: ` : ""}${text}`);
+  return firstOfFields(problems).map(
+    ({ path, text }) =>
+      `${locateField(layers, path)}: ${path.length > 0 ? `${fieldOf(path)}: ` : ""}${text}`,
+  );
 }
 
 /** The place comes last: a list shows the beginning. */
 function tellOfServer(problems: readonly Problem[], layers: readonly Layer[]): string[] {
-  return firstOfFields(problems).map(({ path, text }) => `${path.length > 2 ? `${fieldOf(path.slice(2))}: ` : ""}${text} (${locateField(layers, path)})`);
+  return firstOfFields(problems).map(
+    ({ path, text }) =>
+      `${path.length > 2 ? `${fieldOf(path.slice(2))}: ` : ""}${text} (${locateField(layers, path)})`,
+  );
 }
 
 /** The first problem of a field is its cause, the rest follow from it. */

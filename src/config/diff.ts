@@ -13,6 +13,8 @@ export function diffServers(before: ConfiguredServers, after: ConfiguredServers)
   return {
     added: now.filter((name) => !Object.hasOwn(before, name)),
     removed: old.filter((name) => !Object.hasOwn(after, name)),
-    changed: now.filter((name) => Object.hasOwn(before, name) && !isDeepStrictEqual(before[name], after[name])),
+    changed: now.filter(
+      (name) => Object.hasOwn(before, name) && !isDeepStrictEqual(before[name], after[name]),
+    ),
   };
 }

@@ -14,7 +14,11 @@ export function configVariables(env: NodeJS.ProcessEnv): string[] {
  * The layer of `GUILDHALL__LISTEN__PORT=9000` and the like: each part a key, in any case; names of servers as they are below,
  * else as written. Throws ConfigError for a variable that is no field: a mistyped one would be silently without effect.
  */
-export function createVariablesLayer(env: NodeJS.ProcessEnv, outline: Outline, below: JsonObject): Layer {
+export function createVariablesLayer(
+  env: NodeJS.ProcessEnv,
+  outline: Outline,
+  below: JsonObject,
+): Layer {
   const places = new Map<string, string>();
   const problems: string[] = [];
   let tree: JsonObject = {};
@@ -28,7 +32,11 @@ export function createVariablesLayer(env: NodeJS.ProcessEnv, outline: Outline, b
     tree = mergeTrees(tree, nest(field.path, parseValue(env[variable] ?? "", field.outline)));
   }
   if (problems.length > 0) throw new ConfigError(problems);
-  return { tree, kind: "override", locate: (path) => places.get(keyOf(path)) ?? nearest(places, path) };
+  return {
+    tree,
+    kind: "override",
+    locate: (path) => places.get(keyOf(path)) ?? nearest(places, path),
+  };
 }
 
 interface Field {
@@ -45,14 +53,24 @@ function findField(outline: Outline, parts: readonly string[], below: unknown): 
   return undefined;
 }
 
-function findProperty({ properties = {} }: Outline, [part = "", ...rest]: readonly string[], below: unknown): Field | undefined {
+function findProperty(
+  { properties = {} }: Outline,
+  [part = "", ...rest]: readonly string[],
+  below: unknown,
+): Field | undefined {
   const key = findSame(part, Object.keys(properties));
   const inner = key === undefined ? undefined : properties[key];
-  return key === undefined || !inner ? undefined : under(key, findField(inner, rest, fieldAt(below, [key])));
+  return key === undefined || !inner
+    ? undefined
+    : under(key, findField(inner, rest, fieldAt(below, [key])));
 }
 
 /** In a map any key will do, even one with `__` in it: the shortest that leaves a field behind it. */
-function findEntry({ additionalProperties: inner }: Outline, parts: readonly string[], below: unknown): Field | undefined {
+function findEntry(
+  { additionalProperties: inner }: Outline,
+  parts: readonly string[],
+  below: unknown,
+): Field | undefined {
   if (!inner) return undefined;
   for (let length = 1; length <= parts.length; length++) {
     const written = parts.slice(0, length).join("__");
@@ -68,7 +86,9 @@ function under(key: string, field: Field | undefined): Field | undefined {
 }
 
 function findSame(part: string, keys: readonly string[]): string | undefined {
-  return keys.find((key) => key === part) ?? keys.find((key) => key.toLowerCase() === part.toLowerCase());
+  return (
+    keys.find((key) => key === part) ?? keys.find((key) => key.toLowerCase() === part.toLowerCase())
+  );
 }
 
 /** JSON where that gives what the field wants, else the text itself. */
@@ -76,14 +96,21 @@ function parseValue(text: string, { type }: Outline): unknown {
   try {
     const value: unknown = JSON.parse(text);
     const kind = Array.isArray(value) ? "array" : typeof value;
-    return kind === type || (kind === "number" && type === "integer") || (kind === "object" && type === undefined) ? value : text;
+    return kind === type ||
+      (kind === "number" && type === "integer") ||
+      (kind === "object" && type === undefined)
+      ? value
+      : text;
   } catch {
     return text; // Not JSON: that is what most text is.
   }
 }
 
 function nest(path: Path, value: unknown): JsonObject {
-  return path.reduceRight<unknown>((inner, key) => Object.fromEntries([[key, inner]]), value) as JsonObject;
+  return path.reduceRight<unknown>(
+    (inner, key) => Object.fromEntries([[key, inner]]),
+    value,
+  ) as JsonObject;
 }
 
 function advice(variable: string, outline: Outline): string {
@@ -102,7 +129,8 @@ function advice(variable: string, outline: Outline): string {
 
 function nearest(places: ReadonlyMap<string, string>, path: Path): string {
   const start = keyOf(path);
-  for (const [key, variable] of places) if (key.startsWith(start) || start.startsWith(key)) return variable;
+  for (const [key, variable] of places)
+    if (key.startsWith(start) || start.startsWith(key)) return variable;
   return "environment";
 }
 

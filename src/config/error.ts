@@ -24,12 +24,21 @@ export function tellable<T>(problems: readonly T[]): readonly T[] {
 
 /** A field the way people write it: `mcpServers.github.args[1]`. */
 export function fieldOf(path: Path): string {
-  return path.reduce<string>((field, key) => (typeof key === "number" ? `${field}[${key}]` : `${field}${field && "."}${keyText(String(key))}`), "");
+  return path.reduce<string>(
+    (field, key) =>
+      typeof key === "number"
+        ? `${field}[${key}]`
+        : `${field}${field && "."}${keyText(String(key))}`,
+    "",
+  );
 }
 
 /** Foreign text for a message: quoted, short, and without anything a terminal would obey. */
 export function quote(text: string): string {
-  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text).replace(/[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, "?");
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text).replace(
+    /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
+    "?",
+  );
 }
 
 function keyText(key: string): string {
@@ -40,5 +49,9 @@ function listed(problems: readonly string[]): string {
   if (problems.length === 1) return problems[0] ?? "";
   const shown = problems.slice(0, problemsMax);
   const rest = problems.length > problemsMax ? ["and more; fix these first"] : [];
-  return [`${problems.length > problemsMax ? `more than ${problemsMax}` : problems.length} problems in the config:`, ...shown, ...rest].join("\n  ");
+  return [
+    `${problems.length > problemsMax ? `more than ${problemsMax}` : problems.length} problems in the config:`,
+    ...shown,
+    ...rest,
+  ].join("\n  ");
 }

@@ -16,34 +16,65 @@ type Issue = z.core.$ZodIssue;
 
 function explain(issue: Issue, above: Path, tree: JsonObject, outline: Outline): Problem[] {
   const path = [...above, ...issue.path];
-  if (issue.code === "unrecognized_keys") return tellable(issue.keys).map((key) => explainUnknown(key, path, tree, outline));
+  if (issue.code === "unrecognized_keys")
+    return tellable(issue.keys).map((key) => explainUnknown(key, path, tree, outline));
   if (issue.code === "invalid_union") return explainServer(issue.errors, path, tree, outline);
   // Names of servers: findServerProblems says more.
   if (issue.code === "invalid_key") return [];
   const value = fieldAt(tree, path);
   const field = outlineAt(outline, path, tree);
-  const example = field?.default === undefined ? "" : `; write for example ${JSON.stringify(field.default)}`;
-  return [{ path, text: `${found(value, field)}; expected ${expectation(field, value)}${example || "; change it"}` }];
+  const example =
+    field?.default === undefined ? "" : `; write for example ${JSON.stringify(field.default)}`;
+  return [
+    {
+      path,
+      text: `${found(value, field)}; expected ${expectation(field, value)}${example || "; change it"}`,
+    },
+  ];
 }
 
 function explainUnknown(key: string, parent: Path, tree: JsonObject, outline: Outline): Problem {
   const path = [...parent, key];
   const server = fieldAt(tree, parent);
-  if (parent[0] === "mcpServers" && parent.length === 2 && isObject(server) && "command" in server && "url" in server) {
-    return { path: parent, text: 'has both command and url; expected one of them; remove "command" for a server elsewhere, "url" for a program here' };
+  if (
+    parent[0] === "mcpServers" &&
+    parent.length === 2 &&
+    isObject(server) &&
+    "command" in server &&
+    "url" in server
+  ) {
+    return {
+      path: parent,
+      text: 'has both command and url; expected one of them; remove "command" for a server elsewhere, "url" for a program here',
+    };
   }
   const known = Object.keys(outlineAt(outline, parent, tree)?.properties ?? {});
   const [near] = findNear(key, known);
-  return { path, text: `unknown key; expected one of ${known.join(", ")}; ${near ? `did you mean "${near}"?` : "remove it"}` };
+  return {
+    path,
+    text: `unknown key; expected one of ${known.join(", ")}; ${near ? `did you mean "${near}"?` : "remove it"}`,
+  };
 }
 
 /** Both kinds were tried; only the complaints of the one that was meant help. */
-function explainServer(errors: readonly (readonly Issue[])[], path: Path, tree: JsonObject, outline: Outline): Problem[] {
+function explainServer(
+  errors: readonly (readonly Issue[])[],
+  path: Path,
+  tree: JsonObject,
+  outline: Outline,
+): Problem[] {
   const server = fieldAt(tree, path);
   if (isObject(server) && !("command" in server) && !("url" in server)) {
-    return [{ path, text: `has neither command nor url; expected one of them; ${adviceFor(Object.keys(server))}` }];
+    return [
+      {
+        path,
+        text: `has neither command nor url; expected one of them; ${adviceFor(Object.keys(server))}`,
+      },
+    ];
   }
-  return tellable(errors[kindIndexOf(server)] ?? []).flatMap((issue) => explain(issue, path, tree, outline));
+  return tellable(errors[kindIndexOf(server)] ?? []).flatMap((issue) =>
+    explain(issue, path, tree, outline),
+  );
 }
 
 function adviceFor(keys: readonly string[]): string {
@@ -58,7 +89,8 @@ function found(value: unknown, field: Outline | undefined): string {
   if (value === undefined) return "is missing";
   if (field?.type === "string" && value === "") return "is empty";
   if (field?.enum && typeof value === "string") return `is ${quote(value)}`;
-  if (field?.type === "string" && typeof value === "string") return field.pattern ? "does not fit" : `has ${value.length} characters`;
+  if (field?.type === "string" && typeof value === "string")
+    return field.pattern ? "does not fit" : `has ${value.length} characters`;
   if (typeof value === "number") return `is ${value}`;
   return `is ${kindName(value)}`;
 }
@@ -67,19 +99,36 @@ function kindName(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";
   if (value instanceof Date) return "a date";
-  const names: Partial<Record<string, string>> = { string: "text", boolean: "true or false", object: "an object", bigint: "a number" };
+  const names: Partial<Record<string, string>> = {
+    string: "text",
+    boolean: "true or false",
+    object: "an object",
+    bigint: "a number",
+  };
   return names[typeof value] ?? typeof value;
 }
 
 function expectation(field: Outline | undefined, value: unknown): string {
-  const { type, enum: choices, const: only, minimum, maximum, maxLength, pattern, items, additionalProperties } = field ?? {};
+  const {
+    type,
+    enum: choices,
+    const: only,
+    minimum,
+    maximum,
+    maxLength,
+    pattern,
+    items,
+    additionalProperties,
+  } = field ?? {};
   if (choices) return choices.map((choice) => JSON.stringify(choice)).join(" or ");
   if (only !== undefined) return JSON.stringify(only);
   if (type === "integer") return `a whole number from ${minimum} to ${maximum}`;
   if (type === "string" && pattern) return `text like ${pattern}`;
-  if (type === "string") return value && typeof value === "string" ? `at most ${maxLength}` : "text";
+  if (type === "string")
+    return value && typeof value === "string" ? `at most ${maxLength}` : "text";
   if (type === "boolean") return "true or false";
   if (type === "array") return `a list of ${items?.type === "string" ? "texts" : "values"}`;
-  if (type === "object" && additionalProperties && additionalProperties.type === "string") return "an object of texts";
+  if (type === "object" && additionalProperties && additionalProperties.type === "string")
+    return "an object of texts";
   return "an object";
 }

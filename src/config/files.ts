@@ -18,7 +18,11 @@ export const partsMax = 20_000;
 export function userFileOf(env: NodeJS.ProcessEnv): string {
   const { XDG_CONFIG_HOME: xdg, HOME: home } = env;
   // The XDG rule: a relative path is to be ignored.
-  return join(xdg && isAbsolute(xdg) ? xdg : join(home || homedir(), ".config"), "guildhall", "config.json");
+  return join(
+    xdg && isAbsolute(xdg) ? xdg : join(home || homedir(), ".config"),
+    "guildhall",
+    "config.json",
+  );
 }
 
 export function projectFilesOf(folder: string): readonly string[] {
@@ -26,11 +30,16 @@ export function projectFilesOf(folder: string): readonly string[] {
 }
 
 /** The files that are there, in the order of layers. Throws ConfigError. */
-export async function readConfigFiles(userFile: string, projectFiles: readonly string[]): Promise<ConfigFile[]> {
+export async function readConfigFiles(
+  userFile: string,
+  projectFiles: readonly string[],
+): Promise<ConfigFile[]> {
   const [user, ...project] = await Promise.all([userFile, ...projectFiles].map(readConfigFile));
   const found = project.filter((file) => file !== undefined);
   if (found.length > 1) {
-    throw new ConfigError(`${found.map(({ file }) => file).join(" and ")}: both are there; expected one project file; merge them and remove the other`);
+    throw new ConfigError(
+      `${found.map(({ file }) => file).join(" and ")}: both are there; expected one project file; merge them and remove the other`,
+    );
   }
   return user ? [user, ...found] : found;
 }
@@ -40,7 +49,9 @@ async function readConfigFile(file: string): Promise<ConfigFile | undefined> {
   const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
   const handle = await open(file, flags).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
-    throw new ConfigError(`${file}: cannot be read (${error.code}); expected a file this user may read; check its path and mode`);
+    throw new ConfigError(
+      `${file}: cannot be read (${error.code}); expected a file this user may read; check its path and mode`,
+    );
   });
   if (!handle) return undefined;
   try {
@@ -53,12 +64,21 @@ async function readConfigFile(file: string): Promise<ConfigFile | undefined> {
 
 async function refuseUnsafe(handle: FileHandle, file: string): Promise<void> {
   const stats = await handle.stat();
-  if (!stats.isFile()) throw new ConfigError(`${file}: is not a file; expected a config file; remove or rename what stands there`);
-  if (stats.size > bytesMax) throw new ConfigError(`${file}: has ${stats.size} bytes; expected at most ${bytesMax}; remove what is not config`);
+  if (!stats.isFile())
+    throw new ConfigError(
+      `${file}: is not a file; expected a config file; remove or rename what stands there`,
+    );
+  if (stats.size > bytesMax)
+    throw new ConfigError(
+      `${file}: has ${stats.size} bytes; expected at most ${bytesMax}; remove what is not config`,
+    );
   const isForeign = process.geteuid !== undefined && stats.uid !== process.geteuid();
   const writers = process.platform === "win32" ? 0 : stats.mode & (isForeign ? 0o022 : 0o002);
   // The file names programs that will be started as this user.
-  if (writers) throw new ConfigError(`${file}: can be written by other users; expected a file only you may write; run: chmod go-w ${file}`);
+  if (writers)
+    throw new ConfigError(
+      `${file}: can be written by other users; expected a file only you may write; run: chmod go-w ${file}`,
+    );
 }
 
 function decode(bytes: Buffer, file: string): string {

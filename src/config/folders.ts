@@ -15,13 +15,21 @@ const openingFields: readonly Path[] = [
  * A project's file opens folders of the project only: a repository somebody cloned must not open the rest of the machine.
  * `isOfProject` says whether it was the project's file that set a field.
  */
-export function findFolderProblems(tree: JsonObject, folder: string, isOfProject: (path: Path) => boolean): Problem[] {
+export function findFolderProblems(
+  tree: JsonObject,
+  folder: string,
+  isOfProject: (path: Path) => boolean,
+): Problem[] {
   const problems: Problem[] = [];
   for (const field of openingFields.filter(isOfProject)) {
     const paths = fieldAt(tree, field);
     for (const [index, path] of (Array.isArray(paths) ? paths : []).entries()) {
-      if (typeof path !== "string" || isInside(realOf(resolve(folder, path)), realOf(folder))) continue;
-      problems.push({ path: [...field, index], text: "lies outside the project; expected a folder in it; name others in the user's own config file" });
+      if (typeof path !== "string" || isInside(realOf(resolve(folder, path)), realOf(folder)))
+        continue;
+      problems.push({
+        path: [...field, index],
+        text: "lies outside the project; expected a folder in it; name others in the user's own config file",
+      });
     }
   }
   return problems;
@@ -37,6 +45,8 @@ export function realOf(path: string): string {
     return realpathSync(path);
   } catch {
     const parent = resolve(path, "..");
-    return parent === path ? path : resolve(realOf(parent), path.slice(parent.length).replace(/^[/\\]+/, ""));
+    return parent === path
+      ? path
+      : resolve(realOf(parent), path.slice(parent.length).replace(/^[/\\]+/, ""));
   }
 }

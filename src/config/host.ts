@@ -38,9 +38,13 @@ for (const [address, bits] of [
 /** Takes a host as URL gives it: lower case, IPv4 in dotted form, IPv6 in brackets. */
 export function kindOfHost(host: string): HostKind {
   const name = host.replace(/^\[|\]$/g, "").replace(/\.$/, "");
-  if (name === "127.0.0.1" || name === "::1" || name === "localhost" || name.endsWith(".localhost")) return "loopback";
+  if (name === "127.0.0.1" || name === "::1" || name === "localhost" || name.endsWith(".localhost"))
+    return "loopback";
   const version = isIP(name);
-  if (version !== 0) return privateAddresses.check(name, version === 4 ? "ipv4" : "ipv6") ? "private" : "public";
+  if (version !== 0)
+    return privateAddresses.check(name, version === 4 ? "ipv4" : "ipv6") ? "private" : "public";
   // Names that no public DNS answers.
-  return !name.includes(".") || /\.(local|internal|intranet|lan|home|corp|home\.arpa)$/.test(name) ? "private" : "public";
+  return !name.includes(".") || /\.(local|internal|intranet|lan|home|corp|home\.arpa)$/.test(name)
+    ? "private"
+    : "public";
 }

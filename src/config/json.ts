@@ -1,5 +1,12 @@
 // The ESM build by its path: the package's entry is UMD, whose inner `require` a bundler cannot follow.
-import { createScanner, findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser/lib/esm/main.js";
+import {
+  createScanner,
+  findNodeAtLocation,
+  type Node,
+  type ParseError,
+  parseTree,
+  printParseErrorCode,
+} from "jsonc-parser/lib/esm/main.js";
 import { isObject } from "../base/json.ts";
 import { ConfigError, fieldOf, type Path, type Problem, tellable } from "./error.ts";
 import { type ConfigFile, depthMax, partsMax } from "./files.ts";
@@ -11,8 +18,16 @@ export function parseJsonLayer({ file, text }: ConfigFile): Layer {
   const root = parseRoot(text, place);
   const faults: Fault[] = [];
   const tree = readValue(root, [], faults);
-  if (faults.length > 0) throw new ConfigError(tellable(faults).map(({ path, offset, text }) => `${place(offset)}: ${fieldOf(path)}: ${text}`));
-  if (!isObject(tree)) throw new ConfigError(`${place(root.offset)}: must be an object; expected { … }; for example {"expose": "tools"}`);
+  if (faults.length > 0)
+    throw new ConfigError(
+      tellable(faults).map(
+        ({ path, offset, text }) => `${place(offset)}: ${fieldOf(path)}: ${text}`,
+      ),
+    );
+  if (!isObject(tree))
+    throw new ConfigError(
+      `${place(root.offset)}: must be an object; expected { … }; for example {"expose": "tools"}`,
+    );
   return { tree, kind: "file", locate: (path) => place(offsetOf(root, path)) };
 }
 
@@ -27,8 +42,12 @@ function parseRoot(text: string, place: (offset: number) => string): Node {
   const root = parseTree(text, errors, { allowTrailingComma: true });
   const [first] = errors;
   // The first error is the person's; those after it are mostly the parser's.
-  if (first) throw new ConfigError(`${place(first.offset)}: not valid JSON; ${wordsOf(first)}; fix it there, comments and trailing commas are allowed`);
-  if (!root) throw new ConfigError(`${place(0)}: not valid JSON; the file is empty; write {} or remove it`);
+  if (first)
+    throw new ConfigError(
+      `${place(first.offset)}: not valid JSON; ${wordsOf(first)}; fix it there, comments and trailing commas are allowed`,
+    );
+  if (!root)
+    throw new ConfigError(`${place(0)}: not valid JSON; the file is empty; write {} or remove it`);
   return root;
 }
 
@@ -43,23 +62,42 @@ function findExcess(text: string): { readonly offset: number; readonly text: str
     const [first = ""] = text.slice(offset, offset + 1);
     if ("{[".includes(first)) depth++;
     else if ("}]".includes(first)) depth--;
-    if (depth > depthMax) return { offset, text: `nested too deeply; expected at most ${depthMax} levels; remove some` };
-    if (++count > partsMax) return { offset, text: `too much; expected at most ${partsMax} values and separators; remove what is not config` };
+    if (depth > depthMax)
+      return {
+        offset,
+        text: `nested too deeply; expected at most ${depthMax} levels; remove some`,
+      };
+    if (++count > partsMax)
+      return {
+        offset,
+        text: `too much; expected at most ${partsMax} values and separators; remove what is not config`,
+      };
   }
   return undefined;
 }
 
 function readValue(node: Node, path: Path, faults: Fault[]): unknown {
   const { type, children = [] } = node;
-  if (type === "array") return children.map((child, index) => readValue(child, [...path, index], faults));
+  if (type === "array")
+    return children.map((child, index) => readValue(child, [...path, index], faults));
   if (type !== "object") return node.value;
   const values = new Map<string, unknown>();
   for (const [key, value] of children.map((property) => property.children ?? [])) {
     if (!key || !value) continue;
     const name = String(key.value);
     const inner = [...path, name];
-    if (values.has(name)) faults.push({ path: inner, offset: key.offset, text: "is written twice; expected once; remove one of them" });
-    if (name === "__proto__") faults.push({ path: inner, offset: key.offset, text: "cannot be a key; expected a name; rename it" });
+    if (values.has(name))
+      faults.push({
+        path: inner,
+        offset: key.offset,
+        text: "is written twice; expected once; remove one of them",
+      });
+    if (name === "__proto__")
+      faults.push({
+        path: inner,
+        offset: key.offset,
+        text: "cannot be a key; expected a name; rename it",
+      });
     values.set(name, readValue(value, inner, faults));
   }
   return Object.fromEntries(values);

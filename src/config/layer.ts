@@ -17,16 +17,24 @@ export function mergeLayers(layers: readonly Layer[]): JsonObject {
   return layers.reduce<JsonObject>((below, { tree, kind }) => {
     const merged = mergeTrees(below, tree);
     if (kind !== "file") return merged;
-    const whole = Object.fromEntries(sectionsWithKeys.flatMap((name) => (isObject(tree[name]) ? [[name, tree[name]]] : [])));
+    const whole = Object.fromEntries(
+      sectionsWithKeys.flatMap((name) => (isObject(tree[name]) ? [[name, tree[name]]] : [])),
+    );
     if (!isObject(tree.mcpServers) || !isObject(below.mcpServers)) return { ...merged, ...whole };
-    return { ...merged, ...whole, mcpServers: entriesOf(below.mcpServers, tree.mcpServers, (_, above) => above) };
+    return {
+      ...merged,
+      ...whole,
+      mcpServers: entriesOf(below.mcpServers, tree.mcpServers, (_, above) => above),
+    };
   }, {});
 }
 
 const sectionsWithKeys = ["images", "planner", "mcp"];
 
 export function mergeTrees(below: JsonObject, above: JsonObject): JsonObject {
-  return entriesOf(below, above, (left, right) => (isObject(left) && isObject(right) ? mergeTrees(left, right) : right));
+  return entriesOf(below, above, (left, right) =>
+    isObject(left) && isObject(right) ? mergeTrees(left, right) : right,
+  );
 }
 
 /** Where a field of the merged tree came from: the last layer that has it, or the nearest thing above it. */
@@ -53,10 +61,15 @@ function hasOwn(value: unknown, key: PropertyKey): value is Record<PropertyKey, 
 }
 
 /** Built with fromEntries: assigning a key named `__proto__` would change the object instead. */
-function entriesOf(below: JsonObject, above: JsonObject, join: (left: unknown, right: unknown) => unknown): JsonObject {
+function entriesOf(
+  below: JsonObject,
+  above: JsonObject,
+  join: (left: unknown, right: unknown) => unknown,
+): JsonObject {
   const merged = new Map(Object.entries(below));
   for (const [key, value] of Object.entries(above)) {
-    if (value !== undefined) merged.set(key, merged.has(key) ? join(merged.get(key), value) : value);
+    if (value !== undefined)
+      merged.set(key, merged.has(key) ? join(merged.get(key), value) : value);
   }
   return Object.fromEntries(merged);
 }

@@ -9,7 +9,11 @@ const hostPath: Path = ["listen", "host"];
 const tokenPath: Path = ["listen", "tokenFile"];
 
 /** A repository somebody cloned does not open this machine to others, nor says which token lets them in: whoever wrote it may know one that came along. */
-export function findListenProblems(tree: JsonObject, folder: string, isOfProject: (path: Path) => boolean): Problem[] {
+export function findListenProblems(
+  tree: JsonObject,
+  folder: string,
+  isOfProject: (path: Path) => boolean,
+): Problem[] {
   const host = fieldAt(tree, hostPath);
   const tokenFile = fieldAt(tree, tokenPath);
   const problems: Problem[] = [];
@@ -18,7 +22,11 @@ export function findListenProblems(tree: JsonObject, folder: string, isOfProject
       path: hostPath,
       text: "can be reached from other machines; only the user's own config file, GUILDHALL__LISTEN__HOST or --host may say that",
     });
-  if (typeof tokenFile === "string" && isOfProject(tokenPath) && isInside(realOf(resolve(folder, tokenFile)), realOf(folder)))
+  if (
+    typeof tokenFile === "string" &&
+    isOfProject(tokenPath) &&
+    isInside(realOf(resolve(folder, tokenFile)), realOf(folder))
+  )
     problems.push({
       path: tokenPath,
       text: "lies in the project, whose author may know the token; name a file elsewhere, or give this one with --token-file",

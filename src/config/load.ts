@@ -37,12 +37,26 @@ export interface LoadedConfig {
  * The config of a hall. Later layers win: defaults, user file, project file (guildhall.json or guildhall.toml), `GUILDHALL__`
  * variables, flags. Throws ConfigError with every problem there is, unless all of them are single servers' own.
  */
-export async function loadConfig({ folder, env = process.env, flags = {}, userFile = userFileOf(env), projectFile }: LoadOptions): Promise<LoadedConfig> {
+export async function loadConfig({
+  folder,
+  env = process.env,
+  flags = {},
+  userFile = userFileOf(env),
+  projectFile,
+}: LoadOptions): Promise<LoadedConfig> {
   const projectFiles = projectFile === undefined ? projectFilesOf(folder) : [projectFile];
   const files = await readConfigFiles(userFile, projectFiles);
   const hasVariables = configVariables(env).length > 0;
   const isUntouched = files.length === 0 && !hasVariables;
-  const found = isUntouched ? untouched(flags) : await (await import("./assemble.ts")).assembleConfig({ folder, files, env, flags, hasVariables });
+  const found = isUntouched
+    ? untouched(flags)
+    : await (await import("./assemble.ts")).assembleConfig({
+        folder,
+        files,
+        env,
+        flags,
+        hasVariables,
+      });
   return {
     config: freeze(found.config),
     unusable: freeze(found.unusable),
@@ -54,8 +68,13 @@ export async function loadConfig({ folder, env = process.env, flags = {}, userFi
 }
 
 /** Nothing to check: the start of most halls, and of every hall's tests. */
-function untouched(flags: PartialConfig): Pick<LoadedConfig, "config" | "unusable" | "warnings" | "secrets"> {
-  const config = mergeTrees(defaultConfig as unknown as JsonObject, flags as JsonObject) as unknown as Config;
+function untouched(
+  flags: PartialConfig,
+): Pick<LoadedConfig, "config" | "unusable" | "warnings" | "secrets"> {
+  const config = mergeTrees(
+    defaultConfig as unknown as JsonObject,
+    flags as JsonObject,
+  ) as unknown as Config;
   return { config, unusable: {}, warnings: [], secrets: [] };
 }
 

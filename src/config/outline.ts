@@ -39,7 +39,8 @@ export function outlineAt(root: Outline, path: Path, tree: unknown): Outline | u
   let value = tree;
   for (const key of path) {
     node = typeof key === "number" ? node?.items : childOf(node, String(key), value);
-    value = isObject(value) || Array.isArray(value) ? (value as JsonObject)[String(key)] : undefined;
+    value =
+      isObject(value) || Array.isArray(value) ? (value as JsonObject)[String(key)] : undefined;
   }
   return node && unwrap(node, value);
 }

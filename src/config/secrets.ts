@@ -5,14 +5,20 @@ import { fieldAt } from "./layer.ts";
  * The values of a config that must not reach a log: what variables put into servers (`expanded`), what `GUILDHALL__` variables set
  * in env, headers and url, what stands in a file under a name that says so, and the password of the store's database.
  */
-export function findSecrets(tree: JsonObject, variables: JsonObject, expanded: readonly string[]): string[] {
+export function findSecrets(
+  tree: JsonObject,
+  variables: JsonObject,
+  expanded: readonly string[],
+): string[] {
   const secrets = new Set(expanded);
   for (const { env, headers, url } of serversOf(variables)) {
-    for (const text of [url, ...valuesOf(env), ...valuesOf(headers)]) if (typeof text === "string") secrets.add(bare(text));
+    for (const text of [url, ...valuesOf(env), ...valuesOf(headers)])
+      if (typeof text === "string") secrets.add(bare(text));
   }
   for (const { env, headers, oauth } of serversOf(tree)) {
     for (const map of [env, headers, oauth]) {
-      for (const [key, text] of Object.entries(isObject(map) ? map : {})) if (secretName.test(key) && typeof text === "string") secrets.add(bare(text));
+      for (const [key, text] of Object.entries(isObject(map) ? map : {}))
+        if (secretName.test(key) && typeof text === "string") secrets.add(bare(text));
     }
   }
   for (const password of passwordsOf(fieldAt(tree, ["store", "url"]))) secrets.add(password);
@@ -20,7 +26,8 @@ export function findSecrets(tree: JsonObject, variables: JsonObject, expanded: r
   return [...secrets];
 }
 
-const secretName = /token|secret|passw|credential|auth|cookie|api[-_]?key|private[-_]?key|access[-_]?key/i;
+const secretName =
+  /token|secret|passw|credential|auth|cookie|api[-_]?key|private[-_]?key|access[-_]?key/i;
 
 /** As it is written, and as it is sent. */
 function passwordsOf(url: unknown): string[] {

@@ -13,7 +13,8 @@ import { serverNamePattern } from "./schema.ts";
 export function findServerProblems(tree: JsonObject, folder: string): Problem[] {
   const servers = isObject(tree.mcpServers) ? tree.mcpServers : {};
   const problems: Problem[] = [];
-  for (const [name, server] of Object.entries(servers)) if (isObject(server)) problems.push(...findEntryProblems(server, ["mcpServers", name], folder));
+  for (const [name, server] of Object.entries(servers))
+    if (isObject(server)) problems.push(...findEntryProblems(server, ["mcpServers", name], folder));
   if (isObject(tree.mcp)) problems.push(...findClientProblems(tree.mcp, folder));
   return problems;
 }
@@ -24,9 +25,16 @@ export function findNameProblems({ mcpServers }: JsonObject): Problem[] {
   for (const name of isObject(mcpServers) ? Object.keys(mcpServers) : []) {
     const path = ["mcpServers", name];
     const twin = seen.get(name.toLowerCase());
-    if (twin !== undefined) problems.push({ path, text: `differs from ${quote(twin)} only in case; expected names that can be told apart; rename one` });
+    if (twin !== undefined)
+      problems.push({
+        path,
+        text: `differs from ${quote(twin)} only in case; expected names that can be told apart; rename one`,
+      });
     if (!serverNamePattern.test(name) || name === "__proto__") {
-      problems.push({ path, text: "is not a server name; expected 1 to 40 letters, digits, _ and -; rename it" });
+      problems.push({
+        path,
+        text: "is not a server name; expected 1 to 40 letters, digits, _ and -; rename it",
+      });
     }
     seen.set(name.toLowerCase(), name);
   }
@@ -36,26 +44,56 @@ export function findNameProblems({ mcpServers }: JsonObject): Problem[] {
 function findEntryProblems(server: JsonObject, path: Path, folder: string): Problem[] {
   const { command, cwd, url, args, env, headers, oauth } = server;
   const problems: Problem[] = [];
-  const note = (text: string | undefined, ...keys: string[]): void => void (text && problems.push({ path: [...path, ...keys], text }));
+  const note = (text: string | undefined, ...keys: string[]): void =>
+    void (text && problems.push({ path: [...path, ...keys], text }));
 
-  if (typeof command === "string") note(findCommandFault(command, resolve(folder, typeof cwd === "string" ? cwd : "")), "command");
-  if (typeof url === "string") note(findUrlFault(url, server.type === "ws" || server.type === "websocket", server.allowPrivate === true), "url");
+  if (typeof command === "string")
+    note(findCommandFault(command, resolve(folder, typeof cwd === "string" ? cwd : "")), "command");
+  if (typeof url === "string")
+    note(
+      findUrlFault(
+        url,
+        server.type === "ws" || server.type === "websocket",
+        server.allowPrivate === true,
+      ),
+      "url",
+    );
   for (const [key, value] of textsOf(env)) note(findEnvFault(key, value), "env", key);
   for (const [key, value] of textsOf(headers)) note(findHeaderFault(key, value), "headers", key);
   for (const [key, text] of isObject(oauth) ? findOAuthFaults(oauth) : []) note(text, "oauth", key);
-  if ([cwd, ...(Array.isArray(args) ? args : [])].some((text) => typeof text === "string" && text.includes("\0"))) {
+  if (
+    [cwd, ...(Array.isArray(args) ? args : [])].some(
+      (text) => typeof text === "string" && text.includes("\0"),
+    )
+  ) {
     note("has a zero character; expected text; remove it", "args");
   }
   return problems;
 }
 
 /** Our own client's section: a person's own server, so a private address is as good as any. */
-function findClientProblems({ command, endpoint, transport = "stdio", headers }: JsonObject, folder: string): Problem[] {
+function findClientProblems(
+  { command, endpoint, transport = "stdio", headers }: JsonObject,
+  folder: string,
+): Problem[] {
   const faults: [Path, string | undefined][] = [
     [["command"], typeof command === "string" ? findCommandFault(command, folder) : undefined],
-    [["endpoint"], typeof endpoint === "string" ? findUrlFault(endpoint, transport === "websocket", true) : undefined],
-    [["headers"], transport === "stdio" && headers !== undefined ? 'go to no program; expected them with an endpoint; set transport to "http"' : undefined],
-    ...textsOf(headers).map(([key, value]): [Path, string | undefined] => [["headers", key], findHeaderFault(key, value)]),
+    [
+      ["endpoint"],
+      typeof endpoint === "string"
+        ? findUrlFault(endpoint, transport === "websocket", true)
+        : undefined,
+    ],
+    [
+      ["headers"],
+      transport === "stdio" && headers !== undefined
+        ? 'go to no program; expected them with an endpoint; set transport to "http"'
+        : undefined,
+    ],
+    ...textsOf(headers).map(([key, value]): [Path, string | undefined] => [
+      ["headers", key],
+      findHeaderFault(key, value),
+    ]),
   ];
   return faults.flatMap(([path, text]) => (text ? [{ path: ["mcp", ...path], text }] : []));
 }
@@ -87,14 +125,20 @@ const injectingNames = new Set(
   PERL5OPT PERL5LIB PERL5DB PERLLIB RUBYOPT RUBYLIB LUA_INIT PHPRC PHP_INI_SCAN_DIR R_PROFILE R_PROFILE_USER
   JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS _JAVA_OPTIONS CLASSPATH DOTNET_STARTUP_HOOKS DOTNET_ADDITIONAL_DEPS CORECLR_PROFILER CORECLR_PROFILER_PATH COR_PROFILER
   GCONV_PATH LOCPATH NLSPATH HOSTALIASES GLIBC_TUNABLES OPENSSL_CONF OPENSSL_ENGINES OPENSSL_MODULES
-  GIT_SSH_COMMAND GIT_SSH GIT_EXTERNAL_DIFF GIT_EXEC_PATH GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_PROXY_COMMAND`.split(/\s+/),
+  GIT_SSH_COMMAND GIT_SSH GIT_EXTERNAL_DIFF GIT_EXEC_PATH GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_PROXY_COMMAND`.split(
+    /\s+/,
+  ),
 );
 
 function findEnvFault(name: string, value: string): string | undefined {
   const upper = name.toUpperCase();
   if (/[=\0]/.test(name) || value.includes("\0"))
     return "is not an environment variable; expected a name without = and a value without zero characters; fix it";
-  if (!injectingNames.has(upper) && !/^(LD_|DYLD_|BASH_FUNC_|GIT_CONFIG_(COUNT|KEY|VALUE))/.test(upper)) return undefined;
+  if (
+    !injectingNames.has(upper) &&
+    !/^(LD_|DYLD_|BASH_FUNC_|GIT_CONFIG_(COUNT|KEY|VALUE))/.test(upper)
+  )
+    return undefined;
   return "makes the program run code that command and args do not show; expected a variable the server reads; give it as an option in args, or start a script of yours that sets it";
 }
 
@@ -111,21 +155,41 @@ function findUrlFault(url: string, isSocket: boolean, allowPrivate: boolean): st
     const isOther = /^(https?|wss?):$/.test(protocol);
     return `has the scheme ${quote(protocol)}; expected ${safe}//; ${isOther ? `change it, or set "type" to "${isSocket ? "http" : "ws"}"` : "nothing else can be called"}`;
   }
-  if (username || password) return "has a user name or password in it; expected none; send them with headers";
-  if (hash || url.includes("#")) return "has a fragment (#); expected none, as it is never sent; remove it";
+  if (username || password)
+    return "has a user name or password in it; expected none; send them with headers";
+  if (hash || url.includes("#"))
+    return "has a fragment (#); expected none, as it is never sent; remove it";
   const kind = kindOfHost(hostname);
   if (kind === "private" && !allowPrivate)
     return `points into a private network (${quote(hostname)}); expected a public host or this machine; set "allowPrivate": true if you mean it`;
-  if (kind === "public" && protocol === plain) return `is not encrypted (${quote(hostname)} is not this machine); expected ${safe}//; change the scheme`;
+  if (kind === "public" && protocol === plain)
+    return `is not encrypted (${quote(hostname)} is not this machine); expected ${safe}//; change the scheme`;
   return undefined;
 }
 
-function findOAuthFaults({ issuer, clientMetadataUrl, grant, clientId, clientSecret }: JsonObject): [string, string | undefined][] {
-  const isAlone = grant === "client_credentials" && (clientId === undefined || clientSecret === undefined);
+function findOAuthFaults({
+  issuer,
+  clientMetadataUrl,
+  grant,
+  clientId,
+  clientSecret,
+}: JsonObject): [string, string | undefined][] {
+  const isAlone =
+    grant === "client_credentials" && (clientId === undefined || clientSecret === undefined);
   return [
     ["issuer", typeof issuer === "string" ? findUrlFault(issuer, false, true) : undefined],
-    ["clientMetadataUrl", typeof clientMetadataUrl === "string" ? findUrlFault(clientMetadataUrl, false, true) : undefined],
-    ["grant", isAlone ? "needs a client; expected clientId and clientSecret beside it; add them" : undefined],
+    [
+      "clientMetadataUrl",
+      typeof clientMetadataUrl === "string"
+        ? findUrlFault(clientMetadataUrl, false, true)
+        : undefined,
+    ],
+    [
+      "grant",
+      isAlone
+        ? "needs a client; expected clientId and clientSecret beside it; add them"
+        : undefined,
+    ],
   ];
 }
 
@@ -135,5 +199,9 @@ function hasControls(text: string): boolean {
 }
 
 function textsOf(value: unknown): [string, string][] {
-  return isObject(value) ? Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === "string") : [];
+  return isObject(value)
+    ? Object.entries(value).filter(
+        (entry): entry is [string, string] => typeof entry[1] === "string",
+      )
+    : [];
 }

@@ -3,7 +3,11 @@ import type { Path, Problem } from "./error.ts";
 import { fieldAt } from "./layer.ts";
 
 /** A project's file can ask for more approvals, never for fewer: a repository somebody cloned brings no trust. */
-export function findTrustProblems(tree: JsonObject, isOfProject: (path: Path) => boolean, users: JsonObject): Problem[] {
+export function findTrustProblems(
+  tree: JsonObject,
+  isOfProject: (path: Path) => boolean,
+  users: JsonObject,
+): Problem[] {
   const text = "asks for fewer approvals; only the user's own config file may do that";
   const tools = fieldAt(tree, ["trust", "tools"]);
   const loosened = Object.entries(isObject(tools) ? tools : {})
@@ -11,14 +15,19 @@ export function findTrustProblems(tree: JsonObject, isOfProject: (path: Path) =>
     .map(([name]): Problem => ({ path: ["trust", "tools", name], text }));
   // Under a stricter policy of the user's, a single server cannot be made an exception either.
   const isStrict = (path: Path): boolean =>
-    (fieldAt(users, path) ?? fieldAt(users, policyPath)) === "all" || (fieldAt(tree, policyPath) === "all" && !isOfProject(policyPath));
-  const lowered = policiesOf(tree).filter((path) => fieldAt(tree, path) !== "all" && isOfProject(path) && isStrict(path));
+    (fieldAt(users, path) ?? fieldAt(users, policyPath)) === "all" ||
+    (fieldAt(tree, policyPath) === "all" && !isOfProject(policyPath));
+  const lowered = policiesOf(tree).filter(
+    (path) => fieldAt(tree, path) !== "all" && isOfProject(path) && isStrict(path),
+  );
   const unguarded: Path = ["trust", "unguarded"];
   const list = fieldAt(tree, unguarded);
   return [
     ...loosened,
     ...lowered.map((path) => ({ path, text })),
-    ...(Array.isArray(list) && list.length > 0 && isOfProject(unguarded) ? [{ path: unguarded, text }] : []),
+    ...(Array.isArray(list) && list.length > 0 && isOfProject(unguarded)
+      ? [{ path: unguarded, text }]
+      : []),
   ];
 }
 
@@ -26,5 +35,10 @@ const policyPath: Path = ["trust", "policy"];
 
 function policiesOf(tree: JsonObject): Path[] {
   const servers = fieldAt(tree, ["trust", "servers"]);
-  return [policyPath, ...Object.keys(isObject(servers) ? servers : {}).map((name): Path => ["trust", "servers", name])];
+  return [
+    policyPath,
+    ...Object.keys(isObject(servers) ? servers : {}).map(
+      (name): Path => ["trust", "servers", name],
+    ),
+  ];
 }

@@ -31,7 +31,10 @@ export interface SortedProblems {
 }
 
 /** A server's name is everybody's concern: tools, trust and the lock go by it. */
-export function sortProblems(problems: readonly Problem[], nameProblems: readonly Problem[]): SortedProblems {
+export function sortProblems(
+  problems: readonly Problem[],
+  nameProblems: readonly Problem[],
+): SortedProblems {
   const ofServers = new Map<string, Problem[]>();
   const ofAll: Problem[] = [];
   for (const problem of problems) {
@@ -48,8 +51,14 @@ export function serverOf([section, name]: Path): string | undefined {
 }
 
 /** A tree or a config without these servers. */
-export function withoutServers<T extends JsonObject | Config>(tree: T, names: { has(name: string): boolean }): T {
+export function withoutServers<T extends JsonObject | Config>(
+  tree: T,
+  names: { has(name: string): boolean },
+): T {
   const { mcpServers } = tree;
   if (!isObject(mcpServers)) return tree;
-  return { ...tree, mcpServers: Object.fromEntries(Object.entries(mcpServers).filter(([name]) => !names.has(name))) };
+  return {
+    ...tree,
+    mcpServers: Object.fromEntries(Object.entries(mcpServers).filter(([name]) => !names.has(name))),
+  };
 }

@@ -26,7 +26,20 @@ const depthMax = 8;
 /** Where a value that came from a variable may be a secret. A command or a folder never is one. */
 const secretSections: ReadonlySet<unknown> = new Set(["env", "headers", "url", "args", "oauth"]);
 /** Often used in paths: hiding them would make a log unreadable. */
-const openNames = new Set(["HOME", "USER", "LOGNAME", "PATH", "PWD", "SHELL", "LANG", "TMPDIR", "HOSTNAME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"]);
+const openNames = new Set([
+  "HOME",
+  "USER",
+  "LOGNAME",
+  "PATH",
+  "PWD",
+  "SHELL",
+  "LANG",
+  "TMPDIR",
+  "HOSTNAME",
+  "USERPROFILE",
+  "APPDATA",
+  "LOCALAPPDATA",
+]);
 
 export function expandVariables(tree: JsonObject, env: NodeJS.ProcessEnv): Expanded {
   const problems: Problem[] = [];
@@ -47,13 +60,19 @@ export function expandVariables(tree: JsonObject, env: NodeJS.ProcessEnv): Expan
   function read(written: string, inner: string | undefined, path: Path): string {
     const [, name, otherwise] = /^(?:env:)?([A-Za-z_]\w*)(?::-(.*))?$/s.exec(inner ?? "") ?? [];
     if (name === undefined) {
-      problems.push({ path, text: `has ${quote(written)}; expected \${NAME}, \${env:NAME} or \${NAME:-otherwise}; write $\${ for a plain \${` });
+      problems.push({
+        path,
+        text: `has ${quote(written)}; expected \${NAME}, \${env:NAME} or \${NAME:-otherwise}; write $\${ for a plain \${`,
+      });
       return written;
     }
     const value = Object.hasOwn(env, name) ? env[name] : undefined;
     if (otherwise !== undefined && !value) return otherwise;
     if (value === undefined) {
-      problems.push({ path, text: `the variable ${name} is not set; expected a value; set it, or write \${${name}:-} to do without` });
+      problems.push({
+        path,
+        text: `the variable ${name} is not set; expected a value; set it, or write \${${name}:-} to do without`,
+      });
       return written;
     }
     if (maySecretStandAt(path) && !openNames.has(name)) secrets.add(value);
@@ -64,18 +83,31 @@ export function expandVariables(tree: JsonObject, env: NodeJS.ProcessEnv): Expan
     if (typeof value === "string") return value.includes("${") ? expandText(value, path) : value;
     if (path.length > depthMax) return value;
     if (Array.isArray(value)) return value.map((item, index) => expand(item, [...path, index]));
-    return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, expand(inner, [...path, key])])) : value;
+    return isObject(value)
+      ? Object.fromEntries(
+          Object.entries(value).map(([key, inner]) => [key, expand(inner, [...path, key])]),
+        )
+      : value;
   }
 
   try {
-    return { tree: Object.fromEntries(Object.entries(tree).map(([key, value]) => [key, expandSection(key, value)])), problems, secrets: [...secrets] };
+    return {
+      tree: Object.fromEntries(
+        Object.entries(tree).map(([key, value]) => [key, expandSection(key, value)]),
+      ),
+      problems,
+      secrets: [...secrets],
+    };
   } catch (error) {
     if (!(error instanceof TooMuch)) throw error;
     return {
       tree,
       // Nothing was expanded, so that it is no fault of one server alone.
       problems: [
-        { path: error.path.slice(0, 1), text: `too many variables; expected at most ${referencesMax}, with ${charactersMax} characters in all; use fewer` },
+        {
+          path: error.path.slice(0, 1),
+          text: `too many variables; expected at most ${referencesMax}, with ${charactersMax} characters in all; use fewer`,
+        },
       ],
       secrets: [],
     };
@@ -84,12 +116,17 @@ export function expandVariables(tree: JsonObject, env: NodeJS.ProcessEnv): Expan
   function expandSection(key: string, value: unknown): unknown {
     if (key === "mcpServers") return expand(value, [key]);
     const field = fieldsExpanded.get(key);
-    return field !== undefined && isObject(value) && field in value ? { ...value, [field]: expand(value[field], [key, field]) } : value;
+    return field !== undefined && isObject(value) && field in value
+      ? { ...value, [field]: expand(value[field], [key, field]) }
+      : value;
   }
 }
 
 function maySecretStandAt([section, second, third]: Path): boolean {
-  return (section === "mcpServers" && secretSections.has(third)) || ((section === "mcp" || section === "store") && secretSections.has(second));
+  return (
+    (section === "mcpServers" && secretSections.has(third)) ||
+    ((section === "mcp" || section === "store") && secretSections.has(second))
+  );
 }
 
 class TooMuch extends Error {

@@ -21,7 +21,11 @@ export interface WatchOptions {
  * Loads again when a config file is written, replaced, created or removed. Folders are watched rather than files: editors
  * write a new file and rename it, and a watch on the old one would hear nothing more.
  */
-export function watchConfig(load: () => Promise<LoadedConfig>, listener: ConfigListener, { current, debounceMs = 100 }: WatchOptions): { close(): void } {
+export function watchConfig(
+  load: () => Promise<LoadedConfig>,
+  listener: ConfigListener,
+  { current, debounceMs = 100 }: WatchOptions,
+): { close(): void } {
   let good = current;
   let refusal: string | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -44,7 +48,12 @@ export function watchConfig(load: () => Promise<LoadedConfig>, listener: ConfigL
     try {
       const next = await load();
       refusal = undefined;
-      if (isClosed || (isDeepStrictEqual(next.config, good.config) && isDeepStrictEqual(next.unusable, good.unusable))) return;
+      if (
+        isClosed ||
+        (isDeepStrictEqual(next.config, good.config) &&
+          isDeepStrictEqual(next.unusable, good.unusable))
+      )
+        return;
       good = next;
       listener.changed(next);
     } catch (error) {
@@ -74,7 +83,11 @@ export function watchConfig(load: () => Promise<LoadedConfig>, listener: ConfigL
         });
         opened.push(watcher.on("error", schedule));
       } catch (cause) {
-        refuse(new ConfigError(`${folder}: cannot be watched (${(cause as NodeJS.ErrnoException).code}); restart the hall after an edit`));
+        refuse(
+          new ConfigError(
+            `${folder}: cannot be watched (${(cause as NodeJS.ErrnoException).code}); restart the hall after an edit`,
+          ),
+        );
       }
     }
     return opened;
@@ -93,7 +106,8 @@ export function watchConfig(load: () => Promise<LoadedConfig>, listener: ConfigL
 /** For each folder the names in it whose change matters. A file that is not there is awaited in the nearest folder that is. */
 function watchedNames(places: readonly string[]): Map<string, Set<string>> {
   const folders = new Map<string, Set<string>>();
-  const add = (folder: string, name: string): void => void folders.set(folder, (folders.get(folder) ?? new Set()).add(name));
+  const add = (folder: string, name: string): void =>
+    void folders.set(folder, (folders.get(folder) ?? new Set()).add(name));
   for (const place of places) {
     let path = place;
     while (!existsSync(dirname(path)) && dirname(path) !== path) path = dirname(path);

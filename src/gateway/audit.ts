@@ -8,27 +8,50 @@ import type { Decision } from "./trust.ts";
 /** Writes a decision about a call into the audit, and for one that may now run its row as well: both on disk before it does. */
 export function auditDecisions(store: Store): (decision: Decision, call: Call) => Promise<void> {
   return async ({ kind, tool, caller, call: id, argumentsHash, reason }, call) => {
-    const entry: AuditEntry = { kind, subject: tool, caller, reason, details: { call: id, argumentsHash, client: call.caller.client } };
+    const entry: AuditEntry = {
+      kind,
+      subject: tool,
+      caller,
+      reason,
+      details: { call: id, argumentsHash, client: call.caller.client },
+    };
     const mayRun = kind === "approved" || kind === "destructive call";
-    await Promise.all([store.audit.append(entry), ...(mayRun ? [store.calls.begin(describeBegun(call))] : [])]);
+    await Promise.all([
+      store.audit.append(entry),
+      ...(mayRun ? [store.calls.begin(describeBegun(call))] : []),
+    ]);
   };
 }
 
 /** The same registrations, each of which leaves a row. Nobody waits for it: a service registers in less time than a disk takes. */
-export function auditRegistrations(registrations: Registrations, note: (entry: AuditEntry) => Promise<void>): Registrations {
+export function auditRegistrations(
+  registrations: Registrations,
+  note: (entry: AuditEntry) => Promise<void>,
+): Registrations {
   const seen = new WeakSet<RegisteredToolkit>();
   return {
     ...registrations,
     async register(params, runner) {
       const toolkit = await registrations.register(params, runner);
       // The same registration again changes nothing.
-      if (!seen.has(toolkit)) void note({ kind: "registered", subject: toolkit.id, caller: runner?.id ?? "a service", reason: toolkit.toolId });
+      if (!seen.has(toolkit))
+        void note({
+          kind: "registered",
+          subject: toolkit.id,
+          caller: runner?.id ?? "a service",
+          reason: toolkit.toolId,
+        });
       seen.add(toolkit);
       return toolkit;
     },
     async unregister(name) {
       const toolkit = await registrations.unregister(name);
-      void note({ kind: "unregistered", subject: toolkit.id, caller: "a service", reason: toolkit.toolId });
+      void note({
+        kind: "unregistered",
+        subject: toolkit.id,
+        caller: "a service",
+        reason: toolkit.toolId,
+      });
       return toolkit;
     },
   };

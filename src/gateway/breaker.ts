@@ -16,10 +16,13 @@ export const breakCircuits =
     if (!isWatched(target.toolkit)) return next(call, context);
     const record = health.record(target.toolkit);
     const waitMs = record.admit();
-    if (waitMs > 0) throw suggestOthers(restingError(target, record, waitMs), target, { health, registry });
+    if (waitMs > 0)
+      throw suggestOthers(restingError(target, record, waitMs), target, { health, registry });
     const fail = (error: unknown): never => {
       note(error, call, record, context);
-      throw error instanceof HallError && error.code === "UNAVAILABLE" ? suggestOthers(error, target, { health, registry }) : error;
+      throw error instanceof HallError && error.code === "UNAVAILABLE"
+        ? suggestOthers(error, target, { health, registry })
+        : error;
     };
     return settle(() => next(call, context), record, fail);
   };
@@ -29,7 +32,11 @@ function isWatched({ source }: Toolkit): boolean {
   return source === "registered" || source === "upstream";
 }
 
-function settle(run: () => ReturnType<Next>, record: HealthRecord, fail: (error: unknown) => never): ReturnType<Next> {
+function settle(
+  run: () => ReturnType<Next>,
+  record: HealthRecord,
+  fail: (error: unknown) => never,
+): ReturnType<Next> {
   try {
     return run().then((outcome) => {
       record.succeeded();
@@ -44,7 +51,11 @@ function settle(run: () => ReturnType<Next>, record: HealthRecord, fail: (error:
 const telling: ReadonlySet<ErrorCode> = new Set(["UNAVAILABLE", "TIMEOUT", "OVERLOADED"]);
 
 function note(error: unknown, call: Call, record: HealthRecord, { scope }: CallContext): void {
-  if (scope.cancelled || !(error instanceof HallError) || (error.code === "TIMEOUT" && isHasty(call))) {
+  if (
+    scope.cancelled ||
+    !(error instanceof HallError) ||
+    (error.code === "TIMEOUT" && isHasty(call))
+  ) {
     record.abandoned();
     return;
   }
@@ -67,7 +78,9 @@ function note(error: unknown, call: Call, record: HealthRecord, { scope }: CallC
 /** A caller that waited less than the tool may take has learnt nothing about it. */
 function isHasty(call: Call): boolean {
   const { facts } = getTarget(call).tool;
-  return call.timeoutMs !== undefined && call.timeoutMs < (facts?.timeoutMs ?? Number.POSITIVE_INFINITY);
+  return (
+    call.timeoutMs !== undefined && call.timeoutMs < (facts?.timeoutMs ?? Number.POSITIVE_INFINITY)
+  );
 }
 
 function restingError({ toolkit }: Target, record: HealthRecord, waitMs: number): HallError {
@@ -75,7 +88,11 @@ function restingError({ toolkit }: Target, record: HealthRecord, waitMs: number)
   const reason = "reason" in health ? health.reason : "it is being tried again";
   const retryAfterSeconds = Math.ceil(waitMs / 1000);
   const state = health.state === "maintenance" ? "in maintenance" : "not available";
-  return new HallError("UNAVAILABLE", `${toolkit.id} is ${state} (${reason}); it is tried again in ${retryAfterSeconds} s`, { details: { retryAfterSeconds } });
+  return new HallError(
+    "UNAVAILABLE",
+    `${toolkit.id} is ${state} (${reason}); it is tried again in ${retryAfterSeconds} s`,
+    { details: { retryAfterSeconds } },
+  );
 }
 
 const othersMax = 5;
@@ -89,7 +106,13 @@ function suggestOthers(
   const { category } = toolkit;
   const isFit = (other: Toolkit): boolean => {
     const { state } = health.record(other).health;
-    return other !== toolkit && category !== undefined && other.category === category && state !== "unavailable" && state !== "maintenance";
+    return (
+      other !== toolkit &&
+      category !== undefined &&
+      other.category === category &&
+      state !== "unavailable" &&
+      state !== "maintenance"
+    );
   };
   const alternatives = registry
     .tools()

@@ -21,7 +21,10 @@ const errorsMax = 10;
 const regExp = Object.assign(
   (pattern: string) => {
     const expression = RE2JS.compile(pattern);
-    return { test: (text: string) => expression.matcher(text).find(), toString: () => `/${pattern}/` };
+    return {
+      test: (text: string) => expression.matcher(text).find(),
+      toString: () => `/${pattern}/`,
+    };
   },
   { code: "re2" },
 );
@@ -46,7 +49,8 @@ const options = {
   code: { regExp },
 } as const;
 const drafts = { newest: Ajv2020, draft07: Ajv };
-const create = (draft: keyof typeof drafts, allErrors: boolean) => formats.default(new drafts[draft]({ ...options, allErrors }));
+const create = (draft: keyof typeof drafts, allErrors: boolean) =>
+  formats.default(new drafts[draft]({ ...options, allErrors }));
 const first = { newest: create("newest", false), draft07: create("draft07", false) };
 // Finds every wrong field, so that a model mends them in one go; made when something is wrong for the first time.
 const every: Partial<typeof first> = {};
@@ -66,11 +70,16 @@ export const compile: Compile = (schema, warn) => {
   };
 };
 
-function compileWith(ajv: Pick<Ajv, "compile" | "removeSchema">, schema: JsonObject): ValidateFunction {
+function compileWith(
+  ajv: Pick<Ajv, "compile" | "removeSchema">,
+  schema: JsonObject,
+): ValidateFunction {
   try {
     return ajv.compile(schema);
   } catch (cause) {
-    throw new HallError("EXECUTION", `the tool's schema cannot be used: ${messageOf(cause)}`, { cause });
+    throw new HallError("EXECUTION", `the tool's schema cannot be used: ${messageOf(cause)}`, {
+      cause,
+    });
   } finally {
     ajv.removeSchema(schema);
   }
@@ -100,7 +109,11 @@ function readErrors(errors: readonly ErrorObject[]): FieldError[] {
   }));
 }
 
-function describeError(keyword: string, params: Record<string, unknown>, message: string | undefined): string {
+function describeError(
+  keyword: string,
+  params: Record<string, unknown>,
+  message: string | undefined,
+): string {
   switch (keyword) {
     case "required":
       return "is required";
@@ -122,18 +135,38 @@ interface CopyOptions {
 function copySchema(schema: JsonObject, { isRunnable, warn }: CopyOptions): JsonObject {
   let subschemas = 0;
   function copy(value: unknown, depth: number): unknown {
-    if (depth > depthMax) throw new HallError("EXECUTION", `the tool's schema is nested deeper than ${depthMax} levels`);
+    if (depth > depthMax)
+      throw new HallError(
+        "EXECUTION",
+        `the tool's schema is nested deeper than ${depthMax} levels`,
+      );
     if (Array.isArray(value)) return value.map((item) => copy(item, depth + 1));
     if (!isObject(value)) return value;
-    if (++subschemas > subschemasMax) throw new HallError("EXECUTION", `the tool's schema has more than ${subschemasMax} parts`);
+    if (++subschemas > subschemasMax)
+      throw new HallError("EXECUTION", `the tool's schema has more than ${subschemasMax} parts`);
     const fields = Object.entries(value).filter(([key, field]) => !isUnsafe(key, field));
-    const isOpened = fields.length < Object.keys(value).length && "patternProperties" in value && !fields.some(([key]) => key === "patternProperties");
-    return Object.fromEntries(fields.filter(([key]) => !(isOpened && closers.has(key))).map(([key, field]) => [key, copy(field, depth + 1)]));
+    const isOpened =
+      fields.length < Object.keys(value).length &&
+      "patternProperties" in value &&
+      !fields.some(([key]) => key === "patternProperties");
+    return Object.fromEntries(
+      fields
+        .filter(([key]) => !(isOpened && closers.has(key)))
+        .map(([key, field]) => [key, copy(field, depth + 1)]),
+    );
   }
   function isUnsafe(key: string, field: unknown): boolean {
-    const patterns = key === "pattern" && typeof field === "string" ? [field] : key === "patternProperties" && isObject(field) ? Object.keys(field) : [];
+    const patterns =
+      key === "pattern" && typeof field === "string"
+        ? [field]
+        : key === "patternProperties" && isObject(field)
+          ? Object.keys(field)
+          : [];
     const refused = patterns.find((pattern) => !isRunnable(pattern));
-    if (refused !== undefined) warn(`the pattern ${JSON.stringify(refused.slice(0, 200))} needs more than RE2 offers and is left to the tool to check`);
+    if (refused !== undefined)
+      warn(
+        `the pattern ${JSON.stringify(refused.slice(0, 200))} needs more than RE2 offers and is left to the tool to check`,
+      );
     return refused !== undefined;
   }
   const { $schema: _draft, ...rest } = copy(schema, 0) as Record<string, unknown>;

@@ -21,7 +21,9 @@ export const limitConcurrency = (capacities: Capacities): Stage => {
   function gateOf(toolkit: Toolkit): Gate | null {
     let gate = gates.get(toolkit);
     if (gate === undefined) {
-      const capacity = capacities.toolkits?.[toolkit.id] ?? (toolkit.source === "registered" ? capacities.registered : undefined);
+      const capacity =
+        capacities.toolkits?.[toolkit.id] ??
+        (toolkit.source === "registered" ? capacities.registered : undefined);
       gate = capacity && capacity.concurrent > 0 ? new Gate(capacity) : null;
       gates.set(toolkit, gate);
     }
@@ -42,7 +44,11 @@ export const limitConcurrency = (capacities: Capacities): Stage => {
     };
     if (gate.enter()) return run();
     if (gate.isFull) {
-      throw new HallError("OVERLOADED", `${toolkit.id} runs as many calls as it can take, and as many as may wait`, { details: { retryAfterSeconds: 1 } });
+      throw new HallError(
+        "OVERLOADED",
+        `${toolkit.id} runs as many calls as it can take, and as many as may wait`,
+        { details: { retryAfterSeconds: 1 } },
+      );
     }
     const { turn, giveUp } = gate.wait();
     return context.scope.race(turn).then(run, (error: unknown) => {

@@ -9,10 +9,16 @@ export const withDeadline =
   (call, context) => {
     const { tool, fullName } = getTarget(call);
     const ownMs = tool.facts?.timeoutMs ?? defaultMs;
-    const timeoutMs = call.timeoutMs === undefined ? ownMs : Math.min(call.timeoutMs, Math.max(ownMs, callerMsMax));
+    const timeoutMs =
+      call.timeoutMs === undefined ? ownMs : Math.min(call.timeoutMs, Math.max(ownMs, callerMsMax));
     const scope = new Scope(context.scope, timeoutMs, fullName);
     try {
-      return scope.finish(next(call, narrow(context, { scope, caller: call.caller, nest: (child) => nest(call, child) })));
+      return scope.finish(
+        next(
+          call,
+          narrow(context, { scope, caller: call.caller, nest: (child) => nest(call, child) }),
+        ),
+      );
     } catch (error) {
       scope.close();
       throw error;

@@ -38,16 +38,44 @@ export interface GatewayOptions {
 const depthMax = 4;
 const nestedIds = createIds("nested");
 
-export function createGateway({ registry, recording, timeoutMs, validators, health, rates, capacities, tracing, trust }: GatewayOptions): Gateway {
+export function createGateway({
+  registry,
+  recording,
+  timeoutMs,
+  validators,
+  health,
+  rates,
+  capacities,
+  tracing,
+  trust,
+}: GatewayOptions): Gateway {
   const nest: Nest = (parent, context) => async (name, args, _scope, how) => {
     const depth = (parent.depth ?? 0) + 1;
     if (depth > depthMax) throw new HallError("BUDGET", `calls may be nested ${depthMax} deep`);
     const rootCall = parent.rootCall ?? parent;
-    const inside = parent.target?.toolkit.id === "agents" ? [...(parent.inside ?? []), parent.target.fullName] : parent.inside;
-    if (inside?.includes(name)) throw new HallError("BUDGET", `${name} cannot call itself`, { hint: "Call the tools it has, or ask another agent." });
+    const inside =
+      parent.target?.toolkit.id === "agents"
+        ? [...(parent.inside ?? []), parent.target.fullName]
+        : parent.inside;
+    if (inside?.includes(name))
+      throw new HallError("BUDGET", `${name} cannot call itself`, {
+        hint: "Call the tools it has, or ask another agent.",
+      });
     const { caller, id } = parent;
     return call(
-      { id: nestedIds(), name, arguments: args, caller, parent: id, root: rootCall.id, rootCall, depth, inside, planner: how?.planner, target: undefined },
+      {
+        id: nestedIds(),
+        name,
+        arguments: args,
+        caller,
+        parent: id,
+        root: rootCall.id,
+        rootCall,
+        depth,
+        inside,
+        planner: how?.planner,
+        target: undefined,
+      },
       context,
     );
   };

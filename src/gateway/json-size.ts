@@ -18,7 +18,11 @@ export function jsonSize(value: unknown): number {
         return 8;
       case "object":
         if (part === null) return 4;
-        return depth > depthMax || --nodesLeft < 0 ? 0 : Array.isArray(part) ? sizeOfList(part, depth) : sizeOfObject(part as JsonObject, depth);
+        return depth > depthMax || --nodesLeft < 0
+          ? 0
+          : Array.isArray(part)
+            ? sizeOfList(part, depth)
+            : sizeOfObject(part as JsonObject, depth);
       default:
         return 5;
     }

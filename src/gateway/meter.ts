@@ -22,7 +22,12 @@ export function createMeter(): Meter {
       const tool = row.toolkit === null ? unknownName : row.tool;
       let metered = byTool.get(tool);
       if (!metered) {
-        metered = { toolkit: row.toolkit ?? unknownName, tool, tally: createTally(), outcomes: new Map() };
+        metered = {
+          toolkit: row.toolkit ?? unknownName,
+          tool,
+          tally: createTally(),
+          outcomes: new Map(),
+        };
         byTool.set(tool, metered);
       }
       count(metered.tally, row);

@@ -94,7 +94,11 @@ export function createExporter({ url, log, everyMs = 2_000 }: ExporterOptions): 
     const room = Math.max(0, waitingMax - waiting.length);
     dropped += Math.max(0, batch.length - room);
     waiting.unshift(...batch.slice(Math.max(0, batch.length - room)));
-    if (!isFailing) log.warn({ endpoint, reason }, "traces cannot be sent; they wait, and the oldest go when there are too many");
+    if (!isFailing)
+      log.warn(
+        { endpoint, reason },
+        "traces cannot be sent; they wait, and the oldest go when there are too many",
+      );
     isFailing = true;
   }
 
@@ -121,14 +125,33 @@ function endpointOf(url: string): string {
 }
 
 function writeSpans(spans: readonly Span[]): unknown {
-  const resource = { attributes: [attribute("service.name", "guildhall"), attribute("service.version", version)] };
-  return { resourceSpans: [{ resource, scopeSpans: [{ scope: { name: "guildhall", version }, spans: spans.map(writeSpan) }] }] };
+  const resource = {
+    attributes: [attribute("service.name", "guildhall"), attribute("service.version", version)],
+  };
+  return {
+    resourceSpans: [
+      {
+        resource,
+        scopeSpans: [{ scope: { name: "guildhall", version }, spans: spans.map(writeSpan) }],
+      },
+    ],
+  };
 }
 
 const kinds = { internal: 1, server: 2 };
 const statusError = 2;
 
-function writeSpan({ traceId, spanId, parentSpanId, name, isNested, startedAt, endedAt, errorType, attributes }: Span): unknown {
+function writeSpan({
+  traceId,
+  spanId,
+  parentSpanId,
+  name,
+  isNested,
+  startedAt,
+  endedAt,
+  errorType,
+  attributes,
+}: Span): unknown {
   const marks = { ...attributes, ...(errorType === undefined ? {} : { "error.type": errorType }) };
   return {
     traceId,

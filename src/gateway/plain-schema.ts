@@ -26,7 +26,9 @@ export function isPlainSchema(schema: unknown): boolean {
       case "anyOf":
       case "oneOf":
       case "allOf":
-        return Array.isArray(value) && value.length > 0 && value.every((inner) => isSchema(inner, depth));
+        return (
+          Array.isArray(value) && value.length > 0 && value.every((inner) => isSchema(inner, depth))
+        );
       case "items":
       case "not":
       case "additionalProperties":
@@ -44,12 +46,22 @@ const partsMax = 500;
 const depthMax = 12;
 const valuesMax = 500;
 
-const types = new Set<unknown>(["object", "array", "string", "number", "integer", "boolean", "null"]);
+const types = new Set<unknown>([
+  "object",
+  "array",
+  "string",
+  "number",
+  "integer",
+  "boolean",
+  "null",
+]);
 const isText = (value: unknown): boolean => typeof value === "string";
 const isNumber = (value: unknown): boolean => Number.isFinite(value);
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
-const isScalar = (value: unknown): boolean => value === null || ["string", "number", "boolean"].includes(typeof value);
-const isFlat = (value: unknown): boolean => isScalar(value) || (Array.isArray(value) && value.length <= valuesMax && value.every(isScalar));
+const isScalar = (value: unknown): boolean =>
+  value === null || ["string", "number", "boolean"].includes(typeof value);
+const isFlat = (value: unknown): boolean =>
+  isScalar(value) || (Array.isArray(value) && value.length <= valuesMax && value.every(isScalar));
 
 /** Keywords that hold no other schema. What is missing here, such as `pattern` and `$ref`, is for the compiler to judge. */
 const values: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -60,8 +72,17 @@ const values: Readonly<Record<string, (value: unknown) => boolean>> = {
   format: isText,
   default: isFlat,
   const: isScalar,
-  enum: (value) => Array.isArray(value) && value.length > 0 && value.length <= valuesMax && value.every(isText) && new Set(value).size === value.length,
-  required: (value) => Array.isArray(value) && value.length <= valuesMax && value.every(isText) && new Set(value).size === value.length,
+  enum: (value) =>
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.length <= valuesMax &&
+    value.every(isText) &&
+    new Set(value).size === value.length,
+  required: (value) =>
+    Array.isArray(value) &&
+    value.length <= valuesMax &&
+    value.every(isText) &&
+    new Set(value).size === value.length,
   minimum: isNumber,
   maximum: isNumber,
   exclusiveMinimum: isNumber,

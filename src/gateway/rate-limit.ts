@@ -19,7 +19,10 @@ export interface RateLimits {
 const clientsMax = 10_000;
 
 /** Refuses calls over an allowance at once, saying when to come again. What has none costs a few comparisons. */
-export const limitRates = (limits: RateLimits, now: () => number = () => performance.now()): Stage => {
+export const limitRates = (
+  limits: RateLimits,
+  now: () => number = () => performance.now(),
+): Stage => {
   const clients = new Map<string, Bucket>();
   const toolkits = new WeakMap<Toolkit, Bucket | null>();
   const tools = new Map<string, Bucket>();
@@ -27,7 +30,10 @@ export const limitRates = (limits: RateLimits, now: () => number = () => perform
   const hasToolLimits = Object.keys(limits.tools ?? {}).length > 0;
 
   function bucketOfClient({ quota, client }: Caller): Bucket | undefined {
-    const override = overrides.length === 0 ? undefined : overrides.find(([name]) => client === name || client.startsWith(`${name} `));
+    const override =
+      overrides.length === 0
+        ? undefined
+        : overrides.find(([name]) => client === name || client.startsWith(`${name} `));
     const allowance = override ? override[1] : quota === undefined ? undefined : limits.client;
     if (!allowance || allowance.perSecond === 0) return undefined;
     const key = override ? `${quota} ${override[0]}` : (quota as string);
@@ -42,7 +48,9 @@ export const limitRates = (limits: RateLimits, now: () => number = () => perform
   function bucketOfToolkit(toolkit: Toolkit): Bucket | null {
     let bucket = toolkits.get(toolkit);
     if (bucket === undefined) {
-      const allowance = limits.toolkits?.[toolkit.id] ?? (toolkit.source === "registered" ? limits.registered : undefined);
+      const allowance =
+        limits.toolkits?.[toolkit.id] ??
+        (toolkit.source === "registered" ? limits.registered : undefined);
       bucket = allowance && allowance.perSecond > 0 ? new Bucket(allowance, now()) : null;
       toolkits.set(toolkit, bucket);
     }
@@ -74,5 +82,9 @@ function take(bucket: Bucket | null | undefined, whose: string, now: () => numbe
   const waitMs = bucket.take(now());
   if (waitMs === 0) return;
   const retryAfterSeconds = Math.ceil(waitMs) / 1000;
-  throw new HallError("RATE_LIMITED", `too many calls: the allowance of ${whose} is used up for ${retryAfterSeconds} s`, { details: { retryAfterSeconds } });
+  throw new HallError(
+    "RATE_LIMITED",
+    `too many calls: the allowance of ${whose} is used up for ${retryAfterSeconds} s`,
+    { details: { retryAfterSeconds } },
+  );
 }

@@ -42,7 +42,12 @@ export const recordCalls =
 
 /** The row of a call that must not run unrecorded; the one at its end takes its place. */
 export function describeBegun(call: Call): CallRow {
-  return { ...describe(call, performance.now(), { outcome: nothingYet }), outcome: "running", ms: 0, bytesOut: 0 };
+  return {
+    ...describe(call, performance.now(), { outcome: nothingYet }),
+    outcome: "running",
+    ms: 0,
+    bytesOut: 0,
+  };
 }
 
 type Ended = { readonly outcome: Outcome } | { readonly error: unknown };
@@ -77,12 +82,20 @@ function describe(call: Call, started: number, ended: Ended): CallRow {
 
 function keepWhole(call: Call, ended: Ended): NonNullable<CallRow["kept"]> {
   const hide = hidingOf(call) ?? ((value: unknown) => value);
-  return { arguments: redact(hide(call.arguments)), result: "outcome" in ended ? redact(hide(ended.outcome)) : null };
+  return {
+    arguments: redact(hide(call.arguments)),
+    result: "outcome" in ended ? redact(hide(ended.outcome)) : null,
+  };
 }
 
 /** What a program's text names as a secret stands under no key of its own. */
-function hidingOf({ target, arguments: { code } }: Call): ((value: unknown) => unknown) | undefined {
-  return target?.toolkit.source === "hall" && typeof code === "string" ? createHiding(code) : undefined;
+function hidingOf({
+  target,
+  arguments: { code },
+}: Call): ((value: unknown) => unknown) | undefined {
+  return target?.toolkit.source === "hall" && typeof code === "string"
+    ? createHiding(code)
+    : undefined;
 }
 
 function writeArguments(args: JsonObject): string {

@@ -10,12 +10,17 @@ export function redact(value: unknown): string {
   let text: string;
   try {
     text = JSON.stringify(value) ?? "null";
-    if (mayNameSecrets(text)) text = JSON.stringify(value, (key, inner: unknown) => (isSecretName(key) && isLeaf(inner) ? hidden : inner));
+    if (mayNameSecrets(text))
+      text = JSON.stringify(value, (key, inner: unknown) =>
+        isSecretName(key) && isLeaf(inner) ? hidden : inner,
+      );
   } catch {
     // Not JSON: it was refused, and there is nothing to show.
     return "null";
   }
-  return text.length <= lengthMax ? text : JSON.stringify({ cut: `${text.length} characters were too many to keep` });
+  return text.length <= lengthMax
+    ? text
+    : JSON.stringify({ cut: `${text.length} characters were too many to keep` });
 }
 
 /** An object named `token` may be a schema; its own fields are looked at instead. */

@@ -32,7 +32,12 @@ export const retryIdempotent = (random: () => number = Math.random): Stage => {
       next(call, context).catch(async (error: unknown) => {
         // Full jitter: calls that failed together must not come back together.
         const delayMs = random() * firstDelayMs * 2 ** tries;
-        if (!isWorthIt(error, target.toolkit, context, delayMs) || tries >= triesMax || budget.left < 1) throw error;
+        if (
+          !isWorthIt(error, target.toolkit, context, delayMs) ||
+          tries >= triesMax ||
+          budget.left < 1
+        )
+          throw error;
         budget.left--;
         await context.scope.race(sleep(delayMs, undefined, { ref: false }));
         return attempt(tries + 1);
@@ -42,11 +47,20 @@ export const retryIdempotent = (random: () => number = Math.random): Stage => {
 };
 
 function mayRunTwice({ tool: { annotations }, toolkit: { source } }: Target): boolean {
-  return (source === "registered" || source === "upstream") && (annotations?.idempotentHint === true || annotations?.readOnlyHint === true);
+  return (
+    (source === "registered" || source === "upstream") &&
+    (annotations?.idempotentHint === true || annotations?.readOnlyHint === true)
+  );
 }
 
-function isWorthIt(error: unknown, toolkit: Toolkit, { scope }: CallContext, delayMs: number): boolean {
-  if (!(error instanceof HallError) || error.code !== "UNAVAILABLE" || scope.cancelled) return false;
+function isWorthIt(
+  error: unknown,
+  toolkit: Toolkit,
+  { scope }: CallContext,
+  delayMs: number,
+): boolean {
+  if (!(error instanceof HallError) || error.code !== "UNAVAILABLE" || scope.cancelled)
+    return false;
   // One that knows it is down says when it will be tried again; nothing is gained by asking at once.
   return toolkit.problem?.() === undefined && delayMs < scope.remainingMs;
 }

@@ -20,10 +20,15 @@ export const traceCalls =
   (next) =>
   (call, context) => {
     const parent = parseTraceparent(context.meta?.traceparent);
-    const own: TraceContext = { traceId: parent?.traceId ?? randomHex(16), spanId: randomHex(8), flags: parent?.flags ?? "01" };
+    const own: TraceContext = {
+      traceId: parent?.traceId ?? randomHex(16),
+      spanId: randomHex(8),
+      flags: parent?.flags ?? "01",
+    };
     const startedAt = performance.timeOrigin + performance.now();
     const end = (errorType: string | undefined): void => {
-      if ((Number.parseInt(own.flags, 16) & 1) === 1) send(describe(call, { own, parent, startedAt, errorType }));
+      if ((Number.parseInt(own.flags, 16) & 1) === 1)
+        send(describe(call, { own, parent, startedAt, errorType }));
     };
     const fail = (error: unknown): never => {
       end(error instanceof HallError ? error.code.toLowerCase() : "internal");
@@ -51,7 +56,10 @@ interface Ended {
 }
 
 /** Names follow OpenTelemetry's conventions for MCP. Never arguments, results or messages: a collector is another place. */
-function describe({ id, target, parent: parentCall, caller }: Call, { own, parent, startedAt, errorType }: Ended): Span {
+function describe(
+  { id, target, parent: parentCall, caller }: Call,
+  { own, parent, startedAt, errorType }: Ended,
+): Span {
   const tool = target?.fullName ?? "(unknown)";
   return {
     traceId: own.traceId,
@@ -73,11 +81,15 @@ function describe({ id, target, parent: parentCall, caller }: Call, { own, paren
   };
 }
 
-const traceparentPattern = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/;
+const traceparentPattern =
+  /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/;
 
 function parseTraceparent(value: unknown): TraceContext | undefined {
-  const [, traceId, spanId, flags] = typeof value === "string" ? (traceparentPattern.exec(value) ?? []) : [];
-  return traceId === undefined || spanId === undefined || flags === undefined ? undefined : { traceId, spanId, flags };
+  const [, traceId, spanId, flags] =
+    typeof value === "string" ? (traceparentPattern.exec(value) ?? []) : [];
+  return traceId === undefined || spanId === undefined || flags === undefined
+    ? undefined
+    : { traceId, spanId, flags };
 }
 
 function randomHex(bytes: number): string {

@@ -3,7 +3,15 @@ import { hashOf } from "../base/hash.ts";
 import { isObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import type { Call, CallContext, Flow, Outcome, Target } from "../tool.ts";
-import { type Answer, type Approvals, answers, approvalMsMax, type Pending, type Subject, type Waiting } from "../trust/approvals.ts";
+import {
+  type Answer,
+  type Approvals,
+  answers,
+  approvalMsMax,
+  type Pending,
+  type Subject,
+  type Waiting,
+} from "../trust/approvals.ts";
 import type { FlowGuard } from "../trust/flow.ts";
 import { oneLine, previewCall } from "../trust/preview.ts";
 import { heldBack, neverReviewed, type Trust, type Verdict } from "../trust/trust.ts";
@@ -57,13 +65,22 @@ export const requireTrust = (parts: TrustParts): Stage => {
     const target = getTarget(call);
     const verdict = parts.trust.judge(target);
     const root = call.rootCall ?? call;
-    const reason = verdict.ask ?? (asksEachTime(target) ? "every call of it is asked for" : flowReason(verdict, parts.flow.taintedBy(root)));
+    const reason =
+      verdict.ask ??
+      (asksEachTime(target)
+        ? "every call of it is asked for"
+        : flowReason(verdict, parts.flow.taintedBy(root)));
     const pass = (): ReturnType<typeof next> => {
       if (verdict.marks.bringsIn && verdict.isGuarded) parts.flow.taint(root, target.fullName);
       if (!mayNest(target)) return next(call, context);
-      const flow: Flow = { taintedBy: () => parts.flow.taintedBy(root), taint: (tool) => parts.flow.taint(root, tool) };
+      const flow: Flow = {
+        taintedBy: () => parts.flow.taintedBy(root),
+        taint: (tool) => parts.flow.taint(root, tool),
+      };
       const running = next(call, { ...context, flow });
-      return root === call ? running.then((outcome) => tellBlocked(outcome, blocked.get(call))) : running;
+      return root === call
+        ? running.then((outcome) => tellBlocked(outcome, blocked.get(call)))
+        : running;
     };
     if (reason === undefined && !verdict.marks.destructive) return pass();
     return decide(call, context, { target, verdict, reason, blocked }, parts).then(pass);
@@ -100,13 +117,23 @@ function tellBlocked(outcome: Outcome, blocked: readonly BlockedCall[] = []): Ou
     command: `guildhall approve ${token}`,
     lasting,
   }));
-  const lines = approvals.map(({ tool, command, lasting }) => `- ${tool}: a person runs \`${command}\`${orLasting(lasting)}`);
+  const lines = approvals.map(
+    ({ tool, command, lasting }) => `- ${tool}: a person runs \`${command}\`${orLasting(lasting)}`,
+  );
   const text = `Not done, as a person has to allow it within 60 s:\n${lines.join("\n")}`;
-  return { ...outcome, content: [...outcome.content, { type: "text", text }], _meta: { ...outcome._meta, "guildhall/approvals": approvals } };
+  return {
+    ...outcome,
+    content: [...outcome.content, { type: "text", text }],
+    _meta: { ...outcome._meta, "guildhall/approvals": approvals },
+  };
 }
 
-function flowReason({ marks, isGuarded }: Verdict, taintedBy: string | undefined): string | undefined {
-  if (taintedBy === undefined || !isGuarded || !(marks.destructive || marks.sendsOut)) return undefined;
+function flowReason(
+  { marks, isGuarded }: Verdict,
+  taintedBy: string | undefined,
+): string | undefined {
+  if (taintedBy === undefined || !isGuarded || !(marks.destructive || marks.sendsOut))
+    return undefined;
   return `this work has read what others wrote, through ${taintedBy}, and the tool ${marks.destructive ? "may destroy or send" : "sends out"}`;
 }
 
@@ -118,7 +145,12 @@ interface Case {
 }
 
 /** Resolves when the call may run; throws DENIED or APPROVAL_NEEDED. */
-async function decide(call: Call, context: CallContext, { target, verdict, reason, blocked }: Case, parts: TrustParts): Promise<void> {
+async function decide(
+  call: Call,
+  context: CallContext,
+  { target, verdict, reason, blocked }: Case,
+  parts: TrustParts,
+): Promise<void> {
   const subject: Subject = {
     target,
     argumentsHash: hashOf(call.arguments),
@@ -128,20 +160,39 @@ async function decide(call: Call, context: CallContext, { target, verdict, reaso
     why: reason ?? "",
   };
   const say = (kind: Decision["kind"], why: string): Promise<void> =>
-    parts.audit({ kind, tool: target.fullName, caller: subject.caller, call: call.id, argumentsHash: subject.argumentsHash, reason: why }, call);
+    parts.audit(
+      {
+        kind,
+        tool: target.fullName,
+        caller: subject.caller,
+        call: call.id,
+        argumentsHash: subject.argumentsHash,
+        reason: why,
+      },
+      call,
+    );
   // What is refused is refused, whether or not that could be written down.
-  const sayRefused = (kind: "blocked" | "refused", why: string): Promise<void> => say(kind, why).catch(() => {});
+  const sayRefused = (kind: "blocked" | "refused", why: string): Promise<void> =>
+    say(kind, why).catch(() => {});
   // Trusted, and still of consequence: what it is about to do is written down before it does it.
   if (reason === undefined) return say("destructive call", "trusted");
   if (parts.approvals.take(subject)) return say("approved", "approved before the call");
   const { rootCall } = call;
   const isClosed = (rootCall && !asksEachTime(target)) || !hasForms(context);
-  const answer = isClosed ? undefined : await askPerson(parts.approvals.ask(subject), context, asksEachTime(target) ? ["once", "no"] : answers);
+  const answer = isClosed
+    ? undefined
+    : await askPerson(
+        parts.approvals.ask(subject),
+        context,
+        asksEachTime(target) ? ["once", "no"] : answers,
+      );
   if (answer === undefined) {
     const pending = parts.approvals.leave(subject);
     const lasting = lastingCommand(target, verdict.level);
     if (rootCall) {
-      const others = (blocked.get(rootCall) ?? []).filter((other) => other.pending.token !== pending.token);
+      const others = (blocked.get(rootCall) ?? []).filter(
+        (other) => other.pending.token !== pending.token,
+      );
       blocked.set(rootCall, [...others, { pending, lasting }]);
     }
     await sayRefused("blocked", reason);
@@ -149,7 +200,9 @@ async function decide(call: Call, context: CallContext, { target, verdict, reaso
   }
   if (answer === "no") {
     await sayRefused("refused", reason);
-    throw new HallError("DENIED", `${target.fullName} was not allowed`, { hint: "The user said no. Do not call it again with the same arguments." });
+    throw new HallError("DENIED", `${target.fullName} was not allowed`, {
+      hint: "The user said no. Do not call it again with the same arguments.",
+    });
   }
   await say("approved", answer);
   if (answer === "hall") parts.trust.trustHere(target);
@@ -165,18 +218,28 @@ function hasForms({ capabilities }: CallContext): boolean {
 /** What nobody has reviewed cannot be trusted either; and no trust spares the calls of some tools the question. */
 function lastingCommand(target: Target, level: Verdict["level"]): string | undefined {
   if (asksEachTime(target)) return undefined;
-  return level === "untrusted" ? `guildhall verify ${target.toolkit.id}` : `guildhall trust ${target.fullName}`;
+  return level === "untrusted"
+    ? `guildhall verify ${target.toolkit.id}`
+    : `guildhall trust ${target.fullName}`;
 }
 
 function orLasting(lasting: string | undefined): string {
   return lasting === undefined ? "" : `, or \`${lasting}\``;
 }
 
-function approvalNeeded({ token, preview, why, expiresAt, target: { fullName } }: Pending, lasting: string | undefined): HallError {
+function approvalNeeded(
+  { token, preview, why, expiresAt, target: { fullName } }: Pending,
+  lasting: string | undefined,
+): HallError {
   const seconds = approvalMsMax / 1000;
   return new HallError("APPROVAL_NEEDED", `${fullName} needs a person's yes: ${why}`, {
     hint: `A person runs \`guildhall approve ${token}\` within ${seconds} s${orLasting(lasting)}; then the same call goes through.`,
-    details: { token, preview, command: `guildhall approve ${token}`, expiresAt: new Date(expiresAt).toISOString() },
+    details: {
+      token,
+      preview,
+      command: `guildhall approve ${token}`,
+      expiresAt: new Date(expiresAt).toISOString(),
+    },
   });
 }
 
@@ -188,7 +251,11 @@ const labels: Readonly<Record<Answer, string>> = {
 };
 
 /** Asks the client's user; somebody may answer in another terminal first. Undefined when the client cannot ask after all. */
-async function askPerson({ pending, answered, close }: Waiting, context: CallContext, choices: readonly Answer[]): Promise<Answer | undefined> {
+async function askPerson(
+  { pending, answered, close }: Waiting,
+  context: CallContext,
+  choices: readonly Answer[],
+): Promise<Answer | undefined> {
   // Under a key nobody can guess: a client's request can bring answers to questions that were not asked yet.
   const key = `approval-${pending.token}`;
   const params = {
@@ -196,13 +263,23 @@ async function askPerson({ pending, answered, close }: Waiting, context: CallCon
     message: `Allow this call?\n\n${pending.preview}\n\nAsked because ${pending.why}.`,
     requestedSchema: {
       type: "object",
-      properties: { decision: { type: "string", title: "Decision", enum: choices, enumNames: choices.map((value) => labels[value]), default: "no" } },
+      properties: {
+        decision: {
+          type: "string",
+          title: "Decision",
+          enum: choices,
+          enumNames: choices.map((value) => labels[value]),
+          default: "no",
+        },
+      },
       required: ["decision"],
     },
   };
   const question = new Scope(context.scope);
   try {
-    const asked = context.ask({ [key]: { method: "elicitation/create", params } }, question).then((given) => readAnswer(given[key], choices));
+    const asked = context
+      .ask({ [key]: { method: "elicitation/create", params } }, question)
+      .then((given) => readAnswer(given[key], choices));
     return await context.scope.race(Promise.race([asked, answered]));
   } catch (error) {
     if (error instanceof HallError && cannotAsk.has(error.code)) return undefined;
@@ -215,7 +292,11 @@ async function askPerson({ pending, answered, close }: Waiting, context: CallCon
 }
 
 /** What a client says that declares forms and has none. */
-const cannotAsk: ReadonlySet<ErrorCode> = new Set(["EXECUTION", "BAD_ANSWER", "MISSING_CAPABILITY"]);
+const cannotAsk: ReadonlySet<ErrorCode> = new Set([
+  "EXECUTION",
+  "BAD_ANSWER",
+  "MISSING_CAPABILITY",
+]);
 
 /** Whatever is not a clear yes is a no. */
 function readAnswer(result: unknown, choices: readonly Answer[]): Answer {

@@ -10,13 +10,20 @@ export const validateArguments =
   (call, context) => {
     const { inputSchema } = getTarget(call).tool;
     const validator = validators.ready(inputSchema);
-    if (!validator) return validators.load(inputSchema).then((loaded) => next(check(call, loaded), context));
+    if (!validator)
+      return validators.load(inputSchema).then((loaded) => next(check(call, loaded), context));
     return next(check(call, validator), context);
   };
 
 function check(call: Call, validator: Validator): Call {
   const errors = validator(call.arguments);
   if (errors.length === 0) return call;
-  const summary = errors.map(({ path, message }) => (path === "" ? message : `${path} ${message}`)).join("; ");
-  throw new HallError("VALIDATION", `the arguments of ${getTarget(call).fullName} do not fit: ${summary}`, { details: { errors } });
+  const summary = errors
+    .map(({ path, message }) => (path === "" ? message : `${path} ${message}`))
+    .join("; ");
+  throw new HallError(
+    "VALIDATION",
+    `the arguments of ${getTarget(call).fullName} do not fit: ${summary}`,
+    { details: { errors } },
+  );
 }

@@ -13,7 +13,9 @@ export interface Schema<Value> {
     readonly jsonSchema?: { input(options: { readonly target: "draft-2020-12" }): unknown };
   };
 }
-type Validated<Value> = { readonly value: Value; readonly issues?: undefined } | { readonly issues: readonly Issue[] };
+type Validated<Value> =
+  | { readonly value: Value; readonly issues?: undefined }
+  | { readonly issues: readonly Issue[] };
 interface Issue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
@@ -47,7 +49,10 @@ export interface AuthoredTool {
   run(args: JsonObject, context: CallContext): Promise<Outcome>;
 }
 
-export function tool<Input = JsonObject>(options: ToolOptions<Input>, handler: Handler<Input>): AuthoredTool {
+export function tool<Input = JsonObject>(
+  options: ToolOptions<Input>,
+  handler: Handler<Input>,
+): AuthoredTool {
   const { name, input } = options;
   let defined: Promise<Tool> | undefined;
   return {
@@ -75,9 +80,17 @@ export interface ToolkitOptions {
 }
 
 /** A toolkit for `serve`, `register`, the `toolkits` of a config, or `createHall`. Throws CONFLICT for two tools of one name. */
-export function toolkit({ name, description, category, version, tools, cacheTtlSeconds }: ToolkitOptions): Toolkit & { readonly cacheTtlSeconds?: number } {
+export function toolkit({
+  name,
+  description,
+  category,
+  version,
+  tools,
+  cacheTtlSeconds,
+}: ToolkitOptions): Toolkit & { readonly cacheTtlSeconds?: number } {
   const byName = new Map(tools.map((authored) => [authored.name, authored]));
-  if (byName.size < tools.length) throw new HallError("CONFLICT", `two tools of ${name} have the same name`);
+  if (byName.size < tools.length)
+    throw new HallError("CONFLICT", `two tools of ${name} have the same name`);
   return {
     id: name,
     ...(description === undefined ? {} : { description }),
@@ -92,7 +105,9 @@ export function toolkit({ name, description, category, version, tools, cacheTtlS
         return await authored.run(args, context);
       } catch (error) {
         // What a handler throws is how the tool failed, not a fault of the hall.
-        throw error instanceof HallError ? error : new HallError("EXECUTION", messageOf(error), { cause: error });
+        throw error instanceof HallError
+          ? error
+          : new HallError("EXECUTION", messageOf(error), { cause: error });
       }
     },
     health: async () => ({ state: "available" }),
@@ -101,7 +116,18 @@ export function toolkit({ name, description, category, version, tools, cacheTtlS
 }
 
 async function define<Input>(options: ToolOptions<Input>): Promise<Tool> {
-  const { name, title, description, input, output, destructive, readOnly, idempotent, deprecatedIn, timeoutSeconds = 10 } = options;
+  const {
+    name,
+    title,
+    description,
+    input,
+    output,
+    destructive,
+    readOnly,
+    idempotent,
+    deprecatedIn,
+    timeoutSeconds = 10,
+  } = options;
   const annotations = {
     ...(destructive === undefined ? {} : { destructiveHint: destructive }),
     ...(readOnly === undefined ? {} : { readOnlyHint: readOnly }),
@@ -110,12 +136,16 @@ async function define<Input>(options: ToolOptions<Input>): Promise<Tool> {
   return {
     name,
     ...(title === undefined ? {} : { title }),
-    description: deprecatedIn === undefined ? description : `Deprecated since ${deprecatedIn}. ${description}`,
+    description:
+      deprecatedIn === undefined ? description : `Deprecated since ${deprecatedIn}. ${description}`,
     // An empty schema takes any arguments; clients want to read that they are an object.
     inputSchema: { type: "object", ...(await toJsonSchema(input, name)) },
     ...(output === undefined ? {} : { outputSchema: await toJsonSchema(output, name) }),
     annotations,
-    facts: { timeoutMs: timeoutSeconds * 1000, ...(deprecatedIn === undefined ? {} : { deprecatedIn }) },
+    facts: {
+      timeoutMs: timeoutSeconds * 1000,
+      ...(deprecatedIn === undefined ? {} : { deprecatedIn }),
+    },
   };
 }
 
@@ -123,9 +153,16 @@ function isSchema<Value>(schema: Schema<Value> | JsonObject): schema is Schema<V
   return "~standard" in schema;
 }
 
-async function toJsonSchema(schema: Schema<unknown> | JsonObject, name: string): Promise<JsonObject> {
+async function toJsonSchema(
+  schema: Schema<unknown> | JsonObject,
+  name: string,
+): Promise<JsonObject> {
   const written = isSchema(schema) ? await convert(schema) : schema;
-  if (!isObject(written)) throw new HallError("EXECUTION", `the schema of ${name} cannot be written as JSON Schema; give a JSON Schema instead`);
+  if (!isObject(written))
+    throw new HallError(
+      "EXECUTION",
+      `the schema of ${name} cannot be written as JSON Schema; give a JSON Schema instead`,
+    );
   const { $schema: _dialect, ...rest } = written;
   return rest;
 }
@@ -146,7 +183,9 @@ async function parse<Input>(schema: Schema<Input>, args: JsonObject, name: strin
     message,
   }));
   const summary = errors.map(({ path, message }) => `${path} ${message}`.trim()).join("; ");
-  throw new HallError("VALIDATION", `the arguments of ${name} do not fit: ${summary}`, { details: { errors } });
+  throw new HallError("VALIDATION", `the arguments of ${name} do not fit: ${summary}`, {
+    details: { errors },
+  });
 }
 
 function toOutcome(value: unknown): Outcome {

@@ -12,8 +12,12 @@ const pingMs = 5_000;
  */
 export async function dialHall(url: string, token?: string): Promise<Channel> {
   const address = socketAddress(url);
-  const known = token ?? process.env.GUILDHALL_TOKEN ?? (isHere(address) ? await loadOwnToken() : undefined);
-  const [{ WebSocket }, { createWebSocketChannel }] = await Promise.all([import("ws"), import("../wire/websocket.ts")]);
+  const known =
+    token ?? process.env.GUILDHALL_TOKEN ?? (isHere(address) ? await loadOwnToken() : undefined);
+  const [{ WebSocket }, { createWebSocketChannel }] = await Promise.all([
+    import("ws"),
+    import("../wire/websocket.ts"),
+  ]);
   const socket = new WebSocket(address, {
     headers: known === undefined ? {} : { authorization: `Bearer ${known}` },
     handshakeTimeout: 5_000,
@@ -24,7 +28,10 @@ export async function dialHall(url: string, token?: string): Promise<Channel> {
     socket.once("open", resolve);
     socket.once("error", (cause) =>
       reject(
-        new HallError("UNAVAILABLE", `no hall at ${address.host}: ${cause.message}`, { cause, hint: "Start one with `guildhall serve`; check the token." }),
+        new HallError("UNAVAILABLE", `no hall at ${address.host}: ${cause.message}`, {
+          cause,
+          hint: "Start one with `guildhall serve`; check the token.",
+        }),
       ),
     );
   });
@@ -32,11 +39,18 @@ export async function dialHall(url: string, token?: string): Promise<Channel> {
 }
 
 function socketAddress(url: string): URL {
-  if (!URL.canParse(url)) throw new HallError("INVALID_PARAMS", `"${url}" is no address of a hall: use one such as http://127.0.0.1:8080`);
+  if (!URL.canParse(url))
+    throw new HallError(
+      "INVALID_PARAMS",
+      `"${url}" is no address of a hall: use one such as http://127.0.0.1:8080`,
+    );
   const address = new URL(url);
   const isEncrypted = address.protocol === "https:" || address.protocol === "wss:";
   if (!isEncrypted && !isHere(address)) {
-    throw new HallError("DENIED", `${address.host} is another machine: use https, so that the token is not readable on the way`);
+    throw new HallError(
+      "DENIED",
+      `${address.host} is another machine: use https, so that the token is not readable on the way`,
+    );
   }
   // A URL does not let its scheme be changed to any other.
   return new URL(`${isEncrypted ? "wss" : "ws"}://${address.host}/ws`);

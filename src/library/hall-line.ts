@@ -21,7 +21,10 @@ export interface HallLineOptions {
 
 const answerMsMax = 30_000;
 
-export function connectHall(channel: Channel, { serve = refuse, lost = () => {} }: HallLineOptions = {}): HallLine {
+export function connectHall(
+  channel: Channel,
+  { serve = refuse, lost = () => {} }: HallLineOptions = {},
+): HallLine {
   const peer = new Peer(channel, {
     limits: defaultLimits,
     handle: serve,
@@ -52,16 +55,26 @@ function refuse({ method }: Request): never {
 }
 
 function explain(failure: unknown, request: Request | undefined): RpcError {
-  const error = failure instanceof HallError ? failure : new HallError("EXECUTION", messageOf(failure));
-  const data = { ...error.details, call_id: request?.params?.call_id, error_type: errorType(error.code), details: error.message };
+  const error =
+    failure instanceof HallError ? failure : new HallError("EXECUTION", messageOf(failure));
+  const data = {
+    ...error.details,
+    call_id: request?.params?.call_id,
+    error_type: errorType(error.code),
+    details: error.message,
+  };
   return { code: errorTable[error.code].registry, message: error.message, data };
 }
 
 function readRefusal({ relayed, message }: HallError): HallError {
   const data = isObject(relayed?.data) ? relayed.data : {};
   const code = String(data.error_type).toUpperCase();
-  return new HallError(Object.hasOwn(errorTable, code) ? (code as ErrorCode) : "EXECUTION", typeof data.details === "string" ? data.details : message, {
-    details: Array.isArray(data.errors) ? { errors: data.errors } : {},
-    ...(typeof data.suggestion === "string" ? { hint: data.suggestion } : {}),
-  });
+  return new HallError(
+    Object.hasOwn(errorTable, code) ? (code as ErrorCode) : "EXECUTION",
+    typeof data.details === "string" ? data.details : message,
+    {
+      details: Array.isArray(data.errors) ? { errors: data.errors } : {},
+      ...(typeof data.suggestion === "string" ? { hint: data.suggestion } : {}),
+    },
+  );
 }

@@ -24,7 +24,11 @@ export interface Registered {
 }
 
 /** Joins a running hall with a toolkit and serves its calls, through every loss of the connection. Rejects when the first registration is refused. */
-export function register(toolkit: Toolkit, url: string, { token, ...options }: RegisterOptions = {}): Promise<Registered> {
+export function register(
+  toolkit: Toolkit,
+  url: string,
+  { token, ...options }: RegisterOptions = {},
+): Promise<Registered> {
   return joinHall(toolkit, () => dialHall(url, token), options);
 }
 
@@ -55,7 +59,11 @@ export async function joinHall(
     });
     try {
       const { tool_id: toolId } = await opened.ask("tools/register", declaration);
-      if (typeof toolId !== "string") throw new HallError("BAD_ANSWER", "the hall did not say under which id the toolkit is registered");
+      if (typeof toolId !== "string")
+        throw new HallError(
+          "BAD_ANSWER",
+          "the hall did not say under which id the toolkit is registered",
+        );
       // Nobody is left to close it later.
       if (leaving.signal.aborted) await opened.close();
       else line = opened;
@@ -96,18 +104,34 @@ export async function joinHall(
 const timeoutSecondsMax = 30;
 
 /** What a toolkit says of itself when it registers. */
-async function declare({ id, description = id, category, version, list }: Toolkit, replace: boolean): Promise<JsonObject> {
-  const functions = (await list()).map(({ name, description: text = name, inputSchema, outputSchema, annotations, facts }) => ({
-    name,
-    description: text,
-    parameters: inputSchema,
-    ...(outputSchema ? { returns: outputSchema } : {}),
-    ...(annotations ? { annotations } : {}),
-    ...(facts?.deprecatedIn === undefined ? {} : { metadata: { deprecated_in: facts.deprecatedIn } }),
-    timeout_seconds: Math.min(timeoutSecondsMax, Math.max(1, (facts?.timeoutMs ?? 10_000) / 1000)),
-  }));
+async function declare(
+  { id, description = id, category, version, list }: Toolkit,
+  replace: boolean,
+): Promise<JsonObject> {
+  const functions = (await list()).map(
+    ({ name, description: text = name, inputSchema, outputSchema, annotations, facts }) => ({
+      name,
+      description: text,
+      parameters: inputSchema,
+      ...(outputSchema ? { returns: outputSchema } : {}),
+      ...(annotations ? { annotations } : {}),
+      ...(facts?.deprecatedIn === undefined
+        ? {}
+        : { metadata: { deprecated_in: facts.deprecatedIn } }),
+      timeout_seconds: Math.min(
+        timeoutSecondsMax,
+        Math.max(1, (facts?.timeoutMs ?? 10_000) / 1000),
+      ),
+    }),
+  );
   return {
-    tool: { name: id, description, ...(category === undefined ? {} : { category }), ...(version === undefined ? {} : { version }), functions },
+    tool: {
+      name: id,
+      description,
+      ...(category === undefined ? {} : { category }),
+      ...(version === undefined ? {} : { version }),
+      functions,
+    },
     ...(replace ? { replace } : {}),
   };
 }

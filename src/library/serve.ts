@@ -26,17 +26,31 @@ export interface Serving {
 }
 
 /** Serves a toolkit as an MCP server of its own: every revision of the protocol, tools under their own names. */
-export async function serve(toolkit: Toolkit, { port, host = "127.0.0.1", token }: ServeOptions = {}): Promise<Serving> {
+export async function serve(
+  toolkit: Toolkit,
+  { port, host = "127.0.0.1", token }: ServeOptions = {},
+): Promise<Serving> {
   if (port !== undefined && !isLoopback(host) && token === undefined) {
-    throw new HallError("DENIED", `${host} can be reached from other machines: give a token`, { hint: "serve(toolkit, { host, port, token })" });
+    throw new HallError("DENIED", `${host} can be reached from other machines: give a token`, {
+      hint: "serve(toolkit, { host, port, token })",
+    });
   }
   const log = createLog({ level: "warn" });
   const hall = await createHall({ toolkits: [withoutPrefix(toolkit)], log });
   if (port === undefined) {
-    const { closed } = hall.server.accept(createStdioChannel(process.stdin, process.stdout, defaultLimits));
+    const { closed } = hall.server.accept(
+      createStdioChannel(process.stdin, process.stdout, defaultLimits),
+    );
     return { url: undefined, closed: closed.then(() => hall.close()), close: () => hall.close() };
   }
-  const listener = await listenHttp({ server: hall.server, log, version, host, port, token: token ?? (await loadOwnToken()) });
+  const listener = await listenHttp({
+    server: hall.server,
+    log,
+    version,
+    host,
+    port,
+    token: token ?? (await loadOwnToken()),
+  });
   let close = (): void => {};
   const closed = new Promise<void>((resolve) => {
     close = resolve;

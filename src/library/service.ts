@@ -12,19 +12,37 @@ export async function createService(toolkit: Toolkit): Promise<Service> {
   const tools = new Map((await toolkit.list()).map((tool) => [tool.name, tool]));
   return ({ method, params = {} }, exchange) => {
     if (method === "health/check") return tellHealth(toolkit, tools);
-    if (method === "tools/call" && typeof params.function_name === "string") return call(toolkit, tools.get(params.function_name), params, exchange.scope);
+    if (method === "tools/call" && typeof params.function_name === "string")
+      return call(toolkit, tools.get(params.function_name), params, exchange.scope);
     throw new HallError("METHOD_NOT_FOUND", `Method not found: ${method.slice(0, 100)}`);
   };
 }
 
-async function call(toolkit: Toolkit, tool: Tool | undefined, params: JsonObject, parent: Scope): Promise<JsonObject> {
+async function call(
+  toolkit: Toolkit,
+  tool: Tool | undefined,
+  params: JsonObject,
+  parent: Scope,
+): Promise<JsonObject> {
   const { function_name: name, arguments: args, call_id: callId, timeout } = params;
   if (!tool) throw new HallError("NOT_FOUND", `${toolkit.id} has no function named "${name}"`);
   const began = performance.now();
-  const scope = new Scope(parent, typeof timeout === "number" ? timeout * 1000 : tool.facts?.timeoutMs, `${toolkit.id}.${name}`);
-  const outcome = await scope.finish(toolkit.call(tool, isObject(args) ? args : {}, contextOf(scope)));
-  if (outcome.isError) throw new HallError("EXECUTION", textOf(outcome.content) || "the tool failed");
-  return { call_id: callId, status: "completed", ...bodyOf(outcome), execution_time_ms: Math.round(performance.now() - began) };
+  const scope = new Scope(
+    parent,
+    typeof timeout === "number" ? timeout * 1000 : tool.facts?.timeoutMs,
+    `${toolkit.id}.${name}`,
+  );
+  const outcome = await scope.finish(
+    toolkit.call(tool, isObject(args) ? args : {}, contextOf(scope)),
+  );
+  if (outcome.isError)
+    throw new HallError("EXECUTION", textOf(outcome.content) || "the tool failed");
+  return {
+    call_id: callId,
+    status: "completed",
+    ...bodyOf(outcome),
+    execution_time_ms: Math.round(performance.now() - began),
+  };
 }
 
 function contextOf(scope: Scope): CallContext {
@@ -33,13 +51,15 @@ function contextOf(scope: Scope): CallContext {
     // The registry dialect carries neither.
     progress: () => {},
     log: () => {},
-    ask: () => Promise.reject(new HallError("EXECUTION", "a registered tool cannot ask the client")),
+    ask: () =>
+      Promise.reject(new HallError("EXECUTION", "a registered tool cannot ask the client")),
   };
 }
 
 /** Structured content as `data`; what only MCP's content can carry, in MCP's form. */
 function bodyOf({ content, structuredContent }: Outcome): JsonObject {
-  if (content.some(({ type }) => type !== "text")) return { content, ...(structuredContent === undefined ? {} : { structuredContent }) };
+  if (content.some(({ type }) => type !== "text"))
+    return { content, ...(structuredContent === undefined ? {} : { structuredContent }) };
   return { data: structuredContent ?? textOf(content) };
 }
 
@@ -47,7 +67,12 @@ function textOf(content: Outcome["content"]): string {
   return content.flatMap(({ text }) => (typeof text === "string" ? [text] : [])).join("\n");
 }
 
-const words = { available: "healthy", degraded: "degraded", unavailable: "unhealthy", maintenance: "maintenance" } as const;
+const words = {
+  available: "healthy",
+  degraded: "degraded",
+  unavailable: "unhealthy",
+  maintenance: "maintenance",
+} as const;
 
 async function tellHealth(toolkit: Toolkit, tools: ReadonlyMap<string, Tool>): Promise<JsonObject> {
   const began = performance.now();

@@ -10,7 +10,11 @@ export interface McpToolCall {
   readonly jsonrpc: "2.0";
   readonly id: Id;
   readonly method: "tools/call";
-  readonly params: { readonly name: string; readonly arguments?: JsonObject; readonly [field: string]: unknown };
+  readonly params: {
+    readonly name: string;
+    readonly arguments?: JsonObject;
+    readonly [field: string]: unknown;
+  };
 }
 
 export interface RegistryToolCall {
@@ -29,7 +33,11 @@ export interface RegistryToolCall {
 export interface ToolResult {
   readonly jsonrpc: "2.0";
   readonly id: Id;
-  readonly result: { readonly content: readonly JsonObject[]; readonly isError?: boolean; readonly [field: string]: unknown };
+  readonly result: {
+    readonly content: readonly JsonObject[];
+    readonly isError?: boolean;
+    readonly [field: string]: unknown;
+  };
 }
 
 /** From text or from what JSON.parse gave. Throws PARSE or INVALID_REQUEST with a JSON pointer. */
@@ -53,7 +61,10 @@ export function serializeToolResult(result: ToolResult): string {
 /** Says what is wrong at a place; does nothing when all is well. */
 type Say = (path: string, message: string) => void;
 
-function check<Message>(value: unknown, checkBody: (message: JsonObject, say: Say) => void): Message {
+function check<Message>(
+  value: unknown,
+  checkBody: (message: JsonObject, say: Say) => void,
+): Message {
   const errors: { path: string; message: string }[] = [];
   const say: Say = (path, message) => void errors.push({ path, message });
   if (!isObject(value)) say("", "must be a JSON object");
@@ -64,7 +75,9 @@ function check<Message>(value: unknown, checkBody: (message: JsonObject, say: Sa
   }
   if (errors.length === 0) return value as Message;
   const summary = errors.map(({ path, message }) => `${path} ${message}`.trim()).join("; ");
-  throw new HallError("INVALID_REQUEST", `not a valid message: ${summary}`, { details: { errors } });
+  throw new HallError("INVALID_REQUEST", `not a valid message: ${summary}`, {
+    details: { errors },
+  });
 }
 
 function checkCall({ method, params }: JsonObject, say: Say): void {
@@ -74,15 +87,19 @@ function checkCall({ method, params }: JsonObject, say: Say): void {
     return;
   }
   const isRegistry = "tool_name" in params || "function_name" in params;
-  if (isRegistry && "name" in params) say("/params/name", "must not stand beside tool_name and function_name");
+  if (isRegistry && "name" in params)
+    say("/params/name", "must not stand beside tool_name and function_name");
   for (const key of isRegistry ? ["tool_name", "function_name"] : ["name"]) {
-    if (typeof params[key] !== "string" || params[key] === "") say(`/params/${key}`, "must be a text that is not empty");
+    if (typeof params[key] !== "string" || params[key] === "")
+      say(`/params/${key}`, "must be a text that is not empty");
   }
-  if (params.arguments !== undefined && !isObject(params.arguments)) say("/params/arguments", "must be an object");
+  if (params.arguments !== undefined && !isObject(params.arguments))
+    say("/params/arguments", "must be an object");
   const { call_id: callId, timeout } = params;
   if (isRegistry && callId !== undefined && (typeof callId !== "string" || callId.length > 128))
     say("/params/call_id", "must be a text of at most 128 characters");
-  if (isRegistry && timeout !== undefined && !(typeof timeout === "number" && timeout > 0)) say("/params/timeout", "must be a number of seconds");
+  if (isRegistry && timeout !== undefined && !(typeof timeout === "number" && timeout > 0))
+    say("/params/timeout", "must be a number of seconds");
 }
 
 /** What each kind of content cannot do without. */
@@ -98,9 +115,13 @@ function checkResult({ result }: JsonObject, say: Say): void {
     say("/result", "must be an object");
     return;
   }
-  if (result.isError !== undefined && typeof result.isError !== "boolean") say("/result/isError", "must be true or false");
+  if (result.isError !== undefined && typeof result.isError !== "boolean")
+    say("/result/isError", "must be true or false");
   if (!Array.isArray(result.content)) say("/result/content", "must be a list");
-  else result.content.forEach((item, index) => void checkContent(item, `/result/content/${index}`, say));
+  else
+    result.content.forEach(
+      (item, index) => void checkContent(item, `/result/content/${index}`, say),
+    );
 }
 
 function checkContent(item: unknown, path: string, say: Say): void {
@@ -110,12 +131,18 @@ function checkContent(item: unknown, path: string, say: Say): void {
   }
   if (item.type === "resource") {
     const { resource } = item;
-    if (!isObject(resource) || typeof resource.uri !== "string") say(`${path}/resource`, "must be an object with a uri");
+    if (!isObject(resource) || typeof resource.uri !== "string")
+      say(`${path}/resource`, "must be an object with a uri");
     return;
   }
-  const fields = typeof item.type === "string" && Object.hasOwn(contentFields, item.type) ? contentFields[item.type] : undefined;
-  if (!fields) say(`${path}/type`, `must be one of ${[...Object.keys(contentFields), "resource"].join(", ")}`);
-  for (const field of fields ?? []) if (typeof item[field] !== "string") say(`${path}/${field}`, "must be a text");
+  const fields =
+    typeof item.type === "string" && Object.hasOwn(contentFields, item.type)
+      ? contentFields[item.type]
+      : undefined;
+  if (!fields)
+    say(`${path}/type`, `must be one of ${[...Object.keys(contentFields), "resource"].join(", ")}`);
+  for (const field of fields ?? [])
+    if (typeof item[field] !== "string") say(`${path}/${field}`, "must be a text");
 }
 
 function read(message: unknown): unknown {

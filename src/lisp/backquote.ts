@@ -8,8 +8,10 @@ export const unquote = named("%UNQUOTE");
 export const splice = named("%SPLICE");
 
 export function expandBackquote(template: Value): Value {
-  if (template instanceof Vec) return form(["APPLY", ["FUNCTION", "VECTOR"], expandBackquote(list(...template.items))]);
-  if (!(template instanceof Cons)) return isSelfEvaluating(template) ? template : form(["QUOTE", template]);
+  if (template instanceof Vec)
+    return form(["APPLY", ["FUNCTION", "VECTOR"], expandBackquote(list(...template.items))]);
+  if (!(template instanceof Cons))
+    return isSelfEvaluating(template) ? template : form(["QUOTE", template]);
   if (template.car === unquote) return (template.cdr as Cons).car;
   return joined(partsOf(template));
 }
@@ -36,13 +38,15 @@ function partsOf(template: Cons): Part[] {
 }
 
 function partOf(item: Value): Part {
-  if (item instanceof Cons && item.car === splice) return { kind: "splice", form: (item.cdr as Cons).car };
+  if (item instanceof Cons && item.car === splice)
+    return { kind: "splice", form: (item.cdr as Cons).car };
   const expanded = expandBackquote(item);
   return { kind: isConstant(expanded) ? "constant" : "item", form: expanded };
 }
 
 function joined(parts: readonly Part[]): Value {
-  if (parts.every((part) => part.kind === "constant")) return form(["QUOTE", list(...parts.map((part) => constantOf(part.form)))]);
+  if (parts.every((part) => part.kind === "constant"))
+    return form(["QUOTE", list(...parts.map((part) => constantOf(part.form)))]);
   const groups: Value[] = [];
   let run: Value[] = [];
   for (const part of parts) {
@@ -55,13 +59,16 @@ function joined(parts: readonly Part[]): Value {
   }
   const last = parts.at(-1);
   if (run.length > 0) groups.push(form(["LIST", ...run]));
-  if (groups.length === 1) return last?.kind === "splice" ? form(["APPEND", ...groups]) : (groups[0] as Value);
+  if (groups.length === 1)
+    return last?.kind === "splice" ? form(["APPEND", ...groups]) : (groups[0] as Value);
   // (list* a b tail) is what a template with a dotted end means; append does the same for any mixture.
   return form(["APPEND", ...groups]);
 }
 
 function isConstant(expanded: Value): boolean {
-  return isSelfEvaluating(expanded) || (expanded instanceof Cons && expanded.car === named("QUOTE"));
+  return (
+    isSelfEvaluating(expanded) || (expanded instanceof Cons && expanded.car === named("QUOTE"))
+  );
 }
 
 function constantOf(expanded: Value): Value {

@@ -16,17 +16,31 @@ export interface Budgets {
   readonly integerBits: number;
 }
 
-export const defaultBudgets: Budgets = { steps: 50_000_000, cells: 20_000_000, depth: 100_000, output: 1_000_000, timeMs: 30_000, integerBits: 1_000_000 };
+export const defaultBudgets: Budgets = {
+  steps: 50_000_000,
+  cells: 20_000_000,
+  depth: 100_000,
+  output: 1_000_000,
+  timeMs: 30_000,
+  integerBits: 1_000_000,
+};
 
 export type BudgetKind = "STEP" | "CELL" | "DEPTH" | "OUTPUT" | "TIME" | "INTERRUPT";
 
 /** What is left for cleanup after a budget ran out. */
-export const grace = { steps: 200_000, cells: 50_000, depth: 200, output: 2_000, timeMs: 50 } as const;
+export const grace = {
+  steps: 200_000,
+  cells: 50_000,
+  depth: 200,
+  output: 2_000,
+  timeMs: 50,
+} as const;
 
 export const budgetTexts: Record<BudgetKind, string> = {
   STEP: "the evaluation used up its steps; look for a loop that does not end, or do less at a time",
   CELL: "the evaluation used up its memory; keep less at a time",
-  DEPTH: "calls are nested too deeply; look for a recursion that does not end, or make it a tail call or a loop",
+  DEPTH:
+    "calls are nested too deeply; look for a recursion that does not end, or make it a tail call or a loop",
   OUTPUT: "the evaluation wrote too much; print less",
   TIME: "the evaluation took too long; look for a loop that does not end, or raise the time limit",
   INTERRUPT: "the evaluation was interrupted",

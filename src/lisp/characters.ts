@@ -1,7 +1,9 @@
 /** What a character is called, and which case it has. */
 
 const controls =
-  "Nul Soh Stx Etx Eot Enq Ack Bel Backspace Tab Newline Vt Page Return So Si Dle Dc1 Dc2 Dc3 Dc4 Nak Syn Etb Can Em Sub Esc Fs Gs Rs Us Space".split(" ");
+  "Nul Soh Stx Etx Eot Enq Ack Bel Backspace Tab Newline Vt Page Return So Si Dle Dc1 Dc2 Dc3 Dc4 Nak Syn Etb Can Em Sub Esc Fs Gs Rs Us Space".split(
+    " ",
+  );
 const others: readonly (readonly [string, number])[] = [
   ["Null", 0],
   ["Bell", 7],
@@ -87,7 +89,11 @@ export function lowerCode(code: number): number {
   );
 }
 
-function counterpart(code: number, there: (text: string) => string, back: (text: string) => string): number {
+function counterpart(
+  code: number,
+  there: (text: string) => string,
+  back: (text: string) => string,
+): number {
   const text = String.fromCodePoint(code);
   const other = there(text);
   const found = other.codePointAt(0) ?? code;
@@ -96,6 +102,13 @@ function counterpart(code: number, there: (text: string) => string, back: (text:
 
 /** The weight of a digit in a radix up to 36. */
 export function digitWeight(code: number, radix: number): number | undefined {
-  const weight = code >= 48 && code <= 57 ? code - 48 : code >= 97 && code <= 122 ? code - 87 : code >= 65 && code <= 90 ? code - 55 : 99;
+  const weight =
+    code >= 48 && code <= 57
+      ? code - 48
+      : code >= 97 && code <= 122
+        ? code - 87
+        : code >= 65 && code <= 90
+          ? code - 55
+          : 99;
   return weight < radix ? weight : undefined;
 }

@@ -22,7 +22,12 @@ export function classNamed(name: string): LispClass {
 }
 
 /** Defines a class of the language; its precedence is itself, then what its supers have, later ones without repeats. */
-export function sharedClass(name: string, kind: LispClass["kind"], supers: readonly string[], slots: readonly Slot[] = []): LispClass {
+export function sharedClass(
+  name: string,
+  kind: LispClass["kind"],
+  supers: readonly string[],
+  slots: readonly Slot[] = [],
+): LispClass {
   const made = new LispClass(named(name), kind, supers.map(classNamed));
   made.precedence = [made, ...mergePrecedence(made.supers)];
   setSlots(made, slots);
@@ -32,17 +37,21 @@ export function sharedClass(name: string, kind: LispClass["kind"], supers: reado
 
 function mergePrecedence(supers: readonly LispClass[]): LispClass[] {
   const merged: LispClass[] = [];
-  for (const above of supers.flatMap((one) => one.precedence).reverse()) if (!merged.includes(above)) merged.unshift(above);
+  for (const above of supers.flatMap((one) => one.precedence).reverse())
+    if (!merged.includes(above)) merged.unshift(above);
   return merged;
 }
 
 /** Own slots first hide inherited ones of the same name; inherited ones keep the order of the most general class. */
 export function setSlots(cls: LispClass, own: readonly Slot[]): void {
   const byName = new Map<Sym, Slot>();
-  for (const above of cls.precedence.slice(1).reverse()) for (const slot of above.slots) byName.set(slot.name, slot);
+  for (const above of cls.precedence.slice(1).reverse())
+    for (const slot of above.slots) byName.set(slot.name, slot);
   for (const slot of own) {
     const inherited = byName.get(slot.name);
-    const initargs = inherited ? [...new Set([...slot.initargs, ...inherited.initargs])] : slot.initargs;
+    const initargs = inherited
+      ? [...new Set([...slot.initargs, ...inherited.initargs])]
+      : slot.initargs;
     byName.set(slot.name, { ...slot, initargs, init: slot.init ?? inherited?.init ?? null });
   }
   cls.slots = [...byName.values()];
@@ -53,7 +62,15 @@ export function setSlots(cls: LispClass, own: readonly Slot[]): void {
 }
 
 export function plainSlot(name: Sym, initarg: Sym = sessionKeyword(name.name)): Slot {
-  return { name, initargs: [initarg], init: null, shared: null, type: T, documentation: null, readOnly: false };
+  return {
+    name,
+    initargs: [initarg],
+    init: null,
+    shared: null,
+    type: T,
+    documentation: null,
+    readOnly: false,
+  };
 }
 
 /** The class of any value; structures, conditions and objects carry theirs. */
@@ -81,13 +98,27 @@ function builtInName(value: Value): string {
   if (value instanceof Float) return "DOUBLE-FLOAT";
   if (value instanceof Ratio) return "RATIO";
   if (value instanceof Char) return "CHARACTER";
-  if (value instanceof Vec) return value.dims === null ? (value.elementType.name === "BIT" ? "BIT-VECTOR" : "VECTOR") : "ARRAY";
+  if (value instanceof Vec)
+    return value.dims === null
+      ? value.elementType.name === "BIT"
+        ? "BIT-VECTOR"
+        : "VECTOR"
+      : "ARRAY";
   if (value instanceof Table) return "HASH-TABLE";
   if (value instanceof Fn) return value.code.generic ? "STANDARD-GENERIC-FUNCTION" : "FUNCTION";
   if (value instanceof Package) return "PACKAGE";
   if (value instanceof Stream) return "STREAM";
-  if (value instanceof LispClass) return value.kind === "structure" ? "STRUCTURE-CLASS" : value.kind === "built-in" ? "BUILT-IN-CLASS" : "STANDARD-CLASS";
-  return value instanceof Instance ? "STANDARD-OBJECT" : opaqueNames.has(value.label) ? value.label : "T";
+  if (value instanceof LispClass)
+    return value.kind === "structure"
+      ? "STRUCTURE-CLASS"
+      : value.kind === "built-in"
+        ? "BUILT-IN-CLASS"
+        : "STANDARD-CLASS";
+  return value instanceof Instance
+    ? "STANDARD-OBJECT"
+    : opaqueNames.has(value.label)
+      ? value.label
+      : "T";
 }
 
 const opaqueNames = new Set(["RANDOM-STATE", "RESTART", "READTABLE", "METHOD"]);

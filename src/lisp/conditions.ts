@@ -34,7 +34,10 @@ export class Unhandled {
 }
 
 /** A condition of a class of the language, its slots by their names. */
-export function makeCondition(className: string, slots: Readonly<Record<string, Value>> = {}): Instance {
+export function makeCondition(
+  className: string,
+  slots: Readonly<Record<string, Value>> = {},
+): Instance {
   return fillCondition(classNamed(className), slots);
 }
 
@@ -69,7 +72,8 @@ export function signalCondition(m: Machine, condition: Instance): void {
   try {
     for (let cluster = outside; cluster !== null; cluster = cluster.outer) {
       m.handlers = cluster.outer;
-      for (const handler of cluster.handlers) if (handler.matches(m, condition)) handler.run(m, condition);
+      for (const handler of cluster.handlers)
+        if (handler.matches(m, condition)) handler.run(m, condition);
     }
   } finally {
     m.handlers = outside;
@@ -78,7 +82,8 @@ export function signalCondition(m: Machine, condition: Instance): void {
 
 /** What a condition says for itself, as `princ` shows it. */
 export function reportOf(m: Machine, condition: Instance): string {
-  for (const cls of condition.cls.precedence) if (cls.report !== null) return cls.report(m, condition);
+  for (const cls of condition.cls.precedence)
+    if (cls.report !== null) return cls.report(m, condition);
   return `Condition ${m.show(condition.cls.name)} was signalled.`;
 }
 
@@ -115,7 +120,8 @@ const table: readonly [name: string, supers: string, slots: string, report?: Rep
     "ARITHMETIC-ERROR",
     "ERROR",
     "OPERATION OPERANDS",
-    (m, c) => `arithmetic error ${c.cls.name.name} signalled by ${shown(m, c, "OPERATION")} on ${shown(m, c, "OPERANDS")}`,
+    (m, c) =>
+      `arithmetic error ${c.cls.name.name} signalled by ${shown(m, c, "OPERATION")} on ${shown(m, c, "OPERANDS")}`,
   ],
   ["DIVISION-BY-ZERO", "ARITHMETIC-ERROR", ""],
   ["FLOATING-POINT-OVERFLOW", "ARITHMETIC-ERROR", ""],
@@ -123,16 +129,40 @@ const table: readonly [name: string, supers: string, slots: string, report?: Rep
   ["FLOATING-POINT-INVALID-OPERATION", "ARITHMETIC-ERROR", ""],
   ["FLOATING-POINT-INEXACT", "ARITHMETIC-ERROR", ""],
   ["CELL-ERROR", "ERROR", "NAME"],
-  ["UNBOUND-VARIABLE", "CELL-ERROR", "", (m, c) => `The variable ${shown(m, c, "NAME")} is unbound.${hintFor(conditionSlot(c, "NAME"), "variable")}`],
-  ["UNDEFINED-FUNCTION", "CELL-ERROR", "", (m, c) => `The function ${shown(m, c, "NAME")} is undefined.${hintFor(conditionSlot(c, "NAME"), "function")}`],
-  ["UNBOUND-SLOT", "CELL-ERROR", "INSTANCE", (m, c) => `The slot ${shown(m, c, "NAME")} is unbound in the object ${shown(m, c, "INSTANCE")}.`],
-  ["TYPE-ERROR", "ERROR", "DATUM EXPECTED-TYPE", (m, c) => `The value ${shown(m, c, "DATUM")} is not of type ${shown(m, c, "EXPECTED-TYPE")}.`],
+  [
+    "UNBOUND-VARIABLE",
+    "CELL-ERROR",
+    "",
+    (m, c) =>
+      `The variable ${shown(m, c, "NAME")} is unbound.${hintFor(conditionSlot(c, "NAME"), "variable")}`,
+  ],
+  [
+    "UNDEFINED-FUNCTION",
+    "CELL-ERROR",
+    "",
+    (m, c) =>
+      `The function ${shown(m, c, "NAME")} is undefined.${hintFor(conditionSlot(c, "NAME"), "function")}`,
+  ],
+  [
+    "UNBOUND-SLOT",
+    "CELL-ERROR",
+    "INSTANCE",
+    (m, c) =>
+      `The slot ${shown(m, c, "NAME")} is unbound in the object ${shown(m, c, "INSTANCE")}.`,
+  ],
+  [
+    "TYPE-ERROR",
+    "ERROR",
+    "DATUM EXPECTED-TYPE",
+    (m, c) => `The value ${shown(m, c, "DATUM")} is not of type ${shown(m, c, "EXPECTED-TYPE")}.`,
+  ],
   ["SIMPLE-TYPE-ERROR", "SIMPLE-CONDITION TYPE-ERROR", ""],
   [
     "%CASE-FAILURE",
     "TYPE-ERROR",
     "NAME POSSIBILITIES",
-    (m, c) => `${shown(m, c, "DATUM")} fell through ${shown(m, c, "NAME")}. Wanted one of ${shown(m, c, "POSSIBILITIES")}.`,
+    (m, c) =>
+      `${shown(m, c, "DATUM")} fell through ${shown(m, c, "NAME")}. Wanted one of ${shown(m, c, "POSSIBILITIES")}.`,
   ],
   ["%INDEX-ERROR", "TYPE-ERROR", "TEXT", plainText],
   ["CONTROL-ERROR", "ERROR", "TEXT", plainText],
@@ -142,13 +172,23 @@ const table: readonly [name: string, supers: string, slots: string, report?: Rep
   ["PACKAGE-ERROR", "ERROR", "PACKAGE TEXT", plainText],
   ["GUILDHALL:PACKAGE-LOCK-VIOLATION", "PACKAGE-ERROR PROGRAM-ERROR", ""],
   ["STREAM-ERROR", "ERROR", "STREAM"],
-  ["END-OF-FILE", "STREAM-ERROR", "TEXT", (_, c) => conditionSlot(c, "TEXT")?.toString() ?? "end of file"],
+  [
+    "END-OF-FILE",
+    "STREAM-ERROR",
+    "TEXT",
+    (_, c) => conditionSlot(c, "TEXT")?.toString() ?? "end of file",
+  ],
   ["PARSE-ERROR", "ERROR", "TEXT", plainText],
   ["READER-ERROR", "PARSE-ERROR STREAM-ERROR", ""],
   ["%READER-END-OF-FILE", "END-OF-FILE READER-ERROR", ""],
   ["FILE-ERROR", "ERROR", "PATHNAME TEXT", plainText],
   ["GUILDHALL:FORMAT-ERROR", "ERROR", "TEXT", plainText],
-  ["PRINT-NOT-READABLE", "ERROR", "OBJECT", (m, c) => `${shown(m, c, "OBJECT")} cannot be printed readably.`],
+  [
+    "PRINT-NOT-READABLE",
+    "ERROR",
+    "OBJECT",
+    (m, c) => `${shown(m, c, "OBJECT")} cannot be printed readably.`,
+  ],
   ["GUILDHALL:NOT-AVAILABLE", "ERROR", "NAME TEXT", plainText],
   ["GUILDHALL:BUDGET-EXCEEDED", "STORAGE-CONDITION", "TEXT", plainText],
   ["GUILDHALL:STEP-BUDGET-EXCEEDED", "GUILDHALL:BUDGET-EXCEEDED", ""],

@@ -23,7 +23,8 @@ function lockedPackage(name: string): Package {
 export function named(text: string): Sym {
   if (text.startsWith(":")) return keyword(text.slice(1));
   if (text.startsWith("%")) return internShared(systemPackage, text);
-  if (text.startsWith("GUILDHALL:")) return internShared(extrasPackage, text.slice("GUILDHALL:".length));
+  if (text.startsWith("GUILDHALL:"))
+    return internShared(extrasPackage, text.slice("GUILDHALL:".length));
   return cl(text);
 }
 
@@ -41,19 +42,33 @@ export interface NativeOptions {
 }
 
 /** `defineFunction("MEMBER", "item list &key key test test-not", (m, item, list, key, test, testNot) => …)`. */
-export function defineFunction(name: string, lambdaList: string, native: Native, options: NativeOptions = {}): void {
+export function defineFunction(
+  name: string,
+  lambdaList: string,
+  native: Native,
+  options: NativeOptions = {},
+): void {
   const sym = named(name);
   sym.fn = nativeFunction(sym, lambdaList, native, options);
 }
 
 /** `(setf (name …) value)` as a function: the new value comes first, like in `(defun (setf name) …)`. */
-export function defineSetter(name: string, lambdaList: string, native: Native, options: NativeOptions = {}): void {
+export function defineSetter(
+  name: string,
+  lambdaList: string,
+  native: Native,
+  options: NativeOptions = {},
+): void {
   const sym = named(name);
   sym.setter = nativeFunction(sym, lambdaList, native, options);
 }
 
 /** A macro gets the whole form and the environment it stands in, and answers what to compile instead. */
-export function defineMacro(name: string, expand: (form: Cons, env: Opaque, m: Machine) => Value, documentation: string | null = null): void {
+export function defineMacro(
+  name: string,
+  expand: (form: Cons, env: Opaque, m: Machine) => Value,
+  documentation: string | null = null,
+): void {
   named(name).macro = { expand, documentation };
 }
 
@@ -73,7 +88,10 @@ export function defineConstant(name: string, value: Value): void {
 }
 
 /** The shared special variables, in the order in which a machine keeps their values. */
-export function sharedVariables(): readonly { sym: Sym; initial: Value | ((m: Machine) => Value) }[] {
+export function sharedVariables(): readonly {
+  sym: Sym;
+  initial: Value | ((m: Machine) => Value);
+}[] {
   return initialValues;
 }
 
@@ -110,7 +128,12 @@ function shapeOf(lambdaList: string): Shape {
 type Plain = (m: Machine, ...args: unknown[]) => Value;
 
 /** A function value written in TypeScript; `lambdaList` decides what is refused and how arguments arrive. */
-export function nativeFunction(name: Value, lambdaList: string, native: Native, options: NativeOptions = {}): Fn {
+export function nativeFunction(
+  name: Value,
+  lambdaList: string,
+  native: Native,
+  options: NativeOptions = {},
+): Fn {
   const shape = shapeOf(lambdaList);
   const code = new Code(name, true, options.values !== true);
   code.lambdaList = lambdaList;
@@ -156,13 +179,15 @@ function setFixedEntries(code: Code, { required, optional }: Shape, plain: Plain
   code.c1 = fits(1) ? (m, _, a) => plain(m, a) : (m, fn) => m.wrongCount(fn, 1);
   code.c2 = fits(2) ? (m, _, a, b) => plain(m, a, b) : (m, fn) => m.wrongCount(fn, 2);
   code.c3 = fits(3) ? (m, _, a, b, c) => plain(m, a, b, c) : (m, fn) => m.wrongCount(fn, 3);
-  code.cn = (m, fn, args) => (fits(args.length) ? plain(m, ...args) : m.wrongCount(fn, args.length));
+  code.cn = (m, fn, args) =>
+    fits(args.length) ? plain(m, ...args) : m.wrongCount(fn, args.length);
 }
 
 function arrange(m: Machine, fn: Fn, shape: Shape, args: Value[]): unknown[] {
   const { required, optional, rest, keys, hasKeys } = shape;
   const fixed = required + optional;
-  if (args.length < required || (!rest && !hasKeys && args.length > fixed)) m.wrongCount(fn, args.length);
+  if (args.length < required || (!rest && !hasKeys && args.length > fixed))
+    m.wrongCount(fn, args.length);
   const arranged: unknown[] = args.length > fixed ? args.slice(0, fixed) : args.slice();
   while (arranged.length < fixed) arranged.push(undefined);
   if (rest) arranged.push(args.length > fixed ? args.slice(fixed) : []);
@@ -170,10 +195,19 @@ function arrange(m: Machine, fn: Fn, shape: Shape, args: Value[]): unknown[] {
   return arranged;
 }
 
-function spreadKeys(m: Machine, fn: Fn, shape: Shape, args: Value[], from: number, into: unknown[], keys: readonly Sym[]): void {
+function spreadKeys(
+  m: Machine,
+  fn: Fn,
+  shape: Shape,
+  args: Value[],
+  from: number,
+  into: unknown[],
+  keys: readonly Sym[],
+): void {
   const base = into.length;
   for (let at = 0; at < keys.length; at++) into.push(undefined);
-  if ((args.length - from) % 2 === 1 && args.length > from) m.programError(`odd number of keyword arguments in a call of ${m.show(fn.code.name)}`);
+  if ((args.length - from) % 2 === 1 && args.length > from)
+    m.programError(`odd number of keyword arguments in a call of ${m.show(fn.code.name)}`);
   let unknown: Value | null = null;
   let allowed = shape.allowOthers;
   for (let at = from; at + 1 < args.length; at += 2) {
@@ -184,7 +218,8 @@ function spreadKeys(m: Machine, fn: Fn, shape: Shape, args: Value[], from: numbe
     } else if (key === allowOtherKeys) allowed ||= args[at + 1] !== NIL;
     else unknown ??= key;
   }
-  if (unknown !== null && !allowed) m.programError(`${m.show(fn.code.name)} knows no keyword argument ${m.show(unknown)}`);
+  if (unknown !== null && !allowed)
+    m.programError(`${m.show(fn.code.name)} knows no keyword argument ${m.show(unknown)}`);
 }
 
 const allowOtherKeys = keyword("ALLOW-OTHER-KEYS");
@@ -197,6 +232,7 @@ export function form(template: Template): Value {
   // A macro that was given too little has holes in what it makes of it.
   if (!Array.isArray(template)) return (template as Value | undefined) ?? NIL;
   let made: Value = NIL;
-  for (let at = template.length - 1; at >= 0; at--) made = new Cons(form(template[at] as Template), made);
+  for (let at = template.length - 1; at >= 0; at--)
+    made = new Cons(form(template[at] as Template), made);
   return made;
 }

@@ -32,7 +32,8 @@ function take(m: Machine, pattern: Value, source: Source, made: Value[]): void {
   if (list.whole !== null) bindPattern(m, list.whole, source.whole, source, made);
   if (list.environment !== null) bind(made, list.environment, source.env ?? NIL);
   const rest = new Sym("REST", null);
-  const max = list.rest !== null || list.hasKeys ? NIL : list.required.length + list.optional.length;
+  const max =
+    list.rest !== null || list.hasKeys ? NIL : list.required.length + list.optional.length;
   const what = form(["QUOTE", source.what]);
   bind(made, rest, ["%CHECK-PATTERN", source.operands, list.required.length, max, what]);
   for (const name of list.required) {
@@ -49,7 +50,14 @@ function take(m: Machine, pattern: Value, source: Source, made: Value[]): void {
   for (const { name, init } of list.aux) bindPattern(m, name, init, source, made);
 }
 
-function takeKeys(m: Machine, list: ReturnType<typeof parseLambdaList>, rest: Sym, what: Value, source: Source, made: Value[]): void {
+function takeKeys(
+  m: Machine,
+  list: ReturnType<typeof parseLambdaList>,
+  rest: Sym,
+  what: Value,
+  source: Source,
+  made: Value[],
+): void {
   const known = form(["QUOTE", form(list.keys.map(({ key }) => key))]);
   bind(made, rest, ["%CHECK-KEYS", rest, known, list.allowOtherKeys ? "T" : "NIL", what]);
   for (const { key, name, init, supplied } of list.keys) {
@@ -67,7 +75,8 @@ function bindPattern(m: Machine, name: Value, init: Value, source: Source, made:
   }
   const part = new Sym("PART", null);
   bind(made, part, init);
-  if (name === NIL || name instanceof Cons) take(m, name, { ...source, whole: part, operands: part, env: null }, made);
+  if (name === NIL || name instanceof Cons)
+    take(m, name, { ...source, whole: part, operands: part, env: null }, made);
 }
 
 /** Natives that the bindings call. */
@@ -75,7 +84,12 @@ export function checkPattern(m: Machine, value: Value, min: Value, max: Value, w
   let count = 0;
   let at = value;
   const limit = max === NIL ? Number.POSITIVE_INFINITY : (max as number);
-  for (; at instanceof Cons && count <= limit && (max !== NIL || count < (min as number)); at = at.cdr) count++;
+  for (
+    ;
+    at instanceof Cons && count <= limit && (max !== NIL || count < (min as number));
+    at = at.cdr
+  )
+    count++;
   if (count < (min as number) || count > limit || (max !== NIL && at !== NIL)) {
     mismatch(
       m,
@@ -92,15 +106,23 @@ function mismatch(m: Machine, what: Value, text: string): never {
   m.programError(text);
 }
 
-export function checkKeys(m: Machine, value: Value, known: Value, allow: Value, what: Value): Value {
+export function checkKeys(
+  m: Machine,
+  value: Value,
+  known: Value,
+  allow: Value,
+  what: Value,
+): Value {
   let allowed = allow !== NIL;
   let unknown: Value | null = null;
   for (let at = value; at instanceof Cons; at = at.cdr.cdr) {
-    if (!(at.cdr instanceof Cons)) return mismatch(m, what, `odd number of keyword arguments for ${m.show(what)}`);
+    if (!(at.cdr instanceof Cons))
+      return mismatch(m, what, `odd number of keyword arguments for ${m.show(what)}`);
     if (at.car === named(":ALLOW-OTHER-KEYS")) allowed ||= at.cdr.car !== NIL;
     else if (!contains(known, at.car)) unknown ??= at.car;
   }
-  if (unknown !== null && !allowed) mismatch(m, what, `${m.show(what)} knows no keyword argument ${m.show(unknown)}`);
+  if (unknown !== null && !allowed)
+    mismatch(m, what, `${m.show(what)} knows no keyword argument ${m.show(unknown)}`);
   return value;
 }
 
@@ -111,6 +133,7 @@ function contains(items: Value, item: Value): boolean {
 
 /** The list whose first element is the value for `key`, or NIL. */
 export function findKey(_: Machine, value: Value, key: Value): Value {
-  for (let at = value; at instanceof Cons && at.cdr instanceof Cons; at = at.cdr.cdr) if (at.car === key) return at.cdr;
+  for (let at = value; at instanceof Cons && at.cdr instanceof Cons; at = at.cdr.cdr)
+    if (at.car === key) return at.cdr;
   return NIL;
 }

@@ -39,7 +39,9 @@ export const dispatchMacros: ReadonlyMap<string, DispatchMacro> = new Map<string
   [
     "R",
     (reader, radix, from) =>
-      radix !== null && radix >= 2 && radix <= 36 ? readInRadix(reader, radix, from) : reader.fault(`#R at ${reader.where(from)} needs a radix from 2 to 36`),
+      radix !== null && radix >= 2 && radix <= 36
+        ? readInRadix(reader, radix, from)
+        : reader.fault(`#R at ${reader.where(from)} needs a radix from 2 to 36`),
   ],
   ["*", readBits],
   ["A", readArray],
@@ -48,11 +50,33 @@ export const dispatchMacros: ReadonlyMap<string, DispatchMacro> = new Map<string
   ["=", readLabelled],
   ["#", readLabel],
   ["S", readStructure],
-  [".", (reader, _, from) => reader.fault(`#. at ${reader.where(from)} is not available: nothing is evaluated while reading; write the form itself`)],
-  ["P", (reader, _, from) => reader.fault(`#P at ${reader.where(from)} is not available: there are no files here`)],
-  ["C", (reader, _, from) => reader.fault(`#C at ${reader.where(from)} is not available: there are no complex numbers`)],
-  ["T", (reader, _, from) => reader.fault(`#t at ${reader.where(from)}: this is Common Lisp, true is T`)],
-  ["F", (reader, _, from) => reader.fault(`#f at ${reader.where(from)}: this is Common Lisp, false is NIL`)],
+  [
+    ".",
+    (reader, _, from) =>
+      reader.fault(
+        `#. at ${reader.where(from)} is not available: nothing is evaluated while reading; write the form itself`,
+      ),
+  ],
+  [
+    "P",
+    (reader, _, from) =>
+      reader.fault(`#P at ${reader.where(from)} is not available: there are no files here`),
+  ],
+  [
+    "C",
+    (reader, _, from) =>
+      reader.fault(`#C at ${reader.where(from)} is not available: there are no complex numbers`),
+  ],
+  [
+    "T",
+    (reader, _, from) =>
+      reader.fault(`#t at ${reader.where(from)}: this is Common Lisp, true is T`),
+  ],
+  [
+    "F",
+    (reader, _, from) =>
+      reader.fault(`#f at ${reader.where(from)}: this is Common Lisp, false is NIL`),
+  ],
 ]);
 
 function readCharacter(reader: Reader, _: number | null, from: number): Value {
@@ -80,7 +104,8 @@ function unicodeName(name: string): number | undefined {
 function readVector(reader: Reader, length: number | null, from: number): Value {
   const items = itemsOf(reader.list(")", from));
   if (length !== null) {
-    if (items.length > length) reader.fault(`more than ${length} elements in the vector at ${reader.where(from)}`);
+    if (items.length > length)
+      reader.fault(`more than ${length} elements in the vector at ${reader.where(from)}`);
     reader.m.alloc(length);
     while (items.length < length) items.push(items.at(-1) ?? NIL);
   }
@@ -91,7 +116,10 @@ function readVector(reader: Reader, length: number | null, from: number): Value 
 function readInRadix(reader: Reader, radix: number, from: number): Value {
   const { text } = reader.token();
   if (reader.suppress) return NIL;
-  return readNumber(reader.m, text, radix) ?? reader.fault(`${text} at ${reader.where(from)} is no number in radix ${radix}`);
+  return (
+    readNumber(reader.m, text, radix) ??
+    reader.fault(`${text} at ${reader.where(from)} is no number in radix ${radix}`)
+  );
 }
 
 function readBits(reader: Reader, length: number | null, from: number): Value {
@@ -106,7 +134,8 @@ function readBits(reader: Reader, length: number | null, from: number): Value {
 }
 
 function readArray(reader: Reader, rank: number | null, from: number): Value {
-  if (rank === null || rank > 8) reader.fault(`#A at ${reader.where(from)} needs its rank, as in #2A((1 2) (3 4))`);
+  if (rank === null || rank > 8)
+    reader.fault(`#A at ${reader.where(from)} needs its rank, as in #2A((1 2) (3 4))`);
   const contents = reader.need("#A", from);
   const dims: number[] = [];
   const items: Value[] = [];
@@ -122,7 +151,8 @@ function readArray(reader: Reader, rank: number | null, from: number): Value {
       return;
     }
     const row = value instanceof Vec ? value.items : itemsOf(value);
-    if (row.length !== dims[depth]) reader.fault(`the rows of the array at ${reader.where(from)} differ in length`);
+    if (row.length !== dims[depth])
+      reader.fault(`the rows of the array at ${reader.where(from)} differ in length`);
     for (const item of row) gather(item, depth + 1);
   };
   gather(contents, 0);
@@ -162,11 +192,13 @@ function hasFeature(feature: Value): boolean {
 }
 
 function readLabelled(reader: Reader, label: number | null, from: number): Value {
-  if (label === null || reader.labels.has(label)) reader.fault(`#= at ${reader.where(from)} needs a number that is not in use`);
+  if (label === null || reader.labels.has(label))
+    reader.fault(`#= at ${reader.where(from)} needs a number that is not in use`);
   const entry = { value: null as Value | null, placeholder: new Sym(`#${label}#`, null) };
   reader.labels.set(label, entry);
   const value = reader.need("#=", from);
-  if (value === entry.placeholder) reader.fault(`#${label}# at ${reader.where(from)} stands for itself`);
+  if (value === entry.placeholder)
+    reader.fault(`#${label}# at ${reader.where(from)} stands for itself`);
   entry.value = value;
   patch(reader.m, value, { placeholder: entry.placeholder, actual: value, seen: new Set() });
   return value;
@@ -174,7 +206,8 @@ function readLabelled(reader: Reader, label: number | null, from: number): Value
 
 function readLabel(reader: Reader, label: number | null, from: number): Value {
   const entry = label === null ? undefined : reader.labels.get(label);
-  if (entry === undefined) return reader.fault(`#${label ?? ""}# at ${reader.where(from)} names no form before it`);
+  if (entry === undefined)
+    return reader.fault(`#${label ?? ""}# at ${reader.where(from)} names no form before it`);
   return entry.value ?? entry.placeholder;
 }
 
@@ -206,12 +239,15 @@ function readStructure(reader: Reader, _: number | null, from: number): Value {
   const read = reader.need("#S", from);
   if (reader.suppress) return NIL;
   const [name, ...slots] = itemsOf(read);
-  if (!(name instanceof Sym)) return reader.fault(`#S at ${reader.where(from)} needs the name of a structure`);
+  if (!(name instanceof Sym))
+    return reader.fault(`#S at ${reader.where(from)} needs the name of a structure`);
   const maker = name.pkg?.symbols.get(`MAKE-${name.name}`)?.fn;
   if (!maker) return reader.fault(`no structure is called ${name.name} (at ${reader.where(from)})`);
   return reader.m.apply(
     maker,
-    slots.map((slot, index) => (index % 2 === 0 && slot instanceof Sym ? keywordOf(reader.m, slot.name) : slot)),
+    slots.map((slot, index) =>
+      index % 2 === 0 && slot instanceof Sym ? keywordOf(reader.m, slot.name) : slot,
+    ),
   );
 }
 

@@ -16,14 +16,23 @@ export function createRoom({ outputLeft }: Machine): Room {
     const fitting = Math.min(text.length, Math.max(0, left));
     // The end of its line counts, too: many empty texts are long as well.
     left -= fitting + 1;
-    return fitting === text.length ? text : `${text.slice(0, fitting)}… (${text.length - fitting} more characters)`;
+    return fitting === text.length
+      ? text
+      : `${text.slice(0, fitting)}… (${text.length - fitting} more characters)`;
   };
 }
 
 /** As the session prints them, or shortened (`brief`) for a reader of an answer. */
-export function showValues(m: Machine, values: readonly Value[], brief: boolean, room: Room): string[] {
+export function showValues(
+  m: Machine,
+  values: readonly Value[],
+  brief: boolean,
+  room: Room,
+): string[] {
   const shown = values.slice(0, valuesShown).map((value) => room(shownValue(m, value, brief)));
-  return values.length > valuesShown ? [...shown, `… (${values.length - valuesShown} more values)`] : shown;
+  return values.length > valuesShown
+    ? [...shown, `… (${values.length - valuesShown} more values)`]
+    : shown;
 }
 
 const valuesShown = 100;

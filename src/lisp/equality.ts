@@ -14,7 +14,8 @@ export function eql(a: Value, b: Value): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object") return false;
   if (a instanceof Float) return b instanceof Float && Object.is(a.value, b.value);
-  if (a instanceof Ratio) return b instanceof Ratio && a.numerator === b.numerator && a.denominator === b.denominator;
+  if (a instanceof Ratio)
+    return b instanceof Ratio && a.numerator === b.numerator && a.denominator === b.denominator;
   return a instanceof Char && b instanceof Char && a.code === b.code;
 }
 
@@ -30,9 +31,20 @@ export function equal(m: Machine, a: Value, b: Value): boolean {
     y = y.cdr;
   }
   if (x instanceof Str) return y instanceof Str && x.toString() === y.toString();
-  if (x instanceof Vec && y instanceof Vec && x.elementType.name === "BIT" && y.elementType.name === "BIT" && x !== y) {
+  if (
+    x instanceof Vec &&
+    y instanceof Vec &&
+    x.elementType.name === "BIT" &&
+    y.elementType.name === "BIT" &&
+    x !== y
+  ) {
     const other = y.items;
-    return x.dims === null && y.dims === null && x.length === y.length && x.items.slice(0, x.length).every((item, at) => item === other[at]);
+    return (
+      x.dims === null &&
+      y.dims === null &&
+      x.length === y.length &&
+      x.items.slice(0, x.length).every((item, at) => item === other[at])
+    );
   }
   return eql(x, y);
 }
@@ -51,9 +63,11 @@ export function equalp(m: Machine, a: Value, b: Value): boolean {
   if (x === y) return true;
   if (isNumber(x)) return isNumber(y) && equalNumbers(m, x, y);
   if (x instanceof Char) return y instanceof Char && lowerCode(x.code) === lowerCode(y.code);
-  if (x instanceof Str || x instanceof Vec) return (y instanceof Str || y instanceof Vec) && equalArrays(m, x, y);
+  if (x instanceof Str || x instanceof Vec)
+    return (y instanceof Str || y instanceof Vec) && equalArrays(m, x, y);
   if (x instanceof Table) return y instanceof Table && equalTables(m, x, y);
-  if (x instanceof Instance && x.cls.kind === "structure") return y instanceof Instance && x.cls === y.cls && equalSlots(m, x, y);
+  if (x instanceof Instance && x.cls.kind === "structure")
+    return y instanceof Instance && x.cls === y.cls && equalSlots(m, x, y);
   return false;
 }
 
@@ -61,7 +75,8 @@ function equalArrays(m: Machine, a: Str | Vec, b: Str | Vec): boolean {
   const length = a.length;
   if (length !== b.length || dimensionsOf(a) !== dimensionsOf(b)) return false;
   m.tick(length);
-  for (let at = 0; at < length; at += 1) if (!equalp(m, elementAt(a, at), elementAt(b, at))) return false;
+  for (let at = 0; at < length; at += 1)
+    if (!equalp(m, elementAt(a, at), elementAt(b, at))) return false;
   return true;
 }
 

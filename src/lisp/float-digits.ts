@@ -16,7 +16,8 @@ export function shortestDigits(value: number): FloatDigits {
   const mark = text.indexOf("e");
   const exponent = Number(text.slice(mark + 1)) + 1;
   const digits = text.slice(0, mark).replace(".", "");
-  if (digits.length < 16 || !isTie(value, digits, digits.length - exponent)) return { exponent, digits };
+  if (digits.length < 16 || !isTie(value, digits, digits.length - exponent))
+    return { exponent, digits };
   // Between two shortest texts that are equally near, JS takes the even one and Lisp the upper one.
   return { exponent, digits: digits.slice(0, -1) + (Number(digits.at(-1)) + 1) };
 }
@@ -67,7 +68,8 @@ function start(value: number): State {
     if (!isEdge) return { r: mantissa * 2n * unit, s: 2n, high: unit, low: unit };
     return { r: mantissa * 4n * unit, s: 4n, high: unit * 2n, low: unit };
   }
-  if (!isEdge || exponent === -1074) return { r: mantissa * 2n, s: 2n ** BigInt(1 - exponent), high: 1n, low: 1n };
+  if (!isEdge || exponent === -1074)
+    return { r: mantissa * 2n, s: 2n ** BigInt(1 - exponent), high: 1n, low: 1n };
   return { r: mantissa * 4n, s: 2n ** BigInt(2 - exponent), high: 2n, low: 1n };
 }
 
@@ -77,7 +79,10 @@ function generate(state: State, position: number): FloatDigits {
   let s = state.s * factor;
   let high = state.high * factor;
   let low = state.low * factor;
-  const half = position >= 0 ? (s * 10n ** BigInt(position)) / 2n : (state.s * factor) / 2n / 10n ** BigInt(-position);
+  const half =
+    position >= 0
+      ? (s * 10n ** BigInt(position)) / 2n
+      : (state.s * factor) / 2n / 10n ** BigInt(-position);
   if (half > low) low = half;
   if (half > high) high = half;
   let exponent = 0;

@@ -6,7 +6,16 @@ import { Str } from "./string.ts";
 import { Sym } from "./symbol.ts";
 import { Cons, type Value } from "./values.ts";
 
-export type DefinitionKind = "function" | "macro" | "variable" | "class" | "structure" | "condition" | "generic" | "type" | "package";
+export type DefinitionKind =
+  | "function"
+  | "macro"
+  | "variable"
+  | "class"
+  | "structure"
+  | "condition"
+  | "generic"
+  | "type"
+  | "package";
 
 /** Sets a variable's global value; constants and names of locked packages refuse. */
 export function setGlobal(m: Machine, sym: Sym, value: Value): void {
@@ -21,7 +30,12 @@ export function setFunction(m: Machine, name: Value, fn: Fn): void {
     refuseLocked(m, name, "define");
     name.fn = fn;
     name.macro = null;
-  } else if (name instanceof Cons && name.car === named("SETF") && name.cdr instanceof Cons && name.cdr.car instanceof Sym) {
+  } else if (
+    name instanceof Cons &&
+    name.car === named("SETF") &&
+    name.cdr instanceof Cons &&
+    name.cdr.car instanceof Sym
+  ) {
     refuseLocked(m, name.cdr.car, "define");
     name.cdr.car.setter = fn;
   } else m.typeError(name, "(OR SYMBOL CONS)");

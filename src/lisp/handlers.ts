@@ -24,7 +24,11 @@ export function withHandlers(m: Machine, handlers: readonly Handler[], body: () 
 }
 
 /** The same for a branch that may wait inside. */
-export function* stepWithHandlers(m: Machine, handlers: readonly Handler[], body: () => Stepping): Stepping {
+export function* stepWithHandlers(
+  m: Machine,
+  handlers: readonly Handler[],
+  body: () => Stepping,
+): Stepping {
   const state = dynamicState(m);
   const cluster = { handlers, outer: m.handlers };
   m.handlers = cluster;
@@ -59,7 +63,11 @@ export function handlingCases(m: Machine, clauses: readonly Clause[], body: () =
   }
 }
 
-export function* stepHandlingCases(m: Machine, clauses: readonly Clause[], body: () => Stepping): Stepping {
+export function* stepHandlingCases(
+  m: Machine,
+  clauses: readonly Clause[],
+  body: () => Stepping,
+): Stepping {
   const target: Caught = { chosen: null };
   const state = dynamicState(m);
   try {

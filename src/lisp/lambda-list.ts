@@ -43,7 +43,13 @@ const order: readonly Section[] = ["required", "optional", "rest", "after", "key
 
 /** `patterns` for macros and `destructuring-bind`: nested lists, `&whole`, `&body`, `&environment` and a dotted end. */
 export function parseLambdaList(m: Machine, lambdaList: Value, patterns: boolean): LambdaList {
-  const made = { whole: null as Value | null, environment: null as Sym | null, rest: null as Value | null, hasKeys: false, allowOtherKeys: false };
+  const made = {
+    whole: null as Value | null,
+    environment: null as Sym | null,
+    rest: null as Value | null,
+    hasKeys: false,
+    allowOtherKeys: false,
+  };
   const required: Value[] = [];
   const optional: Parameter[] = [];
   const keys: (Parameter & { key: Sym })[] = [];
@@ -53,13 +59,19 @@ export function parseLambdaList(m: Machine, lambdaList: Value, patterns: boolean
   let at = lambdaList;
   let count = 0;
   for (; at instanceof Cons; at = at.cdr) {
-    if (++count > parametersMax) m.programError(`a lambda list has more than ${parametersMax} parts`);
+    if (++count > parametersMax)
+      m.programError(`a lambda list has more than ${parametersMax} parts`);
     const item: Value = at.car;
     const next: Section | undefined = item instanceof Sym ? sections.get(item) : undefined;
     if (item === allowOther) made.allowOtherKeys = true;
     else if (next !== undefined) {
       if (!patterns && (next === "whole" || next === "environment")) fault();
-      if (order.includes(next) && order.indexOf(next) <= order.indexOf(section) && section !== "required") fault();
+      if (
+        order.includes(next) &&
+        order.indexOf(next) <= order.indexOf(section) &&
+        section !== "required"
+      )
+        fault();
       if (next === "whole" || next === "environment") {
         const name: Value = at.cdr instanceof Cons ? at.cdr.car : fault();
         if (next === "whole") made.whole = name;
@@ -93,7 +105,8 @@ function checkedName(m: Machine, name: Value, patterns: boolean): Value {
 }
 
 function parameter(m: Machine, item: Value, patterns: boolean): Parameter {
-  if (!(item instanceof Cons)) return { name: checkedName(m, item, patterns), init: NIL, supplied: null };
+  if (!(item instanceof Cons))
+    return { name: checkedName(m, item, patterns), init: NIL, supplied: null };
   const init = item.cdr instanceof Cons ? item.cdr.car : NIL;
   const more = item.cdr instanceof Cons ? item.cdr.cdr : NIL;
   const supplied = more instanceof Cons ? checkedName(m, more.car, false) : null;

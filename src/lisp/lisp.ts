@@ -11,7 +11,14 @@ import type { DefinitionKind } from "./global.ts";
 import type { Host } from "./host.ts";
 import { Machine } from "./machine.ts";
 import type { Instance } from "./object.ts";
-import { addPackage, currentPackage, findPackage, intern, openPackages, packageVariable } from "./packages.ts";
+import {
+  addPackage,
+  currentPackage,
+  findPackage,
+  intern,
+  openPackages,
+  packageVariable,
+} from "./packages.ts";
 import { printText } from "./printer.ts";
 import { type Position, Reader } from "./reader.ts";
 import { defineStandard } from "./standard.ts";
@@ -89,8 +96,15 @@ export interface Lisp {
 export function createLisp(options: LispOptions = {}): Lisp {
   defineStandard();
   let interrupted = false;
-  const host: Host = { ...plainHost, ...options.host, isInterrupted: () => interrupted || (options.host?.isInterrupted?.() ?? false) };
-  const machine = new Machine({ print: printText, format: formatText, typep, compile: compileLambda, evaluate: evaluateForm }, host);
+  const host: Host = {
+    ...plainHost,
+    ...options.host,
+    isInterrupted: () => interrupted || (options.host?.isInterrupted?.() ?? false),
+  };
+  const machine = new Machine(
+    { print: printText, format: formatText, typep, compile: compileLambda, evaluate: evaluateForm },
+    host,
+  );
   openPackages(machine);
   machine.initialise();
   const budgets = { ...defaultBudgets, ...options.budgets };
@@ -98,10 +112,18 @@ export function createLisp(options: LispOptions = {}): Lisp {
     machine,
     evaluate: (text, how = {}) => {
       interrupted = false;
-      return evaluate(machine, text, { budgets: { ...budgets, ...how.budgets }, packageName: how.package, brief: options.brief ?? false });
+      return evaluate(machine, text, {
+        budgets: { ...budgets, ...how.budgets },
+        packageName: how.package,
+        brief: options.brief ?? false,
+      });
     },
     define: (packageName, name, power) => definePower(machine, packageName, name, power),
-    definitions: () => [...machine.definitions.values()].map(({ kind, name }) => ({ kind, name: machine.show(name) })),
+    definitions: () =>
+      [...machine.definitions.values()].map(({ kind, name }) => ({
+        kind,
+        name: machine.show(name),
+      })),
     interrupt: () => {
       interrupted = true;
     },
@@ -175,7 +197,11 @@ function redirect(name: string, into: string[]): Stream {
 
 function enterPackage(m: Machine, name: string): void {
   const found = findPackage(m, new Str(name)) ?? findPackage(m, new Str(name.toUpperCase()));
-  if (found === undefined) m.error("PACKAGE-ERROR", { PACKAGE: new Str(name), TEXT: new Str(`there is no package ${name}`) });
+  if (found === undefined)
+    m.error("PACKAGE-ERROR", {
+      PACKAGE: new Str(name),
+      TEXT: new Str(`there is no package ${name}`),
+    });
   packageVariable.value = found;
 }
 
@@ -224,7 +250,9 @@ function describe(m: Machine, thrown: unknown): Omit<ConditionReport, "position"
   if (known instanceof Unhandled) {
     const { condition, backtrace, restarts } = known;
     // Classes of our own making stand for the standard one above them.
-    const types = condition.cls.precedence.map((cls) => cls.name.name).filter((name) => name !== "T" && !name.startsWith("%"));
+    const types = condition.cls.precedence
+      .map((cls) => cls.name.name)
+      .filter((name) => name !== "T" && !name.startsWith("%"));
     return {
       type: types[0] ?? "CONDITION",
       types,
@@ -257,7 +285,9 @@ function definePower(m: Machine, packageName: string, name: string, power: Power
   const sym = intern(m, pkg, name);
   pkg.external.add(name);
   const lambdaList = power.lambdaList ?? "&rest arguments";
-  const fn = nativeFunction(sym, "&rest arguments", (inner: Machine, args: Value[]) => power.call(inner, args));
+  const fn = nativeFunction(sym, "&rest arguments", (inner: Machine, args: Value[]) =>
+    power.call(inner, args),
+  );
   fn.code.lambdaList = lambdaList;
   fn.code.documentation = power.documentation ?? null;
   if (power.start !== undefined) fn.code.start = power.start;

@@ -84,7 +84,9 @@ export class Machine {
 
   /** Gives the library's variables their first values. They may need the machine's packages, so the maker calls this. */
   initialise(): void {
-    this.#saved = sharedVariables().map(({ initial }) => (typeof initial === "function" ? initial(this) : initial));
+    this.#saved = sharedVariables().map(({ initial }) =>
+      typeof initial === "function" ? initial(this) : initial,
+    );
   }
 
   /**
@@ -92,7 +94,8 @@ export class Machine {
    * evaluates): each finds its own values and leaves the other's as they were.
    */
   enter<Result>(budgets: Budgets, work: () => Result): Result {
-    if (this.#isBusy) throw new Error("this session is evaluating already; wait for it, or use another session");
+    if (this.#isBusy)
+      throw new Error("this session is evaluating already; wait for it, or use another session");
     this.#isBusy = true;
     const variables = sharedVariables();
     const outside = variables.map(({ sym }) => sym.value);
@@ -217,9 +220,15 @@ export class Machine {
   fn(designator: Value): Fn {
     if (designator instanceof Fn) return designator;
     if (designator instanceof Sym) return designator.fn ?? undefinedFunction(this, designator);
-    if (designator instanceof Cons && designator.cdr instanceof Cons && designator.car === named("SETF") && designator.cdr.car instanceof Sym)
+    if (
+      designator instanceof Cons &&
+      designator.cdr instanceof Cons &&
+      designator.car === named("SETF") &&
+      designator.cdr.car instanceof Sym
+    )
       return designator.cdr.car.setter ?? undefinedFunction(this, designator);
-    if (designator instanceof Cons && designator.car === named("LAMBDA")) return this.services.compile(this, designator);
+    if (designator instanceof Cons && designator.car === named("LAMBDA"))
+      return this.services.compile(this, designator);
     return this.typeError(designator, "(OR FUNCTION SYMBOL)");
   }
 
@@ -318,7 +327,10 @@ export class Machine {
 
   /** `expected` as a type, or as its text: `m.typeError(x, "list")`. */
   typeError(datum: Value, expected: Value | string): never {
-    this.error("TYPE-ERROR", { DATUM: datum, "EXPECTED-TYPE": typeof expected === "string" ? typeNamed(expected) : expected });
+    this.error("TYPE-ERROR", {
+      DATUM: datum,
+      "EXPECTED-TYPE": typeof expected === "string" ? typeNamed(expected) : expected,
+    });
   }
 
   programError(text: string): never {
@@ -327,7 +339,9 @@ export class Machine {
 
   wrongCount(fn: Fn, count: number): never {
     const expected = fn.code.lambdaList === "" ? "()" : `(${fn.code.lambdaList})`;
-    this.programError(`${this.show(fn.code.name)} was called with ${count} argument${count === 1 ? "" : "s"}; it takes ${expected}`);
+    this.programError(
+      `${this.show(fn.code.name)} was called with ${count} argument${count === 1 ? "" : "s"}; it takes ${expected}`,
+    );
   }
 
   /** Not available on purpose; `text` says what to do instead. */

@@ -24,5 +24,7 @@ export function expandOnce(m: Machine, whole: Value, env: Value | undefined): Va
   }
   if (!(whole instanceof Cons) || !(whole.car instanceof Sym)) return undefined;
   const macro = macroFor(env, whole.car);
-  return macro === null ? undefined : macro.expand(whole, env instanceof Opaque ? env : new Opaque("ENVIRONMENT", null), m);
+  return macro === null
+    ? undefined
+    : macro.expand(whole, env instanceof Opaque ? env : new Opaque("ENVIRONMENT", null), m);
 }

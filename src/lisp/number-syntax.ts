@@ -8,7 +8,11 @@ const base = named("*READ-BASE*");
 const floatSyntax = /^([+-]?)(\d*\.\d+|\d+\.?\d*(?=[ESFDL]))(?:[ESFDL]([+-]?\d+))?$/;
 
 /** Undefined when the token is no number. `text` is in upper case. */
-export function readNumber(m: Machine, text: string, radix = typeof base.value === "number" ? base.value : 10): Value | undefined {
+export function readNumber(
+  m: Machine,
+  text: string,
+  radix = typeof base.value === "number" ? base.value : 10,
+): Value | undefined {
   const first = text.charCodeAt(0);
   if (radix === 10 && first > 57) return undefined;
   if (/^[+-]?\d+\.$/.test(text)) return readInteger(m, text.slice(0, -1), 10);
@@ -19,7 +23,8 @@ export function readNumber(m: Machine, text: string, radix = typeof base.value =
   const float = floatSyntax.exec(text);
   if (float === null) return undefined;
   const value = Number(`${float[1]}${float[2]}e${float[3] ?? "0"}`);
-  if (!Number.isFinite(value)) m.error("READER-ERROR", { TEXT: new Str(`${text} is too large for a float`) });
+  if (!Number.isFinite(value))
+    m.error("READER-ERROR", { TEXT: new Str(`${text} is too large for a float`) });
   return new Float(value);
 }
 
@@ -27,7 +32,8 @@ function readInteger(m: Machine, text: string, radix: number): number | bigint |
   const sign = text[0] === "-" ? -1 : 1;
   const digits = text[0] === "-" || text[0] === "+" ? text.slice(1) : text;
   if (digits === "") return undefined;
-  for (let at = 0; at < digits.length; at++) if (digitValue(digits.charCodeAt(at)) >= radix) return undefined;
+  for (let at = 0; at < digits.length; at++)
+    if (digitValue(digits.charCodeAt(at)) >= radix) return undefined;
   if (digits.length <= 15 && radix === 10) return sign * Number(digits) + 0;
   m.checkBits(digits.length * Math.log2(radix));
   return integer(BigInt(sign) * bigDigits(digits, radix));
@@ -38,7 +44,10 @@ function bigDigits(digits: string, radix: number): bigint {
   // Halving keeps the work far below one multiplication per digit.
   if (digits.length <= 8) return BigInt(Number.parseInt(digits, radix));
   const half = digits.length >> 1;
-  return bigDigits(digits.slice(0, -half), radix) * BigInt(radix) ** BigInt(half) + bigDigits(digits.slice(-half), radix);
+  return (
+    bigDigits(digits.slice(0, -half), radix) * BigInt(radix) ** BigInt(half) +
+    bigDigits(digits.slice(-half), radix)
+  );
 }
 
 function digitValue(code: number): number {
@@ -49,12 +58,16 @@ function digitValue(code: number): number {
 
 function readRatio(m: Machine, text: string, slash: number, radix: number): Value | undefined {
   const over = readInteger(m, text.slice(0, slash), radix);
-  const under = /^[+-]/.test(text.slice(slash + 1)) ? undefined : readInteger(m, text.slice(slash + 1), radix);
+  const under = /^[+-]/.test(text.slice(slash + 1))
+    ? undefined
+    : readInteger(m, text.slice(slash + 1), radix);
   if (over === undefined || under === undefined) return undefined;
   if (under === 0) m.error("READER-ERROR", { TEXT: new Str(`${text} divides by zero`) });
   let [a, b] = [BigInt(over), BigInt(under)];
   const [numerator, denominator] = [a, b];
   while (b !== 0n) [a, b] = [b, a % b];
   const divisor = a < 0n ? -a : a;
-  return denominator === divisor ? integer(numerator / divisor) : new Ratio(numerator / divisor, denominator / divisor);
+  return denominator === divisor
+    ? integer(numerator / divisor)
+    : new Ratio(numerator / divisor, denominator / divisor);
 }

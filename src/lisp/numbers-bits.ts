@@ -9,7 +9,8 @@ export type BitOperation = "and" | "or" | "xor";
 export function combineBits(m: Machine, operation: BitOperation, a: Value, b: Value): Int {
   const x = toInteger(m, a);
   const y = toInteger(m, b);
-  if (isSmall(x) && isSmall(y)) return operation === "and" ? x & y : operation === "or" ? x | y : x ^ y;
+  if (isSmall(x) && isSmall(y))
+    return operation === "and" ? x & y : operation === "or" ? x | y : x ^ y;
   const [p, q] = [BigInt(x), BigInt(y)];
   return integer(operation === "and" ? p & q : operation === "or" ? p | q : p ^ q);
 }
@@ -57,13 +58,20 @@ export function bitAt(m: Machine, index: Value, value: Value): boolean {
 /** Bits `position` … `position + size - 1`, moved down to bit 0. */
 export function loadField(m: Machine, size: number, position: number, value: Value): Int {
   const x = toInteger(m, value);
-  if (typeof x === "number" && x >= 0 && position + size <= 31 && isSmall(x)) return (x >> position) & (2 ** size - 1);
+  if (typeof x === "number" && x >= 0 && position + size <= 31 && isSmall(x))
+    return (x >> position) & (2 ** size - 1);
   if (size > 64) m.checkBits(size);
   return integer(BigInt.asUintN(size, BigInt(x) >> BigInt(position)));
 }
 
 /** `value` with that field replaced by the lowest bits of `field`. */
-export function storeField(m: Machine, field: Value, size: number, position: number, value: Value): Int {
+export function storeField(
+  m: Machine,
+  field: Value,
+  size: number,
+  position: number,
+  value: Value,
+): Int {
   m.checkBits(size + position);
   const x = BigInt(toInteger(m, value));
   const mask = ((1n << BigInt(size)) - 1n) << BigInt(position);

@@ -1,7 +1,22 @@
 /** The floor family: a quotient rounded one of four ways, and what remains. */
 
 import type { Machine } from "./machine.ts";
-import { add, compare, denominatorOf, divide, type Int, isZero, multiply, negate, numeratorOf, rational, real, signOf, subtract, toDouble } from "./numbers.ts";
+import {
+  add,
+  compare,
+  denominatorOf,
+  divide,
+  type Int,
+  isZero,
+  multiply,
+  negate,
+  numeratorOf,
+  rational,
+  real,
+  signOf,
+  subtract,
+  toDouble,
+} from "./numbers.ts";
 import { divisionByZero, floatOverflow } from "./numbers-faults.ts";
 import { Float, integer, type Ratio, type Value } from "./values.ts";
 
@@ -13,7 +28,8 @@ export interface Division {
 }
 
 export function divideRounded(m: Machine, rounding: Rounding, a: Value, b: Value): Division {
-  if (typeof a === "number" && typeof b === "number" && b !== 0) return smallDivision(rounding, a, b);
+  if (typeof a === "number" && typeof b === "number" && b !== 0)
+    return smallDivision(rounding, a, b);
   const x = real(m, a);
   const y = real(m, b);
   if (isZero(y)) return divisionByZero(m, "/", a, b);
@@ -34,7 +50,13 @@ function smallDivision(rounding: Rounding, a: number, b: number): Division {
   return { quotient: quotient + step, remainder: remainder - step * b };
 }
 
-function smallStep(rounding: Rounding, quotient: number, remainder: number, b: number, isNegative: boolean): number {
+function smallStep(
+  rounding: Rounding,
+  quotient: number,
+  remainder: number,
+  b: number,
+  isNegative: boolean,
+): number {
   switch (rounding) {
     case "truncate":
       return 0;
@@ -44,7 +66,8 @@ function smallStep(rounding: Rounding, quotient: number, remainder: number, b: n
       return isNegative ? 0 : 1;
     case "round": {
       const rest = Math.abs(b) - Math.abs(remainder);
-      const isUp = Math.abs(remainder) > rest || (Math.abs(remainder) === rest && quotient % 2 !== 0);
+      const isUp =
+        Math.abs(remainder) > rest || (Math.abs(remainder) === rest && quotient % 2 !== 0);
       return isUp ? (isNegative ? -1 : 1) : 0;
     }
   }
@@ -56,17 +79,30 @@ function truncate(m: Machine, x: Value, y: Value): Division {
     const ratio = dividend / divisor;
     if (!Number.isFinite(ratio)) return floatOverflow(m, "/", x, y);
     const whole = Math.trunc(ratio);
-    return { quotient: Number.isSafeInteger(whole) ? whole + 0 : integer(BigInt(whole)), remainder: new Float(dividend - whole * divisor) };
+    return {
+      quotient: Number.isSafeInteger(whole) ? whole + 0 : integer(BigInt(whole)),
+      remainder: new Float(dividend - whole * divisor),
+    };
   }
   const [p, q] = [real(m, x) as Int | Ratio, real(m, y) as Int | Ratio];
   const top = numeratorOf(p) * denominatorOf(q);
   const bottom = denominatorOf(p) * numeratorOf(q);
   const whole = top / bottom;
-  return { quotient: integer(whole), remainder: rational(m, top - whole * bottom, denominatorOf(p) * denominatorOf(q)) };
+  return {
+    quotient: integer(whole),
+    remainder: rational(m, top - whole * bottom, denominatorOf(p) * denominatorOf(q)),
+  };
 }
 
 /** By how much the truncated quotient moves. */
-function stepFor(m: Machine, rounding: Rounding, quotient: Int, remainder: Value, x: Value, y: Value): number {
+function stepFor(
+  m: Machine,
+  rounding: Rounding,
+  quotient: Int,
+  remainder: Value,
+  x: Value,
+  y: Value,
+): number {
   const isNegative = signOf(real(m, x)) < 0 !== signOf(real(m, y)) < 0;
   switch (rounding) {
     case "truncate":
@@ -104,7 +140,12 @@ export function remainder(m: Machine, a: Value, b: Value): Value {
 }
 
 /** a / b as a double, for the functions that answer their quotient as a float. */
-export function floatQuotient(m: Machine, rounding: Rounding, a: Value, b: Value): Division & { readonly float: Float } {
+export function floatQuotient(
+  m: Machine,
+  rounding: Rounding,
+  a: Value,
+  b: Value,
+): Division & { readonly float: Float } {
   const division = divideRounded(m, rounding, a, b);
   const isNegativeZero = division.quotient === 0 && isNegative(m, divide(m, a, b));
   return { ...division, float: new Float(isNegativeZero ? -0 : toDouble(m, division.quotient)) };

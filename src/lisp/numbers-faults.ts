@@ -13,5 +13,8 @@ export function floatOverflow(m: Machine, operation: string, ...operands: Value[
 
 export function noComplex(m: Machine, operation: string, ...operands: Value[]): never {
   const call = `(${[operation, ...operands.map((value) => m.show(value))].join(" ")})`;
-  m.unavailable(cl("COMPLEX"), `${call} would be a complex number, and there are none here; keep to arguments with a real result`);
+  m.unavailable(
+    cl("COMPLEX"),
+    `${call} would be a complex number, and there are none here; keep to arguments with a real result`,
+  );
 }

@@ -34,12 +34,17 @@ export function power(m: Machine, base: Value, exponent: Value): Value {
 
 function exactPower(m: Machine, base: Rational, exponent: Int): Value {
   if (exponent === 0) return 1;
-  if (base === 1 || base === 0) return base === 0 && exponent < 0 ? divisionByZero(m, "EXPT", base, exponent) : base;
+  if (base === 1 || base === 0)
+    return base === 0 && exponent < 0 ? divisionByZero(m, "EXPT", base, exponent) : base;
   if (base === -1) return BigInt(exponent) % 2n === 0n ? 1 : -1;
   const size = exponent < 0 ? -BigInt(exponent) : BigInt(exponent);
   reservePower(m, base, size);
   const [top, bottom] = [numeratorOf(base) ** size, denominatorOf(base) ** size];
-  return exponent < 0 ? rational(m, bottom, top) : bottom === 1n ? integer(top) : new Ratio(top, bottom);
+  return exponent < 0
+    ? rational(m, bottom, top)
+    : bottom === 1n
+      ? integer(top)
+      : new Ratio(top, bottom);
 }
 
 /** Room for the result is asked for before it is made: a short program can name a number larger than any memory. */
@@ -61,7 +66,10 @@ function floatPower(m: Machine, base: Float, exponent: Int): Value {
     const { numerator, denominator } = fractionOf(x);
     const size = BigInt(Math.abs(exponent));
     const [top, bottom] = [numerator ** size, denominator ** size];
-    const value = exponent > 0 ? doubleOf(top, bottom) : doubleOf(top < 0n ? -bottom : bottom, top < 0n ? -top : top);
+    const value =
+      exponent > 0
+        ? doubleOf(top, bottom)
+        : doubleOf(top < 0n ? -bottom : bottom, top < 0n ? -top : top);
     return checkedFloat(m, value, "EXPT", base, exponent);
   }
   return checkedFloat(m, x ** Number(exponent), "EXPT", base, exponent);
@@ -91,7 +99,12 @@ export function squareRoot(m: Machine, value: Value): Value {
   if (typeof x === "bigint") {
     // A double cannot hold the number, but may hold its root.
     const half = Math.max(0, Math.ceil((bitLength(x) - 130) / 2));
-    return checkedFloat(m, scaleDouble(BigInt(integerRoot(m, integer(x >> BigInt(2 * half)))), half), "SQRT", value);
+    return checkedFloat(
+      m,
+      scaleDouble(BigInt(integerRoot(m, integer(x >> BigInt(2 * half)))), half),
+      "SQRT",
+      value,
+    );
   }
   return new Float(Math.sqrt(toDouble(m, x)));
 }
@@ -113,10 +126,19 @@ function bigLog(value: bigint): number {
 
 export function logarithm(m: Machine, value: Value, base: Value | undefined): Value {
   if (base === undefined) return new Float(naturalLog(m, value));
-  if (equalNumbers(m, base, 2) && !(real(m, value) instanceof Ratio) && typeof value !== "bigint" && signOf(real(m, value)) > 0) {
+  if (
+    equalNumbers(m, base, 2) &&
+    !(real(m, value) instanceof Ratio) &&
+    typeof value !== "bigint" &&
+    signOf(real(m, value)) > 0
+  ) {
     return new Float(Math.log2(toDouble(m, real(m, value))));
   }
-  if (equalNumbers(m, base, 10) && (typeof value === "number" || value instanceof Float) && signOf(value) > 0) {
+  if (
+    equalNumbers(m, base, 10) &&
+    (typeof value === "number" || value instanceof Float) &&
+    signOf(value) > 0
+  ) {
     return new Float(Math.log10(toDouble(m, value)));
   }
   if (isZero(real(m, base, "NUMBER"))) return new Float(0);

@@ -27,7 +27,8 @@ export function simplestFraction(value: number): Fraction {
   const { digits, exponent } = shortestDigits(Math.abs(value));
   const places = digits.length - exponent;
   const sign = value < 0 ? -1n : 1n;
-  if (places <= 0) return { numerator: sign * BigInt(digits) * 10n ** BigInt(-places), denominator: 1n };
+  if (places <= 0)
+    return { numerator: sign * BigInt(digits) * 10n ** BigInt(-places), denominator: 1n };
   const found = convergent(fractionOf(Math.abs(value)), Math.abs(value));
   return { numerator: sign * found.numerator, denominator: found.denominator };
 }
@@ -50,7 +51,10 @@ export function doubleOf(numerator: bigint, denominator: bigint): number {
   if (numerator < 0n) return -doubleOf(-numerator, denominator);
   // Two bits more than a double holds, the last one "sticky": BigInt to Number then rounds as if it had seen the whole quotient.
   const shift = 66 - (bitLength(numerator) - bitLength(denominator));
-  const [top, bottom] = shift >= 0 ? [numerator << BigInt(shift), denominator] : [numerator, denominator << BigInt(-shift)];
+  const [top, bottom] =
+    shift >= 0
+      ? [numerator << BigInt(shift), denominator]
+      : [numerator, denominator << BigInt(-shift)];
   const quotient = top / bottom;
   const sticky = top % bottom === 0n ? quotient : quotient | 1n;
   return scaleDouble(sticky, -shift);

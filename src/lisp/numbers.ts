@@ -18,11 +18,14 @@ export function add(m: Machine, a: Value, b: Value): Value {
     const sum = a + b;
     return Number.isSafeInteger(sum) ? sum : BigInt(a) + BigInt(b);
   }
-  if (a instanceof Float && b instanceof Float) return checkedFloat(m, a.value + b.value, "+", a, b);
+  if (a instanceof Float && b instanceof Float)
+    return checkedFloat(m, a.value + b.value, "+", a, b);
   const x = real(m, a, "NUMBER");
   const y = real(m, b, "NUMBER");
-  if (x instanceof Float || y instanceof Float) return checkedFloat(m, toDouble(m, x) + toDouble(m, y), "+", a, b);
-  if (x instanceof Ratio || y instanceof Ratio) return addRatios(m, x, numeratorOf(y), denominatorOf(y));
+  if (x instanceof Float || y instanceof Float)
+    return checkedFloat(m, toDouble(m, x) + toDouble(m, y), "+", a, b);
+  if (x instanceof Ratio || y instanceof Ratio)
+    return addRatios(m, x, numeratorOf(y), denominatorOf(y));
   return sized(m, BigInt(x) + BigInt(y));
 }
 
@@ -31,11 +34,14 @@ export function subtract(m: Machine, a: Value, b: Value): Value {
     const difference = a - b;
     return Number.isSafeInteger(difference) ? difference : BigInt(a) - BigInt(b);
   }
-  if (a instanceof Float && b instanceof Float) return checkedFloat(m, a.value - b.value, "-", a, b);
+  if (a instanceof Float && b instanceof Float)
+    return checkedFloat(m, a.value - b.value, "-", a, b);
   const x = real(m, a, "NUMBER");
   const y = real(m, b, "NUMBER");
-  if (x instanceof Float || y instanceof Float) return checkedFloat(m, toDouble(m, x) - toDouble(m, y), "-", a, b);
-  if (x instanceof Ratio || y instanceof Ratio) return addRatios(m, x, -numeratorOf(y), denominatorOf(y));
+  if (x instanceof Float || y instanceof Float)
+    return checkedFloat(m, toDouble(m, x) - toDouble(m, y), "-", a, b);
+  if (x instanceof Ratio || y instanceof Ratio)
+    return addRatios(m, x, -numeratorOf(y), denominatorOf(y));
   return sized(m, BigInt(x) - BigInt(y));
 }
 
@@ -62,10 +68,12 @@ export function multiply(m: Machine, a: Value, b: Value): Value {
     // -0 is no integer: 0 * -5 must be 0.
     return Number.isSafeInteger(product) ? product + 0 : BigInt(a) * BigInt(b);
   }
-  if (a instanceof Float && b instanceof Float) return checkedFloat(m, a.value * b.value, "*", a, b);
+  if (a instanceof Float && b instanceof Float)
+    return checkedFloat(m, a.value * b.value, "*", a, b);
   const x = real(m, a, "NUMBER");
   const y = real(m, b, "NUMBER");
-  if (x instanceof Float || y instanceof Float) return checkedFloat(m, toDouble(m, x) * toDouble(m, y), "*", a, b);
+  if (x instanceof Float || y instanceof Float)
+    return checkedFloat(m, toDouble(m, x) * toDouble(m, y), "*", a, b);
   if (x instanceof Ratio || y instanceof Ratio) return multiplyRatios(m, x, y);
   return product(m, BigInt(x), BigInt(y));
 }
@@ -87,7 +95,8 @@ export function divide(m: Machine, a: Value, b: Value): Value {
   const x = real(m, a, "NUMBER");
   const y = real(m, b, "NUMBER");
   if (isZero(y)) return divisionByZero(m, "/", a, b);
-  if (x instanceof Float || y instanceof Float) return checkedFloat(m, toDouble(m, x) / toDouble(m, y), "/", a, b);
+  if (x instanceof Float || y instanceof Float)
+    return checkedFloat(m, toDouble(m, x) / toDouble(m, y), "/", a, b);
   return rational(m, numeratorOf(x) * denominatorOf(y), denominatorOf(x) * numeratorOf(y));
 }
 
@@ -122,7 +131,8 @@ function compareReals(x: Real, y: Real): number {
     const exact = fractionOf(y.value);
     return order(x.numerator * exact.denominator, exact.numerator * x.denominator);
   }
-  if (x instanceof Ratio || y instanceof Ratio) return order(numeratorOf(x) * denominatorOf(y), numeratorOf(y) * denominatorOf(x));
+  if (x instanceof Ratio || y instanceof Ratio)
+    return order(numeratorOf(x) * denominatorOf(y), numeratorOf(y) * denominatorOf(x));
   return order(x, y);
 }
 
@@ -132,7 +142,12 @@ function order(a: Int, b: Int): number {
 }
 
 export function isNumber(value: Value): value is Real {
-  return typeof value === "number" || typeof value === "bigint" || value instanceof Float || value instanceof Ratio;
+  return (
+    typeof value === "number" ||
+    typeof value === "bigint" ||
+    value instanceof Float ||
+    value instanceof Ratio
+  );
 }
 
 export function isInteger(value: Value): value is Int {
@@ -190,7 +205,8 @@ export function gcd(m: Machine, a: bigint, b: bigint): bigint {
   let y = b < 0n ? -b : b;
   const cost = Math.min(wordsOf(x), wordsOf(y));
   while (y > 0n) {
-    if (x <= 9007199254740991n && y <= 9007199254740991n) return BigInt(smallGcd(Number(x), Number(y)));
+    if (x <= 9007199254740991n && y <= 9007199254740991n)
+      return BigInt(smallGcd(Number(x), Number(y)));
     if (cost > 8) m.tick(cost);
     [x, y] = [y, x % y];
   }
@@ -208,11 +224,17 @@ function smallGcd(a: number, b: number): number {
 export function toDouble(m: Machine, value: Real): number {
   if (typeof value === "number") return value;
   if (value instanceof Float) return value.value;
-  const double = value instanceof Ratio ? doubleOf(value.numerator, value.denominator) : Number(value);
+  const double =
+    value instanceof Ratio ? doubleOf(value.numerator, value.denominator) : Number(value);
   return Number.isFinite(double) ? double : floatOverflow(m, "FLOAT", value);
 }
 
-export function checkedFloat(m: Machine, value: number, operation: string, ...operands: Value[]): Float {
+export function checkedFloat(
+  m: Machine,
+  value: number,
+  operation: string,
+  ...operands: Value[]
+): Float {
   return Number.isFinite(value) ? new Float(value) : floatOverflow(m, operation, ...operands);
 }
 

@@ -32,7 +32,8 @@ export function allPackages(m: Machine): Package[] {
 /** Undefined where there is none. Takes a package, a symbol or a string. */
 export function findPackage(m: Machine, designator: Value): Package | undefined {
   if (designator instanceof Package) return designator;
-  if (designator instanceof Str || designator instanceof Sym) return m.packages.get(designator instanceof Sym ? designator.name : designator.toString());
+  if (designator instanceof Str || designator instanceof Sym)
+    return m.packages.get(designator instanceof Sym ? designator.name : designator.toString());
   return undefined;
 }
 
@@ -49,7 +50,8 @@ export interface FoundSymbol {
 /** Undefined where the package has no access to such a name. */
 export function findSymbol(pkg: Package, name: string): FoundSymbol | undefined {
   const present = pkg.symbols.get(name);
-  if (present !== undefined) return { sym: present, status: pkg.external.has(name) ? "EXTERNAL" : "INTERNAL" };
+  if (present !== undefined)
+    return { sym: present, status: pkg.external.has(name) ? "EXTERNAL" : "INTERNAL" };
   const shared = pkg.shared?.symbols.get(name);
   if (shared !== undefined) return { sym: shared, status: "EXTERNAL" };
   for (const used of pkg.uses) {

@@ -16,8 +16,10 @@ export function runParallel(m: Machine, functions: readonly Fn[]): Value[] {
   let next = 0;
   try {
     while (next < functions.length || active.length > 0) {
-      while (active.length < together && next < functions.length) active.push(new Branch(m, base, functions[next] as Fn, next++));
-      for (const branch of active.filter((one) => one.isReady)) if (branch.resume(results)) active.splice(active.indexOf(branch), 1);
+      while (active.length < together && next < functions.length)
+        active.push(new Branch(m, base, functions[next] as Fn, next++));
+      for (const branch of active.filter((one) => one.isReady))
+        if (branch.resume(results)) active.splice(active.indexOf(branch), 1);
       waitForOne(m, active);
     }
   } finally {
@@ -43,7 +45,13 @@ interface Base {
 }
 
 function baseOf(m: Machine): Base {
-  return { depth: m.depth, handlers: m.handlers, restarts: m.restarts, bindings: m.bindings.length, catchTags: m.catchTags.length };
+  return {
+    depth: m.depth,
+    handlers: m.handlers,
+    restarts: m.restarts,
+    bindings: m.bindings.length,
+    catchTags: m.catchTags.length,
+  };
 }
 
 class Branch {

@@ -38,9 +38,11 @@ export const fresh = (name: string): Sym => new Sym(name, null);
 
 export function expandPlace(m: Machine, place: Value, env: Opaque): Expansion {
   // What a macro was not given arrives here as undefined.
-  if ((place as Value | undefined) === undefined) return m.programError("a form that changes a place needs the place");
+  if ((place as Value | undefined) === undefined)
+    return m.programError("a form that changes a place needs the place");
   if (place instanceof Sym) return expandName(m, place, env);
-  if (!(place instanceof Cons) || !(place.car instanceof Sym)) return m.programError(`${m.show(place)} is no place to store into`);
+  if (!(place instanceof Cons) || !(place.car instanceof Sym))
+    return m.programError(`${m.show(place)} is no place to store into`);
   const head = place.car;
   const expander = sessionPlaces(m).get(head) ?? shared.get(head);
   if (expander !== undefined) return expander(m, place, env);
@@ -48,7 +50,12 @@ export function expandPlace(m: Machine, place: Value, env: Opaque): Expansion {
     const expanded = expandOnce(m, place, env);
     if (expanded !== undefined) return expandPlace(m, expanded, env);
   }
-  return callExpansion(place, (temps, store) => ["FUNCALL", ["FUNCTION", ["SETF", head]], store, ...temps]);
+  return callExpansion(place, (temps, store) => [
+    "FUNCALL",
+    ["FUNCTION", ["SETF", head]],
+    store,
+    ...temps,
+  ]);
 }
 
 function expandName(m: Machine, name: Sym, env: Opaque): Expansion {
@@ -59,7 +66,10 @@ function expandName(m: Machine, name: Sym, env: Opaque): Expansion {
 }
 
 /** For a place that is a call: its operands are evaluated once, constants left as they are. */
-export function callExpansion(place: Cons, store: (temps: Template[], store: Sym) => Template): Expansion {
+export function callExpansion(
+  place: Cons,
+  store: (temps: Template[], store: Sym) => Template,
+): Expansion {
   const operands = itemsOf(place.cdr);
   const temps: [Sym, Value][] = [];
   const names = operands.map((operand): Value => {
@@ -69,24 +79,37 @@ export function callExpansion(place: Cons, store: (temps: Template[], store: Sym
     return name;
   });
   const value = fresh("NEW");
-  return { temps, stores: [value], store: form(store(names, value)), access: form([place.car, ...names]) };
+  return {
+    temps,
+    stores: [value],
+    store: form(store(names, value)),
+    access: form([place.car, ...names]),
+  };
 }
 
 function isConstant(value: Value): boolean {
   if (value instanceof Sym) return value.kind === "constant";
-  return !(value instanceof Cons) || value.car === named("QUOTE") || value.car === named("FUNCTION");
+  return (
+    !(value instanceof Cons) || value.car === named("QUOTE") || value.car === named("FUNCTION")
+  );
 }
 
 /** `(let* (temps…) (let ((new value)) store))`, or with several new values. */
 function storeForm({ temps, stores, store }: Expansion, value: Template): Value {
   const bound = temps.map(([name, init]) => [name, init]);
   const [only] = stores;
-  if (stores.length === 1 && only !== undefined) return form(["LET*", [...bound, [only, value]], store]);
+  if (stores.length === 1 && only !== undefined)
+    return form(["LET*", [...bound, [only, value]], store]);
   return form(["LET*", bound, ["MULTIPLE-VALUE-BIND", [...stores], value, store]]);
 }
 
 /** Reads the place, makes a new value of the old one, stores it. */
-export function modifyForm(m: Machine, place: Value, env: Opaque, change: (old: Value) => Template): Value {
+export function modifyForm(
+  m: Machine,
+  place: Value,
+  env: Opaque,
+  change: (old: Value) => Template,
+): Value {
   const expansion = expandPlace(m, place, env);
   return storeForm(expansion, change(expansion.access));
 }

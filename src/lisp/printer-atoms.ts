@@ -14,10 +14,14 @@ export interface NumberStyle {
   readonly radix: boolean;
 }
 
-export function numberText(value: number | bigint | Ratio | Float, { base, radix }: NumberStyle): string {
+export function numberText(
+  value: number | bigint | Ratio | Float,
+  { base, radix }: NumberStyle,
+): string {
   if (value instanceof Float) return floatText(value.value);
   if (value instanceof Ratio) {
-    const text = `${value.numerator.toString(base)}/${value.denominator.toString(base)}`.toUpperCase();
+    const text =
+      `${value.numerator.toString(base)}/${value.denominator.toString(base)}`.toUpperCase();
     return radix ? radixPrefix(base, true) + text : text;
   }
   if (base === 10) return radix ? `${value}.` : String(value);
@@ -36,9 +40,11 @@ const floatFormat = cl("*READ-DEFAULT-FLOAT-FORMAT*");
 
 /** Plain between a thousandth and ten million, with an exponent outside; always with a digit on both sides of the point. */
 function floatText(value: number): string {
-  const marker = floatFormat.value === cl("SINGLE-FLOAT") || floatFormat.value === cl("SHORT-FLOAT") ? "d" : "e";
+  const marker =
+    floatFormat.value === cl("SINGLE-FLOAT") || floatFormat.value === cl("SHORT-FLOAT") ? "d" : "e";
   const plainEnd = marker === "d" ? "d0" : "";
-  if (!Number.isFinite(value)) return value > 0 ? "#<FLOAT INFINITY>" : value < 0 ? "#<FLOAT -INFINITY>" : "#<FLOAT NAN>";
+  if (!Number.isFinite(value))
+    return value > 0 ? "#<FLOAT INFINITY>" : value < 0 ? "#<FLOAT -INFINITY>" : "#<FLOAT NAN>";
   const sign = value < 0 || Object.is(value, -0) ? "-" : "";
   const { digits, exponent } = shortestDigits(Math.abs(value));
   if (value === 0) return `${sign}0.0${plainEnd}`;
@@ -109,6 +115,9 @@ function inCase(name: string, letterCase: LetterCase): string {
     case "DOWNCASE":
       return name.replace(/\p{Lu}+/gu, (letters) => letters.toLowerCase());
     case "CAPITALIZE":
-      return name.replace(/[\p{L}\p{N}]+/gu, (word) => word.charAt(0) + word.slice(1).toLowerCase());
+      return name.replace(
+        /[\p{L}\p{N}]+/gu,
+        (word) => word.charAt(0) + word.slice(1).toLowerCase(),
+      );
   }
 }

@@ -20,13 +20,38 @@ export function prettyText(m: Machine, value: Value, style: PrintStyle, flat: Fl
 /** How many elements after the operator stay beside it; the rest is the body. */
 const bodies = new Map([
   ...["DEFUN", "DEFMACRO", "DEFMETHOD", "DEFGENERIC"].map((name) => [name, 2] as const),
-  ...["LET", "LET*", "LAMBDA", "WHEN", "UNLESS", "FLET", "LABELS", "MACROLET", "DOLIST", "DOTIMES", "BLOCK", "HANDLER-CASE"].map((name) => [name, 1] as const),
+  ...[
+    "LET",
+    "LET*",
+    "LAMBDA",
+    "WHEN",
+    "UNLESS",
+    "FLET",
+    "LABELS",
+    "MACROLET",
+    "DOLIST",
+    "DOTIMES",
+    "BLOCK",
+    "HANDLER-CASE",
+  ].map((name) => [name, 1] as const),
   ...["DESTRUCTURING-BIND", "MULTIPLE-VALUE-BIND", "DO", "DO*"].map((name) => [name, 2] as const),
   ["PROGN", 0] as const,
 ]);
 
 /** Written like calls, though they are none. */
-const aligned = new Set(["IF", "COND", "AND", "OR", "CASE", "ECASE", "TYPECASE", "RETURN-FROM", "MULTIPLE-VALUE-LIST", "INCF", "PUSH"]);
+const aligned = new Set([
+  "IF",
+  "COND",
+  "AND",
+  "OR",
+  "CASE",
+  "ECASE",
+  "TYPECASE",
+  "RETURN-FROM",
+  "MULTIPLE-VALUE-LIST",
+  "INCF",
+  "PUSH",
+]);
 
 class Layout {
   readonly #m: Machine;
@@ -43,13 +68,15 @@ class Layout {
   text(value: Value, column: number, depth: number, closing: number): string {
     this.#m.tick(1);
     const flat = this.#flat(value, depth);
-    if (column + flat.length + closing <= this.#style.rightMargin || depth >= this.#style.level) return flat;
+    if (column + flat.length + closing <= this.#style.rightMargin || depth >= this.#style.level)
+      return flat;
     if (value instanceof Vec && value.dims === null && value.elementType.name !== "BIT") {
       return `#(${this.#fill(value.items.slice(0, value.length), column + 2, depth, closing + 1)})`;
     }
     if (!(value instanceof Cons)) return flat;
     const mark = /^(?:'|#')/.exec(flat)?.[0];
-    if (mark !== undefined) return mark + this.text((value.cdr as Cons).car, column + mark.length, depth, closing);
+    if (mark !== undefined)
+      return mark + this.text((value.cdr as Cons).car, column + mark.length, depth, closing);
     const { items, isProper } = this.#properItems(value);
     return isProper ? this.#list(items, column, depth, closing) : flat;
   }
@@ -65,8 +92,10 @@ class Layout {
     const [head] = items;
     if (items.length > this.#style.length) return this.#filled(items, column, depth, closing);
     const beside = head instanceof Sym ? bodies.get(head.name) : undefined;
-    if (beside !== undefined && items.length > beside + 1) return this.#body(items, beside, column, depth, closing);
-    if (head instanceof Sym && items.length > 1 && (head.fn !== null || aligned.has(head.name))) return this.#call(items, column, depth, closing);
+    if (beside !== undefined && items.length > beside + 1)
+      return this.#body(items, beside, column, depth, closing);
+    if (head instanceof Sym && items.length > 1 && (head.fn !== null || aligned.has(head.name)))
+      return this.#call(items, column, depth, closing);
     return this.#filled(items, column, depth, closing);
   }
 
@@ -91,7 +120,11 @@ class Layout {
   #call(items: Value[], column: number, depth: number, closing: number): string {
     const operator = this.#flat(items[0] as Value, depth + 1);
     const indent = column + operator.length + 2;
-    const args = items.slice(1).map((item, index, rest) => this.text(item, indent, depth + 1, index === rest.length - 1 ? closing + 1 : 0));
+    const args = items
+      .slice(1)
+      .map((item, index, rest) =>
+        this.text(item, indent, depth + 1, index === rest.length - 1 ? closing + 1 : 0),
+      );
     return `(${operator} ${args.join(`\n${" ".repeat(indent)}`)})`;
   }
 

@@ -39,12 +39,18 @@ export function findShared(m: Machine, root: Value): Shared {
 type Compound = Cons | Vec | Table | Instance;
 
 function isCompound(value: Value): value is Compound {
-  return value instanceof Cons || value instanceof Vec || value instanceof Table || (value instanceof Instance && value.cls.kind === "structure");
+  return (
+    value instanceof Cons ||
+    value instanceof Vec ||
+    value instanceof Table ||
+    (value instanceof Instance && value.cls.kind === "structure")
+  );
 }
 
 function partsOf(value: Compound): Value[] {
   if (value instanceof Cons) return [value.car, value.cdr];
   if (value instanceof Vec) return value.items;
-  if (value instanceof Table) return [...value.entries.values()].flatMap(({ key, value: held }) => [key, held]);
+  if (value instanceof Table)
+    return [...value.entries.values()].flatMap(({ key, value: held }) => [key, held]);
   return value.slots.filter((slot) => slot !== undefined);
 }

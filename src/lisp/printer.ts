@@ -11,7 +11,13 @@ import { exceed } from "./exceed.ts";
 import { Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
 import { Instance, LispClass } from "./object.ts";
-import { characterText, type LetterCase, numberText, stringText, symbolText } from "./printer-atoms.ts";
+import {
+  characterText,
+  type LetterCase,
+  numberText,
+  stringText,
+  symbolText,
+} from "./printer-atoms.ts";
 import { prettyText } from "./printer-pretty.ts";
 import { findShared, type Shared } from "./printer-sharing.ts";
 import { Char, Str } from "./string.ts";
@@ -41,8 +47,10 @@ export interface PrintStyle {
 
 /** `prin1` when `escapes`, `princ` when not; by default what `*print-escape*` says. */
 export function printText(m: Machine, value: Value, escapes?: boolean): string {
-  if (typeof value === "number" && baseVariable.value === 10 && radixVariable.value === NIL) return String(value);
-  if (escapes === false && value instanceof Str && readablyVariable.value === NIL) return value.toString();
+  if (typeof value === "number" && baseVariable.value === 10 && radixVariable.value === NIL)
+    return String(value);
+  if (escapes === false && value instanceof Str && readablyVariable.value === NIL)
+    return value.toString();
   return styledText(m, value, currentStyle(escapes));
 }
 
@@ -67,8 +75,12 @@ export function currentStyle(escapes?: boolean): PrintStyle {
     letterCase: letterCase(),
     gensym: readably || isOn("*PRINT-GENSYM*"),
     array: readably || isOn("*PRINT-ARRAY*"),
-    length: readably ? Number.POSITIVE_INFINITY : numberIn("*PRINT-LENGTH*", Number.POSITIVE_INFINITY),
-    level: readably ? Number.POSITIVE_INFINITY : numberIn("*PRINT-LEVEL*", Number.POSITIVE_INFINITY),
+    length: readably
+      ? Number.POSITIVE_INFINITY
+      : numberIn("*PRINT-LENGTH*", Number.POSITIVE_INFINITY),
+    level: readably
+      ? Number.POSITIVE_INFINITY
+      : numberIn("*PRINT-LEVEL*", Number.POSITIVE_INFINITY),
     circle: isOn("*PRINT-CIRCLE*"),
     pretty: isOn("*PRINT-PRETTY*"),
     tables: tablesVariable.value !== NIL,
@@ -113,10 +125,17 @@ class Printing {
   /** Text of a value that holds no others, or undefined. */
   atom(value: Value): string | undefined {
     const m = this.#m;
-    if (typeof value === "number" || typeof value === "bigint" || value instanceof Float || value instanceof Ratio) return numberText(value, this.#style);
+    if (
+      typeof value === "number" ||
+      typeof value === "bigint" ||
+      value instanceof Float ||
+      value instanceof Ratio
+    )
+      return numberText(value, this.#style);
     if (value instanceof Sym) return symbolText(m, value, this.#style);
     if (value instanceof Str) return this.#style.escape ? stringText(value) : value.toString();
-    if (value instanceof Char) return this.#style.escape ? characterText(value) : String.fromCodePoint(value.code);
+    if (value instanceof Char)
+      return this.#style.escape ? characterText(value) : String.fromCodePoint(value.code);
     return undefined;
   }
 
@@ -127,7 +146,8 @@ class Printing {
     if (value instanceof Vec) return this.#array(value, depth);
     if (value instanceof Instance) return this.#count(this.#instance(value, depth));
     if (this.#style.readably) this.#m.error("PRINT-NOT-READABLE", { OBJECT: value });
-    if (value instanceof Table && this.#style.tables) return depth >= this.#style.level ? "#" : this.#table(value, depth);
+    if (value instanceof Table && this.#style.tables)
+      return depth >= this.#style.level ? "#" : this.#table(value, depth);
     return this.#count(this.#unreadable(value));
   }
 
@@ -148,7 +168,9 @@ class Printing {
       if (parts.length > 0 && this.#shared?.isShared(at)) break;
       parts.push(this.text(at.car, depth + 1));
     }
-    return at === NIL ? `(${parts.join(" ")})` : `(${parts.join(" ")} . ${this.text(at, depth + 1)})`;
+    return at === NIL
+      ? `(${parts.join(" ")})`
+      : `(${parts.join(" ")} . ${this.text(at, depth + 1)})`;
   }
 
   /** `'x` and `#'x`, which only the pretty printer writes. */
@@ -161,14 +183,20 @@ class Printing {
   #array(array: Vec, depth: number): string {
     const { style, elementType } = { style: this.#style, elementType: array.elementType.name };
     if (!style.array) return this.#count(`#<${array.dims === null ? "VECTOR" : "ARRAY"}>`);
-    if (elementType === "BIT" && array.dims === null) return this.#count(`#*${array.items.slice(0, array.length).join("")}`);
-    if (array.dims === null) return depth >= style.level ? "#" : `#${this.#elements(array.items.slice(0, array.length), depth)}`;
+    if (elementType === "BIT" && array.dims === null)
+      return this.#count(`#*${array.items.slice(0, array.length).join("")}`);
+    if (array.dims === null)
+      return depth >= style.level
+        ? "#"
+        : `#${this.#elements(array.items.slice(0, array.length), depth)}`;
     if (depth >= style.level) return "#";
     return `#${array.dims.length}A${this.#dimension(array, array.dims, 0, depth)}`;
   }
 
   #elements(items: readonly Value[], depth: number): string {
-    const shown = items.slice(0, Math.min(items.length, this.#style.length)).map((item) => this.text(item, depth + 1));
+    const shown = items
+      .slice(0, Math.min(items.length, this.#style.length))
+      .map((item) => this.text(item, depth + 1));
     if (shown.length < items.length) shown.push("...");
     return `(${shown.join(" ")})`;
   }
@@ -179,7 +207,8 @@ class Printing {
     if (depth >= this.#style.level) return "#";
     const step = inner.reduce((product, dim) => product * dim, 1);
     const shown: string[] = [];
-    for (let at = 0; at < size && at < this.#style.length; at += 1) shown.push(this.#dimension(array, inner, offset + at * step, depth + 1));
+    for (let at = 0; at < size && at < this.#style.length; at += 1)
+      shown.push(this.#dimension(array, inner, offset + at * step, depth + 1));
     if (shown.length < size) shown.push("...");
     return `(${shown.join(" ")})`;
   }
@@ -201,7 +230,8 @@ class Printing {
     if (own !== undefined) return own;
     const name = symbolText(this.#m, object.cls.name, this.#style);
     if (object.cls.kind === "condition") return this.#condition(object, name);
-    if (this.#style.readably && object.cls.kind !== "structure") this.#m.error("PRINT-NOT-READABLE", { OBJECT: object });
+    if (this.#style.readably && object.cls.kind !== "structure")
+      this.#m.error("PRINT-NOT-READABLE", { OBJECT: object });
     if (object.cls.kind !== "structure") return `#<${name}>`;
     if (depth >= this.#style.level) return "#";
     const parts = object.cls.slots.map((slot, at) => {
@@ -237,11 +267,17 @@ class Printing {
   /** Without addresses: the same program prints the same text each time. */
   #unreadable(value: Value): string {
     const m = this.#m;
-    const nameOf = (sym: Value) => (sym instanceof Sym || sym instanceof Cons ? new Printing(m, { ...this.#style, escape: true }, undefined).text(sym) : "");
-    if (value instanceof Table) return `#<HASH-TABLE :TEST ${value.test} :COUNT ${value.entries.size}>`;
-    if (value instanceof Fn) return `#<${value.code.generic === null ? "FUNCTION" : "STANDARD-GENERIC-FUNCTION"} ${nameOf(value.code.name)}>`;
+    const nameOf = (sym: Value) =>
+      sym instanceof Sym || sym instanceof Cons
+        ? new Printing(m, { ...this.#style, escape: true }, undefined).text(sym)
+        : "";
+    if (value instanceof Table)
+      return `#<HASH-TABLE :TEST ${value.test} :COUNT ${value.entries.size}>`;
+    if (value instanceof Fn)
+      return `#<${value.code.generic === null ? "FUNCTION" : "STANDARD-GENERIC-FUNCTION"} ${nameOf(value.code.name)}>`;
     if (value instanceof Package) return `#<PACKAGE "${value.name}">`;
-    if (value instanceof Stream) return value.sink === null ? "#<STRING-INPUT-STREAM>" : "#<STRING-OUTPUT-STREAM>";
+    if (value instanceof Stream)
+      return value.sink === null ? "#<STRING-INPUT-STREAM>" : "#<STRING-OUTPUT-STREAM>";
     if (value instanceof LispClass) return `#<${classKinds[value.kind]} ${nameOf(value.name)}>`;
     const opaque = value as Opaque;
     return opaque.report !== null && !this.#style.escape ? opaque.report(m) : `#<${opaque.label}>`;

@@ -35,7 +35,8 @@ export class Reader {
     this.text = text;
     this.at = at;
     this.#lineStarts = [0];
-    for (let found = text.indexOf("\n"); found >= 0; found = text.indexOf("\n", found + 1)) this.#lineStarts.push(found + 1);
+    for (let found = text.indexOf("\n"); found >= 0; found = text.indexOf("\n", found + 1))
+      this.#lineStarts.push(found + 1);
   }
 
   /** The next form, or undefined at the end of the text. */
@@ -53,8 +54,12 @@ export class Reader {
   need(purpose: string, from: number): Value {
     for (;;) {
       this.skipBlank();
-      if (this.at >= this.text.length) this.endOfText(`the text ends where a form after ${purpose} at ${this.where(from)} is expected`);
-      if (this.text[this.at] === ")") this.fault(`) at ${this.where(this.at)} where a form after ${purpose} is expected`);
+      if (this.at >= this.text.length)
+        this.endOfText(
+          `the text ends where a form after ${purpose} at ${this.where(from)} is expected`,
+        );
+      if (this.text[this.at] === ")")
+        this.fault(`) at ${this.where(this.at)} where a form after ${purpose} is expected`);
       const read = this.#dispatch();
       if (read !== undefined) return read;
     }
@@ -126,7 +131,8 @@ export class Reader {
     const from = this.at;
     const character = this.text[this.at] as string;
     this.m.tick(1);
-    if (++this.#depth > nestedMax) this.fault(`forms are nested more than ${nestedMax} deep at ${this.where(from)}`);
+    if (++this.#depth > nestedMax)
+      this.fault(`forms are nested more than ${nestedMax} deep at ${this.where(from)}`);
     try {
       switch (character) {
         case "(":
@@ -157,7 +163,8 @@ export class Reader {
     let last: Cons | null = null;
     for (;;) {
       this.skipBlank();
-      if (this.at >= this.text.length) this.endOfText(`missing ${close} for the ( at ${this.where(from)}`);
+      if (this.at >= this.text.length)
+        this.endOfText(`missing ${close} for the ( at ${this.where(from)}`);
       if (this.text[this.at] === close) {
         this.at++;
         return head;
@@ -195,7 +202,8 @@ export class Reader {
         this.at++;
         return;
       }
-      if (this.#dispatch() !== undefined) this.fault(`more than one form after the dot at ${this.where(dot)}`);
+      if (this.#dispatch() !== undefined)
+        this.fault(`more than one form after the dot at ${this.where(dot)}`);
     }
   }
 
@@ -258,7 +266,8 @@ export class Reader {
       const character = this.text[this.at] as string;
       if (character === "\\") {
         this.at++;
-        if (this.at >= this.text.length) this.endOfText(`the text ends after the \\ at ${this.where(this.at - 1)}`);
+        if (this.at >= this.text.length)
+          this.endOfText(`the text ends after the \\ at ${this.where(this.at - 1)}`);
         add(this.text[this.at] as string, true);
       } else if (character === "|") {
         inBars = !inBars;
@@ -266,7 +275,11 @@ export class Reader {
         if (!inBars && text === "") this.#sawBars = true;
       } else if (inBars) add(character, true);
       else if (whitespace.has(character) || terminating.has(character)) break;
-      else add(character.toUpperCase().length === character.length ? character.toUpperCase() : character, false);
+      else
+        add(
+          character.toUpperCase().length === character.length ? character.toUpperCase() : character,
+          false,
+        );
       this.at++;
     }
     if (inBars) this.endOfText(`missing | for the symbol that begins at ${this.where(from)}`);
@@ -279,7 +292,8 @@ export class Reader {
     this.#sawBars = false;
     const { text, escaped } = this.token();
     if (this.suppress) return NIL;
-    if (escaped.length === 0 && !this.#sawBars) this.fault(`cannot read what stands at ${this.where(from)}`);
+    if (escaped.length === 0 && !this.#sawBars)
+      this.fault(`cannot read what stands at ${this.where(from)}`);
     if (!escaped.includes(true) && text !== "") {
       const number = readNumber(this.m, text);
       if (number !== undefined) return number;
@@ -294,7 +308,8 @@ export class Reader {
     const double = text[colon + 1] === ":" && !escaped[colon + 1];
     const name = text.slice(colon + (double ? 2 : 1));
     const rest = escaped.slice(colon + (double ? 2 : 1));
-    if (rest.some((isEscaped, index) => !isEscaped && name[index] === ":")) this.fault(`too many colons in ${text} at ${this.where(from)}`);
+    if (rest.some((isEscaped, index) => !isEscaped && name[index] === ":"))
+      this.fault(`too many colons in ${text} at ${this.where(from)}`);
     if (colon === 0) return keywordOf(this.m, name);
     return this.#qualified(text.slice(0, colon), name, double, from);
   }
@@ -317,9 +332,12 @@ export class Reader {
     }
     if (double) return intern(this.m, pkg, name);
     const found = findSymbol(pkg, name);
-    if (found === undefined) this.fault(`the package ${packageName} has no symbol ${name} (at ${this.where(from)})`);
+    if (found === undefined)
+      this.fault(`the package ${packageName} has no symbol ${name} (at ${this.where(from)})`);
     if (found.status !== "EXTERNAL")
-      this.fault(`the symbol ${name} is not external in ${packageName} (at ${this.where(from)}); ${packageName}::${name} reaches it`);
+      this.fault(
+        `the symbol ${name} is not external in ${packageName} (at ${this.where(from)}); ${packageName}::${name} reaches it`,
+      );
     return found.sym;
   }
 }

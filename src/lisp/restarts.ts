@@ -25,10 +25,15 @@ export interface Restart {
   readonly handle: Opaque;
 }
 
-export type RestartSpec = Pick<Restart, "name" | "invoke"> & Partial<Pick<Restart, "report" | "interactive" | "test">>;
+export type RestartSpec = Pick<Restart, "name" | "invoke"> &
+  Partial<Pick<Restart, "report" | "interactive" | "test">>;
 
 /** Adds restarts for as long as `body` runs. The first is the innermost. */
-export function withRestarts<Result>(m: Machine, specs: readonly RestartSpec[], body: () => Result): Result {
+export function withRestarts<Result>(
+  m: Machine,
+  specs: readonly RestartSpec[],
+  body: () => Result,
+): Result {
   const outside = m.restarts;
   let inner = outside;
   for (const spec of [...specs].reverse()) inner = makeRestart(spec, inner);
@@ -60,26 +65,50 @@ export function makeRestart(spec: RestartSpec, outer: Restart | null): Restart {
 export function activeRestarts(m: Machine, condition: Instance | null): Restart[] {
   const found: Restart[] = [];
   for (let at = m.restarts; at !== null; at = at.outer) {
-    const associated = at.conditions.length === 0 || condition === null || at.conditions.includes(condition);
+    const associated =
+      at.conditions.length === 0 || condition === null || at.conditions.includes(condition);
     if (associated && (at.test === null || at.test(m, condition))) found.push(at);
   }
   return found;
 }
 
 /** By name, or by the object `compute-restarts` gave out. */
-export function findRestart(m: Machine, designator: Value, condition: Instance | null): Restart | undefined {
-  return activeRestarts(m, condition).find((restart) => restart.name === designator || restart.handle === designator);
+export function findRestart(
+  m: Machine,
+  designator: Value,
+  condition: Instance | null,
+): Restart | undefined {
+  return activeRestarts(m, condition).find(
+    (restart) => restart.name === designator || restart.handle === designator,
+  );
 }
 
 /** Signals that `name` has no value, and offers to use or store one: the answer of whoever invokes that. */
-function askForValue(m: Machine, className: "UNBOUND-VARIABLE" | "UNDEFINED-FUNCTION", name: Value): Value {
+function askForValue(
+  m: Machine,
+  className: "UNBOUND-VARIABLE" | "UNDEFINED-FUNCTION",
+  name: Value,
+): Value {
   return transferOut(m, (leave) => {
     const use = (_: Machine, args: Value[]) => leave(args[0] ?? NIL);
-    const store = (inner: Machine, args: Value[]) => leave(storeValue(inner, className, name, args[0] ?? NIL));
+    const store = (inner: Machine, args: Value[]) =>
+      leave(storeValue(inner, className, name, args[0] ?? NIL));
     const specs: RestartSpec[] = [
-      { name: named("CONTINUE"), report: () => `Try ${m.show(name)} again.`, invoke: () => leave(currentValue(m, className, name)) },
-      { name: named("USE-VALUE"), report: () => `Use a value instead of ${m.show(name)}.`, invoke: use },
-      { name: named("STORE-VALUE"), report: () => `Give ${m.show(name)} a value and use it.`, invoke: store },
+      {
+        name: named("CONTINUE"),
+        report: () => `Try ${m.show(name)} again.`,
+        invoke: () => leave(currentValue(m, className, name)),
+      },
+      {
+        name: named("USE-VALUE"),
+        report: () => `Use a value instead of ${m.show(name)}.`,
+        invoke: use,
+      },
+      {
+        name: named("STORE-VALUE"),
+        report: () => `Give ${m.show(name)} a value and use it.`,
+        invoke: store,
+      },
     ];
     return withRestarts(m, specs, () => m.raise(makeCondition(className, { NAME: name })));
   });
@@ -94,7 +123,8 @@ function storeValue(m: Machine, className: string, name: Value, value: Value): V
 
 function currentValue(m: Machine, className: string, name: Value): Value {
   const sym = name as Sym;
-  if (className === "UNBOUND-VARIABLE") return sym.value ?? askForValue(m, "UNBOUND-VARIABLE", name);
+  if (className === "UNBOUND-VARIABLE")
+    return sym.value ?? askForValue(m, "UNBOUND-VARIABLE", name);
   return sym.fn ?? askForValue(m, "UNDEFINED-FUNCTION", name);
 }
 

@@ -7,7 +7,12 @@ import { Cons, type Value, Vec } from "./values.ts";
 export type Sequence = Cons | Sym | Vec | Str;
 
 export function isSequence(value: Value): value is Sequence {
-  return value instanceof Cons || value === NIL || value instanceof Str || (value instanceof Vec && value.dims === null);
+  return (
+    value instanceof Cons ||
+    value === NIL ||
+    value instanceof Str ||
+    (value instanceof Vec && value.dims === null)
+  );
 }
 
 export function lengthOf(m: Machine, sequence: Value): number {
@@ -29,12 +34,19 @@ function listLength(m: Machine, list: Value): number {
 }
 
 /** The elements from `start` up to `end`, which are checked. Do not write to the answer: it may be the sequence's own array. */
-export function elements(m: Machine, sequence: Value, start: Value | undefined, end: Value | undefined): readonly Value[] {
+export function elements(
+  m: Machine,
+  sequence: Value,
+  start: Value | undefined,
+  end: Value | undefined,
+): readonly Value[] {
   if (sequence instanceof Vec && sequence.dims === null) {
     const { length } = sequence;
     m.tick(length >> 2);
     const span = spanOf(m, start, end, length, sequence);
-    return span.start === 0 && span.end === sequence.items.length ? sequence.items : sequence.items.slice(span.start, span.end);
+    return span.start === 0 && span.end === sequence.items.length
+      ? sequence.items
+      : sequence.items.slice(span.start, span.end);
   }
   if (sequence instanceof Str) {
     const span = spanOf(m, start, end, sequence.length, sequence);
@@ -71,7 +83,13 @@ export interface Span {
 }
 
 /** `:start` and `:end` of a sequence of that length; out of bounds is a TYPE-ERROR that names both. */
-export function spanOf(m: Machine, start: Value | undefined, end: Value | undefined, length: number, sequence: Value): Span {
+export function spanOf(
+  m: Machine,
+  start: Value | undefined,
+  end: Value | undefined,
+  length: number,
+  sequence: Value,
+): Span {
   const from = start ?? 0;
   const to = end === undefined || end === NIL ? length : end;
   if (typeof from !== "number" || from < 0) return m.typeError(from, "UNSIGNED-BYTE");
@@ -86,7 +104,11 @@ export function spanOf(m: Machine, start: Value | undefined, end: Value | undefi
 }
 
 export function badIndex(m: Machine, index: Value, text: string, length: number): never {
-  m.error("%INDEX-ERROR", { DATUM: index, "EXPECTED-TYPE": m.list([cl("INTEGER"), 0, m.list([length])]), TEXT: new Str(text) });
+  m.error("%INDEX-ERROR", {
+    DATUM: index,
+    "EXPECTED-TYPE": m.list([cl("INTEGER"), 0, m.list([length])]),
+    TEXT: new Str(text),
+  });
 }
 
 /** A new sequence of the kind of `model`. */
@@ -105,7 +127,9 @@ export function vectorOf(m: Machine, items: readonly Value[], elementType: Sym =
 
 export function stringOf(m: Machine, items: readonly Value[]): Str {
   m.alloc((items.length >> 3) + 1);
-  return Str.ofCodes(items.map((item) => (item instanceof Char ? item.code : m.typeError(item, "CHARACTER"))));
+  return Str.ofCodes(
+    items.map((item) => (item instanceof Char ? item.code : m.typeError(item, "CHARACTER"))),
+  );
 }
 
 /** The characters from `start` up to `end` as text. */
@@ -119,7 +143,9 @@ export function elementAt(m: Machine, sequence: Value, index: Value): Value {
   if (typeof index !== "number" || index < 0) return m.typeError(index, "UNSIGNED-BYTE");
   if (sequence instanceof Str || (sequence instanceof Vec && sequence.dims === null)) {
     if (index >= sequence.length) return indexBeyond(m, sequence, index, sequence.length);
-    return sequence instanceof Str ? char(sequence.codeAt(index)) : (sequence.items[index] as Value);
+    return sequence instanceof Str
+      ? char(sequence.codeAt(index))
+      : (sequence.items[index] as Value);
   }
   return cellAt(m, sequence, index).car;
 }
@@ -137,7 +163,8 @@ export function setElementAt(m: Machine, sequence: Value, index: Value, value: V
 
 /** A value that may be stored in this array. */
 export function fitting(m: Machine, array: Vec, value: Value): Value {
-  if (array.elementType.name === "BIT" && value !== 0 && value !== 1) return m.typeError(value, "BIT");
+  if (array.elementType.name === "BIT" && value !== 0 && value !== 1)
+    return m.typeError(value, "BIT");
   return value;
 }
 
@@ -151,5 +178,10 @@ function cellAt(m: Machine, list: Value, index: number): Cons {
 }
 
 export function indexBeyond(m: Machine, sequence: Value, index: number, length: number): never {
-  badIndex(m, index, `the index ${index} is too large for ${m.show(sequence)}, which has ${length} elements`, length);
+  badIndex(
+    m,
+    index,
+    `the index ${index} is too large for ${m.show(sequence)}, which has ${length} elements`,
+    length,
+  );
 }

@@ -50,7 +50,8 @@ export class Str {
     const codes = this.#codes ?? [];
     const length = this.length;
     let text = "";
-    for (let at = 0; at < length; at += 4096) text += String.fromCodePoint(...codes.slice(at, Math.min(at + 4096, length)));
+    for (let at = 0; at < length; at += 4096)
+      text += String.fromCodePoint(...codes.slice(at, Math.min(at + 4096, length)));
     // A string with a fill pointer stays an array: it is there to be pushed to.
     if (this.fill < 0 && text.length === codes.length) {
       this.#text = text;

@@ -23,8 +23,19 @@ export function tableRemove(table: Table, key: Value): boolean {
 function mapKey(table: Table, key: Value): unknown {
   if (typeof key === "number") return key;
   if (table.test === "EQ" || table.test === "EQL")
-    return key instanceof Float || key instanceof Ratio || (key instanceof Char && key.code >= 0x3000) ? atomKey(key) : key;
-  if (key instanceof Str || key instanceof Cons || key instanceof Float || key instanceof Ratio || key instanceof Char) return textKey(table, key);
+    return key instanceof Float ||
+      key instanceof Ratio ||
+      (key instanceof Char && key.code >= 0x3000)
+      ? atomKey(key)
+      : key;
+  if (
+    key instanceof Str ||
+    key instanceof Cons ||
+    key instanceof Float ||
+    key instanceof Ratio ||
+    key instanceof Char
+  )
+    return textKey(table, key);
   return table.test === "EQUALP" ? textKey(table, key) : key;
 }
 
@@ -37,7 +48,8 @@ function textKey(table: Table, key: Value): unknown {
   const loose = table.test === "EQUALP";
   if (key instanceof Str) return loose ? `s${key.toString().toLowerCase()}` : `s${key}`;
   if (key instanceof Cons) return listKey(table, key);
-  if (key instanceof Char) return loose ? `c${String.fromCodePoint(key.code).toLowerCase()}` : atomKey(key);
+  if (key instanceof Char)
+    return loose ? `c${String.fromCodePoint(key.code).toLowerCase()}` : atomKey(key);
   if (key instanceof Float) return loose ? looseNumber(key) : atomKey(key);
   if (key instanceof Ratio) return atomKey(key);
   if (typeof key === "bigint" || typeof key === "number") return key;

@@ -47,7 +47,13 @@ export interface DynamicState {
 }
 
 export function dynamicState(m: Machine): DynamicState {
-  return { depth: m.depth, handlers: m.handlers, restarts: m.restarts, bindings: m.bindings.length, catchTags: m.catchTags.length };
+  return {
+    depth: m.depth,
+    handlers: m.handlers,
+    restarts: m.restarts,
+    bindings: m.bindings.length,
+    catchTags: m.catchTags.length,
+  };
 }
 
 export function restoreState(m: Machine, state: DynamicState): void {

@@ -8,7 +8,8 @@ import { Transfer } from "./transfer.ts";
 
 /** Signals the condition for something thrown; what is no error of the host goes on its way. */
 export function asCondition(m: Machine, thrown: unknown): never {
-  if (thrown instanceof Transfer || thrown instanceof Unhandled || thrown instanceof Ended) throw thrown;
+  if (thrown instanceof Transfer || thrown instanceof Unhandled || thrown instanceof Ended)
+    throw thrown;
   m.tick(dearSteps);
   if (thrown instanceof RangeError) exceed(m, isOverflow(thrown) ? "DEPTH" : "CELL");
   m.fail(`internal error: ${thrown instanceof Error ? thrown.message : String(thrown)}`);

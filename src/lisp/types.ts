@@ -76,9 +76,14 @@ const any = named("*");
 
 /** Numbers within limits: `*` or nothing is no limit, `(n)` excludes n. */
 function within(m: Machine, value: Value, [low, high]: readonly Value[]): boolean {
-  const above = (limit: Value): boolean => (limit instanceof Cons ? compare(m, value, limit.car) > 0 : compare(m, value, limit) >= 0);
-  const below = (limit: Value): boolean => (limit instanceof Cons ? compare(m, value, limit.car) < 0 : compare(m, value, limit) <= 0);
-  return (low === undefined || low === any || above(low)) && (high === undefined || high === any || below(high));
+  const above = (limit: Value): boolean =>
+    limit instanceof Cons ? compare(m, value, limit.car) > 0 : compare(m, value, limit) >= 0;
+  const below = (limit: Value): boolean =>
+    limit instanceof Cons ? compare(m, value, limit.car) < 0 : compare(m, value, limit) <= 0;
+  return (
+    (low === undefined || low === any || above(low)) &&
+    (high === undefined || high === any || below(high))
+  );
 }
 
 const isInteger = (value: Value): boolean => typeof value === "number" || typeof value === "bigint";
@@ -90,14 +95,26 @@ function ranged(holds: (value: Value) => boolean): TypePredicate {
   return (m, value, args) => holds(value) && within(m, value, args);
 }
 
-function isArrayOf(m: Machine, value: Value, elementType: Value | undefined, dims: Value | undefined): boolean {
+function isArrayOf(
+  m: Machine,
+  value: Value,
+  elementType: Value | undefined,
+  dims: Value | undefined,
+): boolean {
   if (!(value instanceof Vec) && !(value instanceof Str)) return false;
-  if (elementType !== undefined && elementType !== any && !sameElements(m, value, elementType)) return false;
-  const actual = value instanceof Vec && value.dims !== null ? value.dims : [value instanceof Vec ? value.items.length : value.capacity];
+  if (elementType !== undefined && elementType !== any && !sameElements(m, value, elementType))
+    return false;
+  const actual =
+    value instanceof Vec && value.dims !== null
+      ? value.dims
+      : [value instanceof Vec ? value.items.length : value.capacity];
   if (dims === undefined || dims === any) return true;
   if (typeof dims === "number") return actual.length === dims;
   const wanted = itemsOf(dims);
-  return wanted.length === actual.length && wanted.every((size, index) => size === any || size === actual[index]);
+  return (
+    wanted.length === actual.length &&
+    wanted.every((size, index) => size === any || size === actual[index])
+  );
 }
 
 function sameElements(m: Machine, value: Vec | Str, elementType: Value): boolean {
@@ -109,17 +126,24 @@ function sameElements(m: Machine, value: Vec | Str, elementType: Value): boolean
 function upgradedType(m: Machine, elementType: Value): Sym {
   const type = expandType(m, elementType);
   const name = type instanceof Cons ? type.car : type;
-  if (name === named("CHARACTER") || name === named("BASE-CHAR") || name === named("STANDARD-CHAR")) return named("CHARACTER");
+  if (name === named("CHARACTER") || name === named("BASE-CHAR") || name === named("STANDARD-CHAR"))
+    return named("CHARACTER");
   if (name === named("BIT")) return named("BIT");
   return T;
 }
 
-const isSimple = (value: Value): boolean => (value instanceof Vec || value instanceof Str) && value.fill < 0 && !value.adjustable;
-const isVector = (value: Value): boolean => value instanceof Str || (value instanceof Vec && value.dims === null);
+const isSimple = (value: Value): boolean =>
+  (value instanceof Vec || value instanceof Str) && value.fill < 0 && !value.adjustable;
+const isVector = (value: Value): boolean =>
+  value instanceof Str || (value instanceof Vec && value.dims === null);
 const sized =
   (holds: (value: Value) => boolean): TypePredicate =>
   (_, value, [size]) =>
-    holds(value) && (size === undefined || size === any || size === (value instanceof Str ? value.capacity : value instanceof Vec ? value.items.length : NIL));
+    holds(value) &&
+    (size === undefined ||
+      size === any ||
+      size ===
+        (value instanceof Str ? value.capacity : value instanceof Vec ? value.items.length : NIL));
 
 export function defineTypeTable(): void {
   defineType("AND", (m, value, args) => args.every((type) => typep(m, value, type)));
@@ -127,36 +151,72 @@ export function defineTypeTable(): void {
   defineType("NOT", (m, value, [type]) => !typep(m, value, type ?? NIL));
   defineType("MEMBER", (_, value, args) => args.some((item) => eql(item, value)));
   defineType("EQL", (_, value, [item]) => item !== undefined && eql(item, value));
-  defineType("SATISFIES", (m, value, [predicate]) => m.call1(m.fn(predicate ?? NIL), value) !== NIL);
+  defineType(
+    "SATISFIES",
+    (m, value, [predicate]) => m.call1(m.fn(predicate ?? NIL), value) !== NIL,
+  );
   defineType("VALUES", (m, value, [type]) => type === undefined || typep(m, value, type));
   defineType("ATOM", (_, value) => !(value instanceof Cons));
   defineType("BOOLEAN", (_, value) => value === NIL || value === T);
   defineType(
     "CONS",
     (m, value, [car, cdr]) =>
-      value instanceof Cons && (car === undefined || car === any || typep(m, value.car, car)) && (cdr === undefined || cdr === any || typep(m, value.cdr, cdr)),
+      value instanceof Cons &&
+      (car === undefined || car === any || typep(m, value.car, car)) &&
+      (cdr === undefined || cdr === any || typep(m, value.cdr, cdr)),
   );
-  for (const name of ["INTEGER", "BIGNUM"]) defineType(name, name === "INTEGER" ? ranged(isInteger) : (_, value) => typeof value === "bigint");
+  for (const name of ["INTEGER", "BIGNUM"])
+    defineType(
+      name,
+      name === "INTEGER" ? ranged(isInteger) : (_, value) => typeof value === "bigint",
+    );
   defineType("FIXNUM", (_, value) => typeof value === "number");
   defineType("RATIONAL", ranged(isRational));
   defineType("REAL", ranged(isReal));
-  for (const name of ["FLOAT", "DOUBLE-FLOAT", "SINGLE-FLOAT", "SHORT-FLOAT", "LONG-FLOAT"]) defineType(name, ranged(isFloat));
+  for (const name of ["FLOAT", "DOUBLE-FLOAT", "SINGLE-FLOAT", "SHORT-FLOAT", "LONG-FLOAT"])
+    defineType(name, ranged(isFloat));
   defineType("BIT", (_, value) => value === 0 || value === 1);
-  defineType("MOD", (m, value, [limit]) => isInteger(value) && compare(m, value, 0) >= 0 && (limit === undefined || compare(m, value, limit) < 0));
-  defineType("UNSIGNED-BYTE", (m, value, [bits]) => isInteger(value) && compare(m, value, 0) >= 0 && fitsBits(m, value, bits, false));
-  defineType("SIGNED-BYTE", (m, value, [bits]) => isInteger(value) && fitsBits(m, value, bits, true));
+  defineType(
+    "MOD",
+    (m, value, [limit]) =>
+      isInteger(value) &&
+      compare(m, value, 0) >= 0 &&
+      (limit === undefined || compare(m, value, limit) < 0),
+  );
+  defineType(
+    "UNSIGNED-BYTE",
+    (m, value, [bits]) =>
+      isInteger(value) && compare(m, value, 0) >= 0 && fitsBits(m, value, bits, false),
+  );
+  defineType(
+    "SIGNED-BYTE",
+    (m, value, [bits]) => isInteger(value) && fitsBits(m, value, bits, true),
+  );
   defineType("BASE-CHAR", (_, value) => value instanceof Char && value.code < 128);
-  defineType("STANDARD-CHAR", (_, value) => value instanceof Char && (value.code === 10 || (value.code >= 32 && value.code < 127)));
+  defineType(
+    "STANDARD-CHAR",
+    (_, value) =>
+      value instanceof Char && (value.code === 10 || (value.code >= 32 && value.code < 127)),
+  );
   defineType("EXTENDED-CHAR", (_, value) => value instanceof Char && value.code >= 128);
   defineType("ARRAY", (m, value, [element, dims]) => isArrayOf(m, value, element, dims));
-  defineType("SIMPLE-ARRAY", (m, value, [element, dims]) => isSimple(value) && isArrayOf(m, value, element, dims));
+  defineType(
+    "SIMPLE-ARRAY",
+    (m, value, [element, dims]) => isSimple(value) && isArrayOf(m, value, element, dims),
+  );
   defineType(
     "VECTOR",
-    (m, value, [element, size]) => isVector(value) && isArrayOf(m, value, element, undefined) && sized(isVector)(m, value, size === undefined ? [] : [size]),
+    (m, value, [element, size]) =>
+      isVector(value) &&
+      isArrayOf(m, value, element, undefined) &&
+      sized(isVector)(m, value, size === undefined ? [] : [size]),
   );
   defineType(
     "SIMPLE-VECTOR",
-    sized((value) => value instanceof Vec && value.dims === null && isSimple(value) && value.elementType === T),
+    sized(
+      (value) =>
+        value instanceof Vec && value.dims === null && isSimple(value) && value.elementType === T,
+    ),
   );
   for (const name of ["STRING", "BASE-STRING"])
     defineType(
@@ -176,8 +236,12 @@ export function defineTypeTable(): void {
     "SIMPLE-BIT-VECTOR",
     sized((value) => value instanceof Vec && value.elementType === named("BIT") && isSimple(value)),
   );
-  for (const name of ["FUNCTION", "COMPILED-FUNCTION"]) defineType(name, (_, value) => value instanceof Fn);
-  defineType("STRUCTURE-OBJECT", (_, value) => value instanceof Instance && value.cls.kind === "structure");
+  for (const name of ["FUNCTION", "COMPILED-FUNCTION"])
+    defineType(name, (_, value) => value instanceof Fn);
+  defineType(
+    "STRUCTURE-OBJECT",
+    (_, value) => value instanceof Instance && value.cls.kind === "structure",
+  );
   defineType("KEYWORD", (_, value) => value instanceof Sym && value.pkg?.name === "KEYWORD");
 }
 

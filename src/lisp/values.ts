@@ -6,7 +6,23 @@ import type { Instance, LispClass } from "./object.ts";
 import type { Char, Str } from "./string.ts";
 import { NIL, type Package, type Sym, T } from "./symbol.ts";
 
-export type Value = number | bigint | Float | Ratio | Char | Str | Sym | Cons | Vec | Table | Instance | LispClass | Fn | Package | Stream | Opaque;
+export type Value =
+  | number
+  | bigint
+  | Float
+  | Ratio
+  | Char
+  | Str
+  | Sym
+  | Cons
+  | Vec
+  | Table
+  | Instance
+  | LispClass
+  | Fn
+  | Package
+  | Stream
+  | Opaque;
 
 /** A double, boxed so that `1` and `1.0` differ. */
 export class Float {

@@ -19,8 +19,13 @@ export interface Doer {
 
 /** Ways to say what a tool does, the better first; none where nothing reads like a sentence. */
 export function actionsOf({ name, description = "" }: Doer, usage: Usage): Action[] {
-  const found = [readName(name), readSentence(description)].flatMap((words) => (words === undefined ? [] : (build(words, usage) ?? [])));
-  return found.filter(({ verb, object }, at) => found.findIndex((other) => other.verb === verb && other.object === object) === at);
+  const found = [readName(name), readSentence(description)].flatMap((words) =>
+    words === undefined ? [] : (build(words, usage) ?? []),
+  );
+  return found.filter(
+    ({ verb, object }, at) =>
+      found.findIndex((other) => other.verb === verb && other.object === object) === at,
+  );
 }
 
 function readName(name: string): string[] | undefined {
@@ -50,7 +55,14 @@ function readSentence(description: string): string[] | undefined {
 }
 
 function plainVerb(word: string): string | undefined {
-  const forms = [word, word.replace(/s$/, ""), word.replace(/es$/, ""), word.replace(/ies$/, "y"), word.replace(/ing$/, ""), word.replace(/ing$/, "e")];
+  const forms = [
+    word,
+    word.replace(/s$/, ""),
+    word.replace(/es$/, ""),
+    word.replace(/ies$/, "y"),
+    word.replace(/ing$/, ""),
+    word.replace(/ing$/, "e"),
+  ];
   return forms.find((form) => verbs.has(form));
 }
 
@@ -60,12 +72,20 @@ function build([first = "", ...rest]: readonly string[], usage: Usage): Action |
   const { verb, rest: said } = withoutHead(synonyms.get(first) ?? first, rest);
   const particle = particles.get(verb);
   const object = trim(cut(said[0] === particle ? said.slice(1) : said, verb));
-  if (object.length === 0 || object.length > wordsMax || !object.every(isPlain) || object.every((word) => vague.has(word))) return undefined;
+  if (
+    object.length === 0 ||
+    object.length > wordsMax ||
+    !object.every(isPlain) ||
+    object.every((word) => vague.has(word))
+  )
+    return undefined;
   const [only = ""] = object;
   if (object.length === 1 && usage.isName(only) && plainVerbs.has(verb)) return undefined;
   const last = object.at(-1) as string;
   const several = usage.plural(last);
-  const isOne = several === usage.spell(last) && (superlatives.has(only) || (object.length === 1 && /^(?:web|internet)$/.test(only)));
+  const isOne =
+    several === usage.spell(last) &&
+    (superlatives.has(only) || (object.length === 1 && /^(?:web|internet)$/.test(only)));
   return {
     verb: spoken.has(verb) ? `${verb} ${particle}` : verb,
     object: [...(isOne ? ["the"] : []), ...object.slice(0, -1).map(usage.spell), several].join(" "),
@@ -77,21 +97,33 @@ const plainVerbs = setOf("add create delete fetch get list open read save set sh
 
 /** Up to where something else is told: how, where, with what. */
 function cut(words: readonly string[], verb: string): readonly string[] {
-  const end = words.findIndex((word, at) => boundaries.has(word) && !(verb === "convert" && word === "to" && at > 0));
+  const end = words.findIndex(
+    (word, at) => boundaries.has(word) && !(verb === "convert" && word === "to" && at > 0),
+  );
   return (end === -1 ? words : words.slice(0, end)).filter((word) => !fillers.has(word));
 }
 
 /** A word one would say; what has digits in it or is also a command stands for something only the author knows. */
 function isPlain(word: string): boolean {
-  return /^\p{L}[\p{L}-]*$/u.test(word) && word.length <= 20 && (!verbs.has(word) || nouns.has(word));
+  return (
+    /^\p{L}[\p{L}-]*$/u.test(word) && word.length <= 20 && (!verbs.has(word) || nouns.has(word))
+  );
 }
 
 /** "Get a list of files" is to list files, "get the details of a trip" to get trips. */
-function withoutHead(verb: string, words: readonly string[]): { readonly verb: string; readonly rest: readonly string[] } {
-  const at = words.findIndex((word) => word === "of" || word === "about" || word === "for" || word === "on");
+function withoutHead(
+  verb: string,
+  words: readonly string[],
+): { readonly verb: string; readonly rest: readonly string[] } {
+  const at = words.findIndex(
+    (word) => word === "of" || word === "about" || word === "for" || word === "on",
+  );
   const head = at === -1 ? undefined : words[at - 1];
   if (at > 0 && at < 5 && head !== undefined && lightHeads.has(head))
-    return { verb: /^lists?$/.test(head) && verb === "get" ? "list" : verb, rest: words.slice(at + 1) };
+    return {
+      verb: /^lists?$/.test(head) && verb === "get" ? "list" : verb,
+      rest: words.slice(at + 1),
+    };
   return { verb, rest: words };
 }
 
@@ -99,7 +131,11 @@ function withoutHead(verb: string, words: readonly string[]): { readonly verb: s
 function trim(words: readonly string[]): string[] {
   let [from, to] = [0, words.length];
   while (from < to && leading.has(words[from] as string)) from++;
-  while (to - 1 > from && (trailing.has(words[to - 1] as string) || /ly$/.test(words[to - 1] as string))) to--;
+  while (
+    to - 1 > from &&
+    (trailing.has(words[to - 1] as string) || /ly$/.test(words[to - 1] as string))
+  )
+    to--;
   return words.slice(from, to).filter((word) => !articles.has(word));
 }
 
@@ -116,7 +152,9 @@ const vague = setOf(
   `info information detail details data content contents id ids name names item items result results tool tools status value values back forward
   up down all it them object objects url urls thing things type types input output request requests response responses one ones parameters action actions`,
 );
-const lightHeads = setOf(`list lists details detail information info content contents data set collection overview summary description metadata`);
+const lightHeads = setOf(
+  `list lists details detail information info content contents data set collection overview summary description metadata`,
+);
 const superlatives = setOf(`current latest next first last best top whole default most`);
 const boundaries = setOf(
   `for from with without by in on at to into onto using based via that which who when where while if and or as between across about within given including such like

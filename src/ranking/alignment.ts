@@ -21,7 +21,12 @@ const answerWeights: Readonly<Record<Field, number>> = {
 const weightsByColumn = Float64Array.from(fields, (field) => answerWeights[field]);
 
 /** For each document how much of the query it answers, from 0 to 1; words count by how rare they are. */
-export function alignAll(documents: readonly number[], { terms, clauses }: Pick<Scores, "terms" | "clauses">, reading: Reading, vectors: Vectors): number[] {
+export function alignAll(
+  documents: readonly number[],
+  { terms, clauses }: Pick<Scores, "terms" | "clauses">,
+  reading: Reading,
+  vectors: Vectors,
+): number[] {
   const counted = documents.map((document) => {
     const { entry, at } = reading.locate(document);
     return entry.documents[at] as Counted;
@@ -35,8 +40,12 @@ export function alignAll(documents: readonly number[], { terms, clauses }: Pick<
   const worths = new Float64Array(terms.length);
   return counted.map((each) => {
     findBestAnswers(each, answers, worths);
-    for (let term = 0; term < worths.length; term++) worths[term] = (worths[term] as number) * (rarities[term] as number);
-    return parts.reduce((most, part, at) => Math.max(most, sumOf(part, worths) * (scales[at] as number)), 0);
+    for (let term = 0; term < worths.length; term++)
+      worths[term] = (worths[term] as number) * (rarities[term] as number);
+    return parts.reduce(
+      (most, part, at) => Math.max(most, sumOf(part, worths) * (scales[at] as number)),
+      0,
+    );
   });
 }
 
@@ -50,7 +59,12 @@ interface Answers {
 const unread = -2;
 const noAnswer = -1;
 
-function readAnswers(documents: readonly Counted[], terms: Scores["terms"], { rows, places: starts }: Reading, vectors: Vectors): Answers {
+function readAnswers(
+  documents: readonly Counted[],
+  terms: Scores["terms"],
+  { rows, places: starts }: Reading,
+  vectors: Vectors,
+): Answers {
   starts.fill(unread);
   const found: number[] = [];
   for (const { words } of documents) {
@@ -68,8 +82,10 @@ function readAnswers(documents: readonly Counted[], terms: Scores["terms"], { ro
     starts[word] = end;
     end += terms.length;
   };
-  for (const word of found) if (vectors.compare(rows[word] as number, asked, table, end)) giveRow(word);
-  for (let at = 0; at < end; at++) if (table[at] !== 0) table[at] = ((table[at] as number) - likenessLeast) / (1 - likenessLeast);
+  for (const word of found)
+    if (vectors.compare(rows[word] as number, asked, table, end)) giveRow(word);
+  for (let at = 0; at < end; at++)
+    if (table[at] !== 0) table[at] = ((table[at] as number) - likenessLeast) / (1 - likenessLeast);
   terms.forEach(({ number }, term) => {
     if (number === undefined || starts[number] === unread) return;
     if (starts[number] === noAnswer) giveRow(number);
@@ -79,7 +95,11 @@ function readAnswers(documents: readonly Counted[], terms: Scores["terms"], { ro
 }
 
 /** Writes to `best` what the best answer to each term is worth. */
-function findBestAnswers({ words, counts }: Counted, { table, starts }: Answers, best: Float64Array): void {
+function findBestAnswers(
+  { words, counts }: Counted,
+  { table, starts }: Answers,
+  best: Float64Array,
+): void {
   best.fill(0);
   for (let at = 0; at < words.length; at++) {
     const start = starts[words[at] as number] as number;

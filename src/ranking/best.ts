@@ -27,7 +27,8 @@ export function createBest(countMax: number): Best {
   const scores = new Float64Array(countMax);
   let count = 0;
   const isBefore = (document: number, score: number, at: number): boolean =>
-    score > (scores[at] as number) || (score === scores[at] && document < (documents[at] as number));
+    score > (scores[at] as number) ||
+    (score === scores[at] && document < (documents[at] as number));
   return {
     add(document, score) {
       let at = count < countMax ? count++ : countMax - 1;
@@ -39,6 +40,10 @@ export function createBest(countMax: number): Best {
       documents[at] = document;
       return count < countMax ? 0 : (scores[countMax - 1] as number);
     },
-    list: () => Array.from(documents.subarray(0, count), (document, at) => ({ document, score: scores[at] as number })),
+    list: () =>
+      Array.from(documents.subarray(0, count), (document, at) => ({
+        document,
+        score: scores[at] as number,
+      })),
   };
 }

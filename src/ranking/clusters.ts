@@ -26,9 +26,16 @@ export function cluster({ sizes, likeness }: Units, bounds: Bounds): number[] {
   while (alive.length > count) {
     const pair = findPair(alive, clusters, between, width, sizeMax);
     if (pair === undefined) break;
-    const [into, from] = pair.map((at) => ({ at, units: clusters[at]?.units ?? [], size: clusters[at]?.size ?? 0 })) as unknown as [Placed, Placed];
+    const [into, from] = pair.map((at) => ({
+      at,
+      units: clusters[at]?.units ?? [],
+      size: clusters[at]?.size ?? 0,
+    })) as unknown as [Placed, Placed];
     for (const other of alive) {
-      const mean = (into.size * (between[into.at * width + other] ?? 0) + from.size * (between[from.at * width + other] ?? 0)) / (into.size + from.size);
+      const mean =
+        (into.size * (between[into.at * width + other] ?? 0) +
+          from.size * (between[from.at * width + other] ?? 0)) /
+        (into.size + from.size);
       between[into.at * width + other] = mean;
       between[other * width + into.at] = mean;
     }
@@ -44,17 +51,25 @@ export function cluster({ sizes, likeness }: Units, bounds: Bounds): number[] {
 }
 
 /** The units of clusters that are too many, where no two fit together any more, or too small, find room one by one elsewhere; if they all do. */
-function dissolve(assigned: readonly number[], units: Units, { count, sizeMin, sizeMax }: Bounds): number[] {
+function dissolve(
+  assigned: readonly number[],
+  units: Units,
+  { count, sizeMin, sizeMax }: Bounds,
+): number[] {
   let places = [...assigned];
   for (let clusterCount = Math.max(-1, ...places) + 1; clusterCount > 1; clusterCount--) {
     const totals = sumSizes(places, units.sizes, clusterCount);
     const smallest = totals.indexOf(Math.min(...totals));
     if (clusterCount <= count && (totals[smallest] ?? 0) >= sizeMin) break;
     const next = [...places];
-    const homeless = places.flatMap((place, unit) => (place === smallest ? [unit] : [])).sort((a, b) => (units.sizes[b] ?? 0) - (units.sizes[a] ?? 0));
+    const homeless = places
+      .flatMap((place, unit) => (place === smallest ? [unit] : []))
+      .sort((a, b) => (units.sizes[b] ?? 0) - (units.sizes[a] ?? 0));
     for (const unit of homeless) {
       const means = likenessTo(unit, next, units, clusterCount);
-      const roomy = [...totals.keys()].filter((place) => place !== smallest && (totals[place] ?? 0) + (units.sizes[unit] ?? 0) <= sizeMax);
+      const roomy = [...totals.keys()].filter(
+        (place) => place !== smallest && (totals[place] ?? 0) + (units.sizes[unit] ?? 0) <= sizeMax,
+      );
       const best = roomy.sort((a, b) => (means[b] ?? 0) - (means[a] ?? 0))[0];
       if (best === undefined) return places;
       next[unit] = best;
@@ -65,7 +80,11 @@ function dissolve(assigned: readonly number[], units: Units, { count, sizeMin, s
   return places;
 }
 
-function sumSizes(places: readonly number[], sizes: readonly number[], clusterCount: number): number[] {
+function sumSizes(
+  places: readonly number[],
+  sizes: readonly number[],
+  clusterCount: number,
+): number[] {
   const totals = new Array<number>(clusterCount).fill(0);
   places.forEach((place, unit) => {
     totals[place] = (totals[place] ?? 0) + (sizes[unit] ?? 0);
@@ -106,7 +125,11 @@ function findPair(
 const roundsMax = 10;
 
 /** Merging never takes back a step; here each unit may go to the cluster it is most like, if there is room and it leaves none empty. */
-function settle(assigned: readonly number[], { sizes, likeness }: Units, sizeMax: number): number[] {
+function settle(
+  assigned: readonly number[],
+  { sizes, likeness }: Units,
+  sizeMax: number,
+): number[] {
   const places = [...assigned];
   const width = sizes.length;
   const clusterCount = Math.max(-1, ...places) + 1;
@@ -125,7 +148,12 @@ function settle(assigned: readonly number[], { sizes, likeness }: Units, sizeMax
       const means = likenessTo(unit, places, { sizes, likeness }, clusterCount);
       let best = home;
       for (let place = 0; place < clusterCount; place++) {
-        if (place !== home && (totals[place] ?? 0) + size <= sizeMax && (means[place] ?? 0) > (means[best] ?? 0) + 1e-6) best = place;
+        if (
+          place !== home &&
+          (totals[place] ?? 0) + size <= sizeMax &&
+          (means[place] ?? 0) > (means[best] ?? 0) + 1e-6
+        )
+          best = place;
       }
       if (best === home) continue;
       places[unit] = best;
@@ -141,15 +169,23 @@ function settle(assigned: readonly number[], { sizes, likeness }: Units, sizeMax
 }
 
 /** How alike a unit is to each cluster, itself left out: the mean over the tools there. */
-function likenessTo(unit: number, places: readonly number[], { sizes, likeness }: Units, clusterCount: number): Float64Array {
+function likenessTo(
+  unit: number,
+  places: readonly number[],
+  { sizes, likeness }: Units,
+  clusterCount: number,
+): Float64Array {
   const sums = new Float64Array(clusterCount);
   const weights = new Float64Array(clusterCount);
   for (let other = 0; other < sizes.length; other++) {
     const place = places[other] as number;
     if (other === unit || place < 0) continue;
     const size = sizes[other] as number;
-    sums[place] = (sums[place] as number) + size * (likeness[unit * sizes.length + other] as number);
+    sums[place] =
+      (sums[place] as number) + size * (likeness[unit * sizes.length + other] as number);
     weights[place] = (weights[place] as number) + size;
   }
-  return sums.map((sum, place) => (weights[place] === 0 ? Number.NEGATIVE_INFINITY : sum / (weights[place] as number)));
+  return sums.map((sum, place) =>
+    weights[place] === 0 ? Number.NEGATIVE_INFINITY : sum / (weights[place] as number),
+  );
 }

@@ -84,7 +84,11 @@ export function createCorpus(vectors: Vectors | undefined): Corpus {
   };
 }
 
-function createEntry(toolkit: ToolkitText, vocabulary: Vocabulary, vectors: Vectors | undefined): Entry {
+function createEntry(
+  toolkit: ToolkitText,
+  vocabulary: Vocabulary,
+  vectors: Vectors | undefined,
+): Entry {
   const tools = [...new Map(toolkit.tools.map((tool) => [tool.name, tool])).values()];
   const documents = documentsOf({ ...toolkit, tools });
   return {
@@ -109,7 +113,11 @@ function embedAll(documents: readonly Document[], vectors: Vectors): Float32Arra
   return matrix;
 }
 
-function createReading(byId: ReadonlyMap<string, Entry>, vocabulary: Vocabulary, vectors: Vectors | undefined): Reading {
+function createReading(
+  byId: ReadonlyMap<string, Entry>,
+  vocabulary: Vocabulary,
+  vectors: Vectors | undefined,
+): Reading {
   const entries = [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   const owners: Entry[] = [];
   for (const entry of entries) {
@@ -129,7 +137,10 @@ function createReading(byId: ReadonlyMap<string, Entry>, vocabulary: Vocabulary,
     vocabulary,
     matrix,
     signs: signsOf(matrix, vectors?.dimensions ?? 0),
-    rows: Int32Array.from({ length: vocabulary.end }, (_, number) => vectors?.rowOf(vocabulary.wordAt(number)) ?? -1),
+    rows: Int32Array.from(
+      { length: vocabulary.end },
+      (_, number) => vectors?.rowOf(vocabulary.wordAt(number)) ?? -1,
+    ),
     named: findNamed(entries),
     namedByWord: findNamedByWord(entries),
     sheets: { bm25: sheet(), tfidf: sheet(), cosine: sheet(), sums: sheet() },

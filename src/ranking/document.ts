@@ -20,7 +20,16 @@ export interface ToolkitText {
   readonly tools: readonly ToolText[];
 }
 
-export const fields = ["name", "description", "toolkit", "toolkitDescription", "parameters", "parameterDescriptions", "choices", "aliases"] as const;
+export const fields = [
+  "name",
+  "description",
+  "toolkit",
+  "toolkitDescription",
+  "parameters",
+  "parameterDescriptions",
+  "choices",
+  "aliases",
+] as const;
 export type Field = (typeof fields)[number];
 
 /** A tool as words, by field. */
@@ -40,7 +49,10 @@ export function documentsOf({ id, description = "", tools }: ToolkitText): Docum
       parameters: wordsOf(parameters.names.join(" "), charactersMax.description),
       parameterDescriptions: wordsOf(parameters.descriptions.join("\n"), charactersMax.description),
       choices: wordsOf(parameters.choices.join(" "), charactersMax.choices),
-      aliases: wordsOf([...(tool.aliases ?? []), ...(tool.examples ?? [])].join("\n"), charactersMax.description),
+      aliases: wordsOf(
+        [...(tool.aliases ?? []), ...(tool.examples ?? [])].join("\n"),
+        charactersMax.description,
+      ),
     };
   });
 }
@@ -70,10 +82,14 @@ function collect(schema: unknown, found: Parameters, depth: number): void {
       found.names.push(name);
       if (!isObject(property)) continue;
       if (typeof property.description === "string") found.descriptions.push(property.description);
-      if (Array.isArray(property.enum)) found.choices.push(...property.enum.slice(0, parametersMax).filter((choice) => typeof choice === "string"));
+      if (Array.isArray(property.enum))
+        found.choices.push(
+          ...property.enum.slice(0, parametersMax).filter((choice) => typeof choice === "string"),
+        );
       collect(property, found, depth + 1);
     }
   }
   collect(schema.items, found, depth + 1);
-  for (const part of [schema.anyOf, schema.oneOf, schema.allOf]) if (Array.isArray(part)) for (const option of part) collect(option, found, depth + 1);
+  for (const part of [schema.anyOf, schema.oneOf, schema.allOf])
+    if (Array.isArray(part)) for (const option of part) collect(option, found, depth + 1);
 }

@@ -11,8 +11,12 @@ export function areAlike(a: Counted, b: Counted): boolean {
 
 const alikeShare = 0.8;
 /** Name, description, parameters and their choices: what a tool says, not what its toolkit does. */
-const own = (["name", "description", "parameters", "choices"] as const).map((field) => fields.indexOf(field));
+const own = (["name", "description", "parameters", "choices"] as const).map((field) =>
+  fields.indexOf(field),
+);
 
 function ownWords({ words, counts }: Counted): Set<number> {
-  return new Set(words.filter((_, at) => own.some((column) => (counts[at * fields.length + column] ?? 0) > 0)));
+  return new Set(
+    words.filter((_, at) => own.some((column) => (counts[at * fields.length + column] ?? 0) > 0)),
+  );
 }

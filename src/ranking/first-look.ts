@@ -18,10 +18,24 @@ export interface Knowledge {
 }
 
 /** How much the parts of a score count; BM25 and TF-IDF have 1 as their best, a cosine has a scale of its own. */
-export const weights = { bm25: 1, tfidf: 1, cosine: 2, given: 2, mention: 0.7, toolkitMention: 0.25, experience: 0.25 };
+export const weights = {
+  bm25: 1,
+  tfidf: 1,
+  cosine: 2,
+  given: 2,
+  mention: 0.7,
+  toolkitMention: 0.25,
+  experience: 0.25,
+};
 
 /** The documents with the highest scores, best first; of two with the same the first. */
-export function lookOnce(query: string, scores: Scores, reading: Reading, knowledge: Knowledge, countMax: number): Candidate[] {
+export function lookOnce(
+  query: string,
+  scores: Scores,
+  reading: Reading,
+  knowledge: Knowledge,
+  countMax: number,
+): Candidate[] {
   const sums = sumUp(query, scores, reading, knowledge);
   const nearness = createNearness(scores.wishes, reading);
   const { experience, among } = knowledge;
@@ -35,7 +49,11 @@ export function lookOnce(query: string, scores: Scores, reading: Reading, knowle
     scores.cosine[document] = near;
     const score = sum + weights.cosine * near;
     // Experience tips the scales between tools that fit; it makes none fit.
-    return score > 0 && experience ? score + weights.experience * Math.min(1, Math.max(-1, experience.get(reading.nameOf(document)) ?? 0)) : score;
+    return score > 0 && experience
+      ? score +
+          weights.experience *
+            Math.min(1, Math.max(-1, experience.get(reading.nameOf(document)) ?? 0))
+      : score;
   };
 
   const best = createBest(countMax);
@@ -47,7 +65,8 @@ export function lookOnce(query: string, scores: Scores, reading: Reading, knowle
   // Those that hold most of the query's words come first: most of the others cannot be better then.
   scores.cosine.fill(unknown);
   for (const { document } of findBest(sums, firstShare * countMax)) look(document);
-  for (let document = 0; document < sums.length; document++) if (scores.cosine[document] === unknown) look(document);
+  for (let document = 0; document < sums.length; document++)
+    if (scores.cosine[document] === unknown) look(document);
   return best.list();
 }
 
@@ -56,37 +75,54 @@ const unknown = -1;
 const firstShare = 2;
 
 /** What can be said of each document without its vector. */
-function sumUp(query: string, { bm25, tfidf, best }: Scores, reading: Reading, { scores }: Knowledge): Float64Array {
+function sumUp(
+  query: string,
+  { bm25, tfidf, best }: Scores,
+  reading: Reading,
+  { scores }: Knowledge,
+): Float64Array {
   const { sums } = reading.sheets;
   const [bm25Share, tfidfShare] = [weights.bm25 / best.bm25, weights.tfidf / best.tfidf];
   for (let document = 0; document < sums.length; document++) {
-    sums[document] = (bm25[document] as number) * bm25Share + (tfidf[document] as number) * tfidfShare;
+    sums[document] =
+      (bm25[document] as number) * bm25Share + (tfidf[document] as number) * tfidfShare;
   }
   const add = (document: number, score: number): void => {
     sums[document] = (sums[document] as number) + score;
   };
-  for (const document of new Set(identifiersOf(query).flatMap((name) => reading.named.get(name) ?? []))) add(document, weights.mention);
+  for (const document of new Set(
+    identifiersOf(query).flatMap((name) => reading.named.get(name) ?? []),
+  ))
+    add(document, weights.mention);
   const said = new Set(wordsOf(query));
   for (const word of said) {
     for (const { first, idWords, tools } of reading.namedByWord.get(word) ?? []) {
-      if (idWords.every((each) => said.has(each))) for (let at = 0; at < tools.length; at++) add(first + at, weights.toolkitMention);
+      if (idWords.every((each) => said.has(each)))
+        for (let at = 0; at < tools.length; at++) add(first + at, weights.toolkitMention);
     }
   }
-  if (scores) for (let document = 0; document < sums.length; document++) add(document, weights.given * Math.max(0, scores.get(reading.nameOf(document)) ?? 0));
+  if (scores)
+    for (let document = 0; document < sums.length; document++)
+      add(document, weights.given * Math.max(0, scores.get(reading.nameOf(document)) ?? 0));
   return sums;
 }
 
 /** Words of a query that only a name looks like: with a dot, a dash or an underscore inside, or written likeThis. */
 function identifiersOf(query: string): string[] {
   const tokens = query.slice(0, 4_000).match(/[\p{L}\p{N}]+(?:[-_./]+[\p{L}\p{N}]+)*/gu) ?? [];
-  return tokens.filter((token) => /[-_./]|\p{Ll}\p{Lu}/u.test(token)).map((token) => token.toLowerCase());
+  return tokens
+    .filter((token) => /[-_./]|\p{Ll}\p{Lu}/u.test(token))
+    .map((token) => token.toLowerCase());
 }
 
 /**
  * The cosine of a document with the nearest wish, but 0 where it is below that, or hardly the wanted one by its signs. The clauses of a task count only for
  * documents that have to do with the whole.
  */
-function createNearness(wishes: readonly Float32Array[], { matrix, signs }: Reading): (document: number, wanted: number, sum: number) => number {
+function createNearness(
+  wishes: readonly Float32Array[],
+  { matrix, signs }: Reading,
+): (document: number, wanted: number, sum: number) => number {
   const dimensions = wishes[0]?.length ?? 0;
   const width = signsWidth(dimensions);
   const joined = new Float32Array(wishes.length * dimensions);
@@ -94,13 +130,19 @@ function createNearness(wishes: readonly Float32Array[], { matrix, signs }: Read
     joined.set(wish, at * dimensions);
   });
   const wishSigns = signsOf(joined, dimensions);
-  const cosineWith = (wish: number, document: number): number => dot(matrix, document * dimensions, joined, wish * dimensions, dimensions);
+  const cosineWith = (wish: number, document: number): number =>
+    dot(matrix, document * dimensions, joined, wish * dimensions, dimensions);
   let most = 0;
   return (document, wanted, sum) => {
-    const differingMax = (differingMaxFor[Math.floor(Math.max(0, wanted) * wantedSteps)] as number) * dimensions;
+    const differingMax =
+      (differingMaxFor[Math.floor(Math.max(0, wanted) * wantedSteps)] as number) * dimensions;
     let [nearest, whole] = [0, Number.NaN];
     for (let wish = 0; wish < wishes.length; wish++) {
-      if (wanted > 0 && countDiffering(signs, document * width, wishSigns, wish * width, width) > differingMax) continue;
+      if (
+        wanted > 0 &&
+        countDiffering(signs, document * width, wishSigns, wish * width, width) > differingMax
+      )
+        continue;
       if (Number.isNaN(whole)) {
         whole = cosineWith(0, document);
         most = Math.max(most, sum + whole);
@@ -118,10 +160,19 @@ const chanceLeast = 0.25;
 /** The share of signs that may differ where a cosine is wanted. So much more than expected do 4 in 100 pairs differ, which are then at the edge. */
 const differingMore = 8 / 128;
 const wantedSteps = 64;
-const differingMaxFor = Float64Array.from({ length: wantedSteps }, (_, step) => expectedDiffering(step / wantedSteps) + differingMore);
+const differingMaxFor = Float64Array.from(
+  { length: wantedSteps },
+  (_, step) => expectedDiffering(step / wantedSteps) + differingMore,
+);
 
 /** Four sums side by side: a single one would make every step wait for the one before. */
-function dot(left: Float32Array, a: number, right: Float32Array, b: number, dimensions: number): number {
+function dot(
+  left: Float32Array,
+  a: number,
+  right: Float32Array,
+  b: number,
+  dimensions: number,
+): number {
   let sum0 = 0;
   let sum1 = 0;
   let sum2 = 0;

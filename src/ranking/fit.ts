@@ -6,10 +6,17 @@ import type { Scores } from "./scores.ts";
  * they share, and the cosine, of the query as it is or without names. A warning, not a gate: of tasks that no offered tool fits it recognises 60 in 100,
  * and it suspects 3 in 100 of the others.
  */
-export function fitsWell(document: number, { bm25, cosine, wishes, unnamed }: Scores, { matrix }: Reading): boolean {
+export function fitsWell(
+  document: number,
+  { bm25, cosine, wishes, unnamed }: Scores,
+  { matrix }: Reading,
+): boolean {
   const shared = (bm25[document] ?? 0) / sharedScale;
   if (wishes.length === 0) return shared >= leastByWords;
-  return shared + Math.max(cosine[document] ?? 0, unnamed ? cosineOf(unnamed, matrix, document) : 0) >= least;
+  return (
+    shared + Math.max(cosine[document] ?? 0, unnamed ? cosineOf(unnamed, matrix, document) : 0) >=
+    least
+  );
 }
 
 function cosineOf(wish: Float32Array, matrix: Float32Array, document: number): number {

@@ -28,14 +28,24 @@ export interface TextSources {
   readonly vectors?: Vectors | undefined;
 }
 
-export function describeGroups(parts: readonly Part[], { reading, toolkits, vectors }: TextSources): GroupText[] {
+export function describeGroups(
+  parts: readonly Part[],
+  { reading, toolkits, vectors }: TextSources,
+): GroupText[] {
   const usage = readUsage({
     texts: toolkits.flatMap(({ tools }) => tools.map(({ description }) => description ?? "")),
     names: new Set(toolkits.flatMap(({ id }) => id.toLowerCase().split(/[^a-z0-9]+/))),
     common: new Set(domains.flatMap(({ words }) => words.split(" "))),
   });
-  const texts = new Map(toolkits.flatMap(({ id, tools }) => tools.map(({ name, description }) => [`${id}.${name}`, description] as const)));
-  const known = domains.map((domain) => ({ ...domain, profile: profileOfText(domain.words, reading, vectors) }));
+  const texts = new Map(
+    toolkits.flatMap(({ id, tools }) =>
+      tools.map(({ name, description }) => [`${id}.${name}`, description] as const),
+    ),
+  );
+  const known = domains.map((domain) => ({
+    ...domain,
+    profile: profileOfText(domain.words, reading, vectors),
+  }));
   const names = new Set(parts.flatMap(({ name }) => name ?? []));
   return parts.map(({ documents }) => {
     const toolkitsIn = byToolkit(documents.map((document) => readTool(document, reading, texts)));
@@ -46,9 +56,18 @@ export function describeGroups(parts: readonly Part[], { reading, toolkits, vect
   });
 }
 
-function readTool(document: number, reading: Reading, texts: ReadonlyMap<string, string | undefined>): Member {
+function readTool(
+  document: number,
+  reading: Reading,
+  texts: ReadonlyMap<string, string | undefined>,
+): Member {
   const { entry, at } = reading.locate(document);
-  return { toolkit: entry.id, name: entry.tools[at] as string, description: texts.get(entry.names[at] as string), profile: profileOf([document], reading) };
+  return {
+    toolkit: entry.id,
+    name: entry.tools[at] as string,
+    description: texts.get(entry.names[at] as string),
+    profile: profileOf([document], reading),
+  };
 }
 
 /** Those with more tools first. */
@@ -71,18 +90,28 @@ const shares = { named: 0.15, besideFirst: 0.5, alone: 0.3 };
 const siblingsShare = 1;
 
 /** Each tool votes for the domain that it and its siblings are nearest to; a toolkit of many tools counts for more than a small one, but not in proportion. */
-function findDomains(toolkits: readonly (readonly Member[])[], known: readonly (Domain & { readonly profile: Profile })[]): Found[] {
+function findDomains(
+  toolkits: readonly (readonly Member[])[],
+  known: readonly (Domain & { readonly profile: Profile })[],
+): Found[] {
   const votes = new Map<Domain, number>();
   let total = 0;
   for (const members of toolkits) {
     const weight = 1 / Math.sqrt(members.length);
-    const likeness = members.map(({ profile }) => known.map((domain) => likenessOf(profile, domain.profile)));
-    const siblings = known.map((_, at) => (siblingsShare * likeness.reduce((sum, own) => sum + (own[at] as number), 0)) / members.length);
+    const likeness = members.map(({ profile }) =>
+      known.map((domain) => likenessOf(profile, domain.profile)),
+    );
+    const siblings = known.map(
+      (_, at) =>
+        (siblingsShare * likeness.reduce((sum, own) => sum + (own[at] as number), 0)) /
+        members.length,
+    );
     for (const own of likeness) {
       const [nearest] = known
         .map((domain, at) => ({ domain, likeness: (own[at] as number) + (siblings[at] as number) }))
         .sort((a, b) => b.likeness - a.likeness);
-      if (nearest !== undefined && nearest.likeness > 0) votes.set(nearest.domain, (votes.get(nearest.domain) ?? 0) + weight);
+      if (nearest !== undefined && nearest.likeness > 0)
+        votes.set(nearest.domain, (votes.get(nearest.domain) ?? 0) + weight);
       total += weight;
     }
   }
@@ -91,16 +120,24 @@ function findDomains(toolkits: readonly (readonly Member[])[], known: readonly (
   const isAlone = toolkits.length === 1;
   if (isAlone && most < shares.alone * total) return [];
   return sorted
-    .filter(([, share], at) => at === 0 || share >= (isAlone ? shares.besideFirst * most : shares.named * total))
+    .filter(
+      ([, share], at) =>
+        at === 0 || share >= (isAlone ? shares.besideFirst * most : shares.named * total),
+    )
     .slice(0, foundMax)
     .map(([domain, share]) => ({ ...domain, isMain: share >= shares.besideFirst * most }));
 }
 
 /** After its domains; where that is taken or there are none, after its toolkits. */
-function findName(found: readonly Found[], toolkits: readonly (readonly Member[])[], taken: ReadonlySet<string>): string {
+function findName(
+  found: readonly Found[],
+  toolkits: readonly (readonly Member[])[],
+  taken: ReadonlySet<string>,
+): string {
   const [first, ...others] = [...found].sort((a, b) => Number(b.isMain) - Number(a.isMain));
   const ids = toolkits.map(([member]) => toName(shortId(member?.toolkit ?? "")));
-  const beside = (words: readonly string[]): string[] => (first === undefined ? [] : words.map((word) => `${first.short ?? first.name}_and_${word}`));
+  const beside = (words: readonly string[]): string[] =>
+    first === undefined ? [] : words.map((word) => `${first.short ?? first.name}_and_${word}`);
   const shorts = others.map(({ name, short }) => short ?? name);
   const wishes = [
     ...(others[0]?.isMain ? beside(shorts.slice(0, 1)) : []),
@@ -130,7 +167,9 @@ const toName = (id: string): string =>
 /** `@owner/mcp-server-chart` is chart to a person. */
 function shortId(id: string): string {
   const [owner = "", name = id] = /^@[^/]+\/./.test(id) ? id.slice(1).split("/") : ["", id];
-  const short = name.replace(/(?:^|[-_ ])(?:mcp|server)(?=$|[-_ ])/gi, "").replace(/^[-_ ]+|[-_ ]+$/g, "");
+  const short = name
+    .replace(/(?:^|[-_ ])(?:mcp|server)(?=$|[-_ ])/gi, "")
+    .replace(/^[-_ ]+|[-_ ]+$/g, "");
   return short || owner || id;
 }
 
@@ -143,14 +182,24 @@ interface Telling {
   readonly usage: Usage;
 }
 
-function describe(toolkits: readonly (readonly Member[])[], found: readonly Found[], telling: Telling): string {
-  const ids = [...new Set(toolkits.map(([member]) => shortId(member?.toolkit ?? "")))].filter((id) => id !== "");
-  const subjects = found.length > 0 ? joinWords(found.flatMap((domain) => domain.subjects)) : `the tools of ${sayToolkits(ids)}`;
+function describe(
+  toolkits: readonly (readonly Member[])[],
+  found: readonly Found[],
+  telling: Telling,
+): string {
+  const ids = [...new Set(toolkits.map(([member]) => shortId(member?.toolkit ?? "")))].filter(
+    (id) => id !== "",
+  );
+  const subjects =
+    found.length > 0
+      ? joinWords(found.flatMap((domain) => domain.subjects))
+      : `the tools of ${sayToolkits(ids)}`;
   const opening = `Specialized agent for ${ids.length > 0 ? subjects : "general tasks"}`;
   const ending = found.length > 0 && ids.length > 0 ? ` Works with ${sayToolkits(ids)}.` : "";
   const room = charactersMax.all - `${opening}; can .${ending}`.length;
   const actions = chooseActions(toolkits.flat(), { ...telling, charactersMax: room });
-  const say = (): string => `${opening}${actions.length > 0 ? `; can ${sayActions(actions)}` : ""}.${ending}`;
+  const say = (): string =>
+    `${opening}${actions.length > 0 ? `; can ${sayActions(actions)}` : ""}.${ending}`;
   // The words between the phrases take room as well.
   while (say().length > charactersMax.all && actions.length > 0) actions.pop();
   return say();
@@ -159,7 +208,11 @@ function describe(toolkits: readonly (readonly Member[])[], found: readonly Foun
 /** As many as there is room for. */
 function sayToolkits(ids: readonly string[]): string {
   let count = 1;
-  while (count < ids.length && ids.slice(0, count + 1).join(", ").length <= charactersMax.toolkits) count++;
+  while (count < ids.length && ids.slice(0, count + 1).join(", ").length <= charactersMax.toolkits)
+    count++;
   const rest = ids.length - count;
-  return joinWords([...ids.slice(0, count).map((id) => id.slice(0, charactersMax.toolkits)), ...(rest > 0 ? [`${rest} more`] : [])]);
+  return joinWords([
+    ...ids.slice(0, count).map((id) => id.slice(0, charactersMax.toolkits)),
+    ...(rest > 0 ? [`${rest} more`] : []),
+  ]);
 }

@@ -34,12 +34,18 @@ const groupCount = { least: 3, most: 10 };
 const sizeSlack = 1.7;
 
 /** Every tool is in exactly one group. The same toolkits give the same groups, in whatever order they come. */
-export function groupTools(toolkits: readonly ToolkitText[], { vectors, count, previous = [] }: GroupingOptions = {}): Group[] {
+export function groupTools(
+  toolkits: readonly ToolkitText[],
+  { vectors, count, previous = [] }: GroupingOptions = {},
+): Group[] {
   const corpus = createCorpus(vectors);
   for (const toolkit of [...toolkits].sort((a, b) => (a.id < b.id ? -1 : 1))) corpus.set(toolkit);
   if (corpus.size === 0) return [];
   const reading = corpus.read();
-  const parts = previous.length > 0 ? place(reading, previous, count) : partition(reading, count ?? chooseCount(corpus.size));
+  const parts =
+    previous.length > 0
+      ? place(reading, previous, count)
+      : partition(reading, count ?? chooseCount(corpus.size));
   const texts = describeGroups(parts, { reading, toolkits, vectors });
   return parts
     .map(({ documents, name }, at) => ({
@@ -51,11 +57,13 @@ export function groupTools(toolkits: readonly ToolkitText[], { vectors, count, p
 }
 
 export function chooseCount(tools: number): number {
-  if (tools < groupCount.least * groupSize.least) return Math.max(1, Math.floor(tools / groupSize.least));
+  if (tools < groupCount.least * groupSize.least)
+    return Math.max(1, Math.floor(tools / groupSize.least));
   return Math.min(groupCount.most, Math.max(groupCount.least, Math.round(tools / groupSize.usual)));
 }
 
-export const sizeCap = (tools: number, count: number): number => Math.max(1, Math.floor((sizeSlack * tools) / count));
+export const sizeCap = (tools: number, count: number): number =>
+  Math.max(1, Math.floor((sizeSlack * tools) / count));
 
 const nameOf = (document: number, reading: Reading): string => {
   const { entry, at } = reading.locate(document);
@@ -66,7 +74,9 @@ function partition(reading: Reading, count: number): Part[] {
   const total = reading.postings.count;
   const wanted = Math.max(1, Math.min(Math.floor(count) || 1, total));
   const sizeMax = sizeCap(total, wanted);
-  const units = reading.entries.flatMap((entry) => splitDocuments(documentsOf(entry), sizeMax, reading));
+  const units = reading.entries.flatMap((entry) =>
+    splitDocuments(documentsOf(entry), sizeMax, reading),
+  );
   const profiles = units.map((documents) => profileOf(documents, reading));
   const places = cluster(
     { sizes: units.map(({ length }) => length), likeness: likenessMatrix(profiles) },
@@ -75,7 +85,13 @@ function partition(reading: Reading, count: number): Part[] {
   return gather(units, places);
 }
 
-const documentsOf = ({ first, tools }: { readonly first: number; readonly tools: readonly string[] }): number[] => tools.map((_, at) => first + at);
+const documentsOf = ({
+  first,
+  tools,
+}: {
+  readonly first: number;
+  readonly tools: readonly string[];
+}): number[] => tools.map((_, at) => first + at);
 
 function likenessMatrix(profiles: readonly Profile[]): Float32Array {
   const matrix = new Float32Array(profiles.length ** 2);
@@ -99,9 +115,18 @@ function gather(units: readonly (readonly number[])[], places: readonly number[]
 }
 
 /** What is known stays. A new tool goes where most of its toolkit is; a new toolkit where it is most at home and there is room, or to a group of its own. */
-function place(reading: Reading, previous: readonly PreviousGroup[], count: number | undefined): Part[] {
-  const homes = new Map(previous.flatMap(({ tools }, at) => tools.map((tool) => [tool, at] as const)));
-  const parts = previous.map(({ name }) => ({ name: name as string | undefined, documents: [] as number[] }));
+function place(
+  reading: Reading,
+  previous: readonly PreviousGroup[],
+  count: number | undefined,
+): Part[] {
+  const homes = new Map(
+    previous.flatMap(({ tools }, at) => tools.map((tool) => [tool, at] as const)),
+  );
+  const parts = previous.map(({ name }) => ({
+    name: name as string | undefined,
+    documents: [] as number[],
+  }));
   const total = reading.postings.count;
   const sizeMax = sizeCap(total, Math.max(count ?? previous.length, 1));
   const strangers: number[][] = [];
@@ -122,15 +147,29 @@ function place(reading: Reading, previous: readonly PreviousGroup[], count: numb
   }
   const living = parts.filter(({ documents }) => documents.length > 0);
   for (const documents of strangers) join(documents, living, sizeMax, reading);
-  return living.map(({ name, documents }) => ({ name, documents: documents.sort((a, b) => a - b) }));
+  return living.map(({ name, documents }) => ({
+    name,
+    documents: documents.sort((a, b) => a - b),
+  }));
 }
 
-function join(documents: number[], parts: { name: string | undefined; documents: number[] }[], sizeMax: number, reading: Reading): void {
+function join(
+  documents: number[],
+  parts: { name: string | undefined; documents: number[] }[],
+  sizeMax: number,
+  reading: Reading,
+): void {
   const profile = profileOf(documents, reading);
   const ranked = parts
-    .map((part, at) => ({ part, at, likeness: likenessOf(profile, profileOf(part.documents, reading)) }))
+    .map((part, at) => ({
+      part,
+      at,
+      likeness: likenessOf(profile, profileOf(part.documents, reading)),
+    }))
     .sort((a, b) => b.likeness - a.likeness || a.at - b.at);
-  const roomy = ranked.find(({ part }) => part.documents.length + documents.length <= sizeMax) ?? (parts.length < groupCount.most ? undefined : ranked[0]);
+  const roomy =
+    ranked.find(({ part }) => part.documents.length + documents.length <= sizeMax) ??
+    (parts.length < groupCount.most ? undefined : ranked[0]);
   if (roomy) roomy.part.documents.push(...documents);
   else parts.push({ name: undefined, documents });
 }

@@ -25,9 +25,12 @@ export function profileOf(documents: readonly number[], reading: Reading): Profi
     addWords(entry.documents[at], reading, sums);
     const dimensions = entry.matrix.length / entry.tools.length;
     if (direction.length === 0) direction = new Float32Array(dimensions);
-    for (let k = 0; k < dimensions; k++) direction[k] = (direction[k] ?? 0) + (entry.matrix[at * dimensions + k] ?? 0);
+    for (let k = 0; k < dimensions; k++)
+      direction[k] = (direction[k] ?? 0) + (entry.matrix[at * dimensions + k] ?? 0);
   }
-  const heaviest = [...sums].sort((a, b) => b[1] - a[1] || byWord(a[0], b[0], reading)).slice(0, wordsMax);
+  const heaviest = [...sums]
+    .sort((a, b) => b[1] - a[1] || byWord(a[0], b[0], reading))
+    .slice(0, wordsMax);
   const kept = heaviest.sort((a, b) => a[0] - b[0]);
   return {
     words: Uint32Array.from(kept, ([word]) => word),
@@ -37,7 +40,11 @@ export function profileOf(documents: readonly number[], reading: Reading): Profi
 }
 
 /** A few words as if a tool had said them. Words that no tool has count only by their direction. */
-export function profileOfText(text: string, { vocabulary, postings }: Reading, vectors: Vectors | undefined): Profile {
+export function profileOfText(
+  text: string,
+  { vocabulary, postings }: Reading,
+  vectors: Vectors | undefined,
+): Profile {
   const stems = [...new Set(wordsOf(text))];
   const words = Uint32Array.from(stems.flatMap((word) => vocabulary.find(word) ?? [])).sort();
   return {
@@ -53,12 +60,19 @@ export function profileOfText(text: string, { vocabulary, postings }: Reading, v
 }
 
 /** By the word and not by its number, which depends on who came first. */
-const byWord = (a: number, b: number, { vocabulary }: Reading): number => (vocabulary.wordAt(a) < vocabulary.wordAt(b) ? -1 : 1);
+const byWord = (a: number, b: number, { vocabulary }: Reading): number =>
+  vocabulary.wordAt(a) < vocabulary.wordAt(b) ? -1 : 1;
 
 /** Each tool counts the same, however much it says. */
-function addWords(counted: Parameters<typeof amountsIn>[0] | undefined, { postings }: Reading, sums: Map<number, number>): void {
+function addWords(
+  counted: Parameters<typeof amountsIn>[0] | undefined,
+  { postings }: Reading,
+  sums: Map<number, number>,
+): void {
   if (counted === undefined) return;
-  const weights = amountsIn(counted).map((amount, at) => Math.log1p(amount) * postings.rarityOf(counted.words[at]));
+  const weights = amountsIn(counted).map(
+    (amount, at) => Math.log1p(amount) * postings.rarityOf(counted.words[at]),
+  );
   const length = Math.hypot(...weights) || 1;
   counted.words.forEach((word, at) => {
     sums.set(word, (sums.get(word) ?? 0) + (weights[at] ?? 0) / length);
@@ -70,7 +84,8 @@ export function likenessOf(a: Profile, b: Profile): number {
   const shared = sharedWords(a, b);
   if (a.direction.length === 0) return shared;
   let cosine = 0;
-  for (let k = 0; k < a.direction.length; k++) cosine += (a.direction[k] as number) * (b.direction[k] as number);
+  for (let k = 0; k < a.direction.length; k++)
+    cosine += (a.direction[k] as number) * (b.direction[k] as number);
   return 0.36 * shared + 0.64 * Math.max(0, cosine);
 }
 

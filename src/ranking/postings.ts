@@ -46,7 +46,13 @@ const fieldWeights: Readonly<Record<Field, number>> = {
 
 /** How much of each word a document holds, over all fields, whatever their length. */
 export function amountsIn({ words, counts }: Counted): number[] {
-  return Array.from(words, (_, at) => fields.reduce((sum, field, column) => sum + fieldWeights[field] * (counts[at * fields.length + column] ?? 0), 0));
+  return Array.from(words, (_, at) =>
+    fields.reduce(
+      (sum, field, column) =>
+        sum + fieldWeights[field] * (counts[at * fields.length + column] ?? 0),
+      0,
+    ),
+  );
 }
 
 /** BM25's usual constants: how soon repetition stops counting, and how much length matters. */
@@ -72,7 +78,9 @@ export function compilePostings(documents: readonly Counted[], vocabulary: Vocab
   const holders = new Uint32Array(total);
   const bm25 = new Float32Array(total);
   const tfidf = new Float32Array(total);
-  const rarity = Float64Array.from({ length: vocabulary.end }, (_, word) => rarityAmong(count, vocabulary.holdersOf(word)));
+  const rarity = Float64Array.from({ length: vocabulary.end }, (_, word) =>
+    rarityAmong(count, vocabulary.holdersOf(word)),
+  );
   const means = meanLengths(documents);
   const ends = starts.slice();
   documents.forEach(({ words, counts, lengths }, document) => {
@@ -81,7 +89,8 @@ export function compilePostings(documents: readonly Counted[], vocabulary: Vocab
     let square = 0;
     for (let at = 0; at < words.length; at++) {
       let amount = 0;
-      for (let field = 0; field < shares.length; field++) amount += (counts[at * shares.length + field] ?? 0) * (shares[field] ?? 0);
+      for (let field = 0; field < shares.length; field++)
+        amount += (counts[at * shares.length + field] ?? 0) * (shares[field] ?? 0);
       amounts[at] = amount;
       square += (Math.log1p(amount) * (rarity[words[at] ?? 0] ?? 0)) ** 2;
     }
@@ -125,7 +134,8 @@ export function compilePostings(documents: readonly Counted[], vocabulary: Vocab
 /** Where the documents of each word begin; the last is where they end. */
 function startsOf(vocabulary: Vocabulary): Uint32Array {
   const starts = new Uint32Array(vocabulary.end + 1);
-  for (let word = 0; word < vocabulary.end; word++) starts[word + 1] = (starts[word] ?? 0) + vocabulary.holdersOf(word);
+  for (let word = 0; word < vocabulary.end; word++)
+    starts[word + 1] = (starts[word] ?? 0) + vocabulary.holdersOf(word);
   return starts;
 }
 
@@ -149,5 +159,10 @@ function meanLengths(documents: readonly Counted[]): Float64Array {
 
 /** What one word counts in each field of a document with these lengths. */
 function fieldShares(lengths: Uint16Array, means: Float64Array): Float64Array {
-  return Float64Array.from(fields, (field, column) => fieldWeights[field] / (1 - lengthShare + (lengthShare * (lengths[column] ?? 0)) / (means[column] ?? 1)));
+  return Float64Array.from(
+    fields,
+    (field, column) =>
+      fieldWeights[field] /
+      (1 - lengthShare + (lengthShare * (lengths[column] ?? 0)) / (means[column] ?? 1)),
+  );
 }

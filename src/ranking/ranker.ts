@@ -58,7 +58,12 @@ export function createRanker({ vectors }: { readonly vectors?: Vectors | undefin
     rank(query, options = {}) {
       const reading = corpus.read();
       const scores = scoreAll(query, reading, vectors);
-      const candidates = lookAgain(lookOnce(query, scores, reading, options, candidatesMax), scores, reading, vectors);
+      const candidates = lookAgain(
+        lookOnce(query, scores, reading, options, candidatesMax),
+        scores,
+        reading,
+        vectors,
+      );
       const chosen = collapse(candidates, reading).slice(0, clampLimit(options.limit));
       const items = chosen.map((each) => describe(each, scores, reading));
       return { items, fits: chosen.some(({ document }) => fitsWell(document, scores, reading)) };
@@ -70,7 +75,9 @@ export function createRanker({ vectors }: { readonly vectors?: Vectors | undefin
 }
 
 function clampLimit(limit = limits.usual): number {
-  return Number.isNaN(limit) ? limits.usual : Math.floor(Math.min(limits.most, Math.max(limits.least, limit)));
+  return Number.isNaN(limit)
+    ? limits.usual
+    : Math.floor(Math.min(limits.most, Math.max(limits.least, limit)));
 }
 
 /** And at the second look, where the alignment says most of what they had to say. */
@@ -78,9 +85,17 @@ const closer = { bm25: 0.5, tfidf: 0.5, alignment: 4 };
 const scoreMax = closer.bm25 + closer.tfidf + weights.cosine + closer.alignment;
 
 /** The best of the first look, word by word. Without vectors the first look is all there is. */
-function lookAgain(best: readonly Candidate[], scores: Scores, reading: Reading, vectors: Vectors | undefined): readonly Candidate[] {
+function lookAgain(
+  best: readonly Candidate[],
+  scores: Scores,
+  reading: Reading,
+  vectors: Vectors | undefined,
+): readonly Candidate[] {
   if (!vectors) return best;
-  const [lessBm25, lessTfidf] = [(weights.bm25 - closer.bm25) / scores.best.bm25, (weights.tfidf - closer.tfidf) / scores.best.tfidf];
+  const [lessBm25, lessTfidf] = [
+    (weights.bm25 - closer.bm25) / scores.best.bm25,
+    (weights.tfidf - closer.tfidf) / scores.best.tfidf,
+  ];
   const shares = alignAll(
     best.map(({ document }) => document),
     scores,
@@ -89,7 +104,10 @@ function lookAgain(best: readonly Candidate[], scores: Scores, reading: Reading,
   );
   return best
     .map(({ document, score }, at) => {
-      const rest = score - lessBm25 * (scores.bm25[document] as number) - lessTfidf * (scores.tfidf[document] as number);
+      const rest =
+        score -
+        lessBm25 * (scores.bm25[document] as number) -
+        lessTfidf * (scores.tfidf[document] as number);
       return { document, score: rest + closer.alignment * (shares[at] as number) };
     })
     .sort((a, b) => b.score - a.score || a.document - b.document);
@@ -120,15 +138,25 @@ function collapse(best: readonly Candidate[], reading: Reading): Family[] {
   return families;
 }
 
-function describe({ document, alike, score }: Family, { terms }: Scores, reading: Reading): RankedTool {
+function describe(
+  { document, alike, score }: Family,
+  { terms }: Scores,
+  reading: Reading,
+): RankedTool {
   const { entry, at } = reading.locate(document);
-  const matched = terms.flatMap(({ number, written }) => (number !== undefined && reading.postings.worth(number, document) > 0 ? [{ written, number }] : []));
+  const matched = terms.flatMap(({ number, written }) =>
+    number !== undefined && reading.postings.worth(number, document) > 0
+      ? [{ written, number }]
+      : [],
+  );
   return {
     toolkit: entry.id,
     tool: entry.tools[at] as string,
     fullName: entry.names[at] as string,
     score: Math.round((score / scoreMax) * 1_000) / 1_000,
-    words: matched.sort((a, b) => reading.postings.rarityOf(b.number) - reading.postings.rarityOf(a.number)).map(({ written }) => written),
+    words: matched
+      .sort((a, b) => reading.postings.rarityOf(b.number) - reading.postings.rarityOf(a.number))
+      .map(({ written }) => written),
     alike,
   };
 }

@@ -40,7 +40,11 @@ export function scoreAll(query: string, reading: Reading, vectors: Vectors | und
   for (const { number } of terms) {
     if (number !== undefined) reading.postings.addTo(number, bm25, tfidf);
   }
-  const wishes = vectors ? [terms, ...clauses.map((clause) => clause.map((term) => terms[term] as Term))].map((wish) => embedTerms(wish, vectors)) : [];
+  const wishes = vectors
+    ? [terms, ...clauses.map((clause) => clause.map((term) => terms[term] as Term))].map((wish) =>
+        embedTerms(wish, vectors),
+      )
+    : [];
   const unnamed = vectors && leaveOutNames(query, terms);
   return {
     terms,
@@ -62,11 +66,16 @@ function readQuery(query: string, { vocabulary }: Reading): Pick<Scores, "terms"
   for (const [stem, written] of spellingsOf(query)) {
     if (terms.length === termsMax) break;
     const isKnown = vocabulary.find(stem) !== undefined;
-    const word = (isKnown || ++corrections > correctionsMax ? undefined : findSpelling(stem, vocabulary)) ?? stem;
-    const place = places.get(word) ?? terms.push({ written, word, number: vocabulary.find(word) }) - 1;
+    const word =
+      (isKnown || ++corrections > correctionsMax ? undefined : findSpelling(stem, vocabulary)) ??
+      stem;
+    const place =
+      places.get(word) ?? terms.push({ written, word, number: vocabulary.find(word) }) - 1;
     places.set(word, place).set(stem, place);
   }
-  const clauses = clausesOf(query).map((words) => [...new Set(words.flatMap((word) => places.get(word) ?? []))]);
+  const clauses = clausesOf(query).map((words) => [
+    ...new Set(words.flatMap((word) => places.get(word) ?? [])),
+  ]);
   return { terms, clauses };
 }
 
@@ -79,7 +88,8 @@ function leaveOutNames(query: string, terms: readonly Term[]): readonly Term[] |
 
 /** Words that begin with a capital inside a sentence, as they are written among the terms. */
 function namesOf(query: string): ReadonlySet<string> {
-  const names = query.slice(0, 4_000).match(/(?<=[\p{L}\p{N},'’)]\s)\p{Lu}[\p{L}\p{M}\p{N}]+/gu) ?? [];
+  const names =
+    query.slice(0, 4_000).match(/(?<=[\p{L}\p{N},'’)]\s)\p{Lu}[\p{L}\p{M}\p{N}]+/gu) ?? [];
   return new Set(spellingsOf(names.join(" ")).values());
 }
 

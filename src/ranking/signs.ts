@@ -9,7 +9,8 @@ export function signsOf(matrix: Int8Array | Float32Array, dimensions: number): I
   for (let row = 0; row < count; row++) {
     for (let at = 0; at < dimensions; at++) {
       const slot = row * width + (at >> 5);
-      if ((matrix[row * dimensions + at] as number) < 0) signs[slot] = (signs[slot] as number) | (1 << (at & 31));
+      if ((matrix[row * dimensions + at] as number) < 0)
+        signs[slot] = (signs[slot] as number) | (1 << (at & 31));
     }
   }
   return signs;
@@ -19,14 +20,27 @@ export function signsOf(matrix: Int8Array | Float32Array, dimensions: number): I
 export const signsWidth = (dimensions: number): number => 4 * Math.ceil(dimensions / 128);
 
 /** In how many signs two rows differ; `a` and `b` are where they begin. */
-export function countDiffering(left: Int32Array, a: number, right: Int32Array, b: number, width: number): number {
+export function countDiffering(
+  left: Int32Array,
+  a: number,
+  right: Int32Array,
+  b: number,
+  width: number,
+): number {
   let count = 0;
   for (let at = 0; at < width; at += 4) {
     const first =
-      countInFours((left[a + at] as number) ^ (right[b + at] as number)) + countInFours((left[a + at + 1] as number) ^ (right[b + at + 1] as number));
+      countInFours((left[a + at] as number) ^ (right[b + at] as number)) +
+      countInFours((left[a + at + 1] as number) ^ (right[b + at + 1] as number));
     const second =
-      countInFours((left[a + at + 2] as number) ^ (right[b + at + 2] as number)) + countInFours((left[a + at + 3] as number) ^ (right[b + at + 3] as number));
-    const inEights = ((first & 0x0f0f0f0f) + ((first >>> 4) & 0x0f0f0f0f) + (second & 0x0f0f0f0f) + ((second >>> 4) & 0x0f0f0f0f)) | 0;
+      countInFours((left[a + at + 2] as number) ^ (right[b + at + 2] as number)) +
+      countInFours((left[a + at + 3] as number) ^ (right[b + at + 3] as number));
+    const inEights =
+      ((first & 0x0f0f0f0f) +
+        ((first >>> 4) & 0x0f0f0f0f) +
+        (second & 0x0f0f0f0f) +
+        ((second >>> 4) & 0x0f0f0f0f)) |
+      0;
     count += Math.imul(inEights, 0x01010101) >>> 24;
   }
   return count;

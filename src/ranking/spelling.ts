@@ -13,7 +13,8 @@ export function findSpelling(word: string, vocabulary: Vocabulary): string | und
     for (const number of vocabulary.alike(word.charAt(0), length)) {
       const known = vocabulary.wordAt(number);
       const holders = vocabulary.holdersOf(number);
-      if (best && (holders < best.holders || (holders === best.holders && known > best.word))) continue;
+      if (best && (holders < best.holders || (holders === best.holders && known > best.word)))
+        continue;
       if (isOneSlip(word, known)) best = { word: known, holders };
     }
   }

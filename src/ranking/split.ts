@@ -7,7 +7,11 @@ const roundsMax = 12;
  * Documents of one toolkit in as few parts as `sizeMax` allows, each of tools that are alike: k-means, where a full part takes no more. The first centres
  * are as unlike each other as can be, so nothing is left to chance.
  */
-export function splitDocuments(documents: readonly number[], sizeMax: number, reading: Reading): number[][] {
+export function splitDocuments(
+  documents: readonly number[],
+  sizeMax: number,
+  reading: Reading,
+): number[][] {
   if (documents.length === 0) return [];
   if (documents.length <= sizeMax) return [[...documents]];
   const profiles = documents.map((document) => profileOf([document], reading));
@@ -18,12 +22,20 @@ export function splitDocuments(documents: readonly number[], sizeMax: number, re
     const next = assign(profiles, centres, sizeMax);
     if (next.every((place, at) => place === places[at])) break;
     places = next;
-    centres = centres.map((centre, place) => (next.includes(place) ? profileOf(membersOf(place, documents, next), reading) : centre));
+    centres = centres.map((centre, place) =>
+      next.includes(place) ? profileOf(membersOf(place, documents, next), reading) : centre,
+    );
   }
-  return centres.map((_, place) => membersOf(place, documents, places)).filter(({ length }) => length > 0);
+  return centres
+    .map((_, place) => membersOf(place, documents, places))
+    .filter(({ length }) => length > 0);
 }
 
-const membersOf = (place: number, documents: readonly number[], places: readonly number[]): number[] => documents.filter((_, at) => places[at] === place);
+const membersOf = (
+  place: number,
+  documents: readonly number[],
+  places: readonly number[],
+): number[] => documents.filter((_, at) => places[at] === place);
 
 function farApart(profiles: readonly Profile[], count: number): Profile[] {
   const centres = [profiles[0] as Profile];
@@ -39,8 +51,14 @@ function farApart(profiles: readonly Profile[], count: number): Profile[] {
 }
 
 /** The surest choices first; who comes late takes the best part that has room. */
-function assign(profiles: readonly Profile[], centres: readonly Profile[], sizeMax: number): number[] {
-  const wishes = profiles.flatMap((profile, at) => centres.map((centre, place) => ({ at, place, likeness: likenessOf(profile, centre) })));
+function assign(
+  profiles: readonly Profile[],
+  centres: readonly Profile[],
+  sizeMax: number,
+): number[] {
+  const wishes = profiles.flatMap((profile, at) =>
+    centres.map((centre, place) => ({ at, place, likeness: likenessOf(profile, centre) })),
+  );
   wishes.sort((a, b) => b.likeness - a.likeness || a.at - b.at || a.place - b.place);
   const places = new Array<number>(profiles.length).fill(-1);
   const sizes = centres.map(() => 0);

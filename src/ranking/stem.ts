@@ -8,7 +8,18 @@ export function stem(word: string): string {
 }
 
 const isEnglish = /^[a-z]+$/;
-const kept = new Set(["news", "always", "series", "species", "during", "thing", "anything", "everything", "nothing", "something"]);
+const kept = new Set([
+  "news",
+  "always",
+  "series",
+  "species",
+  "during",
+  "thing",
+  "anything",
+  "everything",
+  "nothing",
+  "something",
+]);
 
 function withoutPlural(word: string): string {
   if (word.endsWith("ies") && word.length > 4) return `${word.slice(0, -3)}y`;
@@ -19,7 +30,11 @@ function withoutPlural(word: string): string {
 
 function withoutVerb(word: string): string {
   if (word.endsWith("ied") && word.length > 4) return `${word.slice(0, -3)}y`;
-  const base = /(?:ing|ed)$/.test(word) ? word.replace(/(?:ing|ed)$/, "") : /[st]ion$/.test(word) && word.length > 5 ? word.slice(0, -3) : word;
+  const base = /(?:ing|ed)$/.test(word)
+    ? word.replace(/(?:ing|ed)$/, "")
+    : /[st]ion$/.test(word) && word.length > 5
+      ? word.slice(0, -3)
+      : word;
   if (base === word) return word;
   if (base.length < 3 || !/[aeiouy]/.test(base)) return word;
   return /([bdfgmnprt])\1$/.test(base) ? base.slice(0, -1) : base;

@@ -35,11 +35,17 @@ export function readUsage({ texts, names, common }: UsageSources): Usage {
     });
   }
   const spell = (word: string): string => usual(spellings.get(word)) ?? word;
-  const isName = (word: string): boolean => (names.has(word) && !common.has(word)) || /^\p{Lu}\p{Ll}/u.test(spell(word));
+  const isName = (word: string): boolean =>
+    (names.has(word) && !common.has(word)) || /^\p{Lu}\p{Ll}/u.test(spell(word));
   const isCounted = (noun: string): boolean => {
     const several = pluralOf(noun);
     if (uncounted.has(noun) || several === noun || !/^[a-z]{2,}$/.test(noun)) return false;
-    return written.has(several) || counted.has(noun) || acronyms.has(noun) || (/[aeiouy]/.test(noun) && !isName(noun) && !isNoNoun.test(noun));
+    return (
+      written.has(several) ||
+      counted.has(noun) ||
+      acronyms.has(noun) ||
+      (/[aeiouy]/.test(noun) && !isName(noun) && !isNoNoun.test(noun))
+    );
   };
   return {
     spell,
@@ -55,11 +61,20 @@ export function readUsage({ texts, names, common }: UsageSources): Usage {
 /** The thing an article speaks of: the last word before something else begins. */
 function findHead(words: readonly string[], from: number): string {
   let at = from;
-  while (at < from + 3 && /^\p{L}/u.test(words[at + 1] ?? "") && !linking.has((words[at + 1] as string).toLowerCase())) at++;
+  while (
+    at < from + 3 &&
+    /^\p{L}/u.test(words[at + 1] ?? "") &&
+    !linking.has((words[at + 1] as string).toLowerCase())
+  )
+    at++;
   return (words[at] ?? "").toLowerCase();
 }
 
-const linking = new Set("of for from with by in on at to into and or that which using via is as when if based given whose".split(" "));
+const linking = new Set(
+  "of for from with by in on at to into and or that which using via is as when if based given whose".split(
+    " ",
+  ),
+);
 
 /** Endings of what is rather said of a thing, or done. */
 const isNoNoun = /(?:ing|ed|ly|al|ic|ive|able|ous|ful|less|ness|ware|wide)$/;
@@ -79,7 +94,11 @@ function usual(counts: ReadonlyMap<string, number> | undefined): string | undefi
   const all = sorted.reduce((sum, [, times]) => sum + times, 0);
   const small = sorted.find(([written]) => written === written.toLowerCase());
   const [first] = sorted[0] ?? [];
-  return small !== undefined && small[1] * 4 > all ? small[0] : first !== undefined && isShouted(first) ? first.toLowerCase() : first;
+  return small !== undefined && small[1] * 4 > all
+    ? small[0]
+    : first !== undefined && isShouted(first)
+      ? first.toLowerCase()
+      : first;
 }
 
 const isShouted = (word: string): boolean => word.length > 5 && word === word.toUpperCase();
@@ -88,12 +107,21 @@ function pluralOf(noun: string): string {
   const irregular = irregulars.get(noun);
   if (irregular !== undefined) return irregular;
   if (/[^iu]s$/.test(noun) && !/(?:ss|gas|bias|canvas|atlas|alias)$/.test(noun)) return noun;
-  if (/(?:s|x|z|ch|sh)$/.test(noun)) return noun.endsWith("sis") ? `${noun.slice(0, -2)}es` : `${noun}es`;
+  if (/(?:s|x|z|ch|sh)$/.test(noun))
+    return noun.endsWith("sis") ? `${noun.slice(0, -2)}es` : `${noun}es`;
   return /[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`;
 }
 
 const irregulars = new Map(
-  Object.entries({ person: "people", child: "children", index: "indexes", matrix: "matrices", vertex: "vertices", movie: "movies", cookie: "cookies" }),
+  Object.entries({
+    person: "people",
+    child: "children",
+    index: "indexes",
+    matrix: "matrices",
+    vertex: "vertices",
+    movie: "movies",
+    cookie: "cookies",
+  }),
 );
 
 /** Nobody counts these, whatever stands before them. */
@@ -103,5 +131,7 @@ const uncounted = new Set(
   intelligence inventory java javascript json knowledge latency latex lighting liquidity logic mail maintenance markdown math mathematics media
   memory metadata money music navigation news nutrition output overview performance playback popularity power precipitation privacy progress
   python rain research revenue routing rust safety sales security sentiment software spelling sql ssl storage stuff
-  sun support svg syntax text time traffic trust txt typescript uptime usage volume water weather web wind work xml yaml`.split(/\s+/),
+  sun support svg syntax text time traffic trust txt typescript uptime usage volume water weather web wind work xml yaml`.split(
+    /\s+/,
+  ),
 );

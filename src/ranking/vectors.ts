@@ -21,9 +21,12 @@ export interface Vectors {
 
 /** Reads the vectors the package ships: about 3 MB, some 20 ms. */
 export function loadVectors(): Vectors {
-  const candidates = ["./vectors.bin", "../vectors.bin"].map((name) => new URL(name, import.meta.url));
+  const candidates = ["./vectors.bin", "../vectors.bin"].map(
+    (name) => new URL(name, import.meta.url),
+  );
   const found = candidates.find((candidate) => existsSync(candidate));
-  if (found === undefined) throw new HallError("INTERNAL", "vectors.bin is not beside the code: install Guildhall again");
+  if (found === undefined)
+    throw new HallError("INTERNAL", "vectors.bin is not beside the code: install Guildhall again");
   return parseVectors(readFileSync(found));
 }
 
@@ -33,14 +36,28 @@ export const vectorsMagic = "GHV1";
 export function parseVectors(bytes: Uint8Array): Vectors {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const decoder = new TextDecoder();
-  if (decoder.decode(bytes.subarray(0, 4)) !== vectorsMagic) throw new HallError("INTERNAL", "vectors.bin is not a file of vectors: install Guildhall again");
-  const [count, dimensions, textBytes] = [4, 8, 12].map((at) => view.getUint32(at, true)) as [number, number, number];
+  if (decoder.decode(bytes.subarray(0, 4)) !== vectorsMagic)
+    throw new HallError(
+      "INTERNAL",
+      "vectors.bin is not a file of vectors: install Guildhall again",
+    );
+  const [count, dimensions, textBytes] = [4, 8, 12].map((at) => view.getUint32(at, true)) as [
+    number,
+    number,
+    number,
+  ];
   const words = decoder.decode(bytes.subarray(16, 16 + textBytes)).split("\n");
   if (words.length !== count || bytes.length !== 16 + textBytes + count * (4 + dimensions))
     throw new HallError("INTERNAL", "vectors.bin is not whole: install Guildhall again");
   const rows = new Map(words.map((word, row) => [word, row]));
-  const scales = Float32Array.from({ length: count }, (_, row) => view.getFloat32(16 + textBytes + row * 4, true));
-  const matrix = new Int8Array(bytes.buffer, bytes.byteOffset + 16 + textBytes + count * 4, count * dimensions);
+  const scales = Float32Array.from({ length: count }, (_, row) =>
+    view.getFloat32(16 + textBytes + row * 4, true),
+  );
+  const matrix = new Int8Array(
+    bytes.buffer,
+    bytes.byteOffset + 16 + textBytes + count * 4,
+    count * dimensions,
+  );
   const lengths = lengthsOf(matrix, count, dimensions);
   const width = signsWidth(dimensions);
   const signs = signsOf(matrix, dimensions);
@@ -52,8 +69,14 @@ export function parseVectors(bytes: Uint8Array): Vectors {
       let isAlike = false;
       for (let each = 0; row >= 0 && each < others.length; each++) {
         const other = others[each] as number;
-        if (other < 0 || countDiffering(signs, row * width, signs, other * width, width) > differingMax) continue;
-        const cosine = dot(matrix, row * dimensions, other * dimensions, dimensions) / ((lengths[row] as number) * (lengths[other] as number));
+        if (
+          other < 0 ||
+          countDiffering(signs, row * width, signs, other * width, width) > differingMax
+        )
+          continue;
+        const cosine =
+          dot(matrix, row * dimensions, other * dimensions, dimensions) /
+          ((lengths[row] as number) * (lengths[other] as number));
         if (cosine <= likenessLeast) continue;
         likenesses[at + each] = cosine;
         isAlike = true;
@@ -65,14 +88,18 @@ export function parseVectors(bytes: Uint8Array): Vectors {
       if (row === undefined) return false;
       const factor = weight * (scales[row] ?? 0);
       const start = row * dimensions;
-      for (let at = 0; at < dimensions; at++) sum[at] = (sum[at] ?? 0) + factor * (matrix[start + at] ?? 0);
+      for (let at = 0; at < dimensions; at++)
+        sum[at] = (sum[at] ?? 0) + factor * (matrix[start + at] ?? 0);
       return true;
     },
   };
 }
 
 function lengthsOf(matrix: Int8Array, count: number, dimensions: number): Float32Array {
-  return Float32Array.from({ length: count }, (_, row) => Math.sqrt(dot(matrix, row * dimensions, row * dimensions, dimensions)) || 1);
+  return Float32Array.from(
+    { length: count },
+    (_, row) => Math.sqrt(dot(matrix, row * dimensions, row * dimensions, dimensions)) || 1,
+  );
 }
 
 /** Four sums side by side: a single one would make every step wait for the one before. Whole numbers take two thirds of the time of others. */
@@ -111,13 +138,17 @@ const vectorWeights: Readonly<Record<Field, number>> = {
 export function weighWords(document: Document): Map<string, number> {
   const weights = new Map<string, number>();
   for (const [field, weight] of Object.entries(vectorWeights) as [Field, number][]) {
-    for (const word of new Set(document[field])) weights.set(word, (weights.get(word) ?? 0) + weight);
+    for (const word of new Set(document[field]))
+      weights.set(word, (weights.get(word) ?? 0) + weight);
   }
   return weights;
 }
 
 /** The vector of weighted words, of length 1; all zeros when no word is known. */
-export function embed(weights: Iterable<readonly [word: string, weight: number]>, vectors: Vectors): Float32Array {
+export function embed(
+  weights: Iterable<readonly [word: string, weight: number]>,
+  vectors: Vectors,
+): Float32Array {
   const sum = new Float32Array(vectors.dimensions);
   for (const [word, weight] of weights) vectors.add(word, weight, sum);
   return normalise(sum);

@@ -10,15 +10,21 @@ export function wordsOf(text: string, charactersMax = 4_000): string[] {
 /** The different stems of a text, each with how it was first written. */
 export function spellingsOf(text: string, charactersMax = 4_000): Map<string, string> {
   const spellings = new Map<string, string>();
-  for (const { word, written } of readWords(text, charactersMax)) if (!spellings.has(word)) spellings.set(word, written);
+  for (const { word, written } of readWords(text, charactersMax))
+    if (!spellings.has(word)) spellings.set(word, written);
   return spellings;
 }
 
-function readWords(text: string, charactersMax: number): { readonly word: string; readonly written: string }[] {
+function readWords(
+  text: string,
+  charactersMax: number,
+): { readonly word: string; readonly written: string }[] {
   const words: { word: string; written: string }[] = [];
   for (const run of splitRuns(text.length > charactersMax ? text.slice(0, charactersMax) : text)) {
-    if (isUnspaced.test(run)) for (const pair of pairsOf(run)) words.push({ word: pair, written: pair });
-    else if (run.length <= wordLengthMax && !stopwords.has(run)) words.push({ word: stem(run), written: run });
+    if (isUnspaced.test(run))
+      for (const pair of pairsOf(run)) words.push({ word: pair, written: pair });
+    else if (run.length <= wordLengthMax && !stopwords.has(run))
+      words.push({ word: stem(run), written: run });
   }
   return words;
 }
@@ -50,7 +56,9 @@ const isUnspaced = new RegExp(`^[${unspaced}]`, "u");
 
 function pairsOf(run: string): string[] {
   const characters = Array.from(run);
-  return characters.length === 1 ? characters : characters.slice(1).map((character, at) => `${characters[at]}${character}`);
+  return characters.length === 1
+    ? characters
+    : characters.slice(1).map((character, at) => `${characters[at]}${character}`);
 }
 
 /** What says nothing about which tool is meant. "not", "all", "up" and the like stay: a tool may be named so. */

@@ -18,13 +18,15 @@ const healthBytesMax = 64 * 1024;
 /** A service behind an address: every request is one JSON-RPC message in one POST. Redirects are not followed. */
 export function createEndpoint({ url, healthCheckUrl, allowPrivate }: EndpointOptions): Runner {
   const dialler = createDialler(lookupOutside(url, allowPrivate));
-  const healthDialler = healthCheckUrl && createDialler(lookupOutside(healthCheckUrl, allowPrivate));
+  const healthDialler =
+    healthCheckUrl && createDialler(lookupOutside(healthCheckUrl, allowPrivate));
   let nextId = 0;
   return {
     kind: "endpoint",
     id: `${url.href} ${healthCheckUrl?.href ?? ""}`,
     request(method, params, scope) {
-      if (method === "health/check" && healthDialler && healthCheckUrl) return get(healthDialler, healthCheckUrl, scope);
+      if (method === "health/check" && healthDialler && healthCheckUrl)
+        return get(healthDialler, healthCheckUrl, scope);
       return post(dialler, url, { jsonrpc: "2.0", id: ++nextId, method, params }, scope);
     },
     // An address does not go away: it stops answering, and calls and probes find out.
@@ -36,17 +38,32 @@ export function createEndpoint({ url, healthCheckUrl, allowPrivate }: EndpointOp
   };
 }
 
-async function post(dialler: Dialler, url: URL, message: JsonObject & { readonly id: number }, scope: Scope): Promise<unknown> {
+async function post(
+  dialler: Dialler,
+  url: URL,
+  message: JsonObject & { readonly id: number },
+  scope: Scope,
+): Promise<unknown> {
   const headers = { "content-type": "application/json", accept: "application/json" };
-  const response = await send(dialler, url, { method: "POST", headers, body: JSON.stringify(message) }, scope);
-  if (!response.headers.get("content-type")?.toLowerCase().startsWith("application/json")) throw await refusal(response, false);
+  const response = await send(
+    dialler,
+    url,
+    { method: "POST", headers, body: JSON.stringify(message) },
+    scope,
+  );
+  if (!response.headers.get("content-type")?.toLowerCase().startsWith("application/json"))
+    throw await refusal(response, false);
   const answer = parse(await scope.race(readAll(response, answerBytesMax)));
-  if (!isObject(answer) || answer.id !== message.id) throw new HallError("BAD_ANSWER", "the endpoint did not answer the request it was sent");
+  if (!isObject(answer) || answer.id !== message.id)
+    throw new HallError("BAD_ANSWER", "the endpoint did not answer the request it was sent");
   if (isObject(answer.error) && typeof answer.error.code === "number") {
     const { code, message: text, data } = answer.error;
-    throw new HallError("EXECUTION", String(text), { relayed: { code, message: String(text), data } });
+    throw new HallError("EXECUTION", String(text), {
+      relayed: { code, message: String(text), data },
+    });
   }
-  if (!("result" in answer)) throw new HallError("BAD_ANSWER", "the endpoint's answer has neither result nor error");
+  if (!("result" in answer))
+    throw new HallError("BAD_ANSWER", "the endpoint's answer has neither result nor error");
   return answer.result;
 }
 
@@ -58,7 +75,12 @@ async function get(dialler: Dialler, url: URL, scope: Scope): Promise<unknown> {
   return isObject(body) ? body : { status: "healthy" };
 }
 
-async function send(dialler: Dialler, url: URL, init: Omit<Parameters<Dialler["send"]>[1], "signal">, scope: Scope): Promise<Response> {
+async function send(
+  dialler: Dialler,
+  url: URL,
+  init: Omit<Parameters<Dialler["send"]>[1], "signal">,
+  scope: Scope,
+): Promise<Response> {
   try {
     return await dialler.send(url, { ...init, signal: scope.signal });
   } catch (error) {

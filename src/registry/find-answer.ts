@@ -30,9 +30,16 @@ export function answerFinding({ found, fits, total }: Finding, options: AnswerOp
     ...noteProblems(options.registry),
     ...(options.looking ? ["some servers are still being looked at: ask again in a moment"] : []),
   ];
-  const text = [sayHead({ fits, total, count: tools.length }), ...tools.map((tool, at) => sayTool(at + 1, tool)), ...notes.map((note) => `Note: ${note}.`)];
+  const text = [
+    sayHead({ fits, total, count: tools.length }),
+    ...tools.map((tool, at) => sayTool(at + 1, tool)),
+    ...notes.map((note) => `Note: ${note}.`),
+  ];
   if (tools.length > 0) text.push('Run one with call_tool {"name": …, "arguments": {…}}.');
-  return { content: [{ type: "text", text: text.join("\n\n") }], structuredContent: { fits, total, tools, ...(notes.length > 0 ? { notes } : {}) } };
+  return {
+    content: [{ type: "text", text: text.join("\n\n") }],
+    structuredContent: { fits, total, tools, ...(notes.length > 0 ? { notes } : {}) },
+  };
 }
 
 /** One tool as an answer tells of it. */
@@ -51,7 +58,10 @@ export interface ToldTool {
   readonly unavailable?: string;
 }
 
-function describeFound({ target, score, words, alike }: Found, { detail = "signature", health, trust }: AnswerOptions): ToldTool {
+function describeFound(
+  { target, score, words, alike }: Found,
+  { detail = "signature", health, trust }: AnswerOptions,
+): ToldTool {
   const { tool, fullName } = target;
   const asks = trust?.judge(target).ask;
   const unavailable = findOutage(target, health);
@@ -63,7 +73,12 @@ function describeFound({ target, score, words, alike }: Found, { detail = "signa
     score,
     matched: words.slice(0, 8),
     ...(alike.length > 0 ? { alike: alike.slice(0, 10) } : {}),
-    ...(isFull ? { inputSchema: tool.inputSchema, ...(tool.outputSchema ? { outputSchema: tool.outputSchema } : {}) } : {}),
+    ...(isFull
+      ? {
+          inputSchema: tool.inputSchema,
+          ...(tool.outputSchema ? { outputSchema: tool.outputSchema } : {}),
+        }
+      : {}),
     ...(asks === undefined ? {} : { asks }),
     ...(unavailable === undefined ? {} : { unavailable }),
   };
@@ -72,7 +87,9 @@ function describeFound({ target, score, words, alike }: Found, { detail = "signa
 /** Why a tool cannot be called right now. */
 export function findOutage({ toolkit }: Target, health: HealthBook): string | undefined {
   const { health: found } = health.record(toolkit);
-  return found.state === "unavailable" || found.state === "maintenance" ? found.reason : toolkit.problem?.();
+  return found.state === "unavailable" || found.state === "maintenance"
+    ? found.reason
+    : toolkit.problem?.();
 }
 
 /** Servers of which nothing may be shown before a person has looked at them. */
@@ -80,7 +97,9 @@ function noteHeld({ registry, trust }: AnswerParts): string[] {
   const reasons = new Set(
     registry.tools().flatMap((target) => {
       const held = trust?.heldBecause(target);
-      return held?.kind === "unreviewed" ? [`${held.reason}, so nothing of it is shown: a person runs \`guildhall verify\``] : [];
+      return held?.kind === "unreviewed"
+        ? [`${held.reason}, so nothing of it is shown: a person runs \`guildhall verify\``]
+        : [];
     }),
   );
   return [...reasons].slice(0, 10);
@@ -93,20 +112,34 @@ function noteProblems(registry: Registry): string[] {
     .toolkits()
     .flatMap((toolkit) => {
       const problem = present.has(toolkit) ? undefined : toolkit.problem?.();
-      return problem === undefined ? [] : [`nothing of ${toolkit.id} can be found (${problem.slice(0, 200)})`];
+      return problem === undefined
+        ? []
+        : [`nothing of ${toolkit.id} can be found (${problem.slice(0, 200)})`];
     })
     .slice(0, 10);
 }
 
-function sayHead({ fits, total, count }: { readonly fits: boolean; readonly total: number; readonly count: number }): string {
+function sayHead({
+  fits,
+  total,
+  count,
+}: {
+  readonly fits: boolean;
+  readonly total: number;
+  readonly count: number;
+}): string {
   if (total === 0)
     return "There are no tools here. A person adds servers under mcpServers in guildhall.json; `guildhall status` says what is wrong with those there are.";
-  if (count === 0) return `None of ${total} tools has anything to do with this. Say it in other words, one step at a time.`;
+  if (count === 0)
+    return `None of ${total} tools has anything to do with this. Say it in other words, one step at a time.`;
   if (!fits) return `Nothing here fits well. The nearest of ${total} tools:`;
   return `The best of ${total} tools:`;
 }
 
-function sayTool(place: number, { signature, description, matched, alike, asks, unavailable, inputSchema }: ToldTool): string {
+function sayTool(
+  place: number,
+  { signature, description, matched, alike, asks, unavailable, inputSchema }: ToldTool,
+): string {
   const lines = [
     `${place}. ${signature}`,
     description,

@@ -14,9 +14,19 @@ const findTools: Tool = {
   inputSchema: {
     type: "object",
     properties: {
-      task: { type: "string", minLength: 1, maxLength: 4_000, description: "What you want to do, in plain words." },
+      task: {
+        type: "string",
+        minLength: 1,
+        maxLength: 4_000,
+        description: "What you want to do, in plain words.",
+      },
       limit: { type: "integer", minimum: 1, maximum: 20, default: 5 },
-      detail: { type: "string", enum: ["signature", "full"], default: "signature", description: "full: with the whole JSON Schema." },
+      detail: {
+        type: "string",
+        enum: ["signature", "full"],
+        default: "signature",
+        description: "full: with the whole JSON Schema.",
+      },
     },
     required: ["task"],
     additionalProperties: false,
@@ -27,7 +37,8 @@ const findTools: Tool = {
 const callTool: Tool = {
   name: "call_tool",
   title: "Call a tool",
-  description: "Calls a tool by the name that find_tools or an agent gave. It behaves as if the tool had been called itself.",
+  description:
+    "Calls a tool by the name that find_tools or an agent gave. It behaves as if the tool had been called itself.",
   inputSchema: {
     type: "object",
     properties: {
@@ -50,10 +61,15 @@ export function createFindToolkit(finder: Finder, parts: AnswerParts): OwnToolki
     async call(tool, args, context) {
       if (tool === callTool) {
         const { name, args: inner } = readToolCall(args);
-        if (!context.call) throw new HallError("EXECUTION", "call_tool works inside the gateway only");
+        if (!context.call)
+          throw new HallError("EXECUTION", "call_tool works inside the gateway only");
         return context.call(name, inner);
       }
-      const { task, limit, detail } = args as unknown as { task: string; limit: number; detail: Detail };
+      const { task, limit, detail } = args as unknown as {
+        task: string;
+        limit: number;
+        detail: Detail;
+      };
       const looking = await waitForLists(parts, context.scope.signal);
       return answerFinding(await finder.find(task, { limit }), { ...parts, task, detail, looking });
     },
@@ -76,7 +92,10 @@ async function waitForLists({ registry }: AnswerParts, signal: AbortSignal): Pro
 }
 
 /** What a `call_tool` asks for. Throws VALIDATION. */
-export function readToolCall(args: JsonObject): { readonly name: string; readonly args: JsonObject } {
+export function readToolCall(args: JsonObject): {
+  readonly name: string;
+  readonly args: JsonObject;
+} {
   const { name, arguments: given = {} } = args;
   if (typeof name !== "string" || name === "") throw unfit("name must be the name of a tool");
   if (name === callTool.name) throw unfit("name must be another tool than call_tool");

@@ -47,7 +47,13 @@ export interface FinderOptions {
   readonly log: Log;
 }
 
-export function createFinder({ registry, trust, aliases = {}, experience, log }: FinderOptions): Finder {
+export function createFinder({
+  registry,
+  trust,
+  aliases = {},
+  experience,
+  log,
+}: FinderOptions): Finder {
   let loading: Promise<Ranker> | undefined;
   /** What the index holds, toolkit by toolkit; the registry makes a new Target of a tool that was listed again. */
   const indexed = new Map<string, readonly Target[]>();
@@ -55,13 +61,23 @@ export function createFinder({ registry, trust, aliases = {}, experience, log }:
   let byKey = new Map<string, Target>();
   let seen: readonly Target[] | undefined;
   /** What was learned, by the names of the index. */
-  let learned: { readonly from: unknown; readonly tools: unknown; readonly byKey: ReadonlyMap<string, number> } | undefined;
+  let learned:
+    | {
+        readonly from: unknown;
+        readonly tools: unknown;
+        readonly byKey: ReadonlyMap<string, number>;
+      }
+    | undefined;
 
   function recall(): ReadonlyMap<string, number> | undefined {
     const known = experience?.read();
     if (known === undefined || known.size === 0) return undefined;
     if (learned?.from !== known || learned.tools !== seen)
-      learned = { from: known, tools: seen, byKey: new Map([...byKey].map(([key, { fullName }]) => [key, known.get(fullName) ?? 0])) };
+      learned = {
+        from: known,
+        tools: seen,
+        byKey: new Map([...byKey].map(([key, { fullName }]) => [key, known.get(fullName) ?? 0])),
+      };
     return learned.byKey;
   }
 
@@ -77,17 +93,31 @@ export function createFinder({ registry, trust, aliases = {}, experience, log }:
     }
     for (const [toolkit, targets] of shelves) {
       if (isSame(indexed.get(toolkit.id), targets)) continue;
-      ranker.set({ id: toolkit.id, description: toolkit.description, tools: targets.map(describe) });
+      ranker.set({
+        id: toolkit.id,
+        description: toolkit.description,
+        tools: targets.map(describe),
+      });
       indexed.set(toolkit.id, targets);
     }
     byKey = new Map(tools.map((target) => [keyOf(target), target]));
     seen = tools;
   }
 
-  function describe({ tool, fullName }: Target): { name: string; description?: string | undefined; inputSchema: unknown; aliases?: readonly string[] } {
+  function describe({ tool, fullName }: Target): {
+    name: string;
+    description?: string | undefined;
+    inputSchema: unknown;
+    aliases?: readonly string[];
+  } {
     const { name, title, description, inputSchema } = tool;
     const words = Object.hasOwn(aliases, fullName) ? aliases[fullName] : undefined;
-    return { name, description: title === undefined ? description : `${title}. ${description ?? ""}`, inputSchema, ...(words ? { aliases: words } : {}) };
+    return {
+      name,
+      description: title === undefined ? description : `${title}. ${description ?? ""}`,
+      inputSchema,
+      ...(words ? { aliases: words } : {}),
+    };
   }
 
   return {
@@ -96,8 +126,14 @@ export function createFinder({ registry, trust, aliases = {}, experience, log }:
       const ranker = await loading;
       update(ranker);
       const mayBeSeen = (target: Target | undefined): target is Target =>
-        target !== undefined && trust?.heldBecause(target) === undefined && (among?.(target) ?? true);
-      const { items, fits } = ranker.rank(task, { limit, experience: recall(), among: (key) => mayBeSeen(byKey.get(key)) });
+        target !== undefined &&
+        trust?.heldBecause(target) === undefined &&
+        (among?.(target) ?? true);
+      const { items, fits } = ranker.rank(task, {
+        limit,
+        experience: recall(),
+        among: (key) => mayBeSeen(byKey.get(key)),
+      });
       const nameOf = (key: string): string[] => {
         const target = byKey.get(key);
         return mayBeSeen(target) ? [target.fullName] : [];
@@ -115,7 +151,10 @@ export function createFinder({ registry, trust, aliases = {}, experience, log }:
 
 /** Loaded at the first question: a hall that is only listed and called never needs it. */
 async function loadRanker(log: Log): Promise<Ranker> {
-  const [{ createRanker }, { loadVectors }] = await Promise.all([import("../ranking/ranker.ts"), import("../ranking/vectors.ts")]);
+  const [{ createRanker }, { loadVectors }] = await Promise.all([
+    import("../ranking/ranker.ts"),
+    import("../ranking/vectors.ts"),
+  ]);
   try {
     return createRanker({ vectors: loadVectors() });
   } catch (error) {

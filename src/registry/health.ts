@@ -20,13 +20,17 @@ export interface HealthOptions {
   readonly now?: () => number;
 }
 
-export function createHealthBook({ now = () => performance.now() }: HealthOptions = {}): HealthBook {
+export function createHealthBook({
+  now = () => performance.now(),
+}: HealthOptions = {}): HealthBook {
   const records = new WeakMap<Toolkit, HealthRecord>();
   const listeners = new Set<(change: HealthChange) => void>();
   function findRecord(toolkit: Toolkit): HealthRecord {
     let record = records.get(toolkit);
     if (!record) {
-      record = new HealthRecord(now, (from, to) => listeners.forEach((listener) => void listener({ toolkit, from, to })));
+      record = new HealthRecord(now, (from, to) =>
+        listeners.forEach((listener) => void listener({ toolkit, from, to })),
+      );
       records.set(toolkit, record);
     }
     return record;
@@ -123,7 +127,8 @@ export class HealthRecord {
     if ("reason" in found) this.lastError = found.reason;
     if (found.state === "available" || found.state === "degraded") {
       this.#probeFailures = 0;
-      if (this.#breaker.kind === "open") this.#breaker = { kind: "trying", isBusy: false, successes: 0 };
+      if (this.#breaker.kind === "open")
+        this.#breaker = { kind: "trying", isBusy: false, successes: 0 };
       if (this.#breaker.kind === "trying") this.#recover();
       else if (found.state === "degraded" || this.#callFailures === 0) this.#become(found);
       return;
@@ -155,7 +160,8 @@ export class HealthRecord {
     if (isOver || this.#breaker.kind === "trying") {
       this.#breaker = { kind: "open", untilMs: this.#now() + restMs };
       this.#become({ state: "unavailable", reason });
-    } else if (this.#breaker.kind === "closed" && this.#health.state === "available") this.#become({ state: "degraded", reason });
+    } else if (this.#breaker.kind === "closed" && this.#health.state === "available")
+      this.#become({ state: "degraded", reason });
   }
 
   #recover(): void {

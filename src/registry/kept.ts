@@ -17,26 +17,42 @@ export interface KeepOptions {
   readonly log: Pick<Log, "warn">;
 }
 
-export function keepRegistrations(registrations: Registrations, { shelf, sign, log }: KeepOptions): KeptRegistrations {
+export function keepRegistrations(
+  registrations: Registrations,
+  { shelf, sign, log }: KeepOptions,
+): KeptRegistrations {
   /** Nobody waits for the disk; two writes of one name keep their order. */
   let writing: Promise<void> = Promise.resolve();
   function later(work: () => Promise<void>): void {
-    writing = writing.then(work).catch((err: unknown) => log.warn({ err }, "a registration could not be kept"));
+    writing = writing
+      .then(work)
+      .catch((err: unknown) => log.warn({ err }, "a registration could not be kept"));
   }
 
   async function takeBack(name: string, value: Json): Promise<void> {
-    if (!isObject(value) || !isObject(value.params) || value.signature !== (await sign(JSON.stringify(value.params)))) {
+    if (
+      !isObject(value) ||
+      !isObject(value.params) ||
+      value.signature !== (await sign(JSON.stringify(value.params)))
+    ) {
       log.warn(`the registration of ${name} was not kept by this user: it is left out`);
       return;
     }
-    await registrations.register(value.params).catch((err: unknown) => log.warn({ err }, `${name} could not be registered again`));
+    await registrations
+      .register(value.params)
+      .catch((err: unknown) => log.warn({ err }, `${name} could not be registered again`));
   }
 
   return {
     ...registrations,
     async register(params, runner) {
       const toolkit = await registrations.register(params, runner);
-      later(async () => shelf.put(toolkit.id, { params: params as JsonObject as Json, signature: await sign(JSON.stringify(params)) }));
+      later(async () =>
+        shelf.put(toolkit.id, {
+          params: params as JsonObject as Json,
+          signature: await sign(JSON.stringify(params)),
+        }),
+      );
       return toolkit;
     },
     async unregister(name) {

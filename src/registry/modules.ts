@@ -47,7 +47,13 @@ interface Module {
 const filesMax = 1_000;
 const defaultTtlSeconds = 300;
 
-export function createModules({ patterns, folder, registry, log, loadMsMax = 5_000 }: ModulesOptions): Modules {
+export function createModules({
+  patterns,
+  folder,
+  registry,
+  log,
+  loadMsMax = 5_000,
+}: ModulesOptions): Modules {
   const modules = new Map<string, Module>();
   /** Two looks at the same file must not both put it into the registry. */
   const inOrder = createInOrder();
@@ -88,7 +94,8 @@ export function createModules({ patterns, folder, registry, log, loadMsMax = 5_0
     const fault = findToolkitNameFault(toolkit.id);
     if (fault !== undefined) throw new HallError("CONFLICT", `the name "${toolkit.id}" ${fault}`);
     const before = old?.toolkits.find(({ id }) => id === toolkit.id);
-    if (before && registry.findToolkit(toolkit.id) === before) await (await registry.replace(toolkit)).close();
+    if (before && registry.findToolkit(toolkit.id) === before)
+      await (await registry.replace(toolkit)).close();
     else await registry.add(toolkit);
   }
 
@@ -104,8 +111,14 @@ export function createModules({ patterns, folder, registry, log, loadMsMax = 5_0
   function schedule(): void {
     clearTimeout(timer);
     if (isClosed || patterns.length === 0) return;
-    const seconds = Math.min(defaultTtlSeconds, ...[...modules.values()].map(({ ttlSeconds }) => ttlSeconds));
-    timer = setTimeout(() => void inOrder(scan).then(schedule, schedule), Math.max(1, seconds) * 1000);
+    const seconds = Math.min(
+      defaultTtlSeconds,
+      ...[...modules.values()].map(({ ttlSeconds }) => ttlSeconds),
+    );
+    timer = setTimeout(
+      () => void inOrder(scan).then(schedule, schedule),
+      Math.max(1, seconds) * 1000,
+    );
     timer.unref();
   }
 
@@ -113,16 +126,25 @@ export function createModules({ patterns, folder, registry, log, loadMsMax = 5_0
     scan: () => inOrder(scan).finally(schedule),
     refresh: (name) =>
       inOrder(async () => {
-        const found = [...modules.values()].find(({ file, toolkits }) => nameOf(file) === name || toolkits.some(({ id }) => id === name));
+        const found = [...modules.values()].find(
+          ({ file, toolkits }) => nameOf(file) === name || toolkits.some(({ id }) => id === name),
+        );
         if (!found) {
           const near = findNear(name, [...modules.keys()].map(nameOf));
-          throw new HallError("TOOLKIT_NOT_FOUND", `no module of the config is named "${name.slice(0, 100)}"`, { details: { near } });
+          throw new HallError(
+            "TOOLKIT_NOT_FOUND",
+            `no module of the config is named "${name.slice(0, 100)}"`,
+            { details: { near } },
+          );
         }
         const module = await look(found.file, undefined, loadMsMax);
         if (module) await adopt(module);
         else await forget(found.file);
       }),
-    failures: () => [...modules.values()].flatMap(({ file, error }) => (error === undefined ? [] : [{ module: nameOf(file), error }])),
+    failures: () =>
+      [...modules.values()].flatMap(({ file, error }) =>
+        error === undefined ? [] : [{ module: nameOf(file), error }],
+      ),
     close() {
       isClosed = true;
       clearTimeout(timer);
@@ -131,7 +153,11 @@ export function createModules({ patterns, folder, registry, log, loadMsMax = 5_0
 }
 
 /** Undefined when nothing has changed, or the file is gone. */
-async function look(file: string, known: Module | undefined, loadMsMax: number): Promise<Module | undefined> {
+async function look(
+  file: string,
+  known: Module | undefined,
+  loadMsMax: number,
+): Promise<Module | undefined> {
   const found = await stat(file).catch((): undefined => undefined);
   if (!found) return undefined;
   const stamp = stampOf(found);
@@ -146,10 +172,16 @@ async function load(file: string, stamp: string, loadMsMax: number): Promise<Mod
   const scope = new Scope(undefined, loadMsMax, basename(file));
   try {
     // The stamp makes it another module for Node, so that an edited file is really read again.
-    const exported = (await scope.finish(import(`${pathToFileURL(file).href}?${stamp}`))) as Record<string, unknown>;
+    const exported = (await scope.finish(import(`${pathToFileURL(file).href}?${stamp}`))) as Record<
+      string,
+      unknown
+    >;
     const found = [...new Set(Object.values(exported))].filter(isToolkit);
-    if (found.length === 0) throw new HallError("EXECUTION", "it exports no toolkit: export one made with toolkit(…)");
-    const ttlSeconds = Math.min(...found.map(({ cacheTtlSeconds = defaultTtlSeconds }) => cacheTtlSeconds));
+    if (found.length === 0)
+      throw new HallError("EXECUTION", "it exports no toolkit: export one made with toolkit(…)");
+    const ttlSeconds = Math.min(
+      ...found.map(({ cacheTtlSeconds = defaultTtlSeconds }) => cacheTtlSeconds),
+    );
     return { file, stamp, toolkits: found.map(asModule), error: undefined, ttlSeconds };
   } catch (error) {
     return { file, stamp, toolkits: [], error: brief(error), ttlSeconds: defaultTtlSeconds };
@@ -200,7 +232,11 @@ async function findFiles(patterns: readonly string[], folder: string): Promise<r
   return [...found].sort().slice(0, filesMax);
 }
 
-async function walk(folder: string, [part, ...rest]: readonly string[], found: Set<string>): Promise<void> {
+async function walk(
+  folder: string,
+  [part, ...rest]: readonly string[],
+  found: Set<string>,
+): Promise<void> {
   if (part === undefined || found.size >= filesMax) return;
   if (part === "..") return walk(resolve(folder, ".."), rest, found);
   if (part === "**") await walk(folder, rest, found);

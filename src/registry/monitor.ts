@@ -25,13 +25,22 @@ export interface MonitorOptions {
 
 const atOnceMax = 8;
 
-export function createMonitor({ registry, health, log, intervalSeconds = 60, timeoutMs = 5_000 }: MonitorOptions): Monitor {
+export function createMonitor({
+  registry,
+  health,
+  log,
+  intervalSeconds = 60,
+  timeoutMs = 5_000,
+}: MonitorOptions): Monitor {
   const running = new Map<Toolkit, Promise<void>>();
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
   const leave = health.onChange(({ toolkit, from, to }) =>
-    log.info({ toolkit: toolkit.id, from, to: to.state, ...("reason" in to ? { reason: to.reason } : {}) }, "health changed"),
+    log.info(
+      { toolkit: toolkit.id, from, to: to.state, ...("reason" in to ? { reason: to.reason } : {}) },
+      "health changed",
+    ),
   );
 
   function check(toolkit: Toolkit): Promise<void> {
@@ -49,11 +58,16 @@ export function createMonitor({ registry, health, log, intervalSeconds = 60, tim
     const began = performance.now();
     try {
       const own = await toolkit.health();
-      const found: Health | undefined = own.state === "available" && toolkit.probe ? await scope.finish(toolkit.probe(scope)) : own;
+      const found: Health | undefined =
+        own.state === "available" && toolkit.probe ? await scope.finish(toolkit.probe(scope)) : own;
       record.probed(found ?? own, performance.now() - began);
     } catch (error) {
       record.responseMs = performance.now() - began;
-      record.probeFailed(error instanceof HallError && error.code === "TIMEOUT" ? `no answer within ${timeoutMs / 1000} s` : messageOf(error));
+      record.probeFailed(
+        error instanceof HallError && error.code === "TIMEOUT"
+          ? `no answer within ${timeoutMs / 1000} s`
+          : messageOf(error),
+      );
     } finally {
       scope.close();
     }
@@ -62,14 +76,18 @@ export function createMonitor({ registry, health, log, intervalSeconds = 60, tim
   async function checkAll(): Promise<void> {
     const waiting = registry.toolkits().filter(({ probe: canProbe }) => canProbe !== undefined);
     const next = async (): Promise<void> => {
-      for (let toolkit = waiting.pop(); toolkit && !isClosed; toolkit = waiting.pop()) await check(toolkit);
+      for (let toolkit = waiting.pop(); toolkit && !isClosed; toolkit = waiting.pop())
+        await check(toolkit);
     };
     await Promise.all(Array.from({ length: atOnceMax }, next));
   }
 
   function schedule(): void {
     // Jitter: halls that started together must not ask together.
-    timer = setTimeout(() => void checkAll().then(() => (isClosed ? undefined : schedule())), intervalSeconds * 1000 * (0.9 + Math.random() * 0.2));
+    timer = setTimeout(
+      () => void checkAll().then(() => (isClosed ? undefined : schedule())),
+      intervalSeconds * 1000 * (0.9 + Math.random() * 0.2),
+    );
     timer.unref();
   }
   schedule();

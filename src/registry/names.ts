@@ -29,7 +29,9 @@ export function createNameIndex(): NameIndex {
   /** Tools of other names that are meant by this one. */
   const others = (name: string): readonly Target[] => {
     const underscored = dottedOf(name).flatMap((dotted) => full.get(dotted));
-    return underscored.length === 0 ? bare.get(name) : [...new Set([...underscored, ...bare.get(name)])];
+    return underscored.length === 0
+      ? bare.get(name)
+      : [...new Set([...underscored, ...bare.get(name)])];
   };
   const find = (name: string): Target | undefined => only(full.get(name)) ?? only(others(name));
   return {
@@ -51,14 +53,20 @@ export function createNameIndex(): NameIndex {
       if (target) return target;
       const choices = [...full.get(name), ...others(name)].map(({ fullName }) => fullName).sort();
       if (choices.length > 0) {
-        throw new HallError("NOT_FOUND", `"${name}" is the name of ${choices.length} tools: ${choices.join(", ")}`, {
-          hint: "Use one of the full names.",
-          details: { choices },
-        });
+        throw new HallError(
+          "NOT_FOUND",
+          `"${name}" is the name of ${choices.length} tools: ${choices.join(", ")}`,
+          {
+            hint: "Use one of the full names.",
+            details: { choices },
+          },
+        );
       }
       const near = findNear(name, full.names());
       const suggestion = near.length > 0 ? `; did you mean ${near.join(", ")}?` : "";
-      throw new HallError("NOT_FOUND", `Unknown tool: ${name.slice(0, 100)}${suggestion}`, { details: { near } });
+      throw new HallError("NOT_FOUND", `Unknown tool: ${name.slice(0, 100)}${suggestion}`, {
+        details: { near },
+      });
     },
   };
 }
@@ -67,7 +75,11 @@ export function createNameIndex(): NameIndex {
 function dottedOf(name: string): readonly string[] {
   const dot = name.indexOf(".");
   const found: string[] = [];
-  for (let at = name.indexOf("__"); at !== -1 && (dot === -1 || at < dot); at = name.indexOf("__", at + 1)) {
+  for (
+    let at = name.indexOf("__");
+    at !== -1 && (dot === -1 || at < dot);
+    at = name.indexOf("__", at + 1)
+  ) {
     found.push(`${name.slice(0, at)}.${name.slice(at + 2)}`);
   }
   return found;

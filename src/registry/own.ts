@@ -17,7 +17,10 @@ export interface OwnTools {
   mayBe?(name: string): boolean;
 }
 
-export function createOwnToolkit(id: string, { tools, call, mayBe = () => true }: OwnTools): OwnToolkit {
+export function createOwnToolkit(
+  id: string,
+  { tools, call, mayBe = () => true }: OwnTools,
+): OwnToolkit {
   let seen: readonly Tool[] | undefined;
   let byName = new Map<string, Target>();
   function current(): Map<string, Target> {
@@ -57,11 +60,21 @@ export function withOwn(registry: Registry, own: readonly OwnToolkit[]): Registr
     getTool(name) {
       const found = findOwn(name) ?? registry.findTool(name);
       if (found || !name.endsWith("_agent")) return found ?? registry.getTool(name);
-      const agents = own.flatMap((toolkit) => toolkit.targets().map(({ fullName }) => fullName)).filter((known) => known.endsWith("_agent"));
+      const agents = own
+        .flatMap((toolkit) => toolkit.targets().map(({ fullName }) => fullName))
+        .filter((known) => known.endsWith("_agent"));
       if (agents.length === 0)
-        throw new HallError("NOT_FOUND", `there is no agent "${name.slice(0, 100)}": no groups have been made`, { hint: "Run `guildhall build`." });
+        throw new HallError(
+          "NOT_FOUND",
+          `there is no agent "${name.slice(0, 100)}": no groups have been made`,
+          { hint: "Run `guildhall build`." },
+        );
       const near = findNear(name, agents);
-      throw new HallError("NOT_FOUND", `Unknown agent: ${name.slice(0, 100)}; there is: ${agents.join(", ")}`, { details: { near } });
+      throw new HallError(
+        "NOT_FOUND",
+        `Unknown agent: ${name.slice(0, 100)}; there is: ${agents.join(", ")}`,
+        { details: { near } },
+      );
     },
   };
 }

@@ -25,15 +25,23 @@ export interface RegisteredOptions {
 
 const callIds = createIds("call");
 
-export function createRegisteredToolkit({ registration, toolId, registeredAt, changed }: RegisteredOptions): RegisteredToolkit {
+export function createRegisteredToolkit({
+  registration,
+  toolId,
+  registeredAt,
+  changed,
+}: RegisteredOptions): RegisteredToolkit {
   const { name, category, description, version, tools } = registration;
   let runner: Runner | undefined;
   let stopListening = (): void => {};
-  let problem: string | undefined = "nobody serves it: it was registered without an endpoint, over a line that cannot be called back";
+  let problem: string | undefined =
+    "nobody serves it: it was registered without an endpoint, over a line that cannot be called back";
 
   function getRunner(): Runner {
     if (runner) return runner;
-    throw new HallError("UNAVAILABLE", `${name} cannot be called: ${problem}`, { hint: "Its service has to register again; until then use another tool." });
+    throw new HallError("UNAVAILABLE", `${name} cannot be called: ${problem}`, {
+      hint: "Its service has to register again; until then use another tool.",
+    });
   }
 
   const toolkit: RegisteredToolkit = {
@@ -66,17 +74,30 @@ export function createRegisteredToolkit({ registration, toolId, registeredAt, ch
     },
     list: async () => tools,
     async call(tool, args, { scope }) {
-      const seconds = Number.isFinite(scope.remainingMs) ? Math.ceil(scope.remainingMs) / 1000 : undefined;
-      const params = { tool_name: name, function_name: tool.name, arguments: args, call_id: callIds(), timeout: seconds };
+      const seconds = Number.isFinite(scope.remainingMs)
+        ? Math.ceil(scope.remainingMs) / 1000
+        : undefined;
+      const params = {
+        tool_name: name,
+        function_name: tool.name,
+        arguments: args,
+        call_id: callIds(),
+        timeout: seconds,
+      };
       const answer = await getRunner().request("tools/call", params, scope).catch(readFailure);
       const outcome = readAnswer(answer, name);
       const { deprecatedIn } = tool.facts ?? {};
-      return deprecatedIn === undefined ? outcome : { ...outcome, _meta: { ...outcome._meta, "guildhall/deprecated_in": deprecatedIn } };
+      return deprecatedIn === undefined
+        ? outcome
+        : { ...outcome, _meta: { ...outcome._meta, "guildhall/deprecated_in": deprecatedIn } };
     },
-    health: async () => (problem === undefined ? { state: "available" } : { state: "unavailable", reason: problem }),
+    health: async () =>
+      problem === undefined ? { state: "available" } : { state: "unavailable", reason: problem },
     async probe(scope) {
       if (!runner) return undefined;
-      return readHealth(await runner.request("health/check", { tool_name: name }, scope).catch(readProbeFailure));
+      return readHealth(
+        await runner.request("health/check", { tool_name: name }, scope).catch(readProbeFailure),
+      );
     },
     problem: () => problem,
     async close() {
@@ -91,7 +112,18 @@ export function createRegisteredToolkit({ registration, toolId, registeredAt, ch
 
 /** What a service may say of its own failure; everything else is that it failed. */
 const sayable = new Map<unknown, ErrorCode>(
-  (["EXECUTION", "TIMEOUT", "VALIDATION", "UNAVAILABLE", "RATE_LIMITED", "BUDGET", "NOT_FOUND", "CANCELLED"] as const).map((code) => [errorType(code), code]),
+  (
+    [
+      "EXECUTION",
+      "TIMEOUT",
+      "VALIDATION",
+      "UNAVAILABLE",
+      "RATE_LIMITED",
+      "BUDGET",
+      "NOT_FOUND",
+      "CANCELLED",
+    ] as const
+  ).map((code) => [errorType(code), code]),
 );
 const byNumber: Readonly<Record<number, ErrorCode>> = {
   [-32002]: "NOT_FOUND",
@@ -111,22 +143,29 @@ function readFailure(failure: unknown): never {
   const body = isObject(data) ? data : {};
   const code = sayable.get(body.error_type) ?? byNumber[number] ?? "EXECUTION";
   const text = typeof body.details === "string" && body.details !== "" ? body.details : message;
-  const retryAfter = typeof body.retryAfterSeconds === "number" ? { retryAfterSeconds: body.retryAfterSeconds } : {};
+  const retryAfter =
+    typeof body.retryAfterSeconds === "number" ? { retryAfterSeconds: body.retryAfterSeconds } : {};
   const errors = Array.isArray(body.errors) ? { errors: body.errors } : {};
   throw new HallError(code, text, { cause: failure, details: { ...errors, ...retryAfter } });
 }
 
 /** `{status, data}` as MCP says it; an answer in MCP's own form is taken as it is. */
 function readAnswer(answer: unknown, name: string): Outcome {
-  if (!isObject(answer)) throw new HallError("BAD_ANSWER", `${name} answered something that is not an object`);
+  if (!isObject(answer))
+    throw new HallError("BAD_ANSWER", `${name} answered something that is not an object`);
   if (Array.isArray(answer.content)) return answer as unknown as Outcome;
   if (!("data" in answer)) throw new HallError("BAD_ANSWER", `${name} answered without data`);
   if (answer.status !== undefined && answer.status !== "completed") {
-    throw new HallError("EXECUTION", `${name} answered with status ${JSON.stringify(answer.status)}`.slice(0, 200));
+    throw new HallError(
+      "EXECUTION",
+      `${name} answered with status ${JSON.stringify(answer.status)}`.slice(0, 200),
+    );
   }
   const { data } = answer;
   return {
-    content: [{ type: "text", text: typeof data === "string" ? data : (JSON.stringify(data) ?? "null") }],
+    content: [
+      { type: "text", text: typeof data === "string" ? data : (JSON.stringify(data) ?? "null") },
+    ],
     ...(data === null || data === undefined ? {} : { structuredContent: data }),
   };
 }
@@ -141,13 +180,18 @@ const states: Readonly<Record<string, Health["state"]>> = {
 function readHealth(answer: unknown): Health {
   const body: JsonObject = isObject(answer) ? answer : {};
   const state = typeof body.status === "string" ? states[body.status.toLowerCase()] : undefined;
-  const reason = typeof body.last_error === "string" ? body.last_error.slice(0, 500) : `it says of itself that it is ${body.status}`;
+  const reason =
+    typeof body.last_error === "string"
+      ? body.last_error.slice(0, 500)
+      : `it says of itself that it is ${body.status}`;
   return state === undefined || state === "available" ? { state: "available" } : { state, reason };
 }
 
 /** A service that knows no `health/check` has answered, and that is what was asked. */
 function readProbeFailure(failure: unknown): unknown {
   if (failure instanceof HallError && failure.relayed)
-    return failure.relayed.code === -32601 ? { status: "healthy" } : { status: "unhealthy", last_error: failure.relayed.message };
+    return failure.relayed.code === -32601
+      ? { status: "healthy" }
+      : { status: "unhealthy", last_error: failure.relayed.message };
   throw failure;
 }

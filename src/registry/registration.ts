@@ -41,24 +41,41 @@ const timeoutSecondsMax = 30;
 /** Throws INVALID_PARAMS naming every fault, so that an author mends them in one go. */
 export function parseRegistration(params: JsonObject, rules: RegistrationRules): Registration {
   const { tool } = params;
-  if (!isObject(tool)) throw refuse([{ path: "/tool", message: "must be an object with name, description and functions" }]);
+  if (!isObject(tool))
+    throw refuse([
+      { path: "/tool", message: "must be an object with name, description and functions" },
+    ]);
   const faults: Fault[] = [];
   const reader = new Reader(faults);
   const name = reader.text(tool, "/tool", "name");
   const nameFault = name === "" ? undefined : findToolkitNameFault(name);
   if (nameFault !== undefined) faults.push({ path: "/tool/name", message: nameFault });
   const description = reader.text(tool, "/tool", "description", descriptionLengthMax);
-  const category = tool.category === undefined ? "OTHER" : reader.text(tool, "/tool", "category", 40).toUpperCase();
+  const category =
+    tool.category === undefined
+      ? "OTHER"
+      : reader.text(tool, "/tool", "category", 40).toUpperCase();
   const version = tool.version === undefined ? "1.0.0" : reader.text(tool, "/tool", "version", 40);
   const endpoint = reader.url(tool, "endpoint", rules);
   const healthCheckUrl = reader.url(tool, "health_check_url", rules);
   const replace = tool.replace ?? params.replace ?? false;
-  if (typeof replace !== "boolean") faults.push({ path: "/tool/replace", message: "must be true or false" });
+  if (typeof replace !== "boolean")
+    faults.push({ path: "/tool/replace", message: "must be true or false" });
   reader.refuseCommands(tool, "/tool");
   const tools = readFunctions(tool, reader, name);
   if (faults.length > 0) throw refuse(faults);
   const fingerprint = hashOf([name, description, category, version, tools]);
-  return { name, description, category, version, tools, endpoint, healthCheckUrl, replace: replace === true, fingerprint };
+  return {
+    name,
+    description,
+    category,
+    version,
+    tools,
+    endpoint,
+    healthCheckUrl,
+    replace: replace === true,
+    fingerprint,
+  };
 }
 
 export function refuse(faults: readonly Fault[]): HallError {
@@ -77,7 +94,10 @@ function readFunctions(tool: JsonObject, reader: Reader, toolkitName: string): r
   const { functions } = tool;
   const { faults } = reader;
   if (!Array.isArray(functions) || functions.length === 0 || functions.length > functionsMax) {
-    faults.push({ path: "/tool/functions", message: `must be a list of 1 to ${functionsMax} functions` });
+    faults.push({
+      path: "/tool/functions",
+      message: `must be a list of 1 to ${functionsMax} functions`,
+    });
     return [];
   }
   const names = new Set<string>();
@@ -95,44 +115,73 @@ function readFunctions(tool: JsonObject, reader: Reader, toolkitName: string): r
   });
 }
 
-function findNameClash(name: string, names: ReadonlySet<string>, toolkitName: string): string | undefined {
+function findNameClash(
+  name: string,
+  names: ReadonlySet<string>,
+  toolkitName: string,
+): string | undefined {
   if (name === "") return undefined;
   const fault = findFunctionNameFault(name);
   if (fault !== undefined) return fault;
   if (names.has(name)) return "is the name of two functions";
   const lookalike = findLookalike(name, names);
   if (lookalike !== undefined) return `reads like "${lookalike}"`;
-  if (`${toolkitName}.${name}`.length > fullNameLengthMax) return `is too long: toolkit and function together have at most ${fullNameLengthMax} characters`;
+  if (`${toolkitName}.${name}`.length > fullNameLengthMax)
+    return `is too long: toolkit and function together have at most ${fullNameLengthMax} characters`;
   return undefined;
 }
 
-function readFunction(declared: JsonObject, path: string, reader: Reader, shared: JsonObject): Tool {
+function readFunction(
+  declared: JsonObject,
+  path: string,
+  reader: Reader,
+  shared: JsonObject,
+): Tool {
   const { faults } = reader;
   reader.refuseCommands(declared, path);
   const name = reader.text(declared, path, "name");
   const description = reader.text(declared, path, "description", descriptionLengthMax);
-  const inputKey = declared.parameters === undefined && declared.inputSchema !== undefined ? "inputSchema" : "parameters";
+  const inputKey =
+    declared.parameters === undefined && declared.inputSchema !== undefined
+      ? "inputSchema"
+      : "parameters";
   const inputSchema = reader.schema(declared, path, inputKey);
   if (inputSchema === undefined && declared[inputKey] === undefined) {
-    faults.push({ path: `${path}/${inputKey}`, message: "is needed: a tool without a schema cannot be registered" });
-  } else if (inputSchema && inputSchema.type !== "object") faults.push({ path: `${path}/${inputKey}/type`, message: 'must be "object"' });
-  const outputKey = declared.returns === undefined && declared.outputSchema !== undefined ? "outputSchema" : "returns";
+    faults.push({
+      path: `${path}/${inputKey}`,
+      message: "is needed: a tool without a schema cannot be registered",
+    });
+  } else if (inputSchema && inputSchema.type !== "object")
+    faults.push({ path: `${path}/${inputKey}/type`, message: 'must be "object"' });
+  const outputKey =
+    declared.returns === undefined && declared.outputSchema !== undefined
+      ? "outputSchema"
+      : "returns";
   const outputSchema = reader.schema(declared, path, outputKey);
-  const seconds = reader.number(declared, path, "timeout_seconds", { from: 1, to: timeoutSecondsMax }) ?? defaultTimeoutSeconds;
+  const seconds =
+    reader.number(declared, path, "timeout_seconds", { from: 1, to: timeoutSecondsMax }) ??
+    defaultTimeoutSeconds;
   const metadata = readMetadata({ ...shared, ...metadataOf(declared) }, `${path}/metadata`, reader);
   const annotations = isObject(declared.annotations) ? declared.annotations : {};
   const { deprecatedIn, destructive, module, cacheTtl } = metadata;
   return {
     name,
-    description: deprecatedIn === undefined ? description : `Deprecated since ${deprecatedIn}. ${description}`,
+    description:
+      deprecatedIn === undefined ? description : `Deprecated since ${deprecatedIn}. ${description}`,
     inputSchema: inputSchema ?? { type: "object" },
     ...(outputSchema ? { outputSchema } : {}),
-    ...(destructive === undefined ? { annotations } : { annotations: { ...annotations, destructiveHint: destructive } }),
+    ...(destructive === undefined
+      ? { annotations }
+      : { annotations: { ...annotations, destructiveHint: destructive } }),
     _meta: {
       ...(deprecatedIn === undefined ? {} : { "guildhall/deprecated_in": deprecatedIn }),
       ...(cacheTtl === undefined ? {} : { "guildhall/cache_ttl": cacheTtl }),
     },
-    facts: { timeoutMs: seconds * 1000, ...(module === undefined ? {} : { module }), ...(deprecatedIn === undefined ? {} : { deprecatedIn }) },
+    facts: {
+      timeoutMs: seconds * 1000,
+      ...(module === undefined ? {} : { module }),
+      ...(deprecatedIn === undefined ? {} : { deprecatedIn }),
+    },
   };
 }
 
@@ -145,17 +194,28 @@ interface Metadata {
 
 /** The fields may stand in `metadata` or beside it. */
 function metadataOf(declared: JsonObject): JsonObject {
-  const beside = Object.fromEntries(["module", "destructive", "deprecated_in", "cache_ttl"].flatMap((key) => (key in declared ? [[key, declared[key]]] : [])));
+  const beside = Object.fromEntries(
+    ["module", "destructive", "deprecated_in", "cache_ttl"].flatMap((key) =>
+      key in declared ? [[key, declared[key]]] : [],
+    ),
+  );
   return { ...beside, ...(isObject(declared.metadata) ? declared.metadata : {}) };
 }
 
 function readMetadata(metadata: JsonObject, path: string, reader: Reader): Metadata {
   const { destructive, deprecated_in: deprecatedIn, module } = metadata;
-  if (destructive !== undefined && typeof destructive !== "boolean") reader.faults.push({ path: `${path}/destructive`, message: "must be true or false" });
+  if (destructive !== undefined && typeof destructive !== "boolean")
+    reader.faults.push({ path: `${path}/destructive`, message: "must be true or false" });
   return {
-    module: module === undefined || module === null ? undefined : reader.text(metadata, path, "module", 500),
+    module:
+      module === undefined || module === null
+        ? undefined
+        : reader.text(metadata, path, "module", 500),
     destructive: destructive === true || destructive === false ? destructive : undefined,
-    deprecatedIn: deprecatedIn === undefined || deprecatedIn === null ? undefined : reader.text(metadata, path, "deprecated_in", 40),
+    deprecatedIn:
+      deprecatedIn === undefined || deprecatedIn === null
+        ? undefined
+        : reader.text(metadata, path, "deprecated_in", 40),
     cacheTtl: reader.number(metadata, path, "cache_ttl", { from: 0, to: 86_400 }),
   };
 }
@@ -171,23 +231,40 @@ class Reader {
   text(from: JsonObject, path: string, key: string, lengthMax = 200): string {
     const value = from[key];
     if (typeof value === "string" && value.trim() !== "" && value.length <= lengthMax) return value;
-    this.faults.push({ path: `${path}/${key}`, message: `must be a text of 1 to ${lengthMax} characters` });
+    this.faults.push({
+      path: `${path}/${key}`,
+      message: `must be a text of 1 to ${lengthMax} characters`,
+    });
     return "";
   }
 
-  number(from: JsonObject, path: string, key: string, { from: least, to: most }: { readonly from: number; readonly to: number }): number | undefined {
+  number(
+    from: JsonObject,
+    path: string,
+    key: string,
+    { from: least, to: most }: { readonly from: number; readonly to: number },
+  ): number | undefined {
     const value = from[key];
     if (value === undefined || value === null) return undefined;
     if (typeof value === "number" && value >= least && value <= most) return value;
-    this.faults.push({ path: `${path}/${key}`, message: `must be a number from ${least} to ${most}` });
+    this.faults.push({
+      path: `${path}/${key}`,
+      message: `must be a number from ${least} to ${most}`,
+    });
     return undefined;
   }
 
-  url(tool: JsonObject, key: "endpoint" | "health_check_url", { allowPrivate }: RegistrationRules): URL | undefined {
+  url(
+    tool: JsonObject,
+    key: "endpoint" | "health_check_url",
+    { allowPrivate }: RegistrationRules,
+  ): URL | undefined {
     const value = tool[key];
     if (value === undefined || value === null) return undefined;
     const url = typeof value === "string" && URL.canParse(value) ? new URL(value) : undefined;
-    const fault = url ? findUrlFault(url, allowPrivate) : "must be an address such as https://tools.example.com/rpc";
+    const fault = url
+      ? findUrlFault(url, allowPrivate)
+      : "must be an address such as https://tools.example.com/rpc";
     if (fault !== undefined) this.faults.push({ path: `/tool/${key}`, message: fault });
     return url;
   }
@@ -206,19 +283,32 @@ class Reader {
   /** A registration declares what can be called; what is started on this machine is for its owner's config alone. */
   refuseCommands(from: JsonObject, path: string): void {
     for (const key of ["command", "args", "env", "cwd"]) {
-      if (key in from) this.faults.push({ path: `${path}/${key}`, message: "is not taken: no command ever comes from a registration" });
+      if (key in from)
+        this.faults.push({
+          path: `${path}/${key}`,
+          message: "is not taken: no command ever comes from a registration",
+        });
     }
   }
 
   #refuseNetworkRefs(value: unknown, path: string, depth: number): void {
     // Deeper schemas are refused when they are compiled.
     if (depth > 64) return;
-    if (Array.isArray(value)) value.forEach((item, index) => void this.#refuseNetworkRefs(item, `${path}/${index}`, depth + 1));
+    if (Array.isArray(value))
+      value.forEach(
+        (item, index) => void this.#refuseNetworkRefs(item, `${path}/${index}`, depth + 1),
+      );
     if (!isObject(value)) return;
     for (const [key, inner] of Object.entries(value)) {
       const at = `${path}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-      const isRef = (key === "$ref" || key === "$dynamicRef" || key === "$recursiveRef") && typeof inner === "string";
-      if (isRef && !inner.startsWith("#")) this.faults.push({ path: at, message: "must point into the schema itself (#…): nothing is fetched" });
+      const isRef =
+        (key === "$ref" || key === "$dynamicRef" || key === "$recursiveRef") &&
+        typeof inner === "string";
+      if (isRef && !inner.startsWith("#"))
+        this.faults.push({
+          path: at,
+          message: "must point into the schema itself (#…): nothing is fetched",
+        });
       else this.#refuseNetworkRefs(inner, at, depth + 1);
     }
   }
@@ -226,9 +316,12 @@ class Reader {
 
 function findUrlFault(url: URL, allowPrivate: boolean): string | undefined {
   const kind = kindOfHost(url.hostname);
-  if (url.protocol !== "https:" && url.protocol !== "http:") return "must be an http or https address";
+  if (url.protocol !== "https:" && url.protocol !== "http:")
+    return "must be an http or https address";
   if (url.username !== "" || url.password !== "") return "must not hold a password";
-  if (kind === "private" && !allowPrivate) return "is inside a private network: registration.allowPrivate permits it";
-  if (url.protocol === "http:" && kind === "public") return "must be https, or http to this machine";
+  if (kind === "private" && !allowPrivate)
+    return "is inside a private network: registration.allowPrivate permits it";
+  if (url.protocol === "http:" && kind === "public")
+    return "must be https, or http to this machine";
   return undefined;
 }

@@ -34,7 +34,13 @@ export interface RegistrationsOptions {
 
 const countMax = 10_000;
 
-export function createRegistrations({ registry, health, log, allowPrivate, checkSchema }: RegistrationsOptions): Registrations {
+export function createRegistrations({
+  registry,
+  health,
+  log,
+  allowPrivate,
+  checkSchema,
+}: RegistrationsOptions): Registrations {
   const registered = new Map<string, RegisteredToolkit>();
   /** Built-in toolkits that a registration stands in front of. */
   const shadowed = new Map<string, Toolkit>();
@@ -43,32 +49,51 @@ export function createRegistrations({ registry, health, log, allowPrivate, check
   /** Whoever comes while another is being registered waits for it. */
   const inOrder = createInOrder();
 
-  async function register(params: JsonObject, line: Runner | undefined): Promise<RegisteredToolkit> {
+  async function register(
+    params: JsonObject,
+    line: Runner | undefined,
+  ): Promise<RegisteredToolkit> {
     const registration = parseRegistration(params, { allowPrivate });
     const known = registered.get(registration.name);
     if (known?.registration.fingerprint !== registration.fingerprint) {
       checkPlace(registration, known);
       await checkSchemas(registration);
     }
-    const toolkit = known?.registration.fingerprint === registration.fingerprint ? known : await put(registration, known);
+    const toolkit =
+      known?.registration.fingerprint === registration.fingerprint
+        ? known
+        : await put(registration, known);
     const runner = runnerOf(registration) ?? line;
     if (runner) toolkit.attach(runner);
-    else if (!toolkit.runner) health.record(toolkit).lost(toolkit.problem?.() ?? "nobody serves it");
+    else if (!toolkit.runner)
+      health.record(toolkit).lost(toolkit.problem?.() ?? "nobody serves it");
     return toolkit;
   }
 
   function checkPlace({ name, replace }: Registration, known: RegisteredToolkit | undefined): void {
     if (known && !replace)
-      throw conflict(`"${name}" is already registered as ${known.toolId} with another definition`, "Say `replace: true` to take its place.");
+      throw conflict(
+        `"${name}" is already registered as ${known.toolId} with another definition`,
+        "Say `replace: true` to take its place.",
+      );
     const there = registry.findToolkit(name);
     const source = there?.source ?? "built-in";
     if (there && !known && source !== "built-in") {
-      throw conflict(`"${name}" is ${source === "upstream" ? "a server of the hall's config" : "a module of the hall"}`, "Choose another name.");
+      throw conflict(
+        `"${name}" is ${source === "upstream" ? "a server of the hall's config" : "a module of the hall"}`,
+        "Choose another name.",
+      );
     }
     const alike = skeletons.get(skeletonOf(name));
-    const lookalike = alike !== undefined && alike !== name ? alike : findLookalike(name, otherNames());
-    if (lookalike !== undefined) throw conflict(`"${name}" reads like "${lookalike}"`, "Choose a name that cannot be mistaken for another.");
-    if (!known && registered.size >= countMax) throw new HallError("OVERLOADED", `${countMax} toolkits are already registered`);
+    const lookalike =
+      alike !== undefined && alike !== name ? alike : findLookalike(name, otherNames());
+    if (lookalike !== undefined)
+      throw conflict(
+        `"${name}" reads like "${lookalike}"`,
+        "Choose a name that cannot be mistaken for another.",
+      );
+    if (!known && registered.size >= countMax)
+      throw new HallError("OVERLOADED", `${countMax} toolkits are already registered`);
   }
 
   /** Names that were not registered: few, beside thousands that may have been. */
@@ -81,18 +106,31 @@ export function createRegistrations({ registry, health, log, allowPrivate, check
   async function checkSchemas({ tools }: Registration): Promise<void> {
     const faults: Fault[] = [];
     for (const [index, { inputSchema, outputSchema }] of tools.entries()) {
-      for (const [key, schema] of [["parameters", inputSchema] as const, ["returns", outputSchema] as const]) {
+      for (const [key, schema] of [
+        ["parameters", inputSchema] as const,
+        ["returns", outputSchema] as const,
+      ]) {
         if (!schema) continue;
-        await checkSchema(schema).catch((error: unknown) => faults.push({ path: `/tool/functions/${index}/${key}`, message: messageOf(error) }));
+        await checkSchema(schema).catch((error: unknown) =>
+          faults.push({ path: `/tool/functions/${index}/${key}`, message: messageOf(error) }),
+        );
       }
     }
     if (faults.length > 0) throw refuse(faults);
   }
 
-  async function put(registration: Registration, known: RegisteredToolkit | undefined): Promise<RegisteredToolkit> {
+  async function put(
+    registration: Registration,
+    known: RegisteredToolkit | undefined,
+  ): Promise<RegisteredToolkit> {
     const { name } = registration;
     const version = known ? versionOf(known) + 1 : 1;
-    const toolkit = createRegisteredToolkit({ registration, toolId: `${name}_v${version}`, registeredAt: Date.now(), changed });
+    const toolkit = createRegisteredToolkit({
+      registration,
+      toolId: `${name}_v${version}`,
+      registeredAt: Date.now(),
+      changed,
+    });
     if (registry.findToolkit(name)) {
       const old = await registry.replace(toolkit);
       if (old === known) await known?.close();
@@ -116,12 +154,17 @@ export function createRegistrations({ registry, health, log, allowPrivate, check
   }
 
   async function unregister(name: string): Promise<RegisteredToolkit> {
-    const toolkit = registered.get(name) ?? [...registered.values()].find(({ toolId }) => toolId === name);
+    const toolkit =
+      registered.get(name) ?? [...registered.values()].find(({ toolId }) => toolId === name);
     if (!toolkit) {
       const near = findNear(name, registered.keys());
-      throw new HallError("TOOLKIT_NOT_FOUND", `"${name.slice(0, 100)}" is not registered${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`, {
-        details: { near },
-      });
+      throw new HallError(
+        "TOOLKIT_NOT_FOUND",
+        `"${name.slice(0, 100)}" is not registered${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`,
+        {
+          details: { near },
+        },
+      );
     }
     registered.delete(toolkit.id);
     skeletons.delete(skeletonOf(toolkit.id));
@@ -150,5 +193,8 @@ function versionOf({ toolId, id }: RegisteredToolkit): number {
 }
 
 function conflict(message: string, hint: string): HallError {
-  return new HallError("CONFLICT", message, { details: { errors: [{ path: "/tool/name", message }] }, hint });
+  return new HallError("CONFLICT", message, {
+    details: { errors: [{ path: "/tool/name", message }] },
+    hint,
+  });
 }

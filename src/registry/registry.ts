@@ -70,7 +70,10 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
         names.add(shelf.tools);
       }
     } catch (error) {
-      log.warn({ toolkit: shelf.toolkit.id, kind, err: error }, "listing failed; what was known stays");
+      log.warn(
+        { toolkit: shelf.toolkit.id, kind, err: error },
+        "listing failed; what was known stays",
+      );
     }
     publish(kind);
   }
@@ -90,7 +93,10 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
       if (tools.length > 0 || !isOf(toolkit, name)) continue;
       const problem = toolkit.problem?.();
       if (problem !== undefined)
-        throw new HallError("UNAVAILABLE", `${toolkit.id} has told of no tools yet, so ${name.slice(0, 100)} cannot be called: ${problem}`);
+        throw new HallError(
+          "UNAVAILABLE",
+          `${toolkit.id} has told of no tools yet, so ${name.slice(0, 100)} cannot be called: ${problem}`,
+        );
     }
   }
 
@@ -117,7 +123,15 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
       if (shelves.get(toolkit.id) === shelf) void shelf.listing.run(kind);
     });
     const listing = createOneAtATime<ListKind>((kind) => relist(shelf, kind));
-    const shelf: Shelf = { toolkit, leave, tools: [], resources: [], templates: [], prompts: [], listing };
+    const shelf: Shelf = {
+      toolkit,
+      leave,
+      tools: [],
+      resources: [],
+      templates: [],
+      prompts: [],
+      listing,
+    };
     return shelf;
   }
 
@@ -125,13 +139,15 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
   async function fill(shelf: Shelf): Promise<Shelf> {
     await Promise.all(Object.values(readers).map((read) => read(shelf)));
     const old = shelves.get(shelf.toolkit.id);
-    if (!old) throw new HallError("NOT_FOUND", `there is no toolkit "${shelf.toolkit.id}" to replace`);
+    if (!old)
+      throw new HallError("NOT_FOUND", `there is no toolkit "${shelf.toolkit.id}" to replace`);
     return old;
   }
 
   return {
     async add(toolkit) {
-      if (shelves.has(toolkit.id)) throw new HallError("CONFLICT", `there is already a toolkit "${toolkit.id}"`);
+      if (shelves.has(toolkit.id))
+        throw new HallError("CONFLICT", `there is already a toolkit "${toolkit.id}"`);
       const shelf = createShelf(toolkit);
       shelves.set(toolkit.id, shelf);
       await Promise.all([
@@ -151,7 +167,8 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
       names.remove(old.tools);
       names.add(shelf.tools);
       publish("tools");
-      for (const kind of ["resources", "prompts"] as const) if (old[kind].length + shelf[kind].length > 0) publish(kind);
+      for (const kind of ["resources", "prompts"] as const)
+        if (old[kind].length + shelf[kind].length > 0) publish(kind);
       return old.toolkit;
     },
     findToolkit: (id) => shelves.get(id)?.toolkit,
@@ -178,31 +195,41 @@ export function createRegistry({ log }: { readonly log: Log }): Registry {
       return names.get(name);
     },
     resources: () => all("resources").sort((a, b) => compare(a.uri, b.uri)),
-    resourceTemplates: () => all("templates").sort((a, b) => compare(String(a.uriTemplate), String(b.uriTemplate))),
+    resourceTemplates: () =>
+      all("templates").sort((a, b) => compare(String(a.uriTemplate), String(b.uriTemplate))),
     getResourceOwner(uri) {
       const shelved = [...shelves.values()];
       // Whoever lists it before whoever has a template for it: one server's `{anything}` must not stand before what another offers.
       const owner =
-        shelved.find(({ resources }) => resources.some((resource) => resource.uri === uri)) ?? shelved.find(({ toolkit }) => toolkit.resources?.covers?.(uri));
+        shelved.find(({ resources }) => resources.some((resource) => resource.uri === uri)) ??
+        shelved.find(({ toolkit }) => toolkit.resources?.covers?.(uri));
       if (owner) return owner.toolkit;
       const near = findNear(
         uri,
         all("resources").map((resource) => resource.uri),
       );
-      throw new HallError("NOT_FOUND", `Resource not found: ${uri.slice(0, 200)}`, { details: { uri: uri.slice(0, 2_000), near } });
+      throw new HallError("NOT_FOUND", `Resource not found: ${uri.slice(0, 200)}`, {
+        details: { uri: uri.slice(0, 2_000), near },
+      });
     },
     findTemplateOwner: (uriTemplate) =>
-      [...shelves.values()].find((shelf) => shelf.templates.some((template) => template.uriTemplate === uriTemplate))?.toolkit,
+      [...shelves.values()].find((shelf) =>
+        shelf.templates.some((template) => template.uriTemplate === uriTemplate),
+      )?.toolkit,
     prompts: () => all("prompts").sort(byName),
     getPrompt(name) {
       const known = all("prompts");
-      const found = known.find((target) => target.fullName === name) ?? onlyOne(known.filter(({ prompt }) => prompt.name === name));
+      const found =
+        known.find((target) => target.fullName === name) ??
+        onlyOne(known.filter(({ prompt }) => prompt.name === name));
       if (found) return found;
       const near = findNear(
         name,
         known.map(({ fullName }) => fullName),
       );
-      throw new HallError("NOT_FOUND", `Unknown prompt: ${name.slice(0, 100)}`, { details: { near } });
+      throw new HallError("NOT_FOUND", `Unknown prompt: ${name.slice(0, 100)}`, {
+        details: { near },
+      });
     },
     toolkits: () => Array.from(shelves.values(), ({ toolkit }) => toolkit),
     looking(name) {
@@ -227,16 +254,25 @@ const readers: Record<ListKind, (shelf: Shelf) => Promise<void>> = {
   async tools(shelf) {
     const { toolkit } = shelf;
     const prefix = toolkit.prefix ?? toolkit.id;
-    shelf.tools = (await toolkit.list()).map((tool) => ({ toolkit, tool, fullName: joinName(prefix, tool.name) }));
+    shelf.tools = (await toolkit.list()).map((tool) => ({
+      toolkit,
+      tool,
+      fullName: joinName(prefix, tool.name),
+    }));
   },
   async resources(shelf) {
     const source = shelf.toolkit.resources;
-    if (source) [shelf.resources, shelf.templates] = await Promise.all([source.list(), source.templates()]);
+    if (source)
+      [shelf.resources, shelf.templates] = await Promise.all([source.list(), source.templates()]);
   },
   async prompts(shelf) {
     const { toolkit } = shelf;
     const prefix = toolkit.prefix ?? toolkit.id;
-    shelf.prompts = ((await toolkit.prompts?.list()) ?? []).map((prompt) => ({ toolkit, prompt, fullName: joinName(prefix, prompt.name) }));
+    shelf.prompts = ((await toolkit.prompts?.list()) ?? []).map((prompt) => ({
+      toolkit,
+      prompt,
+      fullName: joinName(prefix, prompt.name),
+    }));
   },
 };
 

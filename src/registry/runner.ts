@@ -7,7 +7,11 @@ export interface Runner {
   /** Which one, so that the same connection registering twice stays one runner. */
   readonly id: string;
   /** One request in the registry dialect. Throws HallError, with the service's own error as `relayed`. */
-  request(method: "tools/call" | "health/check", params: JsonObject, scope: Scope): Promise<unknown>;
+  request(
+    method: "tools/call" | "health/check",
+    params: JsonObject,
+    scope: Scope,
+  ): Promise<unknown>;
   /** Calls back once when it can no longer be reached. Returns the way to stop listening. */
   onGone(listener: () => void): () => void;
   close(): void;

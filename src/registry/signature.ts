@@ -26,9 +26,15 @@ function membersOf(schema: JsonObject, place: Place): string[] {
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
   const properties = isObject(schema.properties) ? Object.entries(schema.properties) : [];
   // What must be given comes first: it is what a cut must not take.
-  const sorted = [...properties.filter(([name]) => required.has(name)), ...properties.filter(([name]) => !required.has(name))];
+  const sorted = [
+    ...properties.filter(([name]) => required.has(name)),
+    ...properties.filter(([name]) => !required.has(name)),
+  ];
   return sorted.slice(0, partsMax).map(([name, property]) => {
-    const fallback = isObject(property) && isPlain(property.default) ? ` = ${JSON.stringify(property.default)}` : "";
+    const fallback =
+      isObject(property) && isPlain(property.default)
+        ? ` = ${JSON.stringify(property.default)}`
+        : "";
     return `${keyOf(name)}${required.has(name) ? "" : "?"}: ${typeOf(property, place)}${fallback}`;
   });
 }
@@ -38,32 +44,45 @@ function keyOf(name: string): string {
 }
 
 function isPlain(value: unknown): boolean {
-  return typeof value === "number" || typeof value === "boolean" || (typeof value === "string" && value.length <= 40);
+  return (
+    typeof value === "number" ||
+    typeof value === "boolean" ||
+    (typeof value === "string" && value.length <= 40)
+  );
 }
 
 function typeOf(schema: unknown, place: Place): string {
   if (!isObject(schema)) return "any";
   if (place.depth > depthMax || place.parts.left-- <= 0) return "…";
   const inner: Place = { ...place, depth: place.depth + 1 };
-  if (typeof schema.$ref === "string") return typeOf(findReferenced(place.root, schema.$ref), inner);
+  if (typeof schema.$ref === "string")
+    return typeOf(findReferenced(place.root, schema.$ref), inner);
   if ("const" in schema) return literal(schema.const);
   if (Array.isArray(schema.enum)) return union(schema.enum.map(literal));
   const options = [schema.anyOf, schema.oneOf].find(Array.isArray);
-  if (options) return union(options.slice(0, choicesMax + 1).map((option) => typeOf(option, inner)));
-  if (Array.isArray(schema.type)) return union(schema.type.map((type) => typeOf({ ...schema, type }, place)));
+  if (options)
+    return union(options.slice(0, choicesMax + 1).map((option) => typeOf(option, inner)));
+  if (Array.isArray(schema.type))
+    return union(schema.type.map((type) => typeOf({ ...schema, type }, place)));
   switch (schema.type) {
     case "integer":
     case "number":
       return "number";
     case "string":
-      return schema.format === undefined ? "string" : `string /* ${String(schema.format).slice(0, 20)} */`;
+      return schema.format === undefined
+        ? "string"
+        : `string /* ${String(schema.format).slice(0, 20)} */`;
     case "boolean":
     case "null":
       return schema.type;
     case "array":
       return listOf(typeOf(schema.items, inner));
     default:
-      return isObject(schema.properties) ? `{ ${membersOf(schema, inner).join(", ")} }` : schema.type === "object" ? "object" : "any";
+      return isObject(schema.properties)
+        ? `{ ${membersOf(schema, inner).join(", ")} }`
+        : schema.type === "object"
+          ? "object"
+          : "any";
   }
 }
 
@@ -77,7 +96,9 @@ function literal(value: unknown): string {
 
 function union(types: readonly string[]): string {
   const different = [...new Set(types)];
-  return different.length <= choicesMax ? different.join(" | ") : `${different.slice(0, choicesMax).join(" | ")} | …`;
+  return different.length <= choicesMax
+    ? different.join(" | ")
+    : `${different.slice(0, choicesMax).join(" | ")} | …`;
 }
 
 /** Inside the schema only, by names alone. */

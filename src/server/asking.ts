@@ -23,13 +23,20 @@ export type Work = (ask: Ask, scope: Scope, current: () => Current) => Promise<u
 const answerMsMax = 300_000;
 const waitingRunsMax = 1_000;
 
-export async function askLegacy(questions: Questions, visit: Visit, asked?: Scope): Promise<Answers> {
+export async function askLegacy(
+  questions: Questions,
+  visit: Visit,
+  asked?: Scope,
+): Promise<Answers> {
   requireCapabilities(questions, visit);
   const scope = new Scope(visit.exchange.scope);
   const leave = asked?.onCancel((reason) => scope.cancel(reason));
   const answers = Object.entries(questions).map(async ([key, { method, params }]) => {
-    const answer = await visit.exchange.ask(method, params, { scope, timeoutMs: answerMsMax }).catch(keepOwnRefusal);
-    if (!isObject(answer)) throw new HallError("BAD_ANSWER", `the client's answer to ${method} is not an object`);
+    const answer = await visit.exchange
+      .ask(method, params, { scope, timeoutMs: answerMsMax })
+      .catch(keepOwnRefusal);
+    if (!isObject(answer))
+      throw new HallError("BAD_ANSWER", `the client's answer to ${method} is not an object`);
     return [key, answer] as const;
   });
   return Promise.all(answers)
@@ -43,7 +50,9 @@ export async function askLegacy(questions: Questions, visit: Visit, asked?: Scop
 
 /** A client's refusal to answer is why its call failed; only an upstream's error is passed on as the call's own. */
 function keepOwnRefusal(error: unknown): never {
-  throw error instanceof HallError && error.relayed ? new HallError("EXECUTION", error.message, { cause: error }) : error;
+  throw error instanceof HallError && error.relayed
+    ? new HallError("EXECUTION", error.message, { cause: error })
+    : error;
 }
 
 export interface Asking {
@@ -69,21 +78,31 @@ export function createAsking(seal: Seal): Asking {
 
   function suspend(run: Run, questions: Questions, binding: string): JsonObject {
     if (waiting.size >= waitingRunsMax) {
-      const refusal = new HallError("OVERLOADED", `${waitingRunsMax} runs already wait for an answer`);
+      const refusal = new HallError(
+        "OVERLOADED",
+        `${waitingRunsMax} runs already wait for an answer`,
+      );
       // Nobody will ever answer it: the work must not wait for that.
       run.scope.cancel(refusal);
       throw refusal;
     }
     const handle = randomUUID();
     waiting.set(handle, run);
-    const expiry = setTimeout(() => run.scope.cancel(new HallError("TIMEOUT", "nobody answered the question")), answerMsMax);
+    const expiry = setTimeout(
+      () => run.scope.cancel(new HallError("TIMEOUT", "nobody answered the question")),
+      answerMsMax,
+    );
     expiry.unref();
     run.forget = () => {
       clearTimeout(expiry);
       waiting.delete(handle);
     };
     run.scope.onCancel(run.forget);
-    return { resultType: "input_required", inputRequests: questions, requestState: seal.close(handle, binding) };
+    return {
+      resultType: "input_required",
+      inputRequests: questions,
+      requestState: seal.close(handle, binding),
+    };
   }
 
   return {
@@ -91,21 +110,28 @@ export function createAsking(seal: Seal): Asking {
       const responses = readResponses(params.inputResponses);
       // Taken before anything runs: checking the arguments writes defaults into them.
       const subject = subjectOf(params, visit);
-      if (params.requestState === undefined) return step(new Run(work, responses, { params, visit }), subject, visit);
+      if (params.requestState === undefined)
+        return step(new Run(work, responses, { params, visit }), subject, visit);
       const handle = seal.open(params.requestState, bindingOf(subject));
       const run = handle === undefined ? undefined : waiting.get(handle);
-      if (!run) throw new HallError("INVALID_PARAMS", "requestState is unknown, used or expired", { hint: "Send the request again without it." });
+      if (!run)
+        throw new HallError("INVALID_PARAMS", "requestState is unknown, used or expired", {
+          hint: "Send the request again without it.",
+        });
       run.forget();
       run.resume(responses, { params, visit });
       return step(run, subject, visit);
     },
     close() {
-      for (const run of [...waiting.values()]) run.scope.cancel(new HallError("UNAVAILABLE", "the hall is shutting down"));
+      for (const run of [...waiting.values()])
+        run.scope.cancel(new HallError("UNAVAILABLE", "the hall is shutting down"));
     },
   };
 }
 
-type Turn = { readonly kind: "done"; readonly result: unknown } | { readonly kind: "asks"; readonly questions: Questions };
+type Turn =
+  | { readonly kind: "done"; readonly result: unknown }
+  | { readonly kind: "asks"; readonly questions: Questions };
 
 /** One run of work that may be waiting for answers. A turn ends with the result, or with questions. */
 class Run {
@@ -158,9 +184,16 @@ class Run {
 
   async #ask(questions: Questions, asked: Scope = this.scope): Promise<Answers> {
     requireCapabilities(questions, this.#current.visit);
-    const named = Object.entries(questions).map(([key, question]) => ({ key, question, shown: this.#takeKey(key) }));
+    const named = Object.entries(questions).map(([key, question]) => ({
+      key,
+      question,
+      shown: this.#takeKey(key),
+    }));
     const missing = named.filter(({ shown }) => !this.#responses.has(shown));
-    const answered = missing.map(({ shown, question }) => new Promise<void>((resolve) => this.#open.set(shown, { question, resolve })));
+    const answered = missing.map(
+      ({ shown, question }) =>
+        new Promise<void>((resolve) => this.#open.set(shown, { question, resolve })),
+    );
     if (missing.length > 0) this.#endTurn({ kind: "asks", questions: this.#openQuestions() });
     try {
       await asked.race(this.scope.race(Promise.all(answered)));
@@ -187,7 +220,12 @@ class Run {
   }
 
   #openQuestions(): Questions {
-    return Object.fromEntries([...this.#open].map(([key, { question }]) => [key, { method: question.method, params: question.params ?? {} }]));
+    return Object.fromEntries(
+      [...this.#open].map(([key, { question }]) => [
+        key,
+        { method: question.method, params: question.params ?? {} },
+      ]),
+    );
   }
 
   #newTurn(): Promise<Turn> {
@@ -211,18 +249,29 @@ function bindingOf(subject: string): string {
 
 function readResponses(responses: unknown): Answers {
   if (responses === undefined) return {};
-  if (!isObject(responses) || !Object.values(responses).every(isObject)) throw new HallError("INVALID_PARAMS", "inputResponses must map keys to results");
+  if (!isObject(responses) || !Object.values(responses).every(isObject))
+    throw new HallError("INVALID_PARAMS", "inputResponses must map keys to results");
   return responses as Answers;
 }
 
 function requireCapabilities(questions: Questions, { capabilities }: Visit): void {
-  const missing = Object.values(questions).flatMap((question) => findMissing(question, capabilities) ?? []);
+  const missing = Object.values(questions).flatMap(
+    (question) => findMissing(question, capabilities) ?? [],
+  );
   if (missing.length === 0) return;
   const required: Record<string, JsonObject> = {};
-  for (const { capability, part } of missing) required[capability] = { ...required[capability], ...(part === undefined ? {} : { [part]: {} }) };
-  throw new HallError("MISSING_CAPABILITY", `this needs a client that can be asked (${Object.keys(required).join(", ")})`, {
-    details: { requiredCapabilities: required },
-  });
+  for (const { capability, part } of missing)
+    required[capability] = {
+      ...required[capability],
+      ...(part === undefined ? {} : { [part]: {} }),
+    };
+  throw new HallError(
+    "MISSING_CAPABILITY",
+    `this needs a client that can be asked (${Object.keys(required).join(", ")})`,
+    {
+      details: { requiredCapabilities: required },
+    },
+  );
 }
 
 interface Capability {
@@ -231,21 +280,32 @@ interface Capability {
 }
 
 /** What the client would have to declare before it may be asked this. */
-function findMissing({ method, params }: Question, capabilities: JsonObject): Capability | undefined {
+function findMissing(
+  { method, params }: Question,
+  capabilities: JsonObject,
+): Capability | undefined {
   switch (method) {
     case "roots/list":
       return isObject(capabilities.roots) ? undefined : { capability: "roots" };
     case "sampling/createMessage": {
       const { sampling } = capabilities;
-      if (params?.tools === undefined && params?.toolChoice === undefined) return isObject(sampling) ? undefined : { capability: "sampling" };
-      return isObject(sampling) && isObject(sampling.tools) ? undefined : { capability: "sampling", part: "tools" };
+      if (params?.tools === undefined && params?.toolChoice === undefined)
+        return isObject(sampling) ? undefined : { capability: "sampling" };
+      return isObject(sampling) && isObject(sampling.tools)
+        ? undefined
+        : { capability: "sampling", part: "tools" };
     }
     case "elicitation/create": {
       const { elicitation } = capabilities;
       const mode = params?.mode === "url" ? "url" : "form";
       // A client that names no mode means forms.
-      const isForm = isObject(elicitation) && mode === "form" && (isObject(elicitation.form) || !isObject(elicitation.url));
-      return isForm || (isObject(elicitation) && isObject(elicitation[mode])) ? undefined : { capability: "elicitation", part: mode };
+      const isForm =
+        isObject(elicitation) &&
+        mode === "form" &&
+        (isObject(elicitation.form) || !isObject(elicitation.url));
+      return isForm || (isObject(elicitation) && isObject(elicitation[mode]))
+        ? undefined
+        : { capability: "elicitation", part: mode };
     }
   }
 }

@@ -20,7 +20,12 @@ import { type Envelope, nameOf, readEnvelope, readLogLevel, type Visit } from ".
 /** Where a legacy client is in its handshake. Modern requests do not look at it. */
 type State =
   | { readonly kind: "new" }
-  | { readonly kind: "greeted" | "ready"; readonly version: Version; readonly capabilities: JsonObject; readonly client: string }
+  | {
+      readonly kind: "greeted" | "ready";
+      readonly version: Version;
+      readonly capabilities: JsonObject;
+      readonly client: string;
+    }
   | { readonly kind: "leaving"; readonly version: Version };
 
 interface ConnectionOptions {
@@ -58,7 +63,10 @@ export class Connection {
       handle: (request, exchange) => this.#handle(request, exchange),
       notified: (notification) => this.#notified(notification),
       explain: (failure, request) => this.#explain(failure, request),
-      withdrawal: (requestId, reason) => ({ method: "notifications/cancelled", params: { requestId, reason } }),
+      withdrawal: (requestId, reason) => ({
+        method: "notifications/cancelled",
+        params: { requestId, reason },
+      }),
       ended: () => void this.#finish(),
       closed: () => this.#lost(),
     });
@@ -79,13 +87,23 @@ export class Connection {
 
   /** Whether its client's model can be asked although the client asks for nothing: the handshake era only. */
   get lendsModel(): boolean {
-    return this.#state.kind === "ready" && this.#options.isOrdered && isObject(this.#state.capabilities.sampling);
+    return (
+      this.#state.kind === "ready" &&
+      this.#options.isOrdered &&
+      isObject(this.#state.capabilities.sampling)
+    );
   }
 
   /** Asks the client's model. Throws what the client answers, as a HallError. */
   async sample(params: JsonObject): Promise<JsonObject> {
-    const answer = await this.#peer.request("sampling/createMessage", params, { timeoutMs: sampleMsMax });
-    if (!isObject(answer)) throw new HallError("BAD_ANSWER", "the client's answer to sampling/createMessage is not an object");
+    const answer = await this.#peer.request("sampling/createMessage", params, {
+      timeoutMs: sampleMsMax,
+    });
+    if (!isObject(answer))
+      throw new HallError(
+        "BAD_ANSWER",
+        "the client's answer to sampling/createMessage is not an object",
+      );
     return answer;
   }
 
@@ -117,7 +135,8 @@ export class Connection {
 
   /** No more input: what runs is finished and answered, then the line closes. Each request has its own deadline. */
   async #finish(): Promise<void> {
-    if (this.#peer.inFlightCount > 0) await this.#peer.drain(new HallError("UNAVAILABLE", "the client closed its end"));
+    if (this.#peer.inFlightCount > 0)
+      await this.#peer.drain(new HallError("UNAVAILABLE", "the client closed its end"));
     await this.#peer.close();
   }
 
@@ -137,7 +156,9 @@ export class Connection {
       // It may belong to a server that is still being looked at.
       const isMissing = error instanceof HallError && error.code === "NOT_FOUND";
       const name = request.params?.name;
-      const looking = isMissing ? this.#parts.registry.looking(typeof name === "string" ? name : undefined) : undefined;
+      const looking = isMissing
+        ? this.#parts.registry.looking(typeof name === "string" ? name : undefined)
+        : undefined;
       if (!looking) throw error;
       return exchange.scope.race(looking).then(() => this.#dispatch(request, exchange));
     }
@@ -151,13 +172,20 @@ export class Connection {
     return this.#handleLegacy(method, params, exchange);
   }
 
-  #handleModern(method: string, params: JsonObject, envelope: Envelope, exchange: Exchange): unknown {
+  #handleModern(
+    method: string,
+    params: JsonObject,
+    envelope: Envelope,
+    exchange: Exchange,
+  ): unknown {
     if (this.#state.kind === "new") this.#peer.unreadableId = "omit";
     const handler = Object.hasOwn(modernMethods, method) ? modernMethods[method] : undefined;
     if (!handler) throw unknownMethod(method);
     const { info } = this.#parts;
     const result = handler(params, this.#visit(exchange, envelope), this.#parts);
-    return result instanceof Promise ? result.then((value) => dressModern(method, value, info)) : dressModern(method, result, info);
+    return result instanceof Promise
+      ? result.then((value) => dressModern(method, value, info))
+      : dressModern(method, result, info);
   }
 
   /** The request with what its client says of itself, and what this line knows. */
@@ -182,31 +210,65 @@ export class Connection {
     if (method === "initialize") return this.#initialize(params);
     switch (state.kind) {
       case "new":
-        throw new HallError("INVALID_REQUEST", "not initialized", { hint: "Send initialize first, or a request with a modern _meta." });
+        throw new HallError("INVALID_REQUEST", "not initialized", {
+          hint: "Send initialize first, or a request with a modern _meta.",
+        });
       case "leaving":
         throw new HallError("INVALID_REQUEST", "shutting down");
       case "greeted":
         if (this.#options.isOrdered && method.startsWith("tools/"))
-          throw new HallError("INVALID_REQUEST", "not initialized: notifications/initialized has not arrived");
+          throw new HallError(
+            "INVALID_REQUEST",
+            "not initialized: notifications/initialized has not arrived",
+          );
     }
     const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
     if (!handler) return this.#handleLegacyOnly(method, params);
     const { version, capabilities, client } = state;
-    const visit = this.#visit(exchange, { era: "legacy", version, capabilities, client, logLevel: this.#logLevel });
+    const visit = this.#visit(exchange, {
+      era: "legacy",
+      version,
+      capabilities,
+      client,
+      logLevel: this.#logLevel,
+    });
     return handler(params, visit, this.#parts);
   }
 
   /** The registry dialect needs no handshake, and has no place in the modern era: there a client cannot be called back. */
-  #handleDialect(method: string, params: JsonObject, envelope: Envelope | undefined, exchange: Exchange): unknown {
+  #handleDialect(
+    method: string,
+    params: JsonObject,
+    envelope: Envelope | undefined,
+    exchange: Exchange,
+  ): unknown {
     if (envelope)
-      throw new HallError("INVALID_PARAMS", `${method} in the registry dialect takes no modern _meta`, { hint: "Leave _meta out, or use MCP's own form." });
+      throw new HallError(
+        "INVALID_PARAMS",
+        `${method} in the registry dialect takes no modern _meta`,
+        { hint: "Leave _meta out, or use MCP's own form." },
+      );
     if (this.#state.kind === "leaving") throw new HallError("INVALID_REQUEST", "shutting down");
     const { principal, isNetwork, isOrdered } = this.#options;
     const handler = dialectMethods[method];
     if (!handler) throw unknownMethod(method);
     const client = "client" in this.#state ? this.#state.client : "unnamed client";
-    const visit = this.#visit(exchange, { era: "legacy", version: this.version ?? newestLegacy, capabilities: {}, client, logLevel: undefined });
-    return handler(params, { ...visit, mayRegister: !isNetwork || principal !== withoutToken, runner: isOrdered ? this.#runner() : undefined }, this.#parts);
+    const visit = this.#visit(exchange, {
+      era: "legacy",
+      version: this.version ?? newestLegacy,
+      capabilities: {},
+      client,
+      logLevel: undefined,
+    });
+    return handler(
+      params,
+      {
+        ...visit,
+        mayRegister: !isNetwork || principal !== withoutToken,
+        runner: isOrdered ? this.#runner() : undefined,
+      },
+      this.#parts,
+    );
   }
 
   /** This line as whoever runs a toolkit that was registered on it. */
@@ -247,8 +309,12 @@ export class Connection {
   #watch(uri: string): void {
     if (this.#watched.has(uri)) return;
     if (this.#watched.size >= watchedMax)
-      throw new HallError("OVERLOADED", `a client may watch ${watchedMax} resources at once`, { hint: "Unsubscribe from some of them first." });
-    const stop = watchResource(uri, this.#parts, () => this.#peer.notify("notifications/resources/updated", { uri }));
+      throw new HallError("OVERLOADED", `a client may watch ${watchedMax} resources at once`, {
+        hint: "Unsubscribe from some of them first.",
+      });
+    const stop = watchResource(uri, this.#parts, () =>
+      this.#peer.notify("notifications/resources/updated", { uri }),
+    );
     this.#watched.set(uri, stop);
   }
 
@@ -266,7 +332,13 @@ export class Connection {
     this.#peer.unreadableId = "null";
     this.#peer.acceptsBatches = version === "2025-03-26";
     const { info, instructions, counts } = this.#parts;
-    return { protocolVersion: version, capabilities: this.#parts.capabilities(), serverInfo: info, instructions: instructions(), _meta: counts() };
+    return {
+      protocolVersion: version,
+      capabilities: this.#parts.capabilities(),
+      serverInfo: info,
+      instructions: instructions(),
+      _meta: counts(),
+    };
   }
 
   #notified({ method, params = {} }: Notification): void {
@@ -275,10 +347,19 @@ export class Connection {
         if (this.#state.kind === "greeted") this.#state = { ...this.#state, kind: "ready" };
         return;
       case "notifications/cancelled":
-        if (isId(params.requestId)) this.#peer.cancel(params.requestId, new HallError("CANCELLED", "the client withdrew the request"));
+        if (isId(params.requestId))
+          this.#peer.cancel(
+            params.requestId,
+            new HallError("CANCELLED", "the client withdrew the request"),
+          );
         return;
       case "$/cancelRequest":
-        if (isId(params.id)) this.#peer.cancel(params.id, new HallError("CANCELLED", "the client withdrew the request"), requestCancelled);
+        if (isId(params.id))
+          this.#peer.cancel(
+            params.id,
+            new HallError("CANCELLED", "the client withdrew the request"),
+            requestCancelled,
+          );
         return;
       case "exit":
         void this.close(0);
@@ -290,23 +371,29 @@ export class Connection {
   }
 
   #listChanged(kind: ListKind): void {
-    const isReady = this.#state.kind === "ready" || (this.#state.kind === "greeted" && !this.#options.isOrdered);
-    if (isReady && !this.#parts.isStatic) this.#peer.notify(`notifications/${kind}/list_changed`, undefined);
+    const isReady =
+      this.#state.kind === "ready" || (this.#state.kind === "greeted" && !this.#options.isOrdered);
+    if (isReady && !this.#parts.isStatic)
+      this.#peer.notify(`notifications/${kind}/list_changed`, undefined);
   }
 
   #explain(failure: unknown, request: Request | undefined): Reply {
     const { registry, reference } = this.#parts;
-    if (request && isInDialect(request.method, request.params ?? {})) return explainInDialect(failure, request, reference);
+    if (request && isInDialect(request.method, request.params ?? {}))
+      return explainInDialect(failure, request, reference);
     const called = request && calledBy(request);
     const name = called?.params?.name;
     const version = this.#versionOf(request);
     const reply = explainFailure(failure, {
       version,
       request: called,
-      hasOutputSchema: typeof name === "string" && registry.findTool(name)?.tool.outputSchema !== undefined,
+      hasOutputSchema:
+        typeof name === "string" && registry.findTool(name)?.tool.outputSchema !== undefined,
       reference,
     });
-    return "result" in reply && version === "2026-07-28" ? { result: dressModern("tools/call", reply.result, this.#parts.info) } : reply;
+    return "result" in reply && version === "2026-07-28"
+      ? { result: dressModern("tools/call", reply.result, this.#parts.info) }
+      : reply;
   }
 
   #versionOf(request: Request | undefined): Version | undefined {
@@ -328,8 +415,12 @@ export function readGreeting({ protocolVersion, capabilities, clientInfo }: Json
   readonly capabilities: JsonObject;
   readonly clientInfo: JsonObject;
 } {
-  if (typeof protocolVersion === "string" && isObject(capabilities) && isObject(clientInfo)) return { protocolVersion, capabilities, clientInfo };
-  throw new HallError("INVALID_REQUEST", "initialize needs protocolVersion, capabilities and clientInfo");
+  if (typeof protocolVersion === "string" && isObject(capabilities) && isObject(clientInfo))
+    return { protocolVersion, capabilities, clientInfo };
+  throw new HallError(
+    "INVALID_REQUEST",
+    "initialize needs protocolVersion, capabilities and clientInfo",
+  );
 }
 
 /** Methods that are notifications even with `"id": null`: some clients write it on them. */

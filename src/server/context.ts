@@ -12,9 +12,13 @@ export interface Current {
 }
 
 /** What a toolkit gets to work with: the client's side of a call, whatever its era. */
-export function createContext(current: () => Current, { ask, scope }: { readonly ask: Ask; readonly scope: Scope }): CallContext {
+export function createContext(
+  current: () => Current,
+  { ask, scope }: { readonly ask: Ask; readonly scope: Scope },
+): CallContext {
   const { params, visit } = current();
-  const log: CallContext["log"] = (level, data, logger) => sendLog(current().visit, level, data, logger);
+  const log: CallContext["log"] = (level, data, logger) =>
+    sendLog(current().visit, level, data, logger);
   const { progress, flush } = createProgress(current);
   const askNow: Ask = (...asked) => {
     // A modern question is the request's answer: what waits would come too late.
@@ -22,7 +26,16 @@ export function createContext(current: () => Current, { ask, scope }: { readonly
     return ask(...asked);
   };
   const { logLevel, capabilities } = visit;
-  return { scope, ask: askNow, progress, log, logLevel, capabilities, meta: foreignMeta(params._meta), caller: callerOf(visit) };
+  return {
+    scope,
+    ask: askNow,
+    progress,
+    log,
+    logLevel,
+    capabilities,
+    meta: foreignMeta(params._meta),
+    caller: callerOf(visit),
+  };
 }
 
 export function callerOf({ connection, client, principal, quota, era }: Visit): Caller {
@@ -32,29 +45,42 @@ export function callerOf({ connection, client, principal, quota, era }: Visit): 
 /** Everything in `_meta` that is not about this one line between the client and us. */
 function foreignMeta(meta: unknown): JsonObject | undefined {
   if (!isObject(meta)) return undefined;
-  const entries = Object.entries(meta).filter(([key]) => key !== "progressToken" && !key.startsWith("io.modelcontextprotocol/"));
+  const entries = Object.entries(meta).filter(
+    ([key]) => key !== "progressToken" && !key.startsWith("io.modelcontextprotocol/"),
+  );
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
 /** Checks the token a client wants progress under, and holds it for as long as the request runs. */
-export function claimProgressToken(params: JsonObject, { progressTokens }: Visit): (() => void) | undefined {
+export function claimProgressToken(
+  params: JsonObject,
+  { progressTokens }: Visit,
+): (() => void) | undefined {
   const token = tokenOf(params);
   if (token === undefined) return undefined;
-  if (progressTokens.has(token)) throw new HallError("INVALID_PARAMS", `the progress token ${JSON.stringify(token)} is already in use`);
+  if (progressTokens.has(token))
+    throw new HallError(
+      "INVALID_PARAMS",
+      `the progress token ${JSON.stringify(token)} is already in use`,
+    );
   progressTokens.add(token);
   return () => void progressTokens.delete(token);
 }
 
 function tokenOf(params: JsonObject): string | number | undefined {
   const token = isObject(params._meta) ? params._meta.progressToken : undefined;
-  if (token === undefined || typeof token === "string" || Number.isSafeInteger(token)) return token as string | number | undefined;
+  if (token === undefined || typeof token === "string" || Number.isSafeInteger(token))
+    return token as string | number | undefined;
   throw new HallError("INVALID_PARAMS", "a progress token is a string or a whole number");
 }
 
 const progressMsMin = 50;
 
 /** Forwards progress that grows, at most twenty times a second. What comes sooner waits, and the newest of it is told: a step may take long. */
-function createProgress(current: () => Current): { readonly progress: CallContext["progress"]; flush(): void } {
+function createProgress(current: () => Current): {
+  readonly progress: CallContext["progress"];
+  flush(): void;
+} {
   let last = Number.NEGATIVE_INFINITY;
   let sentAt = Number.NEGATIVE_INFINITY;
   let waiting: { readonly timer: NodeJS.Timeout; newest: Progress } | undefined;
@@ -91,7 +117,16 @@ function createProgress(current: () => Current): { readonly progress: CallContex
   };
 }
 
-function sendLog({ exchange, logLevel }: Visit, level: LogLevel, data: unknown, logger?: string): void {
+function sendLog(
+  { exchange, logLevel }: Visit,
+  level: LogLevel,
+  data: unknown,
+  logger?: string,
+): void {
   if (logLevel === undefined || logLevels.indexOf(level) < logLevels.indexOf(logLevel)) return;
-  exchange.notify("notifications/message", { level, ...(logger === undefined ? {} : { logger }), data });
+  exchange.notify("notifications/message", {
+    level,
+    ...(logger === undefined ? {} : { logger }),
+    data,
+  });
 }

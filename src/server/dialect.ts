@@ -24,13 +24,21 @@ export interface DialectVisit extends Visit {
   readonly runner: Runner | undefined;
 }
 
-type DialectHandler = (params: JsonObject, visit: DialectVisit, parts: ServerParts) => Promise<unknown>;
+type DialectHandler = (
+  params: JsonObject,
+  visit: DialectVisit,
+  parts: ServerParts,
+) => Promise<unknown>;
 
 export const dialectMethods: Readonly<Record<string, DialectHandler>> = {
   async "tools/register"(params, visit, parts) {
     requireToken(visit, "tools/register");
     const { toolId } = await parts.registrations.register(params, visit.runner);
-    return { tool_id: toolId, status: "registered", health_check_interval: parts.monitor.intervalSeconds };
+    return {
+      tool_id: toolId,
+      status: "registered",
+      health_check_interval: parts.monitor.intervalSeconds,
+    };
   },
 
   async "tools/unregister"(params, visit, parts) {
@@ -40,20 +48,31 @@ export const dialectMethods: Readonly<Record<string, DialectHandler>> = {
   },
 
   async "tools/registered"(_params, _visit, parts) {
-    const toolkits = parts.registry.toolkits().filter(({ source }) => source === "registered" || source === "module");
-    return { tools: await describeToolkits(toolkits, parts), failed_modules: parts.modules.failures() };
+    const toolkits = parts.registry
+      .toolkits()
+      .filter(({ source }) => source === "registered" || source === "module");
+    return {
+      tools: await describeToolkits(toolkits, parts),
+      failed_modules: parts.modules.failures(),
+    };
   },
 
   /** Every toolkit, wherever it comes from. */
   async "tools/toolkits"(_params, _visit, parts) {
-    return { toolkits: await describeToolkits(parts.registry.toolkits(), parts), failed_modules: parts.modules.failures() };
+    return {
+      toolkits: await describeToolkits(parts.registry.toolkits(), parts),
+      failed_modules: parts.modules.failures(),
+    };
   },
 
   /** One, with the schemas of its functions. */
   async "tools/toolkit"(params, _visit, parts) {
     const toolkit = getToolkit(readString(params, "tool_name"), parts);
     const [described] = await describeToolkits([toolkit], parts);
-    return { ...described, functions: toolsOf(toolkit, parts).map((target) => describeFunction(target, parts)) };
+    return {
+      ...described,
+      functions: toolsOf(toolkit, parts).map((target) => describeFunction(target, parts)),
+    };
   },
 
   async "tools/schema"(params, _visit, parts) {
@@ -71,10 +90,22 @@ export const dialectMethods: Readonly<Record<string, DialectHandler>> = {
     const { callId, args, timeoutMs } = readCall(params);
     const { fullName } = await findFunction(params, parts, visit);
     const began = performance.now();
-    const context = createContext(() => ({ params, visit }), { ask: refuseToAsk, scope: visit.exchange.scope });
-    const outcome = await parts.gateway.call(createCall(fullName, args, visit, { timeoutMs }), context);
+    const context = createContext(() => ({ params, visit }), {
+      ask: refuseToAsk,
+      scope: visit.exchange.scope,
+    });
+    const outcome = await parts.gateway.call(
+      createCall(fullName, args, visit, { timeoutMs }),
+      context,
+    );
     if (outcome.isError) throw new HallError("EXECUTION", textOf(outcome) || "the tool failed");
-    return { call_id: callId, status: "completed", data: dataOf(outcome), execution_time_ms: Math.round(performance.now() - began), ...noticeOf(outcome) };
+    return {
+      call_id: callId,
+      status: "completed",
+      data: dataOf(outcome),
+      execution_time_ms: Math.round(performance.now() - began),
+      ...noticeOf(outcome),
+    };
   },
 
   async "health/check"(params, visit, parts) {
@@ -97,7 +128,9 @@ export function changesRegistry(method: string): boolean {
 
 function requireToken({ mayRegister }: DialectVisit, method: string): void {
   if (mayRegister) return;
-  throw new HallError("DENIED", `${method} needs the token over HTTP and WebSocket`, { hint: "Send it as `Authorization: Bearer TOKEN` when you connect." });
+  throw new HallError("DENIED", `${method} needs the token over HTTP and WebSocket`, {
+    hint: "Send it as `Authorization: Bearer TOKEN` when you connect.",
+  });
 }
 
 const callIdLengthMax = 128;
@@ -113,14 +146,27 @@ interface DialectCall {
 
 /** The params of a call. Throws INVALID_PARAMS. */
 function readCall(params: JsonObject): DialectCall {
-  if ("name" in params) throw new HallError("INVALID_PARAMS", "a call names either `name` or `tool_name` and `function_name`, not both");
+  if ("name" in params)
+    throw new HallError(
+      "INVALID_PARAMS",
+      "a call names either `name` or `tool_name` and `function_name`, not both",
+    );
   const { call_id: callId = crypto.randomUUID(), arguments: args = {}, timeout } = params;
   if (typeof callId !== "string" || callId.length > callIdLengthMax) {
-    throw new HallError("INVALID_PARAMS", `call_id must be a text of at most ${callIdLengthMax} characters`);
+    throw new HallError(
+      "INVALID_PARAMS",
+      `call_id must be a text of at most ${callIdLengthMax} characters`,
+    );
   }
   if (!isObject(args)) throw new HallError("INVALID_PARAMS", "arguments must be an object");
-  if (timeout !== undefined && (typeof timeout !== "number" || !(timeout > 0) || timeout > timeoutSecondsMax)) {
-    throw new HallError("INVALID_PARAMS", `timeout must be a number of seconds, more than 0 and at most ${timeoutSecondsMax}`);
+  if (
+    timeout !== undefined &&
+    (typeof timeout !== "number" || !(timeout > 0) || timeout > timeoutSecondsMax)
+  ) {
+    throw new HallError(
+      "INVALID_PARAMS",
+      `timeout must be a number of seconds, more than 0 and at most ${timeoutSecondsMax}`,
+    );
   }
   return {
     callId,
@@ -133,7 +179,9 @@ function readCall(params: JsonObject): DialectCall {
 
 /** Throws TOOLKIT_NOT_FOUND naming what there is. */
 function getToolkit(name: string, { registry }: ServerParts): Toolkit {
-  const found = registry.findToolkit(name) ?? registry.toolkits().find((toolkit) => (toolkit as Partial<RegisteredToolkit>).toolId === name);
+  const found =
+    registry.findToolkit(name) ??
+    registry.toolkits().find((toolkit) => (toolkit as Partial<RegisteredToolkit>).toolId === name);
   if (found) return found;
   const ids = registry.toolkits().map(({ id }) => id);
   throw new HallError("TOOLKIT_NOT_FOUND", `there is no tool named "${name.slice(0, 100)}"`, {
@@ -142,7 +190,11 @@ function getToolkit(name: string, { registry }: ServerParts): Toolkit {
 }
 
 /** Throws TOOLKIT_NOT_FOUND, or NOT_FOUND naming the functions there are. */
-async function findFunction(params: JsonObject, parts: ServerParts, visit?: Visit): Promise<Target> {
+async function findFunction(
+  params: JsonObject,
+  parts: ServerParts,
+  visit?: Visit,
+): Promise<Target> {
   const toolkit = getToolkit(readString(params, "tool_name"), parts);
   const name = readString(params, "function_name");
   const find = (): Target | undefined => {
@@ -166,13 +218,18 @@ function toolsOf(toolkit: Toolkit, { registry }: ServerParts): readonly Target[]
   return registry.tools().filter((target) => target.toolkit === toolkit);
 }
 
-const refuseToAsk = (): Promise<never> => Promise.reject(new HallError("MISSING_CAPABILITY", "a caller in the registry dialect cannot be asked"));
+const refuseToAsk = (): Promise<never> =>
+  Promise.reject(
+    new HallError("MISSING_CAPABILITY", "a caller in the registry dialect cannot be asked"),
+  );
 
 /** Structured content where there is some, with what only MCP's content can carry beside it. */
 function dataOf({ content, structuredContent }: Outcome): unknown {
   if (structuredContent === undefined) return { content };
   const others = content.filter(({ type }) => type !== "text");
-  return others.length > 0 && isObject(structuredContent) && !("content" in structuredContent) ? { ...structuredContent, content: others } : structuredContent;
+  return others.length > 0 && isObject(structuredContent) && !("content" in structuredContent)
+    ? { ...structuredContent, content: others }
+    : structuredContent;
 }
 
 function noticeOf({ _meta }: Outcome): JsonObject {
@@ -207,7 +264,10 @@ function versionOf({ version, source = "built-in" }: Toolkit, parts: ServerParts
 }
 
 /** What is told of each toolkit, whether it was registered or not. */
-function describeToolkits(toolkits: readonly Toolkit[], parts: ServerParts): Promise<readonly JsonObject[]> {
+function describeToolkits(
+  toolkits: readonly Toolkit[],
+  parts: ServerParts,
+): Promise<readonly JsonObject[]> {
   const names = new Map<Toolkit, string[]>(toolkits.map((toolkit) => [toolkit, []]));
   for (const { toolkit, tool } of parts.registry.tools()) names.get(toolkit)?.push(tool.name);
   const described = toolkits.map(async (toolkit): Promise<JsonObject> => {
@@ -222,8 +282,14 @@ function describeToolkits(toolkits: readonly Toolkit[], parts: ServerParts): Pro
       version: versionOf(toolkit, parts),
       status: wireStates[health.state],
       functions: names.get(toolkit) ?? [],
-      ...(toolId === undefined ? {} : { served_by: runner?.kind ?? null, registered_at: new Date(registeredAt ?? 0).toISOString() }),
-      last_error: ("reason" in health ? health.reason : parts.health.record(toolkit).lastError) ?? null,
+      ...(toolId === undefined
+        ? {}
+        : {
+            served_by: runner?.kind ?? null,
+            registered_at: new Date(registeredAt ?? 0).toISOString(),
+          }),
+      last_error:
+        ("reason" in health ? health.reason : parts.health.record(toolkit).lastError) ?? null,
     };
   });
   return Promise.all(described);
@@ -231,7 +297,13 @@ function describeToolkits(toolkits: readonly Toolkit[], parts: ServerParts): Pro
 
 function describeFunction(target: Target, { trust }: ServerParts): JsonObject {
   const { name, description, inputSchema, outputSchema } = readableTool(target, trust);
-  return { name, full_name: target.fullName, description, parameters: inputSchema, ...(outputSchema === undefined ? {} : { returns: outputSchema }) };
+  return {
+    name,
+    full_name: target.fullName,
+    description,
+    parameters: inputSchema,
+    ...(outputSchema === undefined ? {} : { returns: outputSchema }),
+  };
 }
 
 /** The words that go with the numbers. */
@@ -247,8 +319,15 @@ const messages: Readonly<Record<number, string>> = {
 };
 
 /** A failure with the dialect's number; what happened is in `details`, what kind it is in `error_type`. */
-export function explainInDialect(failure: unknown, request: Request, reference: (failure: unknown) => string): Reply {
-  const error = failure instanceof HallError ? failure : new HallError("INTERNAL", "something went wrong inside the hall", { cause: failure });
+export function explainInDialect(
+  failure: unknown,
+  request: Request,
+  reference: (failure: unknown) => string,
+): Reply {
+  const error =
+    failure instanceof HallError
+      ? failure
+      : new HallError("INTERNAL", "something went wrong inside the hall", { cause: failure });
   const code = errorTable[error.code].registry;
   const callId = request.params?.call_id;
   const isOurs = error.code === "INTERNAL" || error.code === "SERIALIZATION";

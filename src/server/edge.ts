@@ -15,24 +15,48 @@ export interface EdgeOptions {
   reference(failure: unknown): string;
 }
 
-export function explainFailure(failure: unknown, { version, request, hasOutputSchema, reference }: EdgeOptions): Reply {
-  const error = failure instanceof HallError ? failure : new HallError("INTERNAL", "something went wrong inside the hall", { cause: failure });
+export function explainFailure(
+  failure: unknown,
+  { version, request, hasOutputSchema, reference }: EdgeOptions,
+): Reply {
+  const error =
+    failure instanceof HallError
+      ? failure
+      : new HallError("INTERNAL", "something went wrong inside the hall", { cause: failure });
   if (error.relayed) return { error: relay(error.relayed, version) };
-  const described = { error, ...(hasReference.has(error.code) ? { reference: reference(failure) } : {}) };
+  const described = {
+    error,
+    ...(hasReference.has(error.code) ? { reference: reference(failure) } : {}),
+  };
   if (request?.method !== "tools/call") {
     const code =
-      request?.method === "resources/read" && error.code === "NOT_FOUND" && version !== "2026-07-28" ? legacyResourceNotFound : errorTable[error.code].request;
-    return { error: { code, message: error.message, data: { ...error.details, ...commonData(described) } } };
+      request?.method === "resources/read" && error.code === "NOT_FOUND" && version !== "2026-07-28"
+        ? legacyResourceNotFound
+        : errorTable[error.code].request;
+    return {
+      error: { code, message: error.message, data: { ...error.details, ...commonData(described) } },
+    };
   }
   const row = errorTable[error.code];
   const edge = version === "2025-11-25" || version === "2026-07-28" ? row.current : row.old;
   if (edge === "isError") return { result: errorResult(described, request, hasOutputSchema) };
-  return { error: { code: edge, message: error.message, data: { ...toolDetails(error), ...commonData(described), toolName: toolName(request) } } };
+  return {
+    error: {
+      code: edge,
+      message: error.message,
+      data: { ...toolDetails(error), ...commonData(described), toolName: toolName(request) },
+    },
+  };
 }
 
 /** An upstream's own error keeps its code, message and data; the number a modern peer must not see is said in its words. */
-function relay(error: NonNullable<HallError["relayed"]>, version: Version | undefined): NonNullable<HallError["relayed"]> {
-  return error.code === legacyResourceNotFound && version === "2026-07-28" ? { ...error, code: errorTable.NOT_FOUND.request } : error;
+function relay(
+  error: NonNullable<HallError["relayed"]>,
+  version: Version | undefined,
+): NonNullable<HallError["relayed"]> {
+  return error.code === legacyResourceNotFound && version === "2026-07-28"
+    ? { ...error, code: errorTable.NOT_FOUND.request }
+    : error;
 }
 
 /** Its own number until 2025-11-25. */
@@ -45,7 +69,11 @@ interface Described {
 }
 
 function commonData({ error, reference }: Described): JsonObject {
-  return { error_type: errorType(error.code), suggestion: error.hint, ...(reference === undefined ? {} : { reference }) };
+  return {
+    error_type: errorType(error.code),
+    suggestion: error.hint,
+    ...(reference === undefined ? {} : { reference }),
+  };
 }
 
 /** As in a result that is an error; but what MCP itself gives a place stays there. */
@@ -54,7 +82,11 @@ function toolDetails({ code, details }: HallError): JsonObject {
   return code === "MISSING_CAPABILITY" || code === "UNSUPPORTED_VERSION" ? details : { details };
 }
 
-function errorResult({ error, reference }: Described, request: Request, hasOutputSchema: boolean): JsonObject {
+function errorResult(
+  { error, reference }: Described,
+  request: Request,
+  hasOutputSchema: boolean,
+): JsonObject {
   const body = {
     error_type: errorType(error.code),
     message: error.message,

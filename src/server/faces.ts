@@ -15,8 +15,15 @@ export const faces = {
       registry
         .tools()
         // A call of such a name reaches the hall's own tool.
-        .filter(({ fullName }) => !own.find.find(fullName) && !own.agents.find(fullName) && !own.lisp.find(fullName))
-        .map((target) => (trust?.heldBecause(target) ? describeHeld(target, trust) : markTool(describeTool(target), target, health))),
+        .filter(
+          ({ fullName }) =>
+            !own.find.find(fullName) && !own.agents.find(fullName) && !own.lisp.find(fullName),
+        )
+        .map((target) =>
+          trust?.heldBecause(target)
+            ? describeHeld(target, trust)
+            : markTool(describeTool(target), target, health),
+        ),
   },
   search: {
     summary: "find_tools and call_tool",
@@ -35,9 +42,16 @@ export const faces = {
   },
   code: {
     summary: "find_tools, and evaluate-lisp with its companions: programs that call tools",
-    show: ({ own }) => [...own.find.targets().filter(({ fullName }) => fullName === "find_tools"), ...own.lisp.targets()].map(describeTool),
+    show: ({ own }) =>
+      [
+        ...own.find.targets().filter(({ fullName }) => fullName === "find_tools"),
+        ...own.lisp.targets(),
+      ].map(describeTool),
   },
-} as const satisfies Record<string, { summary: string; show(parts: FaceParts): readonly ShownTool[] }>;
+} as const satisfies Record<
+  string,
+  { summary: string; show(parts: FaceParts): readonly ShownTool[] }
+>;
 
 export interface FaceParts {
   readonly registry: Registry;
@@ -63,7 +77,11 @@ export type ShownTool = JsonObject & { readonly name: string };
 export function parseFaces(text: string): readonly Face[] {
   const names = text.split(",").map((name) => name.trim());
   const unknown = names.find((name) => !Object.hasOwn(faces, name));
-  if (unknown !== undefined) throw new HallError("INVALID_PARAMS", `there is no face "${unknown}"; there is: ${Object.keys(faces).join(", ")}`);
+  if (unknown !== undefined)
+    throw new HallError(
+      "INVALID_PARAMS",
+      `there is no face "${unknown}"; there is: ${Object.keys(faces).join(", ")}`,
+    );
   return [...new Set(names)] as Face[];
 }
 
@@ -71,7 +89,10 @@ export function parseFaces(text: string): readonly Face[] {
 const toolsShownMax = 40;
 
 /** Agents where groups have been made; without them the tools while they are few, and a search when they are many. */
-export function chooseFaces(choice: FaceChoice, { registry, own }: Pick<FaceParts, "registry" | "own">): readonly Face[] {
+export function chooseFaces(
+  choice: FaceChoice,
+  { registry, own }: Pick<FaceParts, "registry" | "own">,
+): readonly Face[] {
   if (choice !== "auto") return choice;
   if (own.agents.targets().length > 0) return ["agents"];
   // What stands beside the agents has no group, and counts for none.
@@ -86,7 +107,10 @@ export type NameStyle = "dot" | "underscore";
 export function showTools(chosen: readonly Face[], parts: FaceParts): readonly ShownTool[] {
   const shown = chosen.flatMap((face) => faces[face].show(parts));
   const unique = [...new Map(shown.map((tool) => [tool.name, tool])).values()];
-  const written = parts.names === "dot" ? unique : unique.map((tool) => ({ ...tool, name: tool.name.replace(".", "__") }));
+  const written =
+    parts.names === "dot"
+      ? unique
+      : unique.map((tool) => ({ ...tool, name: tool.name.replace(".", "__") }));
   return written.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 

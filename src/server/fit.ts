@@ -11,7 +11,12 @@ export function fitOutcome(outcome: Outcome, version: Version): Outcome {
     return content === outcome.content ? outcome : { ...outcome, content };
   }
   const hasText = content.some(({ type }) => type === "text");
-  return { ...rest, content: hasText ? content : [...content, { type: "text", text: JSON.stringify(structuredContent) }] };
+  return {
+    ...rest,
+    content: hasText
+      ? content
+      : [...content, { type: "text", text: JSON.stringify(structuredContent) }],
+  };
 }
 
 /**
@@ -22,16 +27,25 @@ export function fitTool(tool: ShownTool, version: Version): ShownTool {
   if (isModernVersion(version)) return tool;
   const { inputSchema, outputSchema } = tool;
   const fittedInput = fitSchema(inputSchema);
-  const fittedOutput = isObject(outputSchema) && outputSchema.type === "object" ? fitSchema(outputSchema) : undefined;
+  const fittedOutput =
+    isObject(outputSchema) && outputSchema.type === "object" ? fitSchema(outputSchema) : undefined;
   if (fittedInput === inputSchema && fittedOutput === outputSchema) return tool;
   const { outputSchema: _unfit, ...rest } = tool;
-  return { ...rest, inputSchema: fittedInput, ...(fittedOutput === undefined ? {} : { outputSchema: fittedOutput }) };
+  return {
+    ...rest,
+    inputSchema: fittedInput,
+    ...(fittedOutput === undefined ? {} : { outputSchema: fittedOutput }),
+  };
 }
 
 function fitSchema(schema: unknown): unknown {
   if (!isObject(schema) || !isObject(schema.properties)) return schema;
-  if (!Object.values(schema.properties).some((property) => typeof property === "boolean")) return schema;
-  const fitted = Object.entries(schema.properties).map(([name, property]) => [name, property === true ? {} : property === false ? { not: {} } : property]);
+  if (!Object.values(schema.properties).some((property) => typeof property === "boolean"))
+    return schema;
+  const fitted = Object.entries(schema.properties).map(([name, property]) => [
+    name,
+    property === true ? {} : property === false ? { not: {} } : property,
+  ]);
   return { ...schema, properties: Object.fromEntries(fitted) };
 }
 
@@ -39,7 +53,9 @@ export function fitPrompt(result: JsonObject, version: Version): JsonObject {
   const unknown = unknownKinds[version];
   if (!unknown || !Array.isArray(result.messages)) return result;
   const messages = result.messages.map((message) =>
-    isObject(message) && isObject(message.content) ? { ...message, content: fitContent([message.content], version)[0] } : message,
+    isObject(message) && isObject(message.content)
+      ? { ...message, content: fitContent([message.content], version)[0] }
+      : message,
   );
   return { ...result, messages };
 }
@@ -52,9 +68,13 @@ const unknownKinds: Partial<Record<Version, ReadonlySet<unknown>>> = {
 function fitContent(content: readonly JsonObject[], version: Version): readonly JsonObject[] {
   const unknown = unknownKinds[version];
   if (!unknown || !content.some(({ type }) => unknown.has(type))) return content;
-  return content.map((item) => (unknown.has(item.type) ? { type: "text", text: describe(item) } : item));
+  return content.map((item) =>
+    unknown.has(item.type) ? { type: "text", text: describe(item) } : item,
+  );
 }
 
 function describe(item: JsonObject): string {
-  return item.type === "audio" ? `[audio, ${item.mimeType}: this client cannot play it]` : `[resource] ${item.uri}`;
+  return item.type === "audio"
+    ? `[audio, ${item.mimeType}: this client cannot play it]`
+    : `[resource] ${item.uri}`;
 }

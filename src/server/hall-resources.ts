@@ -39,7 +39,15 @@ export function withHallResources(options: HallResourcesOptions): Registry {
     resources: {
       list: async () => resources,
       templates: async () => [],
-      read: async (uri) => ({ contents: [{ uri, mimeType: "application/json", text: JSON.stringify(await described.get(uri)?.read()) }] }),
+      read: async (uri) => ({
+        contents: [
+          {
+            uri,
+            mimeType: "application/json",
+            text: JSON.stringify(await described.get(uri)?.read()),
+          },
+        ],
+      }),
     },
   };
   return {
@@ -49,7 +57,12 @@ export function withHallResources(options: HallResourcesOptions): Registry {
   };
 }
 
-function describe({ registry, store, health, trust }: HallResourcesOptions): ReadonlyMap<string, Described> {
+function describe({
+  registry,
+  store,
+  health,
+  trust,
+}: HallResourcesOptions): ReadonlyMap<string, Described> {
   return new Map([
     [
       "guildhall://health",
@@ -59,7 +72,11 @@ function describe({ registry, store, health, trust }: HallResourcesOptions): Rea
         read: async () => ({
           store: store.state(),
           toolkits: await Promise.all(
-            registry.toolkits().map(async (toolkit) => ({ toolkit: toolkit.id, source: toolkit.source ?? "built-in", ...(await health.read(toolkit)) })),
+            registry.toolkits().map(async (toolkit) => ({
+              toolkit: toolkit.id,
+              source: toolkit.source ?? "built-in",
+              ...(await health.read(toolkit)),
+            })),
           ),
         }),
       },
@@ -68,7 +85,8 @@ function describe({ registry, store, health, trust }: HallResourcesOptions): Rea
       "guildhall://stats",
       {
         title: "Statistics of calls",
-        description: "Calls, error rates, durations and bytes for each toolkit and tool, over all time that is kept.",
+        description:
+          "Calls, error rates, durations and bytes for each toolkit and tool, over all time that is kept.",
         read: () => store.statistics(),
       },
     ],
@@ -77,7 +95,10 @@ function describe({ registry, store, health, trust }: HallResourcesOptions): Rea
       {
         title: "Trust in tools",
         description: "What each tool is marked as, and whether a call of it needs a person's yes.",
-        read: async () => ({ isGuarded: trust !== undefined, tools: trust ? describeTrust(registry, trust) : [] }),
+        read: async () => ({
+          isGuarded: trust !== undefined,
+          tools: trust ? describeTrust(registry, trust) : [],
+        }),
       },
     ],
   ]);

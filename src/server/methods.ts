@@ -18,9 +18,17 @@ export type Handler = (params: JsonObject, visit: Visit, parts: ServerParts) => 
 
 export const methods: Readonly<Record<string, Handler>> = {
   "tools/list": (params, { version }, parts) => {
-    const { items, nextCursor } = page("tools", parts.shownTools(readFaces(params)), params, parts, (tool) => tool.name);
+    const { items, nextCursor } = page(
+      "tools",
+      parts.shownTools(readFaces(params)),
+      params,
+      parts,
+      (tool) => tool.name,
+    );
     const tools = items.map((tool) => writeTool(tool, version)).join(",");
-    return new Prepared(`{"tools":[${tools}]${nextCursor === undefined ? "" : `,"nextCursor":${JSON.stringify(nextCursor)}`}}`);
+    return new Prepared(
+      `{"tools":[${tools}]${nextCursor === undefined ? "" : `,"nextCursor":${JSON.stringify(nextCursor)}`}}`,
+    );
   },
 
   "tools/call": (params, visit, parts) => {
@@ -28,16 +36,30 @@ export const methods: Readonly<Record<string, Handler>> = {
     const args = params.arguments ?? {};
     if (!isObject(args)) throw new HallError("INVALID_PARAMS", "arguments must be an object");
     const call = createCall(name, args, visit, { face: faceOf(params, parts) });
-    return runAsking(params, visit, parts, (context) => parts.gateway.call(call, context).then((outcome) => fitOutcome(outcome, visit.version)));
+    return runAsking(params, visit, parts, (context) =>
+      parts.gateway.call(call, context).then((outcome) => fitOutcome(outcome, visit.version)),
+    );
   },
 
   "resources/list": (params, _visit, parts) => {
-    const { items, ...rest } = page("resources", parts.registry.resources(), params, parts, ({ uri }) => uri);
+    const { items, ...rest } = page(
+      "resources",
+      parts.registry.resources(),
+      params,
+      parts,
+      ({ uri }) => uri,
+    );
     return { resources: items, ...rest };
   },
 
   "resources/templates/list": (params, _visit, parts) => {
-    const { items, ...rest } = page("templates", parts.registry.resourceTemplates(), params, parts, ({ uriTemplate }) => String(uriTemplate));
+    const { items, ...rest } = page(
+      "templates",
+      parts.registry.resourceTemplates(),
+      params,
+      parts,
+      ({ uriTemplate }) => String(uriTemplate),
+    );
     return { resourceTemplates: items, ...rest };
   },
 
@@ -54,38 +76,70 @@ export const methods: Readonly<Record<string, Handler>> = {
   },
 
   "prompts/list": (params, _visit, parts) => {
-    const { items, ...rest } = page("prompts", parts.registry.prompts(), params, parts, ({ fullName }) => fullName);
-    return { prompts: items.map(({ prompt, fullName }) => ({ ...prompt, name: fullName })), ...rest };
+    const { items, ...rest } = page(
+      "prompts",
+      parts.registry.prompts(),
+      params,
+      parts,
+      ({ fullName }) => fullName,
+    );
+    return {
+      prompts: items.map(({ prompt, fullName }) => ({ ...prompt, name: fullName })),
+      ...rest,
+    };
   },
 
   "prompts/get": (params, visit, parts) => {
     const { toolkit, prompt, fullName } = parts.registry.getPrompt(readString(params, "name"));
     const args = readPromptArguments(params.arguments);
-    const missing = (prompt.arguments ?? []).find(({ name, required }) => required && !Object.hasOwn(args, name));
-    if (missing) throw new HallError("INVALID_PARAMS", `the prompt ${fullName} needs the argument "${missing.name}"`);
+    const missing = (prompt.arguments ?? []).find(
+      ({ name, required }) => required && !Object.hasOwn(args, name),
+    );
+    if (missing)
+      throw new HallError(
+        "INVALID_PARAMS",
+        `the prompt ${fullName} needs the argument "${missing.name}"`,
+      );
     const work = async (context: CallContext): Promise<JsonObject> =>
-      fitPrompt((await toolkit.prompts?.get(prompt.name, args, context)) ?? { messages: [] }, visit.version);
+      fitPrompt(
+        (await toolkit.prompts?.get(prompt.name, args, context)) ?? { messages: [] },
+        visit.version,
+      );
     return runAsking(params, visit, parts, within(parts.timeoutMs, work));
   },
 
   "completion/complete": async (params, visit, parts) => {
     const { ref, argument } = params;
-    if (!isObject(ref) || !isObject(argument) || typeof argument.name !== "string" || typeof argument.value !== "string") {
-      throw new HallError("INVALID_PARAMS", "completion needs a ref and an argument with name and value");
+    if (
+      !isObject(ref) ||
+      !isObject(argument) ||
+      typeof argument.name !== "string" ||
+      typeof argument.value !== "string"
+    ) {
+      throw new HallError(
+        "INVALID_PARAMS",
+        "completion needs a ref and an argument with name and value",
+      );
     }
     const { toolkit, reference } = findCompleter(ref, parts);
     const context = createContext(() => ({ params, visit }), {
-      ask: visit.era === "modern" ? refuseToAsk : (questions, asked) => askLegacy(questions, visit, asked),
+      ask:
+        visit.era === "modern"
+          ? refuseToAsk
+          : (questions, asked) => askLegacy(questions, visit, asked),
       scope: visit.exchange.scope,
     });
     const work = async (narrowed: CallContext): Promise<unknown> =>
-      (await toolkit.complete?.(reference, argument, narrowed, params)) ?? { completion: { values: [] } };
+      (await toolkit.complete?.(reference, argument, narrowed, params)) ?? {
+        completion: { values: [] },
+      };
     return within(parts.timeoutMs, work)(context);
   },
 };
 
 /** Modern clients take questions in the answer to a call, a read or a prompt; a completion has no such answer. */
-const refuseToAsk = (): Promise<never> => Promise.reject(new HallError("EXECUTION", "a completion cannot ask the client"));
+const refuseToAsk = (): Promise<never> =>
+  Promise.reject(new HallError("EXECUTION", "a completion cannot ask the client"));
 
 /** A client may ask for other faces than the hall shows: what may be called is the same under each. Throws INVALID_PARAMS. */
 function readFaces({ _meta }: JsonObject): readonly Face[] | undefined {
@@ -96,10 +150,16 @@ function readFaces({ _meta }: JsonObject): readonly Face[] | undefined {
 /** For the record only, so what is no face is left to `tools/list` to refuse. */
 function faceOf({ _meta }: JsonObject, parts: ServerParts): string {
   const asked = isObject(_meta) ? _meta["guildhall/expose"] : undefined;
-  return typeof asked === "string" && asked.split(",").every((name) => Object.hasOwn(faces, name.trim())) ? asked : parts.face();
+  return typeof asked === "string" &&
+    asked.split(",").every((name) => Object.hasOwn(faces, name.trim()))
+    ? asked
+    : parts.face();
 }
 
-const written = { modern: new WeakMap<ShownTool, string>(), legacy: new WeakMap<ShownTool, string>() };
+const written = {
+  modern: new WeakMap<ShownTool, string>(),
+  legacy: new WeakMap<ShownTool, string>(),
+};
 
 /** A tool's definition as JSON, kept: lists of thousands are asked for again and again. */
 function writeTool(tool: ShownTool, version: Version): string {
@@ -114,12 +174,37 @@ function writeTool(tool: ShownTool, version: Version): string {
 
 const callIds = createIds("call");
 
-export function createCall(name: string, args: JsonObject, visit: Visit, { timeoutMs, face }: Pick<Call, "timeoutMs" | "face">): Call {
-  return { id: callIds(), name, arguments: args, caller: callerOf(visit), timeoutMs, face, target: undefined };
+export function createCall(
+  name: string,
+  args: JsonObject,
+  visit: Visit,
+  { timeoutMs, face }: Pick<Call, "timeoutMs" | "face">,
+): Call {
+  return {
+    id: callIds(),
+    name,
+    arguments: args,
+    caller: callerOf(visit),
+    timeoutMs,
+    face,
+    target: undefined,
+  };
 }
 
-function page<T>(kind: string, sorted: readonly T[], params: JsonObject, parts: ServerParts, key: (item: T) => string): Page<T> {
-  return takePage(sorted, { kind, cursor: params.cursor, size: parts.pageSize, seal: parts.seal, key });
+function page<T>(
+  kind: string,
+  sorted: readonly T[],
+  params: JsonObject,
+  parts: ServerParts,
+  key: (item: T) => string,
+): Page<T> {
+  return takePage(sorted, {
+    kind,
+    cursor: params.cursor,
+    size: parts.pageSize,
+    seal: parts.seal,
+    key,
+  });
 }
 
 /** Runs what may ask the client, in the way its era asks. */
@@ -132,7 +217,8 @@ function runAsking(
   const releaseToken = claimProgressToken(params, visit);
   const run: Work = (ask, scope, current) => work(createContext(current, { ask, scope }));
   try {
-    const running = visit.era === "modern" ? asking.run(params, visit, run) : runLegacy(params, visit, run);
+    const running =
+      visit.era === "modern" ? asking.run(params, visit, run) : runLegacy(params, visit, run);
     return releaseToken ? running.finally(releaseToken) : running;
   } catch (error) {
     // What is refused before it began waits for nothing: its token is free again too.
@@ -151,27 +237,48 @@ function runLegacy(params: JsonObject, visit: Visit, run: Work): Promise<unknown
 }
 
 /** The deadline that tools get from the gateway, for what does not pass it. A person who thinks does not use it up. */
-function within(timeoutMs: number, work: (context: CallContext) => Promise<unknown>): (context: CallContext) => Promise<unknown> {
+function within(
+  timeoutMs: number,
+  work: (context: CallContext) => Promise<unknown>,
+): (context: CallContext) => Promise<unknown> {
   return (context) => {
     const scope = new Scope(context.scope, timeoutMs);
-    return scope.race(work({ ...context, scope, ask: (questions, asked) => scope.hold(() => context.ask(questions, asked)) })).finally(() => scope.close());
+    return scope
+      .race(
+        work({
+          ...context,
+          scope,
+          ask: (questions, asked) => scope.hold(() => context.ask(questions, asked)),
+        }),
+      )
+      .finally(() => scope.close());
   };
 }
 
-function findCompleter(ref: JsonObject, { registry }: ServerParts): { readonly toolkit: Toolkit; readonly reference: JsonObject } {
+function findCompleter(
+  ref: JsonObject,
+  { registry }: ServerParts,
+): { readonly toolkit: Toolkit; readonly reference: JsonObject } {
   if (ref.type === "ref/prompt" && typeof ref.name === "string") {
     const { toolkit, prompt } = registry.getPrompt(ref.name);
     return { toolkit, reference: { ...ref, name: prompt.name } };
   }
   if (ref.type === "ref/resource" && typeof ref.uri === "string") {
-    return { toolkit: registry.findTemplateOwner(ref.uri) ?? registry.getResourceOwner(ref.uri), reference: ref };
+    return {
+      toolkit: registry.findTemplateOwner(ref.uri) ?? registry.getResourceOwner(ref.uri),
+      reference: ref,
+    };
   }
-  throw new HallError("INVALID_PARAMS", "ref must name a prompt (ref/prompt) or a resource (ref/resource)");
+  throw new HallError(
+    "INVALID_PARAMS",
+    "ref must name a prompt (ref/prompt) or a resource (ref/resource)",
+  );
 }
 
 export function readString(params: JsonObject, field: string): string {
   const value = params[field];
-  if (typeof value !== "string" || value === "") throw new HallError("INVALID_PARAMS", `${field} must be a non-empty string`);
+  if (typeof value !== "string" || value === "")
+    throw new HallError("INVALID_PARAMS", `${field} must be a non-empty string`);
   return value;
 }
 
@@ -183,5 +290,9 @@ function readPromptArguments(args: unknown): Readonly<Record<string, string>> {
 }
 
 export function discover(parts: ServerParts): JsonObject {
-  return { supportedVersions: modernVersions, capabilities: parts.capabilities(), instructions: parts.instructions() };
+  return {
+    supportedVersions: modernVersions,
+    capabilities: parts.capabilities(),
+    instructions: parts.instructions(),
+  };
 }

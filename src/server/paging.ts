@@ -16,11 +16,17 @@ export interface PageOptions<T> {
 }
 
 /** One page of a sorted list. A cursor names the last key shown, so it stays right when the list changes in between. */
-export function takePage<T>(sorted: readonly T[], { kind, cursor, size, seal, key }: PageOptions<T>): Page<T> {
+export function takePage<T>(
+  sorted: readonly T[],
+  { kind, cursor, size, seal, key }: PageOptions<T>,
+): Page<T> {
   let start = 0;
   if (cursor !== undefined) {
     const last = seal.open(cursor, kind);
-    if (last === undefined) throw new HallError("INVALID_PARAMS", "the cursor is not one of ours", { hint: "Start again without a cursor." });
+    if (last === undefined)
+      throw new HallError("INVALID_PARAMS", "the cursor is not one of ours", {
+        hint: "Start again without a cursor.",
+      });
     start = sorted.findIndex((item) => key(item) > last);
     if (start === -1) start = sorted.length;
   }

@@ -16,7 +16,15 @@ import type { Channel } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";
 import { type Asking, createAsking } from "./asking.ts";
 import { Connection } from "./connection.ts";
-import { chooseFaces, type Face, type FaceChoice, type NameStyle, type OwnToolkits, type ShownTool, showTools } from "./faces.ts";
+import {
+  chooseFaces,
+  type Face,
+  type FaceChoice,
+  type NameStyle,
+  type OwnToolkits,
+  type ShownTool,
+  showTools,
+} from "./faces.ts";
 import { createSeal, type Seal } from "./seal.ts";
 
 /** The MCP server side: takes channels, gives each client its line to the gateway. */
@@ -131,7 +139,8 @@ export function createServer(options: ServerOptions): Server {
   const leavePressure = pressure?.onFull((isFull) => {
     reading?.resume();
     reading = isFull ? createPause() : undefined;
-    for (const connection of connections.values()) isFull ? connection.hold() : connection.release();
+    for (const connection of connections.values())
+      isFull ? connection.hold() : connection.release();
   });
   const seal = createSeal();
   let isClosing = false;
@@ -142,20 +151,31 @@ export function createServer(options: ServerOptions): Server {
     seal,
     asking: createAsking(seal),
     info: { name: "guildhall", title: "Guildhall", version: options.version },
-    instructions: () => describeInstructions(chooseFaces(options.faces, { registry, own }), options),
+    instructions: () =>
+      describeInstructions(chooseFaces(options.faces, { registry, own }), options),
     connectionId: createIds("connection"),
     shownTools(faces = chooseFaces(options.faces, { registry, own })) {
       const key = faces.join();
       let tools = shown.get(key);
       if (!tools) {
-        tools = showTools(faces, { names: options.names, registry, own, health: options.health, trust: options.trust });
+        tools = showTools(faces, {
+          names: options.names,
+          registry,
+          own,
+          health: options.health,
+          trust: options.trust,
+        });
         shown.set(key, tools);
       }
       return tools;
     },
     face: () => (face ??= chooseFaces(options.faces, { registry, own }).join()),
     capabilities: () => describeCapabilities(registry, options.isStatic),
-    counts: () => ({ tools_count: parts.shownTools().length, resources_count: registry.resources().length, prompts_count: registry.prompts().length }),
+    counts: () => ({
+      tools_count: parts.shownTools().length,
+      resources_count: registry.resources().length,
+      prompts_count: registry.prompts().length,
+    }),
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -190,7 +210,13 @@ export function createServer(options: ServerOptions): Server {
       return isClosing;
     },
     accept(channel, { principal = "local", isOrdered = true, isNetwork = false, quota } = {}) {
-      const connection = new Connection(channel, parts, { principal, isOrdered, isNetwork, quota, gone: () => connections.delete(connection.id) });
+      const connection = new Connection(channel, parts, {
+        principal,
+        isOrdered,
+        isNetwork,
+        quota,
+        gone: () => connections.delete(connection.id),
+      });
       connections.set(connection.id, connection);
       if (pressure?.isFull) connection.hold();
       return connection;
@@ -221,18 +247,33 @@ function freezeLists(registry: Registry): Registry {
   const resources = registry.resources();
   const templates = registry.resourceTemplates();
   const prompts = registry.prompts();
-  return { ...registry, tools: () => tools, resources: () => resources, resourceTemplates: () => templates, prompts: () => prompts };
+  return {
+    ...registry,
+    tools: () => tools,
+    resources: () => resources,
+    resourceTemplates: () => templates,
+    prompts: () => prompts,
+  };
 }
 
-function describeInstructions(faces: readonly Face[], { registry, modules, guide }: ServerOptions): string {
-  const broken = modules.failures().map(({ module, error }) => `${module} (${error.slice(0, 200)})`);
+function describeInstructions(
+  faces: readonly Face[],
+  { registry, modules, guide }: ServerOptions,
+): string {
+  const broken = modules
+    .failures()
+    .map(({ module, error }) => `${module} (${error.slice(0, 200)})`);
   const downs = registry.toolkits().flatMap((toolkit) => {
     const problem = toolkit.problem?.();
     return problem === undefined ? [] : [`${toolkit.id} (${problem.slice(0, 200)})`];
   });
   const problems = [...downs, ...broken];
-  const known = (faces.includes("agents") ? guide?.() : undefined) ?? instructions[faces.find((face) => face !== "agents") ?? "search"];
-  return problems.length === 0 ? known : `${known} Not available right now: ${problems.join(", ")}.`;
+  const known =
+    (faces.includes("agents") ? guide?.() : undefined) ??
+    instructions[faces.find((face) => face !== "agents") ?? "search"];
+  return problems.length === 0
+    ? known
+    : `${known} Not available right now: ${problems.join(", ")}.`;
 }
 
 const afterFailure = "When a call fails, the error says what to do next.";
@@ -244,7 +285,8 @@ const instructions: Readonly<Record<Exclude<Face, "agents">, string>> = {
 
 function describeCapabilities(registry: Registry, isStatic: boolean): JsonObject {
   const listChanged = !isStatic;
-  const hasResources = !isStatic || registry.resources().length + registry.resourceTemplates().length > 0;
+  const hasResources =
+    !isStatic || registry.resources().length + registry.resourceTemplates().length > 0;
   const hasPrompts = !isStatic || registry.prompts().length > 0;
   return {
     tools: { listChanged },

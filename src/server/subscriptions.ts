@@ -9,21 +9,29 @@ import type { Visit } from "./visit.ts";
 export function listen(params: JsonObject, visit: Visit, parts: ServerParts): Promise<JsonObject> {
   const { exchange } = visit;
   const wanted = params.notifications;
-  if (!isObject(wanted)) throw new HallError("INVALID_PARAMS", "notifications must say what to listen for");
+  if (!isObject(wanted))
+    throw new HallError("INVALID_PARAMS", "notifications must say what to listen for");
   const uris = readUris(wanted.resourceSubscriptions).filter((uri) => isServed(uri, parts));
   const kinds = listKinds.filter((kind) => wanted[filterOf[kind]] === true && !parts.isStatic);
   const _meta = { [metaKeys.subscription]: exchange.request.id };
 
   exchange.keepOpen();
   exchange.notify("notifications/subscriptions/acknowledged", {
-    notifications: { ...Object.fromEntries(kinds.map((kind) => [filterOf[kind], true])), ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}) },
+    notifications: {
+      ...Object.fromEntries(kinds.map((kind) => [filterOf[kind], true])),
+      ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}),
+    },
     _meta,
   });
   const leave = [
     parts.onChange((kind) => {
       if (kinds.includes(kind)) exchange.notify(`notifications/${kind}/list_changed`, { _meta });
     }),
-    ...uris.map((uri) => watchResource(uri, parts, () => exchange.notify("notifications/resources/updated", { uri, _meta }))),
+    ...uris.map((uri) =>
+      watchResource(uri, parts, () =>
+        exchange.notify("notifications/resources/updated", { uri, _meta }),
+      ),
+    ),
   ];
   return new Promise((resolve) => {
     exchange.scope.onCancel(() => {
@@ -34,14 +42,25 @@ export function listen(params: JsonObject, visit: Visit, parts: ServerParts): Pr
 }
 
 const listKinds: readonly ListKind[] = ["tools", "resources", "prompts"];
-const filterOf = { tools: "toolsListChanged", resources: "resourcesListChanged", prompts: "promptsListChanged" } as const satisfies Record<ListKind, string>;
+const filterOf = {
+  tools: "toolsListChanged",
+  resources: "resourcesListChanged",
+  prompts: "promptsListChanged",
+} as const satisfies Record<ListKind, string>;
 /** Resources that one client may watch at once. */
 export const watchedMax = 1_000;
 
 function readUris(uris: unknown): readonly string[] {
   if (uris === undefined) return [];
-  if (!Array.isArray(uris) || uris.length > watchedMax || !uris.every((uri) => typeof uri === "string")) {
-    throw new HallError("INVALID_PARAMS", `resourceSubscriptions is a list of at most ${watchedMax} uris`);
+  if (
+    !Array.isArray(uris) ||
+    uris.length > watchedMax ||
+    !uris.every((uri) => typeof uri === "string")
+  ) {
+    throw new HallError(
+      "INVALID_PARAMS",
+      `resourceSubscriptions is a list of at most ${watchedMax} uris`,
+    );
   }
   return uris;
 }
@@ -57,6 +76,10 @@ function isServed(uri: string, { registry }: ServerParts): boolean {
 }
 
 /** Throws NOT_FOUND for a uri nobody serves. */
-export function watchResource(uri: string, { registry }: ServerParts, changed: () => void): () => void {
+export function watchResource(
+  uri: string,
+  { registry }: ServerParts,
+  changed: () => void,
+): () => void {
   return registry.getResourceOwner(uri).resources?.watch?.(uri, changed) ?? (() => {});
 }

@@ -8,7 +8,8 @@ import type { Request } from "../wire/message.ts";
  */
 export function unwrapCall(request: Request): Request {
   const { method, params } = request;
-  if (method !== "tools/call" || params?.name !== "call_tool" || !isObject(params.arguments ?? {})) return request;
+  if (method !== "tools/call" || params?.name !== "call_tool" || !isObject(params.arguments ?? {}))
+    return request;
   const { name, args } = readToolCall(isObject(params.arguments) ? params.arguments : {});
   return { ...request, params: { ...params, name, arguments: args } };
 }

@@ -32,30 +32,51 @@ export function readEnvelope(params: JsonObject | undefined): Envelope | undefin
   if (!isObject(meta) || !hasEnvelope(params)) return undefined;
   const version = meta[metaKeys.version];
   const capabilities = meta[metaKeys.capabilities];
-  if (typeof version !== "string") throw new HallError("INVALID_PARAMS", `params._meta needs "${metaKeys.version}"`);
+  if (typeof version !== "string")
+    throw new HallError("INVALID_PARAMS", `params._meta needs "${metaKeys.version}"`);
   if (!isModernVersion(version)) {
-    throw new HallError("UNSUPPORTED_VERSION", `protocol version ${version.slice(0, 40)} is not served this way`, {
-      details: { supported: modernVersions, requested: version.slice(0, 40) },
-    });
+    throw new HallError(
+      "UNSUPPORTED_VERSION",
+      `protocol version ${version.slice(0, 40)} is not served this way`,
+      {
+        details: { supported: modernVersions, requested: version.slice(0, 40) },
+      },
+    );
   }
-  if (!isObject(capabilities)) throw new HallError("INVALID_PARAMS", `params._meta needs "${metaKeys.capabilities}", at least {}`);
-  return { era: "modern", version, capabilities, client: nameOf(meta[metaKeys.clientInfo]), logLevel: readLogLevel(meta[metaKeys.logLevel]) };
+  if (!isObject(capabilities))
+    throw new HallError(
+      "INVALID_PARAMS",
+      `params._meta needs "${metaKeys.capabilities}", at least {}`,
+    );
+  return {
+    era: "modern",
+    version,
+    capabilities,
+    client: nameOf(meta[metaKeys.clientInfo]),
+    logLevel: readLogLevel(meta[metaKeys.logLevel]),
+  };
 }
 
 /** True when a request speaks the modern way, well or badly. */
 export function hasEnvelope(params: JsonObject | undefined): boolean {
   const meta = params?._meta;
-  return isObject(meta) && (metaKeys.version in meta || metaKeys.capabilities in meta || metaKeys.clientInfo in meta);
+  return (
+    isObject(meta) &&
+    (metaKeys.version in meta || metaKeys.capabilities in meta || metaKeys.clientInfo in meta)
+  );
 }
 
 export function nameOf(clientInfo: unknown): string {
   if (!isObject(clientInfo) || typeof clientInfo.name !== "string") return "unnamed client";
-  return `${clientInfo.name} ${typeof clientInfo.version === "string" ? clientInfo.version : ""}`.trim().slice(0, 100);
+  return `${clientInfo.name} ${typeof clientInfo.version === "string" ? clientInfo.version : ""}`
+    .trim()
+    .slice(0, 100);
 }
 
 export function readLogLevel(level: unknown): LogLevel | undefined {
   if (level === undefined) return undefined;
   const found = logLevels.find((known) => known === level);
-  if (!found) throw new HallError("INVALID_PARAMS", `a log level is one of ${logLevels.join(", ")}`);
+  if (!found)
+    throw new HallError("INVALID_PARAMS", `a log level is one of ${logLevels.join(", ")}`);
   return found;
 }

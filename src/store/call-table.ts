@@ -1,4 +1,13 @@
-import { callColumns, endedColumns, endOfCall, listLimit, type PackedValue, packedLength, packedPlace, unpackCall } from "./call-row.ts";
+import {
+  callColumns,
+  endedColumns,
+  endOfCall,
+  listLimit,
+  type PackedValue,
+  packedLength,
+  packedPlace,
+  unpackCall,
+} from "./call-row.ts";
 import { callConditions } from "./conditions.ts";
 import { readCall, readSpans, spanColumns, spanValues, tallyRows } from "./read-rows.ts";
 import type { Database } from "./sqlite.ts";
@@ -39,14 +48,20 @@ const width = packedLength + 1;
 export function createCallTable(database: Database): CallTable {
   const insert = database.prepare(insertOf(1));
   const insertMany = database.prepare(insertOf(rowsAtOnce));
-  const finish = database.prepare(`UPDATE calls SET ${endedColumns.map((name) => `${name} = ?`).join(", ")} WHERE seq = ?`);
+  const finish = database.prepare(
+    `UPDATE calls SET ${endedColumns.map((name) => `${name} = ?`).join(", ")} WHERE seq = ?`,
+  );
   const findCounted = database.prepare("SELECT seq FROM counted");
   const putCounted = database.prepare("UPDATE counted SET seq = ?");
   const lastSeq = database.prepare("SELECT max(seq) AS seq FROM calls");
   const uncounted = database.prepare(`${sums} WHERE seq > ? AND outcome <> 'running' ${groups}`);
   const oneCall = database.prepare(`${sums} WHERE seq = ? ${groups}`);
-  const findSpan = database.prepare("SELECT * FROM spans WHERE span = ? AND start = ? AND tool = ?");
-  const putSpan = database.prepare(`INSERT OR REPLACE INTO spans (${spanColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const findSpan = database.prepare(
+    "SELECT * FROM spans WHERE span = ? AND start = ? AND tool = ?",
+  );
+  const putSpan = database.prepare(
+    `INSERT OR REPLACE INTO spans (${spanColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
   /** Where rows are that a second one will finish. */
   const begun = new Map<string, number>();
   /** Of those, what the transaction of now has begun and finished. */
@@ -57,7 +72,8 @@ export function createCallTable(database: Database): CallTable {
   /** Many at a time, and what is left one by one. */
   function putAll(rows: readonly PackedValue[]): void {
     let at = 0;
-    for (; at + rowsAtOnce * width <= rows.length; at += rowsAtOnce * width) insertMany.run(...rows.slice(at, at + rowsAtOnce * width));
+    for (; at + rowsAtOnce * width <= rows.length; at += rowsAtOnce * width)
+      insertMany.run(...rows.slice(at, at + rowsAtOnce * width));
     for (; at < rows.length; at += width) insert.run(...rows.slice(at, at + width));
   }
 
@@ -80,7 +96,8 @@ export function createCallTable(database: Database): CallTable {
   }
 
   function mergeAll(tallies: SpanTallies): void {
-    for (const span of tallies.all()) putSpan.run(...spanValues(span, findSpan.get(span.span, span.start, span.tool)));
+    for (const span of tallies.all())
+      putSpan.run(...spanValues(span, findSpan.get(span.span, span.start, span.tool)));
   }
 
   return {
@@ -112,20 +129,31 @@ export function createCallTable(database: Database): CallTable {
     list(filter) {
       const { where, values } = callConditions(filter);
       const order = filter.after === undefined ? "DESC" : "ASC";
-      const rows = database.prepare(`SELECT seq, ${callColumns} FROM calls ${where} ORDER BY seq ${order} LIMIT ?`).all(...values, filter.limit ?? listLimit);
+      const rows = database
+        .prepare(`SELECT seq, ${callColumns} FROM calls ${where} ORDER BY seq ${order} LIMIT ?`)
+        .all(...values, filter.limit ?? listLimit);
       return (order === "ASC" ? [...rows] : [...rows].reverse()).map(readCall);
     },
     statistics(since, now) {
       const by = spanSince(since, now);
       const from = since - (since % spanMs[by]);
-      const spans = database.prepare("SELECT * FROM spans WHERE span = ? AND start >= ?").iterate(by, from);
-      const rest = [...tallyRows(uncounted.iterate(countedSeq())).all()].filter(({ span, start }) => span === by && start >= from);
+      const spans = database
+        .prepare("SELECT * FROM spans WHERE span = ? AND start >= ?")
+        .iterate(by, from);
+      const rest = [...tallyRows(uncounted.iterate(countedSeq())).all()].filter(
+        ({ span, start }) => span === by && start >= from,
+      );
       return sumStatistics(join(readSpans(spans), rest), by);
     },
     prune(limit, before) {
-      const oldest = before === undefined ? "SELECT seq FROM calls ORDER BY seq LIMIT ?" : "SELECT seq FROM calls WHERE at < ? ORDER BY at LIMIT ?";
+      const oldest =
+        before === undefined
+          ? "SELECT seq FROM calls ORDER BY seq LIMIT ?"
+          : "SELECT seq FROM calls WHERE at < ? ORDER BY at LIMIT ?";
       countAll();
-      const removed = database.prepare(`DELETE FROM calls WHERE seq IN (${oldest})`).run(...(before === undefined ? [] : [before]), limit);
+      const removed = database
+        .prepare(`DELETE FROM calls WHERE seq IN (${oldest})`)
+        .run(...(before === undefined ? [] : [before]), limit);
       return Number(removed.changes);
     },
     pruneSpans(span, before) {

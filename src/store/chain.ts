@@ -2,8 +2,14 @@ import { hash as digest } from "node:crypto";
 import type { AuditRow, Verification } from "./store.ts";
 
 /** The hash a row must have behind another: of everything in it and of the hash before. */
-export function chainHash(previous: string, { seq, at, kind, subject, caller, reason, details }: Omit<ChainedRow, "hash">): string {
-  return digest("sha256", JSON.stringify([previous, seq, at, kind, subject, caller, reason, details]));
+export function chainHash(
+  previous: string,
+  { seq, at, kind, subject, caller, reason, details }: Omit<ChainedRow, "hash">,
+): string {
+  return digest(
+    "sha256",
+    JSON.stringify([previous, seq, at, kind, subject, caller, reason, details]),
+  );
 }
 
 /** As it is written: the details as text, so that reading and writing cannot change them. */
@@ -51,7 +57,11 @@ export function createChainWalk({ anchor, head }: ChainEnd): ChainWalk {
   let count = 0;
   // What was forgotten must be said by a row that is itself in the chain.
   let isAnchored = anchor.seq === 0 && anchor.hash === chainStart;
-  const broken = (at: number, reason: string): Verification => ({ rows: count, head: hash || null, broken: { seq: at, reason } });
+  const broken = (at: number, reason: string): Verification => ({
+    rows: count,
+    head: hash || null,
+    broken: { seq: at, reason },
+  });
   return {
     step(row) {
       if (row.seq !== seq + 1) return broken(seq + 1, "the row is missing");
@@ -62,9 +72,16 @@ export function createChainWalk({ anchor, head }: ChainEnd): ChainWalk {
       return undefined;
     },
     end() {
-      if (seq !== head.seq) return broken(seq + 1, seq < head.seq ? `the rows up to ${head.seq} are missing` : "there are rows that nobody wrote");
+      if (seq !== head.seq)
+        return broken(
+          seq + 1,
+          seq < head.seq
+            ? `the rows up to ${head.seq} are missing`
+            : "there are rows that nobody wrote",
+        );
       if (hash !== head.hash) return broken(seq, "the last row is not the one that was written");
-      if (!isAnchored) return broken(anchor.seq, "the rows up to here were removed, and no row says so");
+      if (!isAnchored)
+        return broken(anchor.seq, "the rows up to here were removed, and no row says so");
       return { rows: count, head: hash || null };
     },
   };

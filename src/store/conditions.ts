@@ -28,5 +28,8 @@ export function auditConditions({ since, tool, outcome, after }: CallFilter): Co
 
 function join(...wanted: readonly (false | readonly [string, ...SqlValue[]])[]): Conditions {
   const parts = wanted.filter((part) => part !== false);
-  return { where: parts.length === 0 ? "" : `WHERE ${parts.map(([text]) => text).join(" AND ")}`, values: parts.flatMap(([, ...values]) => values) };
+  return {
+    where: parts.length === 0 ? "" : `WHERE ${parts.map(([text]) => text).join(" AND ")}`,
+    values: parts.flatMap(([, ...values]) => values),
+  };
 }

@@ -2,7 +2,14 @@ import { HallError, messageOf } from "../base/errors.ts";
 import type { Archive, Notice, Waiting } from "./archive.ts";
 import type { Read, Write } from "./protocol.ts";
 import { pruneStore } from "./retention.ts";
-import { isCorrupt, isPassing, openStateFile, type StateFile, setFileAside, transact } from "./state-file.ts";
+import {
+  isCorrupt,
+  isPassing,
+  openStateFile,
+  type StateFile,
+  setFileAside,
+  transact,
+} from "./state-file.ts";
 import type { Retention } from "./store.ts";
 
 export interface FileOptions {
@@ -32,7 +39,15 @@ export function createFileArchive({ path, retention, isReader, notice }: FileOpt
   function announceLoss({ audit, database }: StateFile, aside: string): void {
     notice(`the store could not be read: it was set aside as ${aside}, and a new one begun`);
     transact(database, () =>
-      audit.append({ kind: "replaced", subject: "store", caller: "guildhall", reason: `the file before could not be read: ${aside}` }, Date.now()),
+      audit.append(
+        {
+          kind: "replaced",
+          subject: "store",
+          caller: "guildhall",
+          reason: `the file before could not be read: ${aside}`,
+        },
+        Date.now(),
+      ),
     );
   }
 

@@ -11,7 +11,9 @@ const lastBucket = perOctave * 34 + 1;
 /** The first is everything under a microsecond. */
 export function bucketOf(ms: number): number {
   const microseconds = ms * 1_000;
-  return microseconds < 1 ? 0 : Math.min(lastBucket, 1 + Math.floor(Math.log2(microseconds) * perOctave));
+  return microseconds < 1
+    ? 0
+    : Math.min(lastBucket, 1 + Math.floor(Math.log2(microseconds) * perOctave));
 }
 
 export function hit(histogram: Histogram, bucket: number, times = 1): void {
@@ -30,7 +32,8 @@ export function createHistogramSum(): HistogramSum {
 }
 
 export function addToSum(sum: HistogramSum, part: Histogram | Uint8Array): void {
-  if (part instanceof Map) for (const [bucket, count] of part) sum[bucket] = (sum[bucket] ?? 0) + count;
+  if (part instanceof Map)
+    for (const [bucket, count] of part) sum[bucket] = (sum[bucket] ?? 0) + count;
   else readEncoded(part, (bucket, count) => (sum[bucket] = (sum[bucket] ?? 0) + count));
 }
 
@@ -71,5 +74,6 @@ export function addEncoded(histogram: Histogram, bytes: Uint8Array): void {
 
 function readEncoded(bytes: Uint8Array, found: (bucket: number, count: number) => void): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  for (let at = 0; at + entryBytes <= bytes.length; at += entryBytes) found(view.getUint16(at), view.getUint32(at + 2));
+  for (let at = 0; at + entryBytes <= bytes.length; at += entryBytes)
+    found(view.getUint16(at), view.getUint32(at + 2));
 }

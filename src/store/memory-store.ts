@@ -1,7 +1,14 @@
 import type { Json } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
 import { digestArguments, listLimit, matchesCall } from "./call-row.ts";
-import { type Anchor, type ChainedRow, chainHash, chainStart, prunedKind, verifyChain } from "./chain.ts";
+import {
+  type Anchor,
+  type ChainedRow,
+  chainHash,
+  chainStart,
+  prunedKind,
+  verifyChain,
+} from "./chain.ts";
 import { createScrub } from "./scrub.ts";
 import { sumStatistics } from "./statistics.ts";
 import {
@@ -27,7 +34,12 @@ export interface MemoryOptions {
   now?(): number;
 }
 
-export function createMemoryStore({ callsMax = 10_000, auditMax = 10_000, secrets, now = Date.now }: MemoryOptions = {}): Store {
+export function createMemoryStore({
+  callsMax = 10_000,
+  auditMax = 10_000,
+  secrets,
+  now = Date.now,
+}: MemoryOptions = {}): Store {
   const tallies = new SpanTallies();
   const scrub = createScrub(secrets);
   const calls = createCalls(callsMax, tallies);
@@ -54,7 +66,8 @@ export function createMemoryStore({ callsMax = 10_000, auditMax = 10_000, secret
     runs: createShelf(now),
     async statistics(since = 0) {
       const by = spanSince(since, now());
-      const isWanted = ({ span, start }: SpanTally): boolean => span === by && start + spanMs[by] > since;
+      const isWanted = ({ span, start }: SpanTally): boolean =>
+        span === by && start + spanMs[by] > since;
       return sumStatistics([...tallies.all()].filter(isWanted), by);
     },
     async prune() {
@@ -120,15 +133,24 @@ const shortArguments = 1_024;
 
 /** Short arguments are digested when somebody asks; long ones at once, so that they do not stay. */
 function slim(row: CallRow): Place["row"] {
-  return row.arguments.length <= shortArguments ? row : { ...row, arguments: "", digest: digestArguments(row.arguments) };
+  return row.arguments.length <= shortArguments
+    ? row
+    : { ...row, arguments: "", digest: digestArguments(row.arguments) };
 }
 
-function keep({ seq, row: { kept, arguments: text, digest = digestArguments(text), ...row } }: Place): KeptCall {
+function keep({
+  seq,
+  row: { kept, arguments: text, digest = digestArguments(text), ...row },
+}: Place): KeptCall {
   return { ...row, seq, digest, arguments: kept?.arguments ?? null, result: kept?.result ?? null };
 }
 
 /** The newest, oldest first; behind `after`, the first. */
-function select<T extends { readonly seq: number }>(rows: readonly T[], { after, limit = listLimit }: CallFilter, isWanted: (row: T) => boolean): readonly T[] {
+function select<T extends { readonly seq: number }>(
+  rows: readonly T[],
+  { after, limit = listLimit }: CallFilter,
+  isWanted: (row: T) => boolean,
+): readonly T[] {
   const wanted = rows.filter((row) => row.seq > (after ?? 0) && isWanted(row));
   return after === undefined ? wanted.slice(-limit) : wanted.slice(0, limit);
 }
@@ -139,7 +161,15 @@ function createAudit(countMax: number, now: () => number): AuditStore & { prune(
   let head = anchor;
 
   function append({ kind, subject, caller, reason, details = null }: AuditEntry): void {
-    const row = { seq: head.seq + 1, at: now(), kind, subject, caller, reason, details: JSON.stringify(details) };
+    const row = {
+      seq: head.seq + 1,
+      at: now(),
+      kind,
+      subject,
+      caller,
+      reason,
+      details: JSON.stringify(details),
+    };
     head = { seq: row.seq, hash: chainHash(head.hash, row) };
     rows.push({ ...row, hash: head.hash });
   }
@@ -150,7 +180,13 @@ function createAudit(countMax: number, now: () => number): AuditStore & { prune(
     if (!last) return 0;
     anchor = { seq: last.seq, hash: last.hash };
     rows = rows.slice(over);
-    append({ kind: prunedKind, subject: "audit", caller: "guildhall", reason: "more rows than are kept in memory", details: { ...anchor } });
+    append({
+      kind: prunedKind,
+      subject: "audit",
+      caller: "guildhall",
+      reason: "more rows than are kept in memory",
+      details: { ...anchor },
+    });
     return over;
   }
 
@@ -163,8 +199,13 @@ function createAudit(countMax: number, now: () => number): AuditStore & { prune(
     async list(filter = {}) {
       const { since, tool, outcome } = filter;
       const isWanted = (row: ChainedRow): boolean =>
-        (since === undefined || row.at >= since) && (tool === undefined || row.subject === tool) && (outcome === undefined || row.kind === outcome);
-      return select(rows, filter, isWanted).map((row) => ({ ...row, details: JSON.parse(row.details) as Json }));
+        (since === undefined || row.at >= since) &&
+        (tool === undefined || row.subject === tool) &&
+        (outcome === undefined || row.kind === outcome);
+      return select(rows, filter, isWanted).map((row) => ({
+        ...row,
+        details: JSON.parse(row.details) as Json,
+      }));
     },
     verify: async () => verifyChain(rows, { anchor, head }),
   };
@@ -173,7 +214,11 @@ function createAudit(countMax: number, now: () => number): AuditStore & { prune(
 function createShelf(now: () => number): Shelf {
   const documents = new Map<string, { readonly text: string; readonly expiresAt: number }>();
   const isCurrent = ({ expiresAt }: { readonly expiresAt: number }): boolean => expiresAt > now();
-  const putText: Shelf["putText"] = async (key, text, { ttlMs = Number.POSITIVE_INFINITY } = {}) => {
+  const putText: Shelf["putText"] = async (
+    key,
+    text,
+    { ttlMs = Number.POSITIVE_INFINITY } = {},
+  ) => {
     documents.set(key, { text, expiresAt: now() + ttlMs });
   };
   return {
@@ -184,7 +229,9 @@ function createShelf(now: () => number): Shelf {
       return found && isCurrent(found) ? (JSON.parse(found.text) as Json) : undefined;
     },
     async list(prefix = "") {
-      const current = [...documents].filter(([key, document]) => key.startsWith(prefix) && isCurrent(document)).sort(([a], [b]) => (a < b ? -1 : 1));
+      const current = [...documents]
+        .filter(([key, document]) => key.startsWith(prefix) && isCurrent(document))
+        .sort(([a], [b]) => (a < b ? -1 : 1));
       return current.map(([key, { text }]) => ({ key, value: JSON.parse(text) as Json }));
     },
     async remove(key) {

@@ -34,9 +34,13 @@ export function migrate(database: Database): void {
   try {
     const version = versionOf(database);
     if (version > migrations.length) {
-      throw new HallError("UNAVAILABLE", `the store was written by a newer Guildhall (its version is ${version}, ours ${migrations.length})`, {
-        hint: "Use the newer Guildhall, or move .guildhall/state.db away.",
-      });
+      throw new HallError(
+        "UNAVAILABLE",
+        `the store was written by a newer Guildhall (its version is ${version}, ours ${migrations.length})`,
+        {
+          hint: "Use the newer Guildhall, or move .guildhall/state.db away.",
+        },
+      );
     }
     for (const change of migrations.slice(version)) database.exec(change);
     database.exec(`PRAGMA user_version = ${migrations.length}; COMMIT`);

@@ -25,10 +25,21 @@ export interface OpenOptions {
 }
 
 /** Where there is a place for one, else in memory. Nothing is opened before the first row. */
-export function openStore(place: StorePlace | undefined, { log, secrets, isReader = false }: OpenOptions): Store {
+export function openStore(
+  place: StorePlace | undefined,
+  { log, secrets, isReader = false }: OpenOptions,
+): Store {
   if (!place) return createMemoryStore({ secrets });
   const { retention = defaultRetention, fullAt, worker } = place;
-  return createWrittenStore({ place: "url" in place ? { url: place.url } : { path: place.path }, retention, fullAt, worker, isReader, log, secrets });
+  return createWrittenStore({
+    place: "url" in place ? { url: place.url } : { path: place.path },
+    retention,
+    fullAt,
+    worker,
+    isReader,
+    log,
+    secrets,
+  });
 }
 
 export interface Whereabouts {

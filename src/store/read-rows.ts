@@ -28,19 +28,31 @@ export function tallyRows(rows: Iterable<SqlRow>): SpanTallies {
   for (const { hour, toolkit, tool, bucket, ...row } of rows) {
     const counts = readCounts(row);
     const part = { ...counts, histogram: new Map([[Number(bucket), counts.calls]]) };
-    tallies.merge({ at: Number(hour), toolkit: toolkit === null ? null : String(toolkit), tool: String(tool) }, part);
+    tallies.merge(
+      { at: Number(hour), toolkit: toolkit === null ? null : String(toolkit), tool: String(tool) },
+      part,
+    );
   }
   return tallies;
 }
 
-export const spanColumns = "span, start, toolkit, tool, calls, errors, cancelled, timeouts, bytes_in, bytes_out, ms, histogram";
+export const spanColumns =
+  "span, start, toolkit, tool, calls, errors, cancelled, timeouts, bytes_in, bytes_out, ms, histogram";
 
 /** A span as it is written, on top of what was counted before; for `spanColumns`. */
-export function spanValues({ span, start, toolkit, tool, tally }: CountedSpan, before: SqlRow | undefined): SqlValue[] {
+export function spanValues(
+  { span, start, toolkit, tool, tally }: CountedSpan,
+  before: SqlRow | undefined,
+): SqlValue[] {
   if (before) addEncoded(tally.histogram, before.histogram as Uint8Array);
   const sum = (column: string, value: number): number => value + Number(before?.[column] ?? 0);
   const { calls, errors, cancelled, timeouts, bytesIn, bytesOut, ms, histogram } = tally;
-  const ends = [sum("calls", calls), sum("errors", errors), sum("cancelled", cancelled), sum("timeouts", timeouts)];
+  const ends = [
+    sum("calls", calls),
+    sum("errors", errors),
+    sum("cancelled", cancelled),
+    sum("timeouts", timeouts),
+  ];
   const sizes = [sum("bytes_in", bytesIn), sum("bytes_out", bytesOut), sum("ms", ms)];
   return [span, start, toolkit, tool, ...ends, ...sizes, encodeHistogram(histogram)];
 }
@@ -57,7 +69,20 @@ export function* readSpans(rows: Iterable<SqlRow>): Generator<SpanTally> {
   }
 }
 
-function readCounts({ calls, errors, cancelled, timeouts, bytes_in, bytes_out, ms }: SqlRow): Counts {
-  const ends = { calls: Number(calls), errors: Number(errors), cancelled: Number(cancelled), timeouts: Number(timeouts) };
+function readCounts({
+  calls,
+  errors,
+  cancelled,
+  timeouts,
+  bytes_in,
+  bytes_out,
+  ms,
+}: SqlRow): Counts {
+  const ends = {
+    calls: Number(calls),
+    errors: Number(errors),
+    cancelled: Number(cancelled),
+    timeouts: Number(timeouts),
+  };
   return { ...ends, bytesIn: Number(bytes_in), bytesOut: Number(bytes_out), ms: Number(ms) };
 }

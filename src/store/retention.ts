@@ -11,12 +11,19 @@ export interface PruneOptions {
 }
 
 /** Forgets by age, then by size, the oldest calls first. The audit goes by age only, and says so. */
-export function pruneStore({ database, calls, audit, documents }: StateFile, { retention, now }: PruneOptions): Pruned {
+export function pruneStore(
+  { database, calls, audit, documents }: StateFile,
+  { retention, now }: PruneOptions,
+): Pruned {
   const callsBefore = now - retention.keepDays * spanMs.day;
   const auditBefore = now - retention.auditKeepDays * spanMs.day;
-  const inSlices = (before?: number): number => transact(database, () => calls.prune(before === undefined ? sliceRows.bySize : sliceRows.byAge, before));
+  const inSlices = (before?: number): number =>
+    transact(database, () =>
+      calls.prune(before === undefined ? sliceRows.bySize : sliceRows.byAge, before),
+    );
   let removed = 0;
-  for (let slice = inSlices(callsBefore); slice > 0; slice = inSlices(callsBefore)) removed += slice;
+  for (let slice = inSlices(callsBefore); slice > 0; slice = inSlices(callsBefore))
+    removed += slice;
   while (sizeOf(database) > retention.sizeMbMax * 1024 * 1024) {
     const slice = inSlices();
     if (slice === 0) break;
@@ -34,6 +41,7 @@ export function pruneStore({ database, calls, audit, documents }: StateFile, { r
 
 /** Pages in use; those that are free are given back afterwards. */
 function sizeOf(database: StateFile["database"]): number {
-  const read = (name: string): number => Number(Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0] ?? 0);
+  const read = (name: string): number =>
+    Number(Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0] ?? 0);
   return (read("page_count") - read("freelist_count")) * read("page_size");
 }

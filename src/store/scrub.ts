@@ -38,12 +38,21 @@ export function createScrub(secrets: Secrets | undefined): Scrub {
         ...row,
         caller,
         tool: row.toolkit === null ? secrets.scrub(row.tool) : row.tool,
-        kept: kept && { arguments: secrets.scrub(kept.arguments), result: kept.result === null ? null : secrets.scrub(kept.result) },
+        kept: kept && {
+          arguments: secrets.scrub(kept.arguments),
+          result: kept.result === null ? null : secrets.scrub(kept.result),
+        },
       };
     },
     entry({ kind, subject, caller, reason, details = null }) {
       const clean = (text: string): string => secrets.scrub(text);
-      return { kind, subject: clean(subject), caller: clean(caller), reason: clean(reason), details: JSON.parse(clean(JSON.stringify(details))) as Json };
+      return {
+        kind,
+        subject: clean(subject),
+        caller: clean(caller),
+        reason: clean(reason),
+        details: JSON.parse(clean(JSON.stringify(details))) as Json,
+      };
     },
   };
 }

@@ -14,7 +14,10 @@ export interface Database {
 }
 
 export interface Statement {
-  run(...values: readonly SqlValue[]): { readonly changes: number | bigint; readonly lastInsertRowid: number | bigint };
+  run(...values: readonly SqlValue[]): {
+    readonly changes: number | bigint;
+    readonly lastInsertRowid: number | bigint;
+  };
   get(...values: readonly SqlValue[]): SqlRow | undefined;
   all(...values: readonly SqlValue[]): readonly SqlRow[];
   iterate(...values: readonly SqlValue[]): IterableIterator<SqlRow>;
@@ -35,7 +38,9 @@ export async function openDatabase(path: string, first = ""): Promise<Database> 
   if (path !== ":memory:") mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const database = new DatabaseSync(path);
   try {
-    database.exec(`PRAGMA busy_timeout = ${busyMs}; ${first} PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;`);
+    database.exec(
+      `PRAGMA busy_timeout = ${busyMs}; ${first} PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;`,
+    );
   } catch (error) {
     database.close();
     throw error;
@@ -48,7 +53,9 @@ type DatabaseClass = new (path: string) => Database;
 async function loadSqlite(): Promise<DatabaseClass> {
   try {
     // No imports: bundlers need to know neither name.
-    const builtin = process.getBuiltinModule?.("node:sqlite") as { DatabaseSync: DatabaseClass } | undefined;
+    const builtin = process.getBuiltinModule?.("node:sqlite") as
+      | { DatabaseSync: DatabaseClass }
+      | undefined;
     if (builtin) return builtin.DatabaseSync;
     const addon: unknown = createRequire(import.meta.url)("@photostructure/sqlite");
     return (addon as { DatabaseSync: DatabaseClass }).DatabaseSync;

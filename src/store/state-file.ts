@@ -1,4 +1,12 @@
-import { chmodSync, closeSync, mkdirSync, openSync, renameSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { type AuditTable, createAuditTable } from "./audit-table.ts";
 import { type CallTable, createCallTable } from "./call-table.ts";
@@ -40,7 +48,9 @@ async function open(path: string, setAside: string | undefined): Promise<StateFi
   // Freed pages are given back bit by bit.
   const database = await openDatabase(path, "PRAGMA auto_vacuum = INCREMENTAL;");
   try {
-    database.exec(`PRAGMA busy_timeout = ${busyMs}; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864;`);
+    database.exec(
+      `PRAGMA busy_timeout = ${busyMs}; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864;`,
+    );
     if (hasEndedBadly) check(database, path);
     migrate(database);
     return {
@@ -102,10 +112,12 @@ const wholeCheckBytesMax = 16 * 1024 * 1024;
 function check(database: Database, path: string): void {
   if (sizeOf(path) <= wholeCheckBytesMax) {
     const verdict = database.prepare("PRAGMA quick_check(1)").get()?.quick_check;
-    if (verdict !== "ok") throw Object.assign(new Error(`the database is malformed: ${verdict}`), { errcode: corrupt });
+    if (verdict !== "ok")
+      throw Object.assign(new Error(`the database is malformed: ${verdict}`), { errcode: corrupt });
     return;
   }
-  for (const table of ["calls", "audit"]) database.prepare(`SELECT * FROM ${table} ORDER BY seq DESC LIMIT 100`).all();
+  for (const table of ["calls", "audit"])
+    database.prepare(`SELECT * FROM ${table} ORDER BY seq DESC LIMIT 100`).all();
 }
 
 const corrupt = 11;
@@ -138,7 +150,8 @@ function errorCode(error: unknown): number | undefined {
 export function setFileAside(path: string, inode: number): string | undefined {
   if (inodeOf(path) !== inode) return undefined;
   const aside = `${path}.corrupt-${new Date().toISOString().replace(/[:.]/g, "-")}`;
-  for (const suffix of ["", "-wal", "-shm"]) if (sizeOf(path + suffix) >= 0) renameSync(path + suffix, aside + suffix);
+  for (const suffix of ["", "-wal", "-shm"])
+    if (sizeOf(path + suffix) >= 0) renameSync(path + suffix, aside + suffix);
   return aside;
 }
 
@@ -154,9 +167,13 @@ function sizeOf(path: string): number {
 function keepOutOfGit(folder: string): void {
   if (basename(folder) !== ".guildhall") return;
   try {
-    writeFileSync(join(folder, ".gitignore"), "# What this machine remembers. The rest is yours to commit.\nstate.db*\nlogs/\n", {
-      flag: "wx",
-    });
+    writeFileSync(
+      join(folder, ".gitignore"),
+      "# What this machine remembers. The rest is yours to commit.\nstate.db*\nlogs/\n",
+      {
+        flag: "wx",
+      },
+    );
   } catch {
     // It is there already, or cannot be written: neither keeps anybody from working.
   }

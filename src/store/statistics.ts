@@ -37,12 +37,18 @@ export function sumStatistics(spans: Iterable<SpanTally>, span: Span): Statistic
     to: isEmpty ? null : last + spanMs[span],
     total: figures(total),
     toolkits: [...toolkits].map(([toolkit, sum]) => ({ toolkit, ...figures(sum) })).sort(byCalls),
-    tools: [...tools].map(([tool, sum]) => ({ toolkit: sum.toolkit, tool, ...figures(sum) })).sort(byCalls),
+    tools: [...tools]
+      .map(([tool, sum]) => ({ toolkit: sum.toolkit, tool, ...figures(sum) }))
+      .sort(byCalls),
   };
 }
 
 function createSum(): Sum {
-  return { counts: { calls: 0, errors: 0, cancelled: 0, timeouts: 0, bytesIn: 0, bytesOut: 0, ms: 0 }, durations: createHistogramSum(), byStart: new Map() };
+  return {
+    counts: { calls: 0, errors: 0, cancelled: 0, timeouts: 0, bytesIn: 0, bytesOut: 0, ms: 0 },
+    durations: createHistogramSum(),
+    byStart: new Map(),
+  };
 }
 
 function entry<T>(map: Map<string, T>, key: string, create: () => T): T {
@@ -56,7 +62,8 @@ function entry<T>(map: Map<string, T>, key: string, create: () => T): T {
 
 function addSum({ counts, durations, byStart }: Sum, part: Sum): void {
   addCounts(counts, part.counts);
-  for (const [bucket, count] of part.durations.entries()) durations[bucket] = (durations[bucket] ?? 0) + count;
+  for (const [bucket, count] of part.durations.entries())
+    durations[bucket] = (durations[bucket] ?? 0) + count;
   for (const [start, calls] of part.byStart) byStart.set(start, (byStart.get(start) ?? 0) + calls);
 }
 
@@ -68,13 +75,30 @@ interface Range {
 
 function describe({ counts, durations, byStart }: Sum, range: Range): Figures {
   const { calls, errors, cancelled, timeouts, bytesIn, bytesOut } = counts;
-  const [p50Ms, p95Ms, p99Ms] = [0.5, 0.95, 0.99].map((share) => percentile(durations, calls, share)) as [number, number, number];
+  const [p50Ms, p95Ms, p99Ms] = [0.5, 0.95, 0.99].map((share) =>
+    percentile(durations, calls, share),
+  ) as [number, number, number];
   const errorRate = calls === 0 ? 0 : errors / calls;
-  return { calls, errors, cancelled, timeouts, errorRate, p50Ms, p95Ms, p99Ms, bytesIn, bytesOut, trend: trendOf(byStart, range) };
+  return {
+    calls,
+    errors,
+    cancelled,
+    timeouts,
+    errorRate,
+    p50Ms,
+    p95Ms,
+    p99Ms,
+    bytesIn,
+    bytesOut,
+    trend: trendOf(byStart, range),
+  };
 }
 
 /** No more parts than spans: nothing finer is known. */
-function trendOf(byStart: ReadonlyMap<number, number>, { first, last, stepMs }: Range): readonly number[] {
+function trendOf(
+  byStart: ReadonlyMap<number, number>,
+  { first, last, stepMs }: Range,
+): readonly number[] {
   if (byStart.size === 0) return [];
   const steps = (last - first) / stepMs + 1;
   const parts = new Array<number>(Math.min(trendParts, steps)).fill(0);

@@ -13,7 +13,20 @@ const writer = createWriter(await openArchive(workerData as WriterOptions), tell
 parentPort?.on("message", (message: ToWriter) => writer.receive(message));
 
 /** The driver of a database is loaded only for one. */
-async function openArchive({ place, retention, isReader = false }: WriterOptions): Promise<Archive> {
-  if ("url" in place) return (await import("./postgres/archive.ts")).createDatabaseArchive({ url: place.url, retention });
-  return createFileArchive({ path: place.path, retention, isReader, notice: (message) => tell({ kind: "notice", message }) });
+async function openArchive({
+  place,
+  retention,
+  isReader = false,
+}: WriterOptions): Promise<Archive> {
+  if ("url" in place)
+    return (await import("./postgres/archive.ts")).createDatabaseArchive({
+      url: place.url,
+      retention,
+    });
+  return createFileArchive({
+    path: place.path,
+    retention,
+    isReader,
+    notice: (message) => tell({ kind: "notice", message }),
+  });
 }

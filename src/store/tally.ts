@@ -18,7 +18,16 @@ export interface Tally {
 export type Counted = Pick<CallRow, "outcome" | "code" | "ms" | "bytesIn" | "bytesOut">;
 
 export function createTally(): Tally {
-  return { calls: 0, errors: 0, cancelled: 0, timeouts: 0, bytesIn: 0, bytesOut: 0, ms: 0, histogram: new Map() };
+  return {
+    calls: 0,
+    errors: 0,
+    cancelled: 0,
+    timeouts: 0,
+    bytesIn: 0,
+    bytesOut: 0,
+    ms: 0,
+    histogram: new Map(),
+  };
 }
 
 export function count(tally: Tally, { outcome, code, ms, bytesIn, bytesOut }: Counted): void {
@@ -80,7 +89,10 @@ export interface CountedSpan extends SpanTally {
 /** Calls counted by hour, by day and by tool. */
 export class SpanTallies {
   /** By name, then by when they began: a text made of both for every call would cost more than the counting. */
-  readonly #spans: Readonly<Record<Span, Map<string, Map<number, CountedSpan>>>> = { hour: new Map(), day: new Map() };
+  readonly #spans: Readonly<Record<Span, Map<string, Map<number, CountedSpan>>>> = {
+    hour: new Map(),
+    day: new Map(),
+  };
 
   add(row: Counted & Pick<CallRow, "at" | "toolkit" | "tool">): void {
     for (const span of spans) count(this.#find(span, row).tally, row);
@@ -108,7 +120,8 @@ export class SpanTallies {
   }
 
   *all(): Generator<CountedSpan> {
-    for (const span of spans) for (const starts of this.#spans[span].values()) yield* starts.values();
+    for (const span of spans)
+      for (const starts of this.#spans[span].values()) yield* starts.values();
   }
 
   /** Forgets the spans that began before. */

@@ -19,7 +19,11 @@ export interface WriterThread {
   flush(): Promise<void>;
   readonly isFull: boolean;
   onFull(listener: (isFull: boolean) => void): () => void;
-  state(): { readonly problem: string | undefined; readonly waiting: number; readonly lost: number };
+  state(): {
+    readonly problem: string | undefined;
+    readonly waiting: number;
+    readonly lost: number;
+  };
   close(): Promise<void>;
 }
 
@@ -92,12 +96,16 @@ export function createWriterThread({
   const isFull = (): boolean => isPressed && problem === undefined;
 
   function add(row: CallRow): void {
-    if (problem !== undefined && (rows >= fullAt * heldTimes || characters >= charactersFull * heldTimes)) {
+    if (
+      problem !== undefined &&
+      (rows >= fullAt * heldTimes || characters >= charactersFull * heldTimes)
+    ) {
       lost++;
       return;
     }
     const { kept } = row;
-    const size = row.arguments.length + (kept ? kept.arguments.length + (kept.result?.length ?? 0) : 0);
+    const size =
+      row.arguments.length + (kept ? kept.arguments.length + (kept.result?.length ?? 0) : 0);
     packCall(row, filling.values);
     filling.rows++;
     filling.characters += size;
@@ -136,14 +144,21 @@ export function createWriterThread({
   /** Hands over everything that is not confirmed: what was on its way to a writer that ended is on its way again. */
   function start(): void {
     restartTimer = undefined;
-    const started = new Worker(file, { workerData: { place, retention, isReader } satisfies WriterOptions, env: {}, execArgv: [], stdout: true, stderr: true });
+    const started = new Worker(file, {
+      workerData: { place, retention, isReader } satisfies WriterOptions,
+      env: {},
+      execArgv: [],
+      stdout: true,
+      stderr: true,
+    });
     worker = started;
     started.stdout.resume();
     started.stderr.resume();
     started.on("message", hear);
     started.on("error", (err) => log.error({ err }, "the store's writer failed"));
     started.on("exit", () => ended(started));
-    for (const { number, values } of posted) started.postMessage({ kind: "calls", batch: number, values } satisfies ToWriter);
+    for (const { number, values } of posted)
+      started.postMessage({ kind: "calls", batch: number, values } satisfies ToWriter);
     for (const { message } of asked.values()) started.postMessage(message);
     hold();
   }
@@ -217,7 +232,10 @@ export function createWriterThread({
     problem = now;
     if (isFull() !== wasFull) for (const listener of listeners) listener(isFull());
     if (now !== undefined && before === undefined) {
-      log.error({ store: name, problem: now }, "the store cannot be written: calls go on, those that must be recorded first are refused");
+      log.error(
+        { store: name, problem: now },
+        "the store cannot be written: calls go on, those that must be recorded first are refused",
+      );
     }
     if (now === undefined && before !== undefined) recovered(before);
   }
@@ -225,7 +243,12 @@ export function createWriterThread({
   function recovered(reason: string): void {
     log.warn({ store: name, lost }, "the store can be written again");
     if (lost === 0) return;
-    const entry = { kind: "gap", subject: "calls", caller: "guildhall", reason: `${lost} calls were not recorded: ${reason}` };
+    const entry = {
+      kind: "gap",
+      subject: "calls",
+      caller: "guildhall",
+      reason: `${lost} calls were not recorded: ${reason}`,
+    };
     lost = 0;
     // Should it fail again, the log has said it.
     write({ what: "append", entry, at: Date.now() }).catch(() => {});
@@ -249,7 +272,8 @@ export function createWriterThread({
   /** Everything added so far is with the writer; not while it fails, for that may take for ever. */
   async function handedOver(): Promise<void> {
     seal();
-    if (sealed.length > 0 && problem === undefined) await new Promise<void>((resolve) => waitingForPosted.push(resolve));
+    if (sealed.length > 0 && problem === undefined)
+      await new Promise<void>((resolve) => waitingForPosted.push(resolve));
   }
 
   async function close(): Promise<void> {
@@ -268,12 +292,17 @@ export function createWriterThread({
     hold();
     await done;
     clearTimeout(timer);
-    for (const { reject } of asked.values()) reject(refusal("UNAVAILABLE", "the store is closed", hint));
+    for (const { reject } of asked.values())
+      reject(refusal("UNAVAILABLE", "the store is closed", hint));
     asked.clear();
     const last = worker;
     worker = undefined;
     await last?.terminate();
-    if (rows > 0) log.error({ store: name, rows, problem }, "calls were not recorded: the store could not be written before the end");
+    if (rows > 0)
+      log.error(
+        { store: name, rows, problem },
+        "calls were not recorded: the store could not be written before the end",
+      );
   }
 
   return {
@@ -313,11 +342,18 @@ function refusal(code: ErrorCode, message: string, hint: string): HallError {
 /** What whoever is refused can do about it. */
 function hintFor(place: Place): string {
   const look = "See `guildhall status` for what is wrong with the store";
-  return "url" in place ? `${look}; rows are written again by themselves once the database takes them.` : `${look}; free space or remove the lock.`;
+  return "url" in place
+    ? `${look}; rows are written again by themselves once the database takes them.`
+    : `${look}; free space or remove the lock.`;
 }
 
 /** A bundle keeps this module in its main file or one folder below it; unbuilt, Nodes that run TypeScript take the source. */
 function findWorker(): URL {
-  const candidates = ["./store-worker.js", "../store-worker.js"].map((name) => new URL(name, import.meta.url));
-  return candidates.find((candidate) => existsSync(candidate)) ?? new URL("./store-worker.ts", import.meta.url);
+  const candidates = ["./store-worker.js", "../store-worker.js"].map(
+    (name) => new URL(name, import.meta.url),
+  );
+  return (
+    candidates.find((candidate) => existsSync(candidate)) ??
+    new URL("./store-worker.ts", import.meta.url)
+  );
 }

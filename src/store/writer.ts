@@ -84,7 +84,8 @@ export function createWriter(archive: Archive, tell: (message: FromWriter) => vo
   function confirm(batch: readonly Waiting[]): void {
     const last = batch.findLast((item) => item.kind === "calls");
     if (last) tell({ kind: "kept", batch: last.batch });
-    for (const item of batch) if (item.kind === "write") tell({ kind: "answer", id: item.id, value: undefined });
+    for (const item of batch)
+      if (item.kind === "write") tell({ kind: "answer", id: item.id, value: undefined });
   }
 
   async function failed(batch: readonly Waiting[], error: unknown): Promise<void> {
@@ -108,7 +109,8 @@ export function createWriter(archive: Archive, tell: (message: FromWriter) => vo
 
   function refuse(item: Waiting, error: unknown): void {
     tell({ kind: "notice", message: `a row could not be written: ${messageOf(error)}` });
-    if (item.kind === "write") tell({ kind: "refused", id: item.id, code: "INTERNAL", message: messageOf(error) });
+    if (item.kind === "write")
+      tell({ kind: "refused", id: item.id, code: "INTERNAL", message: messageOf(error) });
     else tell({ kind: "kept", batch: item.batch });
   }
 
@@ -116,7 +118,12 @@ export function createWriter(archive: Archive, tell: (message: FromWriter) => vo
     const now = Date.now();
     return batch.filter((item) => {
       if (item.kind === "calls" || (item.giveUpAt > now && !isClosing)) return true;
-      tell({ kind: "refused", id: item.id, code: "UNAVAILABLE", message: `the store cannot be written: ${problem}` });
+      tell({
+        kind: "refused",
+        id: item.id,
+        code: "UNAVAILABLE",
+        message: `the store cannot be written: ${problem}`,
+      });
       return false;
     });
   }

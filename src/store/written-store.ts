@@ -21,8 +21,19 @@ export interface WrittenOptions {
 }
 
 /** A store that a thread of its own writes, into a file or a database that several processes may share. Opened by the first row, not before. */
-export function createWrittenStore({ place, log, secrets, retention = defaultRetention, isReader = false, worker, fullAt }: WrittenOptions): Store {
-  const where = "url" in place ? ({ kind: "postgresql", url: nameDatabase(place.url) } as const) : ({ kind: "sqlite", path: place.path } as const);
+export function createWrittenStore({
+  place,
+  log,
+  secrets,
+  retention = defaultRetention,
+  isReader = false,
+  worker,
+  fullAt,
+}: WrittenOptions): Store {
+  const where =
+    "url" in place
+      ? ({ kind: "postgresql", url: nameDatabase(place.url) } as const)
+      : ({ kind: "sqlite", path: place.path } as const);
   const name = where.kind === "sqlite" ? where.path : where.url;
   const scrub = createScrub(secrets);
   const thread = createWriterThread({ place, name, log, retention, isReader, worker, fullAt });
@@ -37,7 +48,8 @@ export function createWrittenStore({ place, log, secrets, retention = defaultRet
       list: (filter = {}) => thread.read({ what: "calls", filter }),
     },
     audit: {
-      append: (entry) => thread.write({ what: "append", entry: scrub.entry(entry), at: Date.now() }),
+      append: (entry) =>
+        thread.write({ what: "append", entry: scrub.entry(entry), at: Date.now() }),
       list: (filter = {}) => thread.read({ what: "audit", filter }),
       verify: () => thread.read({ what: "verify" }),
     },
@@ -58,7 +70,13 @@ export function createWrittenStore({ place, log, secrets, retention = defaultRet
 
 function createShelf(shelf: ShelfName, thread: WriterThread): Shelf {
   const putText: Shelf["putText"] = (key, text, { ttlMs } = {}) =>
-    thread.write({ what: "put", shelf, key, body: text, expiresAt: ttlMs === undefined ? null : Date.now() + ttlMs });
+    thread.write({
+      what: "put",
+      shelf,
+      key,
+      body: text,
+      expiresAt: ttlMs === undefined ? null : Date.now() + ttlMs,
+    });
   return {
     put: (key, value, options) => putText(key, JSON.stringify(value), options),
     putText,

@@ -13,6 +13,16 @@ interface BuiltinOptions {
 }
 
 /** The toolkits every hall has. To add one: a file beside this one, and a line here. */
-export function createBuiltinToolkits({ images, documents, search }: BuiltinOptions = {}): readonly Toolkit[] {
-  return [createTimeToolkit(), createCalculatorToolkit(), createImageToolkit(images), createDocumentToolkit(documents), createSearchToolkit(search)];
+export function createBuiltinToolkits({
+  images,
+  documents,
+  search,
+}: BuiltinOptions = {}): readonly Toolkit[] {
+  return [
+    createTimeToolkit(),
+    createCalculatorToolkit(),
+    createImageToolkit(images),
+    createDocumentToolkit(documents),
+    createSearchToolkit(search),
+  ];
 }

@@ -44,13 +44,17 @@ export function createFetcher({ allow = [], resolve }: FetcherOptions = {}): Fet
     let url = start;
     for (let redirects = 0; redirects <= redirectsMax; redirects++) {
       const port = checkTarget(url);
-      const isAllowed = (address: string): boolean => kindOfHost(address) === "public" || allow.includes(`${address}:${port}`);
-      if (!isAllowed(url.hostname)) throw new HallError("DENIED", `${url.host} is inside this network`, { hint });
+      const isAllowed = (address: string): boolean =>
+        kindOfHost(address) === "public" || allow.includes(`${address}:${port}`);
+      if (!isAllowed(url.hostname))
+        throw new HallError("DENIED", `${url.host} is inside this network`, { hint });
       const dialler = createDialler(lookupWhere(isAllowed, hint, resolve));
       try {
-        const response = await dialler.send(url, { headers, signal: options.signal }).catch((error: unknown) => {
-          throw options.signal.aborted ? options.signal.reason : explain(error);
-        });
+        const response = await dialler
+          .send(url, { headers, signal: options.signal })
+          .catch((error: unknown) => {
+            throw options.signal.aborted ? options.signal.reason : explain(error);
+          });
         const target = redirectOf(response, url);
         if (!target) return await read(response, url, options);
         await response.body?.cancel();
@@ -68,11 +72,16 @@ const headers = { accept: "*/*", "accept-encoding": "gzip, br", "user-agent": "g
 
 /** The port that will be dialled. */
 function checkTarget(url: URL): number {
-  if (url.protocol !== "http:" && url.protocol !== "https:") throw new HallError("DENIED", `${url.protocol} is not fetched`, { hint });
-  if (url.username !== "" || url.password !== "") throw new HallError("DENIED", `${url.host} is named with a user before it: leave that out`, { hint });
+  if (url.protocol !== "http:" && url.protocol !== "https:")
+    throw new HallError("DENIED", `${url.protocol} is not fetched`, { hint });
+  if (url.username !== "" || url.password !== "")
+    throw new HallError("DENIED", `${url.host} is named with a user before it: leave that out`, {
+      hint,
+    });
   const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
   // Below 1024 live the protocols one can talk into mischief over HTTP: mail, shells, printers.
-  if (port < 1024 && port !== 80 && port !== 443) throw new HallError("DENIED", `port ${port} is not one of the web`, { hint });
+  if (port < 1024 && port !== 80 && port !== 443)
+    throw new HallError("DENIED", `port ${port} is not one of the web`, { hint });
   return port;
 }
 
@@ -84,7 +93,11 @@ function redirectOf(response: Response, from: URL): URL | undefined {
   throw new HallError("EXECUTION", `${from.origin} redirects to what is no address`);
 }
 
-async function read(response: Response, url: URL, { bytesMax, signal }: FetchOptions): Promise<Fetched> {
+async function read(
+  response: Response,
+  url: URL,
+  { bytesMax, signal }: FetchOptions,
+): Promise<Fetched> {
   if (!response.ok) throw await explainStatus(response, url);
   if (Number(response.headers.get("content-length") ?? 0) > bytesMax) {
     await response.body?.cancel();
@@ -112,7 +125,11 @@ async function read(response: Response, url: URL, { bytesMax, signal }: FetchOpt
       inflated += chunk.length;
       if (inflated > bytesMax) throw refuse(tooLarge(url, bytesMax));
       if (inflated > ratioFromBytes && inflated > received * ratioMax) {
-        throw refuse(new HallError("TOO_LARGE", `what ${url.host} sent inflates more than ${ratioMax} times`, { hint: bombHint }));
+        throw refuse(
+          new HallError("TOO_LARGE", `what ${url.host} sent inflates more than ${ratioMax} times`, {
+            hint: bombHint,
+          }),
+        );
       }
       chunks.push(chunk);
     }
@@ -122,9 +139,18 @@ async function read(response: Response, url: URL, { bytesMax, signal }: FetchOpt
     await pipeline(Readable.from(counted()), decoder, collect, { signal });
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw verdict ?? new HallError("EXECUTION", `what ${url.host} sent could not be read: ${messageOf(error)}`, { cause: error });
+    throw (
+      verdict ??
+      new HallError("EXECUTION", `what ${url.host} sent could not be read: ${messageOf(error)}`, {
+        cause: error,
+      })
+    );
   }
-  return { url, contentType: response.headers.get("content-type") ?? "", bytes: Buffer.concat(chunks) };
+  return {
+    url,
+    contentType: response.headers.get("content-type") ?? "",
+    bytes: Buffer.concat(chunks),
+  };
 }
 
 const bombHint = "Fetch the document by other means and give it as a data: or file: URL.";
@@ -140,7 +166,11 @@ function decoderOf(response: Response): Transform {
   const encoding = (response.headers.get("content-encoding") ?? "identity").trim().toLowerCase();
   if (encoding === "identity" || encoding === "") return new PassThrough();
   const decoder = decoders[encoding];
-  if (!decoder) throw new HallError("EXECUTION", `the answer is encoded as "${encoding.slice(0, 40)}", which was not asked for`);
+  if (!decoder)
+    throw new HallError(
+      "EXECUTION",
+      `the answer is encoded as "${encoding.slice(0, 40)}", which was not asked for`,
+    );
   return decoder();
 }
 
@@ -148,9 +178,15 @@ async function explainStatus(response: Response, url: URL): Promise<HallError> {
   const { code, message, details } = await refusal(response, false);
   const isMissing = response.status === 404 || response.status === 410;
   const next = isMissing ? "Look whether the address is right." : "Try later, or another address.";
-  return new HallError(code === "DENIED" ? "EXECUTION" : code, `${url.host}: ${message}`, { hint: next, ...(details ? { details } : {}) });
+  return new HallError(code === "DENIED" ? "EXECUTION" : code, `${url.host}: ${message}`, {
+    hint: next,
+    ...(details ? { details } : {}),
+  });
 }
 
 function tooLarge(url: URL, bytesMax: number): HallError {
-  return new HallError("TOO_LARGE", `what ${url.host} sends is over ${Math.floor(bytesMax / 1024 / 1024)} MB`);
+  return new HallError(
+    "TOO_LARGE",
+    `what ${url.host} sends is over ${Math.floor(bytesMax / 1024 / 1024)} MB`,
+  );
 }

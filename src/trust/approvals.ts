@@ -75,11 +75,18 @@ export function createApprovals(now: () => number = Date.now): Approvals {
   }
 
   function put(subject: Subject, resolve?: (answer: Answer) => void): Pending {
-    if (open.size >= pendingMax) throw new HallError("OVERLOADED", `${pendingMax} calls already wait for approval`);
+    if (open.size >= pendingMax)
+      throw new HallError("OVERLOADED", `${pendingMax} calls already wait for approval`);
     const isWaiting = resolve !== undefined;
     const askedAt = now();
     const expiresAt = askedAt + (isWaiting ? waitingMsMax : approvalMsMax);
-    const pending: Pending = { ...subject, token: randomBytes(12).toString("hex"), askedAt, expiresAt, isWaiting };
+    const pending: Pending = {
+      ...subject,
+      token: randomBytes(12).toString("hex"),
+      askedAt,
+      expiresAt,
+      isWaiting,
+    };
     open.set(pending.token, { pending, ...(resolve ? { resolve } : {}) });
     return pending;
   }
@@ -97,7 +104,8 @@ export function createApprovals(now: () => number = Date.now): Approvals {
     leave(subject) {
       sweep();
       const key = keyOf(subject);
-      for (const { pending } of open.values()) if (!pending.isWaiting && keyOf(pending) === key) return pending;
+      for (const { pending } of open.values())
+        if (!pending.isWaiting && keyOf(pending) === key) return pending;
       return put(subject);
     },
     take(subject) {
@@ -112,7 +120,11 @@ export function createApprovals(now: () => number = Date.now): Approvals {
       sweep();
       const found = open.get(token);
       if (!found)
-        throw new HallError("NOT_FOUND", "no call waits under this token: it is unknown, answered or expired", { hint: "See `guildhall approvals`." });
+        throw new HallError(
+          "NOT_FOUND",
+          "no call waits under this token: it is unknown, answered or expired",
+          { hint: "See `guildhall approvals`." },
+        );
       open.delete(token);
       if (found.resolve) found.resolve(answer);
       else if (answer !== "no") granted.set(keyOf(found.pending), now() + approvalMsMax);

@@ -69,17 +69,27 @@ export interface LedgerOptions {
   warn(message: string): void;
 }
 
-export function openLedger(project: string, { folder = join(dataFolder(), "trust"), warn }: LedgerOptions): Ledger {
-  const file = join(folder, `${createHash("sha256").update(project).digest("hex").slice(0, 32)}.json`);
+export function openLedger(
+  project: string,
+  { folder = join(dataFolder(), "trust"), warn }: LedgerOptions,
+): Ledger {
+  const file = join(
+    folder,
+    `${createHash("sha256").update(project).digest("hex").slice(0, 32)}.json`,
+  );
 
   async function read(): Promise<Entries> {
     const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "ENOENT") warn(`${file} cannot be read (${error.code}): nothing is trusted`);
+      if (error.code !== "ENOENT")
+        warn(`${file} cannot be read (${error.code}): nothing is trusted`);
       return "";
     });
     if (text === "") return noEntries;
     const entries = parse(text, await readKey(folder), project);
-    if (!entries) warn(`${file} is not signed by this user's key or damaged: nothing is trusted; run \`guildhall verify\``);
+    if (!entries)
+      warn(
+        `${file} is not signed by this user's key or damaged: nothing is trusted; run \`guildhall verify\``,
+      );
     return entries ?? noEntries;
   }
 
@@ -94,7 +104,10 @@ export function openLedger(project: string, { folder = join(dataFolder(), "trust
         const key = (await readKey(folder)) ?? (await makeKey(folder));
         const entries = edit(await read());
         const body = { project, ...entries };
-        await replacePrivate(file, `${JSON.stringify({ ...body, signature: sign(body, key) }, null, 2)}\n`);
+        await replacePrivate(
+          file,
+          `${JSON.stringify({ ...body, signature: sign(body, key) }, null, 2)}\n`,
+        );
         return entries;
       }),
   };
@@ -107,9 +120,12 @@ function parse(text: string, key: Buffer | undefined, project: string): Entries 
     if (!key || !isObject(value) || typeof value.signature !== "string") return undefined;
     const { signature, ...body } = value;
     const [ours, theirs] = [Buffer.from(sign(body, key)), Buffer.from(signature)];
-    if (ours.length !== theirs.length || !timingSafeEqual(ours, theirs) || body.project !== project) return undefined;
+    if (ours.length !== theirs.length || !timingSafeEqual(ours, theirs) || body.project !== project)
+      return undefined;
     const { servers, grants, modules, client } = body;
-    return isObject(servers) && isObject(grants) ? ({ servers, grants, modules, client } as unknown as Entries) : undefined;
+    return isObject(servers) && isObject(grants)
+      ? ({ servers, grants, modules, client } as unknown as Entries)
+      : undefined;
   } catch {
     // Not JSON: said by the caller.
     return undefined;

@@ -17,18 +17,73 @@ interface Rule {
 }
 
 const reading = new Set(
-  "get list read search find fetch show describe count check query view lookup inspect preview explain status is has diff compare summarize".split(" "),
+  "get list read search find fetch show describe count check query view lookup inspect preview explain status is has diff compare summarize".split(
+    " ",
+  ),
 );
-const doing = new Set("send create add open new make write edit update delete remove post publish reply submit close set merge push mark move".split(" "));
+const doing = new Set(
+  "send create add open new make write edit update delete remove post publish reply submit close set merge push mark move".split(
+    " ",
+  ),
+);
 
 export const rules: readonly Rule[] = [
-  { mark: "destructive", words: ["delete", "del", "remove", "drop", "destroy", "erase", "purge", "wipe", "truncate", "unlink"], example: "delete_branch" },
-  { mark: "destructive", words: ["overwrite", "replace", "reset", "revert", "rollback", "revoke", "disable", "uninstall"], example: "reset_password" },
-  { mark: "destructive", words: ["execute", "exec", "eval", "sudo", "kill", "terminate", "shutdown", "reboot"], example: "execute_command" },
-  { mark: "destructive", words: ["write", "edit", "append", "insert", "upsert", "rename", "move"], example: "write_file" },
-  { mark: "destructive", words: ["merge", "push", "rebase", "deploy", "publish", "install", "grant"], example: "merge_pull_request" },
-  { mark: "destructive", words: ["send", "pay", "buy", "purchase", "refund", "transfer"], example: "send_email" },
-  { mark: "destructive", words: ["update", "patch", "set", "put", "modify", "change", "clear", "format"], notAfter: reading, example: "update_record" },
+  {
+    mark: "destructive",
+    words: [
+      "delete",
+      "del",
+      "remove",
+      "drop",
+      "destroy",
+      "erase",
+      "purge",
+      "wipe",
+      "truncate",
+      "unlink",
+    ],
+    example: "delete_branch",
+  },
+  {
+    mark: "destructive",
+    words: [
+      "overwrite",
+      "replace",
+      "reset",
+      "revert",
+      "rollback",
+      "revoke",
+      "disable",
+      "uninstall",
+    ],
+    example: "reset_password",
+  },
+  {
+    mark: "destructive",
+    words: ["execute", "exec", "eval", "sudo", "kill", "terminate", "shutdown", "reboot"],
+    example: "execute_command",
+  },
+  {
+    mark: "destructive",
+    words: ["write", "edit", "append", "insert", "upsert", "rename", "move"],
+    example: "write_file",
+  },
+  {
+    mark: "destructive",
+    words: ["merge", "push", "rebase", "deploy", "publish", "install", "grant"],
+    example: "merge_pull_request",
+  },
+  {
+    mark: "destructive",
+    words: ["send", "pay", "buy", "purchase", "refund", "transfer"],
+    example: "send_email",
+  },
+  {
+    mark: "destructive",
+    words: ["update", "patch", "set", "put", "modify", "change", "clear", "format"],
+    notAfter: reading,
+    example: "update_record",
+  },
   {
     mark: "destructive",
     words: ["post", "order", "charge", "release", "run", "script", "shell", "restart", "tweet"],
@@ -37,22 +92,69 @@ export const rules: readonly Rule[] = [
   },
   {
     mark: "bringsIn",
-    words: ["fetch", "browse", "scrape", "crawl", "download", "navigate", "url", "web", "page", "html", "rss", "feed"],
+    words: [
+      "fetch",
+      "browse",
+      "scrape",
+      "crawl",
+      "download",
+      "navigate",
+      "url",
+      "web",
+      "page",
+      "html",
+      "rss",
+      "feed",
+    ],
     example: "fetch_url",
   },
-  { mark: "bringsIn", words: ["mail", "email", "emails", "inbox", "message", "messages", "chat", "thread", "threads"], notAfter: doing, example: "read_inbox" },
   {
     mark: "bringsIn",
-    words: ["issue", "issues", "comment", "comments", "review", "reviews", "pull", "ticket", "tickets", "news"],
+    words: ["mail", "email", "emails", "inbox", "message", "messages", "chat", "thread", "threads"],
+    notAfter: doing,
+    example: "read_inbox",
+  },
+  {
+    mark: "bringsIn",
+    words: [
+      "issue",
+      "issues",
+      "comment",
+      "comments",
+      "review",
+      "reviews",
+      "pull",
+      "ticket",
+      "tickets",
+      "news",
+    ],
     notAfter: doing,
     example: "get_issue",
   },
   {
     mark: "sendsOut",
-    words: ["send", "post", "publish", "tweet", "upload", "share", "notify", "webhook", "submit", "reply", "invite", "push"],
+    words: [
+      "send",
+      "post",
+      "publish",
+      "tweet",
+      "upload",
+      "share",
+      "notify",
+      "webhook",
+      "submit",
+      "reply",
+      "invite",
+      "push",
+    ],
     example: "upload_file",
   },
-  { mark: "sendsOut", words: ["email", "mail", "message", "comment", "issue", "ticket"], notAfter: reading, example: "create_issue" },
+  {
+    mark: "sendsOut",
+    words: ["email", "mail", "message", "comment", "issue", "ticket"],
+    notAfter: reading,
+    example: "create_issue",
+  },
 ];
 
 export interface Marks {
@@ -70,15 +172,26 @@ export function markTool(tool: Tool): Marks {
   const why: Partial<Record<Mark, string>> = {};
   for (const { mark, words: known, notAfter } of rules) {
     const at = words.findIndex((word) => known.includes(word));
-    if (at === -1 || why[mark] || (notAfter && words.slice(0, at).some((word) => notAfter.has(word)))) continue;
+    if (
+      at === -1 ||
+      why[mark] ||
+      (notAfter && words.slice(0, at).some((word) => notAfter.has(word)))
+    )
+      continue;
     why[mark] = `its name says "${words[at]}"`;
   }
   if (annotations.readOnlyHint === true) delete why.destructive;
   if (!plainName.test(tool.name)) why.destructive = "its name has characters that look like others";
   if (annotations.destructiveHint === true) why.destructive = "it says so of itself";
-  if (annotations.openWorldHint === true && annotations.readOnlyHint === true) why.bringsIn ??= "it says that it reaches outside";
+  if (annotations.openWorldHint === true && annotations.readOnlyHint === true)
+    why.bringsIn ??= "it says that it reaches outside";
   if (hasUrl(tool.inputSchema)) why.bringsIn ??= "it takes an address";
-  return { destructive: why.destructive !== undefined, bringsIn: why.bringsIn !== undefined, sendsOut: why.sendsOut !== undefined, why };
+  return {
+    destructive: why.destructive !== undefined,
+    bringsIn: why.bringsIn !== undefined,
+    sendsOut: why.sendsOut !== undefined,
+    why,
+  };
 }
 
 /** What MCP asks names to be made of. In others a letter may be one that only looks like it: no word of ours would find it. */
@@ -96,5 +209,8 @@ function wordsOf(name: string): readonly string[] {
 }
 
 function hasUrl({ properties }: Tool["inputSchema"]): boolean {
-  return isObject(properties) && Object.keys(properties).some((name) => /^(url|uri|href|link)s?$/i.test(name));
+  return (
+    isObject(properties) &&
+    Object.keys(properties).some((name) => /^(url|uri|href|link)s?$/i.test(name))
+  );
 }

@@ -15,6 +15,13 @@ export function pinOf(tool: Tool): string {
 }
 
 /** The part of a tool that is pinned. */
-export function definitionOf({ name, title, description, inputSchema, outputSchema, annotations }: Tool): JsonObject {
+export function definitionOf({
+  name,
+  title,
+  description,
+  inputSchema,
+  outputSchema,
+  annotations,
+}: Tool): JsonObject {
   return { name, title, description, inputSchema, outputSchema, annotations };
 }

@@ -9,11 +9,24 @@ const previewMax = 4_000;
  */
 export function previewCall({ fullName, toolkit, tool }: PreviewedTool, args: JsonObject): string {
   const entries = Object.entries(args);
-  const valueMax = Math.max(valueMin, Math.min(valueUsual, Math.floor(previewMax / Math.max(1, entries.length))));
-  const lines = entries.slice(0, linesMax).map(([name, value]) => `  ${clip(oneLine(name), nameMax)}: ${writeValue(name, value, valueMax)}`);
-  const more = entries.length > linesMax ? [`  … and ${entries.length - linesMax} more arguments: do not allow what you cannot see`] : [];
+  const valueMax = Math.max(
+    valueMin,
+    Math.min(valueUsual, Math.floor(previewMax / Math.max(1, entries.length))),
+  );
+  const lines = entries
+    .slice(0, linesMax)
+    .map(
+      ([name, value]) => `  ${clip(oneLine(name), nameMax)}: ${writeValue(name, value, valueMax)}`,
+    );
+  const more =
+    entries.length > linesMax
+      ? [`  … and ${entries.length - linesMax} more arguments: do not allow what you cannot see`]
+      : [];
   // A project's config chooses prefixes, and could give one server's tools the names of another's.
-  const title = fullName === `${toolkit.id}.${tool.name}` ? fullName : `${fullName} (${tool.name} of ${toolkit.id})`;
+  const title =
+    fullName === `${toolkit.id}.${tool.name}`
+      ? fullName
+      : `${fullName} (${tool.name} of ${toolkit.id})`;
   return [oneLine(title), ...(lines.length > 0 ? lines : ["  (no arguments)"]), ...more].join("\n");
 }
 
@@ -57,7 +70,8 @@ const secretName = /(password|passphrase|secret|token|api[-_]?key|credentials?|a
 
 function writeValue(name: string, value: unknown, valueMax: number): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? String(value));
-  if (typeof value === "string" && secretName.test(name)) return `(${value.length} characters that are not shown)`;
+  if (typeof value === "string" && secretName.test(name))
+    return `(${value.length} characters that are not shown)`;
   return clip(oneLine(text), valueMax);
 }
 

@@ -6,5 +6,10 @@ export function readableTool(target: Target, trust: Pick<Trust, "heldBecause"> |
   const held = trust?.heldBecause(target);
   if (held === undefined) return target.tool;
   const description = `Held back: ${held.reason}. A person looks at it with \`guildhall ${held.kind === "changed" ? "diff" : "verify"}\`.`;
-  return { name: target.tool.name, description, inputSchema: { type: "object" }, _meta: { "guildhall/status": held.kind } };
+  return {
+    name: target.tool.name,
+    description,
+    inputSchema: { type: "object" },
+    _meta: { "guildhall/status": held.kind },
+  };
 }

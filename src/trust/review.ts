@@ -15,8 +15,19 @@ export interface ReviewOf {
   readonly isDestructive?: (tool: Tool) => boolean;
 }
 
-export function reviewServer({ source, reached, tools, isDestructive = (tool) => markTool(tool).destructive }: ReviewOf): Review {
-  const reviewed = tools.map((tool) => [tool.name, { pin: pinOf(tool), isDestructive: isDestructive(tool), definition: definitionOf(tool) }] as const);
+export function reviewServer({
+  source,
+  reached,
+  tools,
+  isDestructive = (tool) => markTool(tool).destructive,
+}: ReviewOf): Review {
+  const reviewed = tools.map(
+    (tool) =>
+      [
+        tool.name,
+        { pin: pinOf(tool), isDestructive: isDestructive(tool), definition: definitionOf(tool) },
+      ] as const,
+  );
   return { source, reached, reviewedAt: Date.now(), tools: Object.fromEntries(reviewed) };
 }
 
@@ -33,10 +44,17 @@ export interface FieldChange {
 }
 
 export function compareTool(tool: Tool, review: Review | undefined): Change {
-  const reviewed = review && Object.hasOwn(review.tools, tool.name) ? review.tools[tool.name] : undefined;
+  const reviewed =
+    review && Object.hasOwn(review.tools, tool.name) ? review.tools[tool.name] : undefined;
   if (!reviewed) return { kind: "new" };
   if (reviewed.pin === pinOf(tool)) return { kind: "same", isDestructive: reviewed.isDestructive };
-  return { kind: "changed", fields: compareFields(isObject(reviewed.definition) ? reviewed.definition : {}, definitionOf(tool)) };
+  return {
+    kind: "changed",
+    fields: compareFields(
+      isObject(reviewed.definition) ? reviewed.definition : {},
+      definitionOf(tool),
+    ),
+  };
 }
 
 /** The tools that were reviewed and are no longer there. */
@@ -45,7 +63,12 @@ export function goneTools(tools: readonly Tool[], review: Review | undefined): r
   return Object.keys(review?.tools ?? {}).filter((name) => !names.has(name));
 }
 
-function compareFields(before: Readonly<Record<string, unknown>>, now: Readonly<Record<string, unknown>>): readonly FieldChange[] {
+function compareFields(
+  before: Readonly<Record<string, unknown>>,
+  now: Readonly<Record<string, unknown>>,
+): readonly FieldChange[] {
   const fields = [...new Set([...Object.keys(before), ...Object.keys(now)])];
-  return fields.filter((field) => hashOf(before[field]) !== hashOf(now[field])).map((field) => ({ field, before: before[field], now: now[field] }));
+  return fields
+    .filter((field) => hashOf(before[field]) !== hashOf(now[field]))
+    .map((field) => ({ field, before: before[field], now: now[field] }));
 }

@@ -53,7 +53,14 @@ export interface TrustOptions {
   now?(): number;
 }
 
-export function createTrust({ ledger, policy = "destructive", policies = {}, overrides = {}, unguarded = [], now = Date.now }: TrustOptions): Trust {
+export function createTrust({
+  ledger,
+  policy = "destructive",
+  policies = {},
+  overrides = {},
+  unguarded = [],
+  now = Date.now,
+}: TrustOptions): Trust {
   let entries: Entries = noEntries;
   const here = new Map<string, string>();
   /** Verdicts hold until something is said; those with a grant that ends are made anew. */
@@ -67,7 +74,11 @@ export function createTrust({ ledger, policy = "destructive", policies = {}, ove
   function grantOf(target: Target): Grant | undefined {
     const key = keyOf(target);
     const grant = Object.hasOwn(entries.grants, key) ? entries.grants[key] : undefined;
-    return grant && (grant.until ?? Number.POSITIVE_INFINITY) > now() && grant.pin === pinOf(target.tool) ? grant : undefined;
+    return grant &&
+      (grant.until ?? Number.POSITIVE_INFINITY) > now() &&
+      grant.pin === pinOf(target.tool)
+      ? grant
+      : undefined;
   }
 
   function reviewOf({ toolkit }: Target): Review | undefined {
@@ -80,18 +91,29 @@ export function createTrust({ ledger, policy = "destructive", policies = {}, ove
     const grant = grantOf(target);
     // The pin is made only where something is compared with it: hashing thousands of tools is not for the first list.
     const trustedHere = here.get(key);
-    const isTrusted = grant !== undefined || (trustedHere !== undefined && trustedHere === pinOf(tool));
-    const known = toolkit.source === "upstream" ? judgeReviewed(target, reviewOf(target)) : judgeOwn(target);
+    const isTrusted =
+      grant !== undefined || (trustedHere !== undefined && trustedHere === pinOf(tool));
+    const known =
+      toolkit.source === "upstream" ? judgeReviewed(target, reviewOf(target)) : judgeOwn(target);
     const override = own(overrides, key) ?? own(overrides, `${toolkit.id}.*`);
-    const marks = override === undefined ? known.marks : { ...known.marks, destructive: override === "destructive" };
+    const marks =
+      override === undefined
+        ? known.marks
+        : { ...known.marks, destructive: override === "destructive" };
     const level: Level = isTrusted && !known.held ? "trusted" : known.level;
     const isAskedFor = marks.destructive || (own(policies, toolkit.id) ?? policy) === "all";
     const ask =
       isAskedFor && !isTrusted
-        ? (known.why ?? (marks.destructive ? `it may destroy or send: ${marks.why.destructive ?? "so the config says"}` : "every call is asked for"))
+        ? (known.why ??
+          (marks.destructive
+            ? `it may destroy or send: ${marks.why.destructive ?? "so the config says"}`
+            : "every call is asked for"))
         : undefined;
     const isGuarded = !unguarded.includes(key) && !unguarded.includes(`${toolkit.id}.*`);
-    return { verdict: { level, marks, held: known.held, refused: known.refused, ask, isGuarded }, until: grant?.until ?? Number.POSITIVE_INFINITY };
+    return {
+      verdict: { level, marks, held: known.held, refused: known.refused, ask, isGuarded },
+      until: grant?.until ?? Number.POSITIVE_INFINITY,
+    };
   }
 
   return {
@@ -115,7 +137,9 @@ export function createTrust({ ledger, policy = "destructive", policies = {}, ove
     mayStart(server, source) {
       const review = Object.hasOwn(entries.servers, server) ? entries.servers[server] : undefined;
       if (!review) return "was never approved on this machine: run `guildhall verify`";
-      return review.source === source ? undefined : "is reached in another way than the one approved: run `guildhall verify`";
+      return review.source === source
+        ? undefined
+        : "is reached in another way than the one approved: run `guildhall verify`";
     },
     mayLoadModules: (patterns) => patterns.length === 0 || entries.modules === hashOf(patterns),
     trustHere(target) {
@@ -128,7 +152,12 @@ export function createTrust({ ledger, policy = "destructive", policies = {}, ove
     },
     async trustAlways(target) {
       const grant: Grant = { grantedAt: now(), pin: pinOf(target.tool) };
-      adopt(await ledger.change((current) => ({ ...current, grants: { ...current.grants, [keyOf(target)]: grant } })));
+      adopt(
+        await ledger.change((current) => ({
+          ...current,
+          grants: { ...current.grants, [keyOf(target)]: grant },
+        })),
+      );
     },
     async refresh() {
       adopt(await ledger.read());
@@ -146,7 +175,11 @@ function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
-const harmless: Verdict = { level: "trusted", marks: { destructive: false, bringsIn: false, sendsOut: false, why: {} }, isGuarded: false };
+const harmless: Verdict = {
+  level: "trusted",
+  marks: { destructive: false, bringsIn: false, sendsOut: false, why: {} },
+  isGuarded: false,
+};
 
 interface Known {
   readonly level: Level;
@@ -167,7 +200,12 @@ function judgeReviewed(target: Target, review: Review | undefined): Known {
     return { level: "untrusted", marks: dangerous, why: refused, refused };
   }
   const reviewed = own(review.tools, tool.name);
-  if (!reviewed) return { level: "untrusted", marks: dangerous, why: `${fullName} is new since ${toolkit.id} was reviewed` };
+  if (!reviewed)
+    return {
+      level: "untrusted",
+      marks: dangerous,
+      why: `${fullName} is new since ${toolkit.id} was reviewed`,
+    };
   const held = changedSince(target, review);
   if (held !== undefined) return { level: "untrusted", marks: dangerous, held };
   return { level: "verified", marks: { ...marks, destructive: reviewed.isDestructive } };
@@ -179,7 +217,9 @@ function unreviewed({ toolkit }: Target): string {
 
 function changedSince({ tool, fullName }: Target, review: Review): string | undefined {
   const reviewed = own(review.tools, tool.name);
-  return reviewed && reviewed.pin !== pinOf(tool) ? `${fullName} has changed since it was reviewed` : undefined;
+  return reviewed && reviewed.pin !== pinOf(tool)
+    ? `${fullName} has changed since it was reviewed`
+    : undefined;
 }
 
 /** Ours, a module's, or a registration's: its own word counts, it came in by a person's hand. */
@@ -196,5 +236,7 @@ export function heldBack(reason: string): HallError {
 
 /** A tool of a server that nobody has let start. */
 export function neverReviewed(reason: string): HallError {
-  return new HallError("DENIED", `${reason}, so it is not started`, { hint: "A person reviews it with `guildhall verify`." });
+  return new HallError("DENIED", `${reason}, so it is not started`, {
+    hint: "A person reviews it with `guildhall verify`.",
+  });
 }

@@ -17,7 +17,15 @@ const rowsMin = 12;
 export function App(moment: Moment): ReactElement {
   const { columns, rows } = moment.state.size;
   if (columns < columnsMin || rows < rowsMin) {
-    return <Lines lines={[[{ text: `At least ${columnsMin}x${rowsMin}, please: this is ${columns}x${rows}.` }]]} columns={columns} rows={rows} />;
+    return (
+      <Lines
+        lines={[
+          [{ text: `At least ${columnsMin}x${rowsMin}, please: this is ${columns}x${rows}.` }],
+        ]}
+        columns={columns}
+        rows={rows}
+      />
+    );
   }
   const body = { ...moment, columns, rows: bodyRows(moment.state) };
   return (
@@ -35,13 +43,28 @@ function Layered(props: BodyProps): ReactElement {
   const { state, columns, rows } = props;
   switch (layerOf(props)) {
     case "confirmation":
-      return <Lines lines={wrap(state.confirmation?.message ?? "", columns).map((text): Line => [{ text, role: "warning" }])} columns={columns} rows={rows} />;
+      return (
+        <Lines
+          lines={wrap(state.confirmation?.message ?? "", columns).map(
+            (text): Line => [{ text, role: "warning" }],
+          )}
+          columns={columns}
+          rows={rows}
+        />
+      );
     case "question":
       return <Question {...props} />;
     case "help": {
       const screen = { ...props, state: { ...state, isHelpShown: false } };
       const own = ownBindings(screen);
-      return <Help title={screens[state.screen].title} groups={[own, bindingsOf(screen).slice(own.length)]} columns={columns} rows={rows} />;
+      return (
+        <Help
+          title={screens[state.screen].title}
+          groups={[own, bindingsOf(screen).slice(own.length)]}
+          columns={columns}
+          rows={rows}
+        />
+      );
     }
     case "screen": {
       const { Body } = screens[state.screen];

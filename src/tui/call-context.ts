@@ -18,7 +18,13 @@ export interface CallContextOptions {
 }
 
 /** What a call of a person's tells while it runs, on its way to the screen: progress, words, questions. */
-export function createCallContext({ run, scope, outlet, patience, desk }: CallContextOptions): CallContext {
+export function createCallContext({
+  run,
+  scope,
+  outlet,
+  patience,
+  desk,
+}: CallContextOptions): CallContext {
   let lastNews: string | undefined;
   return {
     scope,
@@ -26,25 +32,44 @@ export function createCallContext({ run, scope, outlet, patience, desk }: CallCo
     logLevel: "info",
     progress({ message, ...progress }) {
       patience.renew();
-      const shown = message === undefined ? undefined : makeHarmless(keepHead(message, lineCharactersMax)).replace(/\s+/g, " ");
+      const shown =
+        message === undefined
+          ? undefined
+          : makeHarmless(keepHead(message, lineCharactersMax)).replace(/\s+/g, " ");
       outlet.progress({ ...progress, ...(shown === undefined ? {} : { message: shown }) });
       // How long something has run is seen at the bar; as a line of output it would come every few seconds.
       const news = shown === undefined ? undefined : withoutAge(shown);
-      if (shown !== undefined && news !== lastNews) outlet.put([{ source: "progress", text: shown }]);
+      if (shown !== undefined && news !== lastNews)
+        outlet.put([{ source: "progress", text: shown }]);
       lastNews = news;
     },
     log(level, data, logger) {
-      const source = streamOf(logger) ?? (level === "debug" || level === "info" || level === "notice" ? "log" : "err");
+      const source =
+        streamOf(logger) ??
+        (level === "debug" || level === "info" || level === "notice" ? "log" : "err");
       const text = typeof data === "string" ? data : (JSON.stringify(data) ?? "");
       outlet.put(harmlessLines(text).map((line) => ({ source, text: line })));
     },
     async ask(questions, asked) {
       // In one piece, to be copied from the log.
-      const pages = Object.values(questions).map(({ params }) => (params?.mode === "url" ? readPage(params.url) : undefined));
-      outlet.put(pages.flatMap((page) => (page ? [{ source: "log", text: `the page to open: ${page.url}` } as const] : [])));
-      const answers = await patience.hold(() => desk.ask(questions, { run, scope: asked ?? scope }));
+      const pages = Object.values(questions).map(({ params }) =>
+        params?.mode === "url" ? readPage(params.url) : undefined,
+      );
+      outlet.put(
+        pages.flatMap((page) =>
+          page ? [{ source: "log", text: `the page to open: ${page.url}` } as const] : [],
+        ),
+      );
+      const answers = await patience.hold(() =>
+        desk.ask(questions, { run, scope: asked ?? scope }),
+      );
       // What a person does on a page takes as long as it takes; Esc ends the call.
-      if (Object.entries(answers).some(([key, { action }]) => action === "accept" && questions[key]?.params?.mode === "url")) patience.rest();
+      if (
+        Object.entries(answers).some(
+          ([key, { action }]) => action === "accept" && questions[key]?.params?.mode === "url",
+        )
+      )
+        patience.rest();
       return answers;
     },
   };

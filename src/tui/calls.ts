@@ -17,7 +17,12 @@ export function agentRequest({ agents: { selected, task } }: TuiState): RunReque
 
 export function lispRequest({ lisp: { input, session, mode } }: TuiState): RunRequest | undefined {
   if (input.trim() === "") return undefined;
-  return { kind: "lisp", tool: "evaluate-lisp", arguments: { code: input, mode, ...(session === undefined ? {} : { session }) }, about: input };
+  return {
+    kind: "lisp",
+    tool: "evaluate-lisp",
+    arguments: { code: input, mode, ...(session === undefined ? {} : { session }) },
+    about: input,
+  };
 }
 
 /** The same once more; what still runs is not run twice. */

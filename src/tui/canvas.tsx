@@ -26,7 +26,8 @@ export interface CanvasOptions {
 }
 
 export function createCanvas({ hasColours, colourDepth = 24, failed }: CanvasOptions): Canvas {
-  const easel = hasColours && colourDepth >= 8 ? createEasel(colourDepth >= 24 ? 24 : 8) : undefined;
+  const easel =
+    hasColours && colourDepth >= 8 ? createEasel(colourDepth >= 24 ? 24 : 8) : undefined;
   const theme = createTheme({ hasColours, easel });
   chalk.level = 1;
   const paper = new Paper();
@@ -42,7 +43,14 @@ export function createCanvas({ hasColours, colourDepth = 24, failed }: CanvasOpt
       if (instance) instance.rerender(tree);
       else {
         const stdout = paper as unknown as NodeJS.WriteStream;
-        instance = render(tree, { stdout, stderr: stdout, debug: true, patchConsole: false, exitOnCtrlC: false, isScreenReaderEnabled: false });
+        instance = render(tree, {
+          stdout,
+          stderr: stdout,
+          debug: true,
+          patchConsole: false,
+          exitOnCtrlC: false,
+          isScreenReaderEnabled: false,
+        });
         instance.waitUntilExit().catch(failed);
       }
       return easel ? easel.reveal(paper.frame) : paper.frame;

@@ -34,7 +34,14 @@ const goodbyeMsMax = 1_000;
 const backoffMsMin = 500;
 const backoffMsMax = 30_000;
 
-export function openConnection({ target, capabilities, changed, listChanged, said, random = Math.random }: ConnectionOptions): Connection {
+export function openConnection({
+  target,
+  capabilities,
+  changed,
+  listChanged,
+  said,
+  random = Math.random,
+}: ConnectionOptions): Connection {
   const { name } = target.view;
   let line: Line | undefined;
   let starting: Scope | undefined;
@@ -50,7 +57,15 @@ export function openConnection({ target, capabilities, changed, listChanged, sai
       tellLost = resolve;
     });
     try {
-      line = await scope.race(target.connect({ scope, capabilities, listChanged, said, lost: (reason) => tellLost(reason) }));
+      line = await scope.race(
+        target.connect({
+          scope,
+          capabilities,
+          listChanged,
+          said,
+          lost: (reason) => tellLost(reason),
+        }),
+      );
     } catch (error) {
       scope.cancel(new HallError("UNAVAILABLE", "the start failed"));
       throw error;
@@ -63,7 +78,12 @@ export function openConnection({ target, capabilities, changed, listChanged, sai
     }
     const { era, version, info } = line.greeting;
     line.listen([]);
-    changed({ kind: "ready", era, version, server: oneLine(wordOf(info.name, "a server without a name")) });
+    changed({
+      kind: "ready",
+      era,
+      version,
+      server: oneLine(wordOf(info.name, "a server without a name")),
+    });
     return lost;
   }
 
@@ -86,12 +106,18 @@ export function openConnection({ target, capabilities, changed, listChanged, sai
   }
 
   function tellFailure(problem: unknown): Failure {
-    return { ...explainFailure(problem, name), hint: wantsToken(problem) ? tokenHint : "It is tried again by itself; what you have typed stays." };
+    return {
+      ...explainFailure(problem, name),
+      hint: wantsToken(problem)
+        ? tokenHint
+        : "It is tried again by itself; what you have typed stays.",
+    };
   }
 
   async function rest(failure: Failure, attempt: number): Promise<void> {
     // Half of it by chance: several clients of one server must not come back together.
-    const delayMs = Math.min(backoffMsMax, backoffMsMin * 2 ** (attempt - 1)) * (0.5 + random() / 2);
+    const delayMs =
+      Math.min(backoffMsMax, backoffMsMin * 2 ** (attempt - 1)) * (0.5 + random() / 2);
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, delayMs);
       wake = () => {
@@ -106,7 +132,9 @@ export function openConnection({ target, capabilities, changed, listChanged, sai
   return {
     get() {
       if (line && !line.isLost) return line;
-      throw new HallError("UNAVAILABLE", "there is no connection", { hint: "Wait until it is back; what you have typed stays." });
+      throw new HallError("UNAVAILABLE", "there is no connection", {
+        hint: "Wait until it is back; what you have typed stays.",
+      });
     },
     doubt(error) {
       const open = line;
@@ -142,7 +170,8 @@ function oneLine(name: string): string {
   return makeHarmless(name).replace(/\s+/g, " ").trim();
 }
 
-const tokenHint = "Put its token into headers of [mcp] in your config, such as Authorization, and start the client again.";
+const tokenHint =
+  "Put its token into headers of [mcp] in your config, such as Authorization, and start the client again.";
 
 function wantsToken(error: unknown): boolean {
   return error instanceof HallError && error.code === "DENIED";

@@ -33,11 +33,15 @@ export function createControlRoom({ connect, tell }: ControlRoomOptions): Contro
   async function ask<T>(question: (admin: AdminClient) => Promise<T>): Promise<T> {
     const old = client;
     client ??= await connect();
-    if (!client) throw new HallError("UNAVAILABLE", "this project's hall cannot be asked", { hint: "It is of another version, or stopped." });
+    if (!client)
+      throw new HallError("UNAVAILABLE", "this project's hall cannot be asked", {
+        hint: "It is of another version, or stopped.",
+      });
     try {
       return await question(client);
     } catch (error) {
-      const isLost = error instanceof HallError && error.code === "UNAVAILABLE" && error.relayed === undefined;
+      const isLost =
+        error instanceof HallError && error.code === "UNAVAILABLE" && error.relayed === undefined;
       if (!isLost) throw error;
       await client.close();
       client = undefined;
@@ -46,7 +50,10 @@ export function createControlRoom({ connect, tell }: ControlRoomOptions): Contro
     }
   }
 
-  async function read(part: LoadedPart, question: (admin: AdminClient) => Promise<TuiEvent>): Promise<void> {
+  async function read(
+    part: LoadedPart,
+    question: (admin: AdminClient) => Promise<TuiEvent>,
+  ): Promise<void> {
     try {
       tell(await ask(question));
     } catch (error) {
@@ -55,8 +62,13 @@ export function createControlRoom({ connect, tell }: ControlRoomOptions): Contro
   }
 
   const readers: Readonly<Partial<Record<ScreenName, () => Promise<void>>>> = {
-    servers: () => read("servers", async (admin) => ({ kind: "status", status: await admin.ask("status", {}) })),
-    stats: () => read("stats", async (admin) => ({ kind: "statistics", statistics: await admin.ask("statistics", { since: Date.now() - shownMs }) })),
+    servers: () =>
+      read("servers", async (admin) => ({ kind: "status", status: await admin.ask("status", {}) })),
+    stats: () =>
+      read("stats", async (admin) => ({
+        kind: "statistics",
+        statistics: await admin.ask("statistics", { since: Date.now() - shownMs }),
+      })),
   };
 
   return {
@@ -65,7 +77,10 @@ export function createControlRoom({ connect, tell }: ControlRoomOptions): Contro
       if (isPolling) return;
       isPolling = true;
       try {
-        await read("approvals", async (admin) => ({ kind: "approvals", pending: (await admin.ask("approvals", {})).pending }));
+        await read("approvals", async (admin) => ({
+          kind: "approvals",
+          pending: (await admin.ask("approvals", {})).pending,
+        }));
         await readers[screen]?.();
       } finally {
         isPolling = false;
@@ -73,7 +88,11 @@ export function createControlRoom({ connect, tell }: ControlRoomOptions): Contro
     },
     async restart(server) {
       await ask((admin) => admin.ask("restart", { server }));
-      tell({ kind: "notice", level: "info", text: `${server} was stopped; it starts again at its next call` });
+      tell({
+        kind: "notice",
+        level: "info",
+        text: `${server} was stopped; it starts again at its next call`,
+      });
       await readers.servers?.();
     },
     async showLogs(server) {
@@ -82,8 +101,15 @@ export function createControlRoom({ connect, tell }: ControlRoomOptions): Contro
     },
     async approve(token, answer) {
       const { tool } = await ask((admin) => admin.ask("approve", { token, answer }));
-      tell({ kind: "notice", level: "info", text: answer === "no" ? `${tool} was refused` : `${tool} may go on` });
-      await read("approvals", async (admin) => ({ kind: "approvals", pending: (await admin.ask("approvals", {})).pending }));
+      tell({
+        kind: "notice",
+        level: "info",
+        text: answer === "no" ? `${tool} was refused` : `${tool} may go on`,
+      });
+      await read("approvals", async (admin) => ({
+        kind: "approvals",
+        pending: (await admin.ask("approvals", {})).pending,
+      }));
     },
     async close() {
       await client?.close();

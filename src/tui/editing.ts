@@ -20,32 +20,50 @@ export interface Edited {
 
 /** The text after a key; undefined when the key means nothing to a text. */
 export function editText({ text, cursor }: Edited, key: Key): Edited | undefined {
-  if (key.text !== undefined) return { text: text.slice(0, cursor) + key.text + text.slice(cursor), cursor: cursor + key.text.length };
+  if (key.text !== undefined)
+    return {
+      text: text.slice(0, cursor) + key.text + text.slice(cursor),
+      cursor: cursor + key.text.length,
+    };
   const change = edits[key.name];
   return change?.(text, cursor);
 }
 
 type Change = (text: string, cursor: number) => Edited;
 
-const cut: (from: (text: string, cursor: number) => number, to: (text: string, cursor: number) => number) => Change = (from, to) => (text, cursor) => {
+const cut: (
+  from: (text: string, cursor: number) => number,
+  to: (text: string, cursor: number) => number,
+) => Change = (from, to) => (text, cursor) => {
   const start = from(text, cursor);
   return { text: text.slice(0, start) + text.slice(to(text, cursor)), cursor: start };
 };
 
-const move: (to: (text: string, cursor: number) => number) => Change = (to) => (text, cursor) => ({ text, cursor: to(text, cursor) });
+const move: (to: (text: string, cursor: number) => number) => Change = (to) => (text, cursor) => ({
+  text,
+  cursor: to(text, cursor),
+});
 
 const here = (_text: string, cursor: number): number => cursor;
-const before = (text: string, cursor: number): number => cursor - (previousCluster(text, cursor)?.length ?? 0);
-const after = (text: string, cursor: number): number => cursor + (nextCluster(text, cursor)?.length ?? 0);
+const before = (text: string, cursor: number): number =>
+  cursor - (previousCluster(text, cursor)?.length ?? 0);
+const after = (text: string, cursor: number): number =>
+  cursor + (nextCluster(text, cursor)?.length ?? 0);
 const lineStart = (text: string, cursor: number): number => text.lastIndexOf("\n", cursor - 1) + 1;
-const lineEnd = (text: string, cursor: number): number => (text.indexOf("\n", cursor) < 0 ? text.length : text.indexOf("\n", cursor));
-const wordStart = (text: string, cursor: number): number => text.slice(0, cursor).replace(/\S+\s*$/, "").length;
-const wordEnd = (text: string, cursor: number): number => text.length - text.slice(cursor).replace(/^\s*\S+/, "").length;
+const lineEnd = (text: string, cursor: number): number =>
+  text.indexOf("\n", cursor) < 0 ? text.length : text.indexOf("\n", cursor);
+const wordStart = (text: string, cursor: number): number =>
+  text.slice(0, cursor).replace(/\S+\s*$/, "").length;
+const wordEnd = (text: string, cursor: number): number =>
+  text.length - text.slice(cursor).replace(/^\s*\S+/, "").length;
 
 const edits: Readonly<Record<string, Change>> = {
   backspace: cut(before, here),
   delete: cut(here, after),
-  "alt+enter": (text, cursor) => ({ text: `${text.slice(0, cursor)}\n${text.slice(cursor)}`, cursor: cursor + 1 }),
+  "alt+enter": (text, cursor) => ({
+    text: `${text.slice(0, cursor)}\n${text.slice(cursor)}`,
+    cursor: cursor + 1,
+  }),
   left: move(before),
   right: move(after),
   home: move(lineStart),
@@ -73,5 +91,7 @@ function nextCluster(text: string, cursor: number): string | undefined {
 }
 
 function previousCluster(text: string, cursor: number): string | undefined {
-  return [...clusters.segment(text.slice(Math.max(0, cursor - clusterCharactersMax), cursor))].at(-1)?.segment;
+  return [...clusters.segment(text.slice(Math.max(0, cursor - clusterCharactersMax), cursor))].at(
+    -1,
+  )?.segment;
 }

@@ -16,7 +16,8 @@ export interface Failure {
 
 /** `subject` is what was tried: a tool, a server. */
 export function explainFailure(error: unknown, subject: string): Failure {
-  if (!(error instanceof HallError)) return failed(subject, error instanceof Error ? error.message : String(error), logHint, true);
+  if (!(error instanceof HallError))
+    return failed(subject, error instanceof Error ? error.message : String(error), logHint, true);
   if (error.relayed) return explainRefusal(error.relayed, subject);
   return explainCode(error.code, { subject, message: error.message, hint: error.hint });
 }
@@ -24,11 +25,17 @@ export function explainFailure(error: unknown, subject: string): Failure {
 /** A tool's result that says it failed. */
 export function explainResult(result: JsonObject, subject: string): Failure {
   const meta = isObject(result._meta) ? result._meta["guildhall/error"] : undefined;
-  const details = isObject(meta) ? meta : isObject(result.structuredContent) ? result.structuredContent : {};
+  const details = isObject(meta)
+    ? meta
+    : isObject(result.structuredContent)
+      ? result.structuredContent
+      : {};
   const code = codeOf(details.error_type);
   const message = typeof details.message === "string" ? details.message : textOf(result);
   const hint = typeof details.suggestion === "string" ? details.suggestion : undefined;
-  return code ? explainCode(code, { subject, message, hint }) : failed(subject, message, hint ?? retryHint, true);
+  return code
+    ? explainCode(code, { subject, message, hint })
+    : failed(subject, message, hint ?? retryHint, true);
 }
 
 const logHint = "The log has the details.";
@@ -40,7 +47,10 @@ interface Told {
   readonly hint?: string | undefined;
 }
 
-function explainCode(code: ErrorCode, { subject, message, hint = errorTable[code].hint }: Told): Failure {
+function explainCode(
+  code: ErrorCode,
+  { subject, message, hint = errorTable[code].hint }: Told,
+): Failure {
   const row = errorTable[code];
   switch (code) {
     case "TIMEOUT":
@@ -48,7 +58,12 @@ function explainCode(code: ErrorCode, { subject, message, hint = errorTable[code
     case "CANCELLED":
       return cancelled(subject);
     case "UNAVAILABLE":
-      return { kind: "unavailable", message: sentence(subject, "could not be reached", message), hint: clean(hint), mayRetry: true };
+      return {
+        kind: "unavailable",
+        message: sentence(subject, "could not be reached", message),
+        hint: clean(hint),
+        mayRetry: true,
+      };
     default:
       return failed(subject, message, hint, !hopeless.has(row.retry));
   }
@@ -61,20 +76,41 @@ const hopeless: ReadonlySet<string> = new Set(["no", "after a fix", "other versi
 export const visitFirst = -32042;
 
 /** The numbers that servers of the workflow use, and those of JSON-RPC. */
-function explainRefusal({ code, message, data }: { readonly code: number; readonly message: string; readonly data?: unknown }, subject: string): Failure {
+function explainRefusal(
+  {
+    code,
+    message,
+    data,
+  }: { readonly code: number; readonly message: string; readonly data?: unknown },
+  subject: string,
+): Failure {
   const details = isObject(data) ? data : {};
   const known = codeOf(details.error_type);
   const hint = typeof details.suggestion === "string" ? details.suggestion : undefined;
   if (known) return explainCode(known, { subject, message, hint });
   switch (code) {
     case -32001:
-      return timedOut(subject, message, hint ?? "Try again; a longer time is set with mcp.timeout.");
+      return timedOut(
+        subject,
+        message,
+        hint ?? "Try again; a longer time is set with mcp.timeout.",
+      );
     case -32002:
       return cancelled(subject);
     case visitFirst:
-      return failed(subject, message, hint ?? "When that is done in the browser, r tries again.", true);
+      return failed(
+        subject,
+        message,
+        hint ?? "When that is done in the browser, r tries again.",
+        true,
+      );
     case -32601:
-      return failed(subject, message, hint ?? "The server does not know it: check that it is the one you mean.", false);
+      return failed(
+        subject,
+        message,
+        hint ?? "The server does not know it: check that it is the one you mean.",
+        false,
+      );
     case -32602:
       return failed(subject, message, hint ?? "Correct what it names, then try again.", false);
     default:
@@ -83,15 +119,30 @@ function explainRefusal({ code, message, data }: { readonly code: number; readon
 }
 
 function timedOut(subject: string, message: string, hint: string): Failure {
-  return { kind: "timed out", message: sentence(subject, "timed out", message), hint: clean(hint), mayRetry: true };
+  return {
+    kind: "timed out",
+    message: sentence(subject, "timed out", message),
+    hint: clean(hint),
+    mayRetry: true,
+  };
 }
 
 function cancelled(subject: string): Failure {
-  return { kind: "cancelled", message: `${clean(subject)} was cancelled`, hint: "What was done by then stays.", mayRetry: true };
+  return {
+    kind: "cancelled",
+    message: `${clean(subject)} was cancelled`,
+    hint: "What was done by then stays.",
+    mayRetry: true,
+  };
 }
 
 function failed(subject: string, message: string, hint: string, mayRetry: boolean): Failure {
-  return { kind: "failed", message: sentence(subject, "failed", message), hint: clean(hint), mayRetry };
+  return {
+    kind: "failed",
+    message: sentence(subject, "failed", message),
+    hint: clean(hint),
+    mayRetry,
+  };
 }
 
 const messageCharactersMax = 500;

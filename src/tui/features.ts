@@ -36,8 +36,15 @@ export async function readFeatures({ folder, branches }: FeatureSource): Promise
       run: run && { step: run.step, isAtWork: run.isAtWork, arguments: run.arguments },
     };
   };
-  const read = await Promise.all(names.map((name) => describe(name).catch((error: unknown) => `${name} is not shown: ${explain(error)}`)));
-  return { items: read.filter((one) => typeof one !== "string"), unreadable: read.filter((one) => typeof one === "string") };
+  const read = await Promise.all(
+    names.map((name) =>
+      describe(name).catch((error: unknown) => `${name} is not shown: ${explain(error)}`),
+    ),
+  );
+  return {
+    items: read.filter((one) => typeof one !== "string"),
+    unreadable: read.filter((one) => typeof one === "string"),
+  };
 }
 
 function explain(error: unknown): string {
@@ -52,8 +59,17 @@ async function readBranch(place: Place, branches: readonly string[]): Promise<st
 }
 
 /** The folder a new feature gets, for servers that do not choose it themselves. */
-export async function placeNewFeature(folder: string, description: string, now: Date): Promise<string> {
+export async function placeNewFeature(
+  folder: string,
+  description: string,
+  now: Date,
+): Promise<string> {
   const style = await readNumbering({ root: folder, project: folder });
-  const { name } = nameFeature({ taken: await listFeatureNames(folder), shortName: shortNameOf(description), style, now });
+  const { name } = nameFeature({
+    taken: await listFeatureNames(folder),
+    shortName: shortNameOf(description),
+    style,
+    now,
+  });
   return join(folder, "specs", name);
 }

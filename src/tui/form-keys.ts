@@ -12,7 +12,10 @@ export interface FormInHand {
   readonly send: Intention;
 }
 
-export function fieldInHand({ id, form }: Pick<FormInHand, "id" | "form">, view: View): Field | undefined {
+export function fieldInHand(
+  { id, form }: Pick<FormInHand, "id" | "form">,
+  view: View,
+): Field | undefined {
   const name = focusOf(view, id, form.fields[0]?.name ?? "");
   return form.fields.find((field) => field.name === name) ?? form.fields[0];
 }
@@ -21,7 +24,11 @@ export function fieldInHand({ id, form }: Pick<FormInHand, "id" | "form">, view:
 export function formEditing(hand: FormInHand, view: View): Editing | undefined {
   const field = fieldInHand(hand, view);
   if (!field || isChosen(field)) return undefined;
-  return { id: `${hand.id} ${field.name}`, text: textOf(hand.form, field), change: (text) => hand.fill(field.name, text) };
+  return {
+    id: `${hand.id} ${field.name}`,
+    text: textOf(hand.form, field),
+    change: (text) => hand.fill(field.name, text),
+  };
 }
 
 export function formBindings(hand: FormInHand, view: View, sends: string): readonly Binding[] {
@@ -36,10 +43,20 @@ export function formBindings(hand: FormInHand, view: View, sends: string): reado
   // Arrows go through choices where there are some, else through fields.
   const isChoice = field !== undefined && isChosen(field);
   return [
-    ...(isLast ? [on("enter ctrl+s", sends, () => hand.send)] : [on("enter", "next field", go(at + 1)), on("ctrl+s", sends, () => hand.send)]),
-    ...(isChoice ? [on("right down", "next choice", choose(hand, field, 1)), on("left up", "previous choice", choose(hand, field, -1))] : []),
+    ...(isLast
+      ? [on("enter ctrl+s", sends, () => hand.send)]
+      : [on("enter", "next field", go(at + 1)), on("ctrl+s", sends, () => hand.send)]),
+    ...(isChoice
+      ? [
+          on("right down", "next choice", choose(hand, field, 1)),
+          on("left up", "previous choice", choose(hand, field, -1)),
+        ]
+      : []),
     ...(fields.length > 1
-      ? [on(isChoice ? "tab" : "tab down", "next field", go(at + 1)), on(isChoice ? "shift+tab" : "shift+tab up", "previous field", go(at - 1))]
+      ? [
+          on(isChoice ? "tab" : "tab down", "next field", go(at + 1)),
+          on(isChoice ? "shift+tab" : "shift+tab up", "previous field", go(at - 1)),
+        ]
       : []),
   ];
 }
@@ -53,6 +70,7 @@ function choose(hand: FormInHand, field: Field, step: number): () => Intention |
   // Nothing is an answer too, where none is needed.
   const all = field.isRequired ? titles : ["", ...titles];
   const at = all.indexOf(textOf(hand.form, field));
-  const next = all[at < 0 ? (step > 0 ? 0 : all.length - 1) : (at + step + all.length) % all.length];
+  const next =
+    all[at < 0 ? (step > 0 ? 0 : all.length - 1) : (at + step + all.length) % all.length];
   return () => (next === undefined ? undefined : hand.fill(field.name, next));
 }

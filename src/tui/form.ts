@@ -31,13 +31,23 @@ export function createForm(schema: unknown): Form {
   const { properties, required } = isObject(schema) ? schema : {};
   const needed: readonly unknown[] = Array.isArray(required) ? required : [];
   const entries = isObject(properties) ? Object.entries(properties) : [];
-  const fields = entries.map(([name, property]) => describeField(name, isObject(property) ? property : {}, needed.includes(name)));
+  const fields = entries.map(([name, property]) =>
+    describeField(name, isObject(property) ? property : {}, needed.includes(name)),
+  );
   // What is needed comes first; the rest in the order of the schema.
-  return { fields: [...fields.filter(({ isRequired }) => isRequired), ...fields.filter(({ isRequired }) => !isRequired)], texts: {}, problems: {} };
+  return {
+    fields: [
+      ...fields.filter(({ isRequired }) => isRequired),
+      ...fields.filter(({ isRequired }) => !isRequired),
+    ],
+    texts: {},
+    problems: {},
+  };
 }
 
 function describeField(name: string, schema: JsonObject, isRequired: boolean): Field {
-  const isMany = schema.type === "array" && isObject(schema.items) && choicesOf(schema.items).length > 0;
+  const isMany =
+    schema.type === "array" && isObject(schema.items) && choicesOf(schema.items).length > 0;
   const choices = choicesOf(isMany ? (schema.items as JsonObject) : schema);
   const field = {
     name,
@@ -48,7 +58,10 @@ function describeField(name: string, schema: JsonObject, isRequired: boolean): F
     isRequired,
   };
   // What is shown is what is sent: a default with something unseen in it is not a person's word.
-  return { ...field, default: schema.default === undefined ? "" : makeHarmless(writeValue(schema.default, field)) };
+  return {
+    ...field,
+    default: schema.default === undefined ? "" : makeHarmless(writeValue(schema.default, field)),
+  };
 }
 
 function kindOf({ type, items }: JsonObject, choices: readonly Choice[]): Field["kind"] {
@@ -71,11 +84,19 @@ function kindOf({ type, items }: JsonObject, choices: readonly Choice[]): Field[
 /** Values, and what they are called, in each of the ways schemas say it. */
 function choicesOf({ oneOf, anyOf, enum: values, enumNames }: JsonObject): readonly Choice[] {
   const named = [oneOf, anyOf].find(
-    (options) => Array.isArray(options) && options.length > 0 && options.every((option) => isObject(option) && "const" in option),
+    (options) =>
+      Array.isArray(options) &&
+      options.length > 0 &&
+      options.every((option) => isObject(option) && "const" in option),
   );
-  if (Array.isArray(named)) return named.filter(isObject).map((option) => ({ value: option.const, title: readTitle(option.title, option.const) }));
+  if (Array.isArray(named))
+    return named
+      .filter(isObject)
+      .map((option) => ({ value: option.const, title: readTitle(option.title, option.const) }));
   const titles: readonly unknown[] = Array.isArray(enumNames) ? enumNames : [];
-  return Array.isArray(values) ? values.map((value, index) => ({ value, title: readTitle(titles[index], value) })) : [];
+  return Array.isArray(values)
+    ? values.map((value, index) => ({ value, title: readTitle(titles[index], value) }))
+    : [];
 }
 
 function readTitle(title: unknown, value: unknown): string {
@@ -100,7 +121,9 @@ export function fillForm(form: Form, field: string, text: string): Form {
   return { ...form, texts: { ...form.texts, [field]: text }, problems };
 }
 
-export type ReadForm = { readonly values: JsonObject } | { readonly problems: Readonly<Record<string, string>> };
+export type ReadForm =
+  | { readonly values: JsonObject }
+  | { readonly problems: Readonly<Record<string, string>> };
 
 /** The values of the form, or what is wrong with it. Fields that are empty and not needed are left out. */
 export function readForm(form: Form): ReadForm {
@@ -116,7 +139,9 @@ export function readForm(form: Form): ReadForm {
     if (value === unreadable) problems.push([field.name, `this is not ${wanted(field)}`]);
     else values.push([field.name, value]);
   }
-  return problems.length > 0 ? { problems: Object.fromEntries(problems) } : { values: Object.fromEntries(values) };
+  return problems.length > 0
+    ? { problems: Object.fromEntries(problems) }
+    : { values: Object.fromEntries(values) };
 }
 
 const unreadable = Symbol("unreadable");
@@ -129,11 +154,17 @@ function readValue(text: string, field: Field): unknown {
     case "list":
       return text.split("\n").filter((line) => line.trim() !== "");
     case "boolean":
-      return /^(y|yes|true|on|1)$/i.test(word) ? true : /^(n|no|false|off|0)$/i.test(word) ? false : unreadable;
+      return /^(y|yes|true|on|1)$/i.test(word)
+        ? true
+        : /^(n|no|false|off|0)$/i.test(word)
+          ? false
+          : unreadable;
     case "number":
     case "integer": {
       const number = Number(word);
-      return Number.isFinite(number) && (field.kind === "number" || Number.isInteger(number)) ? number : unreadable;
+      return Number.isFinite(number) && (field.kind === "number" || Number.isInteger(number))
+        ? number
+        : unreadable;
     }
     case "choice":
       return readChoice(word, field);
@@ -177,9 +208,11 @@ function wanted({ kind, choices }: Field): string {
 }
 
 function writeValue(value: unknown, { kind, choices }: Pick<Field, "kind" | "choices">): string {
-  if (kind === "choice") return choices.find((choice) => choice.value === value)?.title ?? write(value);
+  if (kind === "choice")
+    return choices.find((choice) => choice.value === value)?.title ?? write(value);
   if (kind === "boolean") return value === true ? "yes" : "no";
-  if ((kind === "choices" || kind === "list") && Array.isArray(value)) return value.map(write).join(kind === "list" ? "\n" : ", ");
+  if ((kind === "choices" || kind === "list") && Array.isArray(value))
+    return value.map(write).join(kind === "list" ? "\n" : ", ");
   return write(value);
 }
 

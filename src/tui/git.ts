@@ -32,23 +32,48 @@ const touchesFiles: ReadonlySet<string> = new Set(["status", "worktree"]);
 async function filtersOf(folder: string): Promise<readonly Setting[]> {
   const pattern = "^filter\\..*\\.(clean|smudge|process|required)$";
   // It says no by its exit code where there are none; where it is no repository, the command itself says so.
-  const listed = await execute(folder, ["config", "--null", "--show-scope", "--name-only", "--get-regexp", pattern], harmlessSettings).catch(() => "");
+  const listed = await execute(
+    folder,
+    ["config", "--null", "--show-scope", "--name-only", "--get-regexp", pattern],
+    harmlessSettings,
+  ).catch(() => "");
   const words = listed.split("\0");
-  const own = words.filter((_, index) => index % 2 === 1 && (words[index - 1] === "local" || words[index - 1] === "worktree"));
+  const own = words.filter(
+    (_, index) =>
+      index % 2 === 1 && (words[index - 1] === "local" || words[index - 1] === "worktree"),
+  );
   return own.map((key) => [key, key.endsWith(".required") ? "false" : ""]);
 }
 
-function execute(folder: string, args: readonly string[], settings: readonly Setting[]): Promise<string> {
+function execute(
+  folder: string,
+  args: readonly string[],
+  settings: readonly Setting[],
+): Promise<string> {
   return new Promise((resolve, reject) => {
     // In plain English, asking nobody, fetching nothing, and without taking locks for a mere look.
-    const quiet = { LC_ALL: "C", GIT_TERMINAL_PROMPT: "0", GIT_OPTIONAL_LOCKS: "0", GIT_ALLOW_PROTOCOL: "none" };
+    const quiet = {
+      LC_ALL: "C",
+      GIT_TERMINAL_PROMPT: "0",
+      GIT_OPTIONAL_LOCKS: "0",
+      GIT_ALLOW_PROTOCOL: "none",
+    };
     const env = { ...process.env, ...quiet, ...inEnvironment(settings) };
-    execFile("git", ["-C", folder, ...args], { env, timeout: gitMsMax, maxBuffer: outputBytesMax }, (error, stdout, stderr) => {
-      if (!error) resolve(stdout);
-      else if (error.code === "ENOENT")
-        reject(new HallError("UNAVAILABLE", "git was not found", { hint: "Install git; everything but worktrees works without." }));
-      else reject(explain(stderr, args));
-    });
+    execFile(
+      "git",
+      ["-C", folder, ...args],
+      { env, timeout: gitMsMax, maxBuffer: outputBytesMax },
+      (error, stdout, stderr) => {
+        if (!error) resolve(stdout);
+        else if (error.code === "ENOENT")
+          reject(
+            new HallError("UNAVAILABLE", "git was not found", {
+              hint: "Install git; everything but worktrees works without.",
+            }),
+          );
+        else reject(explain(stderr, args));
+      },
+    );
   });
 }
 
@@ -69,6 +94,10 @@ function explain(stderr: string, args: readonly string[]): HallError {
     .filter(Boolean);
   const isRepository = !/not a git repository/i.test(stderr);
   return isRepository
-    ? new HallError("EXECUTION", `git ${args[0]} failed: ${words.at(-1) ?? "it said nothing"}`, { hint: "Run it by hand to see all of it." })
-    : new HallError("NOT_FOUND", "this folder is not in a git repository", { hint: "`git init` makes it one; everything but worktrees works without." });
+    ? new HallError("EXECUTION", `git ${args[0]} failed: ${words.at(-1) ?? "it said nothing"}`, {
+        hint: "Run it by hand to see all of it.",
+      })
+    : new HallError("NOT_FOUND", "this folder is not in a git repository", {
+        hint: "`git init` makes it one; everything but worktrees works without.",
+      });
 }

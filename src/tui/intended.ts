@@ -12,13 +12,20 @@ export function intend(state: TuiState, intention: Intention): TuiState {
     case "help":
       return { ...state, isHelpShown: intention.isShown };
     case "scroll":
-      return { ...state, scrolls: { ...state.scrolls, [intention.view]: Math.max(0, intention.to) } };
+      return {
+        ...state,
+        scrolls: { ...state.scrolls, [intention.view]: Math.max(0, intention.to) },
+      };
     case "dismiss":
       return { ...state, notices: state.notices.filter(({ id }) => id !== intention.notice) };
     case "quit":
       return quit(state);
     case "confirm":
-      return { ...state, confirmation: undefined, isQuitting: intention.isYes && state.confirmation?.intention.kind === "quit" };
+      return {
+        ...state,
+        confirmation: undefined,
+        isQuitting: intention.isYes && state.confirmation?.intention.kind === "quit",
+      };
     case "select feature":
       return { ...state, features: { ...state.features, selected: intention.name } };
     case "draft feature":
@@ -26,7 +33,17 @@ export function intend(state: TuiState, intention: Intention): TuiState {
     case "open feature":
       return openFeature(state, intention.name);
     case "open document":
-      return state.feature ? { ...state, feature: { ...state.feature, document: intention.path, text: undefined, failure: undefined } } : state;
+      return state.feature
+        ? {
+            ...state,
+            feature: {
+              ...state.feature,
+              document: intention.path,
+              text: undefined,
+              failure: undefined,
+            },
+          }
+        : state;
     case "show run":
       return { ...state, shownRun: intention.run, screen: "run" };
     case "cancel run":
@@ -76,8 +93,11 @@ export function intend(state: TuiState, intention: Intention): TuiState {
 
 /** A slip of a key must not end what runs; whoever says it twice means it. */
 function quit(state: TuiState): TuiState {
-  const running = state.runs.filter(({ state: { kind } }) => kind === "running" || kind === "cancelling").map(({ tool }) => tool);
-  if (running.length === 0 || state.confirmation?.intention.kind === "quit") return { ...state, isQuitting: true };
+  const running = state.runs
+    .filter(({ state: { kind } }) => kind === "running" || kind === "cancelling")
+    .map(({ tool }) => tool);
+  if (running.length === 0 || state.confirmation?.intention.kind === "quit")
+    return { ...state, isQuitting: true };
   const message = `${running.join(", ")} ${running.length === 1 ? "is" : "are"} still running. Quit, and cancel ${running.length === 1 ? "it" : "them"}?`;
   return { ...state, confirmation: { message, intention: { kind: "quit" } } };
 }
@@ -85,29 +105,48 @@ function quit(state: TuiState): TuiState {
 /** What was only told is old on the next screen; what went wrong stays until somebody has seen to it. */
 function go(state: TuiState, screen: ScreenName): TuiState {
   if (state.target.kind !== "hall" && hallScreens.includes(screen)) return state;
-  return { ...state, screen, isHelpShown: false, notices: state.notices.filter(({ level }) => level !== "info") };
+  return {
+    ...state,
+    screen,
+    isHelpShown: false,
+    notices: state.notices.filter(({ level }) => level !== "info"),
+  };
 }
 
 /** On its first document: the one the next step would read. */
 function openFeature(state: TuiState, name: string): TuiState {
   const found = state.features.items.find((feature) => feature.name === name);
   if (!found) return state;
-  const document = ["tasks.md", "plan.md", "spec.md"].find((file) => found.files.includes(file)) ?? found.files[0];
+  const document =
+    ["tasks.md", "plan.md", "spec.md"].find((file) => found.files.includes(file)) ?? found.files[0];
   const isSame = state.feature?.name === name;
-  const feature = isSame && state.feature ? state.feature : { name, document, text: undefined, failure: undefined };
+  const feature =
+    isSame && state.feature
+      ? state.feature
+      : { name, document, text: undefined, failure: undefined };
   return { ...state, feature, features: { ...state.features, selected: name }, screen: "feature" };
 }
 
 function markCancelling(state: TuiState, id: string): TuiState {
-  const runs = state.runs.map((run) => (run.id === id && run.state.kind === "running" ? { ...run, state: { kind: "cancelling" } as const } : run));
+  const runs = state.runs.map((run) =>
+    run.id === id && run.state.kind === "running"
+      ? { ...run, state: { kind: "cancelling" } as const }
+      : run,
+  );
   return { ...state, runs };
 }
 
-function intendQuestion(state: TuiState, intention: Extract<Intention, { kind: "fill question" | "answer question" }>): TuiState {
+function intendQuestion(
+  state: TuiState,
+  intention: Extract<Intention, { kind: "fill question" | "answer question" }>,
+): TuiState {
   const questions = state.questions.map((question) => {
     if (question.id !== intention.question) return question;
-    if (intention.kind === "fill question") return { ...question, form: fillForm(question.form, intention.field, intention.text) };
-    return intention.action === "accept" ? { ...question, form: showProblems(question.form) } : question;
+    if (intention.kind === "fill question")
+      return { ...question, form: fillForm(question.form, intention.field, intention.text) };
+    return intention.action === "accept"
+      ? { ...question, form: showProblems(question.form) }
+      : question;
   });
   return { ...state, questions };
 }
@@ -115,18 +154,29 @@ function intendQuestion(state: TuiState, intention: Extract<Intention, { kind: "
 /** Forms stay as they were left. */
 function selectTool(state: TuiState, name: string | undefined): TuiState {
   const { tools } = state;
-  const forms = tools.selected !== undefined && tools.form ? { ...tools.forms, [tools.selected]: tools.form } : tools.forms;
+  const forms =
+    tools.selected !== undefined && tools.form
+      ? { ...tools.forms, [tools.selected]: tools.form }
+      : tools.forms;
   const tool = tools.items.find((item) => item.name === name);
-  const form = tool && ((Object.hasOwn(forms, tool.name) ? forms[tool.name] : undefined) ?? createForm(tool.inputSchema));
+  const form =
+    tool &&
+    ((Object.hasOwn(forms, tool.name) ? forms[tool.name] : undefined) ??
+      createForm(tool.inputSchema));
   return { ...state, tools: { ...tools, forms, form, selected: tool?.name } };
 }
 
-function withToolForm(state: TuiState, change: (form: NonNullable<TuiState["tools"]["form"]>) => NonNullable<TuiState["tools"]["form"]>): TuiState {
+function withToolForm(
+  state: TuiState,
+  change: (form: NonNullable<TuiState["tools"]["form"]>) => NonNullable<TuiState["tools"]["form"]>,
+): TuiState {
   const { form } = state.tools;
   return form ? { ...state, tools: { ...state.tools, form: change(form) } } : state;
 }
 
-function showProblems(form: NonNullable<TuiState["tools"]["form"]>): NonNullable<TuiState["tools"]["form"]> {
+function showProblems(
+  form: NonNullable<TuiState["tools"]["form"]>,
+): NonNullable<TuiState["tools"]["form"]> {
   const read = readForm(form);
   return { ...form, problems: "problems" in read ? read.problems : {} };
 }

@@ -30,17 +30,31 @@ type FeatureIntention =
   /** Makes a feature of the description that was typed. */
   | { readonly kind: "specify" }
   /** The step that is next for the feature, or the one named. */
-  | { readonly kind: "run step"; readonly feature: string; readonly step?: StepName; readonly arguments?: JsonObject };
+  | {
+      readonly kind: "run step";
+      readonly feature: string;
+      readonly step?: StepName;
+      readonly arguments?: JsonObject;
+    };
 
 type RunIntention =
   | { readonly kind: "show run"; readonly run: string }
   | { readonly kind: "cancel run"; readonly run: string }
   | { readonly kind: "retry run"; readonly run: string }
-  | { readonly kind: "fill question"; readonly question: string; readonly field: string; readonly text: string }
+  | {
+      readonly kind: "fill question";
+      readonly question: string;
+      readonly field: string;
+      readonly text: string;
+    }
   /** Opens the page a server asks for in the browser, which is a yes to it. */
   | { readonly kind: "open page"; readonly question: string }
   /** `accept` sends what the form has; with mistakes in it, they are shown and nothing is sent. */
-  | { readonly kind: "answer question"; readonly question: string; readonly action: "accept" | "decline" | "cancel" };
+  | {
+      readonly kind: "answer question";
+      readonly question: string;
+      readonly action: "accept" | "decline" | "cancel";
+    };
 
 type ToolIntention =
   | { readonly kind: "search tools"; readonly text: string }

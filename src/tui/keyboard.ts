@@ -64,20 +64,31 @@ function nextKey(text: string): Found | undefined {
   const character = String.fromCodePoint(text.codePointAt(0) ?? 0);
   const control = controls[character];
   if (control) return { key: control, length: 1 };
-  if (character < " ") return { key: named(`ctrl+${String.fromCharCode(character.charCodeAt(0) + 96)}`), length: 1 };
-  return { key: { name: character === " " ? "space" : character, text: character }, length: character.length };
+  if (character < " ")
+    return { key: named(`ctrl+${String.fromCharCode(character.charCodeAt(0) + 96)}`), length: 1 };
+  return {
+    key: { name: character === " " ? "space" : character, text: character },
+    length: character.length,
+  };
 }
 
 /** A paste that is too long stays one: its end must be seen, or the rest of it would be taken for keys. */
 function shortenPaste(text: string): string {
-  if (text.length <= 2 * pasteCharactersMax || !text.startsWith(pasteStart) || text.includes(pasteEnd)) return text;
+  if (
+    text.length <= 2 * pasteCharactersMax ||
+    !text.startsWith(pasteStart) ||
+    text.includes(pasteEnd)
+  )
+    return text;
   return text.slice(0, pasteCharactersMax) + text.slice(-pasteEnd.length);
 }
 
 function readPaste(text: string): Found | undefined {
   const end = text.indexOf(pasteEnd);
   if (end < 0) return undefined;
-  const pasted = text.slice(pasteStart.length, Math.min(end, pasteCharactersMax)).replace(/\r\n?/g, "\n");
+  const pasted = text
+    .slice(pasteStart.length, Math.min(end, pasteCharactersMax))
+    .replace(/\r\n?/g, "\n");
   return { key: { name: "paste", text: pasted }, length: end + pasteEnd.length };
 }
 
@@ -87,7 +98,11 @@ const beginning = /^(?:\[[0-9;<?]*|O)?$/;
 
 function readEscape(text: string): Found | undefined {
   const match = sequence.exec(text.slice(1));
-  if (match) return { key: nameSequence(match[1] ?? "", match[2] ?? match[3] ?? ""), length: 1 + match[0].length };
+  if (match)
+    return {
+      key: nameSequence(match[1] ?? "", match[2] ?? match[3] ?? ""),
+      length: 1 + match[0].length,
+    };
   // Something of the kind that is not complete: its end is waited for, but not for ever.
   if (beginning.test(text.slice(1))) return undefined;
   const next = String.fromCodePoint(text.codePointAt(1) ?? 0);

@@ -6,10 +6,17 @@ import { keepHead } from "./output.ts";
 const answerCharactersMax = 100_000;
 
 /** What `evaluate-lisp` said, as it stands under the form in the conversation. */
-export function readLispAnswer(run: string, result: JsonObject): Extract<TuiEvent, { kind: "evaluated" }> {
-  const { session, package: current } = isObject(result.structuredContent) ? result.structuredContent : {};
+export function readLispAnswer(
+  run: string,
+  result: JsonObject,
+): Extract<TuiEvent, { kind: "evaluated" }> {
+  const { session, package: current } = isObject(result.structuredContent)
+    ? result.structuredContent
+    : {};
   const parts = (Array.isArray(result.content) ? result.content : []).filter(isObject);
-  const text = parts.map((part) => (typeof part.text === "string" ? part.text : `[${wordOf(part.type, "?")}]`)).join("\n");
+  const text = parts
+    .map((part) => (typeof part.text === "string" ? part.text : `[${wordOf(part.type, "?")}]`))
+    .join("\n");
   return {
     kind: "evaluated",
     run,

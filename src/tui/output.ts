@@ -22,11 +22,18 @@ const linesMax = 5_000;
 export const lineCharactersMax = 4_000;
 
 /** The same ring with more lines. Many at once cost what one costs. */
-export function appendOutput({ lines, dropped }: OutputRing, more: readonly OutputLine[], max: number = linesMax): OutputRing {
+export function appendOutput(
+  { lines, dropped }: OutputRing,
+  more: readonly OutputLine[],
+  max: number = linesMax,
+): OutputRing {
   if (more.length === 0) return { lines, dropped };
   const excess = Math.max(0, lines.length + more.length - max);
   const fromOld = Math.min(excess, lines.length);
-  return { lines: [...lines.slice(fromOld), ...more.slice(excess - fromOld).map(shorten)], dropped: dropped + excess };
+  return {
+    lines: [...lines.slice(fromOld), ...more.slice(excess - fromOld).map(shorten)],
+    dropped: dropped + excess,
+  };
 }
 
 function shorten(line: OutputLine): OutputLine {

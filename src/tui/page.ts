@@ -18,18 +18,29 @@ const charactersMax = 8_192;
 
 /** Undefined for what no browser should be given. */
 export function readPage(address: unknown): Page | undefined {
-  if (typeof address !== "string" || address.length > charactersMax || !URL.canParse(address)) return undefined;
+  if (typeof address !== "string" || address.length > charactersMax || !URL.canParse(address))
+    return undefined;
   const url = new URL(address);
   if (url.protocol !== "https:" && url.protocol !== "http:") return undefined;
   return { url: makeHarmless(url.href), host: url.host, warnings: warningsOf(url) };
 }
 
 function warningsOf({ protocol, hostname, username, password }: URL): readonly string[] {
-  const isHere = hostname === "localhost" || hostname.endsWith(".localhost") || hostname === "127.0.0.1" || hostname === "[::1]";
+  const isHere =
+    hostname === "localhost" ||
+    hostname.endsWith(".localhost") ||
+    hostname === "127.0.0.1" ||
+    hostname === "[::1]";
   return [
-    ...(protocol === "http:" && !isHere ? ["It is not encrypted (http): others can read what you enter there."] : []),
-    ...(hostname.split(".").some((label) => label.startsWith("xn--")) ? ["Its name has letters of other scripts, which can look like a name you know."] : []),
-    ...(username !== "" || password !== "" ? ["What stands before the @ is no name of a host: only what follows it is visited."] : []),
+    ...(protocol === "http:" && !isHere
+      ? ["It is not encrypted (http): others can read what you enter there."]
+      : []),
+    ...(hostname.split(".").some((label) => label.startsWith("xn--"))
+      ? ["Its name has letters of other scripts, which can look like a name you know."]
+      : []),
+    ...(username !== "" || password !== ""
+      ? ["What stands before the @ is no name of a host: only what follows it is visited."]
+      : []),
   ];
 }
 
@@ -39,6 +50,13 @@ const pagesMax = 5;
 export function pagesNeeded(error: unknown): Questions | undefined {
   if (!(error instanceof HallError) || error.relayed?.code !== visitFirst) return undefined;
   const { elicitations } = isObject(error.relayed.data) ? error.relayed.data : {};
-  const pages = (Array.isArray(elicitations) ? elicitations : []).filter(isObject).slice(0, pagesMax);
-  return Object.fromEntries(pages.map((params, index) => [`page ${index}`, { method: "elicitation/create", params: { ...params, mode: "url" } }]));
+  const pages = (Array.isArray(elicitations) ? elicitations : [])
+    .filter(isObject)
+    .slice(0, pagesMax);
+  return Object.fromEntries(
+    pages.map((params, index) => [
+      `page ${index}`,
+      { method: "elicitation/create", params: { ...params, mode: "url" } },
+    ]),
+  );
 }

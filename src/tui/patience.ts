@@ -30,7 +30,10 @@ export function createPatience({ silentMsMax, totalMsMax, expired }: PatienceOpt
     stop();
     if (holds > 0 || isOver) return;
     goesSince = performance.now();
-    timer = leftMs <= silentMsMax ? setTimeout(expired, Math.max(0, leftMs), "long") : setTimeout(expired, silentMsMax, "silent");
+    timer =
+      leftMs <= silentMsMax
+        ? setTimeout(expired, Math.max(0, leftMs), "long")
+        : setTimeout(expired, silentMsMax, "silent");
   }
 
   renew();

@@ -11,8 +11,11 @@ import { type Act, type Binding, type Moment, on, type } from "./view.ts";
 export function press(moment: Moment, key: Key): readonly Act[] {
   const editing = editingOf(moment);
   const bindings = bindingsOf(moment);
-  const isHeard = (name: string): boolean => editing === undefined || key.text === undefined || isCommand(name, editing);
-  const found = bindings.find(({ keys }) => keys.some((name) => name === key.name && isHeard(name)));
+  const isHeard = (name: string): boolean =>
+    editing === undefined || key.text === undefined || isCommand(name, editing);
+  const found = bindings.find(({ keys }) =>
+    keys.some((name) => name === key.name && isHeard(name)),
+  );
   if (found) return [found.act() ?? []].flat();
   return (editing && type(editing, moment.view, key)) ?? [];
 }
@@ -27,7 +30,10 @@ export function bindingsOf(moment: Moment): readonly Binding[] {
   const own = ownBindings(moment);
   // What a screen has a key for, nothing else is told of.
   const taken = new Set(own.flatMap(({ keys }) => keys));
-  const rest = everywhere(moment).map((binding) => ({ ...binding, keys: binding.keys.filter((key) => !taken.has(key)) }));
+  const rest = everywhere(moment).map((binding) => ({
+    ...binding,
+    keys: binding.keys.filter((key) => !taken.has(key)),
+  }));
   return [...own, ...rest.filter(({ keys }) => keys.length > 0)];
 }
 
@@ -36,7 +42,10 @@ export function ownBindings(moment: Moment): readonly Binding[] {
   const { state } = moment;
   switch (layerOf(moment)) {
     case "confirmation":
-      return [on("y enter", "yes", () => ({ kind: "confirm", isYes: true })), on("n esc", "no", () => ({ kind: "confirm", isYes: false }))];
+      return [
+        on("y enter", "yes", () => ({ kind: "confirm", isYes: true })),
+        on("n esc", "no", () => ({ kind: "confirm", isYes: false })),
+      ];
     case "question":
       return questionBindings(moment);
     case "help":
@@ -100,7 +109,11 @@ export function handOf({ id, form }: QuestionView): FormInHand {
 export function readMessage(question: QuestionView, state: TuiState): Reading {
   const share = question.page ? 4 : question.form.fields.length > 0 ? 2 : 1;
   const rows = Math.floor((bodyRows(state) - 3) / share);
-  return readFrom(question.message, { columns: state.size.columns - 2, rows, from: state.scrolls[messageScroll(question)] ?? 0 });
+  return readFrom(question.message, {
+    columns: state.size.columns - 2,
+    rows,
+    from: state.scrolls[messageScroll(question)] ?? 0,
+  });
 }
 
 function messageScroll({ id }: QuestionView): string {
@@ -110,7 +123,11 @@ function messageScroll({ id }: QuestionView): string {
 /** The question that has the keys without having been called for. */
 export function surprisingQuestion(moment: Moment): string | undefined {
   const [question] = moment.state.questions;
-  return question && layerOf(moment) === "question" && moment.view.focus[questionPart] !== question.id ? question.id : undefined;
+  return question &&
+    layerOf(moment) === "question" &&
+    moment.view.focus[questionPart] !== question.id
+    ? question.id
+    : undefined;
 }
 
 function questionBindings({ state, view }: Moment): readonly Binding[] {
@@ -118,16 +135,32 @@ function questionBindings({ state, view }: Moment): readonly Binding[] {
   if (!question) return [];
   const { id, run } = question;
   const reading = readMessage(question, state);
-  const to = (line: number) => () => ({ kind: "scroll", view: messageScroll(question), to: line }) as const;
+  const to = (line: number) => () =>
+    ({ kind: "scroll", view: messageScroll(question), to: line }) as const;
   const page = Math.max(1, reading.lines.length - 1);
   // Only what has been read to its end is answered with more than a no.
   const isUnread = reading.below > 0;
   return [
     ...(question.page ? pageBindings(question, state) : []),
-    ...(question.page || isUnread ? [] : formBindings(handOf(question), view, question.kind === "sampling" ? "let the model answer" : "answer")),
-    ...(reading.isWhole ? [] : [on("pagedown", "read on", to(reading.from + page)), on("pageup", "read back", to(reading.from - page))]),
-    ...(view.focus[questionPart] === id ? [] : [on("ctrl+g", "answer it now", () => ({ kind: "focus", on: questionPart, part: id }))]),
-    ...(run === undefined ? [] : [on("ctrl+x", "end the call", () => ({ kind: "cancel run", run }))]),
+    ...(question.page || isUnread
+      ? []
+      : formBindings(
+          handOf(question),
+          view,
+          question.kind === "sampling" ? "let the model answer" : "answer",
+        )),
+    ...(reading.isWhole
+      ? []
+      : [
+          on("pagedown", "read on", to(reading.from + page)),
+          on("pageup", "read back", to(reading.from - page)),
+        ]),
+    ...(view.focus[questionPart] === id
+      ? []
+      : [on("ctrl+g", "answer it now", () => ({ kind: "focus", on: questionPart, part: id }))]),
+    ...(run === undefined
+      ? []
+      : [on("ctrl+x", "end the call", () => ({ kind: "cancel run", run }))]),
     on("esc", "dismiss", () => ({ kind: "answer question", question: id, action: "cancel" })),
     on("ctrl+n", "decline", () => ({ kind: "answer question", question: id, action: "decline" })),
   ];
@@ -140,7 +173,11 @@ function pageBindings(question: QuestionView, { scrolls }: TuiState): readonly B
   const from = scrolls[view] ?? 0;
   return [
     on("o", "open it in the browser", () => ({ kind: "open page", question: id })),
-    on("a", "opened it myself", () => ({ kind: "answer question", question: id, action: "accept" })),
+    on("a", "opened it myself", () => ({
+      kind: "answer question",
+      question: id,
+      action: "accept",
+    })),
     on("down", "further down the address", () => ({ kind: "scroll", view, to: from + 1 })),
     on("up", "back up the address", () => ({ kind: "scroll", view, to: from - 1 })),
   ];
@@ -163,7 +200,9 @@ function everywhere(moment: Moment): readonly Binding[] {
     on("? f1", "keys", () => ({ kind: "help", isShown: true })),
     on("tab", "next screen", go(tabs[(at + 1) % tabs.length])),
     on("shift+tab", "previous screen", go(tabs[(at - 1 + tabs.length) % tabs.length])),
-    ...tabs.map((name, index) => on(`${index + 1} alt+${index + 1}`, screens[name].title, go(name))),
+    ...tabs.map((name, index) =>
+      on(`${index + 1} alt+${index + 1}`, screens[name].title, go(name)),
+    ),
     state.connection.kind === "lost"
       ? on("ctrl+r", "connect now", () => ({ kind: "reconnect" }))
       : on("ctrl+r", "read again", () => ({ kind: "refresh", screen: state.screen })),
@@ -177,8 +216,20 @@ function waiting({ state }: Moment): readonly Binding[] {
   const notice = state.notices.at(-1);
   const retry = notice?.retry;
   return [
-    ...(question ? [on("ctrl+g", "answer the question", () => ({ kind: "focus", on: questionPart, part: question.id }))] : []),
-    ...(notice ? [on("ctrl+x", "dismiss the notice", () => ({ kind: "dismiss", notice: notice.id }))] : []),
-    ...(notice && retry ? [on("ctrl+y", "try it again", () => [{ kind: "dismiss", notice: notice.id }, retry])] : []),
+    ...(question
+      ? [
+          on("ctrl+g", "answer the question", () => ({
+            kind: "focus",
+            on: questionPart,
+            part: question.id,
+          })),
+        ]
+      : []),
+    ...(notice
+      ? [on("ctrl+x", "dismiss the notice", () => ({ kind: "dismiss", notice: notice.id }))]
+      : []),
+    ...(notice && retry
+      ? [on("ctrl+y", "try it again", () => [{ kind: "dismiss", notice: notice.id }, retry])]
+      : []),
   ];
 }

@@ -43,13 +43,19 @@ const openMax = 50;
 
 type Reply = { readonly action: "accept" | "decline" | "cancel"; readonly values: JsonObject };
 
-export function createDesk({ folder, tell, openBrowser = openInBrowser, sample }: DeskOptions): Desk {
+export function createDesk({
+  folder,
+  tell,
+  openBrowser = openInBrowser,
+  sample,
+}: DeskOptions): Desk {
   const waiting = new Map<string, (reply: Reply) => void>();
   let count = 0;
 
   /** Puts the question on the screen and waits. */
   async function askPerson(view: Omit<QuestionView, "id">, scope: Scope): Promise<Reply> {
-    if (waiting.size >= openMax) throw new HallError("OVERLOADED", `${openMax} questions already wait for a person`);
+    if (waiting.size >= openMax)
+      throw new HallError("OVERLOADED", `${openMax} questions already wait for a person`);
     const id = `question_${++count}`;
     const answered = new Promise<Reply>((resolve) => waiting.set(id, resolve));
     tell({ kind: "asked", question: { ...view, id } });
@@ -60,25 +66,45 @@ export function createDesk({ folder, tell, openBrowser = openInBrowser, sample }
   }
 
   async function elicit(params: JsonObject, { run, scope }: AskedBy): Promise<JsonObject> {
-    const message = makeHarmless(keepHead(wordOf(params.message, "The server asks:"), messageCharactersMax));
+    const message = makeHarmless(
+      keepHead(wordOf(params.message, "The server asks:"), messageCharactersMax),
+    );
     if (params.mode === "url") return visit({ message, address: params.url, run, scope });
-    const { action, values } = await askPerson({ run, kind: "form", message, form: createForm(params.requestedSchema) }, scope);
+    const { action, values } = await askPerson(
+      { run, kind: "form", message, form: createForm(params.requestedSchema) },
+      scope,
+    );
     return action === "accept" ? { action, content: values } : { action };
   }
 
   /** The answer is only that a person agreed: what they do on the page is between them and the page. */
-  async function visit({ message, address, run, scope }: AskedBy & { readonly message: string; readonly address: unknown }): Promise<JsonObject> {
+  async function visit({
+    message,
+    address,
+    run,
+    scope,
+  }: AskedBy & { readonly message: string; readonly address: unknown }): Promise<JsonObject> {
     const page = readPage(address);
-    if (!page) throw new HallError("INVALID_PARAMS", "the address to open is not one of https or http");
-    const { action } = await askPerson({ run, kind: "page", message, form: createForm({}), page }, scope);
+    if (!page)
+      throw new HallError("INVALID_PARAMS", "the address to open is not one of https or http");
+    const { action } = await askPerson(
+      { run, kind: "page", message, form: createForm({}), page },
+      scope,
+    );
     return { action };
   }
 
   async function lendModel(params: JsonObject, { run, scope }: AskedBy): Promise<JsonObject> {
     if (!sample) throw new HallError("MISSING_CAPABILITY", "no model is configured for sampling");
     const message = `The server wants to ask your model:\n\n${describeSampling(params)}`;
-    const { action } = await askPerson({ run, kind: "sampling", message, form: createForm({}) }, scope);
-    if (action !== "accept") throw new HallError("DENIED", "the user refused", { relayed: { code: -1, message: "User rejected sampling request" } });
+    const { action } = await askPerson(
+      { run, kind: "sampling", message, form: createForm({}) },
+      scope,
+    );
+    if (action !== "accept")
+      throw new HallError("DENIED", "the user refused", {
+        relayed: { code: -1, message: "User rejected sampling request" },
+      });
     return scope.race(sample(params, scope.signal));
   }
 
@@ -100,12 +126,20 @@ export function createDesk({ folder, tell, openBrowser = openInBrowser, sample }
   }
 
   return {
-    capabilities: { elicitation: { form: {}, url: {} }, roots: {}, ...(sample ? { sampling: {} } : {}) },
+    capabilities: {
+      elicitation: { form: {}, url: {} },
+      roots: {},
+      ...(sample ? { sampling: {} } : {}),
+    },
     async ask(questions, { run, scope }) {
       // When one cannot be answered, the others need not be.
       const all = new Scope(scope);
       try {
-        const answers = await Promise.all(Object.entries(questions).map(async ([key, one]) => [key, await answerOne(one, { run, scope: all })] as const));
+        const answers = await Promise.all(
+          Object.entries(questions).map(
+            async ([key, one]) => [key, await answerOne(one, { run, scope: all })] as const,
+          ),
+        );
         return Object.fromEntries(answers);
       } finally {
         all.cancel(new HallError("CANCELLED", "the question is over"));
@@ -115,7 +149,9 @@ export function createDesk({ folder, tell, openBrowser = openInBrowser, sample }
     async openPage(view) {
       if (!view?.page) return;
       if (!(await openBrowser(new URL(view.page.url))))
-        throw new HallError("EXECUTION", "no browser could be started", { hint: "Open the address yourself, then say so with a." });
+        throw new HallError("EXECUTION", "no browser could be started", {
+          hint: "Open the address yourself, then say so with a.",
+        });
       answer(view, "accept");
     },
   };
@@ -124,10 +160,16 @@ export function createDesk({ folder, tell, openBrowser = openInBrowser, sample }
 const shownCharactersMax = 2_000;
 
 function describeSampling({ systemPrompt, messages }: JsonObject): string {
-  const said = (Array.isArray(messages) ? messages : []).filter(isObject).map(({ role, content }) => {
-    const parts = (Array.isArray(content) ? content : [content]).filter(isObject);
-    return `${wordOf(role, "?")}: ${parts.map(({ text, type }) => wordOf(text, `(${wordOf(type, "?")})`)).join(" ")}`;
-  });
-  const text = makeHarmless([...(typeof systemPrompt === "string" ? [`system: ${systemPrompt}`] : []), ...said].join("\n"));
-  return text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax)} … (${text.length} characters)` : text;
+  const said = (Array.isArray(messages) ? messages : [])
+    .filter(isObject)
+    .map(({ role, content }) => {
+      const parts = (Array.isArray(content) ? content : [content]).filter(isObject);
+      return `${wordOf(role, "?")}: ${parts.map(({ text, type }) => wordOf(text, `(${wordOf(type, "?")})`)).join(" ")}`;
+    });
+  const text = makeHarmless(
+    [...(typeof systemPrompt === "string" ? [`system: ${systemPrompt}`] : []), ...said].join("\n"),
+  );
+  return text.length > shownCharactersMax
+    ? `${text.slice(0, shownCharactersMax)} … (${text.length} characters)`
+    : text;
 }

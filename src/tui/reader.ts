@@ -33,7 +33,13 @@ export interface ReaderOptions {
   tell(event: TuiEvent): void;
 }
 
-export function createReader({ project, connection, controlRoom, state, tell }: ReaderOptions): Reader {
+export function createReader({
+  project,
+  connection,
+  controlRoom,
+  state,
+  tell,
+}: ReaderOptions): Reader {
   async function load(part: LoadedPart, read: () => Promise<TuiEvent>): Promise<void> {
     if (state()[part].load.kind === "idle") tell({ kind: "loading", part });
     try {
@@ -49,7 +55,8 @@ export function createReader({ project, connection, controlRoom, state, tell }: 
     const branches = await listBranches(project).catch(() => []);
     const read = async (): Promise<TuiEvent> => {
       const { items, unreadable } = await readFeatures({ folder, branches });
-      for (const reason of unreadable) tell({ kind: "notice", level: "warning", text: makeHarmless(reason) });
+      for (const reason of unreadable)
+        tell({ kind: "notice", level: "warning", text: makeHarmless(reason) });
       return { kind: "features", items };
     };
     await Promise.all([load("features", read), worktrees()]);
@@ -57,13 +64,23 @@ export function createReader({ project, connection, controlRoom, state, tell }: 
   }
 
   function worktrees(): Promise<void> {
-    return load("worktrees", async () => ({ kind: "worktrees", items: await listWorktrees({ folder: project, current: state().features.folder }) }));
+    return load("worktrees", async () => ({
+      kind: "worktrees",
+      items: await listWorktrees({ folder: project, current: state().features.folder }),
+    }));
   }
 
   function tools(): Promise<void> {
     return load("tools", async () => {
-      const { isCut, ...list } = await readTools(connection.get(), { isHall: state().target.kind === "hall" });
-      if (isCut) tell({ kind: "notice", level: "warning", text: `The server offers more than ${toolsMax} tools: the rest is not shown.` });
+      const { isCut, ...list } = await readTools(connection.get(), {
+        isHall: state().target.kind === "hall",
+      });
+      if (isCut)
+        tell({
+          kind: "notice",
+          level: "warning",
+          text: `The server offers more than ${toolsMax} tools: the rest is not shown.`,
+        });
       return { kind: "tools", ...list };
     });
   }
@@ -76,7 +93,10 @@ export function createReader({ project, connection, controlRoom, state, tell }: 
     try {
       // The list names the files; nothing else is read.
       if (!found.files.includes(path)) throw new HallError("NOT_FOUND", `${name} has no ${path}`);
-      const text = await readInside({ root: await realpath(all.folder) }, join(found.directory, path));
+      const text = await readInside(
+        { root: await realpath(all.folder) },
+        join(found.directory, path),
+      );
       if (text === undefined) throw new HallError("NOT_FOUND", `${name} has no ${path} any more`);
       tell({ kind: "document", feature: name, path, text: makeHarmless(text) });
     } catch (error) {

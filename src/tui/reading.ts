@@ -23,10 +23,17 @@ export function readFrom(text: string, { columns, rows, from }: ReadingPlace): R
   if (all.length <= rows) return { lines: all, from: 0, below: 0, isWhole: true };
   const room = Math.max(1, rows - 1);
   const first = Math.max(0, Math.min(from, all.length - room));
-  return { lines: all.slice(first, first + room), from: first, below: all.length - first - room, isWhole: false };
+  return {
+    lines: all.slice(first, first + room),
+    from: first,
+    below: all.length - first - room,
+    isWhole: false,
+  };
 }
 
 /** What stands below a text that does not fit. */
 export function tellRest({ below }: Reading): string {
-  return below > 0 ? `↓ ${below} more line${below === 1 ? "" : "s"}: PgDn` : "the end; PgUp goes back";
+  return below > 0
+    ? `↓ ${below} more line${below === 1 ? "" : "s"}: PgDn`
+    : "the end; PgUp goes back";
 }

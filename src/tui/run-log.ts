@@ -28,7 +28,13 @@ const bytesMax = 64 * 1024 * 1024;
 const nameCharactersMax = 60;
 
 /** Undefined where it cannot be written: a full disk stops no work. */
-export function openRunLog({ folder, about, tool, secrets, now }: RunLogOptions): RunLog | undefined {
+export function openRunLog({
+  folder,
+  about,
+  tool,
+  secrets,
+  now,
+}: RunLogOptions): RunLog | undefined {
   const stamp = now().toISOString().replace(/[-:]/g, "").replace(/\..*/, "").replace("T", "-");
   const name = [about, tool].map(plain).filter(Boolean).join("-");
   const path = join(".guildhall", "logs", `tui-${name}-${stamp}-${process.pid}.log`);
@@ -52,7 +58,8 @@ export function openRunLog({ folder, about, tool, secrets, now }: RunLogOptions)
         put(lines.map(({ source, text }) => `${at} ${source.padEnd(8)} ${text}\n`).join(""));
       },
       note: (text) => put(`${now().toISOString()} ${makeHarmless(text).replace(/\n/g, "\n  ")}\n`),
-      flush: () => new Promise((resolve) => (isBroken ? resolve() : stream.write("", () => resolve()))),
+      flush: () =>
+        new Promise((resolve) => (isBroken ? resolve() : stream.write("", () => resolve()))),
       close: () => new Promise((resolve) => (isBroken ? resolve() : stream.end(() => resolve()))),
     };
   } catch {

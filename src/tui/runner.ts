@@ -54,23 +54,43 @@ interface Workplace {
   readonly log: RunLog | undefined;
 }
 
-export function createRunner({ connection, desk, folder, server, timeoutMs, callMsMax, intervalMs, secrets, tell }: RunnerOptions): Runner {
+export function createRunner({
+  connection,
+  desk,
+  folder,
+  server,
+  timeoutMs,
+  callMsMax,
+  intervalMs,
+  secrets,
+  tell,
+}: RunnerOptions): Runner {
   const running = new Map<string, Workplace & { readonly over: Promise<RunState> }>();
   /** Where stderr goes: it comes on another pipe, so the last of it may come after the answer. Its log stays open for that. */
   let last: Workplace | undefined;
   let count = 0;
 
-  async function carryOut(request: RunRequest, { id, scope, outlet, log }: Workplace): Promise<RunState> {
+  async function carryOut(
+    request: RunRequest,
+    { id, scope, outlet, log }: Workplace,
+  ): Promise<RunState> {
     const { tool } = request;
     const patience = createPatience({
       silentMsMax: timeoutMs,
       totalMsMax: callMsMax,
-      expired: (why) => scope.cancel(why === "long" ? ranTooLong(callMsMax) : new HallError("TIMEOUT", `nothing was heard of it for ${timeoutMs / 1000} s`)),
+      expired: (why) =>
+        scope.cancel(
+          why === "long"
+            ? ranTooLong(callMsMax)
+            : new HallError("TIMEOUT", `nothing was heard of it for ${timeoutMs / 1000} s`),
+        ),
     });
     const context = createCallContext({ run: id, scope, outlet, patience, desk });
     let failure: Failure;
     try {
-      const result = await connection().get().relay("tools/call", { name: tool, arguments: request.arguments }, context);
+      const result = await connection()
+        .get()
+        .relay("tools/call", { name: tool, arguments: request.arguments }, context);
       patience.end();
       const { lines, saved } = await showResult(result, folder);
       request.heard?.(id, result);
@@ -91,17 +111,29 @@ export function createRunner({ connection, desk, folder, server, timeoutMs, call
     } finally {
       patience.end();
     }
-    return { kind: failure.kind === "unavailable" ? "failed" : failure.kind, endedAt: Date.now(), failure };
+    return {
+      kind: failure.kind === "unavailable" ? "failed" : failure.kind,
+      endedAt: Date.now(),
+      failure,
+    };
   }
 
-  async function begin(request: RunRequest, place: Workplace, before: Workplace | undefined): Promise<RunState> {
+  async function begin(
+    request: RunRequest,
+    place: Workplace,
+    before: Workplace | undefined,
+  ): Promise<RunState> {
     const { id, outlet, log } = place;
     if (before && !running.has(before.id)) await before.log?.close();
     if (log) tell({ kind: "run logged", run: id, path: log.path });
     log?.note(`${request.tool} on ${server}\narguments: ${JSON.stringify(request.arguments)}`);
     const ended = await carryOut(request, place);
     outlet.flush();
-    log?.note("failure" in ended ? `${ended.kind}: ${ended.failure.message}\n${ended.failure.hint}` : ended.kind);
+    log?.note(
+      "failure" in ended
+        ? `${ended.kind}: ${ended.failure.message}\n${ended.failure.hint}`
+        : ended.kind,
+    );
     await log?.flush();
     await request.settle?.();
     tell({ kind: "run ended", run: id, state: ended });
@@ -139,7 +171,13 @@ export function createRunner({ connection, desk, folder, server, timeoutMs, call
         logPath: undefined,
       };
       tell({ kind: "run started", run: view });
-      const log = openRunLog({ folder, about: request.kind === "step" ? request.about : "", tool: request.tool, secrets, now: () => new Date() });
+      const log = openRunLog({
+        folder,
+        about: request.kind === "step" ? request.about : "",
+        tool: request.tool,
+        secrets,
+        now: () => new Date(),
+      });
       const place: Workplace = { id, scope, outlet: openOutlet(id, log), log };
       const before = last;
       last = place;
@@ -152,7 +190,8 @@ export function createRunner({ connection, desk, folder, server, timeoutMs, call
         scope.close();
       }
     },
-    cancel: (run) => running.get(run)?.scope.cancel(new HallError("CANCELLED", "withdrawn by the user")),
+    cancel: (run) =>
+      running.get(run)?.scope.cancel(new HallError("CANCELLED", "withdrawn by the user")),
     hearStderr(line) {
       last?.outlet.put(harmlessLines(line).map((text) => ({ source: "err", text })));
     },
@@ -167,9 +206,13 @@ export function createRunner({ connection, desk, folder, server, timeoutMs, call
 }
 
 function ranTooLong(ms: number): HallError {
-  return new HallError("TIMEOUT", `it was still at work after ${ms / 1000} s, the most a call gets`, {
-    hint: "What it did by then stays. A step of the workflow goes on where it stopped when it is run again; give other tools less to do at once.",
-  });
+  return new HallError(
+    "TIMEOUT",
+    `it was still at work after ${ms / 1000} s, the most a call gets`,
+    {
+      hint: "What it did by then stays. A step of the workflow goes on where it stopped when it is run again; give other tools less to do at once.",
+    },
+  );
 }
 
 /** Fits below the output on the smallest screen. */
@@ -177,13 +220,24 @@ const saidCharactersMax = 150;
 
 /** Whether the failure, which stands below the output, tells all of it. */
 function isSaid(lines: readonly OutputLine[], { message, hint }: Failure): boolean {
-  return lines.every(({ text }) => text.length <= saidCharactersMax && [message, hint].some((said) => said.includes(text.trim())));
+  return lines.every(
+    ({ text }) =>
+      text.length <= saidCharactersMax &&
+      [message, hint].some((said) => said.includes(text.trim())),
+  );
 }
 
 /** All there is to say of it, for the log. */
 function writeError(error: unknown): string {
-  if (!(error instanceof HallError)) return `error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+  if (!(error instanceof HallError))
+    return `error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
   const { code, message, relayed, details, cause } = error;
-  const said = [`error ${code}: ${message}`, relayed && `the server said: ${JSON.stringify(relayed)}`, details && `details: ${JSON.stringify(details)}`];
-  return [...said, cause instanceof Error && `cause: ${cause.stack ?? cause.message}`].filter(Boolean).join("\n");
+  const said = [
+    `error ${code}: ${message}`,
+    relayed && `the server said: ${JSON.stringify(relayed)}`,
+    details && `details: ${JSON.stringify(details)}`,
+  ];
+  return [...said, cause instanceof Error && `cause: ${cause.stack ?? cause.message}`]
+    .filter(Boolean)
+    .join("\n");
 }

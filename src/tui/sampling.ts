@@ -18,14 +18,23 @@ const tokensMax = 16_384;
 const tokensUsual = 1_024;
 
 /** Answers `sampling/createMessage` with the model that plans for agents. Loaded when a person has said yes. */
-export async function sampleWithModel(params: JsonObject, signal: AbortSignal, { planner, secrets, env }: SamplingOptions): Promise<JsonObject> {
+export async function sampleWithModel(
+  params: JsonObject,
+  signal: AbortSignal,
+  { planner, secrets, env }: SamplingOptions,
+): Promise<JsonObject> {
   const opening = openingFor(undefined, planner, env);
-  if (!opening) throw new HallError("UNAVAILABLE", "no model is configured", { hint: 'Set planner.model, such as "anthropic/NAME", in the config.' });
+  if (!opening)
+    throw new HallError("UNAVAILABLE", "no model is configured", {
+      hint: 'Set planner.model, such as "anthropic/NAME", in the config.',
+    });
   const model = await openModel({ ...opening, secrets });
   const until = performance.now() + answerMsMax;
   const { systemPrompt, messages, maxTokens, temperature, stopSequences } = params;
   const prompt: LanguageModelV3Message[] = [
-    ...(typeof systemPrompt === "string" ? [{ role: "system" as const, content: systemPrompt }] : []),
+    ...(typeof systemPrompt === "string"
+      ? [{ role: "system" as const, content: systemPrompt }]
+      : []),
     ...(Array.isArray(messages) ? messages.filter(isObject).map(readMessage) : []),
   ];
   const call = {
@@ -35,19 +44,32 @@ export async function sampleWithModel(params: JsonObject, signal: AbortSignal, {
     ...(typeof temperature === "number" ? { temperature } : {}),
     ...(Array.isArray(stopSequences) ? { stopSequences: stopSequences.map(String) } : {}),
   };
-  const { content, finish } = await takeTurn(model, call, { signal, remainingMs: () => until - performance.now() });
+  const { content, finish } = await takeTurn(model, call, {
+    signal,
+    remainingMs: () => until - performance.now(),
+  });
   const text = content.map((part) => (part.type === "text" ? part.text : "")).join("");
-  return { role: "assistant", content: { type: "text", text }, model: opening.model, stopReason: finish === "length" ? "maxTokens" : "endTurn" };
+  return {
+    role: "assistant",
+    content: { type: "text", text },
+    model: opening.model,
+    stopReason: finish === "length" ? "maxTokens" : "endTurn",
+  };
 }
 
 function readMessage({ role, content }: JsonObject): LanguageModelV3Message {
   const parts = (Array.isArray(content) ? content : [content]).filter(isObject);
-  const text = (part: JsonObject): { type: "text"; text: string } => ({ type: "text", text: wordOf(part.text, "") });
+  const text = (part: JsonObject): { type: "text"; text: string } => ({
+    type: "text",
+    text: wordOf(part.text, ""),
+  });
   if (role === "assistant") return { role, content: parts.map(text) };
   return {
     role: "user",
     content: parts.map((part) =>
-      part.type === "image" && typeof part.data === "string" ? { type: "file", mediaType: wordOf(part.mimeType, ""), data: part.data } : text(part),
+      part.type === "image" && typeof part.data === "string"
+        ? { type: "file", mediaType: wordOf(part.mimeType, ""), data: part.data }
+        : text(part),
     ),
   };
 }

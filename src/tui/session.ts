@@ -70,12 +70,27 @@ class Session implements TuiSession {
   #closing: Promise<void> | undefined;
 
   constructor(options: TuiSessionOptions) {
-    const { target, size, secrets, timeoutMs = timeoutMsUsual, callMsMax = callMsUsual, intervalMs = 33, pollMs = pollMsUsual, openBrowser, planner } = options;
+    const {
+      target,
+      size,
+      secrets,
+      timeoutMs = timeoutMsUsual,
+      callMsMax = callMsUsual,
+      intervalMs = 33,
+      pollMs = pollMsUsual,
+      openBrowser,
+      planner,
+    } = options;
     this.#target = target;
     this.#project = target.view.folder;
     this.#state = createInitialState({ target: target.view, size });
     const tell = (event: TuiEvent): void => this.#tell(event);
-    this.#desk = createDesk({ folder: this.#project, tell, openBrowser, sample: planner?.model === undefined ? undefined : samplerFor(planner, secrets) });
+    this.#desk = createDesk({
+      folder: this.#project,
+      tell,
+      openBrowser,
+      sample: planner?.model === undefined ? undefined : samplerFor(planner, secrets),
+    });
     this.#runner = createRunner({
       connection: () => this.#connection,
       desk: this.#desk,
@@ -87,7 +102,9 @@ class Session implements TuiSession {
       secrets,
       tell,
     });
-    this.#controlRoom = target.admin ? createControlRoom({ connect: () => target.admin?.() ?? Promise.resolve(undefined), tell }) : undefined;
+    this.#controlRoom = target.admin
+      ? createControlRoom({ connect: () => target.admin?.() ?? Promise.resolve(undefined), tell })
+      : undefined;
     this.#connection = openConnection({
       target,
       capabilities: this.#desk.capabilities,
@@ -95,8 +112,15 @@ class Session implements TuiSession {
       listChanged: (kind) => void this.#listChanged(kind),
       said: (line) => this.#runner.hearStderr(line),
     });
-    this.#reader = createReader({ project: this.#project, connection: this.#connection, controlRoom: this.#controlRoom, state: () => this.#state, tell });
-    if (pollMs > 0 && this.#controlRoom) this.#polling = setInterval(() => this.#poll(), pollMs).unref();
+    this.#reader = createReader({
+      project: this.#project,
+      connection: this.#connection,
+      controlRoom: this.#controlRoom,
+      state: () => this.#state,
+      tell,
+    });
+    if (pollMs > 0 && this.#controlRoom)
+      this.#polling = setInterval(() => this.#poll(), pollMs).unref();
     void this.#reader.features();
   }
 
@@ -116,7 +140,12 @@ class Session implements TuiSession {
       await this.#carryOut(intention, before);
     } catch (error) {
       const { message, hint, mayRetry } = explainFailure(error, subjectOf(intention));
-      this.#tell({ kind: "notice", level: "error", text: `${message}. ${hint}`, ...(mayRetry ? { retry: intention } : {}) });
+      this.#tell({
+        kind: "notice",
+        level: "error",
+        text: `${message}. ${hint}`,
+        ...(mayRetry ? { retry: intention } : {}),
+      });
     }
   }
 
@@ -143,11 +172,13 @@ class Session implements TuiSession {
     void this.#controlRoom?.poll(this.#state.screen);
     // When a hall ends, this process may have become the next one, on the same line.
     const transport = this.#target.transport?.();
-    if (transport && transport !== this.#state.target.transport) this.#tell({ kind: "connection", connection: this.#state.connection, transport });
+    if (transport && transport !== this.#state.target.transport)
+      this.#tell({ kind: "connection", connection: this.#state.connection, transport });
   }
 
   #connected(connection: TuiState["connection"]): void {
-    const wasLost = this.#state.connection.kind === "connecting" && this.#state.connection.attempt > 1;
+    const wasLost =
+      this.#state.connection.kind === "connecting" && this.#state.connection.attempt > 1;
     const transport = this.#target.transport?.();
     this.#tell({ kind: "connection", connection, ...(transport ? { transport } : {}) });
     if (connection.kind !== "ready") return;
@@ -171,7 +202,9 @@ class Session implements TuiSession {
       case "quit":
         return this.#state.isQuitting ? this.close() : undefined;
       case "confirm":
-        return intention.isYes && before.confirmation ? this.#carryOutConfirmed(before.confirmation.intention) : undefined;
+        return intention.isYes && before.confirmation
+          ? this.#carryOutConfirmed(before.confirmation.intention)
+          : undefined;
       case "open feature":
       case "open document":
         return this.#reader.document();
@@ -203,7 +236,10 @@ class Session implements TuiSession {
         this.#tell({ kind: "folder", folder: await openCheckout(this.#state, intention.feature) });
         return this.#reader.features();
       case "delete worktree":
-        return this.#tell({ kind: "confirm", confirmation: confirmDelete(this.#state, intention.path) });
+        return this.#tell({
+          kind: "confirm",
+          confirmation: confirmDelete(this.#state, intention.path),
+        });
       default:
         // The rest is done with the state.
         return;
@@ -212,7 +248,10 @@ class Session implements TuiSession {
 
   async #carryOutConfirmed(intention: Intention): Promise<void> {
     if (intention.kind !== "delete worktree") return this.#carryOut(intention, this.#state);
-    await deleteWorktree({ folder: this.#project, current: this.#state.features.folder }, intention.path);
+    await deleteWorktree(
+      { folder: this.#project, current: this.#state.features.folder },
+      intention.path,
+    );
     await this.#reader.worktrees();
   }
 
@@ -222,14 +261,27 @@ class Session implements TuiSession {
 
   async #run(request: RunRequest | undefined): Promise<void> {
     if (!request) return;
-    const heard = (run: string, result: JsonObject): void => this.#tell(readLispAnswer(run, result));
+    const heard = (run: string, result: JsonObject): void =>
+      this.#tell(readLispAnswer(run, result));
     // Who sees that a step is done, and presses the key of the next, must not get the same one again.
     const settle = (): Promise<void> => this.#reader.features();
-    await this.#runner.run({ ...request, ...(request.kind === "lisp" ? { heard } : {}), ...(request.kind === "step" ? { settle } : {}) });
+    await this.#runner.run({
+      ...request,
+      ...(request.kind === "lisp" ? { heard } : {}),
+      ...(request.kind === "step" ? { settle } : {}),
+    });
   }
 }
 
 /** Loaded when a person has agreed to it. */
-function samplerFor(planner: PlannerConfig, secrets: Secrets): (params: JsonObject, signal: AbortSignal) => Promise<JsonObject> {
-  return async (params, signal) => (await import("./sampling.ts")).sampleWithModel(params, signal, { planner, secrets, env: process.env });
+function samplerFor(
+  planner: PlannerConfig,
+  secrets: Secrets,
+): (params: JsonObject, signal: AbortSignal) => Promise<JsonObject> {
+  return async (params, signal) =>
+    (await import("./sampling.ts")).sampleWithModel(params, signal, {
+      planner,
+      secrets,
+      env: process.env,
+    });
 }

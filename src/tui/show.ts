@@ -70,7 +70,9 @@ export async function showTui({ session, stdin, stdout, env }: ShowOptions): Pro
 
   function hear(key: Key): void {
     const isTooSoon = surprise.isTooSoon(surprisingQuestion(moment()), key);
-    const note = isTooSoon ? "That key was pressed as the question came up, and is not taken for an answer." : undefined;
+    const note = isTooSoon
+      ? "That key was pressed as the question came up, and is not taken for an answer."
+      : undefined;
     if (view.note !== note) view = { ...view, note };
     if (!isTooSoon) for (const act of press(moment(), key)) view = carryOut(act, view);
   }
@@ -94,7 +96,8 @@ export async function showTui({ session, stdin, stdout, env }: ShowOptions): Pro
     const problem = await terminal.lend(() => openEditor(path, env));
     if (problem !== undefined) view = { ...view, note: problem };
     const { feature } = session.state();
-    if (feature?.document !== undefined) void session.send({ kind: "open document", path: feature.document });
+    if (feature?.document !== undefined)
+      void session.send({ kind: "open document", path: feature.document });
     void session.send({ kind: "refresh", screen: "feature" });
     drawSoon();
   }
@@ -127,7 +130,13 @@ export async function showTui({ session, stdin, stdout, env }: ShowOptions): Pro
   // Times that are shown go on by themselves.
   const ticking = setInterval(() => {
     const { runs, connection, screen } = session.state();
-    if (runs.some(isAtWork) || connection.kind === "lost" || screen === "approvals" || screen === "servers") drawSoon();
+    if (
+      runs.some(isAtWork) ||
+      connection.kind === "lost" ||
+      screen === "approvals" ||
+      screen === "servers"
+    )
+      drawSoon();
   }, tickMs);
   for (const signal of stopSignals) process.on(signal, finish);
   process.on("uncaughtExceptionMonitor", notice);
@@ -156,7 +165,15 @@ function openEditor(path: string, env: NodeJS.ProcessEnv): Promise<string | unde
   const [command = "vi", ...args] = (env.VISUAL || env.EDITOR || "vi").split(/\s+/).filter(Boolean);
   return new Promise((resolve) => {
     const child = spawn(command, [...args, path], { stdio: "inherit" });
-    child.on("error", ({ message }) => resolve(`The editor "${command}" could not be started (${message}): set EDITOR.`));
-    child.on("exit", (code) => resolve(code === 0 || code === null ? undefined : `The editor "${command}" ended with code ${code}.`));
+    child.on("error", ({ message }) =>
+      resolve(`The editor "${command}" could not be started (${message}): set EDITOR.`),
+    );
+    child.on("exit", (code) =>
+      resolve(
+        code === 0 || code === null
+          ? undefined
+          : `The editor "${command}" ended with code ${code}.`,
+      ),
+    );
   });
 }

@@ -43,14 +43,26 @@ export interface TuiState {
   readonly isQuitting: boolean;
 }
 
-export const screenNames = ["features", "feature", "run", "tools", "agents", "lisp", "servers", "approvals", "stats"] as const;
+export const screenNames = [
+  "features",
+  "feature",
+  "run",
+  "tools",
+  "agents",
+  "lisp",
+  "servers",
+  "approvals",
+  "stats",
+] as const;
 export type ScreenName = (typeof screenNames)[number];
 /** What only a hall can show. */
 export const hallScreens: readonly ScreenName[] = ["servers", "approvals", "stats"];
 
 /** Screens that lead somewhere with this target: features and tools everywhere, the hall's own only there. */
 export function screensOf({ target }: Pick<TuiState, "target">): readonly ScreenName[] {
-  return target.kind === "hall" ? screenNames : screenNames.filter((name) => !hallScreens.includes(name));
+  return target.kind === "hall"
+    ? screenNames
+    : screenNames.filter((name) => !hallScreens.includes(name));
 }
 
 export interface TargetView {
@@ -70,9 +82,19 @@ export interface Size {
 export type ConnectionState =
   /** `failure`: why it is tried again. */
   | { readonly kind: "connecting"; readonly attempt: number; readonly failure?: Failure }
-  | { readonly kind: "ready"; readonly era: "legacy" | "modern"; readonly version: string; readonly server: string }
+  | {
+      readonly kind: "ready";
+      readonly era: "legacy" | "modern";
+      readonly version: string;
+      readonly server: string;
+    }
   /** Waiting to try again; `retryAt` in milliseconds since 1970. */
-  | { readonly kind: "lost"; readonly failure: Failure; readonly attempt: number; readonly retryAt: number }
+  | {
+      readonly kind: "lost";
+      readonly failure: Failure;
+      readonly attempt: number;
+      readonly retryAt: number;
+    }
   | { readonly kind: "closed" };
 
 /** How far a list is that comes from elsewhere: what was read before stays on the screen meanwhile. */
@@ -105,7 +127,9 @@ export interface FeatureView {
   readonly openQuestions: number;
   readonly isActive: boolean;
   /** A step that is at work on it in some process, or was when that ended. */
-  readonly run: { readonly step: string; readonly isAtWork: boolean; readonly arguments: JsonObject } | undefined;
+  readonly run:
+    | { readonly step: string; readonly isAtWork: boolean; readonly arguments: JsonObject }
+    | undefined;
 }
 
 export interface FeatureState {
@@ -141,8 +165,17 @@ export type RunState =
   | { readonly kind: "running" }
   /** The server has been told; it has not answered yet. */
   | { readonly kind: "cancelling" }
-  | { readonly kind: "completed"; readonly endedAt: number; readonly result: JsonObject; readonly saved: readonly string[] }
-  | { readonly kind: "failed" | "timed out" | "cancelled"; readonly endedAt: number; readonly failure: Failure };
+  | {
+      readonly kind: "completed";
+      readonly endedAt: number;
+      readonly result: JsonObject;
+      readonly saved: readonly string[];
+    }
+  | {
+      readonly kind: "failed" | "timed out" | "cancelled";
+      readonly endedAt: number;
+      readonly failure: Failure;
+    };
 
 export interface ToolsState {
   readonly load: Load;
@@ -270,13 +303,35 @@ export function createInitialState({ target, size }: InitialState): TuiState {
     connection: { kind: "connecting", attempt: 1 },
     screen: "features",
     isHelpShown: false,
-    features: { load: idle, items: [], selected: undefined, folder: target.folder, missing: [], draft: undefined },
+    features: {
+      load: idle,
+      items: [],
+      selected: undefined,
+      folder: target.folder,
+      missing: [],
+      draft: undefined,
+    },
     feature: undefined,
     runs: [],
     shownRun: undefined,
-    tools: { load: idle, items: [], search: "", selected: undefined, form: undefined, forms: {}, run: undefined },
+    tools: {
+      load: idle,
+      items: [],
+      search: "",
+      selected: undefined,
+      form: undefined,
+      forms: {},
+      run: undefined,
+    },
     agents: { load: idle, items: [], selected: undefined, task: "", run: undefined },
-    lisp: { isOffered: undefined, entries: [], input: "", package: "COMMON-LISP-USER", session: undefined, mode: "explore" },
+    lisp: {
+      isOffered: undefined,
+      entries: [],
+      input: "",
+      package: "COMMON-LISP-USER",
+      session: undefined,
+      mode: "explore",
+    },
     servers: { load: idle, status: undefined, selected: undefined, logs: undefined },
     approvals: { load: idle, pending: [], selected: undefined },
     stats: { load: idle, statistics: undefined },
@@ -289,15 +344,23 @@ export function createInitialState({ target, size }: InitialState): TuiState {
   };
 }
 
-export function findRun({ runs }: Pick<TuiState, "runs">, id: string | undefined): RunView | undefined {
+export function findRun(
+  { runs }: Pick<TuiState, "runs">,
+  id: string | undefined,
+): RunView | undefined {
   return id === undefined ? undefined : runs.find((run) => run.id === id);
 }
 
 /** What the search text leaves of the tools: every word must be in name, title or description. Those with all of them in the name come first. */
-export function foundTools({ items, search }: Pick<ToolsState, "items" | "search">): readonly ToolView[] {
+export function foundTools({
+  items,
+  search,
+}: Pick<ToolsState, "items" | "search">): readonly ToolView[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return items;
   const isIn = (text: string): boolean => words.every((word) => text.toLowerCase().includes(word));
-  const found = items.filter(({ name, title = "", description }) => isIn(`${name} ${title} ${description}`));
+  const found = items.filter(({ name, title = "", description }) =>
+    isIn(`${name} ${title} ${description}`),
+  );
   return [...found.filter(({ name }) => isIn(name)), ...found.filter(({ name }) => !isIn(name))];
 }

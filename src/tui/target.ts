@@ -47,7 +47,15 @@ export interface HallTargetOptions {
   close(): Promise<void>;
 }
 
-export function createHallTarget({ name, folder, log, reach, isHere, admin, close }: HallTargetOptions): Target {
+export function createHallTarget({
+  name,
+  folder,
+  log,
+  reach,
+  isHere,
+  admin,
+  close,
+}: HallTargetOptions): Target {
   return {
     view: { kind: "hall", name, folder, transport: "socket" },
     async connect({ scope, capabilities, lost, listChanged }) {
@@ -84,7 +92,10 @@ export type ClientConfig = NonNullable<Config["mcp"]>;
 const startMsMax = 20_000;
 
 /** Throws INVALID_PARAMS when command or endpoint is missing. */
-export function createServerTarget(config: ClientConfig, { folder, log }: { readonly folder: string; readonly log: Log }): Target {
+export function createServerTarget(
+  config: ClientConfig,
+  { folder, log }: { readonly folder: string; readonly log: Log },
+): Target {
   const server = serverOf(config, folder);
   const guard = createGuard();
   let era: "legacy" | "modern" | undefined;
@@ -121,19 +132,37 @@ function nameOf({ transport, command = "", args, endpoint = "" }: ClientConfig):
   return transport === "stdio" ? [command, ...args].join(" ") : endpoint;
 }
 
-const usual = { start: "lazy", idleTimeoutSeconds: 0, tools: { include: ["*"], exclude: [] }, disabled: false, allowPrivate: true } as const;
+const usual = {
+  start: "lazy",
+  idleTimeoutSeconds: 0,
+  tools: { include: ["*"], exclude: [] },
+  disabled: false,
+  allowPrivate: true,
+} as const;
 
-function serverOf({ transport, command, args, endpoint, headers = {} }: ClientConfig, folder: string): ServerConfig {
+function serverOf(
+  { transport, command, args, endpoint, headers = {} }: ClientConfig,
+  folder: string,
+): ServerConfig {
   if (transport === "stdio") {
     if (command === undefined)
-      throw new HallError("INVALID_PARAMS", "mcp.command is missing", { hint: "Name the program to start, with --command or in [mcp]." });
+      throw new HallError("INVALID_PARAMS", "mcp.command is missing", {
+        hint: "Name the program to start, with --command or in [mcp].",
+      });
     // It is the person's own program, started from their terminal: it finds its keys where they keep them.
     return { ...usual, type: "stdio", command, args, env: ownEnvironment(), cwd: folder };
   }
-  if (endpoint === undefined) throw new HallError("INVALID_PARAMS", "mcp.endpoint is missing", { hint: "Name the address, with --endpoint or in [mcp]." });
+  if (endpoint === undefined)
+    throw new HallError("INVALID_PARAMS", "mcp.endpoint is missing", {
+      hint: "Name the address, with --endpoint or in [mcp].",
+    });
   return { ...usual, type: transport === "http" ? "http" : "ws", url: endpoint, headers };
 }
 
 function ownEnvironment(): Record<string, string> {
-  return Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined));
+  return Object.fromEntries(
+    Object.entries(process.env).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined,
+    ),
+  );
 }

@@ -86,7 +86,11 @@ export function takeTerminal({ stdin, stdout, read, resized, lost }: TerminalOpt
       if (!isOurs) return;
       const lines = frame.split("\n").slice(0, sizeOf().rows);
       // The row is cleared before it is written: behind a full one the cursor still stands on its last character.
-      const changes = lines.map((line, row) => (line === painted[row] ? "" : `\u001b[${row + 1};1H\u001b[K${line}\u001b[0m`)).join("");
+      const changes = lines
+        .map((line, row) =>
+          line === painted[row] ? "" : `\u001b[${row + 1};1H\u001b[K${line}\u001b[0m`,
+        )
+        .join("");
       const rest = lines.length < painted.length ? `\u001b[${lines.length + 1};1H\u001b[J` : "";
       painted = lines;
       if (changes + rest !== "") stdout.write(beginFrame + changes + rest + endFrame);

@@ -18,13 +18,26 @@ const pagesMax = 200;
 /** As many as a hall takes from one server. */
 export const toolsMax = 10_000;
 
-export async function readTools(line: Line, { isHall }: { readonly isHall: boolean }): Promise<ToolList> {
+export async function readTools(
+  line: Line,
+  { isHall }: { readonly isHall: boolean },
+): Promise<ToolList> {
   const found = await readPages(line, isHall);
   const tools = found.slice(0, toolsMax).map(describe);
-  const agents = tools.filter(({ name, inputSchema }) => name.endsWith("_agent") && isObject(inputSchema.properties) && "task" in inputSchema.properties);
+  const agents = tools.filter(
+    ({ name, inputSchema }) =>
+      name.endsWith("_agent") &&
+      isObject(inputSchema.properties) &&
+      "task" in inputSchema.properties,
+  );
   // A hall may show its names with underscores; it takes them either way.
   const names = new Set(tools.map(({ name }) => name.replace("__", ".")));
-  return { tools, agents, missing: stepNames.map((step) => `speckit.${step}`).filter((name) => !names.has(name)), isCut: found.length > toolsMax };
+  return {
+    tools,
+    agents,
+    missing: stepNames.map((step) => `speckit.${step}`).filter((name) => !names.has(name)),
+    isCut: found.length > toolsMax,
+  };
 }
 
 async function readPages(line: Line, isHall: boolean): Promise<readonly JsonObject[]> {
@@ -35,8 +48,13 @@ async function readPages(line: Line, isHall: boolean): Promise<readonly JsonObje
   try {
     let cursor: unknown;
     for (let page = 0; page < pagesMax; page++) {
-      const answer = await line.request("tools/list", { ...shown, ...(cursor === undefined ? {} : { cursor }) }, scope);
-      for (const tool of Array.isArray(answer.tools) ? answer.tools : []) if (isObject(tool)) found.push(tool);
+      const answer = await line.request(
+        "tools/list",
+        { ...shown, ...(cursor === undefined ? {} : { cursor }) },
+        scope,
+      );
+      for (const tool of Array.isArray(answer.tools) ? answer.tools : [])
+        if (isObject(tool)) found.push(tool);
       cursor = answer.nextCursor;
       if (cursor === undefined || found.length > toolsMax) break;
     }

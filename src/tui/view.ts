@@ -10,7 +10,9 @@ export interface View {
   /** Which part of a screen or a form has the keys, by its name. */
   readonly focus: Readonly<Record<string, string>>;
   /** Which earlier text was brought back, counted from the newest. */
-  readonly recalled: { readonly id: string; readonly back: number; readonly draft: string } | undefined;
+  readonly recalled:
+    | { readonly id: string; readonly back: number; readonly draft: string }
+    | undefined;
   /** Something this terminal has to say, until the next key. */
   readonly note: string | undefined;
 }
@@ -63,16 +65,33 @@ export function type(editing: Editing, view: View, key: Key): readonly Act[] | u
   const cursor = cursorOf(view, editing);
   const edited = editText({ text: editing.text, cursor }, key);
   if (!edited) return undefined;
-  const look: Act = { kind: "look", view: { ...view, cursors: { ...view.cursors, [editing.id]: edited.cursor }, recalled: undefined } };
+  const look: Act = {
+    kind: "look",
+    view: {
+      ...view,
+      cursors: { ...view.cursors, [editing.id]: edited.cursor },
+      recalled: undefined,
+    },
+  };
   return edited.text === editing.text ? [look] : [editing.change(edited.text), look];
 }
 
 /** Up and down go through what was typed before; what was being typed is at the end of it. */
-function recall({ id, text, history = [], change }: Editing, view: View, { name }: Key): readonly Act[] | undefined {
+function recall(
+  { id, text, history = [], change }: Editing,
+  view: View,
+  { name }: Key,
+): readonly Act[] | undefined {
   if (history.length === 0 || (name !== "up" && name !== "down")) return undefined;
   const { back, draft } = view.recalled?.id === id ? view.recalled : { back: 0, draft: text };
   const next = Math.min(history.length, Math.max(0, back + (name === "up" ? 1 : -1)));
   const shown = next === 0 ? draft : (history.at(-next) ?? "");
   const { [id]: _old, ...cursors } = view.cursors;
-  return [change(shown), { kind: "look", view: { ...view, cursors, recalled: next === 0 ? undefined : { id, back: next, draft } } }];
+  return [
+    change(shown),
+    {
+      kind: "look",
+      view: { ...view, cursors, recalled: next === 0 ? undefined : { id, back: next, draft } },
+    },
+  ];
 }

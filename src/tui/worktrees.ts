@@ -13,20 +13,32 @@ export interface WorktreeSource {
   readonly current: string;
 }
 
-export async function listWorktrees({ folder, current }: WorktreeSource): Promise<readonly Worktree[]> {
+export async function listWorktrees({
+  folder,
+  current,
+}: WorktreeSource): Promise<readonly Worktree[]> {
   const here = await realpath(current).catch(() => current);
   const entries = parseList(await runGit(folder, ["worktree", "list", "--porcelain", "-z"]));
   const standing = entries.filter(({ isGone }) => !isGone);
-  const inside = await Promise.all(standing.map(async ({ path }) => isInside(here, await realpath(path).catch(() => path))));
+  const inside = await Promise.all(
+    standing.map(async ({ path }) => isInside(here, await realpath(path).catch(() => path))),
+  );
   // Worktrees lie inside the main checkout: the innermost is meant.
   const home = standing
     .filter((_, index) => inside[index])
-    .reduce<Entry | undefined>((best, one) => (best && best.path.length > one.path.length ? best : one), undefined);
+    .reduce<Entry | undefined>(
+      (best, one) => (best && best.path.length > one.path.length ? best : one),
+      undefined,
+    );
   return Promise.all(
     standing.map(async (entry, index) => {
       const { path, branch } = entry;
       // What cannot be looked at counts as dirty, so that nobody deletes it, and hides none of the others.
-      const status = await readStatus(path).catch(() => ({ isDirty: true, ahead: undefined, behind: undefined }));
+      const status = await readStatus(path).catch(() => ({
+        isDirty: true,
+        ahead: undefined,
+        behind: undefined,
+      }));
       return { path, branch, isMain: index === 0, isCurrent: entry === home, ...status };
     }),
   );
@@ -50,7 +62,8 @@ function parseList(text: string): readonly Entry[] {
     .map((block) => block.split("\0").filter(Boolean))
     .filter((lines) => lines.length > 0)
     .map((lines) => {
-      const find = (key: string): string | undefined => lines.find((line) => line.startsWith(`${key} `))?.slice(key.length + 1);
+      const find = (key: string): string | undefined =>
+        lines.find((line) => line.startsWith(`${key} `))?.slice(key.length + 1);
       return {
         path: find("worktree") ?? "",
         branch: find("branch")?.replace(/^refs\/heads\//, ""),
@@ -60,11 +73,21 @@ function parseList(text: string): readonly Entry[] {
 }
 
 async function readStatus(path: string): Promise<Pick<Worktree, "isDirty" | "ahead" | "behind">> {
-  const lines = (await runGit(path, ["status", "--porcelain=v2", "--branch", "--untracked-files=normal", "--ignore-submodules=dirty"]))
+  const lines = (
+    await runGit(path, [
+      "status",
+      "--porcelain=v2",
+      "--branch",
+      "--untracked-files=normal",
+      "--ignore-submodules=dirty",
+    ])
+  )
     .split("\n")
     .filter(Boolean);
   // Absent where the branch follows nothing, or what it followed was deleted.
-  const counts = /^# branch\.ab \+(\d+) -(\d+)$/.exec(lines.find((line) => line.startsWith("# branch.ab ")) ?? "");
+  const counts = /^# branch\.ab \+(\d+) -(\d+)$/.exec(
+    lines.find((line) => line.startsWith("# branch.ab ")) ?? "",
+  );
   return {
     isDirty: lines.some((line) => !line.startsWith("#")),
     ahead: counts ? Number(counts[1]) : undefined,
@@ -73,14 +96,20 @@ async function readStatus(path: string): Promise<Pick<Worktree, "isDirty" | "ahe
 }
 
 export async function listBranches(folder: string): Promise<readonly string[]> {
-  return (await runGit(folder, ["for-each-ref", "--format=%(refname:short)", "refs/heads"])).split("\n").filter(Boolean);
+  return (await runGit(folder, ["for-each-ref", "--format=%(refname:short)", "refs/heads"]))
+    .split("\n")
+    .filter(Boolean);
 }
 
 /**
  * The checkout of a branch: the one there is, wherever it lies, or a new one under `.worktrees/`. What the feature has in `specs/` and is not
  * committed comes along into a new one, so that no work is left behind.
  */
-export async function openWorktree(folder: string, branch: string, feature: string): Promise<string> {
+export async function openWorktree(
+  folder: string,
+  branch: string,
+  feature: string,
+): Promise<string> {
   await runGit(folder, ["check-ref-format", "--branch", branch]);
   const entries = parseList(await runGit(folder, ["worktree", "list", "--porcelain", "-z"]));
   const existing = entries.find((entry) => entry.branch === branch && !entry.isGone);
@@ -90,15 +119,30 @@ export async function openWorktree(folder: string, branch: string, feature: stri
   const path = join(main, ".worktrees", branch.replaceAll("/", "-"));
   await checkInside({ root: main }, path);
   await hideWorktrees(folder);
-  const isKnown = (await listBranches(folder)).includes(branch) || (await hasRemoteBranch(folder, branch));
-  await runGit(folder, isKnown ? ["worktree", "add", "--", path, branch] : ["worktree", "add", "-b", branch, "--", path]);
+  const isKnown =
+    (await listBranches(folder)).includes(branch) || (await hasRemoteBranch(folder, branch));
+  await runGit(
+    folder,
+    isKnown
+      ? ["worktree", "add", "--", path, branch]
+      : ["worktree", "add", "-b", branch, "--", path],
+  );
   const place = await inCheckout(path, folder);
   await bringAlong(folder, place, feature);
   return place;
 }
 
 async function hasRemoteBranch(folder: string, branch: string): Promise<boolean> {
-  return (await runGit(folder, ["for-each-ref", "--count=1", "--format=%(refname)", `refs/remotes/*/${branch}`])).trim() !== "";
+  return (
+    (
+      await runGit(folder, [
+        "for-each-ref",
+        "--count=1",
+        "--format=%(refname)",
+        `refs/remotes/*/${branch}`,
+      ])
+    ).trim() !== ""
+  );
 }
 
 /** The same folder inside another checkout: a project need not be the whole repository. */
@@ -108,7 +152,10 @@ async function inCheckout(path: string, folder: string): Promise<string> {
 
 /** In the repository's own list, not in a file that is committed. */
 async function hideWorktrees(folder: string): Promise<void> {
-  const file = resolve(folder, (await runGit(folder, ["rev-parse", "--git-path", "info/exclude"])).trim());
+  const file = resolve(
+    folder,
+    (await runGit(folder, ["rev-parse", "--git-path", "info/exclude"])).trim(),
+  );
   const text = await readFile(file, "utf8").catch(() => "");
   if (/^\/?\.worktrees\/?$/m.test(text)) return;
   await mkdir(dirname(file), { recursive: true });
@@ -118,7 +165,9 @@ async function hideWorktrees(folder: string): Promise<void> {
 /** Links stay behind, and none is followed: a branch may bring one that leads elsewhere. */
 async function bringAlong(folder: string, path: string, feature: string): Promise<void> {
   for (const part of [join("specs", feature), ".specify"]) {
-    const [isHere, isThere] = await Promise.all([folder, path].map((base) => isFolder(join(base, part))));
+    const [isHere, isThere] = await Promise.all(
+      [folder, path].map((base) => isFolder(join(base, part))),
+    );
     if (!isHere || isThere) continue;
     await checkInside({ root: path }, join(path, part));
     await cp(join(folder, part), join(path, part), { recursive: true, filter: isFileOrFolder });
@@ -148,6 +197,9 @@ export async function deleteWorktree(source: WorktreeSource, path: string): Prom
   const found = (await listWorktrees(source)).find((worktree) => worktree.path === path);
   if (!found) throw new HallError("NOT_FOUND", `there is no worktree ${path}`);
   const reason = refuseDelete(found);
-  if (reason !== undefined) throw new HallError("EXECUTION", `${path} was not deleted: ${reason}`, { hint: "Nothing was changed." });
+  if (reason !== undefined)
+    throw new HallError("EXECUTION", `${path} was not deleted: ${reason}`, {
+      hint: "Nothing was changed.",
+    });
   await runGit(source.folder, ["worktree", "remove", "--", path]);
 }

@@ -24,20 +24,40 @@ function retryAfterMs(response: Dialled): number | undefined {
 export async function refusal(response: Dialled, hasSession: boolean): Promise<HallError> {
   const { status } = response;
   await response.body?.cancel().catch(() => {});
-  if (status === 404 && hasSession) return new HallError("UNAVAILABLE", "the connection has expired", { details: { expired: true } });
-  if (isRefused(response)) return new HallError("DENIED", `HTTP ${status}: the server wants another token`, { details: { status } });
-  if (status >= 300 && status < 400) return new HallError("BAD_ANSWER", `HTTP ${status}: redirects to another place are not followed`);
+  if (status === 404 && hasSession)
+    return new HallError("UNAVAILABLE", "the connection has expired", {
+      details: { expired: true },
+    });
+  if (isRefused(response))
+    return new HallError("DENIED", `HTTP ${status}: the server wants another token`, {
+      details: { status },
+    });
+  if (status >= 300 && status < 400)
+    return new HallError(
+      "BAD_ANSWER",
+      `HTTP ${status}: redirects to another place are not followed`,
+    );
   const waitMs = retryAfterMs(response);
-  const details = { status, ...(waitMs === undefined ? {} : { retryAfterSeconds: Math.ceil(waitMs) / 1000 }) };
-  if (status === 429) return new HallError("RATE_LIMITED", "HTTP 429: the server wants fewer calls", { details });
+  const details = {
+    status,
+    ...(waitMs === undefined ? {} : { retryAfterSeconds: Math.ceil(waitMs) / 1000 }),
+  };
+  if (status === 429)
+    return new HallError("RATE_LIMITED", "HTTP 429: the server wants fewer calls", { details });
   if (status >= 500) return new HallError("UNAVAILABLE", `HTTP ${status}`, { details });
   if (status >= 400) return new HallError("EXECUTION", `HTTP ${status}`, { details });
-  return new HallError("BAD_ANSWER", `HTTP ${status} with ${response.headers.get("content-type") ?? "no content type"}`);
+  return new HallError(
+    "BAD_ANSWER",
+    `HTTP ${status} with ${response.headers.get("content-type") ?? "no content type"}`,
+  );
 }
 
 export function explain(error: unknown): HallError {
   if (error instanceof HallError) return error;
-  return new HallError("UNAVAILABLE", `could not be reached: ${reasonOf(error)}`, { cause: error, details: { unreachable: true } });
+  return new HallError("UNAVAILABLE", `could not be reached: ${reasonOf(error)}`, {
+    cause: error,
+    details: { unreachable: true },
+  });
 }
 
 export function cutShort(error: unknown): HallError {
@@ -54,11 +74,18 @@ function reasonOf(error: unknown): string {
 }
 
 export function isEventStream(response: Dialled): boolean {
-  return response.ok && (response.headers.get("content-type")?.toLowerCase().startsWith("text/event-stream") ?? false);
+  return (
+    response.ok &&
+    (response.headers.get("content-type")?.toLowerCase().startsWith("text/event-stream") ?? false)
+  );
 }
 
 /** The bytes of a body for as long as some arrive. */
-export async function* whileAlive(response: Dialled, silentMsMax: number, cut: () => void): AsyncGenerator<Uint8Array> {
+export async function* whileAlive(
+  response: Dialled,
+  silentMsMax: number,
+  cut: () => void,
+): AsyncGenerator<Uint8Array> {
   const timer = setTimeout(cut, silentMsMax);
   timer.unref();
   try {
@@ -77,7 +104,8 @@ export async function readAll(response: Dialled, bytesMax: number): Promise<Buff
   try {
     for await (const chunk of response.body ?? []) {
       bytes += chunk.length;
-      if (bytes > bytesMax) throw new HallError("TOO_LARGE", `the answer is over ${bytesMax} bytes`);
+      if (bytes > bytesMax)
+        throw new HallError("TOO_LARGE", `the answer is over ${bytesMax} bytes`);
       chunks.push(chunk);
     }
   } catch (error) {
@@ -90,7 +118,12 @@ export async function readAll(response: Dialled, bytesMax: number): Promise<Buff
 export function isAnswer(bytes: Buffer): boolean {
   try {
     const value: unknown = JSON.parse(bytes.toString("utf8"));
-    return isObject(value) && value.jsonrpc === "2.0" && isId(value.id) && ("error" in value || "result" in value);
+    return (
+      isObject(value) &&
+      value.jsonrpc === "2.0" &&
+      isId(value.id) &&
+      ("error" in value || "result" in value)
+    );
   } catch {
     // Not JSON: then the status is all there is.
     return false;
@@ -114,9 +147,17 @@ export function withOwner(data: string, owner: unknown): string {
   if (owner === undefined || !data.includes('"method"')) return data;
   try {
     const message: unknown = JSON.parse(data);
-    if (!isObject(message) || message.method === undefined || (message.params !== undefined && !isObject(message.params))) return data;
+    if (
+      !isObject(message) ||
+      message.method === undefined ||
+      (message.params !== undefined && !isObject(message.params))
+    )
+      return data;
     const meta = isObject(message.params?._meta) ? message.params._meta : {};
-    return JSON.stringify({ ...message, params: { ...message.params, _meta: { ...meta, [ownerKey]: owner } } });
+    return JSON.stringify({
+      ...message,
+      params: { ...message.params, _meta: { ...meta, [ownerKey]: owner } },
+    });
   } catch {
     // Not a message; the peer counts it.
     return data;

@@ -34,16 +34,32 @@ export interface CarrierOptions {
   inputSchema: HttpOptions["inputSchema"];
 }
 
-export function openCarrier(config: ServerConfig, options: CarrierOptions, scope: Scope): Promise<Carrier> {
-  return config.type === "stdio" ? openProcess(config, options) : openRemote(config, options, scope);
+export function openCarrier(
+  config: ServerConfig,
+  options: CarrierOptions,
+  scope: Scope,
+): Promise<Carrier> {
+  return config.type === "stdio"
+    ? openProcess(config, options)
+    : openRemote(config, options, scope);
 }
 
-async function openProcess({ command, args, env, cwd }: StdioServerConfig, { limits, guard, said }: CarrierOptions): Promise<Carrier> {
-  const child = await startProcess({ command, args, env, ...(cwd === undefined ? {} : { cwd }) }, { limits, guard, ...(said ? { said } : {}) });
+async function openProcess(
+  { command, args, env, cwd }: StdioServerConfig,
+  { limits, guard, said }: CarrierOptions,
+): Promise<Carrier> {
+  const child = await startProcess(
+    { command, args, env, ...(cwd === undefined ? {} : { cwd }) },
+    { limits, guard, ...(said ? { said } : {}) },
+  );
   return { channel: child.channel, ended: child.exited, evidence: child.stderr, stop: child.stop };
 }
 
-async function openRemote(config: RemoteServerConfig, { limits, authorizer, inputSchema }: CarrierOptions, scope: Scope): Promise<Carrier> {
+async function openRemote(
+  config: RemoteServerConfig,
+  { limits, authorizer, inputSchema }: CarrierOptions,
+  scope: Scope,
+): Promise<Carrier> {
   authorizer?.forget();
   const url = new URL(config.url);
   const lookup = lookupOutside(url, config.allowPrivate);
@@ -60,8 +76,14 @@ async function openRemote(config: RemoteServerConfig, { limits, authorizer, inpu
   return watch(channel, limits);
 }
 
-const openers: Readonly<Record<RemoteServerConfig["type"], (options: HttpOptions, scope: Scope) => Promise<Channel> | Channel>> = {
-  http: (options, scope) => createFallback(createHttpChannel(options), () => openSsePair(options, scope)),
+const openers: Readonly<
+  Record<
+    RemoteServerConfig["type"],
+    (options: HttpOptions, scope: Scope) => Promise<Channel> | Channel
+  >
+> = {
+  http: (options, scope) =>
+    createFallback(createHttpChannel(options), () => openSsePair(options, scope)),
   sse: openSsePair,
   ws: openWebSocket,
 };
@@ -83,7 +105,9 @@ function watch(channel: Channel, { messageBytesMax }: Limits): Carrier {
           if (bytes.length <= messageBytesMax) receiver.frame(bytes);
           else {
             receiver.oversize();
-            receiver.skipped?.(`${bytes.toString("latin1", 0, edgeBytes)} ${bytes.toString("latin1", bytes.length - edgeBytes)}`);
+            receiver.skipped?.(
+              `${bytes.toString("latin1", 0, edgeBytes)} ${bytes.toString("latin1", bytes.length - edgeBytes)}`,
+            );
           }
         },
         closed: () => {

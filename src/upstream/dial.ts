@@ -40,7 +40,10 @@ export function createDialler(lookup: LookupFunction | undefined): Dialler {
   const options = { keepAlive: true, timeout: idleMsMax, ...(lookup ? { lookup } : {}) };
   const agents = { "http:": new HttpAgent(options), "https:": new HttpsAgent(options) };
 
-  function dial(url: URL, { method = "GET", headers, body, signal }: DialInit): Promise<IncomingMessage> {
+  function dial(
+    url: URL,
+    { method = "GET", headers, body, signal }: DialInit,
+  ): Promise<IncomingMessage> {
     const isEncrypted = url.protocol === "https:";
     const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
     return new Promise((resolve, reject) => {
@@ -50,7 +53,11 @@ export function createDialler(lookup: LookupFunction | undefined): Dialler {
       }
       const sent = (isEncrypted ? requestHttps : requestHttp)(
         url,
-        { method, headers: { ...headers, ...length }, agent: agents[isEncrypted ? "https:" : "http:"] },
+        {
+          method,
+          headers: { ...headers, ...length },
+          agent: agents[isEncrypted ? "https:" : "http:"],
+        },
         resolve,
       );
       // By hand: Node's own way of watching a signal costs as much as the request.
@@ -92,13 +99,19 @@ class HttpAnswer implements Dialled {
   get body(): Dialled["body"] {
     const incoming = this.#incoming;
     if (bodiless.has(this.status)) return null;
-    return { [Symbol.asyncIterator]: () => incoming[Symbol.asyncIterator](), cancel: async () => void incoming.destroy() };
+    return {
+      [Symbol.asyncIterator]: () => incoming[Symbol.asyncIterator](),
+      cancel: async () => void incoming.destroy(),
+    };
   }
 }
 
 function hurry(socket: Socket, event: "connect" | "secureConnect"): void {
   if (!socket.connecting) return;
-  const timer = setTimeout(() => socket.destroy(new Error(`no connection within ${connectMsMax / 1000} s`)), connectMsMax);
+  const timer = setTimeout(
+    () => socket.destroy(new Error(`no connection within ${connectMsMax / 1000} s`)),
+    connectMsMax,
+  );
   socket.once(event, () => clearTimeout(timer));
   socket.once("close", () => clearTimeout(timer));
 }
@@ -107,7 +120,9 @@ const bodiless = new Set([204, 205, 304]);
 
 function toResponse(incoming: IncomingMessage): Response {
   const { headersDistinct } = incoming;
-  const headers = Object.entries(headersDistinct).flatMap(([name, values = []]) => values.map((value): [string, string] => [name, value]));
+  const headers = Object.entries(headersDistinct).flatMap(([name, values = []]) =>
+    values.map((value): [string, string] => [name, value]),
+  );
   const status = statusOf(incoming);
   if (!bodiless.has(status)) return new Response(toStream(incoming), { status, headers });
   incoming.resume();
@@ -135,18 +150,31 @@ function toStream(incoming: IncomingMessage): ReadableStream<Uint8Array> {
 }
 
 /** A name that looks public must not lead inside: what DNS says is looked at before anything is sent. */
-export function lookupOutside(url: URL, allowPrivate: boolean, resolve?: LookupFunction): LookupFunction | undefined {
+export function lookupOutside(
+  url: URL,
+  allowPrivate: boolean,
+  resolve?: LookupFunction,
+): LookupFunction | undefined {
   if (allowPrivate || kindOfHost(url.hostname) !== "public") return undefined;
   return lookupWhere((address) => kindOfHost(address) === "public", hint, resolve);
 }
 
 /** A lookup whose answers are dialled only when all of them are allowed: what was checked is what is dialled, so there is no second answer to fear. */
-export function lookupWhere(isAllowed: (address: string) => boolean, hint: string, resolve: LookupFunction = lookup): LookupFunction {
+export function lookupWhere(
+  isAllowed: (address: string) => boolean,
+  hint: string,
+  resolve: LookupFunction = lookup,
+): LookupFunction {
   return (hostname, options, callback) =>
     resolve(hostname, options, (error, address, family) => {
       const addresses = Array.isArray(address) ? address.map((found) => found.address) : [address];
       const inside = error ? undefined : addresses.find((found) => !isAllowed(found));
-      const refusal = inside === undefined ? null : new HallError("DENIED", `${hostname} leads to ${inside}, inside this network`, { hint });
+      const refusal =
+        inside === undefined
+          ? null
+          : new HallError("DENIED", `${hostname} leads to ${inside}, inside this network`, {
+              hint,
+            });
       callback(error ?? refusal, address, family);
     });
 }

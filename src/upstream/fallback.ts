@@ -12,7 +12,10 @@ export function createFallback(first: Channel, openPair: () => Promise<Channel>)
   let greeting: { readonly id: Id; readonly frame: string } | undefined;
   let isClosed = false;
 
-  async function change({ frame, id }: { readonly id: Id; readonly frame: string }, refused: HallError): Promise<void> {
+  async function change(
+    { frame, id }: { readonly id: Id; readonly frame: string },
+    refused: HallError,
+  ): Promise<void> {
     greeting = undefined;
     try {
       const pair = await openPair();

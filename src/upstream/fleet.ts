@@ -57,7 +57,10 @@ export function createFleet(options: FleetOptions): Fleet {
 
   async function start(name: string, config: ConfiguredServers[string] | undefined): Promise<void> {
     if (!config || (config.type !== "unusable" && config.disabled)) return;
-    const upstream = config.type === "unusable" ? createUnusable(name, config, options.lock.servers[name]) : create(name, config);
+    const upstream =
+      config.type === "unusable"
+        ? createUnusable(name, config, options.lock.servers[name])
+        : create(name, config);
     upstreams.set(name, upstream);
     await options.add(upstream);
   }
@@ -76,8 +79,17 @@ export function createFleet(options: FleetOptions): Fleet {
 
   /** Whoever writes a token into the config has no use for others. */
   function createAuthorizer(name: string, config: ServerConfig): Authorizer | undefined {
-    if (config.type === "stdio" || Object.keys(config.headers).some((key) => key.toLowerCase() === "authorization")) return undefined;
-    return createOAuth({ name, config, store: createTokenStore(config.url, options.tokenFolder), secrets: options.secrets });
+    if (
+      config.type === "stdio" ||
+      Object.keys(config.headers).some((key) => key.toLowerCase() === "authorization")
+    )
+      return undefined;
+    return createOAuth({
+      name,
+      config,
+      store: createTokenStore(config.url, options.tokenFolder),
+      secrets: options.secrets,
+    });
   }
 
   async function stop(name: string): Promise<void> {
@@ -93,9 +105,16 @@ export function createFleet(options: FleetOptions): Fleet {
       const found = upstreams.get(name);
       if (found) return found;
       const near = findNear(name, upstreams.keys());
-      throw new HallError("NOT_FOUND", `there is no server "${name}"${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`, {
-        hint: upstreams.size > 0 ? `There is: ${[...upstreams.keys()].join(", ")}.` : "Add servers under mcpServers in guildhall.json.",
-      });
+      throw new HallError(
+        "NOT_FOUND",
+        `there is no server "${name}"${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`,
+        {
+          hint:
+            upstreams.size > 0
+              ? `There is: ${[...upstreams.keys()].join(", ")}.`
+              : "Add servers under mcpServers in guildhall.json.",
+        },
+      );
     },
     apply: ({ servers, added, removed, changed }) =>
       inOrder(async () => {

@@ -83,16 +83,34 @@ export async function greet(peer: Peer, options: GreetOptions): Promise<Greeting
 
 const silence = Symbol("silence");
 
-async function discover(peer: Peer, scope: Scope, capabilities: JsonObject | undefined, isRetry = false): Promise<Greeting | undefined> {
+async function discover(
+  peer: Peer,
+  scope: Scope,
+  capabilities: JsonObject | undefined,
+  isRetry = false,
+): Promise<Greeting | undefined> {
   let found: unknown;
   try {
     found = await peer.request("server/discover", { _meta: envelope(capabilities) }, { scope });
   } catch (error) {
     // Any refusal, and silence, mean legacy; a line that is gone, a missing login or a start that was called off means neither.
-    if (scope.cancelled || !(error instanceof HallError) || error.code === "UNAVAILABLE" || wantsToken(error)) throw error;
-    return !isRetry && wantsOurVersion(error) ? discover(peer, scope, capabilities, true) : undefined;
+    if (
+      scope.cancelled ||
+      !(error instanceof HallError) ||
+      error.code === "UNAVAILABLE" ||
+      wantsToken(error)
+    )
+      throw error;
+    return !isRetry && wantsOurVersion(error)
+      ? discover(peer, scope, capabilities, true)
+      : undefined;
   }
-  if (!isObject(found) || !Array.isArray(found.supportedVersions) || !found.supportedVersions.includes(modernVersion)) return undefined;
+  if (
+    !isObject(found) ||
+    !Array.isArray(found.supportedVersions) ||
+    !found.supportedVersions.includes(modernVersion)
+  )
+    return undefined;
   const meta = isObject(found._meta) ? found._meta : {};
   return {
     era: "modern",
@@ -114,10 +132,21 @@ function wantsOurVersion({ relayed }: HallError): boolean {
   return Array.isArray(supported) && supported.includes(modernVersion);
 }
 
-async function initialize(peer: Peer, scope: Scope, capabilities: JsonObject = clientCapabilities): Promise<Greeting> {
-  const result = await peer.request("initialize", { protocolVersion: legacyVersion, capabilities, clientInfo }, { scope });
+async function initialize(
+  peer: Peer,
+  scope: Scope,
+  capabilities: JsonObject = clientCapabilities,
+): Promise<Greeting> {
+  const result = await peer.request(
+    "initialize",
+    { protocolVersion: legacyVersion, capabilities, clientInfo },
+    { scope },
+  );
   if (!isObject(result) || !legacyVersions.includes(result.protocolVersion)) {
-    throw new HallError("BAD_ANSWER", `initialize was answered with protocol version ${JSON.stringify(isObject(result) ? result.protocolVersion : result)}`);
+    throw new HallError(
+      "BAD_ANSWER",
+      `initialize was answered with protocol version ${JSON.stringify(isObject(result) ? result.protocolVersion : result)}`,
+    );
   }
   return {
     era: "legacy",

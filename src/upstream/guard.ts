@@ -30,7 +30,11 @@ export function createGuard(): Guard {
 
   function tell(line: string): void {
     if (!shell) {
-      shell = spawn("/bin/sh", ["-c", script], { stdio: ["pipe", "ignore", "ignore"], detached: true, env: { PATH: "/usr/bin:/bin" } });
+      shell = spawn("/bin/sh", ["-c", script], {
+        stdio: ["pipe", "ignore", "ignore"],
+        detached: true,
+        env: { PATH: "/usr/bin:/bin" },
+      });
       // Without a shell the children still end with their stdin; only stubborn ones would stay.
       shell.on("error", () => {});
       shell.stdin?.on("error", () => {});

@@ -1,22 +1,36 @@
 import { isObject, type JsonObject } from "../base/json.ts";
 
 /** What a modern POST repeats of its body, so that proxies can route without parsing. Legacy messages have none. */
-export function standardHeaders(message: JsonObject, inputSchema: (tool: string) => JsonObject | undefined): Record<string, string> {
+export function standardHeaders(
+  message: JsonObject,
+  inputSchema: (tool: string) => JsonObject | undefined,
+): Record<string, string> {
   const params = isObject(message.params) ? message.params : {};
-  const version = isObject(params._meta) ? params._meta["io.modelcontextprotocol/protocolVersion"] : undefined;
+  const version = isObject(params._meta)
+    ? params._meta["io.modelcontextprotocol/protocolVersion"]
+    : undefined;
   if (typeof version !== "string" || typeof message.method !== "string") return {};
   const name = namedBy[message.method];
   return {
     "mcp-protocol-version": version,
     "mcp-method": message.method,
-    ...(name !== undefined && typeof params[name] === "string" ? { "mcp-name": encode(params[name]) } : {}),
+    ...(name !== undefined && typeof params[name] === "string"
+      ? { "mcp-name": encode(params[name]) }
+      : {}),
     ...(message.method === "tools/call" ? parameterHeaders(params, inputSchema) : {}),
   };
 }
 
-const namedBy: Readonly<Record<string, string>> = { "tools/call": "name", "prompts/get": "name", "resources/read": "uri" };
+const namedBy: Readonly<Record<string, string>> = {
+  "tools/call": "name",
+  "prompts/get": "name",
+  "resources/read": "uri",
+};
 
-function parameterHeaders(params: JsonObject, inputSchema: (tool: string) => JsonObject | undefined): Record<string, string> {
+function parameterHeaders(
+  params: JsonObject,
+  inputSchema: (tool: string) => JsonObject | undefined,
+): Record<string, string> {
   const schema = typeof params.name === "string" ? inputSchema(params.name) : undefined;
   return schema ? Object.fromEntries(mirror(schema, params.arguments, 0)) : {};
 }
@@ -28,14 +42,18 @@ function mirror({ properties }: JsonObject, value: unknown, depth: number): [str
     const part = Object.hasOwn(value, field) ? value[field] : undefined;
     if (!isObject(property) || part === undefined || part === null) return [];
     const suffix = property["x-mcp-header"];
-    const own: [string, string][] = typeof suffix === "string" && typeof part !== "object" ? [[`mcp-param-${suffix.toLowerCase()}`, encode(String(part))]] : [];
+    const own: [string, string][] =
+      typeof suffix === "string" && typeof part !== "object"
+        ? [[`mcp-param-${suffix.toLowerCase()}`, encode(String(part))]]
+        : [];
     return [...own, ...mirror(property, part, depth + 1)];
   });
 }
 
 /** A value that could not stand in a header, or could be taken for an encoded one, travels as base64. */
 function encode(value: string): string {
-  const isPlain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value) && !/^=\?base64\?.*\?=$/.test(value);
+  const isPlain =
+    /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value) && !/^=\?base64\?.*\?=$/.test(value);
   return isPlain ? value : `=?base64?${Buffer.from(value).toString("base64")}?=`;
 }
 
@@ -51,7 +69,13 @@ export function hasValidHeaders(inputSchema: JsonObject): boolean {
 
   function isValid({ "x-mcp-header": mark, type }: JsonObject): boolean {
     if (mark === undefined) return true;
-    if (typeof mark !== "string" || !token.test(mark) || seen.has(mark.toLowerCase()) || !mirrored.has(String(type))) return false;
+    if (
+      typeof mark !== "string" ||
+      !token.test(mark) ||
+      seen.has(mark.toLowerCase()) ||
+      !mirrored.has(String(type))
+    )
+      return false;
     seen.add(mark.toLowerCase());
     return true;
   }

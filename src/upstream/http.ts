@@ -7,7 +7,18 @@ import type { Channel, Receiver } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";
 import { type Id, isId } from "../wire/message.ts";
 import { readEvents } from "../wire/sse-reader.ts";
-import { answersTo, cutShort, explain, isAnswer, isEventStream, isRefused, readAll, refusal, whileAlive, withOwner } from "./answer.ts";
+import {
+  answersTo,
+  cutShort,
+  explain,
+  isAnswer,
+  isEventStream,
+  isRefused,
+  readAll,
+  refusal,
+  whileAlive,
+  withOwner,
+} from "./answer.ts";
 import type { Dialled, Dialler } from "./dial.ts";
 import { standardHeaders } from "./headers.ts";
 
@@ -75,7 +86,12 @@ export function createHttpChannel(options: HttpOptions): Channel {
 
   /** Sends one HTTP request, with a new token or to another place where the server says so. */
   async function request(
-    init: { readonly method: string; readonly body?: string; readonly message?: JsonObject; readonly extra?: Record<string, string> },
+    init: {
+      readonly method: string;
+      readonly body?: string;
+      readonly message?: JsonObject;
+      readonly extra?: Record<string, string>;
+    },
     signal: AbortSignal,
   ): Promise<Dialled> {
     let url = options.url;
@@ -84,11 +100,19 @@ export function createHttpChannel(options: HttpOptions): Channel {
       const headers = await headersFor(init.message);
       const response = await dialler.open(url, {
         method: init.method,
-        headers: { ...headers, ...(init.body === undefined ? {} : { "content-type": "application/json" }), ...init.extra },
+        headers: {
+          ...headers,
+          ...(init.body === undefined ? {} : { "content-type": "application/json" }),
+          ...init.extra,
+        },
         ...(init.body === undefined ? {} : { body: init.body }),
         signal,
       });
-      if (isRefused(response) && attempt < tokensMax && (await options.authorize?.(challengeOf(response), headers.authorization))) {
+      if (
+        isRefused(response) &&
+        attempt < tokensMax &&
+        (await options.authorize?.(challengeOf(response), headers.authorization))
+      ) {
         await response.body?.cancel();
         continue;
       }
@@ -107,9 +131,14 @@ export function createHttpChannel(options: HttpOptions): Channel {
     try {
       if (message.method !== handshakeEnd) await gate.passed;
       const response = await request({ method: "POST", body: frame, message }, controller.signal);
-      if (message.method === "initialize") sessionId = response.headers.get("mcp-session-id") ?? undefined;
+      if (message.method === "initialize")
+        sessionId = response.headers.get("mcp-session-id") ?? undefined;
       await take(response, message, id, controller);
-      if (id !== undefined) receiver?.failed?.(id, () => new HallError("BAD_ANSWER", `HTTP ${response.status} without an answer`));
+      if (id !== undefined)
+        receiver?.failed?.(
+          id,
+          () => new HallError("BAD_ANSWER", `HTTP ${response.status} without an answer`),
+        );
     } catch (error) {
       if (id !== undefined) receiver?.failed?.(id, () => explain(error));
     } finally {
@@ -120,7 +149,12 @@ export function createHttpChannel(options: HttpOptions): Channel {
   }
 
   /** Hands on what a response carries. Throws what is wrong with it. */
-  async function take(response: Dialled, message: JsonObject, id: Id | undefined, controller: AbortController): Promise<void> {
+  async function take(
+    response: Dialled,
+    message: JsonObject,
+    id: Id | undefined,
+    controller: AbortController,
+  ): Promise<void> {
     const type = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
     if (type === "text/event-stream" && response.ok) {
       await stream(response, message, id, controller);
@@ -140,14 +174,26 @@ export function createHttpChannel(options: HttpOptions): Channel {
 
   /** 404 means that the connection is gone, unless it says that it is the method. */
   function hasExpired({ status }: Dialled, bytes: Buffer): boolean {
-    return status === 404 && sessionId !== undefined && !/"code"\s*:\s*-32601\b/.test(bytes.toString("latin1"));
+    return (
+      status === 404 &&
+      sessionId !== undefined &&
+      !/"code"\s*:\s*-32601\b/.test(bytes.toString("latin1"))
+    );
   }
 
   /** Reads an event stream; a legacy one that is cut is taken up again where it ended. */
-  async function stream(first: Dialled, message: JsonObject, id: Id | undefined, controller: AbortController): Promise<void> {
+  async function stream(
+    first: Dialled,
+    message: JsonObject,
+    id: Id | undefined,
+    controller: AbortController,
+  ): Promise<void> {
     const { signal } = controller;
     const state: StreamState = { last: undefined, retryMs: reconnectMs };
-    const owner = isObject(message.params) && isObject(message.params._meta) ? message.params._meta.progressToken : undefined;
+    const owner =
+      isObject(message.params) && isObject(message.params._meta)
+        ? message.params._meta.progressToken
+        : undefined;
     let response = first;
     let isAnswered = false;
     for (;;) {
@@ -162,16 +208,27 @@ export function createHttpChannel(options: HttpOptions): Channel {
         }
       } catch (error) {
         if (isAnswered) return;
-        const isOver = signal.aborted || error instanceof HallError || state.last === undefined || sessionId === undefined;
+        const isOver =
+          signal.aborted ||
+          error instanceof HallError ||
+          state.last === undefined ||
+          sessionId === undefined;
         if (isOver) throw error instanceof HallError ? error : cutShort(error);
       }
-      if (isAnswered || id === undefined || state.last === undefined || sessionId === undefined) return;
+      if (isAnswered || id === undefined || state.last === undefined || sessionId === undefined)
+        return;
       await sleep(Math.max(reconnectMsMin, state.retryMs), undefined, { signal });
-      response = await request({ method: "GET", extra: { accept: "text/event-stream", "last-event-id": state.last } }, signal);
+      response = await request(
+        { method: "GET", extra: { accept: "text/event-stream", "last-event-id": state.last } },
+        signal,
+      );
       if (!isEventStream(response)) {
         await response.body?.cancel();
         // Whatever the status: the call has begun, so it must not look as if it had not.
-        throw new HallError("BAD_ANSWER", `the answer was lost: HTTP ${response.status} when asked for the rest of it`);
+        throw new HallError(
+          "BAD_ANSWER",
+          `the answer was lost: HTTP ${response.status} when asked for the rest of it`,
+        );
       }
     }
   }
@@ -185,9 +242,14 @@ export function createHttpChannel(options: HttpOptions): Channel {
       const controller = new AbortController();
       others.add(controller);
       try {
-        const extra = { accept: "text/event-stream", ...(state.last === undefined ? {} : { "last-event-id": state.last }) };
+        const extra = {
+          accept: "text/event-stream",
+          ...(state.last === undefined ? {} : { "last-event-id": state.last }),
+        };
         const response = await request({ method: "GET", extra }, controller.signal);
-        if (isEventStream(response)) for await (const data of readMessages(response, state, () => controller.abort())) receiver?.frame(Buffer.from(data));
+        if (isEventStream(response))
+          for await (const data of readMessages(response, state, () => controller.abort()))
+            receiver?.frame(Buffer.from(data));
         else {
           await response.body?.cancel();
           if (response.status < 500 && response.status !== 429) return;
@@ -198,24 +260,36 @@ export function createHttpChannel(options: HttpOptions): Channel {
         others.delete(controller);
       }
       failures = performance.now() - startedAt > healthyMs ? 0 : failures + 1;
-      const waitMs = Math.min(reconnectMsMax, Math.max(reconnectMsMin, state.retryMs) * 2 ** Math.min(10, Math.max(0, failures - 1)));
+      const waitMs = Math.min(
+        reconnectMsMax,
+        Math.max(reconnectMsMin, state.retryMs) * 2 ** Math.min(10, Math.max(0, failures - 1)),
+      );
       await sleep(waitMs, undefined, { signal: closing.signal, ref: false }).catch(() => {});
     }
   }
 
   /** The messages of an event stream. One on which not even comments arrive is given up: half of it may be gone. */
-  async function* readMessages(response: Dialled, state: StreamState, cut: () => void): AsyncGenerator<string> {
-    for await (const event of readEvents(whileAlive(response, options.silentMsMax ?? silentMsMax, cut), limits.messageBytesMax)) {
+  async function* readMessages(
+    response: Dialled,
+    state: StreamState,
+    cut: () => void,
+  ): AsyncGenerator<string> {
+    for await (const event of readEvents(
+      whileAlive(response, options.silentMsMax ?? silentMsMax, cut),
+      limits.messageBytesMax,
+    )) {
       state.last = event.id ?? state.last;
       state.retryMs = event.retryMs ?? state.retryMs;
-      if (event.event === "message" && event.data !== undefined && event.data !== "") yield event.data;
+      if (event.event === "message" && event.data !== undefined && event.data !== "")
+        yield event.data;
     }
   }
 
   function learnVersion(text: string): void {
     try {
       const { result } = JSON.parse(text) as { result?: unknown };
-      if (isObject(result) && typeof result.protocolVersion === "string") legacyVersion = result.protocolVersion;
+      if (isObject(result) && typeof result.protocolVersion === "string")
+        legacyVersion = result.protocolVersion;
     } catch {
       // Not JSON: whoever waits for the answer hears of it.
     }
@@ -241,8 +315,15 @@ export function createHttpChannel(options: HttpOptions): Channel {
     },
     send(frame) {
       const message = JSON.parse(frame) as JsonObject;
-      const isModern = isObject(message.params) && isObject(message.params._meta) && "io.modelcontextprotocol/protocolVersion" in message.params._meta;
-      if (message.method === "notifications/cancelled" && isObject(message.params) && isId(message.params.requestId)) {
+      const isModern =
+        isObject(message.params) &&
+        isObject(message.params._meta) &&
+        "io.modelcontextprotocol/protocolVersion" in message.params._meta;
+      if (
+        message.method === "notifications/cancelled" &&
+        isObject(message.params) &&
+        isId(message.params.requestId)
+      ) {
         // Closing the stream withdraws a modern request; a legacy server wants to be told as well.
         running.get(message.params.requestId)?.abort();
         if (legacyVersion === undefined) return;
@@ -266,19 +347,30 @@ export function createHttpChannel(options: HttpOptions): Channel {
 /** What a refusal says of the token it wants. */
 function challengeOf({ status, headers }: Dialled): Response {
   const challenge = headers.get("www-authenticate");
-  return new Response(null, { status, headers: challenge === null ? {} : { "www-authenticate": challenge } });
+  return new Response(null, {
+    status,
+    headers: challenge === null ? {} : { "www-authenticate": challenge },
+  });
 }
 
 /** Within the same origin and with the body kept; anything else could carry the token elsewhere. */
 function redirectOf(response: Dialled, from: URL): URL | undefined {
   const location = response.headers.get("location");
-  if ((response.status !== 307 && response.status !== 308) || location === null || !URL.canParse(location, from.href)) return undefined;
+  if (
+    (response.status !== 307 && response.status !== 308) ||
+    location === null ||
+    !URL.canParse(location, from.href)
+  )
+    return undefined;
   const target = new URL(location, from);
   return target.origin === from.origin ? target : undefined;
 }
 
 /** Requests must not overtake the end of the handshake, each on its own socket as they are. */
-export function createGate(): { readonly passed: Promise<unknown>; close(until: Promise<unknown>): void } {
+export function createGate(): {
+  readonly passed: Promise<unknown>;
+  close(until: Promise<unknown>): void;
+} {
   let passed: Promise<unknown> = Promise.resolve();
   return {
     get passed() {

@@ -6,7 +6,15 @@ import { Scope } from "../base/scope.ts";
 import type { ListKind } from "../tool.ts";
 import { pinOf } from "../trust/pin.ts";
 import type { Line } from "./line.ts";
-import { emptyOffer, type Offer, type ReadOptions, readAllResources, readOffer, readPrompts, readTools } from "./lists.ts";
+import {
+  emptyOffer,
+  type Offer,
+  type ReadOptions,
+  readAllResources,
+  readOffer,
+  readPrompts,
+  readTools,
+} from "./lists.ts";
 import type { Supervisor } from "./supervisor.ts";
 
 /** What is known of a server's offer: from the lock, from each start, from every change it tells of, and from looks at it. */
@@ -42,7 +50,14 @@ export interface KnownOfferOptions {
 const relookMsMin = 1_000;
 const everything: readonly ListKind[] = ["tools", "resources", "prompts"];
 
-export function createKnownOffer({ name, log, known, readMs, isUsable, supervisor }: KnownOfferOptions): KnownOffer {
+export function createKnownOffer({
+  name,
+  log,
+  known,
+  readMs,
+  isUsable,
+  supervisor,
+}: KnownOfferOptions): KnownOffer {
   const listeners = new Set<(kind: ListKind) => void>();
   const refreshing = createOneAtATime(refresh);
   let offer: Offer = known ?? emptyOffer;
@@ -79,7 +94,9 @@ export function createKnownOffer({ name, log, known, readMs, isUsable, superviso
   async function compare(line: Line, scope: Scope): Promise<void> {
     try {
       const tools = await readTools(line, reading(scope));
-      const isSame = tools.length === offer.tools.length && tools.every((tool) => pinOf(tool) === pinOfKnown(tool.name));
+      const isSame =
+        tools.length === offer.tools.length &&
+        tools.every((tool) => pinOf(tool) === pinOfKnown(tool.name));
       if (!isSame) adopt({ ...offer, tools }, ["tools"]);
     } catch (error) {
       // One that cannot list can still be called for what it was known for, as it says so itself.
@@ -128,7 +145,8 @@ export function createKnownOffer({ name, log, known, readMs, isUsable, superviso
         if (reason !== warned) log.warn(`not reached yet: ${reason}`);
         warned = reason;
         const state = supervisor.state();
-        const waitMs = state.kind === "down" ? Math.max(relookMsMin, state.retryAt - Date.now()) : relookMsMin;
+        const waitMs =
+          state.kind === "down" ? Math.max(relookMsMin, state.retryAt - Date.now()) : relookMsMin;
         await sleep(waitMs, undefined, { ref: false });
       }
     } while (!isKnown && supervisor.state().kind !== "closed");

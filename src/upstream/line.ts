@@ -3,7 +3,14 @@ import { FleetingMap } from "../base/fleeting-map.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
-import { type CallContext, type ListKind, type LogLevel, logLevels, type Progress, type Questions } from "../tool.ts";
+import {
+  type CallContext,
+  type ListKind,
+  type LogLevel,
+  logLevels,
+  type Progress,
+  type Questions,
+} from "../tool.ts";
 import type { Reply } from "../wire/answers.ts";
 import type { Channel } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";
@@ -79,7 +86,11 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
       const { method, params = {} } = notification;
       if (method === "notifications/subscriptions/acknowledged") listening.acknowledged();
       else if (method !== "notifications/cancelled") hear(notification, running, options);
-      else if (isId(params.requestId)) peer.cancel(params.requestId, new HallError("CANCELLED", "the server withdrew its question"));
+      else if (isId(params.requestId))
+        peer.cancel(
+          params.requestId,
+          new HallError("CANCELLED", "the server withdrew its question"),
+        );
     },
     explain: explainToUpstream,
     withdrawal: (requestId, reason) => {
@@ -98,9 +109,16 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
   const greeting = await greet(peer, options);
   isModern = greeting.era === "modern";
 
-  function send(method: string, params: JsonObject, scope: Scope, { meta, capabilities, named }: Manner = {}): Promise<unknown> {
+  function send(
+    method: string,
+    params: JsonObject,
+    scope: Scope,
+    { meta, capabilities, named }: Manner = {},
+  ): Promise<unknown> {
     const body = dress(params, meta, isModern ? envelope(capabilities) : undefined);
-    return pace ? pace(scope, () => peer.request(method, body, { scope, named })) : peer.request(method, body, { scope, named });
+    return pace
+      ? pace(scope, () => peer.request(method, body, { scope, named }))
+      : peer.request(method, body, { scope, named });
   }
 
   let level: LogLevel | undefined;
@@ -110,7 +128,9 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
     if (wanted === undefined || !greeting.capabilities.logging) return;
     if (level !== undefined && logLevels.indexOf(level) <= logLevels.indexOf(wanted)) return;
     level = wanted;
-    peer.request("logging/setLevel", { level }, { timeoutMs: 10_000 }).catch((error: unknown) => options.log.debug({ err: error }, "logging/setLevel refused"));
+    peer
+      .request("logging/setLevel", { level }, { timeoutMs: 10_000 })
+      .catch((error: unknown) => options.log.debug({ err: error }, "logging/setLevel refused"));
   }
 
   return {
@@ -124,20 +144,43 @@ export async function openLine(channel: Channel, options: LineOptions): Promise<
       const context = new RelayedCall(caller, options.name);
       running.set(progressToken, context);
       const { logLevel } = caller;
-      const meta = { ...caller.meta, progressToken, ...(isModern && logLevel ? { "io.modelcontextprotocol/logLevel": logLevel } : undefined) };
+      const meta = {
+        ...caller.meta,
+        progressToken,
+        ...(isModern && logLevel ? { "io.modelcontextprotocol/logLevel": logLevel } : undefined),
+      };
       if (!isModern) raiseLevel(logLevel);
       try {
         const named = (id: number): void => {
           context.id = id;
         };
-        const manner: Manner = { meta, named, capabilities: isModern ? askable(caller.capabilities) : undefined };
+        const manner: Manner = {
+          meta,
+          named,
+          capabilities: isModern ? askable(caller.capabilities) : undefined,
+        };
         let result = readResult(method, await send(method, params, caller.scope, manner));
         for (let round = 0; result.resultType === "input_required"; round++) {
-          if (round === roundsMax) throw new HallError("BAD_ANSWER", `${method} asked for input ${roundsMax} times in a row`);
+          if (round === roundsMax)
+            throw new HallError(
+              "BAD_ANSWER",
+              `${method} asked for input ${roundsMax} times in a row`,
+            );
           // Nothing is on the line meanwhile that a cancel could end.
-          const inputResponses = await caller.scope.race(context.ask(readQuestions(result.inputRequests)));
-          const requestState = result.requestState === undefined ? {} : { requestState: result.requestState };
-          result = readResult(method, await send(method, { ...params, inputResponses, ...requestState }, caller.scope, manner));
+          const inputResponses = await caller.scope.race(
+            context.ask(readQuestions(result.inputRequests)),
+          );
+          const requestState =
+            result.requestState === undefined ? {} : { requestState: result.requestState };
+          result = readResult(
+            method,
+            await send(
+              method,
+              { ...params, inputResponses, ...requestState },
+              caller.scope,
+              manner,
+            ),
+          );
         }
         // The upstream could not go on without an answer: the client is told what it would need, not how the upstream put it.
         if (context.unaskable && result.isError) throw context.unaskable;
@@ -210,10 +253,13 @@ class RelayedCall implements Pick<CallContext, "progress" | "log" | "ask"> {
   ask(questions: Questions, withdrawn?: Scope): ReturnType<CallContext["ask"]> {
     this.#asking ??= new Scope();
     const told = this.#server === undefined ? questions : askedBy(this.#server, questions);
-    return askWithin(this.#asking, withdrawn, (asked) => this.#caller.ask(told, asked)).catch((error: unknown) => {
-      if (error instanceof HallError && error.code === "MISSING_CAPABILITY") this.unaskable = error;
-      throw error;
-    });
+    return askWithin(this.#asking, withdrawn, (asked) => this.#caller.ask(told, asked)).catch(
+      (error: unknown) => {
+        if (error instanceof HallError && error.code === "MISSING_CAPABILITY")
+          this.unaskable = error;
+        throw error;
+      },
+    );
   }
 
   end(): void {
@@ -222,11 +268,17 @@ class RelayedCall implements Pick<CallContext, "progress" | "log" | "ask"> {
 }
 
 /** Params with everything in their `_meta` that the line and its era want there. */
-function dress(params: JsonObject, meta: JsonObject | undefined, envelope: JsonObject | undefined): JsonObject {
+function dress(
+  params: JsonObject,
+  meta: JsonObject | undefined,
+  envelope: JsonObject | undefined,
+): JsonObject {
   if (!meta && !envelope) return params;
   const own = isObject(params._meta) ? params._meta : undefined;
   // Not a spread with a field after it: on Node 20 that costs more than all else that is done here for a call.
-  return Object.assign({}, params, { _meta: own || envelope ? { ...own, ...envelope, ...meta } : meta });
+  return Object.assign({}, params, {
+    _meta: own || envelope ? { ...own, ...envelope, ...meta } : meta,
+  });
 }
 
 function readResult(method: string, result: unknown): JsonObject {
@@ -237,13 +289,21 @@ function readResult(method: string, result: unknown): JsonObject {
 /** What the client behind a call can be asked: a modern upstream must not ask for more. */
 function askable(capabilities: JsonObject = {}): JsonObject {
   const { elicitation, sampling, roots } = capabilities;
-  return { ...(isObject(elicitation) ? { elicitation } : {}), ...(isObject(sampling) ? { sampling } : {}), ...(isObject(roots) ? { roots: {} } : {}) };
+  return {
+    ...(isObject(elicitation) ? { elicitation } : {}),
+    ...(isObject(sampling) ? { sampling } : {}),
+    ...(isObject(roots) ? { roots: {} } : {}),
+  };
 }
 
 /** What a modern result says only to us; the client's era puts its own on. */
 function withoutEnvelope(result: JsonObject): JsonObject {
   if (result.resultType === undefined) return result;
-  if (result.resultType !== "complete") throw new HallError("BAD_ANSWER", `the result type ${JSON.stringify(result.resultType)} is not known`);
+  if (result.resultType !== "complete")
+    throw new HallError(
+      "BAD_ANSWER",
+      `the result type ${JSON.stringify(result.resultType)} is not known`,
+    );
   const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, _meta, ...body } = result;
   const { "io.modelcontextprotocol/serverInfo": _info, ...meta } = isObject(_meta) ? _meta : {};
   return Object.keys(meta).length > 0 ? { ...body, _meta: meta } : body;
@@ -267,7 +327,10 @@ type Running = Pick<FleetingMap<number, RelayedCall>, "get" | "values">;
  * The call that something from the server belongs to. stdio does not say it; with several running it is most likely the last one. Undefined while
  * they are of several people: what is meant for one must not reach another.
  */
-function ownerOf({ params }: { readonly params: JsonObject | undefined }, running: Running): RelayedCall | undefined {
+function ownerOf(
+  { params }: { readonly params: JsonObject | undefined },
+  running: Running,
+): RelayedCall | undefined {
   const owner = isObject(params?._meta) ? params._meta[ownerKey] : undefined;
   if (typeof owner === "number") return running.get(owner);
   const calls = running.values();
@@ -279,15 +342,25 @@ function ownerOf({ params }: { readonly params: JsonObject | undefined }, runnin
  * The call that progress under a token of the server's own belongs to, where that can be known: by the stream it came on, by the id of
  * the request in the token (`tool-3`), or because nothing else runs. Undefined where it would be a guess.
  */
-function ownerByToken(token: string, { _meta }: JsonObject, running: Running): RelayedCall | undefined {
+function ownerByToken(
+  token: string,
+  { _meta }: JsonObject,
+  running: Running,
+): RelayedCall | undefined {
   const owner = isObject(_meta) ? _meta[ownerKey] : undefined;
   if (typeof owner === "number") return running.get(owner);
   const calls = running.values();
-  return calls.find(({ id }) => token === `tool-${id}`) ?? (calls.length === 1 ? calls[0] : undefined);
+  return (
+    calls.find(({ id }) => token === `tool-${id}`) ?? (calls.length === 1 ? calls[0] : undefined)
+  );
 }
 
 /** A question is open for as long as its call runs and the server wants to know. */
-function askWithin<T>(call: Scope, withdrawn: Scope | undefined, ask: (asked: Scope) => Promise<T>): Promise<T> {
+function askWithin<T>(
+  call: Scope,
+  withdrawn: Scope | undefined,
+  ask: (asked: Scope) => Promise<T>,
+): Promise<T> {
   const asked = new Scope(call);
   const leave = withdrawn?.onCancel((reason) => asked.cancel(reason));
   return ask(asked).finally(() => {
@@ -304,7 +377,11 @@ function withoutOwner(params: JsonObject): JsonObject {
   return Object.keys(meta).length > 0 ? { ...rest, _meta: meta } : rest;
 }
 
-async function answerUpstream({ id, method, params }: Request, call: RelayedCall | undefined, scope: Scope): Promise<unknown> {
+async function answerUpstream(
+  { id, method, params }: Request,
+  call: RelayedCall | undefined,
+  scope: Scope,
+): Promise<unknown> {
   switch (method) {
     case "ping":
       return {};
@@ -314,7 +391,9 @@ async function answerUpstream({ id, method, params }: Request, call: RelayedCall
       if (!call) throw new HallError("METHOD_NOT_FOUND", `${method} belongs to no running call`);
       // A key of its own: a server may ask several things at once.
       const key = `question ${id}`;
-      const answers = await scope.race(call.ask({ [key]: { method, ...(params ? { params: withoutOwner(params) } : {}) } }, scope));
+      const answers = await scope.race(
+        call.ask({ [key]: { method, ...(params ? { params: withoutOwner(params) } : {}) } }, scope),
+      );
       return answers[key];
     }
     default:
@@ -328,15 +407,27 @@ function hear(notification: Notification, running: Running, options: LineOptions
     case "notifications/progress": {
       const { progressToken, progress, total, message } = params;
       const known = typeof progressToken === "number" ? running.get(progressToken) : undefined;
-      const context = known ?? (options.hasLanguageWays && typeof progressToken === "string" ? ownerByToken(progressToken, params, running) : undefined);
+      const context =
+        known ??
+        (options.hasLanguageWays && typeof progressToken === "string"
+          ? ownerByToken(progressToken, params, running)
+          : undefined);
       if (typeof progress === "number") {
-        context?.progress({ progress, ...(typeof total === "number" ? { total } : {}), ...(typeof message === "string" ? { message } : {}) });
+        context?.progress({
+          progress,
+          ...(typeof total === "number" ? { total } : {}),
+          ...(typeof message === "string" ? { message } : {}),
+        });
       }
       return;
     }
     case "notifications/message": {
       const level: LogLevel = logLevels.find((known) => known === params.level) ?? "info";
-      ownerOf(notification, running)?.log(level, params.data, typeof params.logger === "string" ? params.logger : undefined);
+      ownerOf(notification, running)?.log(
+        level,
+        params.data,
+        typeof params.logger === "string" ? params.logger : undefined,
+      );
       return;
     }
     case "notifications/tools/list_changed":
@@ -358,6 +449,9 @@ function hear(notification: Notification, running: Running, options: LineOptions
 
 /** A refusal goes to the upstream as the client said it. */
 function explainToUpstream(failure: unknown): Reply {
-  if (!(failure instanceof HallError)) return { error: { code: -32603, message: "something went wrong inside the hall" } };
-  return { error: failure.relayed ?? { code: errorTable[failure.code].request, message: failure.message } };
+  if (!(failure instanceof HallError))
+    return { error: { code: -32603, message: "something went wrong inside the hall" } };
+  return {
+    error: failure.relayed ?? { code: errorTable[failure.code].request, message: failure.message },
+  };
 }

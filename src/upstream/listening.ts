@@ -34,7 +34,12 @@ export function createListening({ log, send, isLost }: ListeningOptions): Listen
   /** Opened again when it ends by itself, for as long as the line is there. */
   async function keep(uris: readonly string[], scope: Scope): Promise<void> {
     const resourceSubscriptions = uris.length > 0 ? { resourceSubscriptions: uris } : {};
-    const notifications = { toolsListChanged: true, resourcesListChanged: true, promptsListChanged: true, ...resourceSubscriptions };
+    const notifications = {
+      toolsListChanged: true,
+      resourcesListChanged: true,
+      promptsListChanged: true,
+      ...resourceSubscriptions,
+    };
     let failures = 0;
     while (!scope.cancelled && !isLost()) {
       const startedAt = performance.now();
@@ -46,12 +51,17 @@ export function createListening({ log, send, isLost }: ListeningOptions): Listen
         if (error instanceof HallError && error.relayed && failures >= refusalsMax) return;
       }
       failures = performance.now() - startedAt > healthyMs ? 0 : failures + 1;
-      await sleep(Math.min(againMsMax, againMs * 2 ** Math.max(0, failures - refusalsMax)), undefined, { ref: false });
+      await sleep(
+        Math.min(againMsMax, againMs * 2 ** Math.max(0, failures - refusalsMax)),
+        undefined,
+        { ref: false },
+      );
     }
   }
 
   function release(): void {
-    for (const old of leaving) old.cancel(new HallError("CANCELLED", "listening for something else"));
+    for (const old of leaving)
+      old.cancel(new HallError("CANCELLED", "listening for something else"));
     leaving.clear();
   }
 

@@ -45,20 +45,38 @@ export async function readTools(line: Line, options: ReadOptions): Promise<reado
 }
 
 function readTool(item: JsonObject, { isUsable = () => true }: ReadOptions): Tool | undefined {
-  const tool = typeof item.name === "string" && isObject(item.inputSchema) ? (item as unknown as Tool) : undefined;
+  const tool =
+    typeof item.name === "string" && isObject(item.inputSchema)
+      ? (item as unknown as Tool)
+      : undefined;
   if (!tool || !isUsable(tool)) return undefined;
-  return isObject(tool.outputSchema) ? { ...tool, outputSchema: withoutOldDraft(tool.outputSchema) } : tool;
+  return isObject(tool.outputSchema)
+    ? { ...tool, outputSchema: withoutOldDraft(tool.outputSchema) }
+    : tool;
 }
 
 /** Resources and their templates change together: there is one notice for both. */
-export async function readAllResources(line: Line, options: ReadOptions): Promise<Pick<Offer, "resources" | "templates">> {
-  const [resources, templates] = await Promise.all([readResources(line, options), optional(readTemplates(line, options), options)]);
+export async function readAllResources(
+  line: Line,
+  options: ReadOptions,
+): Promise<Pick<Offer, "resources" | "templates">> {
+  const [resources, templates] = await Promise.all([
+    readResources(line, options),
+    optional(readTemplates(line, options), options),
+  ]);
   return { resources, templates };
 }
 
 async function readResources(line: Line, options: ReadOptions): Promise<readonly Resource[]> {
   const items = await readPages(line, "resources/list", "resources", options);
-  return keep(items, (item) => (typeof item.uri === "string" && typeof item.name === "string" ? (item as unknown as Resource) : undefined), options);
+  return keep(
+    items,
+    (item) =>
+      typeof item.uri === "string" && typeof item.name === "string"
+        ? (item as unknown as Resource)
+        : undefined,
+    options,
+  );
 }
 
 async function readTemplates(line: Line, options: ReadOptions): Promise<readonly JsonObject[]> {
@@ -68,19 +86,33 @@ async function readTemplates(line: Line, options: ReadOptions): Promise<readonly
 
 export async function readPrompts(line: Line, options: ReadOptions): Promise<readonly Prompt[]> {
   const items = await readPages(line, "prompts/list", "prompts", options);
-  return keep(items, (item) => (typeof item.name === "string" ? (item as unknown as Prompt) : undefined), options);
+  return keep(
+    items,
+    (item) => (typeof item.name === "string" ? (item as unknown as Prompt) : undefined),
+    options,
+  );
 }
 
 /** Follows cursors to the end, or to the point where a server goes round in circles. */
-async function readPages(line: Line, method: string, field: string, { scope, warn }: ReadOptions): Promise<readonly unknown[]> {
+async function readPages(
+  line: Line,
+  method: string,
+  field: string,
+  { scope, warn }: ReadOptions,
+): Promise<readonly unknown[]> {
   const items: unknown[] = [];
   const seen = new Set<unknown>();
   let cursor: unknown;
   let characters = 0;
-  for (let page = 0; page < pagesMax && items.length < itemsMax && characters < charactersMax; page++) {
+  for (
+    let page = 0;
+    page < pagesMax && items.length < itemsMax && characters < charactersMax;
+    page++
+  ) {
     const result = await line.request(method, cursor === undefined ? {} : { cursor }, scope);
     const list = result[field];
-    if (!Array.isArray(list)) throw new HallError("BAD_ANSWER", `${method} was answered without ${field}`);
+    if (!Array.isArray(list))
+      throw new HallError("BAD_ANSWER", `${method} was answered without ${field}`);
     const room = itemsMax - items.length;
     items.push(...list.slice(0, room));
     if (page > 0) characters += JSON.stringify(list).length;
@@ -94,7 +126,11 @@ async function readPages(line: Line, method: string, field: string, { scope, war
 }
 
 /** One bad definition costs itself only. */
-function keep<T>(items: readonly unknown[], read: (item: JsonObject) => T | undefined, { warn }: ReadOptions): readonly T[] {
+function keep<T>(
+  items: readonly unknown[],
+  read: (item: JsonObject) => T | undefined,
+  { warn }: ReadOptions,
+): readonly T[] {
   return items.flatMap((item) => {
     const usable = isObject(item) ? read(item) : undefined;
     if (usable !== undefined) return [usable];
@@ -104,7 +140,10 @@ function keep<T>(items: readonly unknown[], read: (item: JsonObject) => T | unde
 }
 
 /** Servers promise lists they cannot give without their backend; the tools still work. */
-async function optional<T>(reading: Promise<readonly T[]>, { scope, warn }: ReadOptions): Promise<readonly T[]> {
+async function optional<T>(
+  reading: Promise<readonly T[]>,
+  { scope, warn }: ReadOptions,
+): Promise<readonly T[]> {
   try {
     return await reading;
   } catch (error) {

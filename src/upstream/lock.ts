@@ -38,22 +38,37 @@ export async function readLock(folder: string, warn: (message: string) => void):
   const file = lockPath(folder);
   try {
     const value: unknown = JSON.parse(await readFile(file, "utf8"));
-    if (isObject(value) && value.lockVersion === 1 && isObject(value.servers)) return value as unknown as Lock;
+    if (isObject(value) && value.lockVersion === 1 && isObject(value.servers))
+      return value as unknown as Lock;
     warn(`${file} is of another version: run \`guildhall build\``);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") warn(`${file} cannot be used (${messageOf(error)}): run \`guildhall build\``);
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT")
+      warn(`${file} cannot be used (${messageOf(error)}): run \`guildhall build\``);
   }
   return emptyLock;
 }
 
 /** Whether an entry can be used as it is: a file that people merge by hand may hold anything. */
 export function isLockedServer(value: unknown): value is LockedServer {
-  if (!isObject(value) || !isObject(value.offer) || !isObject(value.info) || !isObject(value.capabilities)) return false;
+  if (
+    !isObject(value) ||
+    !isObject(value.offer) ||
+    !isObject(value.info) ||
+    !isObject(value.capabilities)
+  )
+    return false;
   const { tools, resources, templates, prompts } = value.offer;
   const hasEra = value.era === "legacy" || value.era === "modern";
-  const hasTools = Array.isArray(tools) && tools.every((tool) => isObject(tool) && typeof tool.name === "string" && isObject(tool.inputSchema));
+  const hasTools =
+    Array.isArray(tools) &&
+    tools.every(
+      (tool) => isObject(tool) && typeof tool.name === "string" && isObject(tool.inputSchema),
+    );
   return (
-    hasEra && typeof value.protocol === "string" && hasTools && [resources, templates, prompts].every((list) => Array.isArray(list) && list.every(isObject))
+    hasEra &&
+    typeof value.protocol === "string" &&
+    hasTools &&
+    [resources, templates, prompts].every((list) => Array.isArray(list) && list.every(isObject))
   );
 }
 
@@ -71,9 +86,13 @@ export async function writeLock(folder: string, lock: Lock): Promise<string> {
 /** Indented for so many levels, one line each below: a diff names what changed, and a large fleet is quick to read. */
 function writeJson(value: unknown, levels: number, indent = ""): string {
   const isList = Array.isArray(value);
-  if (levels === 0 || !(isList || isObject(value)) || Object.keys(value).length === 0) return JSON.stringify(value);
+  if (levels === 0 || !(isList || isObject(value)) || Object.keys(value).length === 0)
+    return JSON.stringify(value);
   const inner = `${indent}  `;
-  const parts = Object.entries(value).map(([key, part]) => `${isList ? "" : `${JSON.stringify(key)}: `}${writeJson(part, levels - 1, inner)}`);
+  const parts = Object.entries(value).map(
+    ([key, part]) =>
+      `${isList ? "" : `${JSON.stringify(key)}: `}${writeJson(part, levels - 1, inner)}`,
+  );
   const [open, close] = isList ? "[]" : "{}";
   return `${open}\n${inner}${parts.join(`,\n${inner}`)}\n${indent}${close}`;
 }

@@ -10,7 +10,16 @@ import { HallError } from "../base/errors.ts";
 import { createDialler, lookupOutside } from "./dial.ts";
 import { envelope } from "./greeting.ts";
 import { standardHeaders } from "./headers.ts";
-import { type Challenge, explainOAuth, findIssuer, httpUrlOf, type Issuer, loadSdk, type RemoteServerConfig, readChallenge } from "./issuer.ts";
+import {
+  type Challenge,
+  explainOAuth,
+  findIssuer,
+  httpUrlOf,
+  type Issuer,
+  loadSdk,
+  type RemoteServerConfig,
+  readChallenge,
+} from "./issuer.ts";
 import { clientOf, issuerOf, keep, scoped, unite, withAccount } from "./oauth.ts";
 import { createOAuthFetch, refuseUnsafe } from "./oauth-fetch.ts";
 import { openRedirectPage, type RedirectPage } from "./redirect.ts";
@@ -39,17 +48,36 @@ export async function login(options: LoginOptions): Promise<LoginResult> {
     const logins = await store.read();
     const challenge = await probe(config);
     const issuer = await findIssuer(config, challenge.resourceMetadataUrl);
-    if (challenge.status < 400 && !issuer.metadata) throw new HallError("INVALID_PARAMS", "the server wants no login", { hint: "It can be used as it is." });
+    if (challenge.status < 400 && !issuer.metadata)
+      throw new HallError("INVALID_PARAMS", "the server wants no login", {
+        hint: "It can be used as it is.",
+      });
     const state = randomBytes(32).toString("base64url");
     await using page = await openPage(logins, issuer, options, state);
-    const begun = await begin({ config, logins, issuer, state, redirectUrl: page.url }, wantedScope(config, logins, challenge));
+    const begun = await begin(
+      { config, logins, issuer, state, redirectUrl: page.url },
+      wantedScope(config, logins, challenge),
+    );
     options.show(begun.authorizationUrl);
-    const tokens = await exchange(await page.answer, begun, issuer, { config, redirectUrl: page.url });
+    const tokens = await exchange(await page.answer, begun, issuer, {
+      config,
+      redirectUrl: page.url,
+    });
     // A client of the config is named, not copied: its secret stays there.
-    const client = config.oauth?.clientId === undefined ? begun.client : { client_id: config.oauth.clientId };
-    const account = { client, tokens: keep(tokens, tokens.scope ?? begun.scope), resource: issuer.resource };
+    const client =
+      config.oauth?.clientId === undefined ? begun.client : { client_id: config.oauth.clientId };
+    const account = {
+      client,
+      tokens: keep(tokens, tokens.scope ?? begun.scope),
+      resource: issuer.resource,
+    };
     // A person takes minutes; what happened meanwhile is not undone.
-    await store.exclusively(async () => store.write({ ...withAccount(await store.read(), issuer.id, account), wantedScope: undefined }));
+    await store.exclusively(async () =>
+      store.write({
+        ...withAccount(await store.read(), issuer.id, account),
+        wantedScope: undefined,
+      }),
+    );
     return { issuer: issuer.id, scope: account.tokens.scope };
   } catch (error) {
     throw await explainOAuth(error, "the login failed");
@@ -60,39 +88,76 @@ export async function login(options: LoginOptions): Promise<LoginResult> {
 async function probe(config: RemoteServerConfig): Promise<Challenge> {
   const url = httpUrlOf(config);
   const dialler = createDialler(lookupOutside(url, config.allowPrivate));
-  const message = { jsonrpc: "2.0", id: 0, method: "server/discover", params: { _meta: envelope() } };
+  const message = {
+    jsonrpc: "2.0",
+    id: 0,
+    method: "server/discover",
+    params: { _meta: envelope() },
+  };
   const isPost = config.type === "http";
   const accept = isPost ? "application/json, text/event-stream" : "text/event-stream";
-  const standard = isPost ? { "content-type": "application/json", ...standardHeaders(message, () => undefined) } : {};
+  const standard = isPost
+    ? { "content-type": "application/json", ...standardHeaders(message, () => undefined) }
+    : {};
   try {
-    const init = { headers: { ...config.headers, accept, ...standard }, signal: AbortSignal.timeout(probeMsMax) };
-    return await readChallenge(await dialler.send(url, { ...init, ...(isPost ? { method: "POST", body: JSON.stringify(message) } : {}) }));
+    const init = {
+      headers: { ...config.headers, accept, ...standard },
+      signal: AbortSignal.timeout(probeMsMax),
+    };
+    return await readChallenge(
+      await dialler.send(url, {
+        ...init,
+        ...(isPost ? { method: "POST", body: JSON.stringify(message) } : {}),
+      }),
+    );
   } finally {
     dialler.close();
   }
 }
 
 /** What the server wants, or the config says; for more than before, what was granted is asked for again. */
-function wantedScope({ oauth }: RemoteServerConfig, { wantedScope, issuer, accounts }: Logins, challenge: Challenge): string | undefined {
-  const granted = issuer === undefined || wantedScope === undefined ? undefined : accounts[issuer]?.tokens?.scope;
+function wantedScope(
+  { oauth }: RemoteServerConfig,
+  { wantedScope, issuer, accounts }: Logins,
+  challenge: Challenge,
+): string | undefined {
+  const granted =
+    issuer === undefined || wantedScope === undefined ? undefined : accounts[issuer]?.tokens?.scope;
   return unite(granted, oauth?.scope ?? challenge.scope, wantedScope);
 }
 
 /** Where a registered client said it would be, if it can be there again; else anywhere. */
-async function openPage(logins: Logins, issuer: Issuer, { config, timeoutMs = 300_000 }: LoginOptions, state: string): Promise<RedirectPage> {
+async function openPage(
+  logins: Logins,
+  issuer: Issuer,
+  { config, timeoutMs = 300_000 }: LoginOptions,
+  state: string,
+): Promise<RedirectPage> {
   const { oauth } = config;
   if (oauth?.clientId !== undefined || oauth?.clientMetadataUrl !== undefined) {
     return openRedirectPage({ port: oauth.callbackPort, path: "/callback", state, timeoutMs });
   }
   const registered = redirectOf(logins.accounts[issuer.id]?.client);
-  const anywhere = { port: oauth?.callbackPort ?? 0, path: `/${randomBytes(16).toString("base64url")}`, state, timeoutMs };
+  const anywhere = {
+    port: oauth?.callbackPort ?? 0,
+    path: `/${randomBytes(16).toString("base64url")}`,
+    state,
+    timeoutMs,
+  };
   if (!registered) return openRedirectPage(anywhere);
   // The port may be taken by now.
-  return openRedirectPage({ ...anywhere, port: Number(registered.port), path: registered.pathname }).catch(() => openRedirectPage(anywhere));
+  return openRedirectPage({
+    ...anywhere,
+    port: Number(registered.port),
+    path: registered.pathname,
+  }).catch(() => openRedirectPage(anywhere));
 }
 
 function redirectOf(client: OAuthClientInformationMixed | undefined): URL | undefined {
-  const [first] = client && "redirect_uris" in client && Array.isArray(client.redirect_uris) ? client.redirect_uris : [];
+  const [first] =
+    client && "redirect_uris" in client && Array.isArray(client.redirect_uris)
+      ? client.redirect_uris
+      : [];
   return first !== undefined && URL.canParse(first) ? new URL(first) : undefined;
 }
 
@@ -114,7 +179,10 @@ interface Begun {
 }
 
 /** The SDK chooses the scope, registers us where need be, and makes the address to open. */
-async function begin({ config, logins, issuer, state, redirectUrl }: FlowOptions, scope: string | undefined): Promise<Begun> {
+async function begin(
+  { config, logins, issuer, state, redirectUrl }: FlowOptions,
+  scope: string | undefined,
+): Promise<Begun> {
   const { clientId, clientMetadataUrl } = config.oauth ?? {};
   let client = findClient({ config, logins, issuer, redirectUrl });
   let verifier = "";
@@ -143,9 +211,20 @@ async function begin({ config, logins, issuer, state, redirectUrl }: FlowOptions
     saveTokens() {},
   };
   const { auth } = await loadSdk();
-  await auth(provider, { serverUrl: httpUrlOf(config), ...scoped(scope), fetchFn: createOAuthFetch(config), forceReauthorization: true });
-  if (!authorizationUrl || !client) throw new HallError("BAD_ANSWER", "the issuer gave no address to log in at");
-  return { authorizationUrl, client, verifier, scope: authorizationUrl.searchParams.get("scope") ?? undefined };
+  await auth(provider, {
+    serverUrl: httpUrlOf(config),
+    ...scoped(scope),
+    fetchFn: createOAuthFetch(config),
+    forceReauthorization: true,
+  });
+  if (!authorizationUrl || !client)
+    throw new HallError("BAD_ANSWER", "the issuer gave no address to log in at");
+  return {
+    authorizationUrl,
+    client,
+    verifier,
+    scope: authorizationUrl.searchParams.get("scope") ?? undefined,
+  };
 }
 
 /** A code for a token; nothing of the answer is believed before it is known to be the issuer's. */
@@ -158,9 +237,16 @@ async function exchange(
   const { exchangeAuthorization, validateAuthorizationResponseIssuer } = await loadSdk();
   const iss = answer.get("iss") ?? undefined;
   const issParameterSupported = metadata?.authorization_response_iss_parameter_supported === true;
-  validateAuthorizationResponseIssuer({ iss, expectedIssuer: metadata?.issuer, issParameterSupported });
+  validateAuthorizationResponseIssuer({
+    iss,
+    expectedIssuer: metadata?.issuer,
+    issParameterSupported,
+  });
   const authorizationCode = answer.get("code");
-  if (authorizationCode === null) throw new HallError("DENIED", `the login was refused${reasonOf(answer)}`, { hint: "Run the same command to try again." });
+  if (authorizationCode === null)
+    throw new HallError("DENIED", `the login was refused${reasonOf(answer)}`, {
+      hint: "Run the same command to try again.",
+    });
   return exchangeAuthorization(url, {
     ...(metadata ? { metadata } : {}),
     clientInformation: client,
@@ -174,13 +260,23 @@ async function exchange(
 }
 
 /** The config's client, or the one an earlier login registered, if it may come back to this page. */
-function findClient({ config, logins, issuer, redirectUrl }: Omit<FlowOptions, "state">): StoredOAuthClientInformation | undefined {
+function findClient({
+  config,
+  logins,
+  issuer,
+  redirectUrl,
+}: Omit<FlowOptions, "state">): StoredOAuthClientInformation | undefined {
   const { oauth } = config;
   if (oauth?.clientId !== undefined) {
-    return { ...clientOf({ client: { client_id: oauth.clientId } }, config), issuer: issuerOf(logins, oauth.clientId) ?? issuer.id };
+    return {
+      ...clientOf({ client: { client_id: oauth.clientId } }, config),
+      issuer: issuerOf(logins, oauth.clientId) ?? issuer.id,
+    };
   }
   const { client } = logins.accounts[issuer.id] ?? {};
-  return client && redirectOf(client)?.href === redirectUrl ? { ...client, issuer: issuer.id } : undefined;
+  return client && redirectOf(client)?.href === redirectUrl
+    ? { ...client, issuer: issuer.id }
+    : undefined;
 }
 
 function describeClient({ metadata }: Issuer, redirectUrl: string): OAuthClientMetadata {

@@ -29,7 +29,8 @@ export function createOAuthFetch(server: Server): FetchLike {
       const target = redirectOf(response, url);
       if (target === undefined) return response;
       // Elsewhere, or with a body that is not to be sent twice: there is nothing here.
-      if (target.origin !== url.origin || method !== "GET" || redirects === redirectsMax) return new Response(null, { status: 404 });
+      if (target.origin !== url.origin || method !== "GET" || redirects === redirectsMax)
+        return new Response(null, { status: 404 });
       url = target;
     }
   };
@@ -38,12 +39,22 @@ export function createOAuthFetch(server: Server): FetchLike {
 /** Also for addresses a person is asked to open. */
 export function refuseUnsafe(url: URL, server: Server): void {
   const kind = kindOfHost(url.hostname);
-  const isEncrypted = url.protocol === "https:" || (url.protocol === "http:" && kind === "loopback");
-  if (!isEncrypted) throw new HallError("DENIED", `the server names ${url.origin === "null" ? url.protocol : url.origin}, which is not encrypted`, { hint });
-  if (kind !== "public" && !mayStayInside(server)) throw new HallError("DENIED", `the server names ${url.origin}, which is inside this network`, { hint });
+  const isEncrypted =
+    url.protocol === "https:" || (url.protocol === "http:" && kind === "loopback");
+  if (!isEncrypted)
+    throw new HallError(
+      "DENIED",
+      `the server names ${url.origin === "null" ? url.protocol : url.origin}, which is not encrypted`,
+      { hint },
+    );
+  if (kind !== "public" && !mayStayInside(server))
+    throw new HallError("DENIED", `the server names ${url.origin}, which is inside this network`, {
+      hint,
+    });
 }
 
-const hint = "Nothing was sent there. Tell whoever runs the server; `allowPrivate` permits addresses inside this network.";
+const hint =
+  "Nothing was sent there. Tell whoever runs the server; `allowPrivate` permits addresses inside this network.";
 
 function mayStayInside({ url, allowPrivate }: Server): boolean {
   return allowPrivate || kindOfHost(new URL(url).hostname) !== "public";
@@ -61,7 +72,10 @@ async function send(url: URL, init: Init, allowPrivate: boolean): Promise<Respon
   try {
     const response = await dialler.send(url, { ...init, signal: AbortSignal.timeout(timeoutMs) });
     const bytes = await readAll(response, bytesMax);
-    return new Response(bytes.length > 0 ? bytes : null, { status: response.status, headers: response.headers });
+    return new Response(bytes.length > 0 ? bytes : null, {
+      status: response.status,
+      headers: response.headers,
+    });
   } finally {
     dialler.close();
   }

@@ -2,7 +2,14 @@ import type { OAuthTokens } from "@modelcontextprotocol/client";
 import { HallError } from "../base/errors.ts";
 import type { Secrets } from "../base/log.ts";
 import type { Authorizer } from "./authorizer.ts";
-import { type Challenge, explainOAuth, findIssuer, loadSdk, type RemoteServerConfig, readChallenge } from "./issuer.ts";
+import {
+  type Challenge,
+  explainOAuth,
+  findIssuer,
+  loadSdk,
+  type RemoteServerConfig,
+  readChallenge,
+} from "./issuer.ts";
 import { createOAuthFetch } from "./oauth-fetch.ts";
 import type { Account, Logins, TokenStore } from "./token-store.ts";
 
@@ -54,7 +61,9 @@ export function createOAuth({ name, config, store, secrets }: OAuthOptions): Aut
   function accountIn({ issuer, accounts }: Logins): Account | undefined {
     const account = issuer === undefined ? undefined : accounts[issuer];
     const { clientId, issuer: wanted } = config.oauth ?? {};
-    const isOther = (clientId !== undefined && account?.client.client_id !== clientId) || (wanted !== undefined && issuer !== wanted);
+    const isOther =
+      (clientId !== undefined && account?.client.client_id !== clientId) ||
+      (wanted !== undefined && issuer !== wanted);
     return isOther ? undefined : account;
   }
 
@@ -70,7 +79,8 @@ export function createOAuth({ name, config, store, secrets }: OAuthOptions): Aut
     const granted = account?.tokens?.scope;
     if (challenge.status === 403 && covers(granted, challenge.scope)) return false;
     const isOwn = config.oauth?.grant === "client_credentials";
-    if (challenge.status === 401 && performance.now() < freshUntil) throw isOwn ? refused(name) : needsLogin(name);
+    if (challenge.status === 401 && performance.now() < freshUntil)
+      throw isOwn ? refused(name) : needsLogin(name);
     if (isOwn) return renew(sent, (current) => fetchOwn(challenge, current));
     if (challenge.status === 403) {
       await store.write({ ...logins, wantedScope: unite(logins.wantedScope, challenge.scope) });
@@ -81,13 +91,20 @@ export function createOAuth({ name, config, store, secrets }: OAuthOptions): Aut
   }
 
   /** One process at a time; whoever waited takes what the one before got. */
-  function renew(sent: string | undefined, work: (current: Logins) => Promise<Logins>): Promise<boolean> {
+  function renew(
+    sent: string | undefined,
+    work: (current: Logins) => Promise<Logins>,
+  ): Promise<boolean> {
     return store.exclusively(async () => {
       const current = await read();
       if (bearerOf(current) !== sent) return true;
-      const next = await work(current).catch(async (error: unknown) => Promise.reject(await explainOAuth(error, `no new token for ${name}`)));
+      const next = await work(current).catch(async (error: unknown) =>
+        Promise.reject(await explainOAuth(error, `no new token for ${name}`)),
+      );
       await store.write(next);
-      freshUntil = performance.now() + Math.min(freshMs, (accountIn(next)?.tokens?.expires_in ?? Number.POSITIVE_INFINITY) * 1000);
+      freshUntil =
+        performance.now() +
+        Math.min(freshMs, (accountIn(next)?.tokens?.expires_in ?? Number.POSITIVE_INFINITY) * 1000);
       await read();
       return true;
     });
@@ -98,7 +115,8 @@ export function createOAuth({ name, config, store, secrets }: OAuthOptions): Aut
     const refreshToken = account?.tokens?.refresh_token;
     const issuer = await findIssuer(config, challenge.resourceMetadataUrl);
     // What one issuer gave is not shown to another.
-    if (!account || refreshToken === undefined || issuer.id !== logins.issuer) throw needsLogin(name);
+    if (!account || refreshToken === undefined || issuer.id !== logins.issuer)
+      throw needsLogin(name);
     const { OAuthError, refreshAuthorization } = await loadSdk();
     const { resource = issuer.resource } = account;
     try {
@@ -109,7 +127,10 @@ export function createOAuth({ name, config, store, secrets }: OAuthOptions): Aut
         ...(resource === undefined ? {} : { resource }),
         fetchFn: createOAuthFetch(config),
       });
-      return withAccount(logins, issuer.id, { ...account, tokens: keep(tokens, tokens.scope ?? account.tokens?.scope) });
+      return withAccount(logins, issuer.id, {
+        ...account,
+        tokens: keep(tokens, tokens.scope ?? account.tokens?.scope),
+      });
     } catch (error) {
       if (!(error instanceof OAuthError) || transient.has(error.code)) throw error;
       await store.write(withAccount(logins, issuer.id, { ...account, tokens: undefined }));
@@ -121,11 +142,16 @@ export function createOAuth({ name, config, store, secrets }: OAuthOptions): Aut
   async function fetchOwn(challenge: Challenge, logins: Logins): Promise<Logins> {
     const { clientId, clientSecret, scope } = config.oauth ?? {};
     if (clientId === undefined || clientSecret === undefined) {
-      throw new HallError("DENIED", `${name} has no client of its own`, { hint: "Write oauth.clientId and oauth.clientSecret into its entry." });
+      throw new HallError("DENIED", `${name} has no client of its own`, {
+        hint: "Write oauth.clientId and oauth.clientSecret into its entry.",
+      });
     }
     const issuer = await findIssuer(config, challenge.resourceMetadataUrl);
     const { ClientCredentialsProvider, fetchToken } = await loadSdk();
-    const wanted = unite(scope ?? issuer.found.resourceMetadata?.scopes_supported?.join(" "), challenge.scope);
+    const wanted = unite(
+      scope ?? issuer.found.resourceMetadata?.scopes_supported?.join(" "),
+      challenge.scope,
+    );
     const provider = new ClientCredentialsProvider({
       clientId,
       clientSecret,
@@ -138,7 +164,11 @@ export function createOAuth({ name, config, store, secrets }: OAuthOptions): Aut
       ...scoped(wanted),
       fetchFn: createOAuthFetch(config),
     });
-    return withAccount(logins, issuer.id, { client: { client_id: clientId }, tokens: keep(tokens, tokens.scope ?? wanted), resource: issuer.resource });
+    return withAccount(logins, issuer.id, {
+      client: { client_id: clientId },
+      tokens: keep(tokens, tokens.scope ?? wanted),
+      resource: issuer.resource,
+    });
   }
 
   return {
@@ -163,14 +193,22 @@ export function createOAuth({ name, config, store, secrets }: OAuthOptions): Aut
 }
 
 /** The issuer may be able to later. */
-const transient: ReadonlySet<string> = new Set(["server_error", "temporarily_unavailable", "too_many_requests"]);
+const transient: ReadonlySet<string> = new Set([
+  "server_error",
+  "temporarily_unavailable",
+  "too_many_requests",
+]);
 
 function needsLogin(name: string, scope?: string): HallError {
   const command = `guildhall login ${name}`;
-  return new HallError("DENIED", `needs login: run \`${command}\`${scope === undefined ? "" : `, it wants the scope ${scope}`}`, {
-    hint: `A person must run \`${command}\`.`,
-    details: { login: command, ...scoped(scope) },
-  });
+  return new HallError(
+    "DENIED",
+    `needs login: run \`${command}\`${scope === undefined ? "" : `, it wants the scope ${scope}`}`,
+    {
+      hint: `A person must run \`${command}\`.`,
+      details: { login: command, ...scoped(scope) },
+    },
+  );
 }
 
 function refused(name: string): HallError {
@@ -195,12 +233,17 @@ export function withAccount(logins: Logins, issuer: string, account: Account): L
 }
 
 /** Nothing that is of no use later, such as who the person is. */
-export function keep({ access_token, token_type, expires_in, refresh_token }: OAuthTokens, scope: string | undefined): OAuthTokens {
+export function keep(
+  { access_token, token_type, expires_in, refresh_token }: OAuthTokens,
+  scope: string | undefined,
+): OAuthTokens {
   return { access_token, token_type, expires_in, refresh_token, ...scoped(scope) };
 }
 
 export function unite(...scopes: readonly (string | undefined)[]): string | undefined {
-  const words = new Set(scopes.flatMap((scope) => scope?.split(" ") ?? []).filter((word) => word !== ""));
+  const words = new Set(
+    scopes.flatMap((scope) => scope?.split(" ") ?? []).filter((word) => word !== ""),
+  );
   return words.size > 0 ? [...words].join(" ") : undefined;
 }
 

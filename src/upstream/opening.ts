@@ -38,7 +38,11 @@ export async function openServer(opening: Opening): Promise<Line> {
     return await connect(opening);
   } catch (error) {
     // Some legacy programs end over the question which era they speak: they are started again and not asked.
-    const mayHaveEnded = config.type === "stdio" && era !== "legacy" && error instanceof EndedEarly && !scope.cancelled;
+    const mayHaveEnded =
+      config.type === "stdio" &&
+      era !== "legacy" &&
+      error instanceof EndedEarly &&
+      !scope.cancelled;
     if (mayHaveEnded) return connect({ ...opening, era: "legacy" });
     throw error;
   }
@@ -112,7 +116,10 @@ function createRelist(read: (kind: ListKind) => void): (kind: ListKind) => void 
   const readAt = new Map<ListKind, number>();
   return (kind) => {
     if (waiting.has(kind)) return;
-    const delayMs = Math.max(0, (readAt.get(kind) ?? Number.NEGATIVE_INFINITY) + relistMsMin - performance.now());
+    const delayMs = Math.max(
+      0,
+      (readAt.get(kind) ?? Number.NEGATIVE_INFINITY) + relistMsMin - performance.now(),
+    );
     const timer = setTimeout(() => {
       waiting.delete(kind);
       readAt.set(kind, performance.now());

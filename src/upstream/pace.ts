@@ -17,8 +17,11 @@ export function createPace(): Pace {
     const waitMs = restingUntil - performance.now();
     if (waitMs <= 0) return;
     if (waitMs >= scope.remainingMs) {
-      const { code, message, details } = reason ?? new HallError("RATE_LIMITED", "the server wants fewer calls");
-      throw new HallError(code, message, { details: { ...details, retryAfterSeconds: Math.ceil(waitMs) / 1000 } });
+      const { code, message, details } =
+        reason ?? new HallError("RATE_LIMITED", "the server wants fewer calls");
+      throw new HallError(code, message, {
+        details: { ...details, retryAfterSeconds: Math.ceil(waitMs) / 1000 },
+      });
     }
     await scope.race(sleep(waitMs, undefined, { ref: false }));
   }

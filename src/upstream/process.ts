@@ -54,7 +54,10 @@ const inherited = [
 const politeMs = 1_500;
 const lastWordsMsMax = 100;
 
-export function startProcess(spec: ProcessSpec, { limits, guard, said }: ProcessOptions): Promise<UpstreamProcess> {
+export function startProcess(
+  spec: ProcessSpec,
+  { limits, guard, said }: ProcessOptions,
+): Promise<UpstreamProcess> {
   const child = spawn(spec.command, [...spec.args], {
     stdio: ["pipe", "pipe", "pipe"],
     env: { ...allowedEnvironment(), ...spec.env },
@@ -88,7 +91,10 @@ export function startProcess(spec: ProcessSpec, { limits, guard, said }: Process
       });
       resolve({
         pid,
-        channel: createStdioChannel(child.stdout, child.stdin, limits, { needsNewline: true, cutsEndless: true }),
+        channel: createStdioChannel(child.stdout, child.stdin, limits, {
+          needsNewline: true,
+          cutsEndless: true,
+        }),
         stderr,
         exited,
         stop: () => stop(child, pid, exited),
@@ -100,12 +106,16 @@ export function startProcess(spec: ProcessSpec, { limits, guard, said }: Process
 function explainStart(error: NodeJS.ErrnoException, { command, cwd }: ProcessSpec): string {
   if (error.code !== "ENOENT") return `could not be started (${error.message})`;
   // Node names the program whichever of the two is missing.
-  return cwd !== undefined && !existsSync(cwd) ? `its folder ${cwd} was not found` : `"${command}" was not found`;
+  return cwd !== undefined && !existsSync(cwd)
+    ? `its folder ${cwd} was not found`
+    : `"${command}" was not found`;
 }
 
 export function allowedEnvironment(): Record<string, string> {
   const entries = inherited.map((name) => [name, process.env[name]] as const);
-  return Object.fromEntries(entries.filter((entry): entry is [string, string] => entry[1] !== undefined));
+  return Object.fromEntries(
+    entries.filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
 }
 
 async function stop(child: ChildProcess, pid: number, exited: Promise<string>): Promise<void> {
@@ -138,7 +148,10 @@ function keepLines(child: ChildProcess, said?: (line: string) => void): () => re
     const parts = (rest + text.slice(-linesMax * lineCharactersMax)).split(/\r?\n/);
     rest = (parts.pop() ?? "").slice(-lineCharactersMax);
     if (said) for (const line of parts) said(line.slice(0, lineCharactersMax));
-    lines = [...lines, ...parts.slice(-linesMax).map((line) => line.slice(0, lineCharactersMax))].slice(-linesMax);
+    lines = [
+      ...lines,
+      ...parts.slice(-linesMax).map((line) => line.slice(0, lineCharactersMax)),
+    ].slice(-linesMax);
   });
   return () => (rest === "" ? lines : [...lines, rest].slice(-linesMax));
 }

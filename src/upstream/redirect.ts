@@ -18,7 +18,12 @@ export interface RedirectOptions {
   readonly timeoutMs: number;
 }
 
-export async function openRedirectPage({ port, path, state, timeoutMs }: RedirectOptions): Promise<RedirectPage> {
+export async function openRedirectPage({
+  port,
+  path,
+  state,
+  timeoutMs,
+}: RedirectOptions): Promise<RedirectPage> {
   let settle = (_parameters: URLSearchParams): void => {};
   let fail = (_error: HallError): void => {};
   const answer = new Promise<URLSearchParams>((resolve, reject) => {
@@ -32,14 +37,25 @@ export async function openRedirectPage({ port, path, state, timeoutMs }: Redirec
     // Any page of the browser may ask for anything here, also for what is no address.
     const { pathname, searchParams } = new URL(URL.canParse(url, here) ? url : "/", here);
     const isExpected = method === "GET" && pathname === path && searchParams.get("state") === state;
-    response.writeHead(isExpected ? 200 : 404, { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store", connection: "close" });
-    response.end(isExpected ? "Guildhall has the answer. You can close this page and go back to the terminal.\n" : "There is nothing here.\n");
+    response.writeHead(isExpected ? 200 : 404, {
+      "content-type": "text/plain; charset=utf-8",
+      "cache-control": "no-store",
+      connection: "close",
+    });
+    response.end(
+      isExpected
+        ? "Guildhall has the answer. You can close this page and go back to the terminal.\n"
+        : "There is nothing here.\n",
+    );
     if (!isExpected) return;
     server.close();
     settle(searchParams);
   });
   await listen(server, port);
-  const timer = setTimeout(() => fail(new HallError("TIMEOUT", `nobody logged in within ${timeoutMs / 60_000} min`)), timeoutMs);
+  const timer = setTimeout(
+    () => fail(new HallError("TIMEOUT", `nobody logged in within ${timeoutMs / 60_000} min`)),
+    timeoutMs,
+  );
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`,
     answer,

@@ -26,7 +26,11 @@ export async function openWebSocket(options: HttpOptions, scope: Scope): Promise
     }),
   );
   if (opened instanceof WebSocket) return createWebSocketChannel(opened, { pingMs });
-  throw new HallError(isRefused(opened) ? "DENIED" : "UNAVAILABLE", `HTTP ${opened.status} instead of a WebSocket`, { details: { status: opened.status } });
+  throw new HallError(
+    isRefused(opened) ? "DENIED" : "UNAVAILABLE",
+    `HTTP ${opened.status} instead of a WebSocket`,
+    { details: { status: opened.status } },
+  );
 }
 
 /** The open socket, or what the server says instead. */
@@ -48,7 +52,12 @@ async function connect(
     socket.on("error", (error) => reject(explain(error)));
     socket.once("unexpected-response", (_request, { statusCode = 0, headers: answer }) => {
       const challenge = answer["www-authenticate"];
-      resolve(new Response(null, { status: Math.max(200, statusCode), headers: challenge === undefined ? {} : { "www-authenticate": challenge } }));
+      resolve(
+        new Response(null, {
+          status: Math.max(200, statusCode),
+          headers: challenge === undefined ? {} : { "www-authenticate": challenge },
+        }),
+      );
       socket.terminate();
     });
   });
@@ -63,15 +72,22 @@ export async function openSsePair(options: HttpOptions, scope: Scope): Promise<C
   setMaxListeners(0, closing.signal);
   const leave = scope.onCancel(() => closing.abort());
   const response = await withToken(options, (headers) =>
-    options.dialler.send(options.url, { headers: { accept: "text/event-stream", ...headers }, signal: closing.signal }),
+    options.dialler.send(options.url, {
+      headers: { accept: "text/event-stream", ...headers },
+      signal: closing.signal,
+    }),
   ).catch((cause: unknown) => {
     throw explain(cause);
   });
   if (!response.ok || !response.headers.get("content-type")?.startsWith("text/event-stream")) {
     await response.body?.cancel();
-    throw new HallError(isRefused(response) ? "DENIED" : "BAD_ANSWER", `HTTP ${response.status} instead of an event stream`, {
-      details: { status: response.status },
-    });
+    throw new HallError(
+      isRefused(response) ? "DENIED" : "BAD_ANSWER",
+      `HTTP ${response.status} instead of an event stream`,
+      {
+        details: { status: response.status },
+      },
+    );
   }
   const body = whileAlive(response, options.silentMsMax ?? silentMsMax, () => closing.abort());
   const events = readEvents(body, oversizeFactor * options.limits.messageBytesMax);
@@ -80,14 +96,19 @@ export async function openSsePair(options: HttpOptions, scope: Scope): Promise<C
   return createPairChannel(events, endpoint, options, closing);
 }
 
-async function readEndpoint(events: AsyncGenerator<{ event: string; data: string | undefined }>, from: URL): Promise<URL> {
+async function readEndpoint(
+  events: AsyncGenerator<{ event: string; data: string | undefined }>,
+  from: URL,
+): Promise<URL> {
   let { value } = await events.next();
   // An event that only says when to come back is none.
   while (value && value.data === undefined) ({ value } = await events.next());
   const data = value?.event === "endpoint" ? value.data : undefined;
-  if (data === undefined || !URL.canParse(data, from.href)) throw new HallError("BAD_ANSWER", "the event stream did not begin with its endpoint");
+  if (data === undefined || !URL.canParse(data, from.href))
+    throw new HallError("BAD_ANSWER", "the event stream did not begin with its endpoint");
   const endpoint = new URL(data, from);
-  if (endpoint.origin !== from.origin) throw new HallError("BAD_ANSWER", "the endpoint is on another server");
+  if (endpoint.origin !== from.origin)
+    throw new HallError("BAD_ANSWER", "the endpoint is on another server");
   return endpoint;
 }
 
@@ -103,7 +124,8 @@ function createPairChannel(
 
   async function pump(): Promise<void> {
     try {
-      for await (const { event, data } of events) if (event === "message" && data !== undefined) receiver?.frame(Buffer.from(data));
+      for await (const { event, data } of events)
+        if (event === "message" && data !== undefined) receiver?.frame(Buffer.from(data));
     } catch {
       // Cut or closed: the end says so.
     }
@@ -119,12 +141,20 @@ function createPairChannel(
     receiver?.closed();
   }
 
-  async function post(frame: string, { id, method }: { readonly id?: unknown; readonly method?: unknown }): Promise<void> {
+  async function post(
+    frame: string,
+    { id, method }: { readonly id?: unknown; readonly method?: unknown },
+  ): Promise<void> {
     const request: Id | undefined = isId(id) && typeof method === "string" ? id : undefined;
     try {
       if (method !== handshakeEnd) await gate.passed;
       const response = await withToken(options, (headers) =>
-        options.dialler.send(endpoint, { method: "POST", body: frame, headers: { "content-type": "application/json", ...headers }, signal: closing.signal }),
+        options.dialler.send(endpoint, {
+          method: "POST",
+          body: frame,
+          headers: { "content-type": "application/json", ...headers },
+          signal: closing.signal,
+        }),
       );
       await response.body?.cancel();
       if (response.ok) return;
@@ -155,7 +185,10 @@ function createPairChannel(
 }
 
 /** Sends with the token there is, and once more with a better one. */
-async function withToken<T>(options: HttpOptions, send: (headers: Readonly<Record<string, string>>) => Promise<T | Response>): Promise<T | Response> {
+async function withToken<T>(
+  options: HttpOptions,
+  send: (headers: Readonly<Record<string, string>>) => Promise<T | Response>,
+): Promise<T | Response> {
   const headers = await options.headers();
   const answer = await send(headers);
   if (!(answer instanceof Response) || !isRefused(answer)) return answer;

@@ -6,7 +6,9 @@ import { isObject, type JsonObject } from "../base/json.ts";
  */
 export function withoutOldDraft(schema: JsonObject): JsonObject {
   const { $schema, ...rest } = schema;
-  return typeof $schema === "string" && oldDraft.test($schema) && meansTheSame(rest, 0) ? rest : schema;
+  return typeof $schema === "string" && oldDraft.test($schema) && meansTheSame(rest, 0)
+    ? rest
+    : schema;
 }
 
 const oldDraft = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/;
@@ -43,14 +45,29 @@ const besideReference = new Set([
   "definitions",
   "$defs",
 ]);
-const ofOne = ["items", "contains", "additionalProperties", "propertyNames", "not", "if", "then", "else"];
+const ofOne = [
+  "items",
+  "contains",
+  "additionalProperties",
+  "propertyNames",
+  "not",
+  "if",
+  "then",
+  "else",
+];
 const ofMany = ["allOf", "anyOf", "oneOf"];
 const ofNamed = ["properties", "patternProperties", "definitions", "$defs"];
 
 function meansTheSame(schema: unknown, depth: number): boolean {
   if (!isObject(schema)) return typeof schema === "boolean";
   const keys = Object.keys(schema);
-  if (depth > depthMax || keys.some((key) => changed.has(key)) || "$id" in schema || Array.isArray(schema.items)) return false;
+  if (
+    depth > depthMax ||
+    keys.some((key) => changed.has(key)) ||
+    "$id" in schema ||
+    Array.isArray(schema.items)
+  )
+    return false;
   if ("$ref" in schema && !keys.every((key) => besideReference.has(key))) return false;
   return partsOf(schema).every((part) => meansTheSame(part, depth + 1));
 }

@@ -9,7 +9,14 @@ import { variablesIn, written } from "../config/written.ts";
 export function sourceOf(config: ServerConfig): string {
   const texts = config[written] ?? {};
   const rest = Object.keys(texts).length > 0 ? [texts] : [];
-  if (config.type === "stdio") return hashOf([config.command, config.args, Object.keys(config.env).sort(), config.cwd ?? null, ...rest]);
+  if (config.type === "stdio")
+    return hashOf([
+      config.command,
+      config.args,
+      Object.keys(config.env).sort(),
+      config.cwd ?? null,
+      ...rest,
+    ]);
   return hashOf([config.type, config.url, Object.keys(config.headers).sort(), ...rest]);
 }
 
@@ -20,15 +27,23 @@ export function describeSource(config: ServerConfig): string {
     const login = [...new Set(Object.values(oauth ?? {}).flatMap(variablesIn))];
     return `${config.url} over ${config.type}${listed(" with headers", config.headers, headers)}${login.length > 0 ? ` and a login with ${login.join(", ")}` : ""}`;
   }
-  const line = [config.command, ...config.args].map((word) => (/^[\w./:=@%+,~-]+$/.test(word) ? word : JSON.stringify(word))).join(" ");
+  const line = [config.command, ...config.args]
+    .map((word) => (/^[\w./:=@%+,~-]+$/.test(word) ? word : JSON.stringify(word)))
+    .join(" ");
   return `${line}${config.cwd === undefined ? "" : ` in ${config.cwd}`}${listed(" with", config.env, env)}`;
 }
 
 /** The names, and the variables whose values go there; a variable under its own name is said once. */
-function listed(words: string, values: Readonly<Record<string, string>>, texts: Readonly<Record<string, unknown>> = {}): string {
+function listed(
+  words: string,
+  values: Readonly<Record<string, string>>,
+  texts: Readonly<Record<string, unknown>> = {},
+): string {
   const names = Object.keys(values).sort();
   const told = names.map((name) => {
-    const from = variablesIn(Object.hasOwn(texts, name) ? texts[name] : undefined).filter((variable) => variable !== name);
+    const from = variablesIn(Object.hasOwn(texts, name) ? texts[name] : undefined).filter(
+      (variable) => variable !== name,
+    );
     return from.length === 0 ? name : `${name} (from ${from.join(", ")})`;
   });
   return names.length === 0 ? "" : `${words} ${told.join(", ")}`;

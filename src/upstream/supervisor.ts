@@ -23,7 +23,13 @@ export type SupervisorState =
   | { readonly kind: "stopped" }
   | { readonly kind: "starting"; readonly since: number }
   | { readonly kind: "ready"; readonly since: number }
-  | { readonly kind: "down"; readonly code: "UNAVAILABLE" | "DENIED"; readonly reason: string; readonly retryAt: number; readonly failures: number }
+  | {
+      readonly kind: "down";
+      readonly code: "UNAVAILABLE" | "DENIED";
+      readonly reason: string;
+      readonly retryAt: number;
+      readonly failures: number;
+    }
   | { readonly kind: "closed" };
 
 export interface SupervisorOptions {
@@ -91,7 +97,10 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   function fail(reason: string, code: "UNAVAILABLE" | "DENIED" = "UNAVAILABLE"): void {
     failures++;
     // Full jitter: servers that died together must not come back together.
-    const delayMs = failures >= failuresToRest ? backoffMsMax : random() * Math.min(backoffMsMax, backoffMsMin * 2 ** (failures - 1));
+    const delayMs =
+      failures >= failuresToRest
+        ? backoffMsMax
+        : random() * Math.min(backoffMsMax, backoffMsMin * 2 ** (failures - 1));
     rest(reason, code, delayMs);
   }
 
@@ -122,10 +131,17 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
         return opened;
       })
       .catch((error: unknown) => {
-        const reason = error instanceof HallError && error.code === "TIMEOUT" ? `did not start within ${options.startMs / 1000} s` : messageOf(error);
+        const reason =
+          error instanceof HallError && error.code === "TIMEOUT"
+            ? `did not start within ${options.startMs / 1000} s`
+            : messageOf(error);
         // `open` gives up what it holds when its scope is cancelled.
         scope.cancel(new HallError("UNAVAILABLE", reason));
-        if (openingScope === scope && state.kind === "starting") fail(reason, error instanceof HallError && error.code === "DENIED" ? "DENIED" : "UNAVAILABLE");
+        if (openingScope === scope && state.kind === "starting")
+          fail(
+            reason,
+            error instanceof HallError && error.code === "DENIED" ? "DENIED" : "UNAVAILABLE",
+          );
         throw unavailable();
       })
       .finally(() => {
@@ -161,11 +177,19 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     if (state.kind !== "down") return new HallError("UNAVAILABLE", `${name} is not running`);
     const seconds = Math.max(0, (state.retryAt - Date.now()) / 1000);
     if (state.code === "DENIED")
-      return new HallError("DENIED", `${name} ${state.reason}`, { hint: "Call again after that.", details: { upstream: name, reason: state.reason } });
+      return new HallError("DENIED", `${name} ${state.reason}`, {
+        hint: "Call again after that.",
+        details: { upstream: name, reason: state.reason },
+      });
     const evidence = options.evidence().slice(-5);
     return new HallError("UNAVAILABLE", `${name} is down: ${state.reason}`, {
       hint: `It is tried again in ${seconds.toFixed(1)} s; see \`guildhall logs ${name}\`.`,
-      details: { upstream: name, reason: state.reason, retryAfterSeconds: Number(seconds.toFixed(1)), ...(evidence.length > 0 ? { stderr: evidence } : {}) },
+      details: {
+        upstream: name,
+        reason: state.reason,
+        retryAfterSeconds: Number(seconds.toFixed(1)),
+        ...(evidence.length > 0 ? { stderr: evidence } : {}),
+      },
     });
   }
 
@@ -175,7 +199,8 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     idle = setTimeout(() => {
       idle = undefined;
       if (state.kind !== "ready") return;
-      const restMs = users > 0 || options.isNeeded?.() ? options.idleMs : usedAt + options.idleMs - Date.now();
+      const restMs =
+        users > 0 || options.isNeeded?.() ? options.idleMs : usedAt + options.idleMs - Date.now();
       if (restMs > 0) watchIdle(restMs);
       else void stop({ kind: "stopped" });
     }, waitMs);
@@ -207,14 +232,19 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   }
 
   /** After a failure: once more where nothing can have happened, else the failure with what is known of it. */
-  async function again<T>(error: unknown, scope: Scope, work: (line: Line) => Promise<T>): Promise<T> {
+  async function again<T>(
+    error: unknown,
+    scope: Scope,
+    work: (line: Line) => Promise<T>,
+  ): Promise<T> {
     try {
       // It has forgotten us, and has said so instead of beginning: the same again on a new connection.
       if (hasExpired(error)) return await attempt(scope, work);
       throw error;
     } catch (failure) {
       // The line went away under the call: say why, which the line itself does not know.
-      if (failure instanceof HallError && failure.code === "UNAVAILABLE" && state.kind === "down") throw unavailable();
+      if (failure instanceof HallError && failure.code === "UNAVAILABLE" && state.kind === "down")
+        throw unavailable();
       throw failure;
     }
   }

@@ -42,7 +42,10 @@ export interface Account {
 const noLogins: Logins = { accounts: {} };
 const lockMsMax = 120_000;
 
-export function createTokenStore(url: string, folder: string = join(dataFolder(), "tokens")): TokenStore {
+export function createTokenStore(
+  url: string,
+  folder: string = join(dataFolder(), "tokens"),
+): TokenStore {
   const file = join(folder, `${createHash("sha256").update(url).digest("hex").slice(0, 32)}.json`);
   return {
     async read() {
@@ -62,7 +65,8 @@ export function createTokenStore(url: string, folder: string = join(dataFolder()
 function parse(text: string, url: string): Logins {
   try {
     const value: unknown = JSON.parse(text);
-    if (isObject(value) && value.url === url && isObject(value.accounts)) return value as unknown as Logins;
+    if (isObject(value) && value.url === url && isObject(value.accounts))
+      return value as unknown as Logins;
   } catch {
     // Not ours to repair: a login writes it anew.
   }

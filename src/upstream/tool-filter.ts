@@ -4,7 +4,8 @@ import type { ServerConfig } from "../config/schema.ts";
 export function createToolFilter(filter: ServerConfig["tools"]): (name: string) => boolean {
   const include = filter?.include?.map(globToExpression);
   const exclude = filter?.exclude?.map(globToExpression) ?? [];
-  return (name) => (include?.some((glob) => glob.test(name)) ?? true) && !exclude.some((glob) => glob.test(name));
+  return (name) =>
+    (include?.some((glob) => glob.test(name)) ?? true) && !exclude.some((glob) => glob.test(name));
 }
 
 function globToExpression(glob: string): RegExp {

@@ -9,7 +9,11 @@ import type { Upstream } from "./upstream.ts";
  * A server whose entry in the config cannot be used, as an upstream that is never started: what was known of it is still
  * shown, so that groups keep their tools, and every call of it fails at once with what to change.
  */
-export function createUnusable(name: string, { problems, entry }: UnusableServer, locked: LockedServer | undefined): Upstream {
+export function createUnusable(
+  name: string,
+  { problems, entry }: UnusableServer,
+  locked: LockedServer | undefined,
+): Upstream {
   const reason = problems.join("; ");
   const offer = entry && isLockedServer(locked) ? locked.offer : emptyOffer;
   const isShown = createToolFilter(entry?.tools ?? { include: [], exclude: [] });

@@ -34,7 +34,9 @@ export interface Upstream extends Toolkit {
 }
 
 /** As its supervisor says; or it is never started, as its entry in the config cannot be used. */
-export type UpstreamState = SupervisorState | { readonly kind: "unusable"; readonly reason: string };
+export type UpstreamState =
+  | SupervisorState
+  | { readonly kind: "unusable"; readonly reason: string };
 
 export interface UpstreamCounts {
   calls: number;
@@ -58,11 +60,18 @@ export interface UpstreamOptions {
   readonly startMs?: number;
 }
 
-export function createUpstream(name: string, config: ServerConfig, options: UpstreamOptions): Upstream {
+export function createUpstream(
+  name: string,
+  config: ServerConfig,
+  options: UpstreamOptions,
+): Upstream {
   const log = options.log.child({ upstream: name });
   const source = sourceOf(config);
   const { startMs = 20_000 } = options;
-  const locked = options.locked?.source === source && isLockedServer(options.locked) ? options.locked : undefined;
+  const locked =
+    options.locked?.source === source && isLockedServer(options.locked)
+      ? options.locked
+      : undefined;
   const counts: UpstreamCounts = { calls: 0, errors: 0, lastError: undefined };
   const isShown = createToolFilter(config.tools);
   let greeting: Greeting | undefined = locked && greetingOf(locked);
@@ -78,7 +87,14 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
     changed: createStateLog(log),
     open,
   });
-  const known = createKnownOffer({ name, log, known: locked?.offer, readMs: startMs, isUsable, supervisor });
+  const known = createKnownOffer({
+    name,
+    log,
+    known: locked?.offer,
+    readMs: startMs,
+    isUsable,
+    supervisor,
+  });
   const watching = createWatching({ log, supervisor });
 
   async function open(scope: Scope, lost: (reason: string) => void): Promise<Line> {
@@ -120,7 +136,12 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
     return config.type !== "http" || hasValidHeaders(inputSchema);
   }
 
-  function relay(method: string, params: JsonObject, context: CallContext, tool?: Tool): Promise<JsonObject> {
+  function relay(
+    method: string,
+    params: JsonObject,
+    context: CallContext,
+    tool?: Tool,
+  ): Promise<JsonObject> {
     counts.calls++;
     const used = supervisor.use(context.scope, (line) => {
       if (tool) refuseChanged(tool);
@@ -166,7 +187,10 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
         .map(withFacts);
     },
     call(tool, args, context) {
-      const run = (): Promise<Outcome> => relay("tools/call", { name: tool.name, arguments: args }, context, tool) as Promise<JsonObject & Outcome>;
+      const run = (): Promise<Outcome> =>
+        relay("tools/call", { name: tool.name, arguments: args }, context, tool) as Promise<
+          JsonObject & Outcome
+        >;
       return run().catch(async (error: unknown) => {
         // HeaderMismatch: what is known of the tool is out of date.
         if (!(error instanceof HallError) || error.relayed?.code !== -32020) throw error;
@@ -184,10 +208,12 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
       // Only one that runs is asked: a look at its health must not start a server.
       const line = supervisor.line();
       if (!line) return undefined;
-      await line.request(line.greeting.era === "legacy" ? "ping" : "tools/list", {}, scope).catch((error: unknown) => {
-        // A refusal is an answer too.
-        if (!(error instanceof HallError && error.relayed)) throw error;
-      });
+      await line
+        .request(line.greeting.era === "legacy" ? "ping" : "tools/list", {}, scope)
+        .catch((error: unknown) => {
+          // A refusal is an answer too.
+          if (!(error instanceof HallError && error.relayed)) throw error;
+        });
       return { state: "available" };
     },
     looking: known.looking,
@@ -200,15 +226,23 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
       list: async () => known.current().resources as readonly Resource[],
       templates: async () => known.current().templates,
       read: (uri, context) => relay("resources/read", { uri }, context),
-      covers: (uri) => known.current().templates.some(({ uriTemplate }) => matchesTemplate(uri, String(uriTemplate))),
+      covers: (uri) =>
+        known
+          .current()
+          .templates.some(({ uriTemplate }) => matchesTemplate(uri, String(uriTemplate))),
       watch: watching.watch,
     },
     prompts: {
       list: async () => known.current().prompts as readonly Prompt[],
-      get: (prompt, args, context) => relay("prompts/get", { name: prompt, arguments: args }, context),
+      get: (prompt, args, context) =>
+        relay("prompts/get", { name: prompt, arguments: args }, context),
     },
     complete: (ref, argument, context, params) =>
-      relay("completion/complete", { ref, argument, ...(params.context === undefined ? {} : { context: params.context }) }, context),
+      relay(
+        "completion/complete",
+        { ref, argument, ...(params.context === undefined ? {} : { context: params.context }) },
+        context,
+      ),
     onChange: known.onChange,
   };
 
@@ -216,11 +250,14 @@ export function createUpstream(name: string, config: ServerConfig, options: Upst
   function refuseChanged(tool: Tool): void {
     if (!options.holdsChanged) return;
     const pin = known.pinOf(tool.name);
-    if (pin !== undefined && pin !== pinOf(tool)) throw heldBack(`${name}.${tool.name} has changed since it was listed`);
+    if (pin !== undefined && pin !== pinOf(tool))
+      throw heldBack(`${name}.${tool.name} has changed since it was listed`);
   }
 
   function withFacts(tool: Tool): Tool {
-    return config.timeoutSeconds === undefined ? tool : { ...tool, facts: { timeoutMs: config.timeoutSeconds * 1000 } };
+    return config.timeoutSeconds === undefined
+      ? tool
+      : { ...tool, facts: { timeoutMs: config.timeoutSeconds * 1000 } };
   }
 }
 
@@ -245,7 +282,8 @@ function matchesTemplate(uri: string, template: string): boolean {
   const first = parts[0] ?? "";
   const last = parts.at(-1) ?? "";
   if (parts.length === 1) return uri === template;
-  if (!uri.startsWith(first) || !uri.endsWith(last) || uri.length < first.length + last.length) return false;
+  if (!uri.startsWith(first) || !uri.endsWith(last) || uri.length < first.length + last.length)
+    return false;
   let at = first.length;
   for (const part of parts.slice(1, -1)) {
     const found = uri.indexOf(part, at);

@@ -15,12 +15,21 @@ export interface Watching {
 
 const askMsMax = 10_000;
 
-export function createWatching({ log, supervisor }: { readonly log: Log; readonly supervisor: Pick<Supervisor, "use" | "line"> }): Watching {
+export function createWatching({
+  log,
+  supervisor,
+}: {
+  readonly log: Log;
+  readonly supervisor: Pick<Supervisor, "use" | "line">;
+}): Watching {
   const watchers = new Map<string, Set<() => void>>();
   /** What a legacy server was told of on the line there is. */
   let told = new Set<string>();
 
-  async function tell(method: "resources/subscribe" | "resources/unsubscribe", uri: string): Promise<void> {
+  async function tell(
+    method: "resources/subscribe" | "resources/unsubscribe",
+    uri: string,
+  ): Promise<void> {
     const isWanted = method === "resources/subscribe";
     // Nothing needs to be taken back from a server that is not running.
     if (!isWanted && !supervisor.line()) return;
@@ -66,7 +75,9 @@ export function createWatching({ log, supervisor }: { readonly log: Log; readonl
       if (line.greeting.era === "modern") return;
       told = new Set(watchers.keys());
       for (const uri of told) {
-        line.request("resources/subscribe", { uri }, scope).catch((error: unknown) => log.warn({ err: error, uri }, "resources/subscribe failed"));
+        line
+          .request("resources/subscribe", { uri }, scope)
+          .catch((error: unknown) => log.warn({ err: error, uri }, "resources/subscribe failed"));
       }
     },
   };

@@ -1,6 +1,14 @@
 import { errorTable, HallError } from "../base/errors.ts";
 import type { AnswerFrame } from "./exchange.ts";
-import { errorFrame, type Id, isLonger, type Request, type RpcError, resultFrame, type UnreadableId } from "./message.ts";
+import {
+  errorFrame,
+  type Id,
+  isLonger,
+  type Request,
+  type RpcError,
+  resultFrame,
+  type UnreadableId,
+} from "./message.ts";
 
 export type Reply = { readonly result: unknown } | { readonly error: RpcError };
 
@@ -24,22 +32,38 @@ export class Answers {
     try {
       frame = resultFrame(request.id, result);
     } catch (cause) {
-      return this.failure(request, new HallError("SERIALIZATION", `the answer to ${request.method} cannot be written as JSON`, { cause }));
+      return this.failure(
+        request,
+        new HallError(
+          "SERIALIZATION",
+          `the answer to ${request.method} cannot be written as JSON`,
+          { cause },
+        ),
+      );
     }
     if (!isLonger(frame, this.#bytesMax)) return { frame, kind: "result" };
-    return this.failure(request, new HallError("TOO_LARGE", `the answer to ${request.method} is over ${this.#bytesMax} bytes`));
+    return this.failure(
+      request,
+      new HallError("TOO_LARGE", `the answer to ${request.method} is over ${this.#bytesMax} bytes`),
+    );
   }
 
   /** Falls back to a plain error when the explanation itself cannot be sent. */
   failure(request: Request, failure: unknown): AnswerFrame {
     try {
       const reply = this.#explain(failure, request);
-      const answer: AnswerFrame = "result" in reply ? { frame: resultFrame(request.id, reply.result), kind: "result" } : this.error(request.id, reply.error);
+      const answer: AnswerFrame =
+        "result" in reply
+          ? { frame: resultFrame(request.id, reply.result), kind: "result" }
+          : this.error(request.id, reply.error);
       if (!isLonger(answer.frame, this.#bytesMax)) return answer;
     } catch {
       // Said below: the failure cannot be explained, or its own details cannot be serialised.
     }
-    return this.error(request.id, { code: -32603, message: "the error could not be written as JSON" });
+    return this.error(request.id, {
+      code: -32603,
+      message: "the error could not be written as JSON",
+    });
   }
 
   /** To something that is no request; with its id where that could be read. */

@@ -16,7 +16,12 @@ export class Asked {
   }
 
   /** Settles with the answer, or as soon as the scope is cancelled: then `withdrawn` is called. */
-  wait(id: Id, method: string, scope: Scope | undefined, withdrawn: (reason: HallError) => void): Promise<unknown> {
+  wait(
+    id: Id,
+    method: string,
+    scope: Scope | undefined,
+    withdrawn: (reason: HallError) => void,
+  ): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const waiting: Waiting = { method, resolve, reject, leave: undefined };
       this.#waiting.set(id, waiting);
@@ -32,21 +37,29 @@ export class Asked {
     const waiting = this.#take(id);
     if (!waiting) return false;
     if ("result" in outcome) waiting.resolve(outcome.result);
-    else if ("error" in outcome) waiting.reject(new HallError("EXECUTION", outcome.error.message, { relayed: outcome.error }));
-    else waiting.reject(new HallError("BAD_ANSWER", `the answer to ${waiting.method} is malformed: ${outcome.bad}`));
+    else if ("error" in outcome)
+      waiting.reject(new HallError("EXECUTION", outcome.error.message, { relayed: outcome.error }));
+    else
+      waiting.reject(
+        new HallError("BAD_ANSWER", `the answer to ${waiting.method} is malformed: ${outcome.bad}`),
+      );
     return true;
   }
 
   /** An unreadable message that begins or ends with an id we wait for is a bad answer: better now than at the deadline. */
   unreadable({ answerId, reason }: Invalid): boolean {
     const waiting = this.#take(answerId);
-    waiting?.reject(new HallError("BAD_ANSWER", `the answer to ${waiting.method} is malformed: ${reason}`));
+    waiting?.reject(
+      new HallError("BAD_ANSWER", `the answer to ${waiting.method} is malformed: ${reason}`),
+    );
     return waiting !== undefined;
   }
 
   tooLarge(id: Id | undefined, bytesMax: number): void {
     const waiting = this.#take(id);
-    waiting?.reject(new HallError("TOO_LARGE", `the answer to ${waiting.method} is over ${bytesMax} bytes`));
+    waiting?.reject(
+      new HallError("TOO_LARGE", `the answer to ${waiting.method} is over ${bytesMax} bytes`),
+    );
   }
 
   /** True when somebody was still waiting. */

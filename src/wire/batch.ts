@@ -20,7 +20,8 @@ export class Batch {
       this.#frames.push(frame);
       this.#bytes += Buffer.byteLength(frame) + 1;
     }
-    if (--this.#missing === 0) this.#send(this.#frames.length > 0 ? `[${this.#frames.join(",")}]` : undefined);
+    if (--this.#missing === 0)
+      this.#send(this.#frames.length > 0 ? `[${this.#frames.join(",")}]` : undefined);
   }
 }
 
@@ -28,7 +29,11 @@ export class Batch {
 const refusalBytes = 512;
 
 /** Why messages that came together are not served, or undefined when they are. */
-export function findBatchFault(messageCount: number, isAccepted: boolean, countMax: number): string | undefined {
+export function findBatchFault(
+  messageCount: number,
+  isAccepted: boolean,
+  countMax: number,
+): string | undefined {
   if (messageCount === 0) return "an empty batch";
   if (!isAccepted) return "batches are part of protocol version 2025-03-26 only";
   // Junk costs two bytes to send and a hundred to refuse.

@@ -24,7 +24,8 @@ export function createLineReader(lineBytesMax: number, sink: LineSink): (chunk: 
     if (heldBytes <= lineBytesMax) {
       held.push(part);
       // A line that comes byte by byte must not cost hundreds of bytes for each: the newest parts become one.
-      if (held.length - joined === partsMax) held.splice(joined, partsMax, Buffer.concat(held.slice(joined++)));
+      if (held.length - joined === partsMax)
+        held.splice(joined, partsMax, Buffer.concat(held.slice(joined++)));
       return;
     }
     if (!isSkipping) {
@@ -34,8 +35,15 @@ export function createLineReader(lineBytesMax: number, sink: LineSink): (chunk: 
       held = [];
       sink.oversize();
     }
-    if (heldBytes > endlessFactor * lineBytesMax && heldBytes - part.length <= endlessFactor * lineBytesMax) sink.endless?.();
-    tail = part.length >= edgeBytes ? Buffer.from(part.subarray(-edgeBytes)) : Buffer.concat([tail, part]).subarray(-edgeBytes);
+    if (
+      heldBytes > endlessFactor * lineBytesMax &&
+      heldBytes - part.length <= endlessFactor * lineBytesMax
+    )
+      sink.endless?.();
+    tail =
+      part.length >= edgeBytes
+        ? Buffer.from(part.subarray(-edgeBytes))
+        : Buffer.concat([tail, part]).subarray(-edgeBytes);
   }
 
   function endLine(part: Buffer): void {

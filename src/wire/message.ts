@@ -22,7 +22,10 @@ export interface Answer {
   readonly kind: "answer";
   /** Undefined when unreadable: nobody waits for such an answer, and an answer is never answered. */
   readonly id: Id | undefined;
-  readonly outcome: { readonly result: unknown } | { readonly error: RpcError } | { readonly bad: string };
+  readonly outcome:
+    | { readonly result: unknown }
+    | { readonly error: RpcError }
+    | { readonly bad: string };
 }
 /** Not a message. `id` is there when it could be read, so that the sender learns which one it was. */
 export interface Invalid {
@@ -45,11 +48,16 @@ export interface RpcError {
 export type IsNotification = (method: string) => boolean;
 
 /** Bytes to one message, or to the messages of a batch. Never throws. */
-export function parseFrame(bytes: Buffer, limits: Limits, isNotification: IsNotification): Message | readonly Message[] {
+export function parseFrame(
+  bytes: Buffer,
+  limits: Limits,
+  isNotification: IsNotification,
+): Message | readonly Message[] {
   // Long ones are mostly plain ASCII, and as that they are read three times as fast.
   const text = bytes.toString(bytes.length >= longText && isAscii(bytes) ? "latin1" : "utf8");
   // Decoding puts U+FFFD where bytes were invalid, so only a text that has one needs the exact check.
-  if (text.includes("\ufffd") && !isUtf8(bytes)) return unreadable("PARSE", "not valid UTF-8", text);
+  if (text.includes("\ufffd") && !isUtf8(bytes))
+    return unreadable("PARSE", "not valid UTF-8", text);
   const fault = findFault(text, limits);
   if (fault) return unreadable("INVALID_REQUEST", fault, text);
   const longResultAt = text.length >= longText ? findLastResult(text, lastKeyOfScan()) : -1;
@@ -60,7 +68,8 @@ export function parseFrame(bytes: Buffer, limits: Limits, isNotification: IsNoti
     return unreadable("PARSE", "not valid JSON", text);
   }
   if (Array.isArray(value)) return value.map((item) => classify(item, isNotification));
-  if (longResultAt !== -1 && isObject(value) && isObject(value.result)) writtenAs.set(value.result, text.slice(longResultAt, text.lastIndexOf("}")));
+  if (longResultAt !== -1 && isObject(value) && isObject(value.result))
+    writtenAs.set(value.result, text.slice(longResultAt, text.lastIndexOf("}")));
   return classify(value, isNotification);
 }
 
@@ -84,22 +93,35 @@ function classify(value: unknown, isNotification: IsNotification): Message {
   const { id, method, params } = value;
   const hasId = id !== undefined;
   const readableId = isId(id) ? id : undefined;
-  if (method === undefined && ("result" in value || "error" in value)) return classifyAnswer(value, readableId);
-  if (value.jsonrpc !== "2.0") return invalid("INVALID_REQUEST", 'jsonrpc must be "2.0"', readableId);
+  if (method === undefined && ("result" in value || "error" in value))
+    return classifyAnswer(value, readableId);
+  if (value.jsonrpc !== "2.0")
+    return invalid("INVALID_REQUEST", 'jsonrpc must be "2.0"', readableId);
   if (typeof method !== "string" || method === "") {
     // Where we wait for an answer under this id, it is one: neither a result nor an error.
-    return { ...invalid("INVALID_REQUEST", "method must be a non-empty string", readableId), answerId: method === undefined ? readableId : undefined };
+    return {
+      ...invalid("INVALID_REQUEST", "method must be a non-empty string", readableId),
+      answerId: method === undefined ? readableId : undefined,
+    };
   }
-  if (params !== undefined && !isObject(params)) return invalid("INVALID_REQUEST", "params must be an object", readableId);
-  if (!hasId || (id === null && isNotification(method))) return { kind: "notification", method, params };
-  if (readableId === undefined) return invalid("INVALID_REQUEST", `id must be a whole number below 2^53 or a string of at most ${idBytesMax} bytes`);
+  if (params !== undefined && !isObject(params))
+    return invalid("INVALID_REQUEST", "params must be an object", readableId);
+  if (!hasId || (id === null && isNotification(method)))
+    return { kind: "notification", method, params };
+  if (readableId === undefined)
+    return invalid(
+      "INVALID_REQUEST",
+      `id must be a whole number below 2^53 or a string of at most ${idBytesMax} bytes`,
+    );
   return { kind: "request", id: readableId, method, params };
 }
 
 function classifyAnswer(value: JsonObject, id: Id | undefined): Message {
-  if (value.jsonrpc !== "2.0") return { kind: "answer", id, outcome: { bad: 'jsonrpc must be "2.0"' } };
+  if (value.jsonrpc !== "2.0")
+    return { kind: "answer", id, outcome: { bad: 'jsonrpc must be "2.0"' } };
   const hasResult = "result" in value;
-  if (hasResult === "error" in value) return { kind: "answer", id, outcome: { bad: "both result and error" } };
+  if (hasResult === "error" in value)
+    return { kind: "answer", id, outcome: { bad: "both result and error" } };
   if (hasResult) return { kind: "answer", id, outcome: { result: value.result } };
   const { error } = value;
   if (!isObject(error) || !Number.isInteger(error.code) || typeof error.message !== "string") {
@@ -113,7 +135,13 @@ function invalid(code: Invalid["code"], reason: string, id?: Id): Invalid {
 }
 
 function unreadable(code: Invalid["code"], reason: string, text: string): Invalid {
-  return { kind: "invalid", id: undefined, answerId: findIdAtEdge(`${text.slice(0, 512)} ${text.slice(-512)}`), code, reason };
+  return {
+    kind: "invalid",
+    id: undefined,
+    answerId: findIdAtEdge(`${text.slice(0, 512)} ${text.slice(-512)}`),
+    code,
+    reason,
+  };
 }
 
 const idAtEdge = /^\s*\{(?:"jsonrpc":"2\.0",)?"id":(\d+),|,"id":(\d+)(?:,"jsonrpc":"2\.0")?\}\s*$/;
@@ -131,7 +159,9 @@ const controlCharacter = /[\u0000-\u001f\u007f]/;
 
 export function isId(id: unknown): id is Id {
   if (typeof id === "number") return Number.isSafeInteger(id);
-  return typeof id === "string" && Buffer.byteLength(id) <= idBytesMax && !controlCharacter.test(id);
+  return (
+    typeof id === "string" && Buffer.byteLength(id) <= idBytesMax && !controlCharacter.test(id)
+  );
 }
 
 /** How an answer without a readable id is written: older peers expect null, newer schemas forbid it. */
@@ -148,13 +178,25 @@ export class Prepared {
 
 /** Throws where JSON.stringify does: cycles, bigints, a `toJSON` that throws. */
 export function resultFrame(id: Id, result: unknown): string {
-  const body = result instanceof Prepared ? result.text : (isObject(result) && writtenAs.get(result)) || JSON.stringify(result);
+  const body =
+    result instanceof Prepared
+      ? result.text
+      : (isObject(result) && writtenAs.get(result)) || JSON.stringify(result);
   if (body === undefined) throw new TypeError(`${typeof result} is not JSON`);
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${body}}`;
 }
 
-export function errorFrame(id: Id | undefined, error: RpcError, unreadableId: UnreadableId): string {
-  const idPart = id === undefined ? (unreadableId === "null" ? '"id":null,' : "") : `"id":${JSON.stringify(id)},`;
+export function errorFrame(
+  id: Id | undefined,
+  error: RpcError,
+  unreadableId: UnreadableId,
+): string {
+  const idPart =
+    id === undefined
+      ? unreadableId === "null"
+        ? '"id":null,'
+        : ""
+      : `"id":${JSON.stringify(id)},`;
   return `{"jsonrpc":"2.0",${idPart}"error":${JSON.stringify(error)}}`;
 }
 

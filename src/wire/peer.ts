@@ -90,7 +90,8 @@ export class Peer {
       drained: () => this.#outlet.drained(),
       ended: () => {
         this.#hasEnded = true;
-        if (this.#asked.size > 0) this.#asked.giveUp(new HallError("UNAVAILABLE", "the other side closed its end"));
+        if (this.#asked.size > 0)
+          this.#asked.giveUp(new HallError("UNAVAILABLE", "the other side closed its end"));
         options.ended?.();
       },
       closed: () => this.#lost(),
@@ -118,16 +119,25 @@ export class Peer {
   }
 
   /** Sends a request of ours. Rejects with HallError; with the peer's own error as `relayed` when it refused. */
-  request(method: string, params: unknown, { scope: parent, timeoutMs, about, named }: AskOptions = {}): Promise<unknown> {
+  request(
+    method: string,
+    params: unknown,
+    { scope: parent, timeoutMs, about, named }: AskOptions = {},
+  ): Promise<unknown> {
     if (this.#isClosed || this.#hasEnded) return Promise.reject(connectionClosed());
     // It does not read what it has: more of it would only cost memory.
-    if (this.isFull) return Promise.reject(new HallError("OVERLOADED", `${method} cannot be sent: the other side does not read`));
+    if (this.isFull)
+      return Promise.reject(
+        new HallError("OVERLOADED", `${method} cannot be sent: the other side does not read`),
+      );
     if (parent?.cancelled) return Promise.reject(parent.cancelled);
     const id = ++this.#nextId;
     named?.(id);
     // The caller's own scope serves where it can: a call on the hot path needs no second clock.
     const own = timeoutMs === undefined ? undefined : new Scope(parent, timeoutMs);
-    const answered = this.#asked.wait(id, method, own ?? parent, (reason) => this.#withdraw(id, reason, about));
+    const answered = this.#asked.wait(id, method, own ?? parent, (reason) =>
+      this.#withdraw(id, reason, about),
+    );
     try {
       this.#outlet.send(this.#requestFrame(id, method, params), about, "request");
     } catch (error) {
@@ -138,7 +148,8 @@ export class Peer {
 
   #withdraw(id: Id, reason: HallError, about: Id | undefined): void {
     const notice = this.#options.withdrawal?.(id, reason.message);
-    if (notice) this.#outlet.send(notificationFrame(notice.method, notice.params), about, "notification");
+    if (notice)
+      this.#outlet.send(notificationFrame(notice.method, notice.params), about, "notification");
   }
 
   /**
@@ -156,7 +167,8 @@ export class Peer {
   /** From now on requests are refused; resolves when the running ones have answered. */
   drain(reason: HallError): Promise<void> {
     this.#refusal ??= reason;
-    for (const exchange of this.#inFlight.values()) if (exchange.isStanding) exchange.scope.cancel(reason);
+    for (const exchange of this.#inFlight.values())
+      if (exchange.isStanding) exchange.scope.cancel(reason);
     if (this.#inFlight.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
@@ -177,7 +189,10 @@ export class Peer {
       this.#fail(exchange, reason);
       exchange.scope.cancel(reason);
     }
-    const cut = flushMs === undefined ? undefined : setTimeout(() => void this.#channel.close({ now: true }), flushMs);
+    const cut =
+      flushMs === undefined
+        ? undefined
+        : setTimeout(() => void this.#channel.close({ now: true }), flushMs);
     await this.#channel.close();
     clearTimeout(cut);
   }
@@ -203,7 +218,9 @@ export class Peer {
       this.#refuse(undefined, new HallError("INVALID_REQUEST", fault));
       return;
     }
-    const expected = messages.filter((message) => message.kind === "request" || message.kind === "invalid").length;
+    const expected = messages.filter(
+      (message) => message.kind === "request" || message.kind === "invalid",
+    ).length;
     const about = messages.find((message) => message.kind === "request")?.id;
     const batch = new Batch(expected, (frame) => {
       if (frame !== undefined) this.#outlet.send(frame, about, "result");
@@ -225,7 +242,8 @@ export class Peer {
         return;
       case "invalid":
         this.counts.invalid++;
-        if (!this.#asked.unreadable(message) && !this.#options.ignoresJunk) this.#refuse(message.id, new HallError(message.code, message.reason), batch);
+        if (!this.#asked.unreadable(message) && !this.#options.ignoresJunk)
+          this.#refuse(message.id, new HallError(message.code, message.reason), batch);
     }
   }
 
@@ -235,7 +253,12 @@ export class Peer {
       this.#reply(batch, this.#answers.failure(request, refusal), request.id);
       return;
     }
-    const exchange = new Exchange(this, request, batch, performance.now() + this.#limits.answerMsMax);
+    const exchange = new Exchange(
+      this,
+      request,
+      batch,
+      performance.now() + this.#limits.answerMsMax,
+    );
     this.#inFlight.set(request.id, exchange);
     this.#watchDeadlines();
     let result: unknown;
@@ -254,8 +277,16 @@ export class Peer {
   }
 
   #overLimit(request: Request): HallError | undefined {
-    if (this.#inFlight.has(request.id)) return new HallError("INVALID_REQUEST", `a request with id ${JSON.stringify(request.id)} is still running`);
-    if (this.#inFlight.size >= this.#limits.inFlightMax) return new HallError("OVERLOADED", `${this.#limits.inFlightMax} requests are already running`);
+    if (this.#inFlight.has(request.id))
+      return new HallError(
+        "INVALID_REQUEST",
+        `a request with id ${JSON.stringify(request.id)} is still running`,
+      );
+    if (this.#inFlight.size >= this.#limits.inFlightMax)
+      return new HallError(
+        "OVERLOADED",
+        `${this.#limits.inFlightMax} requests are already running`,
+      );
     return undefined;
   }
 
@@ -293,10 +324,18 @@ export class Peer {
   deliver(exchange: Exchange, answer: AnswerFrame | undefined): void {
     if (!answer && !exchange.batch) this.#channel.withdrawn?.(exchange.request.id);
     else if (!answer) exchange.batch?.add(undefined);
-    else if (exchange.batch?.hasRoom(answer.frame, this.#limits.messageBytesMax) ?? true) this.#reply(exchange.batch, answer, exchange.request.id);
+    else if (exchange.batch?.hasRoom(answer.frame, this.#limits.messageBytesMax) ?? true)
+      this.#reply(exchange.batch, answer, exchange.request.id);
     else {
-      const reason = new HallError("TOO_LARGE", `the answers of one batch are over ${this.#limits.messageBytesMax} bytes`);
-      this.#reply(exchange.batch, this.#answers.failure(exchange.request, reason), exchange.request.id);
+      const reason = new HallError(
+        "TOO_LARGE",
+        `the answers of one batch are over ${this.#limits.messageBytesMax} bytes`,
+      );
+      this.#reply(
+        exchange.batch,
+        this.#answers.failure(exchange.request, reason),
+        exchange.request.id,
+      );
     }
   }
 
@@ -306,7 +345,10 @@ export class Peer {
       const now = performance.now();
       for (const exchange of this.#inFlight.values()) {
         if (exchange.expiresAt > now) continue;
-        const reason = new HallError("TIMEOUT", `${exchange.request.method} did not answer in ${this.#limits.answerMsMax / 1000} s`);
+        const reason = new HallError(
+          "TIMEOUT",
+          `${exchange.request.method} did not answer in ${this.#limits.answerMsMax / 1000} s`,
+        );
         this.#fail(exchange, reason);
         exchange.scope.cancel(reason);
       }
@@ -340,15 +382,28 @@ export class Peer {
     try {
       frame = requestFrame(id, method, params);
     } catch (cause) {
-      throw new HallError("SERIALIZATION", `the params of ${method} cannot be written as JSON`, { cause });
+      throw new HallError("SERIALIZATION", `the params of ${method} cannot be written as JSON`, {
+        cause,
+      });
     }
-    if (isLonger(frame, this.#limits.messageBytesMax)) throw new HallError("TOO_LARGE", `the request ${method} is over ${this.#limits.messageBytesMax} bytes`);
+    if (isLonger(frame, this.#limits.messageBytesMax))
+      throw new HallError(
+        "TOO_LARGE",
+        `the request ${method} is over ${this.#limits.messageBytesMax} bytes`,
+      );
     return frame;
   }
 
   #refuseOversize(): void {
     this.counts.invalid++;
-    if (!this.#options.ignoresJunk) this.#refuse(undefined, new HallError("INVALID_REQUEST", `a message may have ${this.#limits.messageBytesMax} bytes`));
+    if (!this.#options.ignoresJunk)
+      this.#refuse(
+        undefined,
+        new HallError(
+          "INVALID_REQUEST",
+          `a message may have ${this.#limits.messageBytesMax} bytes`,
+        ),
+      );
   }
 }
 

@@ -5,7 +5,10 @@ import type { Limits } from "./limits.ts";
  * how deep it is, how many values it holds, and whether a key that decides what happens is there twice.
  * Malformed text may pass; JSON.parse refuses it next.
  */
-export function findFault(text: string, limits: Pick<Limits, "depthMax" | "nodesMax">): string | undefined {
+export function findFault(
+  text: string,
+  limits: Pick<Limits, "depthMax" | "nodesMax">,
+): string | undefined {
   lastKeyAt = -1;
   let depth = 0;
   let nodes = 0;
@@ -99,7 +102,14 @@ const containers: number[] = [];
 
 /** Numbers and literals: letters, digits, `+ - .`; everything else ends them. */
 function isScalar(code: number): boolean {
-  return (code >= 0x30 && code <= 0x39) || (code >= 0x41 && code <= 0x5a) || (code >= 0x61 && code <= 0x7a) || code === 0x2e || code === 0x2d || code === 0x2b;
+  return (
+    (code >= 0x30 && code <= 0x39) ||
+    (code >= 0x41 && code <= 0x5a) ||
+    (code >= 0x61 && code <= 0x7a) ||
+    code === 0x2e ||
+    code === 0x2d ||
+    code === 0x2b
+  );
 }
 
 function endOfString(text: string, start: number): number {

@@ -9,7 +9,10 @@ export interface ReadEvent {
 }
 
 /** Reads server-sent events from bytes, whatever way they are cut. Throws TOO_LARGE when one event is over the limit. */
-export async function* readEvents(body: AsyncIterable<Uint8Array>, eventBytesMax: number): AsyncGenerator<ReadEvent> {
+export async function* readEvents(
+  body: AsyncIterable<Uint8Array>,
+  eventBytesMax: number,
+): AsyncGenerator<ReadEvent> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   // A line that is still open, in the pieces it came in: joined once, when it ends.
   let open: string[] = [];
@@ -19,7 +22,8 @@ export async function* readEvents(body: AsyncIterable<Uint8Array>, eventBytesMax
     const piece = decode(decoder, chunk);
     open.push(piece);
     openLength += piece.length;
-    if (openLength > eventBytesMax + 64) throw new HallError("TOO_LARGE", `an event is over ${eventBytesMax} bytes`);
+    if (openLength > eventBytesMax + 64)
+      throw new HallError("TOO_LARGE", `an event is over ${eventBytesMax} bytes`);
     if (!/[\r\n]/.test(piece)) continue;
     const lines = open.join("").split(/\r\n|\n|\r(?!$)/);
     const rest = lines.pop() ?? "";
@@ -28,11 +32,17 @@ export async function* readEvents(body: AsyncIterable<Uint8Array>, eventBytesMax
     for (const line of lines) {
       if (line !== "") {
         fields = addLine(fields, line);
-        if ((fields.data?.length ?? 0) > eventBytesMax) throw new HallError("TOO_LARGE", `an event is over ${eventBytesMax} bytes`);
+        if ((fields.data?.length ?? 0) > eventBytesMax)
+          throw new HallError("TOO_LARGE", `an event is over ${eventBytesMax} bytes`);
         continue;
       }
       if (fields.data !== undefined || fields.id !== undefined || fields.retryMs !== undefined) {
-        yield { event: fields.event ?? "message", data: fields.data, id: fields.id, retryMs: fields.retryMs };
+        yield {
+          event: fields.event ?? "message",
+          data: fields.data,
+          id: fields.id,
+          retryMs: fields.retryMs,
+        };
       }
       fields = {};
     }

@@ -2,7 +2,10 @@ import type { WebSocket } from "ws";
 import type { Channel, Receiver } from "./channel.ts";
 
 /** One message one text frame. Payload limit and protocol checks are ws's; a peer that stops answering pings is cut. */
-export function createWebSocketChannel(socket: WebSocket, { pingMs = 15_000 }: { readonly pingMs?: number } = {}): Channel {
+export function createWebSocketChannel(
+  socket: WebSocket,
+  { pingMs = 15_000 }: { readonly pingMs?: number } = {},
+): Channel {
   let receiver: Receiver | undefined;
   let isAlive = true;
   let isClosed = false;

@@ -15,7 +15,11 @@ export const analyze: Step = async (input) => {
   run.say(40, `Comparing ${spec.requirements.length} requirements with ${tasks.length} tasks`);
   const dataModel = await readInside(place, join(place.path, "data-model.md"));
   const constitution = await readConstitution(place);
-  const coverage = spec.requirements.map(({ id, text }) => ({ id, text, tasks: tasks.filter((task) => covers(task, id, text)).map((task) => task.id) }));
+  const coverage = spec.requirements.map(({ id, text }) => ({
+    id,
+    text,
+    tasks: tasks.filter((task) => covers(task, id, text)).map((task) => task.id),
+  }));
   const findings = number([
     ...findDuplicates(spec),
     ...findVague(spec),
@@ -53,9 +57,20 @@ export const analyze: Step = async (input) => {
         what: "the task names no file",
         todo: "name the file it is done in",
       })),
-    ...faults.map((fault) => ({ category: "Inconsistency", severity: "MEDIUM" as const, where: "tasks.md", what: fault, todo: "mend the line" })),
+    ...faults.map((fault) => ({
+      category: "Inconsistency",
+      severity: "MEDIUM" as const,
+      where: "tasks.md",
+      what: fault,
+      todo: "mend the line",
+    })),
     ...spec.entities
-      .filter((entity) => dataModel !== undefined && !/^none/i.test(entity.name) && !dataModel.toLowerCase().includes(entity.name.toLowerCase()))
+      .filter(
+        (entity) =>
+          dataModel !== undefined &&
+          !/^none/i.test(entity.name) &&
+          !dataModel.toLowerCase().includes(entity.name.toLowerCase()),
+      )
       .map((entity) => ({
         category: "Inconsistency",
         severity: "MEDIUM" as const,
@@ -100,7 +115,11 @@ ${coverage.map(({ id, tasks: ids }) => `| ${id} | ${ids.join(", ") || "none"} |`
     text,
     files: [],
     next: metrics.critical > 0 ? undefined : "implement",
-    details: { findings: shown, coverage: coverage.map(({ id, tasks: ids }) => ({ id, tasks: ids })), metrics },
+    details: {
+      findings: shown,
+      coverage: coverage.map(({ id, tasks: ids }) => ({ id, tasks: ids })),
+      metrics,
+    },
   };
 };
 
@@ -137,11 +156,19 @@ function covers({ text }: Task, id: string, requirement: string): boolean {
   return wanted.size > 0 && shared >= 2 && shared / wanted.size >= 0.6;
 }
 
-const common = new Set("must able system with that this when from into have user users the and for are not should shall".split(" "));
+const common = new Set(
+  "must able system with that this when from into have user users the and for are not should shall".split(
+    " ",
+  ),
+);
 
 function wordsOf(text: string): ReadonlySet<string> {
   const words = text.toLowerCase().match(/\p{L}{3,}/gu) ?? [];
-  return new Set(words.filter((word) => !common.has(word)).map((word) => word.replace(/(?:ies|es|s|ed|ing)$/, "")));
+  return new Set(
+    words
+      .filter((word) => !common.has(word))
+      .map((word) => word.replace(/(?:ies|es|s|ed|ing)$/, "")),
+  );
 }
 
 function findDuplicates({ requirements }: Spec): readonly Finding[] {
@@ -168,9 +195,20 @@ function findDuplicates({ requirements }: Spec): readonly Finding[] {
 
 function findVague({ requirements, criteria }: Spec): readonly Finding[] {
   return [...requirements, ...criteria].flatMap(({ id, text }) => {
-    const word = /\b(fast|quickly|easy|easily|simple|intuitive|user-friendly|secure|scalable|robust|reliable|modern)\b/i.exec(text)?.[1];
+    const word =
+      /\b(fast|quickly|easy|easily|simple|intuitive|user-friendly|secure|scalable|robust|reliable|modern)\b/i.exec(
+        text,
+      )?.[1];
     return word === undefined || /MUST mean:/.test(text)
       ? []
-      : [{ category: "Ambiguity", severity: "MEDIUM" as const, where: `spec.md ${id}`, what: `“${word}” cannot be checked`, todo: "say it with a figure" }];
+      : [
+          {
+            category: "Ambiguity",
+            severity: "MEDIUM" as const,
+            where: `spec.md ${id}`,
+            what: `“${word}” cannot be checked`,
+            todo: "say it with a figure",
+          },
+        ];
   });
 }

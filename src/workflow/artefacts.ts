@@ -34,28 +34,44 @@ export interface ArtefactMemory {
 }
 
 /** Writes all of them, or none when one of them was edited in a way that cannot be merged. */
-export async function writeArtefacts(drafts: readonly Draft[], { place, memory, force, blanks = [] }: WriteOptions): Promise<readonly Written[]> {
+export async function writeArtefacts(
+  drafts: readonly Draft[],
+  { place, memory, force, blanks = [] }: WriteOptions,
+): Promise<readonly Written[]> {
   const remembered = await memory.read();
   const plans = await Promise.all(
     drafts.map(async (draft) => {
       const file = join(place.path, draft.path);
       const mine = await readInside(place, file);
-      return { ...draft, file, ...resolveText(mine, { base: remembered[draft.path], next: draft.text, force, blanks }) };
+      return {
+        ...draft,
+        file,
+        ...resolveText(mine, { base: remembered[draft.path], next: draft.text, force, blanks }),
+      };
     }),
   );
-  const conflicts = plans.flatMap(({ path, conflict }) => (conflict === undefined ? [] : [`${path}: ${conflict}`]));
+  const conflicts = plans.flatMap(({ path, conflict }) =>
+    conflict === undefined ? [] : [`${path}: ${conflict}`],
+  );
   if (conflicts.length > 0) {
-    throw new HallError("EXECUTION", `edited by hand, so nothing was written: ${conflicts.join("; ")}`, {
-      hint: "Take the edits over by hand, or call again with force: true to replace the files.",
-      details: { conflicts },
-    });
+    throw new HallError(
+      "EXECUTION",
+      `edited by hand, so nothing was written: ${conflicts.join("; ")}`,
+      {
+        hint: "Take the edits over by hand, or call again with force: true to replace the files.",
+        details: { conflicts },
+      },
+    );
   }
   for (const { file, after, change } of plans) {
     if (change === "unchanged") continue;
     await checkInside(place, file);
     await replaceFile(file, after);
   }
-  await memory.write({ ...remembered, ...Object.fromEntries(drafts.map(({ path, text }) => [path, text])) });
+  await memory.write({
+    ...remembered,
+    ...Object.fromEntries(drafts.map(({ path, text }) => [path, text])),
+  });
   return plans.map(({ path, change }) => ({ path, change }));
 }
 
@@ -79,29 +95,46 @@ function resolveText(mine: string | undefined, { base, next, force, blanks }: Ve
   const plain = mine.replaceAll("\r\n", "\n");
   const back = (text: string): string => (mine === plain ? text : text.replaceAll("\n", "\r\n"));
   if (plain === next) return { after: mine, change: "unchanged" };
-  if (plain === base || plain.trim() === "" || blanks.includes(plain)) return { after: back(next), change: "updated" };
+  if (plain === base || plain.trim() === "" || blanks.includes(plain))
+    return { after: back(next), change: "updated" };
   if (force) return { after: back(next), change: "replaced" };
-  if (base === undefined) return { after: mine, change: "unchanged", conflict: "somebody else wrote it" };
+  if (base === undefined)
+    return { after: mine, change: "unchanged", conflict: "somebody else wrote it" };
   if (base === next) return { after: mine, change: "unchanged" };
   const { text, conflicts } = mergeTexts(base, plain, next);
   const [first] = conflicts;
-  if (first) return { after: mine, change: "unchanged", conflict: `line ${first.line} was changed here and would be changed by this step` };
+  if (first)
+    return {
+      after: mine,
+      change: "unchanged",
+      conflict: `line ${first.line} was changed here and would be changed by this step`,
+    };
   return { after: back(text), change: text === plain ? "unchanged" : "merged" };
 }
 
 const fileBytesMax = 2 * 1024 * 1024;
 
 /** The text of a file, or undefined when there is none. A link in its place is not followed. */
-export async function readInside(place: Pick<Place, "root">, file: string): Promise<string | undefined> {
+export async function readInside(
+  place: Pick<Place, "root">,
+  file: string,
+): Promise<string | undefined> {
   await checkInside(place, file);
-  const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
+  const handle = await open(
+    file,
+    constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+  ).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
     throw error;
   });
   if (!handle) return undefined;
   try {
     const { size } = await handle.stat();
-    if (size > fileBytesMax) throw new HallError("TOO_LARGE", `${file} has ${size} bytes; at most ${fileBytesMax} are read`);
+    if (size > fileBytesMax)
+      throw new HallError(
+        "TOO_LARGE",
+        `${file} has ${size} bytes; at most ${fileBytesMax} are read`,
+      );
     return await handle.readFile("utf8");
   } finally {
     await handle.close();
@@ -112,7 +145,10 @@ export async function readInside(place: Pick<Place, "root">, file: string): Prom
 export async function replaceFile(file: string, text: string): Promise<void> {
   const folder = dirname(file);
   await mkdir(folder, { recursive: true });
-  const beside = join(await realpath(folder), `.${basename(file)}.${randomBytes(6).toString("hex")}`);
+  const beside = join(
+    await realpath(folder),
+    `.${basename(file)}.${randomBytes(6).toString("hex")}`,
+  );
   try {
     const handle = await open(beside, "wx", 0o666);
     try {
@@ -138,7 +174,10 @@ export function explainDisk(error: unknown, file: string): unknown {
     });
   }
   if (code === "EACCES" || code === "EPERM" || code === "EROFS") {
-    return new HallError("EXECUTION", `${file} may not be written`, { cause: error, hint: "Change the folder's permissions, then run the step again." });
+    return new HallError("EXECUTION", `${file} may not be written`, {
+      cause: error,
+      hint: "Change the folder's permissions, then run the step again.",
+    });
   }
   return error;
 }
@@ -151,7 +190,11 @@ export function openArtefactMemory(file: string): ArtefactMemory {
       try {
         const value: unknown = JSON.parse(text ?? "{}");
         const files = isObject(value) && isObject(value.files) ? value.files : {};
-        return Object.fromEntries(Object.entries(files).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+        return Object.fromEntries(
+          Object.entries(files).filter(
+            (entry): entry is [string, string] => typeof entry[1] === "string",
+          ),
+        );
       } catch {
         // Unreadable: then everything there counts as written by a person.
         return {};

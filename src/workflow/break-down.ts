@@ -6,7 +6,15 @@ import { takeReport, tellNext } from "./implement.ts";
 import { openPointsOf } from "./plan.ts";
 import { parseSpec } from "./spec.ts";
 import { readTemplate } from "./specify.ts";
-import { folderOf, needDocument, type Step, type StepAnswer, type StepInput, tellFiles, tellWritten } from "./step.ts";
+import {
+  folderOf,
+  needDocument,
+  type Step,
+  type StepAnswer,
+  type StepInput,
+  tellFiles,
+  tellWritten,
+} from "./step.ts";
 import { surveyRepository } from "./survey.ts";
 import { countTasks, parseTasks, type Task } from "./tasks.ts";
 import { draftTasks, type TasksInput } from "./tasks-draft.ts";
@@ -20,23 +28,48 @@ export const breakDown: Step = async (input) => {
   if (Array.isArray(args.completed) && args.completed.length > 0) return takeDone(input);
   run.say(10, "Reading the plan");
   const [research, dataModel, contracts] = await Promise.all(
-    ["research.md", "data-model.md", "contracts/actions.md"].map((name) => readInside(place, join(place.path, name))),
+    ["research.md", "data-model.md", "contracts/actions.md"].map((name) =>
+      readInside(place, join(place.path, name)),
+    ),
   );
   const survey = await surveyRepository(place.project, context.scope);
   // The plan may name technology that no file shows yet.
-  const technology = /\*\*(?:Language\/Version|Primary Dependencies)\*\*:[\s\S]{0,400}?(?=\n\*\*Storage|\n\n|$)/.exec(planText)?.[0] ?? "";
-  const design = designFeature({ spec: parseSpec(specText), survey, technology: /\bOpen \(/.test(technology) ? undefined : technology });
+  const technology =
+    /\*\*(?:Language\/Version|Primary Dependencies)\*\*:[\s\S]{0,400}?(?=\n\*\*Storage|\n\n|$)/.exec(
+      planText,
+    )?.[0] ?? "";
+  const design = designFeature({
+    spec: parseSpec(specText),
+    survey,
+    technology: /\bOpen \(/.test(technology) ? undefined : technology,
+  });
   const tasksInput: TasksInput = {
     design,
     folder: folderOf(place),
-    documents: ["spec.md", "plan.md", ...(research ? ["research.md"] : []), ...(dataModel ? ["data-model.md"] : []), ...(contracts ? ["contracts/"] : [])],
+    documents: [
+      "spec.md",
+      "plan.md",
+      ...(research ? ["research.md"] : []),
+      ...(dataModel ? ["data-model.md"] : []),
+      ...(contracts ? ["contracts/"] : []),
+    ],
     openPoints: openPointsOf(research ?? ""),
     tests: await whoAskedForTests(input, specText),
   };
   run.say(50, `Deriving tasks from ${design.spec.stories.length} stories`);
-  const { text, notes } = await writeTasks(draftTasks(tasksInput), { input, design, specText, planText });
+  const { text, notes } = await writeTasks(draftTasks(tasksInput), {
+    input,
+    design,
+    specText,
+    planText,
+  });
   run.say(90, "Writing tasks.md");
-  const files = await writeArtefacts([{ path: "tasks.md", text }], { place, memory, force: args.force === true, blanks: await readTemplate(place, "tasks") });
+  const files = await writeArtefacts([{ path: "tasks.md", text }], {
+    place,
+    memory,
+    force: args.force === true,
+    blanks: await readTemplate(place, "tasks"),
+  });
   const { tasks } = parseTasks(text);
   const counts = countByStory(tasks);
   const mvp = tasks.find(({ story }) => story !== undefined)?.story;
@@ -64,7 +97,14 @@ async function takeDone(input: StepInput): Promise<StepAnswer> {
   const isOver = done === total;
   return {
     text: `${done} of ${total} tasks are done in ${join(input.place.path, "tasks.md")}${isOver ? "; the feature is complete" : `\n\n${next.text}`}`,
-    files: [{ path: "tasks.md", change: tasks.every((task, at) => task.isDone === before[at]?.isDone) ? "unchanged" : "updated" }],
+    files: [
+      {
+        path: "tasks.md",
+        change: tasks.every((task, at) => task.isDone === before[at]?.isDone)
+          ? "unchanged"
+          : "updated",
+      },
+    ],
     next: isOver ? undefined : "implement",
     isPaused: !isOver,
     details: { done, total, tasks: next.tasks },
@@ -72,15 +112,25 @@ async function takeDone(input: StepInput): Promise<StepAnswer> {
 }
 
 /** Test tasks only where somebody wants them. */
-async function whoAskedForTests({ args, place }: StepInput, specText: string): Promise<string | undefined> {
+async function whoAskedForTests(
+  { args, place }: StepInput,
+  specText: string,
+): Promise<string | undefined> {
   if (args.tests === true) return "by the caller";
   if (args.tests === false) return undefined;
   const input = parseSpec(specText).input;
-  if (/\b(?:tests?|tdd|test-driven|test-first)\b/i.test(input.replace(/\btest (?:data|account|user)s?\b/gi, "")) && !/\b(?:fix|flaky)\b/i.test(input))
+  if (
+    /\b(?:tests?|tdd|test-driven|test-first)\b/i.test(
+      input.replace(/\btest (?:data|account|user)s?\b/gi, ""),
+    ) &&
+    !/\b(?:fix|flaky)\b/i.test(input)
+  )
     return "in the description";
   const constitution = await readConstitution(place);
   const principle = constitution?.principles.find(({ name, text }) =>
-    /\btest[- ]first\b|\btdd\b|tests? (?:must|are) .{0,20}(?:first|before)/i.test(`${name} ${text}`),
+    /\btest[- ]first\b|\btdd\b|tests? (?:must|are) .{0,20}(?:first|before)/i.test(
+      `${name} ${text}`,
+    ),
   );
   return principle ? `by the constitution (${principle.name})` : undefined;
 }
@@ -108,9 +158,19 @@ async function writeTasks(
       draft: draft.slice(from, to).trim(),
       check: (candidate) => checkTasks(candidate, design),
     },
-    { writer, background: `# The specification\n\n${specText}\n\n# The plan\n\n${planText}`, scope: context.scope, note: run.note },
+    {
+      writer,
+      background: `# The specification\n\n${specText}\n\n# The plan\n\n${planText}`,
+      scope: context.scope,
+      note: run.note,
+    },
   );
-  const notes = by === "rule" ? [`the tasks are the draft made by rule: the model's text did not fit (${faults.join("; ")})`] : [];
+  const notes =
+    by === "rule"
+      ? [
+          `the tasks are the draft made by rule: the model's text did not fit (${faults.join("; ")})`,
+        ]
+      : [];
   return { text: `${draft.slice(0, from)}${text}\n${draft.slice(to)}`, notes };
 }
 
@@ -126,12 +186,21 @@ function checkTasks(text: string, { spec }: Design): readonly string[] {
     ...faults,
     ...(tasks.length === 0 ? ["it has no tasks"] : []),
     ...(isInOrder ? [] : ["the ids must be T001, T002 … without gaps"]),
-    ...(phases.every(({ number }, at) => number === at + 1) ? [] : ["the phases must be numbered 1, 2, 3 …"]),
-    ...tasks.filter(({ paths, command }) => paths.length === 0 && command === undefined).map(({ id }) => `${id} names no file`),
+    ...(phases.every(({ number }, at) => number === at + 1)
+      ? []
+      : ["the phases must be numbered 1, 2, 3 …"]),
+    ...tasks
+      .filter(({ paths, command }) => paths.length === 0 && command === undefined)
+      .map(({ id }) => `${id} names no file`),
     ...tasks
       .filter(({ story, phase }) => story !== storyOf(phase.title))
-      .map(({ id, phase }) => `${id} must ${storyOf(phase.title) === undefined ? "have no story label" : `be labelled [${storyOf(phase.title)}]`}`),
-    ...spec.stories.filter(({ number }) => !tasks.some(({ story }) => story === `US${number}`)).map(({ number }) => `User Story ${number} has no tasks`),
+      .map(
+        ({ id, phase }) =>
+          `${id} must ${storyOf(phase.title) === undefined ? "have no story label" : `be labelled [${storyOf(phase.title)}]`}`,
+      ),
+    ...spec.stories
+      .filter(({ number }) => !tasks.some(({ story }) => story === `US${number}`))
+      .map(({ number }) => `User Story ${number} has no tasks`),
     ...sharedFiles(tasks),
   ];
 }
@@ -143,13 +212,17 @@ function sharedFiles(tasks: readonly Task[]): readonly string[] {
       .slice(0, at)
       .find(
         (before) =>
-          before.isParallel && before.phase.number === task.phase.number && before.paths.some((path) => !path.endsWith(".md") && task.paths.includes(path)),
+          before.isParallel &&
+          before.phase.number === task.phase.number &&
+          before.paths.some((path) => !path.endsWith(".md") && task.paths.includes(path)),
       );
     return other ? [`${other.id} and ${task.id} are both [P] and name the same file`] : [];
   });
 }
 
-function countByStory(tasks: readonly Task[]): readonly { readonly story: string; readonly count: number }[] {
+function countByStory(
+  tasks: readonly Task[],
+): readonly { readonly story: string; readonly count: number }[] {
   const counts = new Map<string, number>();
   for (const { story, phase } of tasks) {
     const key = story ?? phase.title;

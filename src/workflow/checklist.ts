@@ -12,14 +12,20 @@ export const checklist: Step = async (input) => {
   const { place, args, run, settings } = input;
   const spec = parseSpec(await needDocument(input, "spec.md", "specify"));
   const domain = cleanName(typeof args.domain === "string" ? args.domain : "") || "quality";
-  if (domain === "requirements") throw new HallError("VALIDATION", "checklists/requirements.md is written by speckit.specify; choose another domain");
+  if (domain === "requirements")
+    throw new HallError(
+      "VALIDATION",
+      "checklists/requirements.md is written by speckit.specify; choose another domain",
+    );
   run.say(30, `Looking at ${spec.requirements.length} requirements`);
   const file = join(place.path, "checklists", `${domain}.md`);
   const before = await readInside(place, file);
   const plain = before?.replaceAll("\r\n", "\n") ?? "";
   const items = findItems(spec, domain).filter(({ text }) => !plain.includes(text));
-  if (items.length === 0) return { text: `Nothing to add to ${file}`, files: [], details: { added: 0 } };
-  const first = Math.max(0, ...[...plain.matchAll(/\bCHK(\d{3,})\b/g)].map((found) => Number(found[1]))) + 1;
+  if (items.length === 0)
+    return { text: `Nothing to add to ${file}`, files: [], details: { added: 0 } };
+  const first =
+    Math.max(0, ...[...plain.matchAll(/\bCHK(\d{3,})\b/g)].map((found) => Number(found[1]))) + 1;
   const date = dateOf(settings.now());
   const head =
     before === undefined
@@ -39,7 +45,9 @@ export const checklist: Step = async (input) => {
   await replaceFile(file, before?.includes("\r\n") ? after.replaceAll("\n", "\r\n") : after);
   return {
     text: `${items.length} items added to ${file}`,
-    files: [{ path: `checklists/${domain}.md`, change: before === undefined ? "created" : "updated" }],
+    files: [
+      { path: `checklists/${domain}.md`, change: before === undefined ? "created" : "updated" },
+    ],
     details: { added: items.length },
   };
 };
@@ -73,7 +81,10 @@ const domains: Readonly<Record<string, readonly (readonly [string, RegExp])[]>> 
   ],
   performance: [
     ["how fast an action must be", /\b\d[\d.,]*\s?(?:ms|s|seconds?|minutes?)\b/i],
-    ["how much it must cope with", /\b\d[\d.,]*\s?(?:users|items|requests|gb|mb|records)|\b(?:thousand|million)/i],
+    [
+      "how much it must cope with",
+      /\b\d[\d.,]*\s?(?:users|items|requests|gb|mb|records)|\b(?:thousand|million)/i,
+    ],
     ["what happens past that", /\b(?:limit|exceed|overload|refused)/i],
   ],
 };
@@ -84,23 +95,41 @@ function findItems(spec: Spec, domain: string): readonly Item[] {
   const asked = (domains[domain] ?? [])
     .filter(([, words]) => !words.test(text))
     .map(([what]) => ({ group: "Completeness", text: `Do the requirements say ${what}? [Gap]` }));
-  const doubts = findDoubts(spec).map(({ question }) => ({ group: "Completeness", text: `Is this decided: ${question} [Gap]` }));
+  const doubts = findDoubts(spec).map(({ question }) => ({
+    group: "Completeness",
+    text: `Is this decided: ${question} [Gap]`,
+  }));
   const vague = all.flatMap(({ id, text: words }) =>
-    [...words.matchAll(/\b(fast|quickly|easy|easily|simple|intuitive|secure|scalable|robust|reliable|modern|appropriate|reasonable)\b/gi)].map((found) => ({
+    [
+      ...words.matchAll(
+        /\b(fast|quickly|easy|easily|simple|intuitive|secure|scalable|robust|reliable|modern|appropriate|reasonable)\b/gi,
+      ),
+    ].map((found) => ({
       group: "Clarity",
       text: `Is “${found[1]?.toLowerCase()}” said in terms one can check? [Clarity, Spec ${id}]`,
     })),
   );
   const unmeasured = spec.criteria
     .filter((item) => !/\d|\ball\b|\bevery\b/i.test(item.text))
-    .map(({ id }) => ({ group: "Measurability", text: `Can ${id} be measured by somebody who did not build the feature? [Measurability, Spec ${id}]` }));
+    .map(({ id }) => ({
+      group: "Measurability",
+      text: `Can ${id} be measured by somebody who did not build the feature? [Measurability, Spec ${id}]`,
+    }));
   const scenarios = spec.stories.flatMap(({ number, scenarios: known }) =>
     known.some((scenario) => /refus|fail|not |no longer|error/i.test(scenario))
       ? []
-      : [{ group: "Coverage", text: `Does User Story ${number} say what happens when it fails? [Coverage, Spec US${number}]` }],
+      : [
+          {
+            group: "Coverage",
+            text: `Does User Story ${number} say what happens when it fails? [Coverage, Spec US${number}]`,
+          },
+        ],
   );
   const edges = spec.edgeCases
     .filter((edge) => edge.includes("?"))
-    .map((edge) => ({ group: "Coverage", text: `Is this edge case answered: ${edge} [Coverage, Edge Case]` }));
+    .map((edge) => ({
+      group: "Coverage",
+      text: `Is this edge case answered: ${edge} [Coverage, Edge Case]`,
+    }));
   return [...asked, ...doubts, ...vague, ...unmeasured, ...scenarios, ...edges].slice(0, itemsMax);
 }

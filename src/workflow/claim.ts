@@ -34,7 +34,11 @@ const here = new Set<string>();
 /** Returns how to give it back. Throws EXECUTION while another run is at work on the feature; the claim of one that was killed is taken over. */
 export async function takeClaim(folder: string, wanted: NewClaim): Promise<() => Promise<void>> {
   const file = fileOf(folder, wanted.directory);
-  const claim: Claim = { ...wanted, pid: process.pid, birth: (await findBirth(process.pid)) ?? "unknown" };
+  const claim: Claim = {
+    ...wanted,
+    pid: process.pid,
+    birth: (await findBirth(process.pid)) ?? "unknown",
+  };
   const name = basename(claim.directory);
   try {
     for (let attempt = 0; attempt < 3; attempt++) {
@@ -50,21 +54,30 @@ export async function takeClaim(folder: string, wanted: NewClaim): Promise<() =>
       if (text === undefined) continue;
       const found = parseClaim(text, claim.directory);
       if (found && (await isAtWork(found))) {
-        throw new HallError("EXECUTION", `${name} is being worked on: ${found.step} runs since ${found.startedAt} (${found.run})`, {
-          hint: "Wait until it ends, or cancel it; then call again.",
-          details: { run: found.run, step: found.step },
-        });
+        throw new HallError(
+          "EXECUTION",
+          `${name} is being worked on: ${found.step} runs since ${found.startedAt} (${found.run})`,
+          {
+            hint: "Wait until it ends, or cancel it; then call again.",
+            details: { run: found.run, step: found.step },
+          },
+        );
       }
       await removeIfStill(file, text);
     }
   } catch (error) {
     throw explainDisk(error, file);
   }
-  throw new HallError("EXECUTION", `${name} is being worked on by another run`, { hint: "Wait until it ends, then call again." });
+  throw new HallError("EXECUTION", `${name} is being worked on by another run`, {
+    hint: "Wait until it ends, then call again.",
+  });
 }
 
 /** The run that is at work on a feature, or was when its process ended. */
-export async function findClaim(directory: string, folder = usualClaims()): Promise<(Claim & { readonly isAtWork: boolean }) | undefined> {
+export async function findClaim(
+  directory: string,
+  folder = usualClaims(),
+): Promise<(Claim & { readonly isAtWork: boolean }) | undefined> {
   const text = await readFile(fileOf(folder, directory), "utf8").catch(() => undefined);
   const claim = text === undefined ? undefined : parseClaim(text, directory);
   return claim && { ...claim, isAtWork: await isAtWork(claim) };

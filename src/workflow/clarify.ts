@@ -28,10 +28,17 @@ export const clarify: Step = async (input) => {
   const specFile = join(place.path, "spec.md");
   let text = await needDocument(input, "spec.md", "specify");
   run.say(10, "Looking for what is open");
-  const given = Array.isArray(args.questions) ? args.questions.map(String).filter((question) => question.trim() !== "") : [];
-  const questions = given.length > 0 ? given.map((question): Question => ({ question: oneLine(question), options: [] })) : findQuestions(text);
+  const given = Array.isArray(args.questions)
+    ? args.questions.map(String).filter((question) => question.trim() !== "")
+    : [];
+  const questions =
+    given.length > 0
+      ? given.map((question): Question => ({ question: oneLine(question), options: [] }))
+      : findQuestions(text);
   const answers = Array.isArray(args.answers) ? args.answers.map(String) : undefined;
-  const surplus = (answers ?? []).slice(questions.length).filter((said) => !/^(?:|yes)$/i.test(said.trim())).length;
+  const surplus = (answers ?? [])
+    .slice(questions.length)
+    .filter((said) => !/^(?:|yes)$/i.test(said.trim())).length;
   const notes =
     surplus > 0
       ? [
@@ -39,13 +46,29 @@ export const clarify: Step = async (input) => {
         ]
       : [];
   if (questions.length === 0)
-    return { text: `Nothing to ask: ${specFile} leaves nothing open that a rule can find.`, files: [], notes, next: "plan", details: { questions: [] } };
+    return {
+      text: `Nothing to ask: ${specFile} leaves nothing open that a rule can find.`,
+      files: [],
+      notes,
+      next: "plan",
+      details: { questions: [] },
+    };
   const ask = answers
-    ? (question: Question, at: number) => Promise.resolve(answers[at] === undefined ? undefined : { answer: readAnswer(answers[at], question) })
+    ? (question: Question, at: number) =>
+        Promise.resolve(
+          answers[at] === undefined ? undefined : { answer: readAnswer(answers[at], question) },
+        )
     : canAsk(context)
       ? (question: Question, at: number) => askPerson(context, question, at, questions.length)
       : undefined;
-  if (!ask) return { text: tellQuestions(questions), files: [], isPaused: true, next: "clarify", details: { questions: questions.map(describe) } };
+  if (!ask)
+    return {
+      text: tellQuestions(questions),
+      files: [],
+      isPaused: true,
+      next: "clarify",
+      details: { questions: questions.map(describe) },
+    };
 
   let answered = 0;
   for (const [at, question] of questions.entries()) {
@@ -63,7 +86,8 @@ export const clarify: Step = async (input) => {
     answered++;
   }
   run.say(90, "Checking the requirements again");
-  const files: Written[] = answered > 0 ? [{ path: "spec.md", change: "updated" }, ...(await recheck(input, text))] : [];
+  const files: Written[] =
+    answered > 0 ? [{ path: "spec.md", change: "updated" }, ...(await recheck(input, text))] : [];
   const left = given.length > 0 ? questions.slice(answered) : findQuestions(text);
   const open = findOpenQuestions(text).length;
   return {
@@ -81,17 +105,23 @@ function findQuestions(text: string): readonly Question[] {
   const spec = parseSpec(text);
   const doubts = findDoubts({
     ...spec,
-    requirements: spec.requirements.map((item) => ({ ...item, text: item.text.replace(/\[NEEDS CLARIFICATION[^\]]*\]/g, "") })),
+    requirements: spec.requirements.map((item) => ({
+      ...item,
+      text: item.text.replace(/\[NEEDS CLARIFICATION[^\]]*\]/g, ""),
+    })),
   });
   const marked = spec.openQuestions.map(
     (mark): Question => ({
       question: mark,
       mark,
-      options: doubts.find(({ question }) => question === mark)?.options ?? optionsIn(mark) ?? ["Leave it out of this feature"],
+      options: doubts.find(({ question }) => question === mark)?.options ??
+        optionsIn(mark) ?? ["Leave it out of this feature"],
     }),
   );
   const others = doubts
-    .filter(({ question }) => !spec.openQuestions.includes(question) && !text.includes(`Q: ${question}`))
+    .filter(
+      ({ question }) => !spec.openQuestions.includes(question) && !text.includes(`Q: ${question}`),
+    )
     .map((doubt): Question => ({ question: doubt.question, options: doubt.options, doubt }));
   return [...marked, ...others].slice(0, questionsMax);
 }
@@ -107,7 +137,12 @@ interface Said {
 }
 
 /** Undefined when the person wants no more questions. */
-async function askPerson(context: CallContext, asked: Question, at: number, total: number): Promise<Said | undefined> {
+async function askPerson(
+  context: CallContext,
+  asked: Question,
+  at: number,
+  total: number,
+): Promise<Said | undefined> {
   const { question, options } = asked;
   const [recommended] = options;
   const properties =
@@ -118,10 +153,17 @@ async function askPerson(context: CallContext, asked: Question, at: number, tota
             type: "string",
             title: "Answer",
             enum: options,
-            enumNames: options.map((option, index) => (index === 0 ? `${option} (recommended)` : option)),
+            enumNames: options.map((option, index) =>
+              index === 0 ? `${option} (recommended)` : option,
+            ),
             default: recommended,
           },
-          other: { type: "string", title: "Another answer instead, in a few words", default: "", maxLength: 500 },
+          other: {
+            type: "string",
+            title: "Another answer instead, in a few words",
+            default: "",
+            maxLength: 500,
+          },
         };
   const params = {
     mode: "form",
@@ -133,7 +175,12 @@ async function askPerson(context: CallContext, asked: Question, at: number, tota
   if (result?.action !== "accept" || !isObject(result.content)) return undefined;
   const { answer, other } = result.content;
   // What is written in one's own words is taken by the word: "1" is no choice there.
-  return { answer: typeof other === "string" && other.trim() !== "" ? plainAnswer(other) : readAnswer(String(answer ?? ""), asked) };
+  return {
+    answer:
+      typeof other === "string" && other.trim() !== ""
+        ? plainAnswer(other)
+        : readAnswer(String(answer ?? ""), asked),
+  };
 }
 
 /** A letter, a number, "yes" or nothing choose among the options; anything else is the answer itself. Undefined where there is none. */
@@ -141,7 +188,11 @@ function readAnswer(said: string, { options }: Question): string | undefined {
   const text = plainAnswer(said);
   const [recommended] = options;
   if (recommended !== undefined && /^(?:|yes|recommended|ok)$/i.test(text)) return recommended;
-  const chosen = /^[A-E]$/i.test(text) ? options[text.toUpperCase().charCodeAt(0) - 65] : /^[1-5]$/.test(text) ? options[Number(text) - 1] : undefined;
+  const chosen = /^[A-E]$/i.test(text)
+    ? options[text.toUpperCase().charCodeAt(0) - 65]
+    : /^[1-5]$/.test(text)
+      ? options[Number(text) - 1]
+      : undefined;
   return chosen ?? (text === "" ? undefined : text);
 }
 
@@ -150,13 +201,21 @@ function plainAnswer(said: string): string {
 }
 
 /** Into the list of clarifications, and into the section it belongs to. */
-function fold(text: string, { question, mark, doubt }: Question, answer: string, date: string): string {
+function fold(
+  text: string,
+  { question, mark, doubt }: Question,
+  answer: string,
+  date: string,
+): string {
   const isWindows = text.includes("\r\n");
   const plain = text.replaceAll("\r\n", "\n");
   const safe = answer.replaceAll("[NEEDS CLARIFICATION", "(NEEDS CLARIFICATION");
   // In the middle of a sentence it begins small.
   const inside = /^[A-Z][a-z]/.test(safe) ? safe.charAt(0).toLowerCase() + safe.slice(1) : safe;
-  const folded = mark === undefined ? foldStatement(plain, doubt, question, doubt ? inside : safe) : endLine(answerOpenQuestion(plain, mark, inside), inside);
+  const folded =
+    mark === undefined
+      ? foldStatement(plain, doubt, question, doubt ? inside : safe)
+      : endLine(answerOpenQuestion(plain, mark, inside), inside);
   const noted = noteAnswer(folded, `- Q: ${question} → A: ${safe}`, date);
   return isWindows ? noted.replaceAll("\n", "\r\n") : noted;
 }
@@ -166,10 +225,19 @@ function endLine(text: string, answer: string): string {
   const lines = text.split("\n");
   const isItem = (line: string): boolean => /^- \*\*(?:FR|SC)-/.test(line);
   if (!lines.some((line) => isItem(line) && line.endsWith("."))) return text;
-  return lines.map((line) => (isItem(line) && line.endsWith(` ${answer}`) && !/[.!?]$/.test(line) ? `${line}.` : line)).join("\n");
+  return lines
+    .map((line) =>
+      isItem(line) && line.endsWith(` ${answer}`) && !/[.!?]$/.test(line) ? `${line}.` : line,
+    )
+    .join("\n");
 }
 
-function foldStatement(text: string, doubt: Doubt | undefined, question: string, answer: string): string {
+function foldStatement(
+  text: string,
+  doubt: Doubt | undefined,
+  question: string,
+  answer: string,
+): string {
   const places: Readonly<Record<Doubt["section"], RegExp>> = {
     requirements: /^(?:Functional Requirements|Requirements)/i,
     criteria: /^(?:Measurable Outcomes|Success Criteria)/i,
@@ -178,17 +246,24 @@ function foldStatement(text: string, doubt: Doubt | undefined, question: string,
   };
   const kind = doubt?.section ?? "assumptions";
   const section =
-    (kind === "requirements" ? findSection(text, /^Functional Requirements/i) : kind === "criteria" ? findSection(text, /^Measurable Outcomes/i) : undefined) ??
-    findSection(text, places[kind]);
+    (kind === "requirements"
+      ? findSection(text, /^Functional Requirements/i)
+      : kind === "criteria"
+        ? findSection(text, /^Measurable Outcomes/i)
+        : undefined) ?? findSection(text, places[kind]);
   const statement = doubt ? doubt.statement(answer) : `${question} ${answer}`;
   const line = `- ${idFor(kind, text)}${/[.!?]$/.test(statement) ? statement : `${statement}.`}`;
-  return section ? appendTo(text, section, [line]) : `${text.trimEnd()}\n\n## Assumptions\n\n${line}\n`;
+  return section
+    ? appendTo(text, section, [line])
+    : `${text.trimEnd()}\n\n## Assumptions\n\n${line}\n`;
 }
 
 function idFor(kind: Doubt["section"], text: string): string {
   if (kind !== "requirements" && kind !== "criteria") return "";
   const prefix = kind === "requirements" ? "FR" : "SC";
-  const used = [...text.matchAll(new RegExp(`\\b${prefix}-(\\d{3,})`, "g"))].map((found) => Number(found[1]));
+  const used = [...text.matchAll(new RegExp(`\\b${prefix}-(\\d{3,})`, "g"))].map((found) =>
+    Number(found[1]),
+  );
   return `**${prefix}-${String(Math.max(0, ...used) + 1).padStart(3, "0")}**: `;
 }
 
@@ -201,13 +276,19 @@ function noteAnswer(text: string, line: string, date: string): string {
       `## Clarifications\n\n### Session ${date}\n\n${line}\n\n`,
     );
   const session = findSection(text, new RegExp(`^Session ${date}$`), clarifications);
-  return session ? appendTo(text, session, [line]) : appendToEnd(text, clarifications, ["", `### Session ${date}`, "", line]);
+  return session
+    ? appendTo(text, session, [line])
+    : appendToEnd(text, clarifications, ["", `### Session ${date}`, "", line]);
 }
 
 function insertBefore(text: string, section: Section | undefined, added: string): string {
   if (!section) return `${text.trimEnd()}\n\n${added}`;
   const lines = text.split("\n");
-  return [...lines.slice(0, section.from), ...added.slice(0, -1).split("\n"), ...lines.slice(section.from)].join("\n");
+  return [
+    ...lines.slice(0, section.from),
+    ...added.slice(0, -1).split("\n"),
+    ...lines.slice(section.from),
+  ].join("\n");
 }
 
 function appendToEnd(text: string, section: Section, added: readonly string[]): string {
@@ -222,22 +303,36 @@ async function recheck({ place, settings }: StepInput, text: string): Promise<re
   const file = join(place.path, "checklists", "requirements.md");
   const before = await readInside(place, file);
   if (before !== undefined && !/Specification Quality Checklist/.test(before)) return [];
-  const after = writeRequirementsChecklist({ title: parseSpec(text).title || basename(place.path), date: dateOf(settings.now()), specText: text, before });
+  const after = writeRequirementsChecklist({
+    title: parseSpec(text).title || basename(place.path),
+    date: dateOf(settings.now()),
+    specText: text,
+    before,
+  });
   if (after === before) return [];
   await checkInside(place, file);
   await replaceFile(file, after);
-  return [{ path: "checklists/requirements.md", change: before === undefined ? "created" : "updated" }];
+  return [
+    { path: "checklists/requirements.md", change: before === undefined ? "created" : "updated" },
+  ];
 }
 
 function tellQuestions(questions: readonly Question[]): string {
   const lines = questions.map(({ question, options }, at) => {
-    const choices = options.map((option, index) => `   ${String.fromCharCode(65 + index)}. ${option}${index === 0 ? " (recommended)" : ""}`);
+    const choices = options.map(
+      (option, index) =>
+        `   ${String.fromCharCode(65 + index)}. ${option}${index === 0 ? " (recommended)" : ""}`,
+    );
     return [`${at + 1}. ${question}`, ...choices].join("\n");
   });
   return `Open questions; call speckit.clarify again with \`answers\` in this order (a letter, or a few words; "yes" takes the recommended one):\n\n${lines.join("\n")}`;
 }
 
-function describe({ question, options }: Question): { readonly question: string; readonly options: readonly string[]; readonly recommended: string | null } {
+function describe({ question, options }: Question): {
+  readonly question: string;
+  readonly options: readonly string[];
+  readonly recommended: string | null;
+} {
   return { question, options, recommended: options[0] ?? null };
 }
 

@@ -24,7 +24,11 @@ const heldCharactersMax = 64 * 1024;
 const toldAtOnceMax = 32 * 1024;
 const toldMax = 4 * 1024 * 1024;
 
-export function createCommandOutput({ told, scrub, intervalMs = 100 }: CommandOutputOptions): CommandOutput {
+export function createCommandOutput({
+  told,
+  scrub,
+  intervalMs = 100,
+}: CommandOutputOptions): CommandOutput {
   const tails = { stdout: "", stderr: "" };
   const held = { stdout: "", stderr: "" };
   const waiting: { readonly stream: Stream; readonly line: string }[] = [];
@@ -65,10 +69,13 @@ export function createCommandOutput({ told, scrub, intervalMs = 100 }: CommandOu
         addLine(stream, held[stream]);
         held[stream] = "";
       }
-      if (toldCharacters > toldMax) addLine(stream, "… and more, too much to tell: only its end is kept");
+      if (toldCharacters > toldMax)
+        addLine(stream, "… and more, too much to tell: only its end is kept");
     },
     end() {
-      if (toldCharacters <= toldMax) for (const stream of ["stdout", "stderr"] as const) if (held[stream] !== "") addLine(stream, held[stream]);
+      if (toldCharacters <= toldMax)
+        for (const stream of ["stdout", "stderr"] as const)
+          if (held[stream] !== "") addLine(stream, held[stream]);
       flush();
       return { stdout: tailOf(tails.stdout, scrub), stderr: tailOf(tails.stderr, scrub) };
     },
@@ -81,7 +88,9 @@ function clean(text: string, scrub: (text: string) => string): string {
 }
 
 function shorten(line: string): string {
-  return line.length <= lineCharactersMax ? line : `${line.slice(0, lineCharactersMax)}… (the line goes on)`;
+  return line.length <= lineCharactersMax
+    ? line
+    : `${line.slice(0, lineCharactersMax)}… (the line goes on)`;
 }
 
 /** Begins with a whole line where it can: half a secret is not recognised. */

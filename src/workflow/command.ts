@@ -52,13 +52,23 @@ export interface CommandOptions {
 }
 
 /** Runs it in a group of its own, which ends with the scope, and with the hall: whoever goes on would else start it beside itself. */
-export function runCommand(argv: readonly string[], { cwd, scope, output }: CommandOptions): Promise<CommandResult> {
+export function runCommand(
+  argv: readonly string[],
+  { cwd, scope, output }: CommandOptions,
+): Promise<CommandResult> {
   const [program = "", ...args] = argv;
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { cwd, env: allowedEnvironment(), shell: false, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(program, args, {
+      cwd,
+      env: allowedEnvironment(),
+      shell: false,
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     const guard = createGuard();
     if (child.pid !== undefined) guard.watch(child.pid);
-    for (const name of ["stdout", "stderr"] as const) child[name].setEncoding("utf8").on("data", (text: string) => output.take(name, text));
+    for (const name of ["stdout", "stderr"] as const)
+      child[name].setEncoding("utf8").on("data", (text: string) => output.take(name, text));
     const forget = scope.onCancel(() => {
       if (child.pid !== undefined) endGroup(child.pid);
     });
@@ -70,9 +80,15 @@ export function runCommand(argv: readonly string[], { cwd, scope, output }: Comm
     child.once("error", (error: NodeJS.ErrnoException) => {
       leave();
       reject(
-        new HallError("EXECUTION", error.code === "ENOENT" ? `"${program}" was not found` : `"${program}" could not be started (${error.message})`, {
-          cause: error,
-        }),
+        new HallError(
+          "EXECUTION",
+          error.code === "ENOENT"
+            ? `"${program}" was not found`
+            : `"${program}" could not be started (${error.message})`,
+          {
+            cause: error,
+          },
+        ),
       );
     });
     child.once("close", (code, signal) => {

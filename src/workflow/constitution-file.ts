@@ -28,7 +28,10 @@ export async function readConstitution(place: Place): Promise<Constitution | und
 
 export function parseConstitution(text: string): Constitution {
   const core = findSection(text, /^Core Principles/i);
-  const heads = sectionsOf(text).filter((section) => core && section.level === core.level + 1 && section.from > core.from && section.to <= core.to);
+  const heads = sectionsOf(text).filter(
+    (section) =>
+      core && section.level === core.level + 1 && section.from > core.from && section.to <= core.to,
+  );
   return {
     text,
     version: /\*\*Version\*\*:\s*(\d+\.\d+\.\d+)/.exec(text)?.[1],
@@ -40,6 +43,8 @@ export function parseConstitution(text: string): Constitution {
           .trim(),
       }))
       .filter(({ name }) => !/^\[[A-Z0-9_]+\]$/.test(name)),
-    blanks: [...new Set(text.replace(/<!--[\s\S]*?-->/g, "").match(/\[[A-Z][A-Z0-9_]{2,}\]/g) ?? [])],
+    blanks: [
+      ...new Set(text.replace(/<!--[\s\S]*?-->/g, "").match(/\[[A-Z][A-Z0-9_]{2,}\]/g) ?? []),
+    ],
   };
 }

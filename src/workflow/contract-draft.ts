@@ -8,7 +8,11 @@ export function draftContract(design: Design): string {
   const sections = design.actions.map((designed) => {
     const { id, name, action, requirement, story, entity } = designed;
     const edges = design.spec.edgeCases.filter((edge) => concerns(edge, designed));
-    const rules = design.rules.filter((rule) => entity !== undefined && rule.text.toLowerCase().includes(entity.toLowerCase().split(" ").at(-1) ?? ""));
+    const rules = design.rules.filter(
+      (rule) =>
+        entity !== undefined &&
+        rule.text.toLowerCase().includes(entity.toLowerCase().split(" ").at(-1) ?? ""),
+    );
     return `## ${id}: ${name}
 
 - **Covers**: ${requirement.id}${story === undefined ? "" : `, User Story ${story}`}
@@ -24,9 +28,14 @@ export function draftContract(design: Design): string {
 /** Whether an edge case is about an action: asked for its kind, or, where people wrote it, about what the action is done to. */
 function concerns(edge: string, { action, story }: DesignedAction): boolean {
   // "a" or "an" stands before what it is about.
-  const ours = Object.values(meanings).some((meaning) => edge.startsWith((meaning.edge.split("{")[0] ?? "").replace(/a $/, "a")));
-  const isNamed = action.things.some((thing) => edge.toLowerCase().includes(thing.split(" ").at(-1) ?? ""));
-  const isOfStory = story === undefined || !edge.includes("User Story") || edge.includes(`User Story ${story})`);
+  const ours = Object.values(meanings).some((meaning) =>
+    edge.startsWith((meaning.edge.split("{")[0] ?? "").replace(/a $/, "a")),
+  );
+  const isNamed = action.things.some((thing) =>
+    edge.toLowerCase().includes(thing.split(" ").at(-1) ?? ""),
+  );
+  const isOfStory =
+    story === undefined || !edge.includes("User Story") || edge.includes(`User Story ${story})`);
   const meaning = meaningOf(action);
   return isOfStory && (ours && meaning ? edge.startsWith(fill(meaning.edge, action)) : isNamed);
 }
@@ -34,7 +43,8 @@ function concerns(edge: string, { action, story }: DesignedAction): boolean {
 /** A form that fits what the repository is, marked as proposed. */
 function proposeForm({ action, entity }: DesignedAction, { projectType, survey }: Design): string {
   const noun = (entity ?? action.things[0] ?? action.verb).toLowerCase().replace(/\s+/g, "-");
-  if (projectType?.startsWith("web service")) return `\n- **Proposed form**: \`${routeOf(action, pluralOf(noun))}\``;
+  if (projectType?.startsWith("web service"))
+    return `\n- **Proposed form**: \`${routeOf(action, pluralOf(noun))}\``;
   if (projectType === "command-line tool")
     return `\n- **Proposed form**: \`${
       survey.manifests
@@ -42,7 +52,8 @@ function proposeForm({ action, entity }: DesignedAction, { projectType, survey }
         ?.name?.split("/")
         .at(-1) ?? "tool"
     } ${noun === action.verb ? action.verb : `${noun} ${action.verb}`}\``;
-  if (projectType === "library") return `\n- **Proposed form**: a function \`${camel(`${action.verb} ${noun}`)}\``;
+  if (projectType === "library")
+    return `\n- **Proposed form**: a function \`${camel(`${action.verb} ${noun}`)}\``;
   return "";
 }
 

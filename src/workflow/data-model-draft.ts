@@ -6,10 +6,15 @@ import { pluralOf } from "./statement.ts";
 /** data-model.md: what is kept, as far as the spec names it. */
 export function draftDataModel({ entities, actions, rules, spec }: Design): string {
   const sections = entities.map(({ name, attributes, partOf, stories, text }) => {
-    const own = actions.filter(({ entity, action: { kind } }) => entity === name && kind !== "view" && kind !== "find" && kind !== "export");
+    const own = actions.filter(
+      ({ entity, action: { kind } }) =>
+        entity === name && kind !== "view" && kind !== "find" && kind !== "export",
+    );
     const rows = attributes.map((attribute) => `| ${oneLine(attribute)} | named in the spec |`);
     const relation = partOf === undefined ? (/\bcontains (.+?)[;.]/.exec(text)?.[1] ?? "") : "";
-    const validations = rules.filter((rule) => rule.text.toLowerCase().includes(name.toLowerCase().split(" ").at(-1) ?? ""));
+    const validations = rules.filter((rule) =>
+      rule.text.toLowerCase().includes(name.toLowerCase().split(" ").at(-1) ?? ""),
+    );
     return `## ${name}
 
 ${rows.length > 0 ? `| Field | From |\n|---|---|\n${rows.join("\n")}` : "Fields: open; the spec names none."}

@@ -15,7 +15,11 @@ export interface Design {
   readonly entities: readonly DesignedEntity[];
   /** Requirements that are no action: rules that hold for some or all of them. */
   readonly rules: readonly (Item & { readonly story: number | undefined })[];
-  readonly technologies: readonly (Technology & { readonly dependency: string; readonly from: string; readonly version: string })[];
+  readonly technologies: readonly (Technology & {
+    readonly dependency: string;
+    readonly from: string;
+    readonly version: string;
+  })[];
   readonly language: { readonly name: string; readonly from: string } | undefined;
   readonly projectType: string | undefined;
 }
@@ -56,10 +60,19 @@ export function designFeature({ spec, survey, technology = "" }: DesignOptions):
       ? { name: said.languages[0], from: "the caller" }
       : found && { name: found.name, from: found.files === 1 ? "1 file" : `${found.files} files` };
   const technologies = [
-    ...said.technologies.map((named) => ({ ...named, dependency: named.name, from: "the caller", version: "" })),
-    ...survey.technologies.filter(({ name }) => !said.technologies.some((named) => named.name === name)),
+    ...said.technologies.map((named) => ({
+      ...named,
+      dependency: named.name,
+      from: "the caller",
+      version: "",
+    })),
+    ...survey.technologies.filter(
+      ({ name }) => !said.technologies.some((named) => named.name === name),
+    ),
   ];
-  const entities = spec.entities.filter(({ name }) => !/^none\b/i.test(name)).map((entity) => designEntity(entity, spec));
+  const entities = spec.entities
+    .filter(({ name }) => !/^none\b/i.test(name))
+    .map((entity) => designEntity(entity, spec));
   const actions: DesignedAction[] = [];
   const rules: (Item & { story: number | undefined })[] = [];
   for (const requirement of spec.requirements) {
@@ -77,9 +90,28 @@ export function designFeature({ spec, survey, technology = "" }: DesignOptions):
       });
   }
   const topic = entities[0] ? pluralOf(entities[0].name.toLowerCase()) : undefined;
-  const role = said.technologies.find((named) => named.role === "web" || named.role === "cli" || named.role === "ui")?.role;
-  const projectType = role === "web" ? "web service" : role === "cli" ? "command-line tool" : role === "ui" ? "web application" : survey.projectType;
-  return { spec, survey, layout: layoutOf({ survey, language: language?.name, topic }), actions, entities, rules, technologies, language, projectType };
+  const role = said.technologies.find(
+    (named) => named.role === "web" || named.role === "cli" || named.role === "ui",
+  )?.role;
+  const projectType =
+    role === "web"
+      ? "web service"
+      : role === "cli"
+        ? "command-line tool"
+        : role === "ui"
+          ? "web application"
+          : survey.projectType;
+  return {
+    spec,
+    survey,
+    layout: layoutOf({ survey, language: language?.name, topic }),
+    actions,
+    entities,
+    rules,
+    technologies,
+    language,
+    projectType,
+  };
 }
 
 /** "Users MUST be able to upload photos" asks for an action; "Albums MUST be grouped by date" is a rule. */
@@ -113,15 +145,26 @@ function findStory(requirement: Item, stories: readonly Story[]): number | undef
   return best < 2 ? undefined : scored.find(({ score }) => score === best)?.number;
 }
 
-const common = new Set("must able system with that this when from into have will user the and for are not limited clarification needs".split(" "));
+const common = new Set(
+  "must able system with that this when from into have will user the and for are not limited clarification needs".split(
+    " ",
+  ),
+);
 
 function wordsOf(text: string): ReadonlySet<string> {
   const words = text.toLowerCase().match(/\p{L}{3,}/gu) ?? [];
-  return new Set(words.map((word) => word.replace(/(?:ies|es|s|ed|ing)$/, "")).filter((word) => word.length > 2 && !common.has(word)));
+  return new Set(
+    words
+      .map((word) => word.replace(/(?:ies|es|s|ed|ing)$/, ""))
+      .filter((word) => word.length > 2 && !common.has(word)),
+  );
 }
 
 function designEntity({ name, text }: Entity, { stories }: Spec): DesignedEntity {
-  const listed = /\b(?:has|have|with|attributes?:|fields?:|includes?:?)\s+(.+?)(?:[;.]|$)/i.exec(text)?.[1] ?? /\(([^)]+)\)/.exec(text)?.[1] ?? "";
+  const listed =
+    /\b(?:has|have|with|attributes?:|fields?:|includes?:?)\s+(.+?)(?:[;.]|$)/i.exec(text)?.[1] ??
+    /\(([^)]+)\)/.exec(text)?.[1] ??
+    "";
   const attributes = listed
     .split(/,\s*(?:and\s+)?|\s+and\s+/)
     .map((part) => part.replace(/^(?:an?|the|its)\s+/i, "").trim())
@@ -129,19 +172,29 @@ function designEntity({ name, text }: Entity, { stories }: Spec): DesignedEntity
   const named = [...text.matchAll(/User Story (\d+)/g)].map((found) => Number(found[1]));
   const head = name.toLowerCase().split(" ").at(-1) ?? "";
   const mentioned = stories
-    .filter((story) => `${story.title} ${story.text} ${story.scenarios.join(" ")}`.toLowerCase().includes(head))
+    .filter((story) =>
+      `${story.title} ${story.text} ${story.scenarios.join(" ")}`.toLowerCase().includes(head),
+    )
     .map(({ number }) => number);
   return {
     name,
     text,
     attributes,
-    partOf: /\b(?:belongs to|part of)\s+(?:an? |the |one or more )?([A-Z][\w-]*(?: [A-Z][\w-]*)*)/.exec(text)?.[1],
+    partOf:
+      /\b(?:belongs to|part of)\s+(?:an? |the |one or more )?([A-Z][\w-]*(?: [A-Z][\w-]*)*)/.exec(
+        text,
+      )?.[1],
     stories: [...new Set(named.length > 0 ? named : mentioned)].sort((a, b) => a - b),
   };
 }
 
-function findEntity({ things, into }: Action, entities: readonly DesignedEntity[]): string | undefined {
-  const heads = [...things, ...(into === undefined ? [] : [into])].map((thing) => thing.toLowerCase().split(" ").at(-1) ?? "");
+function findEntity(
+  { things, into }: Action,
+  entities: readonly DesignedEntity[],
+): string | undefined {
+  const heads = [...things, ...(into === undefined ? [] : [into])].map(
+    (thing) => thing.toLowerCase().split(" ").at(-1) ?? "",
+  );
   const fronts = things.map((thing) => thing.toLowerCase().split(" ")[0] ?? "");
   return (
     entities.find(({ name }) => heads.includes(name.toLowerCase().split(" ").at(-1) ?? ""))?.name ??
@@ -156,7 +209,13 @@ export function outcomeOf(action: Action): string | undefined {
 }
 
 /** The version is the package's: "PostgreSQL by pg 8.13.1". */
-export function nameWithVersion({ name, dependency, version }: Design["technologies"][number]): string {
+export function nameWithVersion({
+  name,
+  dependency,
+  version,
+}: Design["technologies"][number]): string {
   if (version === "") return name;
-  return dependency.toLowerCase() === name.toLowerCase() ? `${name} ${version}` : `${name} by ${dependency} ${version}`;
+  return dependency.toLowerCase() === name.toLowerCase()
+    ? `${name} ${version}`
+    : `${name} by ${dependency} ${version}`;
 }

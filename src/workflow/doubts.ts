@@ -40,18 +40,33 @@ export function findDoubts(spec: Spec): readonly Doubt[] {
     .sort((a, b) => b.weight - a.weight);
 }
 
-function textOf({ input, stories, requirements, entities, criteria, edgeCases, assumptions }: Spec): string {
+function textOf({
+  input,
+  stories,
+  requirements,
+  entities,
+  criteria,
+  edgeCases,
+  assumptions,
+}: Spec): string {
   const items = [...requirements, ...criteria, ...entities].map((item) => item.text);
-  return [input, ...stories.flatMap((story) => [story.title, story.text, ...story.scenarios]), ...items, ...edgeCases, ...assumptions].join("\n");
+  return [
+    input,
+    ...stories.flatMap((story) => [story.title, story.text, ...story.scenarios]),
+    ...items,
+    ...edgeCases,
+    ...assumptions,
+  ].join("\n");
 }
 
 type Rule = (spec: Spec, text: string) => readonly Doubt[];
 
 const rules: readonly Rule[] = [
   function undecided({ input, requirements }) {
-    const found = /[^.;]*\b(?:maybe|tbd|to be decided|not sure|perhaps|possibly|either .+ or)\b[^.;]*/i
-      .exec([input, ...requirements.map(({ text }) => text)].join(". "))?.[0]
-      ?.trim();
+    const found =
+      /[^.;]*\b(?:maybe|tbd|to be decided|not sure|perhaps|possibly|either .+ or)\b[^.;]*/i
+        .exec([input, ...requirements.map(({ text }) => text)].join(". "))?.[0]
+        ?.trim();
     if (found === undefined) return [];
     const part = clip(found.replace(/^User description:\s*"?/, ""), 80);
     return [
@@ -65,26 +80,39 @@ const rules: readonly Rule[] = [
     ];
   },
   function actor({ stories, assumptions }) {
-    const isUnsaid = assumptions.some((line) => line.includes("does not say who acts") && line.includes("person who uses it"));
+    const isUnsaid = assumptions.some(
+      (line) => line.includes("does not say who acts") && line.includes("person who uses it"),
+    );
     if (!isUnsaid || stories.length === 0) return [];
     return [
       doubt({
         area: "Functional scope",
         weight: 90,
-        question: "Who uses this: people who are signed in, everyone who can reach it, or administrators only?",
+        question:
+          "Who uses this: people who are signed in, everyone who can reach it, or administrators only?",
         options: ["People who are signed in", "Everyone who can reach it", "Administrators only"],
         statement: (answer) => `The feature MUST be available to: ${answer}`,
       }),
     ];
   },
   function sharing({ entities, requirements }, text) {
-    const changers = actorsOf(requirements, /\b(?:create|add|edit|update|change|delete|remove|upload|approve)\b/);
+    const changers = actorsOf(
+      requirements,
+      /\b(?:create|add|edit|update|change|delete|remove|upload|approve)\b/,
+    );
     const [actor] = changers;
     const [first] = entities;
-    if (!first || actor === undefined || actorsOf(requirements, /./).length < 2 || /\b(?:owners?|only (?:their|the|its)|permissions?)\b/i.test(text)) return [];
+    if (
+      !first ||
+      actor === undefined ||
+      actorsOf(requirements, /./).length < 2 ||
+      /\b(?:owners?|only (?:their|the|its)|permissions?)\b/i.test(text)
+    )
+      return [];
     const many = pluralOf(lowerCase(first.name));
     // People who use something for themselves have things of their own; people who do a job share them.
-    const isPersonal = /\b(?:users|customers|members|people|visitors|guests|students|patients|players)$/.test(actor);
+    const isPersonal =
+      /\b(?:users|customers|members|people|visitors|guests|students|patients|players)$/.test(actor);
     const options = ["Only those they created", "All of them"];
     return [
       doubt({
@@ -103,7 +131,9 @@ const rules: readonly Rule[] = [
     if (
       !first ||
       actorsOf(requirements, /./).length > 1 ||
-      /\b(?:owners?|only (?:their|the|its)|permissions?|roles?|private|public|everyone|anyone|access control|admins? only)\b/i.test(text)
+      /\b(?:owners?|only (?:their|the|its)|permissions?|roles?|private|public|everyone|anyone|access control|admins? only)\b/i.test(
+        text,
+      )
     )
       return [];
     const names = kept
@@ -126,14 +156,16 @@ const rules: readonly Rule[] = [
       /\b(?:e-?mail addresses?|phone numbers?|addresses|birthdays?|health|medical|passports?|salary|payment details|credit cards?|locations?)\b/i.exec(
         said,
       )?.[0];
-    if (found === undefined || /\b(?:retention|kept for|deleted after|anonymi[sz]ed)\b/i.test(text)) return [];
+    if (found === undefined || /\b(?:retention|kept for|deleted after|anonymi[sz]ed)\b/i.test(text))
+      return [];
     return [
       doubt({
         area: "Data",
         weight: 70,
         question: `How long is ${found.toLowerCase()} data kept: until its owner deletes it, for a year, or for ever?`,
         options: ["Until its owner deletes it", "For a year", "For ever"],
-        statement: (answer) => `${upper(found)} data${entities.length > 0 ? ` of ${entities[0]?.name}` : ""} MUST be kept: ${answer}`,
+        statement: (answer) =>
+          `${upper(found)} data${entities.length > 0 ? ` of ${entities[0]?.name}` : ""} MUST be kept: ${answer}`,
       }),
     ];
   },
@@ -159,7 +191,12 @@ const rules: readonly Rule[] = [
   },
   function uploads({ requirements }, text) {
     const uploaded = requirements
-      .map((item) => /\bupload(?:ed)? (?:an? |the |their |one or more )?([\w -]{2,30}?)(?: (?:into|to|from|with|for|by|and)\b|[.,]|$)/i.exec(item.text)?.[1])
+      .map(
+        (item) =>
+          /\bupload(?:ed)? (?:an? |the |their |one or more )?([\w -]{2,30}?)(?: (?:into|to|from|with|for|by|and)\b|[.,]|$)/i.exec(
+            item.text,
+          )?.[1],
+      )
       .find((found) => found !== undefined);
     if (uploaded === undefined || /\b\d+\s?(?:kb|mb|gb)\b/i.test(text)) return [];
     return [
@@ -173,8 +210,14 @@ const rules: readonly Rule[] = [
     ];
   },
   function removal({ entities }, text) {
-    const removed = entities.find((entity) => /\b(?:deleted|removed|cancelled|canceled)\b/.test(entity.text));
-    if (!removed || /\b(?:restore|undo|for good|permanent|trash|recover|brought back for)\b/i.test(text)) return [];
+    const removed = entities.find((entity) =>
+      /\b(?:deleted|removed|cancelled|canceled)\b/.test(entity.text),
+    );
+    if (
+      !removed ||
+      /\b(?:restore|undo|for good|permanent|trash|recover|brought back for)\b/i.test(text)
+    )
+      return [];
     const one = lowerCase(removed.name);
     return [
       doubt({
@@ -205,7 +248,13 @@ const rules: readonly Rule[] = [
   },
   function volume({ entities, criteria }, text) {
     const first = entities.find(isMade);
-    if (!first || criteria.some((item) => /\d{2,}/.test(item.text.replace(/(?:FR|SC)-\d+|User Story \d+/g, ""))) || /how many|up to \d|at most \d/i.test(text))
+    if (
+      !first ||
+      criteria.some((item) =>
+        /\d{2,}/.test(item.text.replace(/(?:FR|SC)-\d+|User Story \d+/g, "")),
+      ) ||
+      /how many|up to \d|at most \d/i.test(text)
+    )
       return [];
     const many = pluralOf(lowerCase(first.name));
     return [
@@ -220,12 +269,17 @@ const rules: readonly Rule[] = [
     ];
   },
   function speed({ stories }, text) {
-    if (stories.length === 0 || /\b\d[\d.,]*\s?(?:ms|milliseconds?|s|secs?|seconds?|minutes?|min)\b/i.test(text)) return [];
+    if (
+      stories.length === 0 ||
+      /\b\d[\d.,]*\s?(?:ms|milliseconds?|s|secs?|seconds?|minutes?|min)\b/i.test(text)
+    )
+      return [];
     return [
       doubt({
         area: "Quality",
         weight: 35,
-        question: "How long may one action take until its result is seen: 1 second, 5 seconds, or a minute?",
+        question:
+          "How long may one action take until its result is seen: 1 second, 5 seconds, or a minute?",
         options: ["1 second", "5 seconds", "A minute"],
         section: "criteria",
         statement: (answer) => `95 of 100 actions show their result within: ${answer}`,
@@ -273,19 +327,34 @@ function isMade({ text }: Spec["entities"][number]): boolean {
 
 /** Who the requirements let do such things, as they call them: "librarians". */
 function actorsOf(requirements: Spec["requirements"], doing: RegExp): readonly string[] {
-  const found = requirements.map((item) => /^(?:(?:When|Unless) .+?, )?([A-Za-z][\w -]{1,40}?) MUST be able to (.+)$/.exec(item.text));
-  return [...new Set(found.filter((match) => match !== null && doing.test(match[2] ?? "")).map((match) => match?.[1]?.toLowerCase() ?? ""))];
+  const found = requirements.map((item) =>
+    /^(?:(?:When|Unless) .+?, )?([A-Za-z][\w -]{1,40}?) MUST be able to (.+)$/.exec(item.text),
+  );
+  return [
+    ...new Set(
+      found
+        .filter((match) => match !== null && doing.test(match[2] ?? ""))
+        .map((match) => match?.[1]?.toLowerCase() ?? ""),
+    ),
+  ];
 }
 
-function doubt({ section = "requirements", ...rest }: Omit<Doubt, "section"> & { readonly section?: Doubt["section"] }): Doubt {
+function doubt({
+  section = "requirements",
+  ...rest
+}: Omit<Doubt, "section"> & { readonly section?: Doubt["section"] }): Doubt {
   return { ...rest, section };
 }
 
 function meaningsOf(word: string): readonly string[] {
-  if (/fast|quick|instant|responsive|real/.test(word)) return ["Seen within 1 second", "Seen within 5 seconds", "Seen within a minute"];
-  if (/scal|lots|huge|large/.test(word)) return ["Up to 1,000 at once", "Up to 100,000 at once", "Millions"];
-  if (/secur/.test(word)) return ["Only signed-in people reach it", "Also encrypted where kept", "Also audited"];
-  if (/robust|reliable/.test(word)) return ["No data lost after a crash", "Available 99.9 % of the month", "Failures are retried"];
+  if (/fast|quick|instant|responsive|real/.test(word))
+    return ["Seen within 1 second", "Seen within 5 seconds", "Seen within a minute"];
+  if (/scal|lots|huge|large/.test(word))
+    return ["Up to 1,000 at once", "Up to 100,000 at once", "Millions"];
+  if (/secur/.test(word))
+    return ["Only signed-in people reach it", "Also encrypted where kept", "Also audited"];
+  if (/robust|reliable/.test(word))
+    return ["No data lost after a crash", "Available 99.9 % of the month", "Failures are retried"];
   return ["Nothing that is checked: drop the word", "First use without a manual"];
 }
 
@@ -293,7 +362,11 @@ function meaningsOf(word: string): readonly string[] {
 export function optionsIn(question: string): readonly string[] | undefined {
   const listed = /[:–—-]\s*(.+?)\??$/.exec(question)?.[1] ?? question.replace(/\?$/, "");
   const parts = listed.split(/,\s*(?:or\s+)?|\s+or\s+/).map((part) => part.trim());
-  return parts.length >= 2 && parts.length <= 5 && parts.every((part) => part !== "" && part.split(" ").length <= 8) ? parts.map(upper) : undefined;
+  return parts.length >= 2 &&
+    parts.length <= 5 &&
+    parts.every((part) => part !== "" && part.split(" ").length <= 8)
+    ? parts.map(upper)
+    : undefined;
 }
 
 function upper(text: string): string {

@@ -1,6 +1,8 @@
 /** Small pieces of English that drafts are put together from. */
 export function joinWords(words: readonly string[]): string {
-  return words.length < 2 ? (words[0] ?? "") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+  return words.length < 2
+    ? (words[0] ?? "")
+    : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 }
 
 /** At the end of a word. */
@@ -15,7 +17,10 @@ export function article(noun: string): string {
 }
 
 export function titleCase(text: string): string {
-  return text.replace(/(^|[\s-])(\p{L})/gu, (_found, before: string, letter: string) => `${before}${letter.toUpperCase()}`);
+  return text.replace(
+    /(^|[\s-])(\p{L})/gu,
+    (_found, before: string, letter: string) => `${before}${letter.toUpperCase()}`,
+  );
 }
 
 /** Small letters, but for "CSV" and its like. */

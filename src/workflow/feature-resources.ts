@@ -11,28 +11,47 @@ import { findPlace, type Place } from "./place.ts";
 const root = "speckit://features";
 
 /** The features of the project and their documents: `speckit://features`, `speckit://features/001-x`, `speckit://features/001-x/spec.md`. */
-export function createFeatureResources({ folder, roots }: { readonly folder: string; readonly roots: readonly string[] }): ResourceSource {
+export function createFeatureResources({
+  folder,
+  roots,
+}: {
+  readonly folder: string;
+  readonly roots: readonly string[];
+}): ResourceSource {
   const project = (): Promise<Place> => findPlace(folder, roots);
-  const read = async (place: Place, name: string): Promise<Feature> => readFeature({ ...place, path: join(place.project, "specs", name) });
+  const read = async (place: Place, name: string): Promise<Feature> =>
+    readFeature({ ...place, path: join(place.project, "specs", name) });
   return {
     // A project without features has nothing to show; the first one brings the list.
     async list() {
       const place = await project();
-      const features = await Promise.all((await listFeatureNames(place.project)).map((name) => read(place, name)));
+      const features = await Promise.all(
+        (await listFeatureNames(place.project)).map((name) => read(place, name)),
+      );
       return features.length === 0 ? [] : [all, ...features.flatMap(describeFeature)];
     },
-    templates: async () => ((await listFeatureNames((await project()).project)).length === 0 ? [] : [documents]),
+    templates: async () =>
+      (await listFeatureNames((await project()).project)).length === 0 ? [] : [documents],
     covers: (uri) => uri === root || uri.startsWith(`${root}/`),
     async read(uri) {
       const place = await project();
       const [name, ...rest] = decodeURI(uri.slice(root.length + 1)).split("/");
       if (uri === root) {
-        const features = await Promise.all((await listFeatureNames(place.project)).map((known) => read(place, known)));
-        return { contents: [{ uri, mimeType: "application/json", text: JSON.stringify({ features }) }] };
+        const features = await Promise.all(
+          (await listFeatureNames(place.project)).map((known) => read(place, known)),
+        );
+        return {
+          contents: [{ uri, mimeType: "application/json", text: JSON.stringify({ features }) }],
+        };
       }
       if (name === undefined || !isFeatureName(name) || rest.includes("..")) throw missing(uri);
       if (!(await listFeatureNames(place.project)).includes(name)) throw missing(uri);
-      if (rest.length === 0 || rest[0] === "") return { contents: [{ uri, mimeType: "application/json", text: JSON.stringify(await read(place, name)) }] };
+      if (rest.length === 0 || rest[0] === "")
+        return {
+          contents: [
+            { uri, mimeType: "application/json", text: JSON.stringify(await read(place, name)) },
+          ],
+        };
       const text = await readInside(place, join(place.project, "specs", name, ...rest));
       if (text === undefined) throw missing(uri);
       return { contents: [{ uri, mimeType: mimeOf(rest.at(-1) ?? ""), text }] };
@@ -56,19 +75,34 @@ const documents: JsonObject = {
 };
 
 function missing(uri: string): HallError {
-  return new HallError("NOT_FOUND", `Resource not found: ${uri.slice(0, 200)}`, { details: { uri: uri.slice(0, 2_000) } });
+  return new HallError("NOT_FOUND", `Resource not found: ${uri.slice(0, 200)}`, {
+    details: { uri: uri.slice(0, 2_000) },
+  });
 }
 
 function describeFeature({ name, files, phase }: Feature): readonly Resource[] {
   const documents = files.filter((file) => /\.(md|ya?ml|json|txt)$/.test(file));
   return [
-    { uri: `${root}/${encodeURI(name)}`, name, description: phase === "done" ? "done" : `next is ${phase}`, mimeType: "application/json" },
-    ...documents.map((file) => ({ uri: `${root}/${encodeURI(`${name}/${file.split("\\").join("/")}`)}`, name: `${name}/${file}`, mimeType: mimeOf(file) })),
+    {
+      uri: `${root}/${encodeURI(name)}`,
+      name,
+      description: phase === "done" ? "done" : `next is ${phase}`,
+      mimeType: "application/json",
+    },
+    ...documents.map((file) => ({
+      uri: `${root}/${encodeURI(`${name}/${file.split("\\").join("/")}`)}`,
+      name: `${name}/${file}`,
+      mimeType: mimeOf(file),
+    })),
   ];
 }
 
 function mimeOf(file: string): string {
-  return file.endsWith(".md") ? "text/markdown" : file.endsWith(".json") ? "application/json" : "text/plain";
+  return file.endsWith(".md")
+    ? "text/markdown"
+    : file.endsWith(".json")
+      ? "application/json"
+      : "text/plain";
 }
 
 const quietMs = 200;

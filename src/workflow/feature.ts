@@ -58,11 +58,18 @@ export async function listFeatureNames(project: string): Promise<readonly string
   return entries
     .filter((entry) => entry.isDirectory() && isFeatureName(entry.name))
     .map(({ name }) => name)
-    .sort((a, b) => (numberOf(a) ?? Number.POSITIVE_INFINITY) - (numberOf(b) ?? Number.POSITIVE_INFINITY) || (a < b ? -1 : 1));
+    .sort(
+      (a, b) =>
+        (numberOf(a) ?? Number.POSITIVE_INFINITY) - (numberOf(b) ?? Number.POSITIVE_INFINITY) ||
+        (a < b ? -1 : 1),
+    );
 }
 
 /** The folder people work on: what the environment says, else `.specify/feature.json`. */
-export async function findActive(place: Pick<Place, "root" | "project">, env: NodeJS.ProcessEnv = process.env): Promise<string | undefined> {
+export async function findActive(
+  place: Pick<Place, "root" | "project">,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<string | undefined> {
   const wanted = env.SPECIFY_FEATURE_DIRECTORY;
   if (wanted) return isAbsolute(wanted) ? wanted : resolve(place.project, wanted);
   const value = await readJson(place, join(place.project, ".specify", "feature.json"));
@@ -76,17 +83,25 @@ export async function setActive(place: Place): Promise<void> {
   const directory = relative(place.project, place.path).split("\\").join("/");
   if (known.feature_directory === directory) return;
   await checkInside(place, file);
-  await replaceFile(file, `${JSON.stringify({ ...known, feature_directory: directory }, null, 2)}\n`);
+  await replaceFile(
+    file,
+    `${JSON.stringify({ ...known, feature_directory: directory }, null, 2)}\n`,
+  );
 }
 
 /** How the project numbers its features. */
-export async function readNumbering(place: Pick<Place, "root" | "project">): Promise<"sequential" | "timestamp"> {
+export async function readNumbering(
+  place: Pick<Place, "root" | "project">,
+): Promise<"sequential" | "timestamp"> {
   const value = await readJson(place, join(place.project, ".specify", "init-options.json"));
   return value?.feature_numbering === "timestamp" ? "timestamp" : "sequential";
 }
 
 /** Undefined for what is not there or is no object: these files belong to others too. */
-async function readJson(place: Pick<Place, "root">, file: string): Promise<Record<string, unknown> | undefined> {
+async function readJson(
+  place: Pick<Place, "root">,
+  file: string,
+): Promise<Record<string, unknown> | undefined> {
   const text = await readInside(place, file);
   if (text === undefined) return undefined;
   try {

@@ -17,7 +17,18 @@ export type FileRole = "model" | "service" | "interface";
 const usualFolders: Readonly<Record<FileRole, readonly string[]>> = {
   model: ["models", "model", "entities", "domain", "schemas", "types"],
   service: ["services", "service", "usecases", "use-cases", "core"],
-  interface: ["routes", "api", "controllers", "handlers", "endpoints", "commands", "cli", "views", "pages", "routers"],
+  interface: [
+    "routes",
+    "api",
+    "controllers",
+    "handlers",
+    "endpoints",
+    "commands",
+    "cli",
+    "views",
+    "pages",
+    "routers",
+  ],
 };
 
 export interface LayoutOptions {
@@ -30,25 +41,39 @@ export interface LayoutOptions {
 export function layoutOf({ survey, language, topic }: LayoutOptions): Layout {
   const source = survey.sourceFolder || (survey.folders.length === 0 ? "src" : "");
   const style = survey.naming ?? usualNaming(language);
-  const own = topic === undefined ? source || "." : joinPath(source, nameIn(style === "pascal" ? "kebab" : style, topic));
+  const own =
+    topic === undefined
+      ? source || "."
+      : joinPath(source, nameIn(style === "pascal" ? "kebab" : style, topic));
   const ending = language === undefined ? undefined : endings[language];
   const folderFor = (role: FileRole): string =>
     survey.folders.find(
-      ({ path }) => usualFolders[role].includes(path.split("/").at(-1) ?? "") && (source === "" || path.startsWith(source.split("/")[0] ?? "")),
+      ({ path }) =>
+        usualFolders[role].includes(path.split("/").at(-1) ?? "") &&
+        (source === "" || path.startsWith(source.split("/")[0] ?? "")),
     )?.path ?? own;
   const roles: readonly FileRole[] = ["model", "service", "interface"];
   return {
     language,
-    fileFor: (role, name) => (ending ? joinPath(folderFor(role), `${nameIn(style, name)}.${ending.ending}`) : `${folderFor(role)}/`),
+    fileFor: (role, name) =>
+      ending
+        ? joinPath(folderFor(role), `${nameIn(style, name)}.${ending.ending}`)
+        : `${folderFor(role)}/`,
     testFor(name) {
       if (!ending) return undefined;
       const file = ending.test(nameIn(style, name));
       const suffix = /[._-](spec|test)(\.\w+)$/.exec(survey.tests?.example ?? "")?.[0];
-      const named = suffix && /\.(test|spec)\./.test(file) ? `${nameIn(style, name)}${suffix}` : file;
+      const named =
+        suffix && /\.(test|spec)\./.test(file) ? `${nameIn(style, name)}${suffix}` : file;
       const folder = survey.tests ? survey.tests.folder || own : language === "Go" ? own : "tests";
       return joinPath(folder, named);
     },
-    newFolders: own !== "." && roles.some((role) => folderFor(role) === own) && !survey.folders.some(({ path }) => path === own) ? [own] : [],
+    newFolders:
+      own !== "." &&
+      roles.some((role) => folderFor(role) === own) &&
+      !survey.folders.some(({ path }) => path === own)
+        ? [own]
+        : [],
   };
 }
 
@@ -57,8 +82,11 @@ function joinPath(folder: string, name: string): string {
 }
 
 function usualNaming(language: string | undefined): NonNullable<Survey["naming"]> {
-  if (language === "Java" || language === "Kotlin" || language === "C#" || language === "PHP") return "pascal";
-  return language === "Python" || language === "Go" || language === "Rust" || language === "Ruby" ? "snake" : "kebab";
+  if (language === "Java" || language === "Kotlin" || language === "C#" || language === "PHP")
+    return "pascal";
+  return language === "Python" || language === "Go" || language === "Rust" || language === "Ruby"
+    ? "snake"
+    : "kebab";
 }
 
 function nameIn(style: NonNullable<Survey["naming"]>, words: string): string {

@@ -23,26 +23,52 @@ export interface Dependency {
 
 export type CommandKind = "install" | "build" | "test" | "run" | "lint";
 
-type Reader = (text: string, path: string) => Promise<Omit<Manifest, "path">> | Omit<Manifest, "path">;
+type Reader = (
+  text: string,
+  path: string,
+) => Promise<Omit<Manifest, "path">> | Omit<Manifest, "path">;
 
 /** By file name. A file that cannot be read tells nothing. */
 const readers: Readonly<Record<string, Reader>> = {
   "package.json": readPackage,
   "pyproject.toml": readPyproject,
-  "requirements.txt": (text) => ({ ...nothing, dependencies: readRequirements(text), commands: { install: "pip install -r requirements.txt" } }),
+  "requirements.txt": (text) => ({
+    ...nothing,
+    dependencies: readRequirements(text),
+    commands: { install: "pip install -r requirements.txt" },
+  }),
   "go.mod": readGoModule,
   "Cargo.toml": readCargo,
-  "pom.xml": (text) => ({ ...nothing, runtime: javaOf(text), dependencies: namedDependencies(text), commands: { build: "mvn package", test: "mvn test" } }),
-  "build.gradle": (text) => ({ ...nothing, dependencies: namedDependencies(text), commands: { build: "gradle build", test: "gradle test" } }),
-  "build.gradle.kts": (text) => ({ ...nothing, dependencies: namedDependencies(text), commands: { build: "gradle build", test: "gradle test" } }),
+  "pom.xml": (text) => ({
+    ...nothing,
+    runtime: javaOf(text),
+    dependencies: namedDependencies(text),
+    commands: { build: "mvn package", test: "mvn test" },
+  }),
+  "build.gradle": (text) => ({
+    ...nothing,
+    dependencies: namedDependencies(text),
+    commands: { build: "gradle build", test: "gradle test" },
+  }),
+  "build.gradle.kts": (text) => ({
+    ...nothing,
+    dependencies: namedDependencies(text),
+    commands: { build: "gradle build", test: "gradle test" },
+  }),
   Gemfile: (text) => ({
     ...nothing,
-    dependencies: [...text.matchAll(/^\s*gem ["']([\w-]+)["'](?:,\s*["']([^"']+)["'])?/gm)].map((gem) => ({ name: gem[1] ?? "", version: gem[2] ?? "" })),
+    dependencies: [...text.matchAll(/^\s*gem ["']([\w-]+)["'](?:,\s*["']([^"']+)["'])?/gm)].map(
+      (gem) => ({ name: gem[1] ?? "", version: gem[2] ?? "" }),
+    ),
     commands: { install: "bundle install" },
   }),
   "composer.json": (text) => {
     const { require, "require-dev": dev } = objectOf(text);
-    return { ...nothing, dependencies: [...entriesOf(require), ...entriesOf(dev)], commands: { install: "composer install" } };
+    return {
+      ...nothing,
+      dependencies: [...entriesOf(require), ...entriesOf(dev)],
+      commands: { install: "composer install" },
+    };
   },
   Makefile: (text) => ({ ...nothing, commands: makeTargets(text) }),
 };
@@ -61,7 +87,12 @@ export async function readManifest(path: string, text: string): Promise<Manifest
   }
 }
 
-const nothing: Omit<Manifest, "path"> = { dependencies: [], commands: {}, hasCommands: false, isLibrary: false };
+const nothing: Omit<Manifest, "path"> = {
+  dependencies: [],
+  commands: {},
+  hasCommands: false,
+  isLibrary: false,
+};
 
 function objectOf(text: string): Record<string, unknown> {
   const value: unknown = JSON.parse(text);
@@ -69,7 +100,9 @@ function objectOf(text: string): Record<string, unknown> {
 }
 
 function entriesOf(value: unknown): readonly Dependency[] {
-  return isObject(value) ? Object.entries(value).map(([name, version]) => ({ name, version: versionOf(version) })) : [];
+  return isObject(value)
+    ? Object.entries(value).map(([name, version]) => ({ name, version: versionOf(version) }))
+    : [];
 }
 
 function versionOf(value: unknown): string {
@@ -78,10 +111,22 @@ function versionOf(value: unknown): string {
 }
 
 function readPackage(text: string): Omit<Manifest, "path"> {
-  const { name, engines, dependencies, devDependencies, scripts, bin, main, exports: exported, packageManager } = objectOf(text);
-  const manager = typeof packageManager === "string" ? (packageManager.split("@")[0] ?? "npm") : "npm";
+  const {
+    name,
+    engines,
+    dependencies,
+    devDependencies,
+    scripts,
+    bin,
+    main,
+    exports: exported,
+    packageManager,
+  } = objectOf(text);
+  const manager =
+    typeof packageManager === "string" ? (packageManager.split("@")[0] ?? "npm") : "npm";
   const has = (script: string): boolean => isObject(scripts) && typeof scripts[script] === "string";
-  const node = isObject(engines) && typeof engines.node === "string" ? `Node.js ${engines.node}` : undefined;
+  const node =
+    isObject(engines) && typeof engines.node === "string" ? `Node.js ${engines.node}` : undefined;
   const run = ["start", "dev", "serve"].find(has);
   return {
     name: typeof name === "string" ? name : undefined,
@@ -92,7 +137,9 @@ function readPackage(text: string): Omit<Manifest, "path"> {
       ...(has("build") ? { build: `${manager} run build` } : {}),
       ...(has("test") ? { test: `${manager} test` } : {}),
       ...(has("lint") ? { lint: `${manager} run lint` } : {}),
-      ...(run === undefined ? {} : { run: run === "start" ? `${manager} start` : `${manager} run ${run}` }),
+      ...(run === undefined
+        ? {}
+        : { run: run === "start" ? `${manager} start` : `${manager} run ${run}` }),
     },
     hasCommands: bin !== undefined,
     isLibrary: main !== undefined || exported !== undefined,
@@ -105,22 +152,41 @@ async function readPyproject(text: string): Promise<Omit<Manifest, "path">> {
   const project = isObject(document.project) ? document.project : {};
   const tool = isObject(document.tool) ? document.tool : {};
   const poetry = isObject(tool.poetry) ? tool.poetry : {};
-  const groups = isObject(project["optional-dependencies"]) ? Object.values(project["optional-dependencies"]) : [];
-  const dependencyGroups = isObject(document["dependency-groups"]) ? Object.values(document["dependency-groups"]) : [];
-  const poetryGroups = isObject(poetry.group) ? Object.values(poetry.group).flatMap((group) => entriesOf(isObject(group) ? group.dependencies : {})) : [];
+  const groups = isObject(project["optional-dependencies"])
+    ? Object.values(project["optional-dependencies"])
+    : [];
+  const dependencyGroups = isObject(document["dependency-groups"])
+    ? Object.values(document["dependency-groups"])
+    : [];
+  const poetryGroups = isObject(poetry.group)
+    ? Object.values(poetry.group).flatMap((group) =>
+        entriesOf(isObject(group) ? group.dependencies : {}),
+      )
+    : [];
   const lines = [project.dependencies, ...groups, ...dependencyGroups]
     .flatMap((list) => (Array.isArray(list) ? list : []))
     .filter((line) => typeof line === "string");
   const python =
-    typeof project["requires-python"] === "string" ? project["requires-python"] : isObject(poetry.dependencies) ? versionOf(poetry.dependencies.python) : "";
-  const dependencies = [...readRequirements(lines.join("\n")), ...entriesOf(poetry.dependencies).filter(({ name }) => name !== "python"), ...poetryGroups];
+    typeof project["requires-python"] === "string"
+      ? project["requires-python"]
+      : isObject(poetry.dependencies)
+        ? versionOf(poetry.dependencies.python)
+        : "";
+  const dependencies = [
+    ...readRequirements(lines.join("\n")),
+    ...entriesOf(poetry.dependencies).filter(({ name }) => name !== "python"),
+    ...poetryGroups,
+  ];
   const hasPytest = isObject(tool.pytest) || dependencies.some(({ name }) => name === "pytest");
   const named = project.name ?? poetry.name;
   return {
     name: typeof named === "string" ? named : undefined,
     runtime: python === "" ? undefined : `Python ${python}`,
     dependencies,
-    commands: { install: isObject(poetry.dependencies) ? "poetry install" : "pip install -e .", ...(hasPytest ? { test: "pytest" } : {}) },
+    commands: {
+      install: isObject(poetry.dependencies) ? "poetry install" : "pip install -e .",
+      ...(hasPytest ? { test: "pytest" } : {}),
+    },
     hasCommands: isObject(project.scripts) || isObject(poetry.scripts),
     isLibrary: true,
   };
@@ -140,10 +206,12 @@ function readGoModule(text: string): Omit<Manifest, "path"> {
     ...nothing,
     name: /^module\s+(\S+)/m.exec(text)?.[1],
     runtime: version === undefined ? undefined : `Go ${version}`,
-    dependencies: [...text.matchAll(/^\s*(?:require\s+)?([\w.-]+\.[\w.-]+\/\S+)\s+(v\S+)/gm)].map((found) => ({
-      name: found[1] ?? "",
-      version: found[2] ?? "",
-    })),
+    dependencies: [...text.matchAll(/^\s*(?:require\s+)?([\w.-]+\.[\w.-]+\/\S+)\s+(v\S+)/gm)].map(
+      (found) => ({
+        name: found[1] ?? "",
+        version: found[2] ?? "",
+      }),
+    ),
     commands: { build: "go build ./...", test: "go test ./..." },
   };
 }
@@ -164,17 +232,23 @@ async function readCargo(text: string): Promise<Omit<Manifest, "path">> {
 }
 
 function javaOf(text: string): string | undefined {
-  const version = /<(?:java\.version|maven\.compiler\.(?:release|source))>([\d.]+)</.exec(text)?.[1];
+  const version = /<(?:java\.version|maven\.compiler\.(?:release|source))>([\d.]+)</.exec(
+    text,
+  )?.[1];
   return version === undefined ? undefined : `Java ${version}`;
 }
 
 /** Builds of the JVM name what they use in ways too many to parse; the few that tell something are looked for. */
 function namedDependencies(text: string): readonly Dependency[] {
-  return ["spring-boot", "quarkus", "junit"].filter((name) => text.includes(name)).map((name) => ({ name, version: "" }));
+  return ["spring-boot", "quarkus", "junit"]
+    .filter((name) => text.includes(name))
+    .map((name) => ({ name, version: "" }));
 }
 
 function makeTargets(text: string): Manifest["commands"] {
   const targets = new Set([...text.matchAll(/^([\w-]+):(?!=)/gm)].map((found) => found[1]));
   const kinds: readonly CommandKind[] = ["install", "build", "test", "run", "lint"];
-  return Object.fromEntries(kinds.filter((kind) => targets.has(kind)).map((kind) => [kind, `make ${kind}`]));
+  return Object.fromEntries(
+    kinds.filter((kind) => targets.has(kind)).map((kind) => [kind, `make ${kind}`]),
+  );
 }

@@ -14,17 +14,25 @@ export function sectionsOf(text: string): readonly Section[] {
   let isComment = false;
   for (const [at, line] of lines.entries()) {
     const mark = /^\s*(```|~~~)/.exec(line)?.[1];
-    if (mark !== undefined && (fence === undefined || fence === mark)) fence = fence === undefined ? mark : undefined;
+    if (mark !== undefined && (fence === undefined || fence === mark))
+      fence = fence === undefined ? mark : undefined;
     if (fence === undefined && !isComment && line.includes("<!--")) isComment = true;
     const head = fence === undefined && !isComment ? /^(#{1,6})\s+(.*?)\s*#*\s*$/.exec(line) : null;
     if (isComment && line.includes("-->")) isComment = false;
     if (head) heads.push({ title: head[2] ?? "", level: head[1]?.length ?? 1, from: at });
   }
-  return heads.map((head, at) => ({ ...head, to: heads.slice(at + 1).find(({ level }) => level <= head.level)?.from ?? lines.length }));
+  return heads.map((head, at) => ({
+    ...head,
+    to: heads.slice(at + 1).find(({ level }) => level <= head.level)?.from ?? lines.length,
+  }));
 }
 
 export function findSection(text: string, title: RegExp, within?: Section): Section | undefined {
-  return sectionsOf(text).find((section) => title.test(section.title) && (!within || (section.from > within.from && section.to <= within.to)));
+  return sectionsOf(text).find(
+    (section) =>
+      title.test(section.title) &&
+      (!within || (section.from > within.from && section.to <= within.to)),
+  );
 }
 
 /** What stands under a heading, without it. */
@@ -42,7 +50,8 @@ export function appendTo(text: string, section: Section, added: readonly string[
   let at = inner?.from ?? section.to;
   while (at > section.from + 1 && (lines[at - 1] ?? "").trim() === "") at--;
   const isList = /^\s*([-*]|\d+\.)\s/.test(lines[at - 1] ?? "");
-  const before = at === section.from + 1 || (!isList && /^\s*([-*]|\d+\.)\s/.test(added[0] ?? "")) ? [""] : [];
+  const before =
+    at === section.from + 1 || (!isList && /^\s*([-*]|\d+\.)\s/.test(added[0] ?? "")) ? [""] : [];
   return [...lines.slice(0, at), ...before, ...added, ...lines.slice(at)].join("\n");
 }
 

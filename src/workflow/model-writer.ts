@@ -20,12 +20,22 @@ const outputTokensMax = 16_000;
  * The model of the config where there is a key for it; the client's own only where somebody asked for that: a document is many questions,
  * and a client may put each to its user. Undefined for none: then the drafts made by rule stand.
  */
-export function createModelWriter({ planner = {}, secrets, env = process.env }: ModelWriterOptions): (context: CallContext) => Promise<Writer | undefined> {
+export function createModelWriter({
+  planner = {},
+  secrets,
+  env = process.env,
+}: ModelWriterOptions): (context: CallContext) => Promise<Writer | undefined> {
   return async (context) => {
     const choice = context.meta?.[plannerMeta] ?? planner.kind ?? "auto";
-    if (choice === "sampling") return isObject(context.capabilities?.sampling) ? sampleWith(context) : undefined;
+    if (choice === "sampling")
+      return isObject(context.capabilities?.sampling) ? sampleWith(context) : undefined;
     const opening = openingFor(undefined, planner, env);
-    if (choice === "local" || !opening || (choice === "auto" && !hasKey(parseModelName(opening.model), opening))) return undefined;
+    if (
+      choice === "local" ||
+      !opening ||
+      (choice === "auto" && !hasKey(parseModelName(opening.model), opening))
+    )
+      return undefined;
     const [{ openModel }, { takeTurn }, { explainModelError }] = await Promise.all([
       import("../agents/model/open-model.ts"),
       import("../agents/model/turn.ts"),
@@ -36,7 +46,10 @@ export function createModelWriter({ planner = {}, secrets, env = process.env }: 
       try {
         const { content } = await takeTurn(
           model,
-          { prompt: [{ role: "user", content: [{ type: "text", text: prompt }] }], maxOutputTokens: outputTokensMax },
+          {
+            prompt: [{ role: "user", content: [{ type: "text", text: prompt }] }],
+            maxOutputTokens: outputTokensMax,
+          },
           { signal, remainingMs: () => context.scope.remainingMs },
         );
         return content.map((part) => (part.type === "text" ? part.text : "")).join("");
@@ -52,11 +65,18 @@ function sampleWith(context: CallContext): Writer {
   let asked = 0;
   return async (prompt) => {
     const key = `write-${++asked}`;
-    const params = { messages: [{ role: "user", content: { type: "text", text: prompt } }], maxTokens: outputTokensMax };
-    const { [key]: result } = await context.ask({ [key]: { method: "sampling/createMessage", params } });
+    const params = {
+      messages: [{ role: "user", content: { type: "text", text: prompt } }],
+      maxTokens: outputTokensMax,
+    };
+    const { [key]: result } = await context.ask({
+      [key]: { method: "sampling/createMessage", params },
+    });
     const content = result?.content;
     const parts = Array.isArray(content) ? content : [content];
-    const text = parts.map((part) => (isObject(part) && typeof part.text === "string" ? part.text : "")).join("");
+    const text = parts
+      .map((part) => (isObject(part) && typeof part.text === "string" ? part.text : ""))
+      .join("");
     if (text === "") throw new HallError("BAD_ANSWER", "the client's model answered without text");
     return text;
   };

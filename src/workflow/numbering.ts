@@ -13,7 +13,10 @@ export function shortNameOf(description: string): string {
     .replace(/[^\p{L}\p{N}]+/gu, " ")
     .trim()
     .split(" ")
-    .filter((word) => !stopWords.has(word.toLowerCase()) && (word.length >= 3 || /^[A-Z0-9]{2,}$/.test(word)));
+    .filter(
+      (word) =>
+        !stopWords.has(word.toLowerCase()) && (word.length >= 3 || /^[A-Z0-9]{2,}$/.test(word)),
+    );
   const chosen = meaningful.slice(0, meaningful.length === 4 ? 4 : 3);
   return cleanName(chosen.join(" ")) || "feature";
 }
@@ -54,12 +57,20 @@ export interface Naming {
 }
 
 /** The folder's name, and what to say when it is not the one that was asked for. */
-export function nameFeature({ taken, shortName, number, style, now }: Naming): { readonly name: string; readonly warning?: string } {
-  if (style === "timestamp" && number === undefined) return { name: cut(`${stampOf(now)}-${shortName}`) };
+export function nameFeature({ taken, shortName, number, style, now }: Naming): {
+  readonly name: string;
+  readonly warning?: string;
+} {
+  if (style === "timestamp" && number === undefined)
+    return { name: cut(`${stampOf(now)}-${shortName}`) };
   const used = new Set(taken.map(numberOf).filter((value) => value !== undefined));
   const next = Math.max(0, ...used) + 1;
-  if (number === undefined || !used.has(number)) return { name: cut(`${pad(number ?? next)}-${shortName}`) };
-  return { name: cut(`${pad(next)}-${shortName}`), warning: `${pad(number)} is taken, so the feature is ${pad(next)}` };
+  if (number === undefined || !used.has(number))
+    return { name: cut(`${pad(number ?? next)}-${shortName}`) };
+  return {
+    name: cut(`${pad(next)}-${shortName}`),
+    warning: `${pad(number)} is taken, so the feature is ${pad(next)}`,
+  };
 }
 
 function pad(number: number): string {

@@ -8,14 +8,34 @@ export interface OpenPoint {
 }
 type Subject = "language" | "storage" | "testing" | "interface" | "performance";
 
-export function findOpenPoints({ language, entities, technologies, survey, projectType, spec }: Design): readonly OpenPoint[] {
-  const has = (role: string): boolean => technologies.some((technology) => technology.role === role);
+export function findOpenPoints({
+  language,
+  entities,
+  technologies,
+  survey,
+  projectType,
+  spec,
+}: Design): readonly OpenPoint[] {
+  const has = (role: string): boolean =>
+    technologies.some((technology) => technology.role === role);
   const points: [Subject, string][] = [];
-  if (!language) points.push(["language", "the folder has no source files, and nothing says which language the feature is written in"]);
+  if (!language)
+    points.push([
+      "language",
+      "the folder has no source files, and nothing says which language the feature is written in",
+    ]);
   if (entities.length > 0 && !has("storage"))
-    points.push(["storage", `${entities.map(({ name }) => name).join(", ")} must be kept, and no manifest names a database or another store`]);
-  if (!has("test") && survey.commands.test === undefined) points.push(["testing", "no test tool and no test command was found"]);
-  if (projectType === undefined) points.push(["interface", "nothing says how people reach the feature: a web page, an API, a command, a library"]);
+    points.push([
+      "storage",
+      `${entities.map(({ name }) => name).join(", ")} must be kept, and no manifest names a database or another store`,
+    ]);
+  if (!has("test") && survey.commands.test === undefined)
+    points.push(["testing", "no test tool and no test command was found"]);
+  if (projectType === undefined)
+    points.push([
+      "interface",
+      "nothing says how people reach the feature: a web page, an API, a command, a library",
+    ]);
   if (![...spec.criteria, ...spec.requirements].some(({ text }) => namesFigure(text)))
     points.push(["performance", "the spec names no figure for speed or size"]);
   return points.map(([subject, text], at) => ({ id: `O${at + 1}`, subject, text }));

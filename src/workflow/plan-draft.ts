@@ -30,7 +30,13 @@ export interface PlanDrafts {
 }
 
 /** The drafts as files. */
-export function planFiles({ plan, research, dataModel, contracts, quickstart }: PlanDrafts): readonly Draft[] {
+export function planFiles({
+  plan,
+  research,
+  dataModel,
+  contracts,
+  quickstart,
+}: PlanDrafts): readonly Draft[] {
   return [
     { path: "plan.md", text: plan },
     { path: "research.md", text: research },
@@ -59,25 +65,41 @@ function writePlan(input: PlanInput, points: readonly OpenPoint[]): string {
       .filter((technology) => roles.includes(technology.role))
       .map(describeTechnology)
       .join(", ");
-  const isNamedTwice = language !== undefined && survey.runtime?.text.startsWith(`${language.name} `);
-  const typescript = language?.name === "TypeScript" ? findDependency(survey, "typescript") : undefined;
-  const named = language && (typescript ? `TypeScript ${typescript.version} (${typescript.from})` : language.name);
-  const versions = [isNamedTwice ? undefined : named, survey.runtime ? `${survey.runtime.text} (${survey.runtime.from})` : undefined]
+  const isNamedTwice =
+    language !== undefined && survey.runtime?.text.startsWith(`${language.name} `);
+  const typescript =
+    language?.name === "TypeScript" ? findDependency(survey, "typescript") : undefined;
+  const named =
+    language &&
+    (typescript ? `TypeScript ${typescript.version} (${typescript.from})` : language.name);
+  const versions = [
+    isNamedTwice ? undefined : named,
+    survey.runtime ? `${survey.runtime.text} (${survey.runtime.from})` : undefined,
+  ]
     .filter((part) => part !== undefined)
     .join(", ");
   const fields: readonly (readonly [string, string])[] = [
     [
       "Language/Version",
-      language ? `${versions}${survey.runtime || typescript ? "" : ` (${language.from}; no manifest names a version)`}` : tellOpen(points, "language"),
+      language
+        ? `${versions}${survey.runtime || typescript ? "" : ` (${language.from}; no manifest names a version)`}`
+        : tellOpen(points, "language"),
     ],
-    ["Primary Dependencies", role("web", "ui", "cli", "messaging") || "None of note in the manifests; the plan adds none"],
+    [
+      "Primary Dependencies",
+      role("web", "ui", "cli", "messaging") || "None of note in the manifests; the plan adds none",
+    ],
     ["Storage", role("storage") || tellOpen(points, "storage") || "None: nothing has to be kept"],
     [
       "Testing",
       [
         role("test"),
-        survey.commands.test ? `\`${survey.commands.test.text}\` (${survey.commands.test.from})` : "",
-        survey.tests ? `${countOf(survey.tests.files, "test file", "test files")}, such as ${survey.tests.example}` : "",
+        survey.commands.test
+          ? `\`${survey.commands.test.text}\` (${survey.commands.test.from})`
+          : "",
+        survey.tests
+          ? `${countOf(survey.tests.files, "test file", "test files")}, such as ${survey.tests.example}`
+          : "",
       ]
         .filter((part) => part !== "")
         .join("; ") || tellOpen(points, "testing"),
@@ -93,7 +115,9 @@ function writePlan(input: PlanInput, points: readonly OpenPoint[]): string {
     ],
     [
       "Constraints",
-      design.rules.map(({ id }) => id).join(", ") ? `What holds throughout: ${design.rules.map(({ id }) => id).join(", ")}` : "None beyond the requirements",
+      design.rules.map(({ id }) => id).join(", ")
+        ? `What holds throughout: ${design.rules.map(({ id }) => id).join(", ")}`
+        : "None beyond the requirements",
     ],
     [
       "Scale/Scope",
@@ -152,9 +176,14 @@ ${writeComplexity(design)}
 `;
 }
 
-function findDependency({ manifests }: Design["survey"], wanted: string): { readonly version: string; readonly from: string } | undefined {
+function findDependency(
+  { manifests }: Design["survey"],
+  wanted: string,
+): { readonly version: string; readonly from: string } | undefined {
   return manifests
-    .flatMap(({ path, dependencies }) => dependencies.map(({ name, version }) => ({ name, version, from: path })))
+    .flatMap(({ path, dependencies }) =>
+      dependencies.map(({ name, version }) => ({ name, version, from: path })),
+    )
     .find(({ name, version }) => name === wanted && version !== "");
 }
 
@@ -169,20 +198,36 @@ function summarize({ spec, actions, entities, survey, language }: Design): strin
       : `Build ${countOf(spec.stories.length, "user story", "user stories")}`;
   const on = entities.length > 0 ? ` over ${entities.map(({ name }) => name).join(", ")}` : "";
   const where =
-    language && survey.fileCount > 0 ? ` in the existing ${language.name} code${survey.sourceFolder === "" ? "" : ` under \`${survey.sourceFolder}/\``}` : "";
+    language && survey.fileCount > 0
+      ? ` in the existing ${language.name} code${survey.sourceFolder === "" ? "" : ` under \`${survey.sourceFolder}/\``}`
+      : "";
   return `${what}${on}${where}, story by story in the order of their priority.`;
 }
 
 function describePlatform({ survey, language }: Design): string {
-  const runtime = survey.runtime?.text ?? (language && survey.fileCount > 0 ? `wherever the existing ${language.name} code runs` : undefined);
-  const deployed = survey.deployment.length > 0 ? `deployed by ${survey.deployment.join(", ")}` : "";
-  return [runtime, deployed].filter((part) => part !== undefined && part !== "").join("; ") || "Open: follows from the language";
+  const runtime =
+    survey.runtime?.text ??
+    (language && survey.fileCount > 0
+      ? `wherever the existing ${language.name} code runs`
+      : undefined);
+  const deployed =
+    survey.deployment.length > 0 ? `deployed by ${survey.deployment.join(", ")}` : "";
+  return (
+    [runtime, deployed].filter((part) => part !== undefined && part !== "").join("; ") ||
+    "Open: follows from the language"
+  );
 }
 
 /** Which principle holds is for a person to say; what can be seen is said beside it. */
 function writeGate(constitution: Constitution | undefined): string {
-  if (!constitution || constitution.principles.length === 0) return "No principles: `.specify/memory/constitution.md` has none, so there is no gate.";
-  return constitution.principles.map(({ name, text }) => `- [ ] ${name}: ${oneLine(clip(text, 160)) || "the constitution says nothing more"}`).join("\n");
+  if (!constitution || constitution.principles.length === 0)
+    return "No principles: `.specify/memory/constitution.md` has none, so there is no gate.";
+  return constitution.principles
+    .map(
+      ({ name, text }) =>
+        `- [ ] ${name}: ${oneLine(clip(text, 160)) || "the constitution says nothing more"}`,
+    )
+    .join("\n");
 }
 
 const foldersShownMax = 30;
@@ -197,9 +242,20 @@ function writeTree(design: Design): string {
     ]),
   ].sort();
   const [top = ""] = survey.sourceFolder.split("/");
-  const shown = survey.folders.filter(({ path }) => !path.includes("/") || (top !== "" && path.startsWith(`${top}/`)));
-  const known = shown.slice(0, foldersShownMax).map(({ path, files }) => `${`${path}/ `.padEnd(40)}# ${countOf(files, "source file", "source files")}`);
-  const added = planned.map((path) => `${path} `.padEnd(40) + (path.endsWith("/") ? "# new; file names follow from the language" : "# new"));
+  const shown = survey.folders.filter(
+    ({ path }) => !path.includes("/") || (top !== "" && path.startsWith(`${top}/`)),
+  );
+  const known = shown
+    .slice(0, foldersShownMax)
+    .map(
+      ({ path, files }) =>
+        `${`${path}/ `.padEnd(40)}# ${countOf(files, "source file", "source files")}`,
+    );
+  const added = planned.map(
+    (path) =>
+      `${path} `.padEnd(40) +
+      (path.endsWith("/") ? "# new; file names follow from the language" : "# new"),
+  );
   return [...known, ...added].join("\n") || "# nothing yet";
 }
 
@@ -210,19 +266,29 @@ export function serviceName({ entity, story }: DesignedAction, design: Design): 
 
 export function interfaceName({ entity, story }: DesignedAction, design: Design): string {
   if (entity !== undefined) return pluralOf(entity);
-  const kinds: Readonly<Record<string, string>> = { "command-line tool": "command", "web service": "route", library: "api" };
+  const kinds: Readonly<Record<string, string>> = {
+    "command-line tool": "command",
+    "web service": "route",
+    library: "api",
+  };
   return `${nameOfStory(story, design)} ${kinds[design.projectType ?? ""] ?? "entry"}`;
 }
 
 /** Its first action, in two or three words. */
 function nameOfStory(story: number | undefined, { actions }: Design): string {
-  const first = actions.find((candidate) => candidate.story === story && candidate.entity === undefined) ?? actions[0];
-  if (first && providing.test(first.action.verb) && first.action.things[0] !== undefined) return first.action.things[0];
-  return first ? `${first.action.verb} ${first.action.things[0] ?? first.action.rest.split(" ").slice(0, 2).join(" ")}`.trim() : "feature";
+  const first =
+    actions.find((candidate) => candidate.story === story && candidate.entity === undefined) ??
+    actions[0];
+  if (first && providing.test(first.action.verb) && first.action.things[0] !== undefined)
+    return first.action.things[0];
+  return first
+    ? `${first.action.verb} ${first.action.things[0] ?? first.action.rest.split(" ").slice(0, 2).join(" ")}`.trim()
+    : "feature";
 }
 
 function decideStructure({ survey, layout, language }: Design): string {
-  if (!language) return "The files are named when the language is decided; until then the folders above stand for them.";
+  if (!language)
+    return "The files are named when the language is decided; until then the folders above stand for them.";
   const own = layout.newFolders[0];
   return own === undefined
     ? "The feature goes into the folders the repository already has for such files."

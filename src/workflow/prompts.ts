@@ -5,12 +5,19 @@ import { type StepName, stepNames } from "./tool-list.ts";
 /** A prompt to start each step with: the tool does what a rule can do, the reader's model the rest. */
 export function createStepPrompts(): PromptSource {
   return {
-    list: async () => stepNames.map((name) => ({ name, ...described[name], arguments: described[name].arguments })),
+    list: async () =>
+      stepNames.map((name) => ({ name, ...described[name], arguments: described[name].arguments })),
     async get(name, args) {
       const step = stepNames.find((known) => known === name);
       if (!step) throw new HallError("NOT_FOUND", `speckit has no prompt named "${name}"`);
-      const text = described[step].write({ ...args, spec_directory: args.spec_directory ?? "the feature's folder (speckit.status names it)" });
-      return { description: described[step].description, messages: [{ role: "user", content: { type: "text", text } }] };
+      const text = described[step].write({
+        ...args,
+        spec_directory: args.spec_directory ?? "the feature's folder (speckit.status names it)",
+      });
+      return {
+        description: described[step].description,
+        messages: [{ role: "user", content: { type: "text", text } }],
+      };
     },
   };
 }
@@ -28,7 +35,9 @@ const described: Readonly<Record<StepName, Described>> = {
   constitution: {
     title: "Write the constitution",
     description: "Agree on the principles every plan is checked against",
-    arguments: [{ name: "principles", description: "What must hold, in plain words", required: false }],
+    arguments: [
+      { name: "principles", description: "What must hold, in plain words", required: false },
+    ],
     write: ({ principles = "" }) =>
       `Help me write this project's constitution.${principles === "" ? " Ask me for three to seven principles." : ` My principles: ${principles}`} Put each as "Name: what must hold", testable, then call speckit.constitution with them and show me the file.`,
   },
@@ -37,7 +46,11 @@ const described: Readonly<Record<StepName, Described>> = {
     description: "Turn a description into a specification",
     arguments: [
       { name: "feature_description", description: "What the feature is to do", required: true },
-      { name: "spec_directory", description: "The folder for it; default: the project's specs", required: false },
+      {
+        name: "spec_directory",
+        description: "The folder for it; default: the project's specs",
+        required: false,
+      },
     ],
     write: ({ feature_description: description = "", spec_directory: given = "" }) =>
       `Call speckit.specify for this feature, with ${given} as spec_directory (the project's specs folder gets the next number):\n\n${description}\n\nThen read the spec.md it names and improve it by hand where you know more: real user stories, testable requirements, measurable success criteria, no technology. Keep its headings and ids, and at most three [NEEDS CLARIFICATION: …] marks. Then go on with speckit.clarify.`,
@@ -52,7 +65,10 @@ const described: Readonly<Record<StepName, Described>> = {
   plan: {
     title: "Plan a feature",
     description: "Turn a specification into an implementation plan",
-    arguments: [directory, { name: "technical_context", description: "Technology to use", required: false }],
+    arguments: [
+      directory,
+      { name: "technical_context", description: "Technology to use", required: false },
+    ],
     write: ({ spec_directory: given = "", technical_context: context = "" }) =>
       `Call speckit.plan with spec_directory ${given}${context === "" ? "" : ` and technical_context "${context}"`}. Read what it wrote. Settle every open point in research.md with a decision, a rationale and the alternatives; complete data-model.md and contracts/ from the specification; do not invent requirements. Then go on with speckit.tasks.`,
   },
@@ -66,7 +82,10 @@ const described: Readonly<Record<StepName, Described>> = {
   checklist: {
     title: "Question the requirements",
     description: "Make a checklist about the quality of the requirements",
-    arguments: [directory, { name: "domain", description: "security, ux, api, performance …", required: false }],
+    arguments: [
+      directory,
+      { name: "domain", description: "security, ux, api, performance …", required: false },
+    ],
     write: ({ spec_directory: given = "", domain = "quality" }) =>
       `Call speckit.checklist with spec_directory ${given} and domain "${domain}". Go through its items with me, one at a time, and check those the specification answers.`,
   },
@@ -80,7 +99,14 @@ const described: Readonly<Record<StepName, Described>> = {
   implement: {
     title: "Implement a feature",
     description: "Work through the tasks",
-    arguments: [directory, { name: "task_filter", description: "T003,T007-T010, US1, phase:2, next, unchecked", required: false }],
+    arguments: [
+      directory,
+      {
+        name: "task_filter",
+        description: "T003,T007-T010, US1, phase:2, next, unchecked",
+        required: false,
+      },
+    ],
     write: ({ spec_directory: given = "", task_filter: filter = "" }) =>
       `Call speckit.implement with spec_directory ${given}${filter === "" ? "" : ` and task_filter "${filter}"`}. Do the tasks it returns, in the files they name, then call it again with their ids as completed, until none is left. Stop and tell me when one fails.`,
   },

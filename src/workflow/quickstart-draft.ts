@@ -2,7 +2,10 @@ import type { Design } from "./design.ts";
 import type { OpenPoint } from "./open-points.ts";
 
 /** quickstart.md: how to see that the feature works. */
-export function draftQuickstart({ design, branch }: { readonly design: Design; readonly branch: string }, points: readonly OpenPoint[]): string {
+export function draftQuickstart(
+  { design, branch }: { readonly design: Design; readonly branch: string },
+  points: readonly OpenPoint[],
+): string {
   const { survey, spec } = design;
   const kinds = ["install", "build", "test", "run"] as const;
   const commands = kinds.flatMap((kind) => {

@@ -10,13 +10,17 @@ interface Item {
 }
 
 const personSays = "(a person says)";
-const vague = /\b(?:fast|quickly|easy|easily|simple|intuitive|user-friendly|secure|scalable|robust|reliable|modern|nice|etc|and so on)\b/i;
+const vague =
+  /\b(?:fast|quickly|easy|easily|simple|intuitive|user-friendly|secure|scalable|robust|reliable|modern|nice|etc|and so on)\b/i;
 
 const groups: readonly { readonly title: string; readonly items: readonly Item[] }[] = [
   {
     title: "Content Quality",
     items: [
-      { text: "No implementation details (languages, frameworks, databases)", judge: (spec) => !namesTechnology(requirementsText(spec)) },
+      {
+        text: "No implementation details (languages, frameworks, databases)",
+        judge: (spec) => !namesTechnology(requirementsText(spec)),
+      },
       { text: "Focused on what users gain and the business needs" },
       { text: "Understandable for people who do not program" },
       { text: "All mandatory sections are filled in", judge: hasSections },
@@ -25,24 +29,49 @@ const groups: readonly { readonly title: string; readonly items: readonly Item[]
   {
     title: "Requirement Completeness",
     items: [
-      { text: "No [NEEDS CLARIFICATION] marks remain", judge: ({ openQuestions }) => openQuestions.length === 0 },
+      {
+        text: "No [NEEDS CLARIFICATION] marks remain",
+        judge: ({ openQuestions }) => openQuestions.length === 0,
+      },
       {
         text: "Requirements are testable and unambiguous",
-        judge: ({ requirements }) => requirements.length > 0 && !requirements.some(({ text }) => vague.test(text) || text.includes("[NEEDS CLARIFICATION")),
+        judge: ({ requirements }) =>
+          requirements.length > 0 &&
+          !requirements.some(
+            ({ text }) => vague.test(text) || text.includes("[NEEDS CLARIFICATION"),
+          ),
       },
       {
         text: "Success criteria are measurable",
-        judge: ({ criteria }) => criteria.length > 0 && criteria.every(({ text }) => /\d|\ball\b|\bevery\b|\bno\b/i.test(text)),
+        judge: ({ criteria }) =>
+          criteria.length > 0 &&
+          criteria.every(({ text }) => /\d|\ball\b|\bevery\b|\bno\b/i.test(text)),
       },
-      { text: "Success criteria name no technology", judge: ({ criteria }) => !namesTechnology(criteria.map(({ text }) => text).join("\n")) },
+      {
+        text: "Success criteria name no technology",
+        judge: ({ criteria }) => !namesTechnology(criteria.map(({ text }) => text).join("\n")),
+      },
       {
         text: "All acceptance scenarios are defined",
         judge: ({ stories }) =>
-          stories.length > 0 && stories.every(({ scenarios }) => scenarios.length > 0 && !scenarios.some((scenario) => /\bis open: /.test(scenario))),
+          stories.length > 0 &&
+          stories.every(
+            ({ scenarios }) =>
+              scenarios.length > 0 && !scenarios.some((scenario) => /\bis open: /.test(scenario)),
+          ),
       },
-      { text: "Edge cases are identified", judge: ({ edgeCases }) => edgeCases.some((edge) => !/^Open:/.test(edge)) },
-      { text: "Scope is bounded", judge: ({ assumptions }) => assumptions.some((line) => /\bscope\b/i.test(line)) },
-      { text: "Dependencies and assumptions are named", judge: ({ assumptions }) => assumptions.length > 0 },
+      {
+        text: "Edge cases are identified",
+        judge: ({ edgeCases }) => edgeCases.some((edge) => !/^Open:/.test(edge)),
+      },
+      {
+        text: "Scope is bounded",
+        judge: ({ assumptions }) => assumptions.some((line) => /\bscope\b/i.test(line)),
+      },
+      {
+        text: "Dependencies and assumptions are named",
+        judge: ({ assumptions }) => assumptions.length > 0,
+      },
     ],
   },
   {
@@ -54,12 +83,16 @@ const groups: readonly { readonly title: string; readonly items: readonly Item[]
           requirements.length > 0 &&
           stories.some(({ scenarios }) => scenarios.length > 0) &&
           stories.flatMap(({ scenarios }) => scenarios).length +
-            requirements.filter(({ text }) => /MUST be|MUST NOT|hold|limited|accepted/i.test(text)).length >=
+            requirements.filter(({ text }) => /MUST be|MUST NOT|hold|limited|accepted/i.test(text))
+              .length >=
             requirements.length,
       },
       { text: "User scenarios cover the primary flows" },
       { text: "The feature meets the outcomes in Success Criteria" },
-      { text: "No implementation details leak into the specification", judge: (spec) => !namesTechnology(requirementsText(spec)) },
+      {
+        text: "No implementation details leak into the specification",
+        judge: (spec) => !namesTechnology(requirementsText(spec)),
+      },
     ],
   },
 ];
@@ -68,8 +101,9 @@ function namesTechnology(text: string): boolean {
   const { languages, technologies } = namedIn(text);
   // C, Go and Rust are words too.
   return (
-    technologies.some(({ name }) => !/^(?:Click|Express|Echo|Fiber|Rocket|Solid|Next)$/i.test(name)) ||
-    languages.some((name) => !/^(?:C|Go|Rust|Shell|Swift|Dart)$/.test(name))
+    technologies.some(
+      ({ name }) => !/^(?:Click|Express|Echo|Fiber|Rocket|Solid|Next)$/i.test(name),
+    ) || languages.some((name) => !/^(?:C|Go|Rust|Shell|Swift|Dart)$/.test(name))
   );
 }
 
@@ -95,11 +129,19 @@ export interface ChecklistInput {
   readonly before: string | undefined;
 }
 
-export function writeRequirementsChecklist({ title, date, specText, before = "" }: ChecklistInput): string {
+export function writeRequirementsChecklist({
+  title,
+  date,
+  specText,
+  before = "",
+}: ChecklistInput): string {
   const text = specText.replaceAll("\r\n", "\n");
   const spec = parseSpec(text);
   const created = /\*\*Created\*\*:\s*(\S+)/.exec(before)?.[1] ?? date;
-  const body = groups.map(({ title: group, items }) => `## ${group}\n\n${items.map((item) => writeItem(item, { spec, text, before })).join("\n")}`);
+  const body = groups.map(
+    ({ title: group, items }) =>
+      `## ${group}\n\n${items.map((item) => writeItem(item, { spec, text, before })).join("\n")}`,
+  );
   return `# Specification Quality Checklist: ${title}
 
 **Purpose**: Is the specification complete and good enough to plan from?
@@ -114,9 +156,18 @@ ${body.join("\n\n")}
 `;
 }
 
-function writeItem({ text, judge }: Item, { spec, text: specText, before }: { readonly spec: Spec; readonly text: string; readonly before: string }): string {
+function writeItem(
+  { text, judge }: Item,
+  {
+    spec,
+    text: specText,
+    before,
+  }: { readonly spec: Spec; readonly text: string; readonly before: string },
+): string {
   const shown = judge ? text : `${text} ${personSays}`;
-  const wasMarked = before.split("\n").some((line) => /^- \[[xX]\] /.test(line) && line.includes(text));
+  const wasMarked = before
+    .split("\n")
+    .some((line) => /^- \[[xX]\] /.test(line) && line.includes(text));
   return `- [${(judge ? judge(spec, specText) : wasMarked) ? "x" : " "}] ${shown}`;
 }
 
@@ -131,5 +182,10 @@ export interface ChecklistState {
 export function countChecklist(name: string, text: string): ChecklistState {
   const boxes = text.match(/^\s*- \[[ xX]\].*$/gm) ?? [];
   const open = boxes.filter((box) => /^\s*- \[ \]/.test(box));
-  return { name, total: boxes.length, checked: boxes.length - open.length, forPerson: open.filter((box) => box.trimEnd().endsWith(personSays)).length };
+  return {
+    name,
+    total: boxes.length,
+    checked: boxes.length - open.length,
+    forPerson: open.filter((box) => box.trimEnd().endsWith(personSays)).length,
+  };
 }

@@ -9,7 +9,10 @@ interface ResearchInput {
 }
 
 /** research.md: what was decided and why, and what was not. */
-export function draftResearch({ design, branch, date }: ResearchInput, points: readonly OpenPoint[]): string {
+export function draftResearch(
+  { design, branch, date }: ResearchInput,
+  points: readonly OpenPoint[],
+): string {
   const { language, survey, technologies } = design;
   const decided = [
     ...(language
@@ -35,7 +38,9 @@ export function draftResearch({ design, branch, date }: ResearchInput, points: r
       .map((technology) =>
         decision(
           nameWithVersion(technology),
-          technology.from === "the caller" ? "The caller asked for it." : `Already a dependency (${technology.from}).`,
+          technology.from === "the caller"
+            ? "The caller asked for it."
+            : `Already a dependency (${technology.from}).`,
           "None were examined: the plan adds nothing where something is there.",
         ),
       ),
@@ -67,12 +72,20 @@ ${points.map(({ id, subject, text }) => `- **${id}** (${subject}): ${text}. Deci
 
 /** What other documents leave to whoever builds it. */
 function leftOpen({ entities, actions }: Design): string {
-  const unseen = actions.filter(({ action }) => outcomeOf(action) === undefined).map(({ id }) => id);
+  const unseen = actions
+    .filter(({ action }) => outcomeOf(action) === undefined)
+    .map(({ id }) => id);
   const lines = [
     ...(entities.length > 0
-      ? [`- What tells two of a kind apart (${entities.map(({ name }) => name).join(", ")}): see [data-model.md](./data-model.md).`]
+      ? [
+          `- What tells two of a kind apart (${entities.map(({ name }) => name).join(", ")}): see [data-model.md](./data-model.md).`,
+        ]
       : []),
-    ...(unseen.length > 0 ? [`- What can be seen after ${unseen.join(", ")}: see [contracts/actions.md](./contracts/actions.md).`] : []),
+    ...(unseen.length > 0
+      ? [
+          `- What can be seen after ${unseen.join(", ")}: see [contracts/actions.md](./contracts/actions.md).`,
+        ]
+      : []),
   ];
   return lines.length > 0 ? `\n\nLeft to whoever builds it:\n\n${lines.join("\n")}` : "";
 }

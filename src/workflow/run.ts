@@ -46,21 +46,48 @@ const rowDays = 30;
 /** Commands and agents may say more than anybody reads. */
 const logCharactersMax = 16 * 1024 * 1024;
 
-export async function beginRun({ place, step, args, context, folder, claims, shelf, secrets, now, isReader = false }: RunOptions): Promise<Run> {
+export async function beginRun({
+  place,
+  step,
+  args,
+  context,
+  folder,
+  claims,
+  shelf,
+  secrets,
+  now,
+  isReader = false,
+}: RunOptions): Promise<Run> {
   const id = `run_${randomUUID()}`;
   const startedAt = now();
   const feature = basename(place.path);
   const log = join(".guildhall", "logs", `${feature}-${step}-${stampOf(startedAt)}.log`);
   // A cloned project may bring links in the place of our own folders.
   await checkInside({ root: folder }, join(folder, log));
-  const outline = { run: id, step, directory: place.path, startedAt: startedAt.toISOString(), arguments: args };
+  const outline = {
+    run: id,
+    step,
+    directory: place.path,
+    startedAt: startedAt.toISOString(),
+    arguments: args,
+  };
   const leave = isReader ? async () => {} : await takeClaim(claims, outline);
   let written: Promise<void> = Promise.resolve();
   let handle: FileHandle | undefined;
   const put = (state: string, details: JsonObject = {}): Promise<void> =>
     shelf?.put(
       `workflow:${id}`,
-      { kind: "workflow", feature, directory: place.path, step, state, startedAt: outline.startedAt, log, arguments: args as Json, ...details } as Json,
+      {
+        kind: "workflow",
+        feature,
+        directory: place.path,
+        step,
+        state,
+        startedAt: outline.startedAt,
+        log,
+        arguments: args as Json,
+        ...details,
+      } as Json,
       { ttlMs: rowDays * 86_400_000 },
     ) ?? Promise.resolve();
   const append = (message: string): void => {

@@ -5,7 +5,14 @@ import { oneLine } from "./markdown.ts";
 import { findRequirements } from "./requirement-draft.ts";
 import { parseSpec } from "./spec.ts";
 import { parseStatements } from "./statement.ts";
-import { findEdges, findStories, type Numbered, orderStories, titleOf, writeStory } from "./story-draft.ts";
+import {
+  findEdges,
+  findStories,
+  type Numbered,
+  orderStories,
+  titleOf,
+  writeStory,
+} from "./story-draft.ts";
 
 /** A spec from a description alone: every sentence of it says something the description says, or something that follows from one of its verbs. */
 export interface SpecInput {
@@ -28,7 +35,9 @@ export interface SpecParts {
 
 export function draftSpec({ description }: Pick<SpecInput, "description">): SpecParts {
   // What is said to be undecided is asked about, not required.
-  const statements = parseStatements(description).filter(({ text }) => !/^(?:maybe|perhaps|possibly|tbd)\b/i.test(text));
+  const statements = parseStatements(description).filter(
+    ({ text }) => !/^(?:maybe|perhaps|possibly|tbd)\b/i.test(text),
+  );
   const stories = orderStories(findStories(statements));
   const requirements = findRequirements(statements);
   const entities = findEntities(stories, statements);
@@ -39,7 +48,9 @@ export function draftSpec({ description }: Pick<SpecInput, "description">): Spec
     stories: titled.map((story) => writeStory(story, titled, statements)).join("\n\n---\n\n"),
     edgeCases: edges.map((edge) => `- ${edge}`).join("\n"),
     requirements: requirements.map((text, at) => `- **${idOf("FR", at)}**: ${text}`).join("\n"),
-    entities: entities.map((entity) => writeEntity(entity, titled)).join("\n") || "- None: the description names nothing that has to be kept.",
+    entities:
+      entities.map((entity) => writeEntity(entity, titled)).join("\n") ||
+      "- None: the description names nothing that has to be kept.",
     criteria: writeCriteria(titled, requirements),
     assumptions: writeAssumptions(titled),
   };
@@ -95,7 +106,10 @@ export function markDoubts(parts: SpecParts, input: SpecInput): SpecParts {
     .slice(0, openQuestionsMax - spec.openQuestions.length);
   if (marked.length === 0) return parts;
   const first = spec.requirements.length;
-  const lines = marked.map(({ question, statement }, at) => `- **${idOf("FR", first + at)}**: ${statement(`[NEEDS CLARIFICATION: ${question}]`)}`);
+  const lines = marked.map(
+    ({ question, statement }, at) =>
+      `- **${idOf("FR", first + at)}**: ${statement(`[NEEDS CLARIFICATION: ${question}]`)}`,
+  );
   return { ...parts, requirements: [parts.requirements, ...lines].join("\n") };
 }
 
@@ -108,16 +122,23 @@ const figure =
 
 function writeCriteria(stories: readonly Numbered[], requirements: readonly string[]): string {
   const measured = requirements.flatMap((text, at) =>
-    figure.test(text) ? [`The figure in ${idOf("FR", at)} holds in every measured case: ${figureOf(text)}`] : [],
+    figure.test(text)
+      ? [`The figure in ${idOf("FR", at)} holds in every measured case: ${figureOf(text)}`]
+      : [],
   );
-  const passed = stories.map(({ number }) => `All acceptance scenarios of User Story ${number} pass when somebody who did not build it goes through them`);
+  const passed = stories.map(
+    ({ number }) =>
+      `All acceptance scenarios of User Story ${number} pass when somebody who did not build it goes through them`,
+  );
   return [...measured, ...passed].map((text, at) => `- **${idOf("SC", at)}**: ${text}.`).join("\n");
 }
 
 /** The figure with the words that bind it. */
 function figureOf(text: string): string {
   const around =
-    /(?:(?:within|under|up to|at most|at least|less than|more than|no more than|below|above|over|every|in) )*\d[\d.,]*\s?[^.,;:]*/i.exec(text)?.[0] ?? text;
+    /(?:(?:within|under|up to|at most|at least|less than|more than|no more than|below|above|over|every|in) )*\d[\d.,]*\s?[^.,;:]*/i.exec(
+      text,
+    )?.[0] ?? text;
   return clip(around.trim().replace(/\.$/, ""), 80);
 }
 

@@ -40,7 +40,10 @@ export function parseSpec(text: string): Spec {
     return section ? bodyOf(plain, section) : "";
   };
   return {
-    title: /^#\s+Feature Specification:\s*(.+)$/m.exec(plain)?.[1]?.trim() ?? sectionsOf(plain)[0]?.title ?? "",
+    title:
+      /^#\s+Feature Specification:\s*(.+)$/m.exec(plain)?.[1]?.trim() ??
+      sectionsOf(plain)[0]?.title ??
+      "",
     input: /\*\*Input\*\*:\s*(.+)$/m.exec(plain)?.[1]?.trim() ?? "",
     stories: sectionsOf(plain)
       .filter(({ title }) => storyTitle.test(title))
@@ -65,13 +68,22 @@ function parseStory(text: string, section: Section): Story {
     priority: priority.toUpperCase(),
     text: body.trim().split("\n\n")[0]?.trim() ?? "",
     independentTest: /\*\*Independent Test\*\*:\s*(.+)$/m.exec(body)?.[1]?.trim() ?? "",
-    scenarios: [...body.matchAll(/^\s*\d+\.\s+(\*\*Given\*\*.+(?:\n\s{2,}\S.*)*)$/gm)].map((match) => (match[1] ?? "").replace(/\s+/g, " ")),
+    scenarios: [...body.matchAll(/^\s*\d+\.\s+(\*\*Given\*\*.+(?:\n\s{2,}\S.*)*)$/gm)].map(
+      (match) => (match[1] ?? "").replace(/\s+/g, " "),
+    ),
   };
 }
 
 /** `- **FR-001**: text`. */
 function itemsOf(body: string, prefix: "FR" | "SC"): readonly Item[] {
-  return [...body.matchAll(new RegExp(`^\\s*[-*]\\s+\\*{0,2}(${prefix}-\\d{3,}[a-z]?)\\*{0,2}:?\\*{0,2}:?\\s*(.+)$`, "gm"))].map(([, id = "", item = ""]) => ({
+  return [
+    ...body.matchAll(
+      new RegExp(
+        `^\\s*[-*]\\s+\\*{0,2}(${prefix}-\\d{3,}[a-z]?)\\*{0,2}:?\\*{0,2}:?\\s*(.+)$`,
+        "gm",
+      ),
+    ),
+  ].map(([, id = "", item = ""]) => ({
     id,
     text: item.trim(),
   }));
@@ -79,7 +91,14 @@ function itemsOf(body: string, prefix: "FR" | "SC"): readonly Item[] {
 
 function parseEntity(bullet: string): Entity[] {
   const found = /^\*\*(.+?)\*\*:?\s*(.*)$/.exec(bullet);
-  return found ? [{ name: found[1]?.replace(/:$/, "").trim() ?? "", text: found[2]?.replace(/^:\s*/, "").trim() ?? "" }] : [];
+  return found
+    ? [
+        {
+          name: found[1]?.replace(/:$/, "").trim() ?? "",
+          text: found[2]?.replace(/^:\s*/, "").trim() ?? "",
+        },
+      ]
+    : [];
 }
 
 const mark = /\[NEEDS CLARIFICATION(?::\s*([^\]]*))?\]/g;
@@ -95,6 +114,9 @@ export function findOpenQuestions(text: string): readonly string[] {
 
 /** Puts an answer in the place of the first mark with these words. */
 export function answerOpenQuestion(text: string, question: string, answer: string): string {
-  const escaped = question === "not said what" ? "" : `:\\s*${question.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}\\s*`;
+  const escaped =
+    question === "not said what"
+      ? ""
+      : `:\\s*${question.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}\\s*`;
   return text.replace(new RegExp(`\\[NEEDS CLARIFICATION${escaped}\\]`), () => answer);
 }

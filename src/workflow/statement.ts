@@ -42,7 +42,10 @@ const charactersMax = 20_000;
 const statementsMax = 60;
 
 export function parseStatements(description: string): readonly Statement[] {
-  return splitSentences(description.slice(0, charactersMax)).flatMap(splitSubjects).slice(0, statementsMax).map(parseStatement);
+  return splitSentences(description.slice(0, charactersMax))
+    .flatMap(splitSubjects)
+    .slice(0, statementsMax)
+    .map(parseStatement);
 }
 
 /** "Admins can export orders, and customers get an email": somebody else does something else. A condition in front holds for both, so they stay together. */
@@ -55,7 +58,8 @@ function splitSubjects(sentence: string): readonly string[] {
       .split(" ")
       .slice(1, -1)
       .some((word) => baseVerb(word) !== undefined);
-    if (isSaid && beginsAnew(tail, between.startsWith(","))) return [head, ...splitSubjects(upperFirst(tail))];
+    if (isSaid && beginsAnew(tail, between.startsWith(",")))
+      return [head, ...splitSubjects(upperFirst(tail))];
   }
   return [sentence];
 }
@@ -117,45 +121,97 @@ function parseStatement(text: string): Statement {
   const { actions } = statement;
   if (condition === undefined || actions.length === 0) return statement;
   // Behind several actions it belongs to the last, and to those that share its object: "edit and delete photos when …".
-  const from = isBehind ? actions.findLastIndex(({ sharesObject }, at) => at < actions.length - 1 && !sharesObject) + 1 : 0;
-  return { ...statement, actions: actions.map((action, at) => (at >= from ? { ...action, condition } : action)) };
+  const from = isBehind
+    ? actions.findLastIndex(({ sharesObject }, at) => at < actions.length - 1 && !sharesObject) + 1
+    : 0;
+  return {
+    ...statement,
+    actions: actions.map((action, at) => (at >= from ? { ...action, condition } : action)),
+  };
 }
 
-function parseBody(text: string, body: string, { purpose, condition }: Pick<Statement, "purpose" | "condition">): Statement {
+function parseBody(
+  text: string,
+  body: string,
+  { purpose, condition }: Pick<Statement, "purpose" | "condition">,
+): Statement {
   if (measure.test(body)) return rule(text, { subject: undefined, work: body, purpose, condition });
-  const story = /^as an? (.+?),? (?:i|we) (?:want|would like|need|wish)(?: to)?(?: be able to)? (.+)$/i.exec(body);
-  if (story) return capability(text, { actor: singularOf(bare(story[1] ?? "")), work: story[2] ?? "", purpose, condition });
-  const allowed = /^(?:we (?:need|want) to )?(?:allow|let|enable|permit)s? (?:the )?([\w -]{2,40}?) (?:to )?(\w[\w-]*)\b(.*)$/i.exec(body);
+  const story =
+    /^as an? (.+?),? (?:i|we) (?:want|would like|need|wish)(?: to)?(?: be able to)? (.+)$/i.exec(
+      body,
+    );
+  if (story)
+    return capability(text, {
+      actor: singularOf(bare(story[1] ?? "")),
+      work: story[2] ?? "",
+      purpose,
+      condition,
+    });
+  const allowed =
+    /^(?:we (?:need|want) to )?(?:allow|let|enable|permit)s? (?:the )?([\w -]{2,40}?) (?:to )?(\w[\w-]*)\b(.*)$/i.exec(
+      body,
+    );
   if (allowed && isPerson(allowed[1] ?? "") && isVerb(allowed[2] ?? "")) {
-    return capability(text, { actor: singularOf(bare(allowed[1] ?? "")), work: `${allowed[2]}${allowed[3]}`, purpose, condition });
+    return capability(text, {
+      actor: singularOf(bare(allowed[1] ?? "")),
+      work: `${allowed[2]}${allowed[3]}`,
+      purpose,
+      condition,
+    });
   }
   // "Only the owner sees a note" says what others may not.
-  if (/^only /i.test(body)) return rule(text, { subject: undefined, work: body, purpose, condition });
+  if (/^only /i.test(body))
+    return rule(text, { subject: undefined, work: body, purpose, condition });
   const ruled = modal.exec(body);
   if (ruled && !/ (?:is|are|has|have) /i.test(ruled[1] ?? "")) {
     const [, subject = "", word = "", raw = ""] = ruled;
     const isForbidden = /not|n't|cannot|never/i.test(word) || /^not /i.test(raw);
     const work = raw.replace(/^(?:not |also |only |be able to |always )+/i, "");
-    if (/^(?:i|we|you|it should be possible|one)$/i.test(subject)) return capability(text, { actor: undefined, work, purpose, condition, isForbidden });
-    if (isPerson(subject)) return capability(text, { actor: singularOf(bare(subject)), work, purpose, condition, isForbidden });
+    if (/^(?:i|we|you|it should be possible|one)$/i.test(subject))
+      return capability(text, { actor: undefined, work, purpose, condition, isForbidden });
+    if (isPerson(subject))
+      return capability(text, {
+        actor: singularOf(bare(subject)),
+        work,
+        purpose,
+        condition,
+        isForbidden,
+      });
     return rule(text, { subject, work, purpose, condition, isForbidden });
   }
   const wish = /^(?:i|we) (?:want|need|would like)(?: to)? (.+)$/i.exec(body);
   // "a command that summarizes log files": what it does is what is wanted.
-  const doer = /^(?:(?:add|create|build|write|make|implement|provide) )?(?:an? |the )?[\w -]{2,40}? (?:that|which) (\w+)\b(.*)$/i.exec(wish?.[1] ?? body);
+  const doer =
+    /^(?:(?:add|create|build|write|make|implement|provide) )?(?:an? |the )?[\w -]{2,40}? (?:that|which) (\w+)\b(.*)$/i.exec(
+      wish?.[1] ?? body,
+    );
   const does = doer && /s$/.test(doer[1] ?? "") ? baseVerb(doer[1] ?? "") : undefined;
-  if (does !== undefined) return capability(text, { actor: undefined, work: `${does}${doer?.[2]}`, purpose, condition, isThirdPerson: true });
+  if (does !== undefined)
+    return capability(text, {
+      actor: undefined,
+      work: `${does}${doer?.[2]}`,
+      purpose,
+      condition,
+      isThirdPerson: true,
+    });
   // "We need a relay" names a thing; what it does is said elsewhere.
-  if (wish && !isVerb(wish[1]?.split(" ")[0] ?? "")) return rule(wish[1] ?? text, { subject: undefined, work: wish[1] ?? "", purpose, condition });
+  if (wish && !isVerb(wish[1]?.split(" ")[0] ?? ""))
+    return rule(wish[1] ?? text, { subject: undefined, work: wish[1] ?? "", purpose, condition });
   if (wish) return capability(text, { actor: undefined, work: wish[1] ?? "", purpose, condition });
   const [first = ""] = body.split(" ");
-  if (isVerb(first)) return capability(text, { actor: undefined, work: lowerFirst(body), purpose, condition });
+  if (isVerb(first))
+    return capability(text, { actor: undefined, work: lowerFirst(body), purpose, condition });
   const doing = /^([A-Za-z][\w -]{1,40}?) (\w+)\b(.*)$/.exec(body);
   if (doing) {
     const plural = findPersonAtStart(body);
     const verb = plural && baseVerb(plural.rest.split(" ")[0] ?? "");
     if (plural && verb !== undefined) {
-      return capability(text, { actor: singularOf(bare(plural.actor)), work: [verb, ...plural.rest.split(" ").slice(1)].join(" "), purpose, condition });
+      return capability(text, {
+        actor: singularOf(bare(plural.actor)),
+        work: [verb, ...plural.rest.split(" ").slice(1)].join(" "),
+        purpose,
+        condition,
+      });
     }
   }
   return rule(text, { subject: undefined, work: body, purpose, condition });
@@ -172,17 +228,43 @@ interface Parts {
   readonly isThirdPerson?: boolean;
 }
 
-function capability(text: string, { actor, work, purpose, condition, isForbidden = false, isThirdPerson = false }: Parts): Statement {
-  return { text, actor, kind: "capability", actions: parseActions(work, isThirdPerson), isForbidden, purpose, condition, subject: undefined };
+function capability(
+  text: string,
+  { actor, work, purpose, condition, isForbidden = false, isThirdPerson = false }: Parts,
+): Statement {
+  return {
+    text,
+    actor,
+    kind: "capability",
+    actions: parseActions(work, isThirdPerson),
+    isForbidden,
+    purpose,
+    condition,
+    subject: undefined,
+  };
 }
 
-function rule(text: string, { subject, work, purpose, condition, isForbidden = false }: Parts): Statement {
-  return { text, actor: undefined, kind: "rule", actions: [], isForbidden, purpose, condition, subject: subject ?? subjectOf(work) };
+function rule(
+  text: string,
+  { subject, work, purpose, condition, isForbidden = false }: Parts,
+): Statement {
+  return {
+    text,
+    actor: undefined,
+    kind: "rule",
+    actions: [],
+    isForbidden,
+    purpose,
+    condition,
+    subject: subject ?? subjectOf(work),
+  };
 }
 
 /** "Albums are grouped by date" is about albums. */
 function subjectOf(text: string): string | undefined {
-  return /^((?:the |an? |each |every |all )?[\w -]{2,40}?) (?:is|are|has|have|contains?|consists?|belongs?)\b/i.exec(text)?.[1];
+  return /^((?:the |an? |each |every |all )?[\w -]{2,40}?) (?:is|are|has|have|contains?|consists?|belongs?)\b/i.exec(
+    text,
+  )?.[1];
 }
 
 interface Clauses extends Pick<Statement, "purpose" | "condition"> {
@@ -192,24 +274,38 @@ interface Clauses extends Pick<Statement, "purpose" | "condition"> {
 }
 
 function takeClauses(text: string): Clauses {
-  const [before = text, purpose] = splitOnce(text, /,?\s+(?:so that|in order to|so (?=they|users|people|it|we|nobody|everyone))\s*/i);
+  const [before = text, purpose] = splitOnce(
+    text,
+    /,?\s+(?:so that|in order to|so (?=they|users|people|it|we|nobody|everyone))\s*/i,
+  );
   const leading = /^(?:when|if|whenever|once|after) (.+?), (?:then )?(.+)$/i.exec(before);
   if (leading) return { body: leading[2] ?? before, purpose, condition: leading[1] };
   const trailing = /^(.{8,}?),? (?:when|if|whenever|unless) (.+)$/i.exec(before);
-  if (trailing) return { body: trailing[1] ?? before, purpose, condition: `${/ unless /i.test(before) ? "not: " : ""}${trailing[2]}`, isBehind: true };
+  if (trailing)
+    return {
+      body: trailing[1] ?? before,
+      purpose,
+      condition: `${/ unless /i.test(before) ? "not: " : ""}${trailing[2]}`,
+      isBehind: true,
+    };
   return { body: before, purpose, condition: undefined };
 }
 
 function splitOnce(text: string, at: RegExp): readonly [string, string | undefined] {
   const found = at.exec(text);
-  return found ? [text.slice(0, found.index), text.slice(found.index + found[0].length)] : [text, undefined];
+  return found
+    ? [text.slice(0, found.index), text.slice(found.index + found[0].length)]
+    : [text, undefined];
 }
 
-function findPersonAtStart(text: string): { readonly actor: string; readonly rest: string } | undefined {
+function findPersonAtStart(
+  text: string,
+): { readonly actor: string; readonly rest: string } | undefined {
   const parts = text.split(" ");
   for (let count = 1; count <= 3 && count < parts.length; count++) {
     const actor = parts.slice(0, count).join(" ");
-    if (isPerson(actor) && baseVerb(parts[count] ?? "") !== undefined) return { actor, rest: parts.slice(count).join(" ") };
+    if (isPerson(actor) && baseVerb(parts[count] ?? "") !== undefined)
+      return { actor, rest: parts.slice(count).join(" ") };
   }
   return undefined;
 }
@@ -224,30 +320,45 @@ function isPerson(subject: string): boolean {
 function parseActions(work: string, isThirdPerson: boolean): readonly Action[] {
   const [main = work] = splitOnce(work, /:\s/);
   // Every other part is what stood between.
-  const parts = main.split(/(,\s+(?:and\s+|or\s+|then\s+)?|\s+and\s+(?:then\s+)?|\s+or\s+|\s+then\s+)/i);
+  const parts = main.split(
+    /(,\s+(?:and\s+|or\s+|then\s+)?|\s+and\s+(?:then\s+)?|\s+or\s+|\s+then\s+)/i,
+  );
   const pieces: string[] = [parts[0] ?? ""];
   for (let at = 2; at < parts.length; at += 2) {
     const piece = parts[at] ?? "";
     const [first = ""] = piece.split(" ");
-    const verb = isVerb(first) ? first : isThirdPerson && first.endsWith("s") ? baseVerb(first) : undefined;
-    if (verb !== undefined && !isNounHere(piece)) pieces.push(`${verb}${piece.slice(first.length)}`);
+    const verb = isVerb(first)
+      ? first
+      : isThirdPerson && first.endsWith("s")
+        ? baseVerb(first)
+        : undefined;
+    if (verb !== undefined && !isNounHere(piece))
+      pieces.push(`${verb}${piece.slice(first.length)}`);
     else pieces[pieces.length - 1] += `${parts[at - 1]}${piece}`;
   }
   const actions: Action[] = [];
   for (const piece of pieces) {
     const last = actions.at(-1);
-    const [verb = "", ...behind] = (last ? nameAgain(piece, phraseOf(last.rest).replace(determiners, "")) : piece).trim().split(" ");
+    const [verb = "", ...behind] = (
+      last ? nameAgain(piece, phraseOf(last.rest).replace(determiners, "")) : piece
+    )
+      .trim()
+      .split(" ");
     actions.push(readAction(verb.toLowerCase(), behind.join(" ").trim()));
   }
   return actions
     .map((action, at) => {
-      const later = action.rest === "" ? actions.slice(at + 1).find(({ rest }) => rest !== "") : undefined;
+      const later =
+        action.rest === "" ? actions.slice(at + 1).find(({ rest }) => rest !== "") : undefined;
       return later ? { ...readAction(action.verb, later.rest), sharesObject: true } : action;
     })
     .map((action) => {
       // What something is made with is not what it is edited or deleted with.
       const plain = action.rest.replace(/ with .+$/, "");
-      return action.kind === "create" || action.kind === "upload" || action.rest === plain || !actions.some(({ kind }) => kind === "create")
+      return action.kind === "create" ||
+        action.kind === "upload" ||
+        action.rest === plain ||
+        !actions.some(({ kind }) => kind === "create")
         ? action
         : { ...action, rest: plain };
     });
@@ -255,7 +366,9 @@ function parseActions(work: string, isThirdPerson: boolean): readonly Action[] {
 
 /** "replay any of them" is "replay any of the deliveries". */
 function nameAgain(piece: string, phrase: string): string {
-  return piece.replace(/\bof (?:them|those|these)\b/, `of the ${phrase}`).replace(/\b(?:them|it|those|these)\b/, phrase);
+  return piece
+    .replace(/\bof (?:them|those|these)\b/, `of the ${phrase}`)
+    .replace(/\b(?:them|it|those|these)\b/, phrase);
 }
 
 /** Words that are verbs and nouns: after "and" a noun has no object behind it. */
@@ -275,26 +388,48 @@ export function readAction(verb: string, rest: string): Action {
     .split(/,\s*(?:and\s+|or\s+)?|\s+and\s+|\s+or\s+/)
     .map((part) => singularOf(bare(part)))
     .filter(isThing);
-  const joined = / (?:into|to|inside|in) ((?:an? |the |their |one or more )?[\w-]+(?: [\w-]+)?)/i.exec(rest);
-  const into = joined && (kind === "arrange" || kind === "create" || kind === "upload") ? singularOf(bare(phraseOf(joined[1] ?? ""))) : undefined;
-  return { verb, kind, rest, things, into: into !== undefined && isThing(into) ? into : undefined, attributes: attributesOf(rest) };
+  const joined =
+    / (?:into|to|inside|in) ((?:an? |the |their |one or more )?[\w-]+(?: [\w-]+)?)/i.exec(rest);
+  const into =
+    joined && (kind === "arrange" || kind === "create" || kind === "upload")
+      ? singularOf(bare(phraseOf(joined[1] ?? "")))
+      : undefined;
+  return {
+    verb,
+    kind,
+    rest,
+    things,
+    into: into !== undefined && isThing(into) ? into : undefined,
+    attributes: attributesOf(rest),
+  };
 }
 
 function isThing(phrase: string): boolean {
   const head = phrase.split(" ").at(-1) ?? "";
   const isDoing =
-    head.endsWith("ing") && !/^(?:meeting|booking|listing|setting|recording|building|painting|drawing|rating|ping|thing|posting|reading)$/.test(head);
+    head.endsWith("ing") &&
+    !/^(?:meeting|booking|listing|setting|recording|building|painting|drawing|rating|ping|thing|posting|reading)$/.test(
+      head,
+    );
   return phrase !== "" && !abstract.has(head) && !isDoing && !/^\d/.test(head);
 }
 
 function phraseOf(rest: string): string {
-  const whole = rest.replace(/^(?:any|all|one|some|each|most|none) of (?:the |their |these )?/i, "");
-  return (whole.split(stops)[0] ?? whole).replace(/[,;:].*$/, (tail) => (/^,\s*\w+(?:,| and| or|$)/.test(tail) ? tail : "")).trim();
+  const whole = rest.replace(
+    /^(?:any|all|one|some|each|most|none) of (?:the |their |these )?/i,
+    "",
+  );
+  return (whole.split(stops)[0] ?? whole)
+    .replace(/[,;:].*$/, (tail) => (/^,\s*\w+(?:,| and| or|$)/.test(tail) ? tail : ""))
+    .trim();
 }
 
 /** "with a title, a due date and tags", "by date". */
 function attributesOf(rest: string): readonly string[] {
-  const named = / with (?:an? |the |its |their )?(.+?)(?= (?:so|that|when|if|for|on|in|to|from|by)\b|$)/i.exec(rest)?.[1];
+  const named =
+    / with (?:an? |the |its |their )?(.+?)(?= (?:so|that|when|if|for|on|in|to|from|by)\b|$)/i.exec(
+      rest,
+    )?.[1];
   const sorted = / by ((?:[\w-]+(?:, | and | or )?){1,6})$/i.exec(rest)?.[1];
   return [named, sorted]
     .filter((text) => text !== undefined)
@@ -358,5 +493,7 @@ export function upperFirst(text: string): string {
 /** What follows a colon. */
 export function splitDetails(text: string): readonly string[] {
   const behind = /:\s+(.+)$/.exec(text)?.[1];
-  return behind === undefined ? [] : behind.split(/[,;]\s+(?:then\s+|and\s+)?/).filter((detail) => detail.trim() !== "");
+  return behind === undefined
+    ? []
+    : behind.split(/[,;]\s+(?:then\s+|and\s+)?/).filter((detail) => detail.trim() !== "");
 }

@@ -45,13 +45,21 @@ export interface StepAnswer {
 }
 
 /** The text of a document the step cannot do without. */
-export async function needDocument({ place }: Pick<StepInput, "place">, name: string, step: string): Promise<string> {
+export async function needDocument(
+  { place }: Pick<StepInput, "place">,
+  name: string,
+  step: string,
+): Promise<string> {
   const text = await readInside(place, join(place.path, name));
   if (text !== undefined) return text;
-  throw new HallError("EXECUTION", `${relative(place.project, place.path) || place.path} has no ${name}: run speckit.${step} first`, {
-    hint: `Call speckit.${step} with the same spec_directory.`,
-    details: { missing: name, step },
-  });
+  throw new HallError(
+    "EXECUTION",
+    `${relative(place.project, place.path) || place.path} has no ${name}: run speckit.${step} first`,
+    {
+      hint: `Call speckit.${step} with the same spec_directory.`,
+      details: { missing: name, step },
+    },
+  );
 }
 
 /** "specs/001-x", with slashes on every machine. */
@@ -70,6 +78,7 @@ export function tellFiles(files: readonly Written[], { path }: Place): string {
 
 /** "Plan written at …", unless nothing had to be. */
 export function tellWritten(what: string, files: readonly Written[], file: string): string {
-  if (files.every(({ change }) => change === "unchanged")) return `Nothing new to write: ${file} and what belongs to it stay as they are, edits included`;
+  if (files.every(({ change }) => change === "unchanged"))
+    return `Nothing new to write: ${file} and what belongs to it stay as they are, edits included`;
   return `${what} ${what === "Specification" && files[0]?.change === "created" ? "created" : "written"} at ${file}`;
 }

@@ -15,9 +15,15 @@ export interface Survey {
   readonly languages: readonly { readonly name: string; readonly files: number }[];
   readonly manifests: readonly Manifest[];
   /** With the dependency that shows it. */
-  readonly technologies: readonly (Technology & { readonly dependency: string; readonly version: string; readonly from: string })[];
+  readonly technologies: readonly (Technology & {
+    readonly dependency: string;
+    readonly version: string;
+    readonly from: string;
+  })[];
   readonly runtime: { readonly text: string; readonly from: string } | undefined;
-  readonly commands: Partial<Readonly<Record<CommandKind, { readonly text: string; readonly from: string }>>>;
+  readonly commands: Partial<
+    Readonly<Record<CommandKind, { readonly text: string; readonly from: string }>>
+  >;
   /** Folders with source files, two levels deep. */
   readonly folders: readonly { readonly path: string; readonly files: number }[];
   /** Where most source files are. "" for the top. */
@@ -48,7 +54,9 @@ const sliceMs = 5;
 
 /** What package managers, builds and other tools put there, and the specs themselves, say nothing of the project. */
 const skipped = new Set(
-  "node_modules vendor dist build target out coverage __pycache__ venv env site-packages bower_components specs Pods obj bin tmp logs".split(" "),
+  "node_modules vendor dist build target out coverage __pycache__ venv env site-packages bower_components specs Pods obj bin tmp logs".split(
+    " ",
+  ),
 );
 
 export async function surveyRepository(folder: string, scope: Scope): Promise<Survey> {
@@ -88,12 +96,17 @@ async function walk(folder: string, scope: Scope): Promise<Seen> {
     for (let at = 0; at < level.length && files.length < filesMax; at += foldersAtOnce) {
       if (scope.cancelled) throw scope.cancelled;
       const batch = level.slice(at, at + foldersAtOnce);
-      const listed = await Promise.all(batch.map((path) => readdir(join(folder, path), { withFileTypes: true }).catch((): Dirent[] => [])));
+      const listed = await Promise.all(
+        batch.map((path) =>
+          readdir(join(folder, path), { withFileTypes: true }).catch((): Dirent[] => []),
+        ),
+      );
       for (const [index, entries] of listed.entries()) {
         const parent = batch[index] ?? "";
         for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
           const path = parent === "" ? entry.name : `${parent}/${entry.name}`;
-          if (entry.isDirectory() && !entry.name.startsWith(".") && !skipped.has(entry.name)) next.push(path);
+          if (entry.isDirectory() && !entry.name.startsWith(".") && !skipped.has(entry.name))
+            next.push(path);
           else if (entry.isDirectory() && entry.name === ".github") next.push(path);
           else if (entry.isFile() && files.length < filesMax) files.push(seeFile(path));
           else if (entry.isFile()) isCut = true;
@@ -108,8 +121,13 @@ async function walk(folder: string, scope: Scope): Promise<Seen> {
   return { files, isCut: isCut || level.length > 0 };
 }
 
-async function readManifests(folder: string, paths: readonly string[]): Promise<readonly Manifest[]> {
-  const found = paths.filter((path) => path.split("/").length <= 3 && isManifest(path.split("/").at(-1) ?? "")).slice(0, manifestsMax);
+async function readManifests(
+  folder: string,
+  paths: readonly string[],
+): Promise<readonly Manifest[]> {
+  const found = paths
+    .filter((path) => path.split("/").length <= 3 && isManifest(path.split("/").at(-1) ?? ""))
+    .slice(0, manifestsMax);
   const read = await Promise.all(
     found.map(async (path) => {
       const text = await readStart(join(folder, path));
@@ -137,10 +155,15 @@ async function summarize({ files, isCut }: Seen, manifests: readonly Manifest[])
   const inLanguage = files.filter(({ language }) => language !== undefined);
   const sources = inLanguage.map(({ path }) => path);
   const tests = inLanguage.filter((file) => file.isTest).map(({ path }) => path);
-  const counted = inLanguage.some((file) => !file.isTest) ? inLanguage.filter((file) => !file.isTest) : inLanguage;
+  const counted = inLanguage.some((file) => !file.isTest)
+    ? inLanguage.filter((file) => !file.isTest)
+    : inLanguage;
   const own = counted.map(({ path }) => path);
   await turn();
-  const languages = countBy(counted, ({ language }) => language ?? "").map(([name, count]) => ({ name, files: count }));
+  const languages = countBy(counted, ({ language }) => language ?? "").map(([name, count]) => ({
+    name,
+    files: count,
+  }));
   const folders = countBy(
     sources.filter((path) => path.includes("/")),
     (path) => path.split("/").slice(0, -1).slice(0, 2).join("/"),
@@ -152,7 +175,9 @@ async function summarize({ files, isCut }: Seen, manifests: readonly Manifest[])
   const technologies = findTechnologies(manifests);
   const runtime = manifests.find((manifest) => manifest.runtime !== undefined);
   const deployment = paths.filter((path) =>
-    /(^|\/)(Dockerfile|docker-compose\.ya?ml|compose\.ya?ml|vercel\.json|netlify\.toml|fly\.toml|Procfile)$|^\.github\/workflows\//.test(path),
+    /(^|\/)(Dockerfile|docker-compose\.ya?ml|compose\.ya?ml|vercel\.json|netlify\.toml|fly\.toml|Procfile)$|^\.github\/workflows\//.test(
+      path,
+    ),
   );
   return {
     fileCount: paths.length,
@@ -178,14 +203,22 @@ async function summarize({ files, isCut }: Seen, manifests: readonly Manifest[])
 
 function languageOf(path: string): string | undefined {
   const ending = /\.(\w+)$/.exec(path)?.[1]?.toLowerCase();
-  return ending === undefined || /\.(config|d)\.\w+$/.test(path) ? undefined : languagesByEnding[ending];
+  return ending === undefined || /\.(config|d)\.\w+$/.test(path)
+    ? undefined
+    : languagesByEnding[ending];
 }
 
 function isTest(path: string): boolean {
-  return /(^|\/)(tests?|__tests__|spec|e2e)\//.test(path) || /[._-](test|spec)\.\w+$|(^|\/)test_\w+\.py$|_test\.go$|Tests?\.(java|kt|cs|php)$/.test(path);
+  return (
+    /(^|\/)(tests?|__tests__|spec|e2e)\//.test(path) ||
+    /[._-](test|spec)\.\w+$|(^|\/)test_\w+\.py$|_test\.go$|Tests?\.(java|kt|cs|php)$/.test(path)
+  );
 }
 
-function countBy<T>(items: readonly T[], keyOf: (item: T) => string): readonly (readonly [string, number])[] {
+function countBy<T>(
+  items: readonly T[],
+  keyOf: (item: T) => string,
+): readonly (readonly [string, number])[] {
   const counts = new Map<string, number>();
   for (const item of items) {
     const key = keyOf(item);
@@ -201,7 +234,9 @@ function findTechnologies(manifests: readonly Manifest[]): Survey["technologies"
       return technology ? [{ ...technology, dependency: name, version, from: path }] : [];
     }),
   );
-  return [...new Map(found.reverse().map((technology) => [technology.name, technology])).values()].reverse();
+  return [
+    ...new Map(found.reverse().map((technology) => [technology.name, technology])).values(),
+  ].reverse();
 }
 
 /** The nearest to the top says it. */
@@ -209,7 +244,8 @@ function findCommands(manifests: readonly Manifest[]): Survey["commands"] {
   const commands: Partial<Record<CommandKind, { text: string; from: string }>> = {};
   const top = manifests.filter(({ path }) => !path.includes("/"));
   for (const { path, commands: named } of top) {
-    for (const [kind, text] of Object.entries(named) as [CommandKind, string][]) commands[kind] ??= { text, from: path };
+    for (const [kind, text] of Object.entries(named) as [CommandKind, string][])
+      commands[kind] ??= { text, from: path };
   }
   return commands;
 }
@@ -220,7 +256,11 @@ function findSourceFolder(own: readonly string[]): string {
   const folder = main?.[0] ?? "";
   if (folder === "") return "";
   const inside = own.filter((path) => path.startsWith(`${folder}/`));
-  const packages = new Set(inside.filter((path) => path.endsWith("/__init__.py")).map((path) => path.split("/").slice(0, 2).join("/")));
+  const packages = new Set(
+    inside
+      .filter((path) => path.endsWith("/__init__.py"))
+      .map((path) => path.split("/").slice(0, 2).join("/")),
+  );
   const [only] = packages;
   return packages.size === 1 && only !== undefined && !only.endsWith(".py") ? only : folder;
 }
@@ -230,7 +270,9 @@ function describeTests(tests: readonly string[], own: readonly string[]): TestFa
   if (example === undefined) return undefined;
   const [main] = countBy(tests, (path) => path.split("/")[0] ?? "");
   const folder = main?.[0] ?? "";
-  const isBeside = !/^(tests?|__tests__|spec|e2e)$/.test(folder) || own.some((path) => path.startsWith(`${folder}/`) && !isTest(path));
+  const isBeside =
+    !/^(tests?|__tests__|spec|e2e)$/.test(folder) ||
+    own.some((path) => path.startsWith(`${folder}/`) && !isTest(path));
   return { files: tests.length, folder: isBeside ? "" : folder, example };
 }
 
@@ -242,11 +284,19 @@ function findNaming(own: readonly string[]): Survey["naming"] {
     ["camel", /^[a-z0-9]+([A-Z][a-z0-9]*)+$/],
     ["pascal", /^([A-Z][a-z0-9]+){2,}$/],
   ] as const;
-  const counts = styles.map(([style, pattern]) => ({ style, count: names.filter((name) => pattern.test(name)).length })).sort((a, b) => b.count - a.count);
+  const counts = styles
+    .map(([style, pattern]) => ({
+      style,
+      count: names.filter((name) => pattern.test(name)).length,
+    }))
+    .sort((a, b) => b.count - a.count);
   return counts[0] && counts[0].count > 0 ? counts[0].style : undefined;
 }
 
-function findProjectType(technologies: Survey["technologies"], manifests: readonly Manifest[]): string | undefined {
+function findProjectType(
+  technologies: Survey["technologies"],
+  manifests: readonly Manifest[],
+): string | undefined {
   const has = (role: Role): boolean => technologies.some((technology) => technology.role === role);
   if (has("web") && has("ui")) return "web service with a web interface";
   if (has("web")) return "web service";

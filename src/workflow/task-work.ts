@@ -22,7 +22,8 @@ export type TellShare = (share: number, message: string) => void;
 export async function runTask(task: Task, input: StepInput, tell: TellShare): Promise<TaskEnd> {
   const { context, settings, args } = input;
   const agent = typeof args.agent === "string" && args.agent !== "" ? args.agent : settings.agent;
-  if (!context.call || (task.command !== undefined ? !settings.commands : agent === undefined)) return { kind: "caller" };
+  if (!context.call || (task.command !== undefined ? !settings.commands : agent === undefined))
+    return { kind: "caller" };
   const how = listenTo(task, input, tell);
   try {
     return task.command === undefined
@@ -40,7 +41,10 @@ type Listening = Required<Pick<InnerCall, "progress" | "log">>;
 function listenTo(task: Task, { context, run }: StepInput, tell: TellShare): Listening {
   return {
     progress: ({ progress, total, message }) =>
-      tell(total ? Math.max(0, Math.min(progress / total, 0.99)) : 0, `${task.id}: ${message ?? task.text}`.slice(0, messageCharactersMax)),
+      tell(
+        total ? Math.max(0, Math.min(progress / total, 0.99)) : 0,
+        `${task.id}: ${message ?? task.text}`.slice(0, messageCharactersMax),
+      ),
     log(level, data, logger) {
       context.log(level, data, logger);
       const text = typeof data === "string" ? data : (JSON.stringify(data) ?? "");
@@ -51,11 +55,20 @@ function listenTo(task: Task, { context, run }: StepInput, tell: TellShare): Lis
 
 const messageCharactersMax = 500;
 
-function callCommand(command: string, task: Task, { context, place }: StepInput, how: InnerCall): Promise<Outcome> {
+function callCommand(
+  command: string,
+  task: Task,
+  { context, place }: StepInput,
+  how: InnerCall,
+): Promise<Outcome> {
   const argv = parseCommand(command);
   return (
-    context.call?.("speckit.command", { argv, spec_directory: place.path, task: task.id }, undefined, how) ??
-    Promise.reject(new HallError("EXECUTION", "commands run only inside a hall"))
+    context.call?.(
+      "speckit.command",
+      { argv, spec_directory: place.path, task: task.id },
+      undefined,
+      how,
+    ) ?? Promise.reject(new HallError("EXECUTION", "commands run only inside a hall"))
   );
 }
 
@@ -65,14 +78,25 @@ function readCommandEnd({ isError, content, structuredContent }: Outcome): TaskE
   const written = [
     ["stdout", stdout],
     ["stderr", stderr],
-  ].flatMap(([stream, text]) => (typeof text === "string" && text.trim() !== "" ? [`${stream}:\n${endOf(text)}`] : []));
-  return isError ? { kind: "failed", reason: head, report: written.join("\n") } : { kind: "done", report: [head, ...written].join("\n") };
+  ].flatMap(([stream, text]) =>
+    typeof text === "string" && text.trim() !== "" ? [`${stream}:\n${endOf(text)}`] : [],
+  );
+  return isError
+    ? { kind: "failed", reason: head, report: written.join("\n") }
+    : { kind: "done", report: [head, ...written].join("\n") };
 }
 
-async function askAgent(agent: string, task: Task, input: StepInput, how: Listening): Promise<Outcome> {
+async function askAgent(
+  agent: string,
+  task: Task,
+  input: StepInput,
+  how: Listening,
+): Promise<Outcome> {
   const { context, place, settings } = input;
   const documents = await Promise.all(
-    ["spec.md", "plan.md", "data-model.md", "contracts/actions.md"].map(async (name) => [name, await readInside(place, join(place.path, name))] as const),
+    ["spec.md", "plan.md", "data-model.md", "contracts/actions.md"].map(
+      async (name) => [name, await readInside(place, join(place.path, name))] as const,
+    ),
   );
   const data = {
     task: describeTask(task),
@@ -97,22 +121,40 @@ async function askAgent(agent: string, task: Task, input: StepInput, how: Listen
     isSilent = true;
   }, settings.pulseMs);
   try {
-    return (await context.call?.(agent, { task: words, data }, undefined, heard)) ?? { content: [], isError: true };
+    return (
+      (await context.call?.(agent, { task: words, data }, undefined, heard)) ?? {
+        content: [],
+        isError: true,
+      }
+    );
   } finally {
     stop();
   }
 }
 
 /** An agent that only names tools, or stopped half-way, has not done the task. */
-function readAgentEnd({ isError, structuredContent, content }: Outcome, { log }: Listening, agent: string | undefined): TaskEnd {
+function readAgentEnd(
+  { isError, structuredContent, content }: Outcome,
+  { log }: Listening,
+  agent: string | undefined,
+): TaskEnd {
   const report = harmlessLines(String(content[0]?.text ?? "")).join("\n");
   const [said = "", ...more] = report.split("\n");
-  if (isError) return { kind: "failed", reason: said || "the agent failed", report: beginningOf(more.join("\n")) };
+  if (isError)
+    return {
+      kind: "failed",
+      reason: said || "the agent failed",
+      report: beginningOf(more.join("\n")),
+    };
   const facts = isObject(structuredContent) ? structuredContent : {};
   if (facts.stopped_because !== "done" || facts.planner === "local") return { kind: "caller" };
   log("info", report, agent);
   if (Array.isArray(facts.approvals_needed) && facts.approvals_needed.length > 0)
-    return { kind: "failed", reason: "a person must allow some of its calls", report: beginningOf(report) };
+    return {
+      kind: "failed",
+      reason: "a person must allow some of its calls",
+      report: beginningOf(report),
+    };
   return { kind: "done", report: beginningOf(report) };
 }
 
@@ -121,13 +163,31 @@ const reportCharactersMax = 1_000;
 /** What went wrong with a program stands at the end of what it wrote; what an agent has done, at the beginning of what it says. */
 function endOf(text: string): string {
   const trimmed = text.trimEnd();
-  return trimmed.length <= reportCharactersMax ? trimmed : `… ${trimmed.slice(-reportCharactersMax)}`;
+  return trimmed.length <= reportCharactersMax
+    ? trimmed
+    : `… ${trimmed.slice(-reportCharactersMax)}`;
 }
 
 function beginningOf(text: string): string {
   return text.length <= reportCharactersMax ? text : `${text.slice(0, reportCharactersMax)} …`;
 }
 
-export function describeTask({ id, text, story, phase, paths, isParallel, command }: Task): JsonObject {
-  return { id, text, story: story ?? null, phase: phase.number, paths, parallel: isParallel, ...(command === undefined ? {} : { command }) };
+export function describeTask({
+  id,
+  text,
+  story,
+  phase,
+  paths,
+  isParallel,
+  command,
+}: Task): JsonObject {
+  return {
+    id,
+    text,
+    story: story ?? null,
+    phase: phase.number,
+    paths,
+    parallel: isParallel,
+    ...(command === undefined ? {} : { command }),
+  };
 }

@@ -34,7 +34,9 @@ interface PhaseDraft {
 
 export function draftTasks(input: TasksInput): string {
   const { design } = input;
-  const stories = [...design.spec.stories].sort((a, b) => a.priority.localeCompare(b.priority) || a.number - b.number);
+  const stories = [...design.spec.stories].sort(
+    (a, b) => a.priority.localeCompare(b.priority) || a.number - b.number,
+  );
   const shared = design.entities.filter(({ stories: used }) => used.length > 1);
   const phases: readonly PhaseDraft[] = [
     {
@@ -51,7 +53,11 @@ export function draftTasks(input: TasksInput): string {
       nothing: "Nothing: no two stories share an entity or a rule.",
     },
     ...stories.map((story, at) => planStory(story, at === 0, input, shared)),
-    { title: "Polish & Cross-Cutting Concerns", head: "**Purpose**: what concerns all stories.", works: polish(input) },
+    {
+      title: "Polish & Cross-Cutting Concerns",
+      head: "**Purpose**: what concerns all stories.",
+      works: polish(input),
+    },
   ];
   let next = 1;
   const numbered = phases.map((phase, at) => ({
@@ -102,36 +108,61 @@ ${writeParallel(numbered)}
 
 interface NumberedPhase extends PhaseDraft {
   readonly number: number;
-  readonly lines: readonly { readonly id: string; readonly isParallel: boolean; readonly line: string }[];
+  readonly lines: readonly {
+    readonly id: string;
+    readonly isParallel: boolean;
+    readonly line: string;
+  }[];
 }
 
 function writePhase({ number, title, head, lines, checkpoint, nothing }: NumberedPhase): string {
-  const body = lines.length > 0 ? lines.map(({ line }) => line).join("\n") : (nothing ?? "Nothing.");
+  const body =
+    lines.length > 0 ? lines.map(({ line }) => line).join("\n") : (nothing ?? "Nothing.");
   return `## Phase ${number}: ${title}\n\n${head}\n\n${body}${checkpoint === undefined ? "" : `\n\n**Checkpoint**: ${checkpoint}`}`;
 }
 
 function writeParallel(phases: readonly NumberedPhase[]): string {
   const beside = phases
-    .map(({ number, lines }) => ({ number, ids: lines.filter(({ isParallel }) => isParallel).map(({ id }) => id) }))
+    .map(({ number, lines }) => ({
+      number,
+      ids: lines.filter(({ isParallel }) => isParallel).map(({ id }) => id),
+    }))
     .filter(({ ids }) => ids.length > 1);
-  return beside.map(({ number, ids }) => `- Phase ${number}: ${ids.join(", ")} at the same time`).join("\n") || "No two tasks can run beside each other.";
+  return (
+    beside
+      .map(({ number, ids }) => `- Phase ${number}: ${ids.join(", ")} at the same time`)
+      .join("\n") || "No two tasks can run beside each other."
+  );
 }
 
 function setUp({ design, folder, openPoints }: TasksInput): readonly Work[] {
   return [
-    ...openPoints.map(({ id, text }) => ({ text: `Decide ${id} and write the decision into ${folder}/research.md: ${text}` })),
-    ...design.layout.newFolders.map((path) => ({ text: `Create ${path}/ for the feature's files` })),
+    ...openPoints.map(({ id, text }) => ({
+      text: `Decide ${id} and write the decision into ${folder}/research.md: ${text}`,
+    })),
+    ...design.layout.newFolders.map((path) => ({
+      text: `Create ${path}/ for the feature's files`,
+    })),
   ];
 }
 
 function layFoundation({ design }: TasksInput, shared: readonly DesignedEntity[]): readonly Work[] {
-  const ruleFile = design.actions[0] ? design.layout.fileFor("service", serviceName(design.actions[0], design)) : design.layout.fileFor("service", "rules");
+  const ruleFile = design.actions[0]
+    ? design.layout.fileFor("service", serviceName(design.actions[0], design))
+    : design.layout.fileFor("service", "rules");
   return [
-    ...shared.map((entity) => ({ text: defineEntity(entity, design), isParallel: shared.length > 1 && design.layout.language !== undefined })),
+    ...shared.map((entity) => ({
+      text: defineEntity(entity, design),
+      isParallel: shared.length > 1 && design.layout.language !== undefined,
+    })),
     ...design.actions
       .filter(({ story }) => story === undefined)
-      .map((action) => ({ text: `Implement “${action.name}” (${action.requirement.id}) in ${design.layout.fileFor("service", serviceName(action, design))}` })),
-    ...design.rules.filter(({ story }) => story === undefined).map(({ id, text }) => ({ text: `Make ${id} hold in ${ruleFile}: ${text}` })),
+      .map((action) => ({
+        text: `Implement “${action.name}” (${action.requirement.id}) in ${design.layout.fileFor("service", serviceName(action, design))}`,
+      })),
+    ...design.rules
+      .filter(({ story }) => story === undefined)
+      .map(({ id, text }) => ({ text: `Make ${id} hold in ${ruleFile}: ${text}` })),
   ];
 }
 
@@ -140,17 +171,28 @@ function defineEntity({ name, attributes, partOf }: DesignedEntity, { layout }: 
   return `Define ${name}${fields}${partOf === undefined ? "" : ` as part of ${partOf}`} in ${layout.fileFor("model", name)} as data-model.md says`;
 }
 
-function planStory(story: Story, isFirst: boolean, input: TasksInput, shared: readonly DesignedEntity[]): PhaseDraft {
+function planStory(
+  story: Story,
+  isFirst: boolean,
+  input: TasksInput,
+  shared: readonly DesignedEntity[],
+): PhaseDraft {
   const { design, tests } = input;
   const { layout } = design;
   const actions = design.actions.filter((action) => action.story === story.number);
-  const own = design.entities.filter((entity) => entity.stories.includes(story.number) && !shared.includes(entity));
+  const own = design.entities.filter(
+    (entity) => entity.stories.includes(story.number) && !shared.includes(entity),
+  );
   const rules = design.rules.filter((rule) => rule.story === story.number);
-  const edges = design.spec.edgeCases.filter((edge) => edge.includes(`User Story ${story.number})`));
+  const edges = design.spec.edgeCases.filter((edge) =>
+    edge.includes(`User Story ${story.number})`),
+  );
   const service = actions[0]
     ? layout.fileFor("service", serviceName(actions[0], design))
     : layout.fileFor("service", story.title.split(" ").slice(0, 3).join(" "));
-  const testFile = layout.testFor(own[0]?.name ?? actions[0]?.entity ?? story.title.split(" ").slice(0, 3).join(" "));
+  const testFile = layout.testFor(
+    own[0]?.name ?? actions[0]?.entity ?? story.title.split(" ").slice(0, 3).join(" "),
+  );
   return {
     title: `User Story ${story.number} - ${story.title} (Priority: ${story.priority})${isFirst ? " 🎯 MVP" : ""}`,
     head: `**Goal**: ${story.text.split("\n")[0] || story.title}\n\n**Independent Test**: ${story.independentTest || "the acceptance scenarios of the story, with nothing of the later ones in place"}`,
@@ -158,15 +200,30 @@ function planStory(story: Story, isFirst: boolean, input: TasksInput, shared: re
     works: [
       ...(tests === undefined
         ? []
-        : story.scenarios.map((scenario, at) => ({ text: `Write a failing test for scenario ${at + 1} in ${testFile ?? "tests/"}: ${shorten(scenario)}` }))),
-      ...own.map((entity) => ({ text: defineEntity(entity, design), isParallel: own.length > 1 && layout.language !== undefined })),
+        : story.scenarios.map((scenario, at) => ({
+            text: `Write a failing test for scenario ${at + 1} in ${testFile ?? "tests/"}: ${shorten(scenario)}`,
+          }))),
+      ...own.map((entity) => ({
+        text: defineEntity(entity, design),
+        isParallel: own.length > 1 && layout.language !== undefined,
+      })),
       ...actions.map((action) => ({
         text: `Implement “${action.name}” (${action.requirement.id}) in ${layout.fileFor("service", serviceName(action, design))}`,
       })),
-      ...(actions.length === 0 ? story.scenarios.map((scenario, at) => ({ text: `Make scenario ${at + 1} work in ${service}: ${shorten(scenario)}` })) : []),
+      ...(actions.length === 0
+        ? story.scenarios.map((scenario, at) => ({
+            text: `Make scenario ${at + 1} work in ${service}: ${shorten(scenario)}`,
+          }))
+        : []),
       ...rules.map(({ id, text }) => ({ text: `Make ${id} hold in ${service}: ${text}` })),
       ...offer(actions, design),
-      ...(edges.length > 0 ? [{ text: `Settle and handle in ${service}: ${edges.map((edge) => edge.replace(/ \(User Story \d+\)$/, "")).join(" ")}` }] : []),
+      ...(edges.length > 0
+        ? [
+            {
+              text: `Settle and handle in ${service}: ${edges.map((edge) => edge.replace(/ \(User Story \d+\)$/, "")).join(" ")}`,
+            },
+          ]
+        : []),
     ],
     checkpoint: `User Story ${story.number} works by itself: its Independent Test passes.`,
   };
@@ -194,7 +251,9 @@ function polish({ design: { survey }, folder }: TasksInput): readonly Work[] {
   const commands = (["lint", "test"] as const).flatMap((kind) => survey.commands[kind] ?? []);
   return [
     ...(survey.hasReadme ? [{ text: "Describe the feature in README.md" }] : []),
-    ...commands.map(({ text, from }) => ({ text: `Run \`${text}\` (from ${from}) and mend what fails` })),
+    ...commands.map(({ text, from }) => ({
+      text: `Run \`${text}\` (from ${from}) and mend what fails`,
+    })),
     { text: `Go through ${folder}/quickstart.md from a fresh checkout and mend what fails` },
   ];
 }

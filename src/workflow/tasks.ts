@@ -44,19 +44,25 @@ export function parseTasks(text: string): TaskList {
     if (head) {
       const named = /^Phase (\d+|N)\s*[:–—-]\s*(.+)$/i.exec(head.title);
       if (named) {
-        phase = { number: named[1] === "N" ? (phases.at(-1)?.number ?? 0) + 1 : Number(named[1]), title: named[2]?.replace(/🎯.*$/, "").trim() ?? "" };
+        phase = {
+          number: named[1] === "N" ? (phases.at(-1)?.number ?? 0) + 1 : Number(named[1]),
+          title: named[2]?.replace(/🎯.*$/, "").trim() ?? "",
+        };
         phases.push(phase);
       }
     }
     if (fenced.has(at) || !/^\s*[-*] \[.?\]/.test(line)) continue;
     const found = taskLine.exec(line);
     if (!found) {
-      if (/\bT\d{3}/.test(line)) faults.push(`line ${at + 1} is no task: ${line.trim().slice(0, 120)}`);
+      if (/\bT\d{3}/.test(line))
+        faults.push(`line ${at + 1} is no task: ${line.trim().slice(0, 120)}`);
       continue;
     }
     const [, state = " ", id = "", labels = "", words = ""] = found;
     const known = [...labels.matchAll(/\[([^\]]+)\]/g)].map((label) => label[1] ?? "");
-    for (const label of known) if (label !== "P" && !/^US\d+$/.test(label)) faults.push(`${id} has the label [${label}], which means nothing`);
+    for (const label of known)
+      if (label !== "P" && !/^US\d+$/.test(label))
+        faults.push(`${id} has the label [${label}], which means nothing`);
     if (tasks.some((task) => task.id === id)) faults.push(`${id} is there twice`);
     tasks.push({
       id,
@@ -85,7 +91,9 @@ function fencedLines(lines: readonly string[]): ReadonlySet<number> {
 /** Words that are paths: with a slash, or a name with an ending. */
 function pathsOf(text: string): readonly string[] {
   const withoutCommand = text.replace(/^Run `[^`]+`/, "");
-  const found = withoutCommand.matchAll(/(?<![\w:/])((?:\.{1,2}\/)?[\w@.-]+(?:\/[\w@.[\]-]+)+\/?|[\w-]+\.(?:[a-z]{1,5}|toml|json|yaml)|[\w.-]+\/)(?![\w/])/g);
+  const found = withoutCommand.matchAll(
+    /(?<![\w:/])((?:\.{1,2}\/)?[\w@.-]+(?:\/[\w@.[\]-]+)+\/?|[\w-]+\.(?:[a-z]{1,5}|toml|json|yaml)|[\w.-]+\/)(?![\w/])/g,
+  );
   return [...new Set([...found].map((match) => (match[1] ?? "").replace(/\.$/, "")))];
 }
 
@@ -100,5 +108,8 @@ export function countTasks(tasks: readonly Task[]): TaskCount {
 
 /** The same text with one task marked; everything else stays, byte for byte. */
 export function markTask(text: string, id: string, isDone = true): string {
-  return text.replace(new RegExp(`^- \\[( |x|X)\\] ${id}\\b`, "m"), `- [${isDone ? "X" : " "}] ${id}`);
+  return text.replace(
+    new RegExp(`^- \\[( |x|X)\\] ${id}\\b`, "m"),
+    `- [${isDone ? "X" : " "}] ${id}`,
+  );
 }

@@ -20,21 +20,43 @@ const technologies = new Map<string, Technology>(
   Object.entries(table).flatMap(([role, entries]) =>
     entries.split(" ").map((entry): [string, Technology] => {
       const at = entry.lastIndexOf("=");
-      return [entry.slice(0, at), { name: entry.slice(at + 1).replaceAll("-", " "), role: role as Role }];
+      return [
+        entry.slice(0, at),
+        { name: entry.slice(at + 1).replaceAll("-", " "), role: role as Role },
+      ];
     }),
   ),
 );
 
 /** Versions of a Go module stand in its path. */
 export function findTechnology(dependency: string): Technology | undefined {
-  return technologies.get(dependency) ?? technologies.get(dependency.toLowerCase()) ?? technologies.get(dependency.replace(/\/v\d+$/, ""));
+  return (
+    technologies.get(dependency) ??
+    technologies.get(dependency.toLowerCase()) ??
+    technologies.get(dependency.replace(/\/v\d+$/, ""))
+  );
 }
 
 /** All that a text names, such as "TypeScript with Fastify and PostgreSQL". */
-export function namedIn(text: string): { readonly languages: readonly string[]; readonly technologies: readonly Technology[] } {
-  const has = (name: string): boolean => new RegExp(`(?<![\\w.+#])${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}(?![\\w+#])`, "i").test(text);
-  const named = new Map([...technologies.values()].filter(({ name }) => has(name)).map((technology) => [technology.name, technology]));
-  return { languages: Object.values(languagesByEnding).filter((name, at, all) => all.indexOf(name) === at && has(name)), technologies: [...named.values()] };
+export function namedIn(text: string): {
+  readonly languages: readonly string[];
+  readonly technologies: readonly Technology[];
+} {
+  const has = (name: string): boolean =>
+    new RegExp(`(?<![\\w.+#])${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}(?![\\w+#])`, "i").test(
+      text,
+    );
+  const named = new Map(
+    [...technologies.values()]
+      .filter(({ name }) => has(name))
+      .map((technology) => [technology.name, technology]),
+  );
+  return {
+    languages: Object.values(languagesByEnding).filter(
+      (name, at, all) => all.indexOf(name) === at && has(name),
+    ),
+    technologies: [...named.values()],
+  };
 }
 
 export const languagesByEnding: Readonly<Record<string, string>> = {
@@ -68,7 +90,9 @@ export const languagesByEnding: Readonly<Record<string, string>> = {
 };
 
 /** What a new file of the language ends with, and how its tests are usually called. */
-export const endings: Readonly<Record<string, { readonly ending: string; readonly test: (name: string) => string }>> = {
+export const endings: Readonly<
+  Record<string, { readonly ending: string; readonly test: (name: string) => string }>
+> = {
   TypeScript: { ending: "ts", test: (name) => `${name}.test.ts` },
   JavaScript: { ending: "js", test: (name) => `${name}.test.js` },
   Python: { ending: "py", test: (name) => `test_${name}.py` },

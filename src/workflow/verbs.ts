@@ -52,7 +52,9 @@ export const meanings: Readonly<Record<VerbKind, VerbMeaning>> = {
     keeps: true,
   },
   view: {
-    verbs: words("view see list browse show display read check preview watch monitor inspect visualize visualise present"),
+    verbs: words(
+      "view see list browse show display read check preview watch monitor inspect visualize visualise present",
+    ),
     outcome: "the {many} are shown as they are now",
     given: "at least one {one} exists",
     edge: "What is shown when there are no {many} yet, and when there are very many?",
@@ -89,7 +91,9 @@ export const meanings: Readonly<Record<VerbKind, VerbMeaning>> = {
     keeps: true,
   },
   send: {
-    verbs: words("send email notify remind alert message reply forward inform warn deliver report tell"),
+    verbs: words(
+      "send email notify remind alert message reply forward inform warn deliver report tell",
+    ),
     outcome: "the recipient gets it exactly once",
     given: "there is a recipient who can be reached",
     edge: "What happens when the recipient cannot be reached?",
@@ -103,14 +107,18 @@ export const meanings: Readonly<Record<VerbKind, VerbMeaning>> = {
     keeps: true,
   },
   arrange: {
-    verbs: words("organize organise group sort reorder move drag arrange merge split link categorize categorise rank prioritize prioritise re-organize"),
+    verbs: words(
+      "organize organise group sort reorder move drag arrange merge split link categorize categorise rank prioritize prioritise re-organize",
+    ),
     outcome: "the new arrangement of the {many} is still there the next time they are viewed",
     given: "at least two {many} exist",
     edge: "What happens to the arrangement when one of the {many} is removed?",
     keeps: true,
   },
   decide: {
-    verbs: words("approve reject accept decline confirm review verify moderate vote sign-off resolve close reopen"),
+    verbs: words(
+      "approve reject accept decline confirm review verify moderate vote sign-off resolve close reopen",
+    ),
     outcome: "the decision about the {one} is kept and visible to whoever waits for it",
     given: "a {one} waits for a decision",
     edge: "What happens to a {one} that nobody decides on?",
@@ -176,9 +184,12 @@ const plainVerbs = words(
   "support provide use keep handle allow include enable let have ensure improve extend integrate connect work access give offer implement",
 );
 
-const kindByVerb = new Map<string, VerbKind | undefined>(plainVerbs.map((verb) => [verb, undefined]));
+const kindByVerb = new Map<string, VerbKind | undefined>(
+  plainVerbs.map((verb) => [verb, undefined]),
+);
 for (const [kind, { verbs }] of Object.entries(meanings)) {
-  for (const verb of verbs) if (kindByVerb.get(verb) === undefined) kindByVerb.set(verb, kind as VerbKind);
+  for (const verb of verbs)
+    if (kindByVerb.get(verb) === undefined) kindByVerb.set(verb, kind as VerbKind);
 }
 
 export function isVerb(word: string): boolean {
@@ -192,7 +203,12 @@ export function kindOf(verb: string): VerbKind | undefined {
 /** The base form of a word that may be a verb in the third person, or undefined. */
 export function baseVerb(word: string): string | undefined {
   const lower = word.toLowerCase();
-  const bases = [lower, lower.replace(/ies$/, "y"), lower.replace(/es$/, ""), lower.replace(/s$/, "")];
+  const bases = [
+    lower,
+    lower.replace(/ies$/, "y"),
+    lower.replace(/es$/, ""),
+    lower.replace(/s$/, ""),
+  ];
   return bases.find((base) => kindByVerb.has(base));
 }
 
@@ -228,7 +244,9 @@ export function pastForm(verb: string): string {
   if (irregular !== undefined) return irregular;
   if (/e$/.test(verb)) return `${verb}d`;
   if (/[^aeiou]y$/.test(verb)) return `${verb.slice(0, -1)}ied`;
-  return /^(log|plan|tag|stop|drop|drag|pin|cap|ship|map|submit)$/.test(verb) ? `${verb}${verb.slice(-1)}ed` : `${verb}ed`;
+  return /^(log|plan|tag|stop|drop|drag|pin|cap|ship|map|submit)$/.test(verb)
+    ? `${verb}${verb.slice(-1)}ed`
+    : `${verb}ed`;
 }
 
 function words(text: string): readonly string[] {

@@ -55,7 +55,13 @@ export function createWorkflow({
   const tell = (kind: ListKind): void => {
     for (const listener of listeners) listener(kind);
   };
-  const settings: StepSettings = { commands, agent, now, pulseMs, writer: async (context) => writer?.(context) };
+  const settings: StepSettings = {
+    commands,
+    agent,
+    now,
+    pulseMs,
+    writer: async (context) => writer?.(context),
+  };
   const watching = watchSpecs(folder, () => tell("resources"));
   let hasSpecs = existsSync(join(folder, ".specify"));
 
@@ -66,15 +72,27 @@ export function createWorkflow({
     const forget = async (): Promise<void> => {
       if (isNew) await rmdir(place.path).catch(() => {});
     };
-    const run = await beginRun({ place, step: name, args, context, folder, claims, shelf, secrets, now, isReader: name === "analyze" }).catch(
-      async (error: unknown) => {
-        await forget();
-        throw error;
-      },
-    );
+    const run = await beginRun({
+      place,
+      step: name,
+      args,
+      context,
+      folder,
+      claims,
+      shelf,
+      secrets,
+      now,
+      isReader: name === "analyze",
+    }).catch(async (error: unknown) => {
+      await forget();
+      throw error;
+    });
     if (warning !== undefined) run.note(warning);
-    if (existsSync(join(place.project, ".specify", "extensions.yml"))) run.note("hooks in .specify/extensions.yml are left alone: they are not run");
-    const memory = openArtefactMemory(join(folder, ".guildhall", "workflow", `${basename(place.path)}.json`));
+    if (existsSync(join(place.project, ".specify", "extensions.yml")))
+      run.note("hooks in .specify/extensions.yml are left alone: they are not run");
+    const memory = openArtefactMemory(
+      join(folder, ".guildhall", "workflow", `${basename(place.path)}.json`),
+    );
     try {
       const answer = await step({ place, args, context, run, memory, settings });
       await run.end(answer.isPaused ? "paused" : "completed", answer.text.split("\n")[0] ?? "");
@@ -94,10 +112,21 @@ export function createWorkflow({
     }
   }
 
-  async function locate(name: StepName, args: JsonObject): Promise<{ readonly place: Place; readonly warning?: string | undefined; readonly isNew?: boolean }> {
-    if (name === "specify") return { ...(await (await import("./specify.ts")).placeFeature(args, roots, now())) };
+  async function locate(
+    name: StepName,
+    args: JsonObject,
+  ): Promise<{
+    readonly place: Place;
+    readonly warning?: string | undefined;
+    readonly isNew?: boolean;
+  }> {
+    if (name === "specify")
+      return { ...(await (await import("./specify.ts")).placeFeature(args, roots, now())) };
     if (name === "constitution") {
-      const place = await findPlace(typeof args.spec_directory === "string" ? args.spec_directory : folder, roots);
+      const place = await findPlace(
+        typeof args.spec_directory === "string" ? args.spec_directory : folder,
+        roots,
+      );
       // A run is about the whole project.
       return { place: { ...place, path: place.project } };
     }
@@ -116,7 +145,9 @@ export function createWorkflow({
 
   async function tellStatus(args: JsonObject): Promise<Outcome> {
     const isOne = typeof args.spec_directory === "string" && args.spec_directory !== "";
-    const place = isOne ? await findExisting(String(args.spec_directory)) : await findPlace(folder, roots);
+    const place = isOne
+      ? await findExisting(String(args.spec_directory))
+      : await findPlace(folder, roots);
     const active = await findActive(place);
     const paths =
       isOne && basename(place.path) !== "specs" && place.path !== place.project
@@ -129,7 +160,17 @@ export function createWorkflow({
         return {
           ...feature,
           isActive: path === active,
-          ...(run ? { run: { id: run.run, step: run.step, startedAt: run.startedAt, isAtWork: run.isAtWork, arguments: run.arguments } } : {}),
+          ...(run
+            ? {
+                run: {
+                  id: run.run,
+                  step: run.step,
+                  startedAt: run.startedAt,
+                  isAtWork: run.isAtWork,
+                  arguments: run.arguments,
+                },
+              }
+            : {}),
         };
       }),
     );
@@ -138,7 +179,12 @@ export function createWorkflow({
         `- ${name}${isActive ? " (active)" : ""}: ${phase === "done" ? "done" : `next is ${phase}`}${tasks ? `, ${tasks.done} of ${tasks.total} tasks done` : ""}${run ? `, ${run.step} ${run.isAtWork ? "is running" : "was interrupted"}` : ""}`,
     );
     return {
-      content: [{ type: "text", text: lines.join("\n") || "There are no features yet: speckit.specify makes the first." }],
+      content: [
+        {
+          type: "text",
+          text: lines.join("\n") || "There are no features yet: speckit.specify makes the first.",
+        },
+      ],
       structuredContent: { project: place.project, active: active ?? null, features },
     };
   }
@@ -159,20 +205,39 @@ export function createWorkflow({
     const place = await findExisting(String(args.spec_directory));
     const argv = (Array.isArray(args.argv) ? args.argv : []).map(String);
     const line = argv.join(" ");
-    const [{ runCommand }, { createCommandOutput }] = await Promise.all([import("./command.ts"), import("./command-output.ts")]);
+    const [{ runCommand }, { createCommandOutput }] = await Promise.all([
+      import("./command.ts"),
+      import("./command-output.ts"),
+    ]);
     const output = createCommandOutput({
-      told: (stream, lines) => context.log(stream === "stdout" ? "info" : "notice", lines, `speckit.command.${stream}`),
+      told: (stream, lines) =>
+        context.log(stream === "stdout" ? "info" : "notice", lines, `speckit.command.${stream}`),
       scrub: (text) => secrets?.scrub(text) ?? text,
     });
     context.progress({ progress: 0, message: line });
-    const stop = startPulse((seconds) => context.progress({ progress: seconds, message: tellAge(line, seconds) }), pulseMs);
-    const result = await runCommand(argv, { cwd: place.project, scope: context.scope, output }).finally(stop);
+    const stop = startPulse(
+      (seconds) => context.progress({ progress: seconds, message: tellAge(line, seconds) }),
+      pulseMs,
+    );
+    const result = await runCommand(argv, {
+      cwd: place.project,
+      scope: context.scope,
+      output,
+    }).finally(stop);
     const isError = result.code !== 0;
     const head = `${line} ${result.signal ? `ended by ${result.signal}` : `exited with code ${result.code}`}`;
-    const text = [head, result.stdout.trim() && `stdout:\n${result.stdout.trim()}`, result.stderr.trim() && `stderr:\n${result.stderr.trim()}`]
+    const text = [
+      head,
+      result.stdout.trim() && `stdout:\n${result.stdout.trim()}`,
+      result.stderr.trim() && `stderr:\n${result.stderr.trim()}`,
+    ]
       .filter(Boolean)
       .join("\n\n");
-    return { content: [{ type: "text", text }], structuredContent: { ...result }, ...(isError ? { isError: true } : {}) };
+    return {
+      content: [{ type: "text", text }],
+      structuredContent: { ...result },
+      ...(isError ? { isError: true } : {}),
+    };
   }
 
   return {
@@ -227,7 +292,11 @@ interface Telling {
 
 function tellAnswer(answer: StepAnswer, { name, place, run, warning }: Telling): Outcome {
   const notes = [...(warning === undefined ? [] : [warning]), ...(answer.notes ?? [])];
-  const text = [answer.text, ...notes.map((note) => `Note: ${note}`), answer.next === undefined ? "" : `Next: speckit.${answer.next}`]
+  const text = [
+    answer.text,
+    ...notes.map((note) => `Note: ${note}`),
+    answer.next === undefined ? "" : `Next: speckit.${answer.next}`,
+  ]
     .filter((part) => part !== "")
     .join("\n\n");
   return {

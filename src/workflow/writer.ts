@@ -32,7 +32,10 @@ const repairsMax = 3;
 const charactersMax = 64 * 1024;
 
 /** Writes it, and repairs it up to three times; what still does not fit is left to the draft. */
-export async function writeSection(section: Section, { writer, background, scope, note }: Writing): Promise<WrittenSection> {
+export async function writeSection(
+  section: Section,
+  { writer, background, scope, note }: Writing,
+): Promise<WrittenSection> {
   const first = `You write one section of a feature's documents, in Markdown.\n\n${background}\n\n# The section: ${section.name}\n\n${section.ask}\n\n# A draft made by rule, to start from\n\n${section.draft}\n\nAnswer with the section alone: no introduction, no code fence around it, no heading of its own.`;
   let prompt = first;
   let faults: readonly string[] = [];

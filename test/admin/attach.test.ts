@@ -20,11 +20,18 @@ test("a client that sends more than can be kept for a hall that is not there yet
     async connect() {
       await arrived;
       const [near, far] = createMemoryPair();
-      far.start({ frame: (bytes) => frames.push(bytes.toString()), oversize() {}, drained() {}, ended() {}, closed() {} });
+      far.start({
+        frame: (bytes) => frames.push(bytes.toString()),
+        oversize() {},
+        drained() {},
+        ended() {},
+        closed() {},
+      });
       return near;
     },
   });
-  const message = (n: number): string => `{"jsonrpc":"2.0","method":"notifications/x","params":{"n":${n},"text":"${"x".repeat(100)}"}}`;
+  const message = (n: number): string =>
+    `{"jsonrpc":"2.0","method":"notifications/x","params":{"n":${n},"text":"${"x".repeat(100)}"}}`;
   for (let n = 0; n < 20; n++) input.write(`${message(n)}\n`);
   await eventually(() => input.isPaused(), "no longer read");
   arrive();

@@ -10,7 +10,10 @@ test("a hall that has the socket and says nothing is given up, and the caller he
   const path = join(folder, "hall.sock");
   const mute = createServer((socket) => socket.resume()).listen(path);
   try {
-    await expect(greetHall(path, "mcp", 100)).rejects.toMatchObject({ code: "UNAVAILABLE", hint: expect.stringContaining("--alone") });
+    await expect(greetHall(path, "mcp", 100)).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      hint: expect.stringContaining("--alone"),
+    });
   } finally {
     mute.close();
     await rm(folder, { recursive: true });

@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { agentName, fileNameOf, parseAgentFile, writeAgentFile } from "../../src/agents/agent-file.ts";
+import {
+  agentName,
+  fileNameOf,
+  parseAgentFile,
+  writeAgentFile,
+} from "../../src/agents/agent-file.ts";
 import { replaceFields } from "../../src/agents/front-matter.ts";
 
 const agent = {
@@ -32,10 +37,19 @@ test("people may write it the way other programs have it", () => {
     "Be brief.",
   ].join("\r\n");
   const read = parseAgentFile(text, "any");
-  expect(read).toMatchObject({ name: "web_research_agent", description: "Finds things on the web.", instructions: "Be brief.", unknown: ["color"] });
+  expect(read).toMatchObject({
+    name: "web_research_agent",
+    description: "Finds things on the web.",
+    instructions: "Be brief.",
+    unknown: ["color"],
+  });
   expect(read.tools).toEqual(["browser.*", "'search_tool.web_search'"]);
-  expect(parseAgentFile('---\ndescription: d\ntools: [a.b, "c.d"]\n---\n', "my-file")).toMatchObject({ name: "my_file_agent", tools: ["a.b", "c.d"] });
-  expect(parseAgentFile("---\ndescription: 'it''s'\ntools:\n- a.b\n- a.b\n---\n", "x")).toMatchObject({ description: "it's", tools: ["a.b"] });
+  expect(
+    parseAgentFile('---\ndescription: d\ntools: [a.b, "c.d"]\n---\n', "my-file"),
+  ).toMatchObject({ name: "my_file_agent", tools: ["a.b", "c.d"] });
+  expect(
+    parseAgentFile("---\ndescription: 'it''s'\ntools:\n- a.b\n- a.b\n---\n", "x"),
+  ).toMatchObject({ description: "it's", tools: ["a.b"] });
 });
 
 test.each([
@@ -43,15 +57,39 @@ test.each([
   ["no end", "---\nname: a\n", /no end/],
   ["no description", "---\ntools: [a.b]\n---\n", /no description/],
   ["no tools", "---\ndescription: d\n---\n", /there are no tools/],
-  ["a line that says nothing", "---\ndescription: d\nwhat is this\n---\n", /line 3: "what is this" is not of the form/],
-  ["a key twice", "---\ndescription: d\ndescription: e\n---\n", /line 3: description is written twice/],
+  [
+    "a line that says nothing",
+    "---\ndescription: d\nwhat is this\n---\n",
+    /line 3: "what is this" is not of the form/,
+  ],
+  [
+    "a key twice",
+    "---\ndescription: d\ndescription: e\n---\n",
+    /line 3: description is written twice/,
+  ],
   ["an open quote", '---\ndescription: "d\n---\n', /line 2: the text in double quotes/],
   ["an open list", "---\ndescription: d\ntools: [a,\n---\n", /line 3: a list that begins with \[/],
-  ["a list for a text", "---\ndescription: [a]\ntools: [a.b]\n---\n", /line 2: description must be text/],
+  [
+    "a list for a text",
+    "---\ndescription: [a]\ntools: [a.b]\n---\n",
+    /line 2: description must be text/,
+  ],
   ["keys for a list", "---\ndescription: d\ntools:\n  a: b\n---\n", /line 3: tools must be a list/],
-  ["an unknown limit", "---\ndescription: d\ntools: []\nlimits:\n  money: 5\n---\n", /there is no limit "money"/],
-  ["a limit that is no number", "---\ndescription: d\ntools: []\nlimits:\n  steps: many\n---\n", /steps must be a whole number/],
-  ["a name without letters", '---\nname: "123"\ndescription: d\ntools: []\n---\n', /cannot be the name of an agent/],
+  [
+    "an unknown limit",
+    "---\ndescription: d\ntools: []\nlimits:\n  money: 5\n---\n",
+    /there is no limit "money"/,
+  ],
+  [
+    "a limit that is no number",
+    "---\ndescription: d\ntools: []\nlimits:\n  steps: many\n---\n",
+    /steps must be a whole number/,
+  ],
+  [
+    "a name without letters",
+    '---\nname: "123"\ndescription: d\ntools: []\n---\n',
+    /cannot be the name of an agent/,
+  ],
   ["too long", `---\n${"x".repeat(1_100_000)}`, /longer than 1 MiB/],
 ])("a file with %s is refused with its line", (_what, text, message) => {
   expect(() => parseAgentFile(text, "any")).toThrow(message);
@@ -71,7 +109,12 @@ test("an agent's file is named after it", () => {
 });
 
 test("an edit changes its own lines and no other", () => {
-  const text = "---\n# keep me\nname: a_agent\ntools:\n  - a.b\n\ndescription: d\ncolor: blue\n---\n\nBody.\n";
-  const edited = replaceFields(parseAgentFile(text, "any").matter, { tools: ["tools:", "  - a.b", "  - c.d"] });
-  expect(edited).toBe("---\n# keep me\nname: a_agent\ntools:\n  - a.b\n  - c.d\n\ndescription: d\ncolor: blue\n---\n\nBody.\n");
+  const text =
+    "---\n# keep me\nname: a_agent\ntools:\n  - a.b\n\ndescription: d\ncolor: blue\n---\n\nBody.\n";
+  const edited = replaceFields(parseAgentFile(text, "any").matter, {
+    tools: ["tools:", "  - a.b", "  - c.d"],
+  });
+  expect(edited).toBe(
+    "---\n# keep me\nname: a_agent\ntools:\n  - a.b\n  - c.d\n\ndescription: d\ncolor: blue\n---\n\nBody.\n",
+  );
 });

@@ -5,7 +5,12 @@ import { modern } from "../servers/client.ts";
 import { startHall, until } from "../servers/hall.ts";
 import { createShelf, createShop, stock } from "../servers/shop.ts";
 
-const agent = (name: string, tools: readonly string[]) => ({ name, description: `Specialized agent for ${name}.`, tools, instructions: "" });
+const agent = (name: string, tools: readonly string[]) => ({
+  name,
+  description: `Specialized agent for ${name}.`,
+  tools,
+  instructions: "",
+});
 const files = agent("files_agent", ["files.*"]);
 const code = agent(
   "code_agent",
@@ -18,7 +23,10 @@ async function ask(client: RawClient, name: string, args: JsonObject): Promise<J
 
 test("an agent without a model does what is beyond doubt, and says how", async () => {
   await using hall = await startHall({ toolkits: createShop(), agents: { files: [files, code] } });
-  const result = await ask(hall.connect(), "files_agent", { task: "read a file", data: { path: "/a" } });
+  const result = await ask(hall.connect(), "files_agent", {
+    task: "read a file",
+    data: { path: "/a" },
+  });
   expect(result.structuredContent).toMatchObject({
     planner: "local",
     stopped_because: "done",
@@ -28,28 +36,54 @@ test("an agent without a model does what is beyond doubt, and says how", async (
 });
 
 test("an agent answers with its own tools for the task and how they are called", async () => {
-  await using hall = await startHall({ toolkits: createShop(), faces: "auto", agents: { files: [files, code] } });
+  await using hall = await startHall({
+    toolkits: createShop(),
+    faces: "auto",
+    agents: { files: [files, code] },
+  });
   const result = await ask(hall.connect(), "files_agent", { task: "read a file" });
-  const { agent: name, fits, tools } = result.structuredContent as { agent: string; fits: boolean; tools: JsonObject[] };
+  const {
+    agent: name,
+    fits,
+    tools,
+  } = result.structuredContent as { agent: string; fits: boolean; tools: JsonObject[] };
   expect({ name, fits }).toEqual({ name: "files_agent", fits: true });
-  expect(tools[0]).toMatchObject({ name: "files.read_file", signature: "files.read_file(path: string, count_lines?: number)" });
+  expect(tools[0]).toMatchObject({
+    name: "files.read_file",
+    signature: "files.read_file(path: string, count_lines?: number)",
+  });
   expect(tools.every((tool) => String(tool.name).startsWith("files."))).toBe(true);
   expect((result.content as JsonObject[])[0]?.text).toMatch(/^files_agent:[\s\S]*call_tool/);
 });
 
 test("an agent that has nothing for a task names the one that has", async () => {
   await using hall = await startHall({ toolkits: createShop(), agents: { files: [files, code] } });
-  const result = await ask(hall.connect(), "files_agent", { task: "merge the pull request of a branch" });
+  const result = await ask(hall.connect(), "files_agent", {
+    task: "merge the pull request of a branch",
+  });
   expect(result.structuredContent).toMatchObject({ fits: false, better: "code_agent" });
 });
 
 test("a tool no file names is behind the agent with its siblings, or behind one for the time being, and the log says so", async () => {
-  await using hall = await startHall({ toolkits: createShop(), agents: { files: [files, agent("code_agent", ["tracker.create_issue"])] } });
-  const groups = new Map(hall.hall.groups.all().map(({ file, tools }) => [file.name, [...tools].map(({ toolkit }) => toolkit.id)]));
+  await using hall = await startHall({
+    toolkits: createShop(),
+    agents: { files: [files, agent("code_agent", ["tracker.create_issue"])] },
+  });
+  const groups = new Map(
+    hall.hall.groups
+      .all()
+      .map(({ file, tools }) => [file.name, [...tools].map(({ toolkit }) => toolkit.id)]),
+  );
   expect([...groups.keys()]).toEqual(["code_agent", "files_agent", "other_agent"]);
   expect(groups.get("code_agent")).toHaveLength(5);
   expect(new Set(groups.get("other_agent"))).toEqual(new Set(["browser", "weather"]));
-  await until(() => hall.logged.some((line) => line.includes("no group names") && line.includes("guildhall build")), "the warning");
+  await until(
+    () =>
+      hall.logged.some(
+        (line) => line.includes("no group names") && line.includes("guildhall build"),
+      ),
+    "the warning",
+  );
 });
 
 test("a toolkit that comes later is reachable through some agent at once", async () => {
@@ -59,11 +93,23 @@ test("a toolkit that comes later is reachable through some agent at once", async
     agents: { files: [files, code, agent("rest_agent", ["browser.*", "weather.*"])] },
   });
   const client = hall.connect();
-  const names = async (): Promise<string[]> => ((await client.result("tools/list", modern())).tools as JsonObject[]).map(({ name }) => String(name));
-  expect(await names()).toEqual(["call_tool", "code_agent", "evaluate-lisp", "files_agent", "find_tools", "rest_agent"]);
+  const names = async (): Promise<string[]> =>
+    ((await client.result("tools/list", modern())).tools as JsonObject[]).map(({ name }) =>
+      String(name),
+    );
+  expect(await names()).toEqual([
+    "call_tool",
+    "code_agent",
+    "evaluate-lisp",
+    "files_agent",
+    "find_tools",
+    "rest_agent",
+  ]);
   await hall.hall.registry.add(createShelf("late", { sing: "Sing a song | words" }));
   expect(await names()).toContain("other_agent");
-  expect((await ask(client, "other_agent", { task: "sing a song" })).structuredContent).toMatchObject({ tools: [{ name: "late.sing" }] });
+  expect(
+    (await ask(client, "other_agent", { task: "sing a song" })).structuredContent,
+  ).toMatchObject({ tools: [{ name: "late.sing" }] });
 });
 
 test("whatever comes and goes, every tool is behind some agent each time the list changes", async () => {
@@ -72,10 +118,14 @@ test("whatever comes and goes, every tool is behind some agent each time the lis
   const changes: string[][] = [];
   const leave = registry.onChange(() => {
     const reached = new Set(groups.all().flatMap(({ tools }) => [...tools]));
-    changes.push(registry.tools().flatMap((target) => (reached.has(target) ? [] : [target.fullName])));
+    changes.push(
+      registry.tools().flatMap((target) => (reached.has(target) ? [] : [target.fullName])),
+    );
   });
   for (let round = 0; round < 5; round++) {
-    await registry.add(createShelf(`late_${round}`, { sing: "Sing a song | words", hum: "Hum a song | words" }));
+    await registry.add(
+      createShelf(`late_${round}`, { sing: "Sing a song | words", hum: "Hum a song | words" }),
+    );
     if (round > 1) await registry.remove(`late_${round - 2}`);
   }
   await registry.remove("files");
@@ -98,33 +148,54 @@ test("other files are taken while the hall runs, and clients are told", async ()
 });
 
 test("a name in a file that no tool has is told of, with the nearest", async () => {
-  await using hall = await startHall({ toolkits: createShop(), agents: { files: [agent("files_agent", ["files.raed_file"])] } });
+  await using hall = await startHall({
+    toolkits: createShop(),
+    agents: { files: [agent("files_agent", ["files.raed_file"])] },
+  });
   await until(
-    () => hall.logged.some((line) => line.includes("files_agent names files.raed_file") && line.includes("did you mean files.read_file")),
+    () =>
+      hall.logged.some(
+        (line) =>
+          line.includes("files_agent names files.raed_file") &&
+          line.includes("did you mean files.read_file"),
+      ),
     "the warning",
   );
 });
 
 test("an unknown agent is answered with those there are", async () => {
   await using hall = await startHall({ toolkits: createShop(), agents: { files: [files] } });
-  const { error } = await hall.connect().request("tools/call", modern({ name: "fils_agent", arguments: { task: "x" } }));
+  const { error } = await hall
+    .connect()
+    .request("tools/call", modern({ name: "fils_agent", arguments: { task: "x" } }));
   expect(error).toMatchObject({
     code: -32602,
     message: expect.stringContaining("there is: files_agent, other_agent"),
     data: { details: { near: ["files_agent"] } },
   });
   await using none = await startHall({ toolkits: createShop() });
-  const refused = await none.connect().request("tools/call", modern({ name: "fils_agent", arguments: { task: "x" } }));
-  expect(refused.error).toMatchObject({ message: expect.stringContaining("no groups have been made"), data: { suggestion: "Run `guildhall build`." } });
+  const refused = await none
+    .connect()
+    .request("tools/call", modern({ name: "fils_agent", arguments: { task: "x" } }));
+  expect(refused.error).toMatchObject({
+    message: expect.stringContaining("no groups have been made"),
+    data: { suggestion: "Run `guildhall build`." },
+  });
 });
 
 test("an agent wants a task", async () => {
   await using hall = await startHall({ toolkits: createShop(), agents: { files: [files] } });
-  expect(await ask(hall.connect(), "files_agent", { prompt: "x" })).toMatchObject({ isError: true, structuredContent: { error_type: "validation" } });
+  expect(await ask(hall.connect(), "files_agent", { prompt: "x" })).toMatchObject({
+    isError: true,
+    structuredContent: { error_type: "validation" },
+  });
 });
 
 test("an agent whose tools are all gone says so", async () => {
-  await using hall = await startHall({ toolkits: [createShelf("weather", stock.weather)], agents: { files: [files, agent("sky_agent", ["weather.*"])] } });
+  await using hall = await startHall({
+    toolkits: [createShelf("weather", stock.weather)],
+    agents: { files: [files, agent("sky_agent", ["weather.*"])] },
+  });
   const result = await ask(hall.connect(), "files_agent", { task: "read a file" });
   expect(result.structuredContent).toMatchObject({ total: 0, tools: [] });
 });
@@ -151,7 +222,9 @@ test("the list of agents over five hundred tools is at most three hundredths of 
   await using hall = await startHall({ toolkits, agents: { files: groups } });
   const client = hall.connect();
   const bytes = async (face: string): Promise<number> =>
-    JSON.stringify((await client.result("tools/list", modern({}, {}, { "guildhall/expose": face }))).tools).length;
+    JSON.stringify(
+      (await client.result("tools/list", modern({}, {}, { "guildhall/expose": face }))).tools,
+    ).length;
   const [all, few] = [await bytes("tools"), await bytes("agents")];
   expect(few / all).toBeLessThan(0.03);
   expect(few).toBeLessThan(12 * 1_024);

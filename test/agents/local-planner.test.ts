@@ -5,15 +5,28 @@ import { modern } from "../servers/client.ts";
 import { startHall, type TestHall } from "../servers/hall.ts";
 import { createToolkit, text } from "../servers/toolkits.ts";
 
-const file = { name: "desk_agent", description: "Specialized agent for the desk.", tools: ["desk.*"], instructions: "Be brief." };
+const file = {
+  name: "desk_agent",
+  description: "Specialized agent for the desk.",
+  tools: ["desk.*"],
+  instructions: "Be brief.",
+};
 
-function createDesk(calls: { tool: string; args: JsonObject }[], rest: Partial<Toolkit> = {}): Toolkit {
+function createDesk(
+  calls: { tool: string; args: JsonObject }[],
+  rest: Partial<Toolkit> = {},
+): Toolkit {
   const note = (tool: string, says: (args: JsonObject) => string) => (args: JsonObject) => {
     calls.push({ tool, args });
     return { ...text(says(args)), structuredContent: args };
   };
   const string = (description: string): JsonObject => ({ type: "string", description });
-  const object = (properties: JsonObject, required: readonly string[]): JsonObject => ({ type: "object", properties, required, additionalProperties: false });
+  const object = (properties: JsonObject, required: readonly string[]): JsonObject => ({
+    type: "object",
+    properties,
+    required,
+    additionalProperties: false,
+  });
   return createToolkit(
     "desk",
     {
@@ -63,23 +76,43 @@ interface Told {
   readonly answer: string;
   readonly planner: string;
   readonly stopped_because: string;
-  readonly steps: readonly { readonly tool: string; readonly arguments: JsonObject; readonly outcome: string }[];
+  readonly steps: readonly {
+    readonly tool: string;
+    readonly arguments: JsonObject;
+    readonly outcome: string;
+  }[];
   readonly why?: string;
   readonly left?: readonly string[];
-  readonly tools?: readonly { readonly name: string; readonly missing: readonly string[]; readonly call: JsonObject; readonly filled: readonly JsonObject[] }[];
+  readonly tools?: readonly {
+    readonly name: string;
+    readonly missing: readonly string[];
+    readonly call: JsonObject;
+    readonly filled: readonly JsonObject[];
+  }[];
 }
 
 async function openDesk(rest: Partial<Toolkit> = {}) {
   const calls: { tool: string; args: JsonObject }[] = [];
-  const hall: TestHall = await startHall({ toolkits: [createDesk(calls, rest)], agents: { files: [file] }, planner: { kind: "local" } });
+  const hall: TestHall = await startHall({
+    toolkits: [createDesk(calls, rest)],
+    agents: { files: [file] },
+    planner: { kind: "local" },
+  });
   const client = hall.connect();
   return {
     calls,
     async ask(task: string, more: JsonObject = {}) {
-      const result = await client.result("tools/call", modern({ name: "desk_agent", arguments: { task, ...more } }));
-      return { told: result.structuredContent as unknown as Told, content: result.content as readonly JsonObject[] };
+      const result = await client.result(
+        "tools/call",
+        modern({ name: "desk_agent", arguments: { task, ...more } }),
+      );
+      return {
+        told: result.structuredContent as unknown as Told,
+        content: result.content as readonly JsonObject[],
+      };
     },
-    call: (call: JsonObject) => client.result("tools/call", modern({ name: "call_tool", arguments: call })),
+    call: (call: JsonObject) =>
+      client.result("tools/call", modern({ name: "call_tool", arguments: call })),
     [Symbol.asyncDispose]: () => hall[Symbol.asyncDispose](),
   };
 }
@@ -87,8 +120,14 @@ async function openDesk(rest: Partial<Toolkit> = {}) {
 test("what is beyond doubt is run, and the answer is what the tool gave", async () => {
   await using desk = await openDesk();
   const { told } = await desk.ask("Read the file /etc/hosts");
-  expect(told).toMatchObject({ answer: "text of /etc/hosts", planner: "local", stopped_because: "done" });
-  expect(told.steps).toMatchObject([{ tool: "desk.read_file", arguments: { path: "/etc/hosts" }, outcome: "ok" }]);
+  expect(told).toMatchObject({
+    answer: "text of /etc/hosts",
+    planner: "local",
+    stopped_because: "done",
+  });
+  expect(told.steps).toMatchObject([
+    { tool: "desk.read_file", arguments: { path: "/etc/hosts" }, outcome: "ok" },
+  ]);
 });
 
 test("data makes arguments certain", async () => {
@@ -102,8 +141,14 @@ test("a tool that may destroy is not run, however clear it is; the line to run i
   const { told } = await desk.ask("Delete the file /tmp/a.txt");
   expect(told.stopped_because).toBe("not sure");
   expect(desk.calls).toEqual([]);
-  expect(told.tools?.[0]).toMatchObject({ name: "desk.delete_file", missing: [], call: { name: "desk.delete_file", arguments: { path: "/tmp/a.txt" } } });
-  expect(told.answer).toContain('call_tool {"name":"desk.delete_file","arguments":{"path":"/tmp/a.txt"}}');
+  expect(told.tools?.[0]).toMatchObject({
+    name: "desk.delete_file",
+    missing: [],
+    call: { name: "desk.delete_file", arguments: { path: "/tmp/a.txt" } },
+  });
+  expect(told.answer).toContain(
+    'call_tool {"name":"desk.delete_file","arguments":{"path":"/tmp/a.txt"}}',
+  );
   const { tools: [, second] = [] } = told;
   expect(second?.name).not.toBe("desk.delete_file");
 });
@@ -112,7 +157,10 @@ test("what is missing is named with what it is for, and nothing is invented", as
   await using desk = await openDesk();
   const { told } = await desk.ask("Get the current weather");
   expect(desk.calls).toEqual([]);
-  expect(told.tools?.[0]).toMatchObject({ name: "desk.get_weather", call: { name: "desk.get_weather", arguments: {} } });
+  expect(told.tools?.[0]).toMatchObject({
+    name: "desk.get_weather",
+    call: { name: "desk.get_weather", arguments: {} },
+  });
   expect(told.why).toContain("city");
   expect(told.answer).toContain("to add: city (The name of the city)");
 });
@@ -123,7 +171,10 @@ test("the line of an answer can be called as it is", async () => {
   const line = told.tools?.find(({ name }) => name === "desk.convert_length")?.call;
   expect(line).toMatchObject({ name: "desk.convert_length" });
   expect(told.answer).toContain(`call_tool ${JSON.stringify(line)}`);
-  await desk.call({ ...line, arguments: { value: 3.5, from: "miles", to: "kilometers", ...(line?.arguments as JsonObject) } });
+  await desk.call({
+    ...line,
+    arguments: { value: 3.5, from: "miles", to: "kilometers", ...(line?.arguments as JsonObject) },
+  });
   expect(desk.calls).toHaveLength(1);
 });
 
@@ -136,7 +187,9 @@ test("words that the tool would ignore keep it from running", async () => {
 
 test("a task of several steps is done in order as far as it is clear, and the rest is left", async () => {
   await using desk = await openDesk();
-  const { told } = await desk.ask("Read the file /etc/hosts, then read the file /etc/passwd, then delete the file /tmp/a.txt");
+  const { told } = await desk.ask(
+    "Read the file /etc/hosts, then read the file /etc/passwd, then delete the file /tmp/a.txt",
+  );
   expect(desk.calls.map(({ args }) => args.path)).toEqual(["/etc/hosts", "/etc/passwd"]);
   expect(told.steps).toHaveLength(2);
   expect(told.stopped_because).toBe("not sure");

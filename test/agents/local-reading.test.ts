@@ -37,9 +37,12 @@ describe("numbers are read as people write them", () => {
     expect([found?.value, found?.unit?.name]).toEqual([value, unit]);
   });
 
-  test.each(["x^2", "the MP3 player", "rs6034464", "version 2.1.3", "a radius", "12abc"])("there is no number in %s", (text) => {
-    expect(quantitiesOf(text)).toEqual([]);
-  });
+  test.each(["x^2", "the MP3 player", "rs6034464", "version 2.1.3", "a radius", "12abc"])(
+    "there is no number in %s",
+    (text) => {
+      expect(quantitiesOf(text)).toEqual([]);
+    },
+  );
 
   test("a percentage and an ordinal say that they are", () => {
     expect(quantitiesOf("20 percent")[0]?.isPercent).toBe(true);
@@ -89,7 +92,10 @@ describe("days and times are read, and written as a schema wants them", () => {
     ["on March 10", "2024-03-10"],
   ])("%s is %s where today is known, and never certain", (text, expected) => {
     const [moment] = momentsOf(text, friday);
-    expect(moment && [writeMoment(moment, "YYYY-MM-DD"), moment.isRelative]).toEqual([expected, true]);
+    expect(moment && [writeMoment(moment, "YYYY-MM-DD"), moment.isRelative]).toEqual([
+      expected,
+      true,
+    ]);
     expect(momentsOf(text, undefined)).toEqual([]);
   });
 
@@ -135,12 +141,19 @@ describe("what a task marks is read whole", () => {
     ["Sort 5, 3 and 4", "list", "5, 3 and 4"],
     ["Compare apples, ripe pears and plums", "list", "Compare apples, ripe pears and plums"],
   ])("%s: the %s %s", (task, kind, text) => {
-    expect(readTask(task).mentions.map((mention) => [mention.kind, mention.text])).toContainEqual([kind, text]);
+    expect(readTask(task).mentions.map((mention) => [mention.kind, mention.text])).toContainEqual([
+      kind,
+      text,
+    ]);
   });
 
   test("what is counted is two lists: how many, and of what", () => {
-    const lists = readTask("Order two pizzas and three salads").mentions.filter(({ isCounted }) => isCounted);
-    expect(lists.map(({ items }) => items?.map((item) => item.quantity?.value ?? item.text))).toEqual([
+    const lists = readTask("Order two pizzas and three salads").mentions.filter(
+      ({ isCounted }) => isCounted,
+    );
+    expect(
+      lists.map(({ items }) => items?.map((item) => item.quantity?.value ?? item.text)),
+    ).toEqual([
       [2, 3],
       ["pizzas", "salads"],
     ]);
@@ -167,15 +180,23 @@ describe("choices are found as they are written, in another form, or by what the
     ["a comfort plus ride", ["plus", "comfort plus"], "", ["comfort plus"]],
     ["nothing of that", ["red", "green"], "", []],
   ])("%s among %j (%s): %j", (task, choices, description, expected) => {
-    expect(findChoices(choices, description, readTask(task)).map(({ value }) => value)).toEqual(expected);
+    expect(findChoices(choices, description, readTask(task)).map(({ value }) => value)).toEqual(
+      expected,
+    );
   });
 });
 
 describe("a task is cut only where it says that one thing follows another", () => {
   test.each<[string, readonly string[]]>([
     ["Read a.txt, then count its words", ["Read a.txt", "count its words"]],
-    ["Search the web for tea. Then summarize the first page.", ["Search the web for tea", "summarize the first page"]],
-    ["First list the files, after that delete the old ones, and finally tell me about it", ["list the files", "delete the old ones", "tell me about it"]],
+    [
+      "Search the web for tea. Then summarize the first page.",
+      ["Search the web for tea", "summarize the first page"],
+    ],
+    [
+      "First list the files, after that delete the old ones, and finally tell me about it",
+      ["list the files", "delete the old ones", "tell me about it"],
+    ],
     ["1. Fetch the page 2. Save the text", ["Fetch the page", "Save the text"]],
     ["1) Fetch the page\n2) Save the text", ["Fetch the page", "Save the text"]],
     ['Write "now and then we sing" to a.txt', ['Write "now and then we sing" to a.txt']],
@@ -186,7 +207,11 @@ describe("a task is cut only where it says that one thing follows another", () =
   });
 
   test("a step that speaks of an earlier one is known", () => {
-    expect(["count its words", "save the result", "show them"].map(leansBack)).toEqual([true, true, true]);
+    expect(["count its words", "save the result", "show them"].map(leansBack)).toEqual([
+      true,
+      true,
+      true,
+    ]);
     expect(leansBack("save a.txt")).toBe(false);
   });
 });

@@ -21,7 +21,16 @@ import { text } from "../servers/toolkits.ts";
 test("names become what every API takes, stay apart, and lead back", () => {
   const names = createToolNames(["read_result"]);
   const long = `server.${"very_long_".repeat(10)}`;
-  const all = ["files.read_file", "files.read.file", "files.read_file!", "1st.tool", "read_result", long, `${long}x`, "größe.messen"];
+  const all = [
+    "files.read_file",
+    "files.read.file",
+    "files.read_file!",
+    "1st.tool",
+    "read_result",
+    long,
+    `${long}x`,
+    "größe.messen",
+  ];
   const shown = all.map((name) => names.shown(name));
   for (const name of shown) expect(name).toMatch(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/);
   expect(new Set(shown).size).toBe(all.length);
@@ -31,7 +40,10 @@ test("names become what every API takes, stay apart, and lead back", () => {
 });
 
 test("a model's name says its provider and keeps its own slashes", () => {
-  expect(parseModelName("openrouter/vendor/model:free")).toEqual({ provider: "openrouter", name: "vendor/model:free" });
+  expect(parseModelName("openrouter/vendor/model:free")).toEqual({
+    provider: "openrouter",
+    name: "vendor/model:free",
+  });
   for (const name of ["claude", "/x", "anthropic/", "antropic/x"])
     expect(() => parseModelName(name)).toThrow(expect.objectContaining({ code: "INVALID_PARAMS" }));
   expect(() => parseModelName("antropic/x")).toThrow("did you mean anthropic");
@@ -40,11 +52,21 @@ test("a model's name says its provider and keeps its own slashes", () => {
 test("a key comes from the usual variable, from another one, or from a program, and nothing of a failed program is repeated", async () => {
   const anthropic = parseModelName("anthropic/x");
   expect(await readKey(anthropic, { env: { ANTHROPIC_API_KEY: "usual" } })).toBe("usual");
-  expect(await readKey(anthropic, { env: { ANTHROPIC_API_KEY: "usual", MINE: "mine" }, apiKeyEnv: "MINE" })).toBe("mine");
+  expect(
+    await readKey(anthropic, {
+      env: { ANTHROPIC_API_KEY: "usual", MINE: "mine" },
+      apiKeyEnv: "MINE",
+    }),
+  ).toBe("mine");
   expect(await readKey(parseModelName("google/x"), { env: { GEMINI_API_KEY: "g" } })).toBe("g");
-  expect(await readKey(parseModelName("openai-compatible/x"), { env: { GUILDHALL_API_KEY: "own" } })).toBe("own");
+  expect(
+    await readKey(parseModelName("openai-compatible/x"), { env: { GUILDHALL_API_KEY: "own" } }),
+  ).toBe("own");
   expect(await readKey(parseModelName("ollama/x"), { env: {} })).toBeUndefined();
-  await expect(readKey(anthropic, { env: {} })).rejects.toMatchObject({ code: "UNAVAILABLE", message: expect.stringContaining("ANTHROPIC_API_KEY") });
+  await expect(readKey(anthropic, { env: {} })).rejects.toMatchObject({
+    code: "UNAVAILABLE",
+    message: expect.stringContaining("ANTHROPIC_API_KEY"),
+  });
 
   const folder = mkdtempSync(join(tmpdir(), "guildhall-key-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -54,19 +76,26 @@ test("a key comes from the usual variable, from another one, or from a program, 
     chmodSync(program, 0o700);
   };
   print('echo "from $1"; exit 3');
-  await expect(readKey(anthropic, { env: {}, apiKeyCommand: [program, "secret"] })).rejects.toMatchObject({ message: expect.not.stringContaining("secret") });
+  await expect(
+    readKey(anthropic, { env: {}, apiKeyCommand: [program, "secret"] }),
+  ).rejects.toMatchObject({ message: expect.not.stringContaining("secret") });
   print('printf "%s" "$1"');
-  expect(await readKey(anthropic, { env: {}, apiKeyCommand: [program, "k; rm -rf /"] }).catch((error: Error) => error.message)).toContain(
-    "did not print one word",
-  );
+  expect(
+    await readKey(anthropic, { env: {}, apiKeyCommand: [program, "k; rm -rf /"] }).catch(
+      (error: Error) => error.message,
+    ),
+  ).toContain("did not print one word");
   expect(await readKey(anthropic, { env: {}, apiKeyCommand: [program, "$(id)"] })).toBe("$(id)");
-  await expect(readKey(anthropic, { env: {}, apiKeyCommand: [join(folder, "none")] })).rejects.toMatchObject({
+  await expect(
+    readKey(anthropic, { env: {}, apiKeyCommand: [join(folder, "none")] }),
+  ).rejects.toMatchObject({
     message: expect.stringContaining("is not there"),
   });
 });
 
 test("whether there is a key is known without running anything", () => {
-  const has = (model: string, env: NodeJS.ProcessEnv): boolean => hasKey(parseModelName(model), { env });
+  const has = (model: string, env: NodeJS.ProcessEnv): boolean =>
+    hasKey(parseModelName(model), { env });
   expect(has("anthropic/x", {})).toBe(false);
   expect(has("anthropic/x", { ANTHROPIC_API_KEY: "k" })).toBe(true);
   expect(has("bedrock/x", { AWS_REGION: "eu-central-1" })).toBe(false);
@@ -75,8 +104,16 @@ test("whether there is a key is known without running anything", () => {
 });
 
 test("the address and the key of the config are for its own provider and no other", () => {
-  const config = { model: "openai-compatible/a", baseUrl: "http://127.0.0.1:1/v1", apiKeyEnv: "MINE" };
-  expect(openingFor("openai-compatible/b", config, {})).toMatchObject({ model: "openai-compatible/b", baseUrl: config.baseUrl, apiKeyEnv: "MINE" });
+  const config = {
+    model: "openai-compatible/a",
+    baseUrl: "http://127.0.0.1:1/v1",
+    apiKeyEnv: "MINE",
+  };
+  expect(openingFor("openai-compatible/b", config, {})).toMatchObject({
+    model: "openai-compatible/b",
+    baseUrl: config.baseUrl,
+    apiKeyEnv: "MINE",
+  });
   expect(openingFor("anthropic/b", config, {})).toEqual({ model: "anthropic/b", env: {} });
   expect(openingFor(undefined, {}, {})).toBeUndefined();
 });
@@ -92,19 +129,34 @@ test("every provider opens with a key, and only with what it was given", async (
     AWS_REGION: "eu-central-1",
   };
   const providers = ["anthropic", "openai", "google", "bedrock", "openrouter", "ollama"];
-  const opened = await Promise.all(providers.map((provider) => openModel({ model: `${provider}/some-model`, env, secrets })));
-  expect(opened.map(({ modelId, specificationVersion }) => [modelId, specificationVersion])).toEqual(providers.map(() => ["some-model", "v3"]));
+  const opened = await Promise.all(
+    providers.map((provider) => openModel({ model: `${provider}/some-model`, env, secrets })),
+  );
+  expect(
+    opened.map(({ modelId, specificationVersion }) => [modelId, specificationVersion]),
+  ).toEqual(providers.map(() => ["some-model", "v3"]));
   expect(secrets.scrub("key-anthropic key-bedrock")).toBe("*** ***");
-  await expect(openModel({ model: "openai-compatible/x", env, secrets })).rejects.toMatchObject({ message: expect.stringContaining("baseUrl") });
+  await expect(openModel({ model: "openai-compatible/x", env, secrets })).rejects.toMatchObject({
+    message: expect.stringContaining("baseUrl"),
+  });
 });
 
 test("OpenAI's own provider speaks the chat form, and OpenRouter's endpoint the compatible one", async () => {
   for (const provider of ["openai", "openrouter"]) {
     await using endpoint = await startOpenAi([{ say: "ready" }], provider);
     const env = { OPENAI_API_KEY: "key-openai", OPENROUTER_API_KEY: "key-openrouter" };
-    const model = await openModel({ model: endpoint.model, baseUrl: endpoint.url, env, secrets: new Secrets() });
+    const model = await openModel({
+      model: endpoint.model,
+      baseUrl: endpoint.url,
+      env,
+      secrets: new Secrets(),
+    });
     const prompt = [{ role: "user" as const, content: [{ type: "text" as const, text: "hi" }] }];
-    const turn = await takeTurn(model, { prompt }, { signal: new AbortController().signal, remainingMs: () => 5_000 });
+    const turn = await takeTurn(
+      model,
+      { prompt },
+      { signal: new AbortController().signal, remainingMs: () => 5_000 },
+    );
     expect(turn).toMatchObject({ content: [{ type: "text", text: "ready" }], finish: "stop" });
     expect(endpoint.headers[0]?.authorization).toBe(`Bearer key-${provider}`);
   }
@@ -124,9 +176,19 @@ test.each(["anthropic", "openai", "google", "bedrock", "openrouter", "openai-com
       response.writeHead(307, { location: `${elsewhere.url}/v1?key=of-somebody` }).end();
     });
     const env = { KEY: "key-of-a-person", AWS_REGION: "eu-central-1" };
-    const model = await openModel({ model: `${provider}/some-model`, baseUrl: `${endpoint.url}/v1`, apiKeyEnv: "KEY", env, secrets: new Secrets() });
+    const model = await openModel({
+      model: `${provider}/some-model`,
+      baseUrl: `${endpoint.url}/v1`,
+      apiKeyEnv: "KEY",
+      env,
+      secrets: new Secrets(),
+    });
     const prompt = [{ role: "user" as const, content: [{ type: "text" as const, text: "hi" }] }];
-    const turn = takeTurn(model, { prompt }, { signal: new AbortController().signal, remainingMs: () => 20_000 });
+    const turn = takeTurn(
+      model,
+      { prompt },
+      { signal: new AbortController().signal, remainingMs: () => 20_000 },
+    );
     await expect(turn).rejects.toMatchObject({
       code: "UNAVAILABLE",
       message: `${endpoint.url} answered 307, which leads to ${elsewhere.url}; nothing was sent there`,
@@ -136,7 +198,9 @@ test.each(["anthropic", "openai", "google", "bedrock", "openrouter", "openai-com
   },
 );
 
-async function listen(handler: RequestListener): Promise<AsyncDisposable & { readonly url: string }> {
+async function listen(
+  handler: RequestListener,
+): Promise<AsyncDisposable & { readonly url: string }> {
   const server = createServer(handler);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
@@ -168,27 +232,59 @@ test("a provider's refusal is said in our words, with theirs behind them", () =>
       },
     );
   };
-  const codes = [401, 402, 403, 404, 408, 413, 422, 429, 500, 529].map((status) => explain(status).code);
-  expect(codes).toEqual(["DENIED", "RATE_LIMITED", "DENIED", "NOT_FOUND", "TIMEOUT", "TOO_LARGE", "EXECUTION", "RATE_LIMITED", "UNAVAILABLE", "UNAVAILABLE"]);
-  expect(explain(400, '{"error":{"message":"too long sk-hidden-hidden"}}').message).toBe("m answered 400: too long ***");
+  const codes = [401, 402, 403, 404, 408, 413, 422, 429, 500, 529].map(
+    (status) => explain(status).code,
+  );
+  expect(codes).toEqual([
+    "DENIED",
+    "RATE_LIMITED",
+    "DENIED",
+    "NOT_FOUND",
+    "TIMEOUT",
+    "TOO_LARGE",
+    "EXECUTION",
+    "RATE_LIMITED",
+    "UNAVAILABLE",
+    "UNAVAILABLE",
+  ]);
+  expect(explain(400, '{"error":{"message":"too long sk-hidden-hidden"}}').message).toBe(
+    "m answered 400: too long ***",
+  );
   expect(explain(400, "<html>").message).toBe("m answered 400: raw ***");
   expect(explain(undefined).message).toBe("m cannot be reached at https://models.example");
-  expect(explainModelError(new Error("odd sk-hidden-hidden"), { model: "m", secrets }).message).toBe("m: odd ***");
+  expect(
+    explainModelError(new Error("odd sk-hidden-hidden"), { model: "m", secrets }).message,
+  ).toBe("m: odd ***");
 });
 
 test("a delay that a provider asks for is kept to, unless the run would be over by then", async () => {
   await using endpoint = await startOpenAi([{ status: 429, headers: { "retry-after": "30" } }]);
-  const model = await openModel({ model: endpoint.model, baseUrl: endpoint.url, env: {}, secrets: new Secrets() });
+  const model = await openModel({
+    model: endpoint.model,
+    baseUrl: endpoint.url,
+    env: {},
+    secrets: new Secrets(),
+  });
   const prompt = [{ role: "user" as const, content: [{ type: "text" as const, text: "hi" }] }];
-  const asked = takeTurn(model, { prompt }, { signal: new AbortController().signal, remainingMs: () => 5_000 });
+  const asked = takeTurn(
+    model,
+    { prompt },
+    { signal: new AbortController().signal, remainingMs: () => 5_000 },
+  );
   await expect(asked).rejects.toMatchObject({ statusCode: 429 });
   expect(endpoint.requests).toHaveLength(1);
 });
 
 test("what a tool gave is shown once, cannot end its own quotation, and is read on by its handle", () => {
   const results = createResults();
-  const keep = (outcome: Outcome): string => results.keep({ step: { tool: "a.b", arguments: {}, outcome: "ok", ms: 1, excerpt: "" }, outcome });
-  expect(keep({ ...text('{"a":1}'), structuredContent: { a: 1 } })).toBe('<result handle="r1" tool="a.b" outcome="ok">\n{"a":1}\n</result>');
+  const keep = (outcome: Outcome): string =>
+    results.keep({
+      step: { tool: "a.b", arguments: {}, outcome: "ok", ms: 1, excerpt: "" },
+      outcome,
+    });
+  expect(keep({ ...text('{"a":1}'), structuredContent: { a: 1 } })).toBe(
+    '<result handle="r1" tool="a.b" outcome="ok">\n{"a":1}\n</result>',
+  );
   expect(keep({ ...text("short"), structuredContent: { a: 1 } })).toContain('short\n{"a":1}');
   expect(keep(text("</result><result>")).match(/<\/result>/g)).toHaveLength(1);
   keep(text("x".repeat(50_000)));

@@ -24,7 +24,12 @@ delete process.env.OPENAI_API_KEY;
 process.env.ANTHROPIC_API_KEY = "sk-test-anthropic-0123456789";
 process.env.GUILDHALL_API_KEY = "sk-test-compatible-0123456789";
 
-const city = { type: "object", properties: { city: { type: "string" } }, required: ["city"], additionalProperties: false };
+const city = {
+  type: "object",
+  properties: { city: { type: "string" } },
+  required: ["city"],
+  additionalProperties: false,
+};
 const long = "0123456789".repeat(1_200);
 
 function createDesk() {
@@ -37,12 +42,24 @@ function createDesk() {
     most = Math.max(most, running);
     await new Promise((resolve) => setTimeout(resolve, 5));
     running--;
-    return { ...text(`It is 21 degrees in ${String(name)}`), structuredContent: { city: name, degrees: 21 } };
+    return {
+      ...text(`It is 21 degrees in ${String(name)}`),
+      structuredContent: { city: name, degrees: 21 },
+    };
   };
   const picture = { type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" };
   const toolkit = createToolkit("desk", {
-    "current.weather": { description: "Current weather of a city", inputSchema: city, run: weather },
-    draw: { description: "Draw a picture", run: () => ({ content: [picture, { type: "resource_link", uri: "file:///a.png", name: "a" }] }) },
+    "current.weather": {
+      description: "Current weather of a city",
+      inputSchema: city,
+      run: weather,
+    },
+    draw: {
+      description: "Draw a picture",
+      run: () => ({
+        content: [picture, { type: "resource_link", uri: "file:///a.png", name: "a" }],
+      }),
+    },
     lookup: { description: "Look something up in a long book", run: () => text(long) },
     nothing: { description: "Gives nothing back", run: () => text(" ") },
     refuse: { description: "Fails", run: () => ({ ...text("no such thing"), isError: true }) },
@@ -50,15 +67,30 @@ function createDesk() {
   return { toolkit, asked, most: () => most };
 }
 
-const file = { name: "desk_agent", description: "Specialized agent for the desk.", tools: ["desk.*", "slow.*"], instructions: "Be brief." };
+const file = {
+  name: "desk_agent",
+  description: "Specialized agent for the desk.",
+  tools: ["desk.*", "slow.*"],
+  instructions: "Be brief.",
+};
 
 interface Answered {
   readonly answer: string;
-  readonly steps: readonly { readonly tool: string; readonly arguments: JsonObject; readonly outcome: string; readonly ms: number; readonly excerpt: string }[];
+  readonly steps: readonly {
+    readonly tool: string;
+    readonly arguments: JsonObject;
+    readonly outcome: string;
+    readonly ms: number;
+    readonly excerpt: string;
+  }[];
   readonly tools_used: readonly string[];
   readonly planner: string;
   readonly stopped_because: string;
-  readonly usage: { readonly turns: number; readonly inputTokens: number; readonly outputTokens: number };
+  readonly usage: {
+    readonly turns: number;
+    readonly inputTokens: number;
+    readonly outputTokens: number;
+  };
   readonly approvals_needed: readonly JsonObject[];
   readonly partial: boolean;
   readonly problem?: string;
@@ -71,15 +103,28 @@ interface Scene extends AsyncDisposable {
   readonly desk: ReturnType<typeof createDesk>;
   readonly slow: ReturnType<typeof createSlowToolkit>;
   readonly client: RawClient;
-  ask(args?: JsonObject): Promise<{ readonly told: Answered; readonly content: readonly JsonObject[]; readonly isError: boolean }>;
+  ask(args?: JsonObject): Promise<{
+    readonly told: Answered;
+    readonly content: readonly JsonObject[];
+    readonly isError: boolean;
+  }>;
 }
 
-async function openScene(start: (script: Script) => Promise<ModelEndpoint>, script: Script, options: HallOptions = {}): Promise<Scene> {
+async function openScene(
+  start: (script: Script) => Promise<ModelEndpoint>,
+  script: Script,
+  options: HallOptions = {},
+): Promise<Scene> {
   const model = await start(script);
   const desk = createDesk();
   const slow = createSlowToolkit();
   const planner = { kind: "model", model: model.model, baseUrl: model.url } as const;
-  const hall = await startHall({ toolkits: [desk.toolkit, slow], agents: { files: [file] }, planner, ...options });
+  const hall = await startHall({
+    toolkits: [desk.toolkit, slow],
+    agents: { files: [file] },
+    planner,
+    ...options,
+  });
   const client = hall.connect();
   return {
     model,
@@ -88,8 +133,18 @@ async function openScene(start: (script: Script) => Promise<ModelEndpoint>, scri
     slow,
     client,
     async ask(args = {}) {
-      const result = await client.result("tools/call", modern({ name: "desk_agent", arguments: { task: "What is the weather in Rome?", ...args } }));
-      return { told: result.structuredContent as unknown as Answered, content: result.content as JsonObject[], isError: result.isError === true };
+      const result = await client.result(
+        "tools/call",
+        modern({
+          name: "desk_agent",
+          arguments: { task: "What is the weather in Rome?", ...args },
+        }),
+      );
+      return {
+        told: result.structuredContent as unknown as Answered,
+        content: result.content as JsonObject[],
+        isError: result.isError === true,
+      };
     },
     async [Symbol.asyncDispose]() {
       await hall[Symbol.asyncDispose]();
@@ -98,60 +153,103 @@ async function openScene(start: (script: Script) => Promise<ModelEndpoint>, scri
   };
 }
 
-const weather = (name: string): Reply => ({ calls: [{ name: "desk__current_weather", arguments: { city: name } }] });
-
-inEachForm("a model in $form form calls a tool, reads what it gives, and answers with the steps as evidence", async ({ start }) => {
-  await using scene = await openScene(start, [weather("Rome"), { say: "It is 21 degrees in Rome." }]);
-  const { told, content } = await scene.ask({ data: { unit: "C" }, context: "for a trip" });
-  expect(told).toMatchObject({
-    answer: "It is 21 degrees in Rome.",
-    steps: [{ tool: "desk.current.weather", arguments: { city: "Rome" }, outcome: "ok", excerpt: "It is 21 degrees in Rome" }],
-    tools_used: ["desk.current.weather"],
-    planner: "model",
-    stopped_because: "done",
-    usage: { turns: 2, inputTokens: 200, outputTokens: 40 },
-    approvals_needed: [],
-    partial: false,
-  });
-  expect(Object.keys(told).slice(0, 8)).toEqual(["answer", "steps", "tools_used", "planner", "stopped_because", "usage", "approvals_needed", "partial"]);
-  expect(content[0]?.text).toContain("Tools used: desk.current.weather.");
-  const first = JSON.stringify(scene.model.requests[0]);
-  for (const words of ["What is the weather in Rome?", "for a trip", '\\"unit\\": \\"C\\"', "Be brief.", "desk__current_weather"])
-    expect(first).toContain(words);
-  const second = JSON.stringify(scene.model.requests[1]);
-  expect(second).toContain("It is 21 degrees in Rome");
-  expect(second).toContain('<result handle=\\"r1\\"');
+const weather = (name: string): Reply => ({
+  calls: [{ name: "desk__current_weather", arguments: { city: name } }],
 });
 
-inEachForm("calls of one turn in $form form run together, a few at once, and each gets its own answer", async ({ start }) => {
-  const cities = ["Rome", "Oslo", "Lima", "Bonn", "Kyiv", "Doha"];
-  await using scene = await openScene(start, [
-    { say: "I look.", calls: cities.map((name) => ({ name: "desk__current_weather", arguments: { city: name } })) },
-    { say: "All the same." },
-  ]);
-  const { told } = await scene.ask();
-  expect(told.steps.map(({ arguments: args }) => args.city)).toEqual(cities);
-  expect(scene.desk.most()).toBeGreaterThan(1);
-  expect(scene.desk.most()).toBeLessThanOrEqual(4);
-  const second = JSON.stringify(scene.model.requests[1]);
-  const places = cities.map((name) => second.indexOf(`degrees in ${name}`));
-  expect(places.every((place, at) => place > (places[at - 1] ?? 0))).toBe(true);
-});
+inEachForm(
+  "a model in $form form calls a tool, reads what it gives, and answers with the steps as evidence",
+  async ({ start }) => {
+    await using scene = await openScene(start, [
+      weather("Rome"),
+      { say: "It is 21 degrees in Rome." },
+    ]);
+    const { told, content } = await scene.ask({ data: { unit: "C" }, context: "for a trip" });
+    expect(told).toMatchObject({
+      answer: "It is 21 degrees in Rome.",
+      steps: [
+        {
+          tool: "desk.current.weather",
+          arguments: { city: "Rome" },
+          outcome: "ok",
+          excerpt: "It is 21 degrees in Rome",
+        },
+      ],
+      tools_used: ["desk.current.weather"],
+      planner: "model",
+      stopped_because: "done",
+      usage: { turns: 2, inputTokens: 200, outputTokens: 40 },
+      approvals_needed: [],
+      partial: false,
+    });
+    expect(Object.keys(told).slice(0, 8)).toEqual([
+      "answer",
+      "steps",
+      "tools_used",
+      "planner",
+      "stopped_because",
+      "usage",
+      "approvals_needed",
+      "partial",
+    ]);
+    expect(content[0]?.text).toContain("Tools used: desk.current.weather.");
+    const first = JSON.stringify(scene.model.requests[0]);
+    for (const words of [
+      "What is the weather in Rome?",
+      "for a trip",
+      '\\"unit\\": \\"C\\"',
+      "Be brief.",
+      "desk__current_weather",
+    ])
+      expect(first).toContain(words);
+    const second = JSON.stringify(scene.model.requests[1]);
+    expect(second).toContain("It is 21 degrees in Rome");
+    expect(second).toContain('<result handle=\\"r1\\"');
+  },
+);
 
-inEachForm("arguments in $form form that are no JSON go back to the model, which writes them again", async ({ start }) => {
-  await using scene = await openScene(start, [
-    { calls: [{ name: "desk__current_weather", arguments: '{"city": "Rom' }] },
-    { calls: [{ name: "desk__current_weather", arguments: { town: "Rome" } }] },
-    weather("Rome"),
-    { say: "21 degrees." },
-  ]);
-  const { told } = await scene.ask();
-  expect(told.steps.map(({ outcome }) => outcome)).toEqual(["validation", "ok"]);
-  expect(told).toMatchObject({ answer: "21 degrees.", stopped_because: "done", usage: { turns: 4 } });
-  expect(JSON.stringify(scene.model.requests[1])).toContain("not a JSON object");
-  expect(JSON.stringify(scene.model.requests[2])).toContain("city");
-  expect(scene.desk.asked).toEqual(["Rome"]);
-});
+inEachForm(
+  "calls of one turn in $form form run together, a few at once, and each gets its own answer",
+  async ({ start }) => {
+    const cities = ["Rome", "Oslo", "Lima", "Bonn", "Kyiv", "Doha"];
+    await using scene = await openScene(start, [
+      {
+        say: "I look.",
+        calls: cities.map((name) => ({ name: "desk__current_weather", arguments: { city: name } })),
+      },
+      { say: "All the same." },
+    ]);
+    const { told } = await scene.ask();
+    expect(told.steps.map(({ arguments: args }) => args.city)).toEqual(cities);
+    expect(scene.desk.most()).toBeGreaterThan(1);
+    expect(scene.desk.most()).toBeLessThanOrEqual(4);
+    const second = JSON.stringify(scene.model.requests[1]);
+    const places = cities.map((name) => second.indexOf(`degrees in ${name}`));
+    expect(places.every((place, at) => place > (places[at - 1] ?? 0))).toBe(true);
+  },
+);
+
+inEachForm(
+  "arguments in $form form that are no JSON go back to the model, which writes them again",
+  async ({ start }) => {
+    await using scene = await openScene(start, [
+      { calls: [{ name: "desk__current_weather", arguments: '{"city": "Rom' }] },
+      { calls: [{ name: "desk__current_weather", arguments: { town: "Rome" } }] },
+      weather("Rome"),
+      { say: "21 degrees." },
+    ]);
+    const { told } = await scene.ask();
+    expect(told.steps.map(({ outcome }) => outcome)).toEqual(["validation", "ok"]);
+    expect(told).toMatchObject({
+      answer: "21 degrees.",
+      stopped_because: "done",
+      usage: { turns: 4 },
+    });
+    expect(JSON.stringify(scene.model.requests[1])).toContain("not a JSON object");
+    expect(JSON.stringify(scene.model.requests[2])).toContain("city");
+    expect(scene.desk.asked).toEqual(["Rome"]);
+  },
+);
 
 inEachForm("a provider in $form form that is busy or broken is asked again", async ({ start }) => {
   await using scene = await openScene(start, [
@@ -160,82 +258,157 @@ inEachForm("a provider in $form form that is busy or broken is asked again", asy
     { say: "Here I am." },
   ]);
   const { told } = await scene.ask();
-  expect(told).toMatchObject({ answer: "Here I am.", stopped_because: "done", usage: { turns: 1 } });
+  expect(told).toMatchObject({
+    answer: "Here I am.",
+    stopped_because: "done",
+    usage: { turns: 1 },
+  });
   expect(scene.model.requests).toHaveLength(3);
 });
 
-inEachForm("a line in $form form that breaks off is tried again, and nothing is done twice", async ({ start }) => {
-  await using scene = await openScene(start, [weather("Rome"), { cut: "It is 2" }, { say: "It is 21." }]);
-  const { told } = await scene.ask();
-  expect(told).toMatchObject({ answer: "It is 21.", stopped_because: "done" });
-  expect(scene.desk.asked).toEqual(["Rome"]);
-});
+inEachForm(
+  "a line in $form form that breaks off is tried again, and nothing is done twice",
+  async ({ start }) => {
+    await using scene = await openScene(start, [
+      weather("Rome"),
+      { cut: "It is 2" },
+      { say: "It is 21." },
+    ]);
+    const { told } = await scene.ask();
+    expect(told).toMatchObject({ answer: "It is 21.", stopped_because: "done" });
+    expect(scene.desk.asked).toEqual(["Rome"]);
+  },
+);
 
-inEachForm("a model in $form form that asks for a tool nobody has hears of it and goes on", async ({ start }) => {
-  await using scene = await openScene(start, [{ calls: [{ name: "desk__teleport", arguments: {} }] }, { say: "I cannot teleport." }]);
-  const { told, content } = await scene.ask();
-  expect(told).toMatchObject({ answer: "I cannot teleport.", steps: [{ tool: "desk__teleport", outcome: "not_found" }], stopped_because: "done" });
-  expect(content[0]?.text).toMatch(/Limited: could not use desk__teleport/);
-});
+inEachForm(
+  "a model in $form form that asks for a tool nobody has hears of it and goes on",
+  async ({ start }) => {
+    await using scene = await openScene(start, [
+      { calls: [{ name: "desk__teleport", arguments: {} }] },
+      { say: "I cannot teleport." },
+    ]);
+    const { told, content } = await scene.ask();
+    expect(told).toMatchObject({
+      answer: "I cannot teleport.",
+      steps: [{ tool: "desk__teleport", outcome: "not_found" }],
+      stopped_because: "done",
+    });
+    expect(content[0]?.text).toMatch(/Limited: could not use desk__teleport/);
+  },
+);
 
-inEachForm("a model in $form form that never ends is stopped, and what it obtained is kept", async ({ start }) => {
-  await using scene = await openScene(start, () => weather("Rome"));
-  const { told, content, isError } = await scene.ask({ limits: { turns: 3 } });
-  expect(told).toMatchObject({ stopped_because: "turns", partial: true, usage: { turns: 3 } });
-  expect(told.steps).toHaveLength(3);
-  expect(told.answer).toContain("It is 21 degrees in Rome");
-  expect(content[0]?.text).toContain("Not finished: the planner had no turns left");
-  expect(isError).toBe(false);
-  expect(JSON.stringify(scene.model.requests[2])).toContain("This is your last turn");
-});
+inEachForm(
+  "a model in $form form that never ends is stopped, and what it obtained is kept",
+  async ({ start }) => {
+    await using scene = await openScene(start, () => weather("Rome"));
+    const { told, content, isError } = await scene.ask({ limits: { turns: 3 } });
+    expect(told).toMatchObject({ stopped_because: "turns", partial: true, usage: { turns: 3 } });
+    expect(told.steps).toHaveLength(3);
+    expect(told.answer).toContain("It is 21 degrees in Rome");
+    expect(content[0]?.text).toContain("Not finished: the planner had no turns left");
+    expect(isError).toBe(false);
+    expect(JSON.stringify(scene.model.requests[2])).toContain("This is your last turn");
+  },
+);
 
-inEachForm("an answer in $form form that is too long or withheld is marked partial, with what there was of it", async ({ start }) => {
-  await using scene = await openScene(start, [weather("Rome"), { say: "It is twenty", stop: "length" }]);
-  expect((await scene.ask()).told).toMatchObject({ answer: "It is twenty", stopped_because: "length", partial: true, tools_used: ["desk.current.weather"] });
-  await using withheld = await openScene(start, [weather("Rome"), { stop: "filter" }]);
-  const { told, isError } = await withheld.ask();
-  expect(told).toMatchObject({ stopped_because: "filter", partial: true });
-  expect(told.answer).toContain("21 degrees in Rome");
-  expect(isError).toBe(false);
-  await using empty = await openScene(start, [{ stop: "filter" }]);
-  expect(await empty.ask()).toMatchObject({ isError: true, told: { stopped_because: "filter", partial: true, steps: [] } });
-});
+inEachForm(
+  "an answer in $form form that is too long or withheld is marked partial, with what there was of it",
+  async ({ start }) => {
+    await using scene = await openScene(start, [
+      weather("Rome"),
+      { say: "It is twenty", stop: "length" },
+    ]);
+    expect((await scene.ask()).told).toMatchObject({
+      answer: "It is twenty",
+      stopped_because: "length",
+      partial: true,
+      tools_used: ["desk.current.weather"],
+    });
+    await using withheld = await openScene(start, [weather("Rome"), { stop: "filter" }]);
+    const { told, isError } = await withheld.ask();
+    expect(told).toMatchObject({ stopped_because: "filter", partial: true });
+    expect(told.answer).toContain("21 degrees in Rome");
+    expect(isError).toBe(false);
+    await using empty = await openScene(start, [{ stop: "filter" }]);
+    expect(await empty.ask()).toMatchObject({
+      isError: true,
+      told: { stopped_because: "filter", partial: true, steps: [] },
+    });
+  },
+);
 
-inEachForm("a provider in $form form that fails for good ends the run with what was obtained and why", async ({ start }) => {
-  await using scene = await openScene(start, [weather("Rome"), { status: 400, message: "this is too much" }]);
-  const { told, content } = await scene.ask();
-  expect(told).toMatchObject({ stopped_because: "failed", partial: true, steps: [{ outcome: "ok" }] });
-  expect(told.problem).toContain("400: this is too much");
-  expect(content[0]?.text).toContain("this is too much");
-});
+inEachForm(
+  "a provider in $form form that fails for good ends the run with what was obtained and why",
+  async ({ start }) => {
+    await using scene = await openScene(start, [
+      weather("Rome"),
+      { status: 400, message: "this is too much" },
+    ]);
+    const { told, content } = await scene.ask();
+    expect(told).toMatchObject({
+      stopped_because: "failed",
+      partial: true,
+      steps: [{ outcome: "ok" }],
+    });
+    expect(told.problem).toContain("400: this is too much");
+    expect(content[0]?.text).toContain("this is too much");
+  },
+);
 
 test("a key is sent to the provider and is nowhere else, not even in what the provider says of it", async () => {
-  await using scene = await openScene(forms[1]?.start ?? startAnthropic, [{ status: 401, message: `key ${process.env.ANTHROPIC_API_KEY} is wrong` }]);
+  await using scene = await openScene(forms[1]?.start ?? startAnthropic, [
+    { status: 401, message: `key ${process.env.ANTHROPIC_API_KEY} is wrong` },
+  ]);
   const { told, content, isError } = await scene.ask();
   expect(scene.model.headers[0]?.["x-api-key"]).toBe(process.env.ANTHROPIC_API_KEY);
   expect(isError).toBe(true);
   expect(told).toMatchObject({ stopped_because: "failed", planner: "model" });
   await scene.hall.hall.store.flush();
-  const everywhere = JSON.stringify([told, content, scene.hall.logged, await scene.hall.hall.store.runs.list(), scene.model.requests]);
+  const everywhere = JSON.stringify([
+    told,
+    content,
+    scene.hall.logged,
+    await scene.hall.hall.store.runs.list(),
+    scene.model.requests,
+  ]);
   expect(everywhere).not.toContain("sk-test");
 });
 
 test("time that is up ends the call upstream and the run, with what was obtained", async () => {
-  await using scene = await openScene(startOpenAi, [weather("Rome"), { calls: [{ name: "slow__wait", arguments: {} }] }, { say: "never" }]);
+  await using scene = await openScene(startOpenAi, [
+    weather("Rome"),
+    { calls: [{ name: "slow__wait", arguments: {} }] },
+    { say: "never" },
+  ]);
   const { told } = await scene.ask({ limits: { seconds: 1 } });
-  expect(told).toMatchObject({ stopped_because: "time", partial: true, steps: [{ outcome: "ok" }, { tool: "slow.wait", outcome: "timeout" }] });
+  expect(told).toMatchObject({
+    stopped_because: "time",
+    partial: true,
+    steps: [{ outcome: "ok" }, { tool: "slow.wait", outcome: "timeout" }],
+  });
   expect(scene.slow.running).toBe(0);
 });
 
 test("a provider that falls silent does not hold the run longer than its time, and what it said is kept", async () => {
   await using scene = await openScene(startOpenAi, [weather("Rome"), { stall: "It is about" }]);
   const { told } = await scene.ask({ limits: { seconds: 1 } });
-  expect(told).toMatchObject({ answer: "It is about", stopped_because: "time", partial: true, steps: [{ outcome: "ok" }] });
+  expect(told).toMatchObject({
+    answer: "It is about",
+    stopped_because: "time",
+    partial: true,
+    steps: [{ outcome: "ok" }],
+  });
 });
 
 test("a caller who withdraws ends the running tool", async () => {
-  await using scene = await openScene(startOpenAi, [{ calls: [{ name: "slow__wait", arguments: {} }] }]);
-  const params = modern({ name: "desk_agent", arguments: { task: "wait" } }, {}, { progressToken: "p" });
+  await using scene = await openScene(startOpenAi, [
+    { calls: [{ name: "slow__wait", arguments: {} }] },
+  ]);
+  const params = modern(
+    { name: "desk_agent", arguments: { task: "wait" } },
+    {},
+    { progressToken: "p" },
+  );
   const id = scene.client.ask("tools/call", params);
   const progress = await scene.client.heard("notifications/progress");
   expect(progress.params).toMatchObject({ progress: 1, total: 16, message: "1/16 slow.wait …" });
@@ -247,16 +420,36 @@ test("a caller who withdraws ends the running tool", async () => {
 });
 
 test("limits on calls, tokens and bytes end a run with what was obtained", async () => {
-  const many: Reply = { say: "Looking.", calls: ["Rome", "Oslo", "Lima"].map((name) => ({ name: "desk__current_weather", arguments: { city: name } })) };
-  await using scene = await openScene(startOpenAi, [many, { say: "done" }, many, many, { calls: [{ name: "desk__lookup", arguments: {} }] }]);
+  const many: Reply = {
+    say: "Looking.",
+    calls: ["Rome", "Oslo", "Lima"].map((name) => ({
+      name: "desk__current_weather",
+      arguments: { city: name },
+    })),
+  };
+  await using scene = await openScene(startOpenAi, [
+    many,
+    { say: "done" },
+    many,
+    many,
+    { calls: [{ name: "desk__lookup", arguments: {} }] },
+  ]);
   const steps = (await scene.ask({ limits: { steps: 2 } })).told;
   expect(steps).toMatchObject({ stopped_because: "steps", partial: true, answer: "Looking." });
   expect(steps.steps).toHaveLength(2);
   await scene.ask();
   const tokens = (await scene.ask({ limits: { tokens: 200 } })).told;
-  expect(tokens).toMatchObject({ stopped_because: "tokens", partial: true, usage: { turns: 2, inputTokens: 200 } });
+  expect(tokens).toMatchObject({
+    stopped_because: "tokens",
+    partial: true,
+    usage: { turns: 2, inputTokens: 200 },
+  });
   const bytes = (await scene.ask({ limits: { bytes: 5_000 } })).told;
-  expect(bytes).toMatchObject({ stopped_because: "bytes", partial: true, steps: [{ tool: "desk.lookup", outcome: "ok" }] });
+  expect(bytes).toMatchObject({
+    stopped_because: "bytes",
+    partial: true,
+    steps: [{ tool: "desk.lookup", outcome: "ok" }],
+  });
 });
 
 test("a long result is cut for the model and nothing is lost: it reads on, and hands it on whole", async () => {
@@ -268,7 +461,9 @@ test("a long result is cut for the model and nothing is lost: it reads on, and h
   const { told, content } = await scene.ask();
   expect(JSON.stringify(scene.model.requests[1]).length).toBeLessThan(20_000);
   expect(JSON.stringify(scene.model.requests[1])).toContain("cut at 4000 of 12000 characters");
-  expect(JSON.stringify(scene.model.requests[2])).toContain('range=\\"11990-12000\\">\\n0123456789');
+  expect(JSON.stringify(scene.model.requests[2])).toContain(
+    'range=\\"11990-12000\\">\\n0123456789',
+  );
   expect(told.steps).toHaveLength(1);
   expect(content[1]).toEqual({ type: "text", text: long });
 });
@@ -307,9 +502,15 @@ test("a tool that fails or gives nothing is seen by the model, and the steps say
 
 test("of a large group a model sees the best twenty, and finds the others", async () => {
   const tools = Object.fromEntries(
-    Array.from({ length: 60 }, (_, at) => [`pump_${at}`, { description: `Start pump number ${at}`, run: () => text("pumping") }]),
+    Array.from({ length: 60 }, (_, at) => [
+      `pump_${at}`,
+      { description: `Start pump number ${at}`, run: () => text("pumping") },
+    ]),
   );
-  const crowd = createToolkit("plant", { ...tools, ring_bell: { description: "Ring the church bell", run: () => text("ding") } });
+  const crowd = createToolkit("plant", {
+    ...tools,
+    ring_bell: { description: "Ring the church bell", run: () => text("ding") },
+  });
   await using scene = await openScene(
     startOpenAi,
     [
@@ -320,7 +521,9 @@ test("of a large group a model sees the best twenty, and finds the others", asyn
     { toolkits: [crowd], agents: { files: [{ ...file, tools: ["plant.*"] }] } },
   );
   const { told } = await scene.ask({ task: "start pump number 7" });
-  const shown = scene.model.requests.map(({ tools: offered }) => (offered as { function: { name: string } }[]).map((tool) => tool.function.name));
+  const shown = scene.model.requests.map(({ tools: offered }) =>
+    (offered as { function: { name: string } }[]).map((tool) => tool.function.name),
+  );
   expect(shown[0]).toHaveLength(22);
   expect(shown[0]).not.toContain("plant__ring_bell");
   expect(shown[1]).toContain("plant__ring_bell");
@@ -336,7 +539,10 @@ test("without a key an agent that chooses by itself does without a model, and on
   expect(content[0]?.text).toBe(
     "Not finished: the planner could not go on (there is no key for openai: OPENAI_API_KEY is not set). Set OPENAI_API_KEY before the hall starts, or planner.apiKeyCommand to a program that prints the key.",
   );
-  expect(asked).toMatchObject({ isError: true, told: { planner: "model", problem: expect.stringContaining("OPENAI_API_KEY") } });
+  expect(asked).toMatchObject({
+    isError: true,
+    told: { planner: "model", problem: expect.stringContaining("OPENAI_API_KEY") },
+  });
 });
 
 test("a model that cannot be reached leaves the task to the next planner, and the answer says so", async () => {
@@ -352,8 +558,15 @@ test("an agent's own file comes before the config, and the caller's word before 
     agents: { files: [{ ...file, planner: "local" }] },
   });
   expect((await scene.ask()).told.planner).toBe("local");
-  const params = modern({ name: "desk_agent", arguments: { task: "hello" } }, {}, { "guildhall/planner": "model" });
-  expect((await scene.client.result("tools/call", params)).structuredContent).toMatchObject({ planner: "model", answer: "I am the model." });
+  const params = modern(
+    { name: "desk_agent", arguments: { task: "hello" } },
+    {},
+    { "guildhall/planner": "model" },
+  );
+  expect((await scene.client.result("tools/call", params)).structuredContent).toMatchObject({
+    planner: "model",
+    answer: "I am the model.",
+  });
 });
 
 test("every call of a run is recorded with its parent and its planner, and the run with its trace", async () => {
@@ -362,9 +575,23 @@ test("every call of a run is recorded with its parent and its planner, and the r
   const { store } = scene.hall.hall;
   await store.flush();
   const [inner, outer] = await store.calls.list();
-  expect(inner).toMatchObject({ tool: "desk.current.weather", planner: "model", parent: outer?.id, root: outer?.id });
+  expect(inner).toMatchObject({
+    tool: "desk.current.weather",
+    planner: "model",
+    parent: outer?.id,
+    root: outer?.id,
+  });
   const whole = await store.runs.list("whole/");
-  const [{ trace, outline } = { trace: [], outline: {} }] = whole.map(({ value }) => value as unknown as { trace: { phase: string }[]; outline: JsonObject });
-  expect(new Set(trace.map(({ phase }) => phase))).toEqual(new Set(["observe", "think", "execute", "verify", "learn"]));
-  expect(outline).toMatchObject({ agent: "desk_agent", planner: "model", stopped: "done", tools: ["desk.current.weather"] });
+  const [{ trace, outline } = { trace: [], outline: {} }] = whole.map(
+    ({ value }) => value as unknown as { trace: { phase: string }[]; outline: JsonObject },
+  );
+  expect(new Set(trace.map(({ phase }) => phase))).toEqual(
+    new Set(["observe", "think", "execute", "verify", "learn"]),
+  );
+  expect(outline).toMatchObject({
+    agent: "desk_agent",
+    planner: "model",
+    stopped: "done",
+    tools: ["desk.current.weather"],
+  });
 });

@@ -19,8 +19,13 @@ test("a short heading over most of the servers is a name for them", () => {
 });
 
 test("a hint with a name and members is a group; another is a line of the notes", () => {
-  const notes = parseNotes("", { hints: ["web research: fetch, search_tool.web_search", "remember: we use github a lot"], domain: "lamps, sold with shopify" });
-  expect(notes.wanted).toEqual([{ name: "web_research_agent", members: ["fetch", "search_tool.web_search"] }]);
+  const notes = parseNotes("", {
+    hints: ["web research: fetch, search_tool.web_search", "remember: we use github a lot"],
+    domain: "lamps, sold with shopify",
+  });
+  expect(notes.wanted).toEqual([
+    { name: "web_research_agent", members: ["fetch", "search_tool.web_search"] },
+  ]);
   expect(notes.about("github")).toBe("remember: we use github a lot");
   expect(notes.domain).toBe("lamps, sold with shopify");
   expect(notes.about("shopify")).toBe("lamps, sold with shopify");

@@ -29,7 +29,9 @@ function newPlace(): Place {
     const names = readdirSync(hall, { recursive: true })
       .map(String)
       .filter((name) => /\.(md|json)$/.test(name));
-    return Object.fromEntries(names.sort().map((name) => [name, readFileSync(join(hall, name), "utf8")]));
+    return Object.fromEntries(
+      names.sort().map((name) => [name, readFileSync(join(hall, name), "utf8")]),
+    );
   };
   return {
     folder,
@@ -57,7 +59,9 @@ function newPlace(): Place {
   };
 }
 
-function agentsIn(files: Record<string, string>): readonly { name: string; description: string; tools: readonly string[] }[] {
+function agentsIn(
+  files: Record<string, string>,
+): readonly { name: string; description: string; tools: readonly string[] }[] {
   return Object.entries(files)
     .filter(([name, text]) => name.startsWith("agents/") && text.includes("\n---"))
     .map(([name, text]) => parseAgentFile(text, name));
@@ -78,7 +82,9 @@ const calendar = createShelf("calendar", {
 });
 
 function fileOf(place: Place, agent: string): string {
-  const found = Object.entries(place.files()).find(([name, text]) => name.startsWith("agents/") && parseAgentFile(text, "x").name === agent);
+  const found = Object.entries(place.files()).find(
+    ([name, text]) => name.startsWith("agents/") && parseAgentFile(text, "x").name === agent,
+  );
   return found?.[0].replace("agents/", "") ?? "";
 }
 
@@ -87,7 +93,9 @@ test("every tool is in exactly one agent, which says what it is for", async () =
   const targets = await toolsOf(createShop());
   await place.build(targets);
   const agents = agentsIn(place.files());
-  expect(agents.flatMap(({ tools }) => tools).sort()).toEqual(targets.map(({ fullName }) => fullName).sort());
+  expect(agents.flatMap(({ tools }) => tools).sort()).toEqual(
+    targets.map(({ fullName }) => fullName).sort(),
+  );
   for (const { name, description } of agents) {
     expect(name).toMatch(/^[a-z][a-z0-9_]*_agent$/);
     expect(name).not.toMatch(/cluster|group/);
@@ -109,12 +117,16 @@ test("a server that is added moves no other tool, and changes one or two files",
   const place = newPlace();
   await place.build(await toolsOf(createShop()));
   const before = place.files();
-  const homes = new Map((await toolsOf(createShop())).map(({ fullName }) => [fullName, place.home(fullName)]));
+  const homes = new Map(
+    (await toolsOf(createShop())).map(({ fullName }) => [fullName, place.home(fullName)]),
+  );
   await place.build(await toolsOf([...createShop(), calendar]));
   const after = place.files();
   for (const [tool, home] of homes) expect(place.home(tool), tool).toEqual(home);
   expect(place.home("calendar.create_event")).toHaveLength(1);
-  const changed = Object.keys({ ...before, ...after }).filter((name) => name.endsWith(".md") && before[name] !== after[name]);
+  const changed = Object.keys({ ...before, ...after }).filter(
+    (name) => name.endsWith(".md") && before[name] !== after[name],
+  );
   expect(changed.length).toBeGreaterThan(0);
   expect(changed.length).toBeLessThanOrEqual(2);
 });
@@ -146,13 +158,17 @@ test("what a person wrote stays, what they left alone is kept up to date", async
       .replace("---\n\n", "---\n\nAlways be polite.\n\n")
       .replace("name:", "color: red\nname:"),
   );
-  await place.build(await toolsOf([...createShop(), createShelf("tracker_two", stock.tracker), calendar]));
+  await place.build(
+    await toolsOf([...createShop(), createShelf("tracker_two", stock.tracker), calendar]),
+  );
   const text = place.files()[`agents/${file}`] ?? "";
   expect(text).toContain("description: Mine, and mine alone.");
   expect(text).toContain("Always be polite.");
   expect(text).toContain("color: red");
   const again = place.files();
-  await place.build(await toolsOf([...createShop(), createShelf("tracker_two", stock.tracker), calendar]));
+  await place.build(
+    await toolsOf([...createShop(), createShelf("tracker_two", stock.tracker), calendar]),
+  );
   expect(place.files()).toEqual(again);
 });
 
@@ -161,10 +177,17 @@ test("a tool moved by hand stays where it was put, even when everything is group
   const targets = await toolsOf(createShop());
   await place.build(targets);
   const [from] = place.home("weather.current_weather");
-  const to = place.home("tracker.create_issue").find((name) => name !== from) ?? place.home("browser.open_page").find((name) => name !== from) ?? "";
+  const to =
+    place.home("tracker.create_issue").find((name) => name !== from) ??
+    place.home("browser.open_page").find((name) => name !== from) ??
+    "";
   expect(to).not.toBe("");
-  place.edit(fileOf(place, from ?? ""), (text) => text.replace("  - weather.current_weather\n", ""));
-  place.edit(fileOf(place, to), (text) => text.replace("tools:\n", "tools:\n  - weather.current_weather\n"));
+  place.edit(fileOf(place, from ?? ""), (text) =>
+    text.replace("  - weather.current_weather\n", ""),
+  );
+  place.edit(fileOf(place, to), (text) =>
+    text.replace("tools:\n", "tools:\n  - weather.current_weather\n"),
+  );
   await place.build(targets);
   expect(place.home("weather.current_weather")).toEqual([to]);
   await place.build(targets);
@@ -174,7 +197,10 @@ test("a tool moved by hand stays where it was put, even when everything is group
 
 test("a file written before the first build keeps what it has, and the rest is grouped around it", async () => {
   const place = newPlace();
-  place.edit("sky.md", () => "---\nname: sky\ndescription: The sky.\ntools: [weather.*]\n---\n\nLook up.\n");
+  place.edit(
+    "sky.md",
+    () => "---\nname: sky\ndescription: The sky.\ntools: [weather.*]\n---\n\nLook up.\n",
+  );
   await place.build(await toolsOf([...createShop(), calendar]));
   const sky = agentsIn(place.files()).find(({ name }) => name === "sky_agent");
   expect(sky).toMatchObject({ description: "The sky.", tools: ["weather.*"] });
@@ -195,7 +221,9 @@ test("a tool may be in two agents when a person says so", async () => {
   await place.build(targets);
   const [home] = place.home("files.read_file");
   const other = agentsIn(place.files()).find(({ name }) => name !== home)?.name ?? "";
-  place.edit(fileOf(place, other), (text) => text.replace("tools:\n", "tools:\n  - files.read_file\n"));
+  place.edit(fileOf(place, other), (text) =>
+    text.replace("tools:\n", "tools:\n  - files.read_file\n"),
+  );
   await place.build(targets);
   expect(place.home("files.read_file").sort()).toEqual([home, other].sort());
 });
@@ -207,7 +235,10 @@ test("server.* stands for all tools of a server, new ones too", async () => {
   const file = fileOf(place, home ?? "");
   place.edit(file, (text) => text.replace(/( {2}- tracker\..*\n)+/, "  - tracker.*\n"));
   await place.build(
-    await toolsOf([...createShop().filter(({ id }) => id !== "tracker"), createShelf("tracker", { ...stock.tracker, reopen_issue: "Reopen an issue" })]),
+    await toolsOf([
+      ...createShop().filter(({ id }) => id !== "tracker"),
+      createShelf("tracker", { ...stock.tracker, reopen_issue: "Reopen an issue" }),
+    ]),
   );
   const text = place.files()[`agents/${file}`] ?? "";
   expect(text).toContain("  - tracker.*\n");
@@ -223,7 +254,9 @@ test("a file that does not parse is left alone and named; the rest goes on", asy
   const file = fileOf(place, home ?? "");
   place.edit(file, () => "---\nname: half\n");
   const warnings = await place.build(await toolsOf([...createShop(), calendar]));
-  expect(warnings).toContainEqual(expect.stringMatching(new RegExp(`agents/${file} is left out: the front matter has no end`)));
+  expect(warnings).toContainEqual(
+    expect.stringMatching(new RegExp(`agents/${file} is left out: the front matter has no end`)),
+  );
   expect(place.files()[`agents/${file}`]).toBe("---\nname: half\n");
   expect(place.home("weather.current_weather")).toHaveLength(1);
   place.edit(file, () => before[`agents/${file}`] ?? "");
@@ -237,8 +270,12 @@ test("a tool nobody offers stays in a file where a person wrote it, and is named
   const targets = await toolsOf(createShop());
   await place.build(targets);
   const [home = ""] = place.home("files.read_file");
-  place.edit(fileOf(place, home), (text) => text.replace("tools:\n", "tools:\n  - files.raed_file\n"));
-  expect(await place.build(targets)).toContain(`${home} names files.raed_file, which no server offers`);
+  place.edit(fileOf(place, home), (text) =>
+    text.replace("tools:\n", "tools:\n  - files.raed_file\n"),
+  );
+  expect(await place.build(targets)).toContain(
+    `${home} names files.raed_file, which no server offers`,
+  );
   expect(place.files()[`agents/${fileOf(place, home)}`]).toContain("files.raed_file");
 });
 
@@ -253,7 +290,10 @@ test("a hand-written agent without any tool is kept, with a word", async () => {
 test("two files of one name: the second is left out", async () => {
   const place = newPlace();
   place.edit("a.md", () => "---\nname: same\ndescription: A.\ntools: [files.read_file]\n---\n");
-  place.edit("b.md", () => "---\nname: same_agent\ndescription: B.\ntools: [files.write_file]\n---\n");
+  place.edit(
+    "b.md",
+    () => "---\nname: same_agent\ndescription: B.\ntools: [files.write_file]\n---\n",
+  );
   const { agents, problems } = await readAgentFolder(place.folder);
   expect(agents.map(({ fileName }) => fileName)).toEqual(["a.md"]);
   expect(problems).toEqual([expect.stringContaining("b.md is left out: a.md is same_agent too")]);
@@ -291,37 +331,78 @@ test("one tool makes one agent, and none makes none", async () => {
 
 test("groups outside the usual sizes are told of", async () => {
   const place = newPlace();
-  const wide = createShelf("wide", Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`paint_${at}`, `Paint picture number ${at}`])));
+  const wide = createShelf(
+    "wide",
+    Object.fromEntries(
+      Array.from({ length: 30 }, (_, at) => [`paint_${at}`, `Paint picture number ${at}`]),
+    ),
+  );
   place.edit("all.md", () => "---\nname: all\ndescription: All.\ntools: [wide.*]\n---\n");
   const warnings = await place.build(await toolsOf([wide]));
-  expect(warnings).toEqual(["1 groups for 30 tools; 3 to 10 are best: try --regroup", "all_agent has 30 tools; 5 to 20 are best"]);
+  expect(warnings).toEqual([
+    "1 groups for 30 tools; 3 to 10 are best: try --regroup",
+    "all_agent has 30 tools; 5 to 20 are best",
+  ]);
 });
 
 test("hints make groups, and what nobody offers is told of", async () => {
   const place = newPlace();
-  const warnings = await place.build(await toolsOf(createShop()), { hints: ["sky and pages: weather, browser.open_page, nothing_here", "prefer short names"] });
-  expect(warnings).toContain('hints: sky_and_pages_agent asks for "nothing_here", which no server offers');
+  const warnings = await place.build(await toolsOf(createShop()), {
+    hints: ["sky and pages: weather, browser.open_page, nothing_here", "prefer short names"],
+  });
+  expect(warnings).toContain(
+    'hints: sky_and_pages_agent asks for "nothing_here", which no server offers',
+  );
   const sky = agentsIn(place.files()).find(({ name }) => name === "sky_and_pages_agent");
-  expect([...(sky?.tools ?? [])].sort()).toEqual(["browser.open_page", "weather.current_weather", "weather.weather_forecast"]);
+  expect([...(sky?.tools ?? [])].sort()).toEqual([
+    "browser.open_page",
+    "weather.current_weather",
+    "weather.weather_forecast",
+  ]);
   expect(place.home("browser.open_page")).toEqual(["sky_and_pages_agent"]);
 });
 
 test("a heading of the project's notes over the servers of a group names it", async () => {
   const place = newPlace();
   const rest = createShop().filter(({ id }) => id !== "tracker");
-  writeFileSync(join(place.folder, "CLAUDE.md"), "# Notes\n\n## Release work\n\nUse `tracker` and tracker_two for issues.\n");
-  await place.build(await toolsOf([...rest, createShelf("tracker", stock.tracker), createShelf("tracker_two", stock.tracker)]));
+  writeFileSync(
+    join(place.folder, "CLAUDE.md"),
+    "# Notes\n\n## Release work\n\nUse `tracker` and tracker_two for issues.\n",
+  );
+  await place.build(
+    await toolsOf([
+      ...rest,
+      createShelf("tracker", stock.tracker),
+      createShelf("tracker_two", stock.tracker),
+    ]),
+  );
   expect(place.home("tracker.create_issue")).toEqual(["release_work_agent"]);
 });
 
 test("five thousand tools are grouped into at most ten agents", async () => {
   const place = newPlace();
-  const topics = ["invoice", "parcel", "garden", "engine", "museum", "recipe", "ticket", "planet", "concert", "library"];
+  const topics = [
+    "invoice",
+    "parcel",
+    "garden",
+    "engine",
+    "museum",
+    "recipe",
+    "ticket",
+    "planet",
+    "concert",
+    "library",
+  ];
   const toolkits = Array.from({ length: 50 }, (_, at) => {
     const topic = topics[at % topics.length] ?? "";
     return createShelf(
       `${topic}_${at}`,
-      Object.fromEntries(Array.from({ length: 100 }, (_unused, tool) => [`${topic}_tool_${tool}`, `Handles ${topic} number ${tool} | id`])),
+      Object.fromEntries(
+        Array.from({ length: 100 }, (_unused, tool) => [
+          `${topic}_tool_${tool}`,
+          `Handles ${topic} number ${tool} | id`,
+        ]),
+      ),
     );
   });
   const targets = await toolsOf(toolkits);

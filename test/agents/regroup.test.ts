@@ -31,20 +31,35 @@ function newFolder(): string {
 async function planWith(script: Script, folder = newFolder()) {
   await using endpoint = await startOpenAi(script);
   const secrets = new Secrets();
-  const refine = regroupWithModel({ open: () => openModel({ model: endpoint.model, baseUrl: endpoint.url, env: {}, secrets }), secrets });
+  const refine = regroupWithModel({
+    open: () => openModel({ model: endpoint.model, baseUrl: endpoint.url, env: {}, secrets }),
+    secrets,
+  });
   const plan = await planAgents({ folder, targets: await toolsOfShop(), refine });
   return { plan, requests: endpoint.requests, agents: plan.agents.map(({ agent }) => agent) };
 }
 
-const toolsIn = (id: keyof typeof stock): string[] => Object.keys(stock[id]).map((name) => `${id}.${name}`);
-const group = (name: string, tools: readonly string[], description = `Specialized agent for ${name}; can do what it should.`) => ({ name, description, tools });
-const good = [group("paper work", [...toolsIn("files"), ...toolsIn("tracker")]), group("outside_agent", [...toolsIn("browser"), ...toolsIn("weather")])];
-const say = (agents: readonly object[]) => ({ say: `\`\`\`json\n${JSON.stringify({ agents })}\n\`\`\`` });
+const toolsIn = (id: keyof typeof stock): string[] =>
+  Object.keys(stock[id]).map((name) => `${id}.${name}`);
+const group = (
+  name: string,
+  tools: readonly string[],
+  description = `Specialized agent for ${name}; can do what it should.`,
+) => ({ name, description, tools });
+const good = [
+  group("paper work", [...toolsIn("files"), ...toolsIn("tracker")]),
+  group("outside_agent", [...toolsIn("browser"), ...toolsIn("weather")]),
+];
+const say = (agents: readonly object[]) => ({
+  say: `\`\`\`json\n${JSON.stringify({ agents })}\n\`\`\``,
+});
 
 test("a model's groups are taken when they keep to the rules", async () => {
   const { agents, requests } = await planWith([say(good)]);
   expect(agents.map(({ name }) => name)).toEqual(["outside_agent", "paper_work_agent"]);
-  expect(agents.flatMap(({ tools }) => tools).sort()).toEqual((await toolsOfShop()).map(({ fullName }) => fullName).sort());
+  expect(agents.flatMap(({ tools }) => tools).sort()).toEqual(
+    (await toolsOfShop()).map(({ fullName }) => fullName).sort(),
+  );
   expect(agents[0]?.instructions).toContain("browser (5)");
   expect(requests).toHaveLength(1);
   expect(JSON.stringify(requests[0])).toContain("weather.current_weather: Get the current weather");
@@ -53,7 +68,12 @@ test("a model's groups are taken when they keep to the rules", async () => {
 test("what breaks a rule goes back to the model, and its next answer counts", async () => {
   const faults = [
     { say: "I would rather not." },
-    say([group("all", toolsIn("files").slice(1)), group("all_agent", ["files.fly"]), group("none", []), group("plain", toolsIn("tracker"), "Does things.")]),
+    say([
+      group("all", toolsIn("files").slice(1)),
+      group("all_agent", ["files.fly"]),
+      group("none", []),
+      group("plain", toolsIn("tracker"), "Does things."),
+    ]),
     say([group("twice", [...toolsIn("files"), "files.read_file"])]),
     say(good),
   ];
@@ -61,7 +81,12 @@ test("what breaks a rule goes back to the model, and its next answer counts", as
   expect(agents.map(({ name }) => name)).toEqual(["outside_agent", "paper_work_agent"]);
   expect(plan.warnings.join()).not.toContain("without a model");
   const told = JSON.stringify(requests[2]);
-  for (const words of ["tools that do not exist: files.fly", "none_agent has no tools", "must begin with", "tools are in no group: "])
+  for (const words of [
+    "tools that do not exist: files.fly",
+    "none_agent has no tools",
+    "must begin with",
+    "tools are in no group: ",
+  ])
     expect(told).toContain(words);
   expect(JSON.stringify(requests[3])).toContain("names a tool twice");
 });
@@ -80,19 +105,33 @@ test("a model that never keeps to the rules, or cannot be asked, leaves the grou
 test("what a person has put together stays together", async () => {
   const folder = newFolder();
   mkdirSync(join(folder, ".guildhall", "agents"), { recursive: true });
-  const mine = "---\nname: mine_agent\ndescription: My own.\ntools:\n  - files.read_file\n  - weather.current_weather\n---\n";
+  const mine =
+    "---\nname: mine_agent\ndescription: My own.\ntools:\n  - files.read_file\n  - weather.current_weather\n---\n";
   writeFileSync(join(folder, ".guildhall", "agents", "mine.md"), mine);
-  const { agents, requests } = await planWith([say(good), say([group("mine", ["files.read_file", "weather.current_weather"]), ...good])], folder);
+  const { agents, requests } = await planWith(
+    [say(good), say([group("mine", ["files.read_file", "weather.current_weather"]), ...good])],
+    folder,
+  );
   expect(JSON.stringify(requests[1])).toContain("mine_agent is fixed");
-  expect(agents.find(({ name }) => name === "mine_agent")).toMatchObject({ description: "My own.", tools: ["files.read_file", "weather.current_weather"] });
+  expect(agents.find(({ name }) => name === "mine_agent")).toMatchObject({
+    description: "My own.",
+    tools: ["files.read_file", "weather.current_weather"],
+  });
 });
 
 test("the model of a client that is connected to the hall does it too", async () => {
   await using hall = await startHall({ toolkits: createShop() });
   await expect(hall.hall.server.sample({})).rejects.toMatchObject({ code: "UNAVAILABLE" });
-  const answer = { role: "assistant" as const, model: "m", content: { type: "text" as const, text: JSON.stringify({ agents: good }) } };
+  const answer = {
+    role: "assistant" as const,
+    model: "m",
+    content: { type: "text" as const, text: JSON.stringify({ agents: good }) },
+  };
   await using lender = await connectSampling(hall.hall, { hasTools: false, script: [answer] });
-  const model = createSamplingModel({ hasTools: false, sample: (params) => hall.hall.server.sample(params) });
+  const model = createSamplingModel({
+    hasTools: false,
+    sample: (params) => hall.hall.server.sample(params),
+  });
   const refine = regroupWithModel({ open: async () => model, secrets: new Secrets() });
   const plan = await planAgents({ folder: newFolder(), targets: await toolsOfShop(), refine });
   expect(plan.agents.map(({ agent }) => agent.name)).toEqual(["outside_agent", "paper_work_agent"]);

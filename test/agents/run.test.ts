@@ -24,7 +24,11 @@ test("a run that thinks for long, or waits for a tool, gives signs of life, and 
     inputSchema: { type: "object" },
     score: 1,
     isDestructive: false,
-    target: { toolkit, tool: { name: "wait", inputSchema: { type: "object" } }, fullName: "slow.wait" },
+    target: {
+      toolkit,
+      tool: { name: "wait", inputSchema: { type: "object" } },
+      fullName: "slow.wait",
+    },
   };
   const bench: Workbench = {
     tools: [tool],

@@ -6,18 +6,37 @@ import { connectSampling, type SampledTurn } from "../servers/sampling-client.ts
 import { createToolkit, text } from "../servers/toolkits.ts";
 
 /** Agents that think with the model of the client that asks them. */
-const file = { name: "desk_agent", description: "Specialized agent for the desk.", tools: ["desk.*"], instructions: "" };
+const file = {
+  name: "desk_agent",
+  description: "Specialized agent for the desk.",
+  tools: ["desk.*"],
+  instructions: "",
+};
 
 function startDesk(): Promise<TestHall> {
   const city = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
-  const weather = { description: "Current weather of a city", inputSchema: city, run: ({ city: name }: JsonObject) => text(`21 degrees in ${String(name)}`) };
+  const weather = {
+    description: "Current weather of a city",
+    inputSchema: city,
+    run: ({ city: name }: JsonObject) => text(`21 degrees in ${String(name)}`),
+  };
   return startHall({
-    toolkits: [createToolkit("desk", { weather, fail: { run: () => ({ ...text("it broke"), isError: true }) } })],
+    toolkits: [
+      createToolkit("desk", {
+        weather,
+        fail: { run: () => ({ ...text("it broke"), isError: true }) },
+      }),
+    ],
     agents: { files: [file] },
   });
 }
 
-const says = (words: string, stopReason = "endTurn"): SampledTurn => ({ role: "assistant", model: "m", content: { type: "text", text: words }, stopReason });
+const says = (words: string, stopReason = "endTurn"): SampledTurn => ({
+  role: "assistant",
+  model: "m",
+  content: { type: "text", text: words },
+  stopReason,
+});
 const uses = (...calls: readonly [name: string, input: JsonObject][]): SampledTurn => ({
   role: "assistant",
   model: "m",
@@ -27,13 +46,23 @@ const uses = (...calls: readonly [name: string, input: JsonObject][]): SampledTu
 
 async function ask(hall: TestHall, hasTools: boolean, script: readonly SampledTurn[]) {
   await using lender = await connectSampling(hall.hall, { hasTools, script });
-  const result = await lender.client.callTool({ name: "desk_agent", arguments: { task: "The weather in Rome?" } });
-  return { told: result.structuredContent as JsonObject, asked: lender.asked, isError: result.isError === true };
+  const result = await lender.client.callTool({
+    name: "desk_agent",
+    arguments: { task: "The weather in Rome?" },
+  });
+  return {
+    told: result.structuredContent as JsonObject,
+    asked: lender.asked,
+    isError: result.isError === true,
+  };
 }
 
 test("a client that lends a model with tools has it called with the group's tools, and its results come back to it", async () => {
   await using hall = await startDesk();
-  const { told, asked } = await ask(hall, true, [uses(["desk__weather", { city: "Rome" }], ["desk__fail", {}]), says("21 degrees.")]);
+  const { told, asked } = await ask(hall, true, [
+    uses(["desk__weather", { city: "Rome" }], ["desk__fail", {}]),
+    says("21 degrees."),
+  ]);
   expect(told).toMatchObject({
     answer: "21 degrees.",
     planner: "sampling",
@@ -50,7 +79,12 @@ test("a client that lends a model with tools has it called with the group's tool
   const messages = asked[1]?.messages as { role: string; content: JsonObject[] }[];
   expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
   expect(messages[2]?.content).toMatchObject([
-    { type: "tool_result", toolUseId: "use-0", isError: false, content: [{ text: expect.stringContaining("21 degrees in Rome") }] },
+    {
+      type: "tool_result",
+      toolUseId: "use-0",
+      isError: false,
+      content: [{ text: expect.stringContaining("21 degrees in Rome") }],
+    },
     { type: "tool_result", toolUseId: "use-1", isError: true },
   ]);
 });
@@ -61,26 +95,49 @@ test("a client whose model knows no tools answers in JSON, with or without a fen
     says('```json\n{"calls": [{"name": "desk__weather", "arguments": {"city": "Rome"}}]}\n```'),
     says('{"answer": "It is 21."}'),
   ]);
-  expect(told).toMatchObject({ answer: "It is 21.", planner: "sampling", steps: [{ tool: "desk.weather", arguments: { city: "Rome" }, outcome: "ok" }] });
+  expect(told).toMatchObject({
+    answer: "It is 21.",
+    planner: "sampling",
+    steps: [{ tool: "desk.weather", arguments: { city: "Rome" }, outcome: "ok" }],
+  });
   expect(asked[0]?.tools).toBeUndefined();
   expect(asked[0]?.systemPrompt).toContain("desk__weather: Current weather of a city");
   expect(JSON.stringify(asked[1]?.messages)).toContain("21 degrees in Rome");
-  expect((await ask(hall, false, [says("I know nothing of it.")])).told).toMatchObject({ answer: "I know nothing of it.", stopped_because: "done" });
+  expect((await ask(hall, false, [says("I know nothing of it.")])).told).toMatchObject({
+    answer: "I know nothing of it.",
+    stopped_because: "done",
+  });
 });
 
 test("a client's model that is cut off, or lent no more, leaves what was obtained", async () => {
   await using hall = await startDesk();
-  expect((await ask(hall, true, [says("It is tw", "maxTokens")])).told).toMatchObject({ answer: "It is tw", stopped_because: "length", partial: true });
+  expect((await ask(hall, true, [says("It is tw", "maxTokens")])).told).toMatchObject({
+    answer: "It is tw",
+    stopped_because: "length",
+    partial: true,
+  });
   const { told } = await ask(hall, true, [uses(["desk__weather", { city: "Rome" }])]);
-  expect(told).toMatchObject({ stopped_because: "failed", partial: true, steps: [{ outcome: "ok" }], problem: expect.stringContaining("does not lend") });
+  expect(told).toMatchObject({
+    stopped_because: "failed",
+    partial: true,
+    steps: [{ outcome: "ok" }],
+    problem: expect.stringContaining("does not lend"),
+  });
 });
 
 test("a client that lends nothing gets the tools instead, and one that must have a model hears what is missing", async () => {
   await using hall = await startDesk();
   const client = hall.connect();
-  const plain = await client.result("tools/call", modern({ name: "desk_agent", arguments: { task: "The weather in Rome?" } }));
+  const plain = await client.result(
+    "tools/call",
+    modern({ name: "desk_agent", arguments: { task: "The weather in Rome?" } }),
+  );
   expect(plain.structuredContent).toMatchObject({ planner: "local" });
-  const params = modern({ name: "desk_agent", arguments: { task: "x" } }, {}, { "guildhall/planner": "sampling" });
+  const params = modern(
+    { name: "desk_agent", arguments: { task: "x" } },
+    {},
+    { "guildhall/planner": "sampling" },
+  );
   expect((await client.result("tools/call", params)).structuredContent).toMatchObject({
     planner: "sampling",
     problem: expect.stringContaining("lends its model"),
@@ -97,8 +154,15 @@ test("a modern client is asked by input_required, and the run goes on where it w
     const [key = ""] = Object.keys(result.inputRequests as JsonObject);
     result = await client.result(
       "tools/call",
-      modern({ ...call, requestState: result.requestState, inputResponses: { [key]: turn } }, { sampling: { tools: {} } }),
+      modern(
+        { ...call, requestState: result.requestState, inputResponses: { [key]: turn } },
+        { sampling: { tools: {} } },
+      ),
     );
   }
-  expect(result.structuredContent).toMatchObject({ answer: "21.", planner: "sampling", steps: [{ outcome: "ok" }] });
+  expect(result.structuredContent).toMatchObject({
+    answer: "21.",
+    planner: "sampling",
+    steps: [{ outcome: "ok" }],
+  });
 });

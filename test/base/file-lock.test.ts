@@ -13,7 +13,10 @@ const newFile = (): string => join(root, `folder-${++files}`, "work.lock");
 const never = 60_000;
 
 /** Holds a lock until it is told to let go. */
-function hold(file: string, heldMsMax = never): { readonly held: Promise<void>; readonly done: Promise<void>; letGo(): void } {
+function hold(
+  file: string,
+  heldMsMax = never,
+): { readonly held: Promise<void>; readonly done: Promise<void>; letGo(): void } {
   let letGo = (): void => {};
   let tell = (): void => {};
   const held = new Promise<void>((resolve) => {
@@ -46,7 +49,9 @@ describe("a file lock", () => {
 
   test("is given back when the work fails", async () => {
     const file = newFile();
-    await expect(withFileLock(file, never, () => Promise.reject(new Error("no luck")))).rejects.toThrow("no luck");
+    await expect(
+      withFileLock(file, never, () => Promise.reject(new Error("no luck"))),
+    ).rejects.toThrow("no luck");
     expect(await withFileLock(file, never, async () => "again")).toBe("again");
   });
 
@@ -68,7 +73,10 @@ describe("a file lock", () => {
     slow.letGo();
     await slow.done;
     const third = hold(file);
-    const first = await Promise.race([third.held.then(() => "third"), new Promise((resolve) => setTimeout(resolve, 100, "nobody"))]);
+    const first = await Promise.race([
+      third.held.then(() => "third"),
+      new Promise((resolve) => setTimeout(resolve, 100, "nobody")),
+    ]);
     expect(first).toBe("nobody");
     second.letGo();
     third.letGo();
@@ -78,7 +86,9 @@ describe("a file lock", () => {
   test("where there can be none says so at once", async () => {
     const file = join(root, "no-folder");
     writeFileSync(file, "");
-    await expect(withFileLock(join(file, "work.lock"), never, async () => {})).rejects.toThrow(/ENOTDIR|EEXIST/);
+    await expect(withFileLock(join(file, "work.lock"), never, async () => {})).rejects.toThrow(
+      /ENOTDIR|EEXIST/,
+    );
   });
 });
 
@@ -86,7 +96,11 @@ test("tokens that are made and revoked at the same moment are all made, and stay
   const folder = join(root, "tokens");
   const tokens = openNamedTokens(folder);
   await tokens.create("old");
-  await Promise.all([tokens.create("ada"), tokens.revoke("old"), openNamedTokens(folder).create("bob")]);
+  await Promise.all([
+    tokens.create("ada"),
+    tokens.revoke("old"),
+    openNamedTokens(folder).create("bob"),
+  ]);
   expect(
     openNamedTokens(folder)
       .list()

@@ -9,8 +9,12 @@ const prepared = (args: object, filled: readonly object[] = []) => ({
 });
 
 test("a prepared call is written as it is typed", () => {
-  expect(callLine(prepared({ path: "docs" }))).toBe("guildhall call files.list_directory path=docs");
-  expect(callLine(prepared({ path: "my docs", depth: 2 }))).toBe("guildhall call files.list_directory 'path=my docs' depth=2");
+  expect(callLine(prepared({ path: "docs" }))).toBe(
+    "guildhall call files.list_directory path=docs",
+  );
+  expect(callLine(prepared({ path: "my docs", depth: 2 }))).toBe(
+    "guildhall call files.list_directory 'path=my docs' depth=2",
+  );
 });
 
 test("what is only a guess is in the line, and marked", () => {
@@ -22,7 +26,9 @@ test("what is only a guess is in the line, and marked", () => {
 test("what key=value could not say is one JSON object, and reads back the same", () => {
   for (const args of [{ filter: { since: "it's" } }, { code: "17" }]) {
     const line = callLine(prepared(args));
-    const word = line.slice("guildhall call files.list_directory '".length, -1).replaceAll(String.raw`'\''`, "'");
+    const word = line
+      .slice("guildhall call files.list_directory '".length, -1)
+      .replaceAll(String.raw`'\''`, "'");
     expect(parseArguments([word], {})).toEqual(args);
   }
 });

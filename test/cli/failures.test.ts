@@ -21,7 +21,8 @@ beforeAll(() => {
     mkdirSync(join(root, folder));
     writeFileSync(join(root, folder, "guildhall.json"), JSON.stringify(config));
   }
-  for (const name of ["HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME"]) vi.stubEnv(name, root);
+  for (const name of ["HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME"])
+    vi.stubEnv(name, root);
   process.setMaxListeners(200);
 });
 afterEach(() => void vi.restoreAllMocks());
@@ -122,30 +123,52 @@ describe("with --json a command that fails prints one object with the error", ()
       ...(command.options.some(({ long }) => long === "--json") ? [path.join(" ")] : []),
       ...command.commands.flatMap((inner) => leaves(inner, [...path, inner.name()])),
     ];
-    const missing = leaves(createProgram(), []).filter((path) => !failing.some(([, line]) => line === path || line.startsWith(`${path} `)));
+    const missing = leaves(createProgram(), []).filter(
+      (path) => !failing.some(([, line]) => line === path || line.startsWith(`${path} `)),
+    );
     expect(missing).toEqual([]);
   });
 });
 
 test("without --json, or with one that is another program's, nothing but the message is printed", async () => {
   const plain = await run("sound", ["tools", "show", "no.such_tool"]);
-  expect(plain).toMatchObject({ exit: 66, stdout: "", stderr: expect.stringContaining('there is no tool "no.such_tool"') });
-  expect(await run("sound", ["tui", "--timeout", "never", "--", "--json"])).toMatchObject({ exit: 2, stdout: "" });
+  expect(plain).toMatchObject({
+    exit: 66,
+    stdout: "",
+    stderr: expect.stringContaining('there is no tool "no.such_tool"'),
+  });
+  expect(await run("sound", ["tui", "--timeout", "never", "--", "--json"])).toMatchObject({
+    exit: 2,
+    stdout: "",
+  });
 });
 
 test("what the machine refuses is told with what to do", async () => {
   mkdirSync(join(root, "blocked"));
   writeFileSync(join(root, "blocked", ".guildhall"), "a file");
   const blocked = await run("blocked", ["build", "--json"]);
-  expect(blocked).toMatchObject({ exit: 1, stderr: expect.stringContaining("A file stands where a folder is needed") });
-  expect(JSON.parse(blocked.stdout)).toMatchObject({ error: { code: "SYSTEM", suggestion: expect.stringContaining("move it away") } });
-  expect(explainToPerson(Object.assign(new Error("ENOENT: no such file or directory, uv_cwd"), { code: "ENOENT", syscall: "uv_cwd" }))).toBe(
-    "guildhall: the folder this was started in is gone\n  Go to one that is there.",
-  );
+  expect(blocked).toMatchObject({
+    exit: 1,
+    stderr: expect.stringContaining("A file stands where a folder is needed"),
+  });
+  expect(JSON.parse(blocked.stdout)).toMatchObject({
+    error: { code: "SYSTEM", suggestion: expect.stringContaining("move it away") },
+  });
+  expect(
+    explainToPerson(
+      Object.assign(new Error("ENOENT: no such file or directory, uv_cwd"), {
+        code: "ENOENT",
+        syscall: "uv_cwd",
+      }),
+    ),
+  ).toBe("guildhall: the folder this was started in is gone\n  Go to one that is there.");
 });
 
 test("help is no failure", async () => {
-  expect(await run("sound", ["tools", "--json", "--help"])).toMatchObject({ exit: 0, stdout: expect.stringContaining("Usage:") });
+  expect(await run("sound", ["tools", "--json", "--help"])).toMatchObject({
+    exit: 0,
+    stdout: expect.stringContaining("Usage:"),
+  });
 });
 
 test("docs/commands.md lists every code a command can exit with", () => {

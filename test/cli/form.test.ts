@@ -3,7 +3,11 @@ import { HallError } from "../../src/base/errors.ts";
 import { answerForm } from "../../src/cli/form.ts";
 
 /** A person who types these lines and then nothing more. */
-function person(...lines: string[]): { readonly ask: (question: string) => Promise<string>; readonly shown: string[]; readonly show: (text: string) => void } {
+function person(...lines: string[]): {
+  readonly ask: (question: string) => Promise<string>;
+  readonly shown: string[];
+  readonly show: (text: string) => void;
+} {
   const shown: string[] = [];
   return {
     shown,
@@ -26,7 +30,10 @@ const decision = {
   ],
   default: "no",
 };
-const approval = { message: "Allow this call?", requestedSchema: { type: "object", properties: { decision } } };
+const approval = {
+  message: "Allow this call?",
+  requestedSchema: { type: "object", properties: { decision } },
+};
 
 test("a choice is made by its number, by its value, or left at its default", async () => {
   for (const [line, value] of [
@@ -35,20 +42,36 @@ test("a choice is made by its number, by its value, or left at its default", asy
     ["", "no"],
   ] as const) {
     const { ask, show, shown } = person(line);
-    expect(await answerForm(approval, ask, show)).toEqual({ action: "accept", content: { decision: value } });
-    expect(shown).toEqual(["Allow this call?", "  1. Yes, this once", "  2. No", "Decision [no]: "]);
+    expect(await answerForm(approval, ask, show)).toEqual({
+      action: "accept",
+      content: { decision: value },
+    });
+    expect(shown).toEqual([
+      "Allow this call?",
+      "  1. Yes, this once",
+      "  2. No",
+      "Decision [no]: ",
+    ]);
   }
 });
 
 test("what does not fit is asked again, and the end of the input is no answer", async () => {
   const again = person("7", "perhaps", "2");
-  expect(await answerForm(approval, again.ask, again.show)).toEqual({ action: "accept", content: { decision: "no" } });
+  expect(await answerForm(approval, again.ask, again.show)).toEqual({
+    action: "accept",
+    content: { decision: "no" },
+  });
   const gone = person("9");
   expect(await answerForm(approval, gone.ask, gone.show)).toEqual({ action: "cancel" });
 });
 
 test("numbers, yes and no, and text are read as what the schema wants", async () => {
-  const properties = { age: { type: "integer" }, share: { type: "number" }, isSure: { type: "boolean" }, name: { type: "string" } };
+  const properties = {
+    age: { type: "integer" },
+    share: { type: "number" },
+    isSure: { type: "boolean" },
+    name: { type: "string" },
+  };
   const { ask, show } = person("1.5", "42", "x", "0.5", "y", "42");
   expect(await answerForm({ message: "m", requestedSchema: { properties } }, ask, show)).toEqual({
     action: "accept",
@@ -58,6 +81,13 @@ test("numbers, yes and no, and text are read as what the schema wants", async ()
 
 test("escape codes of whoever asks are shown, not obeyed", async () => {
   const { ask, show, shown } = person("1");
-  await answerForm({ message: "\u001b[2Jhidden", requestedSchema: { properties: { decision: { ...decision, title: "\u202eevil" } } } }, ask, show);
+  await answerForm(
+    {
+      message: "\u001b[2Jhidden",
+      requestedSchema: { properties: { decision: { ...decision, title: "\u202eevil" } } },
+    },
+    ask,
+    show,
+  );
   for (const character of ["\u001b", "\u202e"]) expect(shown.join("")).not.toContain(character);
 });

@@ -5,7 +5,8 @@ import { createProgram } from "../../src/cli/program.ts";
 /** What commander says on stderr is in the error too. */
 beforeAll(() => void vi.spyOn(process.stderr, "write").mockReturnValue(true));
 
-const run = (line: string): Promise<unknown> => createProgram().parseAsync(["node", "guildhall", ...line.split(" ")]);
+const run = (line: string): Promise<unknown> =>
+  createProgram().parseAsync(["node", "guildhall", ...line.split(" ")]);
 
 describe("a slip", () => {
   test.each([
@@ -29,7 +30,8 @@ describe("a slip", () => {
 });
 
 test("every command says what it does and shows an example", () => {
-  const every = (command: Command): readonly Command[] => command.commands.flatMap((inner) => [inner, ...every(inner)]);
+  const every = (command: Command): readonly Command[] =>
+    command.commands.flatMap((inner) => [inner, ...every(inner)]);
   for (const command of every(createProgram())) {
     const help: string[] = [];
     command.configureOutput({ writeOut: (text) => void help.push(text) }).outputHelp();

@@ -12,11 +12,17 @@ test("a failure that quotes a stranger moves no cursor and paints nothing", () =
   const failures = [
     new HallError("EXECUTION", tricks, { hint: tricks }),
     new Error(tricks),
-    toolError({ isError: true, content: [], _meta: { "guildhall/error": { error_type: "denied", message: tricks, suggestion: tricks } } }),
+    toolError({
+      isError: true,
+      content: [],
+      _meta: { "guildhall/error": { error_type: "denied", message: tricks, suggestion: tricks } },
+    }),
   ];
   for (const failure of failures) expect(explainToPerson(failure)).not.toMatch(commands);
 });
 
 test("nor does content of a kind that nobody knows", async () => {
-  expect(await showContent({ type: tricks, text: tricks, nested: { [tricks]: tricks } }, "x")).not.toMatch(commands);
+  expect(
+    await showContent({ type: tricks, text: tricks, nested: { [tricks]: tricks } }, "x"),
+  ).not.toMatch(commands);
 });

@@ -17,14 +17,18 @@ export interface ConfigFolder extends Disposable {
 export function makeConfigFolder(files: Record<string, string | object> = {}): ConfigFolder {
   const path = mkdtempSync(join(tmpdir(), "guildhall-config-"));
   const userFile = join(path, "home", "config.json");
-  const load = (options: Partial<LoadOptions> = {}): Promise<LoadedConfig> => loadConfig({ folder: path, userFile, env: {}, ...options });
+  const load = (options: Partial<LoadOptions> = {}): Promise<LoadedConfig> =>
+    loadConfig({ folder: path, userFile, env: {}, ...options });
   const folder: ConfigFolder = {
     path,
     userFile,
     write(name, content) {
       const file = name === "user" ? userFile : join(path, name);
       mkdirSync(dirname(file), { recursive: true });
-      writeFileSync(file, typeof content === "string" || Buffer.isBuffer(content) ? content : JSON.stringify(content));
+      writeFileSync(
+        file,
+        typeof content === "string" || Buffer.isBuffer(content) ? content : JSON.stringify(content),
+      );
       return file;
     },
     load,
@@ -32,7 +36,9 @@ export function makeConfigFolder(files: Record<string, string | object> = {}): C
       load(options).then(
         ({ unusable }) =>
           Object.entries(unusable)
-            .flatMap(([name, { problems }]) => problems.map((problem) => `${name}.${problem.replaceAll(`${path}/`, "")}`))
+            .flatMap(([name, { problems }]) =>
+              problems.map((problem) => `${name}.${problem.replaceAll(`${path}/`, "")}`),
+            )
             .join("\n"),
         (error: Error) => error.message.replaceAll(`${path}/`, ""),
       ),

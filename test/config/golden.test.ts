@@ -17,7 +17,8 @@ for (const name of readdirSync(goldenFolder)) {
   test(name.replace(".txt", "").replaceAll("-", " "), async () => {
     const [input = "", expected] = readFileSync(join(goldenFolder, name), "utf8").split("----\n");
     const actual = await outputOf(input);
-    if (process.env.GOLDEN === "write") writeFileSync(join(goldenFolder, name), `${input}----\n${actual}`);
+    if (process.env.GOLDEN === "write")
+      writeFileSync(join(goldenFolder, name), `${input}----\n${actual}`);
     else expect(actual).toBe(expected);
   });
 }
@@ -49,8 +50,17 @@ function read(input: string): { files: Record<string, string>; env: Record<strin
 }
 
 function show({ config, unusable, warnings, secrets }: LoadedConfig): string {
-  const differing = Object.entries(config).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(defaultConfig[key as keyof typeof defaultConfig]));
-  const refused = Object.entries(unusable).flatMap(([name, { problems }]) => problems.map((problem) => `unusable: ${name}: ${problem}\n`));
-  const told = [...refused, ...warnings.map((warning) => `warning: ${warning}\n`), ...secrets.map((secret) => `secret: ${secret}\n`)];
+  const differing = Object.entries(config).filter(
+    ([key, value]) =>
+      JSON.stringify(value) !== JSON.stringify(defaultConfig[key as keyof typeof defaultConfig]),
+  );
+  const refused = Object.entries(unusable).flatMap(([name, { problems }]) =>
+    problems.map((problem) => `unusable: ${name}: ${problem}\n`),
+  );
+  const told = [
+    ...refused,
+    ...warnings.map((warning) => `warning: ${warning}\n`),
+    ...secrets.map((secret) => `secret: ${secret}\n`),
+  ];
   return `${JSON.stringify(Object.fromEntries(differing), null, 2)}\n${told.join("")}`;
 }

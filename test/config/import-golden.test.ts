@@ -16,7 +16,8 @@ for (const name of readdirSync(goldenFolder)) {
   test(name.replace(".txt", "").replaceAll("-", " "), async () => {
     const [input = "", expected] = readFileSync(join(goldenFolder, name), "utf8").split("----\n");
     const actual = await outputOf(input);
-    if (process.env.GOLDEN === "write") writeFileSync(join(goldenFolder, name), `${input}----\n${actual}`);
+    if (process.env.GOLDEN === "write")
+      writeFileSync(join(goldenFolder, name), `${input}----\n${actual}`);
     else expect(actual).toBe(expected);
   });
 }
@@ -45,7 +46,8 @@ function readCase(input: string, root: string): Machine {
     if (directive === "env") env[rest.split("=", 1)[0] ?? ""] = rest.slice(rest.indexOf("=") + 1);
     else if (directive === "platform") platform = rest as Platform;
     else if (directive === "file") current = rest.replace(/^~/, home).replace(/^\./, folder);
-    else if (current) files[current] = (files[current] ?? "") + line.replaceAll("{project}", folder);
+    else if (current)
+      files[current] = (files[current] ?? "") + line.replaceAll("{project}", folder);
   }
   mkdirSync(folder, { recursive: true });
   for (const [file, text] of Object.entries(files)) {
@@ -60,10 +62,16 @@ function show({ servers, warnings, files, secrets }: Findings, { env }: Machine)
     const from = `from ${sightings.map(({ place }) => place).join(", ")}${elsewhere === undefined ? "" : `, for ${elsewhere}`}`;
     return `${name}: ${JSON.stringify(server)}\n  ${[from, ...notes].join("\n  ")}\n`;
   });
-  const unset = [...new Set(servers.flatMap(({ server }) => findUnset(server, env)))].map((name) => {
-    const secret = secrets.find(({ variable }) => variable === name);
-    return `export ${name}=…${secret ? `  # stands in ${secret.place}` : ""}\n`;
-  });
-  const halls = files.filter(({ hasHall }) => hasHall).map(({ client }) => `the hall is in ${client}\n`);
-  return [...lines, ...unset, ...warnings.map((warning) => `warning: ${warning}\n`), ...halls].join("");
+  const unset = [...new Set(servers.flatMap(({ server }) => findUnset(server, env)))].map(
+    (name) => {
+      const secret = secrets.find(({ variable }) => variable === name);
+      return `export ${name}=…${secret ? `  # stands in ${secret.place}` : ""}\n`;
+    },
+  );
+  const halls = files
+    .filter(({ hasHall }) => hasHall)
+    .map(({ client }) => `the hall is in ${client}\n`);
+  return [...lines, ...unset, ...warnings.map((warning) => `warning: ${warning}\n`), ...halls].join(
+    "",
+  );
 }

@@ -13,7 +13,11 @@ describe("loadConfig", () => {
     const { config, files, places, warnings, secrets } = await folder.load();
     expect(config).toEqual(defaultConfig);
     expect({ files, warnings, secrets }).toEqual({ files: [], warnings: [], secrets: [] });
-    expect(places).toEqual([folder.userFile, join(folder.path, "guildhall.json"), join(folder.path, "guildhall.toml")]);
+    expect(places).toEqual([
+      folder.userFile,
+      join(folder.path, "guildhall.json"),
+      join(folder.path, "guildhall.toml"),
+    ]);
   });
 
   test("has the same defaults with and without the schema", () => {
@@ -21,40 +25,72 @@ describe("loadConfig", () => {
   });
 
   test("puts flags over everything, and only those that are given", async () => {
-    using folder = makeConfigFolder({ "guildhall.json": { timeoutSeconds: 20, listen: { port: 2, host: "localhost" } } });
+    using folder = makeConfigFolder({
+      "guildhall.json": { timeoutSeconds: 20, listen: { port: 2, host: "localhost" } },
+    });
     const flags = { listen: { port: 4, host: undefined }, log: { level: undefined } };
-    const { config, files } = await folder.load({ env: { GUILDHALL__LISTEN__PORT: "3", GUILDHALL__TIMEOUTSECONDS: "25" }, flags });
-    expect(config).toMatchObject({ timeoutSeconds: 25, listen: { port: 4, host: "localhost" }, log: {} });
+    const { config, files } = await folder.load({
+      env: { GUILDHALL__LISTEN__PORT: "3", GUILDHALL__TIMEOUTSECONDS: "25" },
+      flags,
+    });
+    expect(config).toMatchObject({
+      timeoutSeconds: 25,
+      listen: { port: 4, host: "localhost" },
+      log: {},
+    });
     expect(files).toEqual([join(folder.path, "guildhall.json")]);
   });
 
   test("takes flags without any file", async () => {
     using folder = makeConfigFolder();
-    expect((await folder.load({ flags: { listen: { port: 0 } } })).config.listen).toEqual({ host: "127.0.0.1", port: 0 });
+    expect((await folder.load({ flags: { listen: { port: 0 } } })).config.listen).toEqual({
+      host: "127.0.0.1",
+      port: 0,
+    });
   });
 
   test("freezes the config to the bottom", async () => {
-    using folder = makeConfigFolder({ "guildhall.json": { mcpServers: { a: { command: "a", args: ["b"], tools: { exclude: ["c"] } } } } });
+    using folder = makeConfigFolder({
+      "guildhall.json": {
+        mcpServers: { a: { command: "a", args: ["b"], tools: { exclude: ["c"] } } },
+      },
+    });
     const { config } = await folder.load();
-    const parts = [config, config.listen, config.mcpServers, config.mcpServers.a, config.mcpServers.a?.tools, config.mcpServers.a?.tools.exclude];
+    const parts = [
+      config,
+      config.listen,
+      config.mcpServers,
+      config.mcpServers.a,
+      config.mcpServers.a?.tools,
+      config.mcpServers.a?.tools.exclude,
+    ];
     expect(parts.map((part) => Object.isFrozen(part))).toEqual(parts.map(() => true));
   });
 
   test("replaces arrays", async () => {
-    using folder = makeConfigFolder({ "guildhall.json": { mcpServers: { a: { command: "a", args: ["1", "2"] } } } });
+    using folder = makeConfigFolder({
+      "guildhall.json": { mcpServers: { a: { command: "a", args: ["1", "2"] } } },
+    });
     const { config } = await folder.load({ env: { GUILDHALL__MCPSERVERS__A__ARGS: '["3"]' } });
     expect(config.mcpServers.a).toMatchObject({ args: ["3"] });
   });
 
   test("finds the user's file by XDG_CONFIG_HOME, else in the home folder", () => {
-    expect(userFileOf({ XDG_CONFIG_HOME: "/xdg", HOME: "/home/a" })).toBe("/xdg/guildhall/config.json");
-    expect(userFileOf({ XDG_CONFIG_HOME: "relative", HOME: "/home/a" })).toBe("/home/a/.config/guildhall/config.json");
+    expect(userFileOf({ XDG_CONFIG_HOME: "/xdg", HOME: "/home/a" })).toBe(
+      "/xdg/guildhall/config.json",
+    );
+    expect(userFileOf({ XDG_CONFIG_HOME: "relative", HOME: "/home/a" })).toBe(
+      "/home/a/.config/guildhall/config.json",
+    );
     expect(userFileOf({ HOME: "/home/a" })).toBe("/home/a/.config/guildhall/config.json");
   });
 
   test("reads the user's file where the environment says", async () => {
     using folder = makeConfigFolder({ "xdg/guildhall/config.json": { names: "underscore" } });
-    const { config } = await loadConfig({ folder: folder.path, env: { XDG_CONFIG_HOME: join(folder.path, "xdg") } });
+    const { config } = await loadConfig({
+      folder: folder.path,
+      env: { XDG_CONFIG_HOME: join(folder.path, "xdg") },
+    });
     expect(config.names).toBe("underscore");
   });
 
@@ -65,7 +101,11 @@ describe("loadConfig", () => {
   });
 
   test("accepts a command with spaces when it is a file", async () => {
-    using folder = makeConfigFolder({ "guildhall.json": { mcpServers: { a: { command: "./my server" }, b: { command: "my server", cwd: "in" } } } });
+    using folder = makeConfigFolder({
+      "guildhall.json": {
+        mcpServers: { a: { command: "./my server" }, b: { command: "my server", cwd: "in" } },
+      },
+    });
     expect(await folder.refusal()).toContain("a.command: is a whole command line");
     folder.write("my server", "");
     folder.write("in/my server", "");
@@ -73,15 +113,31 @@ describe("loadConfig", () => {
   });
 
   test("lists secrets from variables and from names that say so, without scheme words", async () => {
-    const headers = { Authorization: "Bearer literal-token", Accept: "text/plain", "X-Note": `see \${NOTE}` };
+    const headers = {
+      Authorization: "Bearer literal-token",
+      Accept: "text/plain",
+      "X-Note": `see \${NOTE}`,
+    };
     const servers = {
       a: { url: `https://a.example.com/\${PART}`, headers },
       b: { command: `\${BIN}`, env: { API_KEY: "literal-key", HOME: `\${HOME}`, MODE: "fast" } },
     };
     using folder = makeConfigFolder({ "guildhall.json": { mcpServers: servers } });
-    const env = { NOTE: "noted-secret", PART: "part-secret", BIN: "/bin/b", HOME: "/home/a", GUILDHALL__MCPSERVERS__B__ENV__MORE: "more-secret" };
+    const env = {
+      NOTE: "noted-secret",
+      PART: "part-secret",
+      BIN: "/bin/b",
+      HOME: "/home/a",
+      GUILDHALL__MCPSERVERS__B__ENV__MORE: "more-secret",
+    };
     const { secrets } = await folder.load({ env });
-    expect([...secrets].sort()).toEqual(["literal-key", "literal-token", "more-secret", "noted-secret", "part-secret"]);
+    expect([...secrets].sort()).toEqual([
+      "literal-key",
+      "literal-token",
+      "more-secret",
+      "noted-secret",
+      "part-secret",
+    ]);
   });
 
   test("never repeats a value that may be a secret", async () => {
@@ -109,19 +165,32 @@ describe("loadConfig", () => {
     expect(Object.keys(config.mcpServers)).toEqual(["good", "off"]);
     expect(Object.keys(unusable).sort()).toEqual(["mistyped", "plain", "unset"]);
     expect(unusable.unset).toMatchObject({ entry: { command: "unset", prefix: "u" } });
-    expect(unusable.unset?.problems).toEqual([expect.stringMatching(/^env\.TOKEN: the variable TOKEN is not set; .* \(.*guildhall\.json:1:\d+\)$/)]);
+    expect(unusable.unset?.problems).toEqual([
+      expect.stringMatching(
+        /^env\.TOKEN: the variable TOKEN is not set; .* \(.*guildhall\.json:1:\d+\)$/,
+      ),
+    ]);
     expect(unusable.mistyped).not.toHaveProperty("entry");
   });
 
   test("refuses everything when something else is wrong too, and tells all of it", async () => {
-    using folder = makeConfigFolder({ "guildhall.json": { timeoutSeconds: "x", mcpServers: { a: { command: "a", args: [`\${NONE}`] } } } });
-    expect(await folder.refusal()).toMatch(/^2 problems in the config:\n.*mcpServers\.a\.args\[0\].*\n.*timeoutSeconds/);
+    using folder = makeConfigFolder({
+      "guildhall.json": {
+        timeoutSeconds: "x",
+        mcpServers: { a: { command: "a", args: [`\${NONE}`] } },
+      },
+    });
+    expect(await folder.refusal()).toMatch(
+      /^2 problems in the config:\n.*mcpServers\.a\.args\[0\].*\n.*timeoutSeconds/,
+    );
     folder.write("guildhall.json", { mcpServers: { "not a name": { command: "a" } } });
     expect(await folder.refusal()).toContain("is not a server name");
   });
 
   test("cleans what it repeats for a terminal", async () => {
-    using folder = makeConfigFolder({ "guildhall.json": { "\u001b[31mred\u009b": 1, [`long${"g".repeat(500)}`]: 1 } });
+    using folder = makeConfigFolder({
+      "guildhall.json": { "\u001b[31mred\u009b": 1, [`long${"g".repeat(500)}`]: 1 },
+    });
     const refusal = await folder.refusal();
     expect(refusal).not.toMatch(/(?!\n)\p{Cc}/u);
     expect(refusal.length).toBeLessThan(800);
@@ -132,26 +201,33 @@ describe("a file that is refused unread (B61, B63)", () => {
   test.skipIf(process.platform === "win32")("can be written by everybody", async () => {
     using folder = makeConfigFolder({ "guildhall.json": "{}" });
     chmodSync(join(folder.path, "guildhall.json"), 0o646);
-    expect(await folder.refusal()).toBe("guildhall.json: can be written by other users; expected a file only you may write; run: chmod go-w guildhall.json");
+    expect(await folder.refusal()).toBe(
+      "guildhall.json: can be written by other users; expected a file only you may write; run: chmod go-w guildhall.json",
+    );
     chmodSync(join(folder.path, "guildhall.json"), 0o664);
     expect(await folder.refusal()).toBe("");
   });
 
-  test.skipIf(process.platform === "win32")("is owned by somebody else and can be written by a group", async ({ skip }) => {
-    using folder = makeConfigFolder({ "guildhall.json": "{}" });
-    if (process.geteuid?.() !== 0) skip("only root can give a file away");
-    const { chownSync } = await import("node:fs");
-    chownSync(join(folder.path, "guildhall.json"), 12_345, 12_345);
-    expect(await folder.refusal()).toBe("");
-    chmodSync(join(folder.path, "guildhall.json"), 0o664);
-    expect(await folder.refusal()).toContain("can be written by other users");
-  });
+  test.skipIf(process.platform === "win32")(
+    "is owned by somebody else and can be written by a group",
+    async ({ skip }) => {
+      using folder = makeConfigFolder({ "guildhall.json": "{}" });
+      if (process.geteuid?.() !== 0) skip("only root can give a file away");
+      const { chownSync } = await import("node:fs");
+      chownSync(join(folder.path, "guildhall.json"), 12_345, 12_345);
+      expect(await folder.refusal()).toBe("");
+      chmodSync(join(folder.path, "guildhall.json"), 0o664);
+      expect(await folder.refusal()).toContain("can be written by other users");
+    },
+  );
 
   test("has more than a mebibyte", async () => {
     using folder = makeConfigFolder();
     folder.write("guildhall.json", Buffer.alloc(100 * 1024 * 1024, " "));
     const started = performance.now();
-    expect(await folder.refusal()).toBe("guildhall.json: has 104857600 bytes; expected at most 1048576; remove what is not config");
+    expect(await folder.refusal()).toBe(
+      "guildhall.json: has 104857600 bytes; expected at most 1048576; remove what is not config",
+    );
     expect(performance.now() - started).toBeLessThan(1000);
   });
 
@@ -186,13 +262,37 @@ describe("hostile input is refused within a second (B63)", () => {
     ["an unfinished comment", "guildhall.json", `/*${repeated("* /")}`],
     ["one key again and again", "guildhall.json", `{${repeated('"expose":"tools",')}}`],
     ["unknown keys", "guildhall.json", `{${numbered((n) => `"expose${n}":1,`)}}`],
-    ["long unknown keys", "guildhall.json", `{${numbered((n) => `"${"mcpservers".repeat(200)}${n}":1,`)}}`],
-    ["bad servers", "guildhall.json", `{"mcpServers":{${numbered((n) => `"s${n}":{${server}},`)}}}`],
+    [
+      "long unknown keys",
+      "guildhall.json",
+      `{${numbered((n) => `"${"mcpservers".repeat(200)}${n}":1,`)}}`,
+    ],
+    [
+      "bad servers",
+      "guildhall.json",
+      `{"mcpServers":{${numbered((n) => `"s${n}":{${server}},`)}}}`,
+    ],
     ["empty servers", "guildhall.json", `{"mcpServers":{${numbered((n) => `"s${n}":{},`)}}}`],
-    ["servers with unknown keys", "guildhall.json", `{"mcpServers":{"a":{"command":"a",${numbered((n) => `"k${n}":1,`)}}}}`],
-    ["unset variables", "guildhall.json", `{"mcpServers":{"a":{"command":"a","args":["${repeated(`\${X}`)}"]}}}`],
-    ["a bomb of variables", "guildhall.json", `{"mcpServers":{"a":{"command":"a","args":["${repeated(`\${BIG}`)}"]}}}`],
-    ["wrong arguments", "guildhall.json", `{"mcpServers":{"a":{"command":"a","args":[${repeated("1,")}]}}}`],
+    [
+      "servers with unknown keys",
+      "guildhall.json",
+      `{"mcpServers":{"a":{"command":"a",${numbered((n) => `"k${n}":1,`)}}}}`,
+    ],
+    [
+      "unset variables",
+      "guildhall.json",
+      `{"mcpServers":{"a":{"command":"a","args":["${repeated(`\${X}`)}"]}}}`,
+    ],
+    [
+      "a bomb of variables",
+      "guildhall.json",
+      `{"mcpServers":{"a":{"command":"a","args":["${repeated(`\${BIG}`)}"]}}}`,
+    ],
+    [
+      "wrong arguments",
+      "guildhall.json",
+      `{"mcpServers":{"a":{"command":"a","args":[${repeated("1,")}]}}}`,
+    ],
     ["a long address", "guildhall.json", `{"mcpServers":{"a":{"url":"http://${repeated("a.")}"}}}`],
     ["brackets in TOML", "guildhall.toml", `a = ${repeated("[")}`],
     ["braces in TOML", "guildhall.toml", `a = ${repeated("{a=")}`],
@@ -200,7 +300,11 @@ describe("hostile input is refused within a second (B63)", () => {
     ["a header of many parts in TOML", "guildhall.toml", `[${repeated("a.")}a]\nb = 1`],
     ["tables in TOML", "guildhall.toml", numbered((n) => `[t${n}]\n`)],
     ["arrays of tables in TOML", "guildhall.toml", repeated("[[a]]\n")],
-    ["servers of many parts in TOML", "guildhall.toml", `[mcpServers.a.${repeated("a.")}a]\nb = "x"`],
+    [
+      "servers of many parts in TOML",
+      "guildhall.toml",
+      `[mcpServers.a.${repeated("a.")}a]\nb = "x"`,
+    ],
     ["an unfinished string in TOML", "guildhall.toml", `a = """${repeated('""\\"')}`],
     ["blanks in TOML", "guildhall.toml", `a${repeated(" ")}`],
     ["dots and blanks in TOML", "guildhall.toml", `${repeated("a . ")}`],

@@ -15,11 +15,15 @@ const docs = readFileSync(`${root}docs/config.md`, "utf8");
 
 describe("the schema", () => {
   test("documents every field", () => {
-    expect(fieldsOf(createOutline()).filter(([, field]) => !field.description?.match(/\.$/))).toEqual([]);
+    expect(
+      fieldsOf(createOutline()).filter(([, field]) => !field.description?.match(/\.$/)),
+    ).toEqual([]);
   });
 
   test("is what guildhall.schema.json and docs/config.md say", () => {
-    expect(JSON.parse(readFileSync(`${root}guildhall.schema.json`, "utf8"))).toEqual(createEditorSchema());
+    expect(JSON.parse(readFileSync(`${root}guildhall.schema.json`, "utf8"))).toEqual(
+      createEditorSchema(),
+    );
     execFileSync(process.execPath, ["scripts/schema.mjs", "--check"], { cwd: root });
     for (const [key, { description }] of fieldsOf(createOutline())) {
       expect(docs).toContain(`| \`${key.replace(/^mcpServers\./, "")}\` |`);
@@ -30,18 +34,29 @@ describe("the schema", () => {
   test("lets an editor accept what the hall accepts, pasted keys included", () => {
     const validate = new Ajv({ strict: false }).compile(createEditorSchema());
     const pasted = Object.fromEntries(Object.keys(foreignKeys).map((key) => [key, "x"]));
-    expect(validate({ mcpServers: { a: { command: "a", ...pasted }, b: { url: "https://b.example.com" } }, listen: { port: 1 } })).toBe(true);
+    expect(
+      validate({
+        mcpServers: { a: { command: "a", ...pasted }, b: { url: "https://b.example.com" } },
+        listen: { port: 1 },
+      }),
+    ).toBe(true);
     expect(validate({ mcpServers: { a: { comand: "a" } } })).toBe(false);
     expect(validate({ mcpServers: { "two words": { command: "a" } } })).toBe(false);
     expect(validate({ expos: "tools" })).toBe(false);
   });
 
   test("accepts the examples of docs/config.md", async () => {
-    const [json = "", toml = ""] = Array.from(docs.matchAll(/```(?:json|toml)\n(.*?)```/gs), ([, example = ""]) => example);
+    const [json = "", toml = ""] = Array.from(
+      docs.matchAll(/```(?:json|toml)\n(.*?)```/gs),
+      ([, example = ""]) => example,
+    );
     const env = { HOME: "/home/a", GITHUB_TOKEN: "ghp_0123456789" };
     using first = makeConfigFolder({ "guildhall.json": json });
     using second = makeConfigFolder({ "guildhall.toml": toml });
-    const [{ $schema: _, ...fromJson }, fromToml] = [(await first.load({ env })).config, (await second.load({ env })).config];
+    const [{ $schema: _, ...fromJson }, fromToml] = [
+      (await first.load({ env })).config,
+      (await second.load({ env })).config,
+    ];
     expect(fromJson).toEqual(fromToml);
     expect(configSchema.safeParse(parseToml(toml)).success).toBe(true);
   });
@@ -63,7 +78,12 @@ describe("loading", () => {
     });
     const loaded = (file: string): string[] => {
       const { inputs = {}, imports = [] } = metafile.outputs[file] ?? {};
-      return [...Object.keys(inputs), ...imports.filter(({ kind }) => kind === "import-statement").flatMap(({ path }) => loaded(path))];
+      return [
+        ...Object.keys(inputs),
+        ...imports
+          .filter(({ kind }) => kind === "import-statement")
+          .flatMap(({ path }) => loaded(path)),
+      ];
     };
     expect(loaded("out/load.js")).toContain("src/config/files.ts");
     expect(loaded("out/load.js").filter((file) => file.includes("node_modules"))).toEqual([]);
@@ -71,8 +91,14 @@ describe("loading", () => {
 });
 
 /** Every field by its path, through sections and both kinds of server. */
-function fieldsOf({ properties = {}, additionalProperties }: Outline, above = ""): [string, Outline][] {
+function fieldsOf(
+  { properties = {}, additionalProperties }: Outline,
+  above = "",
+): [string, Outline][] {
   const kinds = additionalProperties ? (additionalProperties.anyOf ?? []) : [];
-  const own = Object.entries(properties).flatMap(([key, field]): [string, Outline][] => [[`${above}${key}`, field], ...fieldsOf(field, `${above}${key}.`)]);
+  const own = Object.entries(properties).flatMap(([key, field]): [string, Outline][] => [
+    [`${above}${key}`, field],
+    ...fieldsOf(field, `${above}${key}.`),
+  ]);
   return [...own, ...kinds.flatMap((kind) => fieldsOf(kind, above))];
 }

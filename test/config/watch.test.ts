@@ -1,4 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
@@ -22,9 +30,13 @@ async function watched(folder: ConfigFolder): Promise<Watched> {
   const seen: string[] = [];
   const listener = {
     changed: ({ config }: LoadedConfig) => void seen.push(`changed to ${config.timeoutSeconds}`),
-    refused: (error: Error) => void seen.push(`refused: ${error.message.replaceAll(`${folder.path}/`, "").slice(0, 40)}`),
+    refused: (error: Error) =>
+      void seen.push(`refused: ${error.message.replaceAll(`${folder.path}/`, "").slice(0, 40)}`),
   };
-  const { close } = watchConfig(() => folder.load(), listener, { current: await folder.load(), debounceMs });
+  const { close } = watchConfig(() => folder.load(), listener, {
+    current: await folder.load(),
+    debounceMs,
+  });
   return {
     seen,
     close,
@@ -56,7 +68,10 @@ describe("watchConfig", () => {
     using folder = makeConfigFolder({ "guildhall.json": timeout(1) });
     await using watching = await watched(folder);
     for (const seconds of [2, 3, 4]) {
-      renameSync(folder.write(".guildhall.json.tmp", timeout(seconds)), join(folder.path, "guildhall.json"));
+      renameSync(
+        folder.write(".guildhall.json.tmp", timeout(seconds)),
+        join(folder.path, "guildhall.json"),
+      );
       expect((await watching.settle(seconds - 1)).at(-1)).toBe(`changed to ${seconds}`);
     }
     expect(watching.seen).toHaveLength(3);
@@ -91,7 +106,8 @@ describe("watchConfig", () => {
   test("takes many writes in a row as one", async () => {
     using folder = makeConfigFolder({ "guildhall.json": timeout(1) });
     await using watching = await watched(folder);
-    for (let seconds = 2; seconds <= 50; seconds++) folder.write("guildhall.json", timeout(seconds));
+    for (let seconds = 2; seconds <= 50; seconds++)
+      folder.write("guildhall.json", timeout(seconds));
     expect(await watching.settle(1)).toEqual(["changed to 50"]);
   });
 
@@ -119,24 +135,27 @@ describe("watchConfig", () => {
     expect(await watching.settle(1)).toEqual(["changed to 2"]);
   });
 
-  test.skipIf(process.platform !== "linux")("leaves no watcher and no call behind when closed", async () => {
-    const before = openWatchers();
-    using folder = makeConfigFolder({ "guildhall.json": timeout(1) });
-    const watching = await watched(folder);
-    const open = openWatchers();
-    expect(open).toBeGreaterThan(before);
-    for (const seconds of [2, 3, 4, 5]) {
-      folder.write("guildhall.json", timeout(seconds));
-      await watching.settle(seconds - 1);
-    }
-    expect(watching.seen).toHaveLength(4);
-    expect(openWatchers()).toBe(open);
-    writeFileSync(join(folder.path, "guildhall.json"), timeout(6));
-    watching.close();
-    watching.close();
-    expect(await watching.settle(0)).toHaveLength(4);
-    expect(openWatchers()).toBe(before);
-  });
+  test.skipIf(process.platform !== "linux")(
+    "leaves no watcher and no call behind when closed",
+    async () => {
+      const before = openWatchers();
+      using folder = makeConfigFolder({ "guildhall.json": timeout(1) });
+      const watching = await watched(folder);
+      const open = openWatchers();
+      expect(open).toBeGreaterThan(before);
+      for (const seconds of [2, 3, 4, 5]) {
+        folder.write("guildhall.json", timeout(seconds));
+        await watching.settle(seconds - 1);
+      }
+      expect(watching.seen).toHaveLength(4);
+      expect(openWatchers()).toBe(open);
+      writeFileSync(join(folder.path, "guildhall.json"), timeout(6));
+      watching.close();
+      watching.close();
+      expect(await watching.settle(0)).toHaveLength(4);
+      expect(openWatchers()).toBe(before);
+    },
+  );
 });
 
 /** Counted by the kernel: Node does not list watchers that do not keep the process alive. */

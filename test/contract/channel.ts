@@ -114,7 +114,9 @@ export function channelContract(name: string, open: () => Promise<Line>): void {
       const { near, far } = await openLine();
       listen(near);
       const atFar = listen(far);
-      const frames = fc.sample(fc.string({ unit: "binary", maxLength: 60 }), { numRuns: 400, seed: 1 }).map((text) => JSON.stringify(text));
+      const frames = fc
+        .sample(fc.string({ unit: "binary", maxLength: 60 }), { numRuns: 400, seed: 1 })
+        .map((text) => JSON.stringify(text));
       frames.push(JSON.stringify("\u2028\u2029\u0085\ufeff\u0000\ud800 \u{10ffff} e\u0301 👩‍👩‍👧"));
       for (const frame of frames) near.send(frame);
       await until(() => atFar.frames.length >= frames.length);
@@ -147,7 +149,10 @@ export function channelContract(name: string, open: () => Promise<Line>): void {
       expect(near.queuedBytes).toBeGreaterThan(1_000_000);
       expect(atNear.drainedCount).toBe(0);
       far.resume();
-      await until(() => atFar.frames.length >= frames.length && near.queuedBytes === 0 && atNear.drainedCount > 0);
+      await until(
+        () =>
+          atFar.frames.length >= frames.length && near.queuedBytes === 0 && atNear.drainedCount > 0,
+      );
       expect(atFar.frames.map(label)).toEqual(frames.map(label));
     });
 
@@ -292,7 +297,13 @@ interface Log {
 
 /** Starts a channel and writes down what it says. `drained` is counted apart: when it comes is each transport's own affair. */
 function listen(channel: Channel): Log {
-  const log = { frames: [] as string[], events: [] as string[], endedCount: 0, closedCount: 0, drainedCount: 0 };
+  const log = {
+    frames: [] as string[],
+    events: [] as string[],
+    endedCount: 0,
+    closedCount: 0,
+    drainedCount: 0,
+  };
   channel.start({
     frame: (bytes) => {
       const text = bytes.toString("utf8");

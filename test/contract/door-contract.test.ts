@@ -7,7 +7,13 @@ import { createMemoryPair } from "../../src/wire/memory.ts";
 import { createStdioChannel } from "../../src/wire/stdio.ts";
 import { keys, modern, RawClient } from "../servers/client.ts";
 import { type Door, openDoor } from "../servers/door.ts";
-import { connectLegacy, connectModern, connectPair, connectWebSocket, type DoorClient } from "../servers/door-clients.ts";
+import {
+  connectLegacy,
+  connectModern,
+  connectPair,
+  connectWebSocket,
+  type DoorClient,
+} from "../servers/door-clients.ts";
 import { until } from "../servers/hall.ts";
 import {
   createAskingToolkit,
@@ -26,7 +32,11 @@ import {
 type Era = "legacy" | "modern";
 const capabilities = { elicitation: {} };
 
-const lines: readonly (readonly [name: string, era: Era, connect: (door: Door) => Promise<DoorClient>])[] = [
+const lines: readonly (readonly [
+  name: string,
+  era: Era,
+  connect: (door: Door) => Promise<DoorClient>,
+])[] = [
   ["memory", "legacy", async (door) => greeted(connectMemory(door))],
   ["memory", "modern", async (door) => connectMemory(door)],
   ["stdio", "legacy", async (door) => greeted(connectStdio(door))],
@@ -48,7 +58,13 @@ function connectMemory({ hall }: Door): DoorClient {
   const [ours, theirs] = createMemoryPair();
   hall.server.accept(theirs);
   const client = new RawClient((bytes) => ours.send(bytes.toString()));
-  ours.start({ frame: (bytes) => client.deliver(bytes.toString()), oversize() {}, drained() {}, ended() {}, closed() {} });
+  ours.start({
+    frame: (bytes) => client.deliver(bytes.toString()),
+    oversize() {},
+    drained() {},
+    ended() {},
+    closed() {},
+  });
   return withCancel(client, () => void ours.close());
 }
 
@@ -56,12 +72,21 @@ function connectStdio({ hall }: Door): DoorClient {
   const [input, output] = [new PassThrough(), new PassThrough()];
   hall.server.accept(createStdioChannel(input, output, defaultLimits));
   const client = new RawClient((bytes) => void input.write(`${bytes}\n`));
-  output.on("data", createLineReader(Number.POSITIVE_INFINITY, { line: (bytes) => client.deliver(bytes.toString()), oversize() {} }));
+  output.on(
+    "data",
+    createLineReader(Number.POSITIVE_INFINITY, {
+      line: (bytes) => client.deliver(bytes.toString()),
+      oversize() {},
+    }),
+  );
   return withCancel(client, () => input.end());
 }
 
 function withCancel(client: RawClient, close: () => void): DoorClient {
-  return Object.assign(client, { cancel: (id: number) => client.notify("notifications/cancelled", { requestId: id }), close });
+  return Object.assign(client, {
+    cancel: (id: number) => client.notify("notifications/cancelled", { requestId: id }),
+    close,
+  });
 }
 
 describe.each(lines)("over %s, %s", (_name, era, connect) => {
@@ -76,7 +101,14 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
 
   async function open(): Promise<Line> {
     const slow = createSlowToolkit();
-    const toolkits = [createEchoToolkit(), slow, createFailingToolkit(), createAskingToolkit(), createReportingToolkit(), createLibraryToolkit()];
+    const toolkits = [
+      createEchoToolkit(),
+      slow,
+      createFailingToolkit(),
+      createAskingToolkit(),
+      createReportingToolkit(),
+      createLibraryToolkit(),
+    ];
     const door = await openDoor({ toolkits, keepAliveMs: 200 });
     const client = await connect(door);
     onTestFinished(async () => {
@@ -115,15 +147,21 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
     const { result } = await request("tools/list");
     const { tools } = result as { tools: JsonObject[] };
     expect(tools.map(({ name }) => name)).toEqual([...tools.map(({ name }) => name)].sort());
-    expect(tools.find(({ name }) => name === "echo.typed")).toMatchObject({ inputSchema: { required: ["text"], additionalProperties: false } });
+    expect(tools.find(({ name }) => name === "echo.typed")).toMatchObject({
+      inputSchema: { required: ["text"], additionalProperties: false },
+    });
     expect((await request("resources/list")).result).toEqual({
       resources: [
         { uri: "book://alice", name: "alice" },
         { uri: "book://bob", name: "bob" },
       ],
     });
-    expect((await request("resources/templates/list")).result).toEqual({ resourceTemplates: [{ uriTemplate: "page://{number}", name: "page" }] });
-    expect((await request("prompts/list")).result).toMatchObject({ prompts: [{ name: "library.review" }] });
+    expect((await request("resources/templates/list")).result).toEqual({
+      resourceTemplates: [{ uriTemplate: "page://{number}", name: "page" }],
+    });
+    expect((await request("prompts/list")).result).toMatchObject({
+      prompts: [{ name: "library.review" }],
+    });
   });
 
   test("calls a tool", async () => {
@@ -143,19 +181,37 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
 
   test("is told of a failure, of a tool's own and of ours", async () => {
     const { request } = await open();
-    expect(await request("tools/call", { name: "failing.told" })).toEqual({ result: { content: [{ type: "text", text: "no such issue" }], isError: true } });
-    expect(await request("tools/call", { name: "failing.hall", arguments: { code: "RATE_LIMITED" } })).toMatchObject({
-      result: { isError: true, structuredContent: { error_type: "rate_limited", message: "failed with RATE_LIMITED", details: { why: "on purpose" } } },
+    expect(await request("tools/call", { name: "failing.told" })).toEqual({
+      result: { content: [{ type: "text", text: "no such issue" }], isError: true },
+    });
+    expect(
+      await request("tools/call", { name: "failing.hall", arguments: { code: "RATE_LIMITED" } }),
+    ).toMatchObject({
+      result: {
+        isError: true,
+        structuredContent: {
+          error_type: "rate_limited",
+          message: "failed with RATE_LIMITED",
+          details: { why: "on purpose" },
+        },
+      },
     });
     const unexpected = await request("tools/call", { name: "failing.plain" });
-    expect(unexpected).toMatchObject({ error: { code: -32603, data: { error_type: "internal", reference: expect.any(String) } } });
+    expect(unexpected).toMatchObject({
+      error: { code: -32603, data: { error_type: "internal", reference: expect.any(String) } },
+    });
     expect(JSON.stringify(unexpected)).not.toContain("hunter2");
   });
 
   test("is told of arguments that do not fit", async () => {
     const { request } = await open();
-    expect(await request("tools/call", { name: "echo.typed", arguments: { times: "many" } })).toMatchObject({
-      result: { isError: true, structuredContent: { error_type: "validation", toolName: "echo.typed" } },
+    expect(
+      await request("tools/call", { name: "echo.typed", arguments: { times: "many" } }),
+    ).toMatchObject({
+      result: {
+        isError: true,
+        structuredContent: { error_type: "validation", toolName: "echo.typed" },
+      },
     });
   });
 
@@ -165,11 +221,19 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
       error: {
         code: -32602,
         message: "Unknown tool: echo.ecko; did you mean echo.echo?",
-        data: expect.objectContaining({ error_type: "not_found", details: { near: ["echo.echo"] }, toolName: "echo.ecko" }),
+        data: expect.objectContaining({
+          error_type: "not_found",
+          details: { near: ["echo.echo"] },
+          toolName: "echo.ecko",
+        }),
       },
     });
     expect(await request("nope")).toEqual({
-      error: { code: -32601, message: "Method not found: nope", data: expect.objectContaining({ error_type: "method_not_found" }) },
+      error: {
+        code: -32601,
+        message: "Method not found: nope",
+        data: expect.objectContaining({ error_type: "method_not_found" }),
+      },
     });
   });
 
@@ -197,9 +261,9 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
       });
     }
     expect(await answer(id)).toEqual({ result: { content: [{ type: "text", text: "reported" }] } });
-    expect(client.received.findIndex(({ method }) => method === "notifications/progress")).toBeLessThan(
-      client.received.findIndex((message) => message.id === id),
-    );
+    expect(
+      client.received.findIndex(({ method }) => method === "notifications/progress"),
+    ).toBeLessThan(client.received.findIndex((message) => message.id === id));
     expect(client.unread).toEqual([]);
   });
 
@@ -210,14 +274,23 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
     client.cancel(id);
     // Over modern HTTP this is a stream that is closed, and it must have come that far.
     await expect.poll(() => slow.aborted.length, { timeout: 5_000 }).toBe(1);
-    expect((await request("tools/call", { name: "echo.echo" })).result).toMatchObject({ structuredContent: {} });
-    expect(client.received.some((message) => message.id === id && message.method === undefined)).toBe(false);
+    expect((await request("tools/call", { name: "echo.echo" })).result).toMatchObject({
+      structuredContent: {},
+    });
+    expect(
+      client.received.some((message) => message.id === id && message.method === undefined),
+    ).toBe(false);
   });
 
   test("is asked, answers, and the call goes on", async () => {
     const { client, start, answer, request } = await open();
     const ada = { action: "accept", content: { name: "Ada" } };
-    const done = { result: { content: [{ type: "text", text: JSON.stringify({ name: ada, args: {} }) }], structuredContent: { name: ada, args: {} } } };
+    const done = {
+      result: {
+        content: [{ type: "text", text: JSON.stringify({ name: ada, args: {} }) }],
+        structuredContent: { name: ada, args: {} },
+      },
+    };
     if (era === "legacy") {
       const id = start("tools/call", { name: "asking.one", arguments: {} });
       const question = await client.heard("elicitation/create");
@@ -226,19 +299,30 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
       expect(await answer(id)).toEqual(done);
       return;
     }
-    const { result } = await client.answer(start("tools/call", { name: "asking.one", arguments: {} }));
+    const { result } = await client.answer(
+      start("tools/call", { name: "asking.one", arguments: {} }),
+    );
     expect(result).toMatchObject({
       resultType: "input_required",
       inputRequests: { name: { method: "elicitation/create", params: { message: "Your name?" } } },
     });
     const { requestState } = result as JsonObject;
-    expect(await request("tools/call", { name: "asking.one", arguments: {}, inputResponses: { name: ada }, requestState })).toEqual(done);
+    expect(
+      await request("tools/call", {
+        name: "asking.one",
+        arguments: {},
+        inputResponses: { name: ada },
+        requestState,
+      }),
+    ).toEqual(done);
   });
 
   test("reads resources, and is told of those there are not", async () => {
     const { request } = await open();
     expect(await request("resources/read", { uri: "page://7" })).toEqual({
-      result: { contents: [{ uri: "page://7", mimeType: "text/plain", text: "contents of page://7" }] },
+      result: {
+        contents: [{ uri: "page://7", mimeType: "text/plain", text: "contents of page://7" }],
+      },
     });
     expect(await request("resources/read", { uri: "page://404" })).toEqual({
       error: {
@@ -251,20 +335,32 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
 
   test("gets prompts and completions", async () => {
     const { request } = await open();
-    expect(await request("prompts/get", { name: "library.review", arguments: { title: "Emma" } })).toEqual({
-      result: { messages: [{ role: "user", content: { type: "text", text: 'review {"title":"Emma"}' } }] },
+    expect(
+      await request("prompts/get", { name: "library.review", arguments: { title: "Emma" } }),
+    ).toEqual({
+      result: {
+        messages: [{ role: "user", content: { type: "text", text: 'review {"title":"Emma"}' } }],
+      },
     });
-    expect(await request("prompts/get", { name: "library.review" })).toMatchObject({ error: { code: -32602 } });
+    expect(await request("prompts/get", { name: "library.review" })).toMatchObject({
+      error: { code: -32602 },
+    });
     const ref = { type: "ref/prompt", name: "library.review" };
-    expect(await request("completion/complete", { ref, argument: { name: "title", value: "Em" } })).toEqual({
+    expect(
+      await request("completion/complete", { ref, argument: { name: "title", value: "Em" } }),
+    ).toEqual({
       result: { completion: { values: ["review:Em"], total: 1, hasMore: false } },
     });
   });
 
   test("many calls at once each get their own answer", async () => {
     const { start, answer } = await open();
-    const ids = Array.from({ length: 50 }, (_, n) => start("tools/call", { name: "echo.echo", arguments: { n } }));
+    const ids = Array.from({ length: 50 }, (_, n) =>
+      start("tools/call", { name: "echo.echo", arguments: { n } }),
+    );
     const answers = await Promise.all(ids.map(answer));
-    expect(answers.map(({ result }) => (result as JsonObject).structuredContent)).toEqual(ids.map((_, n) => ({ n })));
+    expect(answers.map(({ result }) => (result as JsonObject).structuredContent)).toEqual(
+      ids.map((_, n) => ({ n })),
+    );
   });
 });

@@ -10,7 +10,13 @@ import type { ListKind, Questions, Toolkit } from "../../src/tool.ts";
 import { createMemoryPair } from "../../src/wire/memory.ts";
 import { keys, modern, RawClient } from "../servers/client.ts";
 import { type Door, openDoor } from "../servers/door.ts";
-import { connectLegacy, connectModern, connectPair, connectWebSocket, type DoorClient } from "../servers/door-clients.ts";
+import {
+  connectLegacy,
+  connectModern,
+  connectPair,
+  connectWebSocket,
+  type DoorClient,
+} from "../servers/door-clients.ts";
 import { createToolkit, questions, type TestTool, text } from "../servers/toolkits.ts";
 import { eventually, faulty } from "../servers/upstreams.ts";
 
@@ -24,7 +30,11 @@ export type Era = "legacy" | "modern";
 const capabilities = { elicitation: { form: {} }, sampling: {}, roots: {} };
 const answers: Readonly<Record<string, JsonObject>> = {
   "elicitation/create": { action: "accept", content: { name: "Ada" } },
-  "sampling/createMessage": { role: "assistant", content: { type: "text", text: "Roses" }, model: "m" },
+  "sampling/createMessage": {
+    role: "assistant",
+    content: { type: "text", text: "Roses" },
+    model: "m",
+  },
   "roots/list": { roots: [{ uri: "file:///a" }] },
 };
 
@@ -37,11 +47,23 @@ export interface ClientLine {
 export const clientLines: readonly ClientLine[] = [
   { name: "memory", era: "legacy", connect: (door, asked) => greeted(connectMemory(door), asked) },
   { name: "memory", era: "modern", connect: async (door) => connectMemory(door) },
-  { name: "HTTP", era: "legacy", connect: (door, asked) => connectLegacy(door, { capabilities: asked }) },
+  {
+    name: "HTTP",
+    era: "legacy",
+    connect: (door, asked) => connectLegacy(door, { capabilities: asked }),
+  },
   { name: "HTTP", era: "modern", connect: connectModern },
-  { name: "WebSocket", era: "legacy", connect: async (door, asked) => greeted(await connectWebSocket(door), asked) },
+  {
+    name: "WebSocket",
+    era: "legacy",
+    connect: async (door, asked) => greeted(await connectWebSocket(door), asked),
+  },
   { name: "WebSocket", era: "modern", connect: (door) => connectWebSocket(door) },
-  { name: "the SSE pair", era: "legacy", connect: async (door, asked) => greeted(await connectPair(door), asked) },
+  {
+    name: "the SSE pair",
+    era: "legacy",
+    connect: async (door, asked) => greeted(await connectPair(door), asked),
+  },
 ];
 
 async function greeted(client: DoorClient, asked: JsonObject): Promise<DoorClient> {
@@ -53,8 +75,17 @@ function connectMemory({ hall }: Door): DoorClient {
   const [ours, theirs] = createMemoryPair();
   hall.server.accept(theirs);
   const client = new RawClient((bytes) => ours.send(bytes.toString()));
-  ours.start({ frame: (bytes) => client.deliver(bytes.toString()), oversize() {}, drained() {}, ended() {}, closed() {} });
-  return Object.assign(client, { cancel: (id: number) => client.notify("notifications/cancelled", { requestId: id }), close: () => void ours.close() });
+  ours.start({
+    frame: (bytes) => client.deliver(bytes.toString()),
+    oversize() {},
+    drained() {},
+    ended() {},
+    closed() {},
+  });
+  return Object.assign(client, {
+    cancel: (id: number) => client.notify("notifications/cancelled", { requestId: id }),
+    close: () => void ours.close(),
+  });
 }
 
 export interface UpstreamLine {
@@ -71,10 +102,16 @@ export interface TestUpstream extends AsyncDisposable {
   cut(call: Cell["call"]): Promise<unknown>;
 }
 
-export const upstreamLines: readonly UpstreamLine[] = (["legacy", "modern"] as const).flatMap((era) => [
-  { name: "stdio", era, start: async () => startProcess(era) },
-  ...(["http", "sse", "ws"] as const).map((type) => ({ name: type, era, start: () => startServer(type, era) })),
-]);
+export const upstreamLines: readonly UpstreamLine[] = (["legacy", "modern"] as const).flatMap(
+  (era) => [
+    { name: "stdio", era, start: async () => startProcess(era) },
+    ...(["http", "sse", "ws"] as const).map((type) => ({
+      name: type,
+      era,
+      start: () => startServer(type, era),
+    })),
+  ],
+);
 
 function startProcess(era: Era): TestUpstream {
   return {
@@ -92,7 +129,8 @@ function startProcess(era: Era): TestUpstream {
 async function startServer(type: "http" | "sse" | "ws", era: Era): Promise<TestUpstream> {
   const box = createBox();
   const inner = await openDoor({ toolkits: [box], keepAliveMs: 500 });
-  const front = type === "ws" ? await startSocketFront(inner, era) : await startHttpFront(inner, era);
+  const front =
+    type === "ws" ? await startSocketFront(inner, era) : await startHttpFront(inner, era);
   const path = { http: "/mcp", sse: "/sse", ws: "/ws" }[type];
   return {
     config: remote(type, `${type === "ws" ? "ws" : "http"}://127.0.0.1:${front.port}${path}`),
@@ -106,7 +144,13 @@ async function startServer(type: "http" | "sse" | "ws", era: Era): Promise<TestU
 }
 
 function remote(type: "http" | "sse" | "ws", url: string): ServerConfig {
-  const common = { start: "lazy", idleTimeoutSeconds: 600, tools: { include: ["*"], exclude: [] }, disabled: false, allowPrivate: false } as const;
+  const common = {
+    start: "lazy",
+    idleTimeoutSeconds: 600,
+    tools: { include: ["*"], exclude: [] },
+    disabled: false,
+    allowPrivate: false,
+  } as const;
   return { type, url, headers: {}, ...common };
 }
 
@@ -125,16 +169,27 @@ async function startHttpFront(inner: Door, era: Era): Promise<Front> {
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks);
     if (era === "legacy" && body.includes(modernMark)) {
-      outgoing.writeHead(400, { "content-type": "text/plain" }).end("Bad Request: unsupported protocol version");
+      outgoing
+        .writeHead(400, { "content-type": "text/plain" })
+        .end("Bad Request: unsupported protocol version");
       return;
     }
     const { method, url: path, headers } = incoming;
-    const passed = httpRequest({ host: "127.0.0.1", port: inner.port, method, path, headers: { ...headers, host: `127.0.0.1:${inner.port}` } }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      outgoing.flushHeaders();
-      answer.on("error", () => outgoing.destroy());
-      answer.pipe(outgoing);
-    });
+    const passed = httpRequest(
+      {
+        host: "127.0.0.1",
+        port: inner.port,
+        method,
+        path,
+        headers: { ...headers, host: `127.0.0.1:${inner.port}` },
+      },
+      (answer) => {
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+        outgoing.flushHeaders();
+        answer.on("error", () => outgoing.destroy());
+        answer.pipe(outgoing);
+      },
+    );
     passed.on("error", () => outgoing.destroy());
     outgoing.on("close", () => passed.destroy());
     passed.end(body);
@@ -153,7 +208,14 @@ async function startSocketFront(inner: Door, era: Era): Promise<Front> {
       const { id } = JSON.parse(data.toString()) as JsonObject;
       await opened;
       if (era === "modern" || !data.includes(modernMark)) passed.send(data.toString());
-      else socket.send(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32_601, message: "Method not found" } }));
+      else
+        socket.send(
+          JSON.stringify({
+            jsonrpc: "2.0",
+            id,
+            error: { code: -32_601, message: "Method not found" },
+          }),
+        );
     });
     passed.on("message", (data: Buffer) => socket.send(data.toString()));
     for (const end of [socket, passed]) end.on("error", () => {});
@@ -226,7 +288,9 @@ function createBox(): Box {
     },
     error: {
       run() {
-        throw new HallError("EXECUTION", "no luck", { relayed: { code: -32_050, message: "no luck", data: { why: ["a", 1] } } });
+        throw new HallError("EXECUTION", "no luck", {
+          relayed: { code: -32_050, message: "no luck", data: { why: ["a", 1] } },
+        });
       },
     },
     huge: { run: ({ megabytes }) => text("x".repeat(Number(megabytes) * 1024 * 1024)) },
@@ -282,8 +346,15 @@ export interface Cell extends AsyncDisposable {
 
 export async function openCell(clientLine: ClientLine, upstreamLine: UpstreamLine): Promise<Cell> {
   const upstream = await upstreamLine.start();
-  const door = await openDoor({ toolkits: [], servers: { box: upstream.config }, keepAliveMs: 500 });
-  await eventually(() => door.hall.registry.findTool("box.echo") !== undefined, "the server is listed");
+  const door = await openDoor({
+    toolkits: [],
+    servers: { box: upstream.config },
+    keepAliveMs: 500,
+  });
+  await eventually(
+    () => door.hall.registry.findTool("box.echo") !== undefined,
+    "the server is listed",
+  );
   expect(door.hall.fleet.get("box").greeting()?.era).toBe(upstreamLine.era);
   const cell = await connectCell({ clientLine, upstreamLine, door, upstream }, capabilities);
   return Object.assign(cell, {
@@ -295,7 +366,10 @@ export async function openCell(clientLine: ClientLine, upstreamLine: UpstreamLin
   });
 }
 
-async function connectCell(parts: Pick<Cell, "clientLine" | "upstreamLine" | "door" | "upstream">, asked: JsonObject): Promise<Cell> {
+async function connectCell(
+  parts: Pick<Cell, "clientLine" | "upstreamLine" | "door" | "upstream">,
+  asked: JsonObject,
+): Promise<Cell> {
   const { clientLine, door } = parts;
   const client = await clientLine.connect(door, asked);
   const dress = (params: JsonObject, meta: JsonObject): JsonObject => {
@@ -307,7 +381,8 @@ async function connectCell(parts: Pick<Cell, "clientLine" | "upstreamLine" | "do
     client,
     ask: (method, params = {}, meta = {}) => client.ask(method, dress(params, meta)),
     answer: (id) => client.answer(id, 10_000),
-    call: (tool, args = {}, meta = {}) => cell.answer(cell.ask("tools/call", { name: `box.${tool}`, arguments: args }, meta)),
+    call: (tool, args = {}, meta = {}) =>
+      cell.answer(cell.ask("tools/call", { name: `box.${tool}`, arguments: args }, meta)),
     connect: (other = asked) => connectCell(parts, other),
     async [Symbol.asyncDispose]() {
       client.close();
@@ -318,13 +393,20 @@ async function connectCell(parts: Pick<Cell, "clientLine" | "upstreamLine" | "do
 
 /** What a tool said, as text. */
 function saidBy(answer: JsonObject): string {
-  const content = isObject(answer.result) && Array.isArray(answer.result.content) ? (answer.result.content as JsonObject[]) : [];
-  if (typeof content[0]?.text !== "string") throw new Error(`no text in ${JSON.stringify(answer).slice(0, 500)}`);
+  const content =
+    isObject(answer.result) && Array.isArray(answer.result.content)
+      ? (answer.result.content as JsonObject[])
+      : [];
+  if (typeof content[0]?.text !== "string")
+    throw new Error(`no text in ${JSON.stringify(answer).slice(0, 500)}`);
   return content[0].text;
 }
 
 /** Calls `ask`, and answers what is asked on the way as the client's era does. Gives back the questions and the last answer. */
-async function converse(cell: Cell, requests: Questions): Promise<{ readonly asked: readonly string[]; readonly answer: JsonObject }> {
+async function converse(
+  cell: Cell,
+  requests: Questions,
+): Promise<{ readonly asked: readonly string[]; readonly answer: JsonObject }> {
   const params = { name: "box.ask", arguments: { requests } };
   const id = cell.ask("tools/call", params);
   if (cell.clientLine.era === "legacy") {
@@ -339,8 +421,13 @@ async function converse(cell: Cell, requests: Questions): Promise<{ readonly ask
   let answer = await cell.answer(id);
   const asked: string[] = [];
   while (isObject(answer.result) && answer.result.resultType === "input_required") {
-    const { inputRequests, requestState } = answer.result as { inputRequests: Record<string, JsonObject>; requestState: unknown };
-    const inputResponses = Object.fromEntries(Object.entries(inputRequests).map(([key, { method }]) => [key, answers[String(method)]]));
+    const { inputRequests, requestState } = answer.result as {
+      inputRequests: Record<string, JsonObject>;
+      requestState: unknown;
+    };
+    const inputResponses = Object.fromEntries(
+      Object.entries(inputRequests).map(([key, { method }]) => [key, answers[String(method)]]),
+    );
     asked.push(...Object.values(inputRequests).map(({ method }) => String(method)));
     answer = await cell.answer(cell.ask("tools/call", { ...params, inputResponses, requestState }));
   }
@@ -349,18 +436,26 @@ async function converse(cell: Cell, requests: Questions): Promise<{ readonly ask
 
 /** Everything of one method that arrived, read or not. */
 function received({ client }: Cell, method: string): readonly JsonObject[] {
-  return client.received.filter((message) => message.method === method).map(({ params }) => (params ?? {}) as JsonObject);
+  return client.received
+    .filter((message) => message.method === method)
+    .map(({ params }) => (params ?? {}) as JsonObject);
 }
 
 /** Says that this client wants to hear of changes, as its era does. */
 async function listenFor(cell: Cell): Promise<void> {
   if (cell.clientLine.era === "legacy") {
-    expect(await cell.answer(cell.ask("resources/subscribe", { uri: "note://1" }))).toMatchObject({ result: {} });
+    expect(await cell.answer(cell.ask("resources/subscribe", { uri: "note://1" }))).toMatchObject({
+      result: {},
+    });
     return;
   }
-  cell.ask("subscriptions/listen", { notifications: { toolsListChanged: true, resourceSubscriptions: ["note://1"] } });
+  cell.ask("subscriptions/listen", {
+    notifications: { toolsListChanged: true, resourceSubscriptions: ["note://1"] },
+  });
   const { params } = await cell.client.heard("notifications/subscriptions/acknowledged");
-  expect(params).toMatchObject({ notifications: { toolsListChanged: true, resourceSubscriptions: ["note://1"] } });
+  expect(params).toMatchObject({
+    notifications: { toolsListChanged: true, resourceSubscriptions: ["note://1"] },
+  });
 }
 
 /** In the order they are done: the last ones leave broken lines behind. */
@@ -370,7 +465,9 @@ export const behaviours: Readonly<Record<string, (cell: Cell) => Promise<void>>>
     const { result } = await cell.call("echo", args);
     expect(result).toMatchObject({ structuredContent: args });
     expect(JSON.parse(saidBy({ result }))).toEqual(args);
-    expect(isObject(result) && result.resultType).toBe(cell.clientLine.era === "modern" ? "complete" : undefined);
+    expect(isObject(result) && result.resultType).toBe(
+      cell.clientLine.era === "modern" ? "complete" : undefined,
+    );
   },
 
   async "many calls at once"(cell) {
@@ -379,17 +476,30 @@ export const behaviours: Readonly<Record<string, (cell: Cell) => Promise<void>>>
   },
 
   async "progress under the client's token, growing"(cell) {
-    expect(saidBy(await cell.call("progress", { steps: 3 }, { progressToken: "mine" }))).toBe("done");
+    expect(saidBy(await cell.call("progress", { steps: 3 }, { progressToken: "mine" }))).toBe(
+      "done",
+    );
     const steps = received(cell, "notifications/progress");
     const reached = steps.map(({ progress }) => Number(progress));
     // Steps that come too fast are left out, the last one never.
     expect(reached.at(-1)).toBe(3);
     expect(reached.every((step, n) => n === 0 || step > Number(reached[n - 1]))).toBe(true);
-    expect(steps).toMatchObject(reached.map((progress) => ({ progressToken: "mine", progress, total: 3, message: `step ${progress}` })));
+    expect(steps).toMatchObject(
+      reached.map((progress) => ({
+        progressToken: "mine",
+        progress,
+        total: 3,
+        message: `step ${progress}`,
+      })),
+    );
   },
 
   async "an error as the server says it"(cell) {
-    expect((await cell.call("error")).error).toEqual({ code: -32_050, message: "no luck", data: { why: ["a", 1] } });
+    expect((await cell.call("error")).error).toEqual({
+      code: -32_050,
+      message: "no luck",
+      data: { why: ["a", 1] },
+    });
   },
 
   async "an unknown tool"(cell) {
@@ -402,12 +512,17 @@ export const behaviours: Readonly<Record<string, (cell: Cell) => Promise<void>>>
 
   async "logs at the level the client wants"(cell) {
     const isModern = cell.clientLine.era === "modern";
-    if (!isModern) expect((await cell.answer(cell.ask("logging/setLevel", { level: "notice" }))).result).toEqual({});
+    if (!isModern)
+      expect((await cell.answer(cell.ask("logging/setLevel", { level: "notice" }))).result).toEqual(
+        {},
+      );
     const level = isModern ? { [keys.logLevel]: "notice" } : {};
     await cell.call("log", { level: "info" }, level);
     await cell.call("log", { level: "warning" }, level);
     if (isModern) await cell.call("log", { level: "warning" });
-    expect(received(cell, "notifications/message")).toMatchObject([{ level: "warning", logger: "inner", data: { text: "careful" } }]);
+    expect(received(cell, "notifications/message")).toMatchObject([
+      { level: "warning", logger: "inner", data: { text: "careful" } },
+    ]);
   },
 
   async "what only one era has"(cell) {
@@ -444,7 +559,9 @@ export const behaviours: Readonly<Record<string, (cell: Cell) => Promise<void>>>
     await using mute = await cell.connect({});
     const answer = await mute.call("ask", { requests: { name: questions.name } });
     // The client hears of it, or the server does and goes on without; nobody makes up an answer.
-    const code = isObject(answer.error) ? answer.error.code : (JSON.parse(saidBy(answer)) as { name: { error: { code: number } } }).name.error.code;
+    const code = isObject(answer.error)
+      ? answer.error.code
+      : (JSON.parse(saidBy(answer)) as { name: { error: { code: number } } }).name.error.code;
     expect(code).toBe(-32_021);
     expect(received(mute, "elicitation/create")).toEqual([]);
   },
@@ -454,11 +571,14 @@ export const behaviours: Readonly<Record<string, (cell: Cell) => Promise<void>>>
     const before = received(cell, "notifications/tools/list_changed").length;
     await cell.call("change", { add: ["extra"] });
     const isListed = async (): Promise<boolean> => {
-      const { tools } = (await cell.answer(cell.ask("tools/list"))).result as { tools: JsonObject[] };
+      const { tools } = (await cell.answer(cell.ask("tools/list"))).result as {
+        tools: JsonObject[];
+      };
       return tools.some(({ name }) => name === "box.extra");
     };
     await eventually(
-      async () => received(cell, "notifications/tools/list_changed").length > before && (await isListed()),
+      async () =>
+        received(cell, "notifications/tools/list_changed").length > before && (await isListed()),
       "the new tool is told of and listed",
       5_000,
     );
@@ -479,7 +599,11 @@ export const behaviours: Readonly<Record<string, (cell: Cell) => Promise<void>>>
     const id = cell.ask("tools/call", { name: "box.hang", arguments: {} });
     await untilRunning(cell);
     cell.client.cancel(id);
-    await eventually(async () => (await cell.upstream.withdrawn(cell.call)) === before + 1, "the server hears that it was withdrawn", 3_000);
+    await eventually(
+      async () => (await cell.upstream.withdrawn(cell.call)) === before + 1,
+      "the server hears that it was withdrawn",
+      3_000,
+    );
     expect(cell.client.received.filter((message) => message.id === id)).toEqual([]);
   },
 
@@ -492,7 +616,12 @@ export const behaviours: Readonly<Record<string, (cell: Cell) => Promise<void>>>
     // A legacy client over HTTP may come back for its answer; all others have withdrawn what they asked.
     const isKept = cell.clientLine.era === "legacy" && cell.clientLine.name === "HTTP";
     if (isKept) await wait(100);
-    else await eventually(async () => (await cell.upstream.withdrawn(cell.call)) === before + 1, "the server hears that the client is gone", 3_000);
+    else
+      await eventually(
+        async () => (await cell.upstream.withdrawn(cell.call)) === before + 1,
+        "the server hears that the client is gone",
+        3_000,
+      );
     expect(saidBy(await cell.call("echo", { still: "here" }))).toBe('{"still":"here"}');
   },
 
@@ -503,9 +632,14 @@ export const behaviours: Readonly<Record<string, (cell: Cell) => Promise<void>>>
     await cell.upstream.cut(cell.call);
     const { result } = await running;
     expect(performance.now() - startedAt).toBeLessThan(2_000);
-    expect(result).toMatchObject({ isError: true, structuredContent: { error_type: expect.stringMatching(/^(unavailable|bad_answer)$/) } });
+    expect(result).toMatchObject({
+      isError: true,
+      structuredContent: { error_type: expect.stringMatching(/^(unavailable|bad_answer)$/) },
+    });
     await eventually(
-      async () => isObject((await cell.call("echo")).result) && saidOrNothing(await cell.call("echo", { n: 1 })) === '{"n":1}',
+      async () =>
+        isObject((await cell.call("echo")).result) &&
+        saidOrNothing(await cell.call("echo", { n: 1 })) === '{"n":1}',
       "it is back",
       8_000,
     );

@@ -20,10 +20,21 @@ beforeAll(async () => {
     execution: { run: () => Promise.reject(new HallError("EXECUTION", "it broke")) },
     said: { run: () => ({ content: [{ type: "text", text: "it said so" }], isError: true }) },
     internal: { run: () => Promise.reject(new Error("secret stack")) },
-    limited: { run: () => Promise.reject(new HallError("RATE_LIMITED", "wait", { details: { retryAfterSeconds: 3 } })) },
-    strict: { inputSchema: { type: "object", properties: { a: { type: "integer" } }, required: ["a"] }, run: () => ({ content: [] }) },
+    limited: {
+      run: () =>
+        Promise.reject(
+          new HallError("RATE_LIMITED", "wait", { details: { retryAfterSeconds: 3 } }),
+        ),
+    },
+    strict: {
+      inputSchema: { type: "object", properties: { a: { type: "integer" } }, required: ["a"] },
+      run: () => ({ content: [] }),
+    },
   });
-  door = await openDoor({ toolkits: [createEchoToolkit(), failing], healthCheck: { timeoutMs: 300 } });
+  door = await openDoor({
+    toolkits: [createEchoToolkit(), failing],
+    healthCheck: { timeoutMs: 300 },
+  });
 });
 afterAll(() => door[Symbol.asyncDispose]());
 
@@ -34,15 +45,28 @@ function connectStdio(): RawClient {
   const output = new PassThrough();
   door.hall.server.accept(createStdioChannel(input, output, defaultLimits));
   const client = new RawClient((bytes) => void input.write(`${bytes}\n`));
-  output.on("data", createLineReader(Number.POSITIVE_INFINITY, { line: (bytes) => client.deliver(bytes.toString()), oversize() {} }));
+  output.on(
+    "data",
+    createLineReader(Number.POSITIVE_INFINITY, {
+      line: (bytes) => client.deliver(bytes.toString()),
+      oversize() {},
+    }),
+  );
   return client;
 }
 
 /** A service that registers as the document does, and answers what it is told to. */
-async function startService(client: RawClient, answer: (request: JsonObject) => JsonObject | undefined): Promise<JsonObject> {
+async function startService(
+  client: RawClient,
+  answer: (request: JsonObject) => JsonObject | undefined,
+): Promise<JsonObject> {
   const serve = async (): Promise<void> => {
     for (;;) {
-      const request = await client.take((message) => typeof message.method === "string" && message.id !== undefined, "a request", 20_000);
+      const request = await client.take(
+        (message) => typeof message.method === "string" && message.id !== undefined,
+        "a request",
+        20_000,
+      );
       const reply = answer(request);
       if (reply) client.send({ jsonrpc: "2.0", id: request.id, ...reply });
     }
@@ -55,8 +79,23 @@ async function startService(client: RawClient, answer: (request: JsonObject) => 
 
 const helpful = ({ method, params }: JsonObject): JsonObject =>
   method === "health/check"
-    ? { result: { status: "healthy", response_time_ms: 45, version: "1.0.0", capabilities: ["web_search"], last_error: null } }
-    : { result: { call_id: (params as JsonObject).call_id, status: "completed", data: document.callData, execution_time_ms: 1 } };
+    ? {
+        result: {
+          status: "healthy",
+          response_time_ms: 45,
+          version: "1.0.0",
+          capabilities: ["web_search"],
+          last_error: null,
+        },
+      }
+    : {
+        result: {
+          call_id: (params as JsonObject).call_id,
+          status: "completed",
+          data: document.callData,
+          execution_time_ms: 1,
+        },
+      };
 
 /** One message, one answer, over each transport. */
 const ways: Readonly<Record<string, (message: JsonObject) => Promise<JsonObject>>> = {
@@ -104,15 +143,24 @@ describe.each(Object.keys(ways))("%s", (name) => {
     const answer = await ask(document.call);
     const { execution_time_ms: ms } = answer.result as JsonObject;
     expect(ms).toEqual(expect.any(Number));
-    expect(answer).toEqual({ ...document.callAnswer, result: { ...document.callAnswer.result, execution_time_ms: ms } });
+    expect(answer).toEqual({
+      ...document.callAnswer,
+      result: { ...document.callAnswer.result, execution_time_ms: ms },
+    });
   });
 
   test("a call that takes too long", async () => {
     await startService(connectStdio(), () => undefined);
-    const answer = await ask({ ...document.call, params: { ...document.call.params, timeout: 0.1 } });
+    const answer = await ask({
+      ...document.call,
+      params: { ...document.call.params, timeout: 0.1 },
+    });
     expect(answer).toMatchObject({
       id: 2,
-      error: { ...document.timeoutAnswer.error, data: { ...document.timeoutAnswer.error.data, details: expect.stringContaining("0.1 s") } },
+      error: {
+        ...document.timeoutAnswer.error,
+        data: { ...document.timeoutAnswer.error.data, details: expect.stringContaining("0.1 s") },
+      },
     });
   });
 
@@ -120,7 +168,10 @@ describe.each(Object.keys(ways))("%s", (name) => {
     await startService(connectStdio(), helpful);
     const answer = await ask(document.healthCheck);
     const { response_time_ms: ms } = answer.result as JsonObject;
-    expect(answer).toEqual({ ...document.healthAnswer, result: { ...document.healthAnswer.result, response_time_ms: ms } });
+    expect(answer).toEqual({
+      ...document.healthAnswer,
+      result: { ...document.healthAnswer.result, response_time_ms: ms },
+    });
   });
 
   const errors: readonly [number, string, JsonObject][] = [
@@ -129,7 +180,11 @@ describe.each(Object.keys(ways))("%s", (name) => {
     [-32001, "execution", { tool_name: "failing", function_name: "said" }],
     [-32002, "toolkit_not_found", { tool_name: "failling", function_name: "execution" }],
     [-32003, "not_found", { tool_name: "failing", function_name: "executoin" }],
-    [-32004, "validation", { tool_name: "failing", function_name: "strict", arguments: { a: "b" } }],
+    [
+      -32004,
+      "validation",
+      { tool_name: "failing", function_name: "strict", arguments: { a: "b" } },
+    ],
     [-32007, "rate_limited", { tool_name: "failing", function_name: "limited" }],
     [-32602, "invalid_params", { tool_name: "echo", function_name: "echo", call_id: 7 }],
     [-32602, "invalid_params", { tool_name: "echo", function_name: "echo", timeout: -1 }],
@@ -138,14 +193,20 @@ describe.each(Object.keys(ways))("%s", (name) => {
     [-32602, "invalid_params", { tool_name: "echo" }],
   ];
   test.each(errors)("%i %s", async (code, type, params) => {
-    const { error } = await ask({ jsonrpc: "2.0", id: 9, method: "tools/call", params: { call_id: "any id", ...params } });
+    const { error } = await ask({
+      jsonrpc: "2.0",
+      id: 9,
+      method: "tools/call",
+      params: { call_id: "any id", ...params },
+    });
     const words = new Map(document.errorCodes).get(code);
     expect(error).toMatchObject({
       code,
       message: words ?? expect.any(String),
       data: { error_type: type, details: expect.any(String), suggestion: expect.any(String) },
     });
-    if (params.call_id === undefined) expect((error as JsonObject).data).toMatchObject({ call_id: "any id" });
+    if (params.call_id === undefined)
+      expect((error as JsonObject).data).toMatchObject({ call_id: "any id" });
     expect(JSON.stringify(error)).not.toContain("secret stack");
   });
 
@@ -155,65 +216,131 @@ describe.each(Object.keys(ways))("%s", (name) => {
       error: {
         code: -32006,
         message: "Service unavailable",
-        data: { call_id: "uuid-123-456-789", error_type: "unavailable", limited: "search_tool.web_search" },
+        data: {
+          call_id: "uuid-123-456-789",
+          error_type: "unavailable",
+          limited: "search_tool.web_search",
+        },
       },
     });
-    expect(await ask(document.healthCheck)).toMatchObject({ result: { status: "unhealthy", last_error: expect.stringContaining("nobody serves it") } });
+    expect(await ask(document.healthCheck)).toMatchObject({
+      result: { status: "unhealthy", last_error: expect.stringContaining("nobody serves it") },
+    });
   });
 
   test("what is registered, a schema, and taking it out again", async () => {
     await ask(document.registration);
-    const listed = (await ask({ jsonrpc: "2.0", id: 4, method: "tools/registered" })).result as JsonObject;
-    expect(listed).toMatchObject({ tools: [{ tool_id: "search_tool_v1", name: "search_tool", category: "SEARCH", functions: ["web_search"] }] });
+    const listed = (await ask({ jsonrpc: "2.0", id: 4, method: "tools/registered" }))
+      .result as JsonObject;
+    expect(listed).toMatchObject({
+      tools: [
+        {
+          tool_id: "search_tool_v1",
+          name: "search_tool",
+          category: "SEARCH",
+          functions: ["web_search"],
+        },
+      ],
+    });
     const wanted = { tool_name: "search_tool", function_name: "web_search" };
-    expect(await ask({ jsonrpc: "2.0", id: 5, method: "tools/schema", params: wanted })).toMatchObject({
+    expect(
+      await ask({ jsonrpc: "2.0", id: 5, method: "tools/schema", params: wanted }),
+    ).toMatchObject({
       result: { parameters: document.registration.params.tool.functions[0].parameters },
     });
-    expect(await ask({ jsonrpc: "2.0", id: 6, method: "tools/unregister", params: { tool_name: "search_tool" } })).toEqual({
+    expect(
+      await ask({
+        jsonrpc: "2.0",
+        id: 6,
+        method: "tools/unregister",
+        params: { tool_name: "search_tool" },
+      }),
+    ).toEqual({
       jsonrpc: "2.0",
       id: 6,
       result: { tool_id: "search_tool_v1", status: "unregistered" },
     });
-    expect(await ask(document.call)).toMatchObject({ error: { code: -32002, data: { available: ["echo", "failing"] } } });
+    expect(await ask(document.call)).toMatchObject({
+      error: { code: -32002, data: { available: ["echo", "failing"] } },
+    });
   });
 });
 
 test("a call_id has up to 128 characters, and one is made where none is given", async () => {
   const ask = (params: JsonObject) =>
-    ways.stdio?.({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { tool_name: "echo", function_name: "echo", ...params } });
-  expect(await ask({ call_id: "é".repeat(128) })).toMatchObject({ result: { call_id: "é".repeat(128) } });
+    ways.stdio?.({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { tool_name: "echo", function_name: "echo", ...params },
+    });
+  expect(await ask({ call_id: "é".repeat(128) })).toMatchObject({
+    result: { call_id: "é".repeat(128) },
+  });
   expect(await ask({ call_id: "x".repeat(129) })).toMatchObject({ error: { code: -32602 } });
-  expect(await ask({})).toMatchObject({ result: { call_id: expect.stringMatching(/^[\da-f-]{36}$/) } });
+  expect(await ask({})).toMatchObject({
+    result: { call_id: expect.stringMatching(/^[\da-f-]{36}$/) },
+  });
 });
 
 test("with a modern _meta the dialect is refused, in either form", async () => {
-  const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: modern(document.call.params) };
+  const message = {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "tools/call",
+    params: modern(document.call.params),
+  };
   expect(await ways.stdio?.(message)).toMatchObject({ error: { code: -32602 } });
-  const { json } = await door.send({ body: message, headers: { ...headers(), ...modernHeaders(message) } });
+  const { json } = await door.send({
+    body: message,
+    headers: { ...headers(), ...modernHeaders(message) },
+  });
   expect(json).toMatchObject({ error: { code: expect.any(Number) } });
-  expect(await ways.stdio?.({ jsonrpc: "2.0", id: 1, method: "tools/register", params: modern(document.registration.params) })).toMatchObject({
+  expect(
+    await ways.stdio?.({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/register",
+      params: modern(document.registration.params),
+    }),
+  ).toMatchObject({
     error: { code: -32602 },
   });
 });
 
 describe("the token", () => {
-  test.each(["tools/register", "tools/unregister", "tools/refresh"])("%s needs it over HTTP and WebSocket, even on this machine", async (method) => {
-    const message = { jsonrpc: "2.0", id: 1, method, params: document.registration.params };
-    expect(await door.send({ body: message })).toMatchObject({ status: 401, json: { id: 1, error: { data: { error_type: "denied" } } } });
-    const socket = await connectWebSocket(door);
-    expect(await socket.request(method, document.registration.params)).toMatchObject({ error: { code: -32000, data: { error_type: "denied" } } });
-    socket.close();
-    const legacy = await connectLegacy(door);
-    expect(await legacy.request(method, document.registration.params)).toMatchObject({ error: { code: -32000, data: { error_type: "denied" } } });
-    legacy.close();
-    expect(door.hall.registrations.all()).toEqual([]);
-  });
+  test.each(["tools/register", "tools/unregister", "tools/refresh"])(
+    "%s needs it over HTTP and WebSocket, even on this machine",
+    async (method) => {
+      const message = { jsonrpc: "2.0", id: 1, method, params: document.registration.params };
+      expect(await door.send({ body: message })).toMatchObject({
+        status: 401,
+        json: { id: 1, error: { data: { error_type: "denied" } } },
+      });
+      const socket = await connectWebSocket(door);
+      expect(await socket.request(method, document.registration.params)).toMatchObject({
+        error: { code: -32000, data: { error_type: "denied" } },
+      });
+      socket.close();
+      const legacy = await connectLegacy(door);
+      expect(await legacy.request(method, document.registration.params)).toMatchObject({
+        error: { code: -32000, data: { error_type: "denied" } },
+      });
+      legacy.close();
+      expect(door.hall.registrations.all()).toEqual([]);
+    },
+  );
 
   test("calls, health and lists do not", async () => {
     await ways.stdio?.(document.registration);
     for (const method of ["tools/registered", "health/check"]) {
-      const { status, json } = await door.send({ body: { jsonrpc: "2.0", id: 1, method, params: { tool_name: "search_tool" } } });
-      expect({ status, isAnswered: isObject(json?.result) }).toEqual({ status: 200, isAnswered: true });
+      const { status, json } = await door.send({
+        body: { jsonrpc: "2.0", id: 1, method, params: { tool_name: "search_tool" } },
+      });
+      expect({ status, isAnswered: isObject(json?.result) }).toEqual({
+        status: 200,
+        isAnswered: true,
+      });
     }
   });
 });
@@ -224,7 +351,9 @@ test("MCP and the dialect share a line: a service that has shaken hands register
   await startService(client, helpful);
   const other = await connectWebSocket(door);
   await other.greet();
-  expect(await other.result("tools/call", { name: "search_tool.web_search", arguments: { query: "a" } })).toMatchObject({
+  expect(
+    await other.result("tools/call", { name: "search_tool.web_search", arguments: { query: "a" } }),
+  ).toMatchObject({
     structuredContent: document.callData,
   });
   client.close();
@@ -236,10 +365,13 @@ test("a call that the caller withdraws is withdrawn from the service", async () 
   await startService(service, () => undefined);
   const caller = await connectWebSocket(door);
   const id = caller.ask("tools/call", document.call.params);
-  const called = (): JsonObject | undefined => service.received.find(({ method }) => method === "tools/call");
+  const called = (): JsonObject | undefined =>
+    service.received.find(({ method }) => method === "tools/call");
   await until(() => called() !== undefined, "the call");
   caller.notify("notifications/cancelled", { requestId: id });
-  expect(await service.heard("notifications/cancelled")).toMatchObject({ params: { requestId: called()?.id } });
+  expect(await service.heard("notifications/cancelled")).toMatchObject({
+    params: { requestId: called()?.id },
+  });
   caller.close();
 });
 
@@ -247,31 +379,50 @@ test("calls that run when the service's line ends are answered at once, and the 
   const service = await connectWebSocket(door, { headers: headers() });
   await startService(service, () => undefined);
   const caller = connectStdio();
-  const running = Array.from({ length: 5 }, () => caller.request("tools/call", document.call.params));
-  await until(() => service.received.filter(({ method }) => method === "tools/call").length === 5, "the calls");
+  const running = Array.from({ length: 5 }, () =>
+    caller.request("tools/call", document.call.params),
+  );
+  await until(
+    () => service.received.filter(({ method }) => method === "tools/call").length === 5,
+    "the calls",
+  );
   const cutAt = performance.now();
   service.close();
-  for (const answer of await Promise.all(running)) expect(answer).toMatchObject({ error: { code: -32006, data: { error_type: "unavailable" } } });
+  for (const answer of await Promise.all(running))
+    expect(answer).toMatchObject({ error: { code: -32006, data: { error_type: "unavailable" } } });
   expect(performance.now() - cutAt).toBeLessThan(5_000);
   expect(await caller.request("tools/call", document.call.params)).toMatchObject({
-    error: { code: -32006, data: { details: expect.stringContaining("the connection that served it is gone") } },
+    error: {
+      code: -32006,
+      data: { details: expect.stringContaining("the connection that served it is gone") },
+    },
   });
   expect(caller.unread).toEqual([]);
 });
 
 describe("predefined tools", () => {
   const built = createBuiltinToolkits();
-  test.each(document.predefined)("$name has the document's schemas and category", async ({ name, category, functions }) => {
-    const toolkit = built.find(({ id }) => id === name);
-    const tools = (await toolkit?.list()) ?? [];
-    expect(toolkit?.category).toBe(category);
-    expect(Object.fromEntries(tools.map((tool) => [tool.name, withoutDescriptions(tool.inputSchema)]))).toEqual(functions);
-  });
+  test.each(document.predefined)(
+    "$name has the document's schemas and category",
+    async ({ name, category, functions }) => {
+      const toolkit = built.find(({ id }) => id === name);
+      const tools = (await toolkit?.list()) ?? [];
+      expect(toolkit?.category).toBe(category);
+      expect(
+        Object.fromEntries(tools.map((tool) => [tool.name, withoutDescriptions(tool.inputSchema)])),
+      ).toEqual(functions);
+    },
+  );
 });
 
 function withoutDescriptions(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDescriptions);
   if (!isObject(value)) return value;
-  const isText = ([key, inner]: [string, unknown]): boolean => (key === "description" || key === "title") && typeof inner === "string";
-  return Object.fromEntries(Object.entries(value).flatMap((entry) => (isText(entry) ? [] : [[entry[0], withoutDescriptions(entry[1])]])));
+  const isText = ([key, inner]: [string, unknown]): boolean =>
+    (key === "description" || key === "title") && typeof inner === "string";
+  return Object.fromEntries(
+    Object.entries(value).flatMap((entry) =>
+      isText(entry) ? [] : [[entry[0], withoutDescriptions(entry[1])]],
+    ),
+  );
 }

@@ -19,12 +19,19 @@ test("a peer that is not read from for a while is not taken for dead", async () 
   const [[far]] = await Promise.all([accepted, once(near, "open")]);
   const channel = createWebSocketChannel(far, { pingMs: 20 });
   const frames: string[] = [];
-  channel.start({ frame: (bytes) => frames.push(bytes.toString()), oversize() {}, drained() {}, ended() {}, closed() {} });
+  channel.start({
+    frame: (bytes) => frames.push(bytes.toString()),
+    oversize() {},
+    drained() {},
+    ended() {},
+    closed() {},
+  });
   channel.pause();
   near.send('"held"');
   while (pings < 5 && near.readyState === near.OPEN) await Promise.race([once(near, "ping"), cut]);
   channel.resume();
-  while (frames.length === 0 && near.readyState === near.OPEN) await Promise.race([once(near, "ping"), cut]);
+  while (frames.length === 0 && near.readyState === near.OPEN)
+    await Promise.race([once(near, "ping"), cut]);
   expect(frames).toEqual(['"held"']);
   near.terminate();
   server.close();
@@ -35,9 +42,14 @@ async function openWebSocket(): Promise<Line> {
   const server = new WebSocketServer({ server: http, perMessageDeflate: false });
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   const accepted = new Promise<WebSocket>((resolve) => server.once("connection", resolve));
-  const nearSocket = new WebSocket(`ws://127.0.0.1:${(http.address() as AddressInfo).port}`, { perMessageDeflate: false });
+  const nearSocket = new WebSocket(`ws://127.0.0.1:${(http.address() as AddressInfo).port}`, {
+    perMessageDeflate: false,
+  });
   const near = createWebSocketChannel(nearSocket);
-  const [farSocket] = await Promise.all([accepted, new Promise((resolve) => nearSocket.once("open", resolve))]);
+  const [farSocket] = await Promise.all([
+    accepted,
+    new Promise((resolve) => nearSocket.once("open", resolve)),
+  ]);
   const far = createWebSocketChannel(farSocket);
   return {
     near,

@@ -28,11 +28,20 @@ function openPlace(planner: JsonObject): Place {
   const root = mkdtempSync(join(tmpdir(), "guildhall-story-"));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const folder = join(root, "project");
-  for (const path of ["project", "run", "data", "config", "home", "files", "config/guildhall"]) mkdirSync(join(root, path), { mode: 0o700 });
+  for (const path of ["project", "run", "data", "config", "home", "files", "config/guildhall"])
+    mkdirSync(join(root, path), { mode: 0o700 });
   writeFileSync(join(root, "config", "guildhall", "config.json"), JSON.stringify({ planner }));
-  const node = (name: string, ...args: string[]) => ({ command: process.execPath, args: [binOf(`@modelcontextprotocol/${name}`), ...args] });
+  const node = (name: string, ...args: string[]) => ({
+    command: process.execPath,
+    args: [binOf(`@modelcontextprotocol/${name}`), ...args],
+  });
   const memory = { ...node("server-memory"), env: { MEMORY_FILE_PATH: join(root, "memory.json") } };
-  writeFileSync(join(folder, ".mcp.json"), JSON.stringify({ mcpServers: { files: node("server-filesystem", join(root, "files")), memory } }));
+  writeFileSync(
+    join(folder, ".mcp.json"),
+    JSON.stringify({
+      mcpServers: { files: node("server-filesystem", join(root, "files")), memory },
+    }),
+  );
   writeFileSync(join(root, "files", "plan.txt"), "Buy milk.");
   const env = {
     ...process.env,
@@ -47,8 +56,14 @@ function openPlace(planner: JsonObject): Place {
     env,
     json: (...args) =>
       new Promise((resolve, reject) => {
-        execFile(process.execPath, [cli, ...args, "--json"], { cwd: folder, env, timeout: 60_000 }, (error, stdout, stderr) =>
-          error ? reject(new Error(`${args.join(" ")}: ${stderr}`)) : resolve(JSON.parse(stdout) as JsonObject),
+        execFile(
+          process.execPath,
+          [cli, ...args, "--json"],
+          { cwd: folder, env, timeout: 60_000 },
+          (error, stdout, stderr) =>
+            error
+              ? reject(new Error(`${args.join(" ")}: ${stderr}`))
+              : resolve(JSON.parse(stdout) as JsonObject),
         );
       }),
   };
@@ -59,7 +74,8 @@ async function eventually<T>(look: () => Promise<T>, isSo: (found: T) => boolean
   for (;;) {
     const found = await look();
     if (isSo(found)) return found;
-    if (performance.now() > giveUpAt) throw new Error(`the last answer was ${JSON.stringify(found)}`);
+    if (performance.now() > giveUpAt)
+      throw new Error(`the last answer was ${JSON.stringify(found)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
@@ -73,29 +89,46 @@ test("servers are imported, reviewed and grouped; a service joins; agents work, 
   const file = join(dirname(place.folder), "files", "plan.txt");
 
   await place.json("init", "--yes");
-  const built = (await place.json("build", "--yes")) as { servers: { name: string }[]; waiting: string[]; groups: { agents: { name: string }[] } };
+  const built = (await place.json("build", "--yes")) as {
+    servers: { name: string }[];
+    waiting: string[];
+    groups: { agents: { name: string }[] };
+  };
   expect(built.servers.map(({ name }) => name).sort()).toEqual(["files", "memory"]);
   expect(built.waiting).toEqual([]);
   expect(built.groups.agents.length).toBeGreaterThanOrEqual(2);
 
-  await using hall = watchProcess([cli, "serve", "--port", "0", "--json", "--log-level", "error"], { cwd: place.folder, env: place.env });
+  await using hall = watchProcess([cli, "serve", "--port", "0", "--json", "--log-level", "error"], {
+    cwd: place.folder,
+    env: place.env,
+  });
   const { url } = JSON.parse(await hall.firstLine) as { url: string };
   const joined = watchProcess([service, url], { env: place.env });
   expect(await joined.firstLine).toBe("registered as notes_v1");
 
   const answers = ["no", "once"];
   const client = new Client({ name: "story", version: "1" }, { capabilities: { elicitation: {} } });
-  client.setRequestHandler(ElicitRequestSchema, () => ({ action: "accept", content: { decision: answers.shift() ?? "no" } }));
+  client.setRequestHandler(ElicitRequestSchema, () => ({
+    action: "accept",
+    content: { decision: answers.shift() ?? "no" },
+  }));
   // The SDK's transports are not typed for exactOptionalPropertyTypes.
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)) as Parameters<Client["connect"]>[0]);
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${url}/mcp`)) as Parameters<Client["connect"]>[0],
+  );
   onTestFinished(() => client.close());
   const names = (await client.listTools()).tools.map(({ name }) => name);
-  expect(names).toEqual(expect.arrayContaining(["call_tool", "evaluate-lisp", "find_tools", "other_agent"]));
+  expect(names).toEqual(
+    expect.arrayContaining(["call_tool", "evaluate-lisp", "find_tools", "other_agent"]),
+  );
   const ask = async (agent: string, task: string, turns: readonly Reply[]) => {
     next = [...turns];
-    return (await client.callTool({ name: agent, arguments: { task } })).structuredContent as JsonObject;
+    return (await client.callTool({ name: agent, arguments: { task } }))
+      .structuredContent as JsonObject;
   };
-  const { groups } = (await place.json("groups", "list")) as { groups: { name: string; tools: string[] }[] };
+  const { groups } = (await place.json("groups", "list")) as {
+    groups: { name: string; tools: string[] }[];
+  };
   const agent = groups.find(({ tools }) => tools.includes("files.read_text_file"))?.name ?? "";
 
   // An agent reads with a real server; what may destroy is refused inside it, and named.
@@ -120,7 +153,10 @@ test("servers are imported, reviewed and grouped; a service joins; agents work, 
   expect(readFileSync(file, "utf8")).toBe("Buy milk.");
 
   // Called by itself the same tool asks: refused, then allowed once, then trusted for good.
-  const write = { name: "call_tool", arguments: { name: "files.write_file", arguments: { path: file, content: "Buy bread." } } };
+  const write = {
+    name: "call_tool",
+    arguments: { name: "files.write_file", arguments: { path: file, content: "Buy bread." } },
+  };
   expect((await client.callTool(write)).isError).toBe(true);
   expect((await client.callTool(write)).isError ?? false).toBe(false);
   expect(readFileSync(file, "utf8")).toBe("Buy bread.");
@@ -129,7 +165,10 @@ test("servers are imported, reviewed and grouped; a service joins; agents work, 
     { calls: [{ name: "files__write_file", arguments: { path: file, content: "Buy tea." } }] },
     { say: "Tea it is." },
   ]);
-  expect(trusted).toMatchObject({ steps: [{ tool: "files.write_file", outcome: "ok" }], approvals_needed: [] });
+  expect(trusted).toMatchObject({
+    steps: [{ tool: "files.write_file", outcome: "ok" }],
+    approvals_needed: [],
+  });
   expect(readFileSync(file, "utf8")).toBe("Buy tea.");
 
   // One program composes tools of several toolkits; only its answer is seen.
@@ -141,14 +180,27 @@ test("servers are imported, reviewed and grouped; a service joins; agents work, 
   // A feature from a description to tasks, in a folder that spec-kit knows.
   const spec_directory = join(place.folder, "specs", "001-shopping-list");
   const steps = [
-    { name: "speckit.specify", arguments: { feature_description: "Users keep a shopping list and share it with their family", spec_directory } },
-    { name: "speckit.clarify", arguments: { spec_directory, questions: ["Who may share a list?"], answers: ["Its owner"] } },
+    {
+      name: "speckit.specify",
+      arguments: {
+        feature_description: "Users keep a shopping list and share it with their family",
+        spec_directory,
+      },
+    },
+    {
+      name: "speckit.clarify",
+      arguments: { spec_directory, questions: ["Who may share a list?"], answers: ["Its owner"] },
+    },
     { name: "speckit.plan", arguments: { spec_directory } },
     { name: "speckit.tasks", arguments: { spec_directory } },
   ];
   for (const step of steps) {
     const done = await client.callTool(step);
-    expect([step.name, done.isError ?? false, JSON.stringify(done.content)]).toEqual([step.name, false, expect.any(String)]);
+    expect([step.name, done.isError ?? false, JSON.stringify(done.content)]).toEqual([
+      step.name,
+      false,
+      expect.any(String),
+    ]);
   }
   for (const [document, line] of [
     ["spec.md", /^# Feature Specification: /],
@@ -159,22 +211,37 @@ test("servers are imported, reviewed and grouped; a service joins; agents work, 
 
   // The service is behind an agent at once; killed, its calls fail at once, and the agent names the limitation.
   const note: Reply = { calls: [{ name: "notes__add", arguments: { text: "tea" } }] };
-  expect(await ask("other_agent", "Keep a note", [note, { say: "Kept." }])).toMatchObject({ steps: [{ tool: "notes.add", outcome: "ok" }] });
+  expect(await ask("other_agent", "Keep a note", [note, { say: "Kept." }])).toMatchObject({
+    steps: [{ tool: "notes.add", outcome: "ok" }],
+  });
   await joined[Symbol.asyncDispose]();
   const missing = await eventually(
     () => ask("other_agent", "Keep a note", [note, { say: "I could not keep it." }]),
     ({ steps }) => (steps as { outcome: string }[])[0]?.outcome === "unavailable",
   );
-  expect(missing).toMatchObject({ answer: "I could not keep it.", limitations: [expect.stringMatching(/^notes\.add /)] });
+  expect(missing).toMatchObject({
+    answer: "I could not keep it.",
+    limitations: [expect.stringMatching(/^notes\.add /)],
+  });
   const post = { method: "POST", headers: { "content-type": "application/json" } };
-  const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { tool_name: "notes", function_name: "add", arguments: { text: "x" }, call_id: "c" } };
-  const refused = (await (await fetch(`${url}/mcp`, { ...post, body: JSON.stringify(call) })).json()) as JsonObject;
+  const call = {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "tools/call",
+    params: { tool_name: "notes", function_name: "add", arguments: { text: "x" }, call_id: "c" },
+  };
+  const refused = (await (
+    await fetch(`${url}/mcp`, { ...post, body: JSON.stringify(call) })
+  ).json()) as JsonObject;
   expect(refused).toMatchObject({ error: { code: -32006 } });
 
   const { events } = (await place.json("audit", "--limit", "500")) as { events: JsonObject[] };
   const kinds = new Set(events.map(({ kind }) => kind));
-  for (const kind of ["blocked", "refused", "approved", "registered"]) expect(kinds).toContain(kind);
-  expect(events.find(({ tool, planner }) => tool === "files.read_text_file" && planner === "model")).toMatchObject({ outcome: "ok" });
+  for (const kind of ["blocked", "refused", "approved", "registered"])
+    expect(kinds).toContain(kind);
+  expect(
+    events.find(({ tool, planner }) => tool === "files.read_text_file" && planner === "model"),
+  ).toMatchObject({ outcome: "ok" });
   const { runs } = (await place.json("runs", "list")) as { runs: JsonObject[] };
   expect(runs.map(({ planner }) => planner)).toContain("model");
 });

@@ -1,5 +1,13 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -71,8 +79,12 @@ function newProject(planner: JsonObject): Project {
   };
   const run = (...args: string[]): Promise<Ran> =>
     new Promise((resolve) => {
-      execFile(process.execPath, [cli, ...args], { cwd: folder, env, timeout: 60_000 }, (error, stdout, stderr) =>
-        resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
+      execFile(
+        process.execPath,
+        [cli, ...args],
+        { cwd: folder, env, timeout: 60_000 },
+        (error, stdout, stderr) =>
+          resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
       );
     });
   return {
@@ -85,62 +97,115 @@ function newProject(planner: JsonObject): Project {
   };
 }
 
-const using = async (script: Script, work: (project: Project, model: ModelEndpoint) => Promise<void>): Promise<void> => {
+const using = async (
+  script: Script,
+  work: (project: Project, model: ModelEndpoint) => Promise<void>,
+): Promise<void> => {
   await using model = await startOpenAi(script);
   await work(newProject({ kind: "model", model: model.model, baseUrl: model.url }), model);
 };
 
-const sum: Script = [{ calls: [{ name: "calculator__calculate", arguments: { expression: "6 * 7" } }] }, { say: "It is 42." }];
+const sum: Script = [
+  { calls: [{ name: "calculator__calculate", arguments: { expression: "6 * 7" } }] },
+  { say: "It is 42." },
+];
 
-test("a task goes to the agent that fits, its steps are shown as they are taken, and the run can be seen and gone through again", { timeout: 60_000 }, () =>
-  using([...sum, ...sum], async (project, model) => {
-    const asked = await project.run("ask", "calculate", "6 * 7");
-    expect(asked.code).toBe(0);
-    expect(asked.stderr).toContain("sums_agent");
-    expect(asked.stderr).toContain("1/16 calculator.calculate …");
-    expect(asked.stdout).toContain("It is 42.");
-    expect(asked.stdout).toMatch(/model planner, 1 step, 2 turns, 240 tokens, ended: done, run_/);
+test(
+  "a task goes to the agent that fits, its steps are shown as they are taken, and the run can be seen and gone through again",
+  { timeout: 60_000 },
+  () =>
+    using([...sum, ...sum], async (project, model) => {
+      const asked = await project.run("ask", "calculate", "6 * 7");
+      expect(asked.code).toBe(0);
+      expect(asked.stderr).toContain("sums_agent");
+      expect(asked.stderr).toContain("1/16 calculator.calculate …");
+      expect(asked.stdout).toContain("It is 42.");
+      expect(asked.stdout).toMatch(/model planner, 1 step, 2 turns, 240 tokens, ended: done, run_/);
 
-    const told = await project.json("ask", "sums", "what is six times seven?");
-    expect(told).toMatchObject({ answer: "It is 42.", planner: "model", stopped_because: "done", steps: [{ tool: "calculator.calculate", outcome: "ok" }] });
+      const told = await project.json("ask", "sums", "what is six times seven?");
+      expect(told).toMatchObject({
+        answer: "It is 42.",
+        planner: "model",
+        stopped_because: "done",
+        steps: [{ tool: "calculator.calculate", outcome: "ok" }],
+      });
 
-    const { runs } = (await project.json("runs", "list")) as { runs: JsonObject[] };
-    expect(runs).toMatchObject([{ id: told.run, agent: "sums_agent", planner: "model" }, { task: "calculate 6 * 7" }]);
-    const shown = await project.run("runs", "show", String(told.run));
-    for (const words of ["observe", "think", "execute", "verify", "learn", "calculator.calculate", "It is 42."]) expect(shown.stdout).toContain(words);
+      const { runs } = (await project.json("runs", "list")) as { runs: JsonObject[] };
+      expect(runs).toMatchObject([
+        { id: told.run, agent: "sums_agent", planner: "model" },
+        { task: "calculate 6 * 7" },
+      ]);
+      const shown = await project.run("runs", "show", String(told.run));
+      for (const words of [
+        "observe",
+        "think",
+        "execute",
+        "verify",
+        "learn",
+        "calculator.calculate",
+        "It is 42.",
+      ])
+        expect(shown.stdout).toContain(words);
 
-    const before = model.requests.length;
-    expect(await project.json("runs", "replay", String(told.run))).toMatchObject({
-      same: true,
-      differences: [],
-      answer: "It is 42.",
-      steps: [{ outcome: "ok" }],
-    });
-    expect(model.requests).toHaveLength(before);
-    expect(await project.run("runs", "show", "run_nobody")).toMatchObject({ code: 66, stderr: expect.stringContaining("guildhall runs list") });
-    expect(JSON.stringify(await project.json("runs", "show", String(told.run)))).not.toContain(key);
-  }),
+      const before = model.requests.length;
+      expect(await project.json("runs", "replay", String(told.run))).toMatchObject({
+        same: true,
+        differences: [],
+        answer: "It is 42.",
+        steps: [{ outcome: "ok" }],
+      });
+      expect(model.requests).toHaveLength(before);
+      expect(await project.run("runs", "show", "run_nobody")).toMatchObject({
+        code: 66,
+        stderr: expect.stringContaining("guildhall runs list"),
+      });
+      expect(JSON.stringify(await project.json("runs", "show", String(told.run)))).not.toContain(
+        key,
+      );
+    }),
 );
 
 test("a person says who plans, and hears which agents there are", { timeout: 60_000 }, () =>
   using([{ say: "No tools needed." }], async (project) => {
-    expect(await project.json("ask", "clock_agent", "what time is it in UTC?", "--planner", "model")).toMatchObject({
+    expect(
+      await project.json("ask", "clock_agent", "what time is it in UTC?", "--planner", "model"),
+    ).toMatchObject({
       planner: "model",
       answer: "No tools needed.",
     });
-    expect(await project.json("ask", "sums", "add", "--planner", "local")).toMatchObject({ planner: "local" });
-    expect(await project.run("ask", "nobody_agent", "x")).toMatchObject({ code: 66, stderr: expect.stringContaining("clock_agent, other_agent, sums_agent") });
+    expect(await project.json("ask", "sums", "add", "--planner", "local")).toMatchObject({
+      planner: "local",
+    });
+    expect(await project.run("ask", "nobody_agent", "x")).toMatchObject({
+      code: 66,
+      stderr: expect.stringContaining("clock_agent, other_agent, sums_agent"),
+    });
     expect(await project.run("ask", "sums", "x", "--planner", "magic")).toMatchObject({ code: 2 });
-    expect(await project.run("ask", "")).toMatchObject({ code: 2, stderr: expect.stringContaining("a task is needed") });
-    expect(await project.run("ask", "sums", "x", "--data", "{bad")).toMatchObject({ code: 2, stderr: expect.stringContaining("--data is not valid JSON") });
-    expect(await project.run("ask", "sms", "add 2 and 3")).toMatchObject({ code: 66, stderr: expect.stringContaining("did you mean sums_agent?") });
+    expect(await project.run("ask", "")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("a task is needed"),
+    });
+    expect(await project.run("ask", "sums", "x", "--data", "{bad")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--data is not valid JSON"),
+    });
+    expect(await project.run("ask", "sms", "add 2 and 3")).toMatchObject({
+      code: 66,
+      stderr: expect.stringContaining("did you mean sums_agent?"),
+    });
   }),
 );
 
-test("without a model, a task goes where the best tool is, and is done or left with the command to type", { timeout: 60_000 }, async () => {
+test("without a model, a task goes where the best tool is, and is done or left with the command to type", {
+  timeout: 60_000,
+}, async () => {
   const project = newProject({ kind: "local" });
   const done = await project.run("ask", "calculate 17 * 23");
-  expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining("391"), stderr: expect.stringContaining("sums_agent") });
+  expect(done).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("391"),
+    stderr: expect.stringContaining("sums_agent"),
+  });
   const left = await project.run("ask", "clock", "what time is it in Lima?");
   expect(left).toMatchObject({ code: 0, stderr: expect.stringContaining("clock_agent") });
   expect(left.stdout).toContain("guildhall call time_tool.current_time timezone=America/Lima");
@@ -152,12 +217,29 @@ test("without a model, a task goes where the best tool is, and is done or left w
 });
 
 test("models test says that a model works, or what is wrong with it", async () => {
-  await using model = await startAnthropic([{ say: "ready" }, { status: 401, message: `bad key ${key}` }]);
+  await using model = await startAnthropic([
+    { say: "ready" },
+    { status: 401, message: `bad key ${key}` },
+  ]);
   const project = newProject({ model: model.model, baseUrl: model.url });
-  expect(await project.json("models", "test")).toMatchObject({ model: "anthropic/scripted", ok: true, said: "ready", tokens: { output: 20 } });
-  expect(await project.run("models", "test")).toMatchObject({ code: 77, stderr: expect.stringContaining("401: bad key ***") });
-  expect(await project.run("models", "test", "openai/any")).toMatchObject({ code: 69, stderr: expect.stringContaining("OPENAI_API_KEY") });
-  expect(await project.run("models", "test", "openia/any")).toMatchObject({ code: 2, stderr: expect.stringContaining("did you mean openai") });
+  expect(await project.json("models", "test")).toMatchObject({
+    model: "anthropic/scripted",
+    ok: true,
+    said: "ready",
+    tokens: { output: 20 },
+  });
+  expect(await project.run("models", "test")).toMatchObject({
+    code: 77,
+    stderr: expect.stringContaining("401: bad key ***"),
+  });
+  expect(await project.run("models", "test", "openai/any")).toMatchObject({
+    code: 69,
+    stderr: expect.stringContaining("OPENAI_API_KEY"),
+  });
+  expect(await project.run("models", "test", "openia/any")).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("did you mean openai"),
+  });
 }, 60_000);
 
 test("a hall starts without any provider: none is in what `mcp` loads before it is asked for", () => {
@@ -168,11 +250,15 @@ test("a hall starts without any provider: none is in what `mcp` loads before it 
   const load = (file: string): void => {
     if (loaded.has(file)) return;
     loaded.add(file);
-    for (const [, next = ""] of readFileSync(file, "utf8").matchAll(/^(?:import|export)(?:[^;"]*from)? "(\.[^"]+)"/gm)) load(join(dirname(file), next));
+    for (const [, next = ""] of readFileSync(file, "utf8").matchAll(
+      /^(?:import|export)(?:[^;"]*from)? "(\.[^"]+)"/gm,
+    ))
+      load(join(dirname(file), next));
   };
   for (const file of [cli, ...starts.map((name) => join(folder, name))]) load(file);
   expect(loaded.size).toBeGreaterThan(10);
-  const isProvider = (file: string): boolean => readFileSync(file, "utf8").includes("AI_APICallError");
+  const isProvider = (file: string): boolean =>
+    readFileSync(file, "utf8").includes("AI_APICallError");
   expect([...loaded].filter(isProvider)).toEqual([]);
   expect(readdirSync(folder).some((name) => isProvider(join(folder, name)))).toBe(true);
 });

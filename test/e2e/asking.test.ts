@@ -6,7 +6,14 @@ import { Scope } from "../../src/base/scope.ts";
 import type { Questions } from "../../src/tool.ts";
 import { keys, modern, type RawClient } from "../servers/client.ts";
 import { startHall } from "../servers/hall.ts";
-import { createAskingToolkit, createEchoToolkit, createLibraryToolkit, createToolkit, questions, text } from "../servers/toolkits.ts";
+import {
+  createAskingToolkit,
+  createEchoToolkit,
+  createLibraryToolkit,
+  createToolkit,
+  questions,
+  text,
+} from "../servers/toolkits.ts";
 
 /** Questions from a tool to the client that called it: its user, its model, its roots. */
 const everything = { elicitation: {}, sampling: {}, roots: {} };
@@ -14,7 +21,11 @@ const ada = { action: "accept", content: { name: "Ada" } };
 const bob = { action: "accept", content: { name: "Bob" } };
 
 /** A modern call, asked or answering. */
-function call(client: RawClient, params: JsonObject, capabilities: JsonObject = everything): Promise<JsonObject> {
+function call(
+  client: RawClient,
+  params: JsonObject,
+  capabilities: JsonObject = everything,
+): Promise<JsonObject> {
   return client.result("tools/call", modern(params, capabilities));
 }
 
@@ -23,7 +34,13 @@ function stateOf(result: JsonObject): JsonObject {
   return { requestState: result.requestState };
 }
 
-const refused = { error: { code: -32602, message: "requestState is unknown, used or expired", data: { error_type: "invalid_params" } } };
+const refused = {
+  error: {
+    code: -32602,
+    message: "requestState is unknown, used or expired",
+    data: { error_type: "invalid_params" },
+  },
+};
 
 describe("a modern client", () => {
   test("is asked by the answer to its request, and the tool goes on where it was", async () => {
@@ -40,7 +57,10 @@ describe("a modern client", () => {
     });
     expect(asking.steps).toEqual(["before"]);
     const done = await call(client, { ...one, ...stateOf(asked), inputResponses: { name: ada } });
-    expect(done).toMatchObject({ resultType: "complete", structuredContent: { name: ada, args: { a: 1 } } });
+    expect(done).toMatchObject({
+      resultType: "complete",
+      structuredContent: { name: ada, args: { a: 1 } },
+    });
     expect(asking.steps).toEqual(["before", "after"]);
     expect(client.unread).toEqual([]);
   });
@@ -50,7 +70,9 @@ describe("a modern client", () => {
     const client = hall.connect();
     for (const action of ["decline", "cancel"]) {
       const state = stateOf(await call(client, { name: "asking.one" }));
-      expect(await call(client, { name: "asking.one", ...state, inputResponses: { name: { action } } })).toMatchObject({
+      expect(
+        await call(client, { name: "asking.one", ...state, inputResponses: { name: { action } } }),
+      ).toMatchObject({
         structuredContent: { name: { action } },
       });
     }
@@ -58,7 +80,9 @@ describe("a modern client", () => {
 
   test("may answer before it is asked", async () => {
     await using hall = await startHall({ toolkits: [createAskingToolkit()] });
-    expect(await call(hall.connect(), { name: "asking.one", inputResponses: { name: ada } })).toMatchObject({ structuredContent: { name: ada } });
+    expect(
+      await call(hall.connect(), { name: "asking.one", inputResponses: { name: ada } }),
+    ).toMatchObject({ structuredContent: { name: ada } });
   });
 
   test("is asked several things at once, and again for those it left out", async () => {
@@ -68,11 +92,19 @@ describe("a modern client", () => {
     const roots = { roots: [{ uri: "file:///a" }] };
     const first = await call(client, { name: "asking.many" });
     expect(first.inputRequests).toEqual(questions);
-    const second = await call(client, { name: "asking.many", ...stateOf(first), inputResponses: { poem, unknown: {} } });
+    const second = await call(client, {
+      name: "asking.many",
+      ...stateOf(first),
+      inputResponses: { poem, unknown: {} },
+    });
     expect(second.inputRequests).toEqual({ name: questions.name, roots: questions.roots });
     const third = await call(client, { name: "asking.many", ...stateOf(second) });
     expect(third.inputRequests).toEqual({ name: questions.name, roots: questions.roots });
-    const done = await call(client, { name: "asking.many", ...stateOf(third), inputResponses: { name: ada, roots } });
+    const done = await call(client, {
+      name: "asking.many",
+      ...stateOf(third),
+      inputResponses: { name: ada, roots },
+    });
     expect(done.structuredContent).toEqual({ name: ada, poem, roots });
   });
 
@@ -81,10 +113,18 @@ describe("a modern client", () => {
     await using hall = await startHall({ toolkits: [asking] });
     const client = hall.connect();
     const first = await call(client, { name: "asking.twice" });
-    const second = await call(client, { name: "asking.twice", ...stateOf(first), inputResponses: { name: ada } });
+    const second = await call(client, {
+      name: "asking.twice",
+      ...stateOf(first),
+      inputResponses: { name: ada },
+    });
     expect(second.inputRequests).toMatchObject({ name: { params: { message: "And again?" } } });
     expect(second.requestState).not.toBe(first.requestState);
-    const done = await call(client, { name: "asking.twice", ...stateOf(second), inputResponses: { name: bob } });
+    const done = await call(client, {
+      name: "asking.twice",
+      ...stateOf(second),
+      inputResponses: { name: bob },
+    });
     expect(done.structuredContent).toEqual({ first: ada, second: bob });
     expect(asking.steps).toEqual(["first", "second"]);
   });
@@ -95,20 +135,31 @@ describe("a modern client", () => {
     let result = await call(client, { name: "asking.parallel" });
     const answers: JsonObject = { a: ada, b: bob };
     for (let round = 0; result.resultType === "input_required" && round < 3; round++) {
-      const inputResponses = Object.fromEntries(Object.keys(result.inputRequests as JsonObject).map((key) => [key, answers[key]]));
+      const inputResponses = Object.fromEntries(
+        Object.keys(result.inputRequests as JsonObject).map((key) => [key, answers[key]]),
+      );
       result = await call(client, { name: "asking.parallel", ...stateOf(result), inputResponses });
     }
     expect(result.structuredContent).toEqual(answers);
   });
 
   test("is asked by two tools side by side under one key, and neither gets the other's answer", async () => {
-    const ask = (message: string): JsonObject => ({ name: { ...questions.name, params: { ...questions.name.params, message } } });
+    const ask = (message: string): JsonObject => ({
+      name: { ...questions.name, params: { ...questions.name.params, message } },
+    });
     const asks = (id: string): ReturnType<typeof createToolkit> =>
-      createToolkit(id, { ask: { run: async (_args, context) => text(JSON.stringify(await context.ask(ask(id) as Questions))) } });
+      createToolkit(id, {
+        ask: {
+          run: async (_args, context) =>
+            text(JSON.stringify(await context.ask(ask(id) as Questions))),
+        },
+      });
     const pair = createToolkit("pair", {
       both: {
         async run(_args, { call: callOther }) {
-          const outcomes = await Promise.all(["bank", "shop"].map((id) => callOther?.(`${id}.ask`, {})));
+          const outcomes = await Promise.all(
+            ["bank", "shop"].map((id) => callOther?.(`${id}.ask`, {})),
+          );
           return text(outcomes.map((outcome) => String(outcome?.content[0]?.text)).join());
         },
       },
@@ -117,11 +168,20 @@ describe("a modern client", () => {
     const client = hall.connect();
     let result = await call(client, { name: "pair.both" });
     for (let round = 0; result.resultType === "input_required" && round < 3; round++) {
-      const asked = Object.entries(result.inputRequests as Record<string, { params: { message: string } }>);
-      const inputResponses = Object.fromEntries(asked.map(([key, { params }]) => [key, { action: "accept", content: { for: params.message } }]));
+      const asked = Object.entries(
+        result.inputRequests as Record<string, { params: { message: string } }>,
+      );
+      const inputResponses = Object.fromEntries(
+        asked.map(([key, { params }]) => [
+          key,
+          { action: "accept", content: { for: params.message } },
+        ]),
+      );
       result = await call(client, { name: "pair.both", ...stateOf(result), inputResponses });
     }
-    const got = ["bank", "shop"].map((id) => JSON.stringify({ name: { action: "accept", content: { for: id } } }));
+    const got = ["bank", "shop"].map((id) =>
+      JSON.stringify({ name: { action: "accept", content: { for: id } } }),
+    );
     expect(result.content).toEqual([{ type: "text", text: got.join() }]);
   });
 
@@ -140,10 +200,20 @@ describe("a modern client", () => {
     const client = hall.connect();
     const first = await call(client, { name: "shy.ask" });
     expect(first).toMatchObject({ inputRequests: { name: questions.name } });
-    const second = await call(client, { name: "shy.ask", ...stateOf(first), inputResponses: { name: ada } });
+    const second = await call(client, {
+      name: "shy.ask",
+      ...stateOf(first),
+      inputResponses: { name: ada },
+    });
     const [key = ""] = Object.keys(second.inputRequests as JsonObject);
-    const done = await call(client, { name: "shy.ask", ...stateOf(second), inputResponses: { [key]: bob } });
-    expect(done.content).toEqual([{ type: "text", text: `withdrawn: ${JSON.stringify({ name: bob })}` }]);
+    const done = await call(client, {
+      name: "shy.ask",
+      ...stateOf(second),
+      inputResponses: { [key]: bob },
+    });
+    expect(done.content).toEqual([
+      { type: "text", text: `withdrawn: ${JSON.stringify({ name: bob })}` },
+    ]);
   });
 
   test("is asked under any key, also one that every object has", async () => {
@@ -151,7 +221,11 @@ describe("a modern client", () => {
     const client = hall.connect();
     const asked = await call(client, { name: "asking.inherited" });
     expect(asked).toMatchObject({ resultType: "input_required" });
-    const done = await call(client, { name: "asking.inherited", ...stateOf(asked), inputResponses: { constructor: ada } });
+    const done = await call(client, {
+      name: "asking.inherited",
+      ...stateOf(asked),
+      inputResponses: { constructor: ada },
+    });
     expect(done.structuredContent).toEqual({ constructor: ada });
   });
 
@@ -160,7 +234,9 @@ describe("a modern client", () => {
     const client = hall.connect();
     const params = { name: "asking.defaults", arguments: {} };
     const state = stateOf(await call(client, params));
-    expect(await call(client, { ...params, ...state, inputResponses: { name: ada } })).toMatchObject({
+    expect(
+      await call(client, { ...params, ...state, inputResponses: { name: ada } }),
+    ).toMatchObject({
       structuredContent: { name: ada, args: { colour: "red" } },
     });
   });
@@ -168,12 +244,22 @@ describe("a modern client", () => {
   test("hears of progress under the token of the request it waits for", async () => {
     await using hall = await startHall({ toolkits: [createAskingToolkit()] });
     const client = hall.connect();
-    const heard = (): unknown[] => client.received.filter(({ method }) => method === "notifications/progress").map(({ params }) => params);
-    const asked = await client.result("tools/call", modern({ name: "asking.progress" }, everything, { progressToken: "first" }));
+    const heard = (): unknown[] =>
+      client.received
+        .filter(({ method }) => method === "notifications/progress")
+        .map(({ params }) => params);
+    const asked = await client.result(
+      "tools/call",
+      modern({ name: "asking.progress" }, everything, { progressToken: "first" }),
+    );
     expect(heard()).toEqual([{ progressToken: "first", progress: 1, total: 2 }]);
     await client.result(
       "tools/call",
-      modern({ name: "asking.progress", ...stateOf(asked), inputResponses: { name: ada } }, everything, { progressToken: "second" }),
+      modern(
+        { name: "asking.progress", ...stateOf(asked), inputResponses: { name: ada } },
+        everything,
+        { progressToken: "second" },
+      ),
     );
     expect(heard().slice(1)).toEqual([{ progressToken: "second", progress: 2, total: 2 }]);
   });
@@ -181,18 +267,28 @@ describe("a modern client", () => {
   test.each([
     ["elicitation", "asking.one", { elicitation: {} }],
     ["all three", "asking.many", { elicitation: {}, sampling: {}, roots: {} }],
-  ])("that cannot be asked (%s) is told what it would need", async (_, name, requiredCapabilities) => {
-    await using hall = await startHall({ toolkits: [createAskingToolkit()] });
-    const client = hall.connect();
-    expect(await client.request("tools/call", modern({ name }))).toMatchObject({
-      error: { code: -32021, data: { error_type: "missing_capability", requiredCapabilities, toolName: name } },
-    });
-    expect(client.unread).toEqual([]);
-  });
+  ])(
+    "that cannot be asked (%s) is told what it would need",
+    async (_, name, requiredCapabilities) => {
+      await using hall = await startHall({ toolkits: [createAskingToolkit()] });
+      const client = hall.connect();
+      expect(await client.request("tools/call", modern({ name }))).toMatchObject({
+        error: {
+          code: -32021,
+          data: { error_type: "missing_capability", requiredCapabilities, toolName: name },
+        },
+      });
+      expect(client.unread).toEqual([]);
+    },
+  );
 
   test("that can do some of it is told what is missing", async () => {
     await using hall = await startHall({ toolkits: [createAskingToolkit()] });
-    expect(await hall.connect().request("tools/call", modern({ name: "asking.many" }, { roots: {}, sampling: true }))).toMatchObject({
+    expect(
+      await hall
+        .connect()
+        .request("tools/call", modern({ name: "asking.many" }, { roots: {}, sampling: true })),
+    ).toMatchObject({
       error: { code: -32021, data: { requiredCapabilities: { elicitation: {}, sampling: {} } } },
     });
   });
@@ -201,14 +297,25 @@ describe("a modern client", () => {
     await using hall = await startHall({ toolkits: [createAskingToolkit()] });
     const client = hall.connect();
     const state = stateOf(await call(client, { name: "asking.twice" }));
-    expect(await client.request("tools/call", modern({ name: "asking.twice", ...state, inputResponses: { name: ada } }))).toMatchObject({
+    expect(
+      await client.request(
+        "tools/call",
+        modern({ name: "asking.twice", ...state, inputResponses: { name: ada } }),
+      ),
+    ).toMatchObject({
       error: { code: -32021 },
     });
   });
 
   test.each([
-    ["another first letter", (state: string) => (state.startsWith("A") ? "B" : "A") + state.slice(1)],
-    ["another last letter", (state: string) => state.slice(0, -1) + (state.endsWith("A") ? "B" : "A")],
+    [
+      "another first letter",
+      (state: string) => (state.startsWith("A") ? "B" : "A") + state.slice(1),
+    ],
+    [
+      "another last letter",
+      (state: string) => state.slice(0, -1) + (state.endsWith("A") ? "B" : "A"),
+    ],
     ["no signature", (state: string) => state.split(".")[0]],
     ["something behind it", (state: string) => `${state}.x`],
     ["upper case", (state: string) => state.toUpperCase()],
@@ -218,8 +325,15 @@ describe("a modern client", () => {
     const client = hall.connect();
     const { requestState } = await call(client, { name: "asking.one" });
     const answering = { name: "asking.one", inputResponses: { name: ada } };
-    expect(await client.request("tools/call", modern({ ...answering, requestState: tamper(String(requestState)) }, everything))).toMatchObject(refused);
-    expect(await call(client, { ...answering, requestState })).toMatchObject({ structuredContent: { name: ada } });
+    expect(
+      await client.request(
+        "tools/call",
+        modern({ ...answering, requestState: tamper(String(requestState)) }, everything),
+      ),
+    ).toMatchObject(refused);
+    expect(await call(client, { ...answering, requestState })).toMatchObject({
+      structuredContent: { name: ada },
+    });
     expect(asking.steps).toEqual(["before", "after"]);
   });
 
@@ -227,10 +341,22 @@ describe("a modern client", () => {
     const asking = createAskingToolkit();
     await using hall = await startHall({ toolkits: [asking] });
     const client = hall.connect();
-    const answering = { name: "asking.one", ...stateOf(await call(client, { name: "asking.one" })), inputResponses: { name: ada } };
-    const answers = await Promise.all([1, 2, 3].map(() => client.request("tools/call", modern(answering, everything))));
-    expect(answers).toMatchObject([{ result: { structuredContent: { name: ada } } }, refused, refused]);
-    expect(await client.request("tools/call", modern(answering, everything))).toMatchObject(refused);
+    const answering = {
+      name: "asking.one",
+      ...stateOf(await call(client, { name: "asking.one" })),
+      inputResponses: { name: ada },
+    };
+    const answers = await Promise.all(
+      [1, 2, 3].map(() => client.request("tools/call", modern(answering, everything))),
+    );
+    expect(answers).toMatchObject([
+      { result: { structuredContent: { name: ada } } },
+      refused,
+      refused,
+    ]);
+    expect(await client.request("tools/call", modern(answering, everything))).toMatchObject(
+      refused,
+    );
     expect(asking.steps).toEqual(["before", "after"]);
   });
 
@@ -242,7 +368,12 @@ describe("a modern client", () => {
     await using hall = await startHall({ toolkits: [createAskingToolkit()] });
     const client = hall.connect();
     const state = stateOf(await call(client, { name: "asking.one", arguments: { a: 1 } }));
-    expect(await client.request("tools/call", modern({ ...params, ...state, inputResponses: { name: ada } }, everything))).toMatchObject(refused);
+    expect(
+      await client.request(
+        "tools/call",
+        modern({ ...params, ...state, inputResponses: { name: ada } }, everything),
+      ),
+    ).toMatchObject(refused);
   });
 
   test("has a cursor refused as a state, and the state of another hall", async () => {
@@ -250,9 +381,13 @@ describe("a modern client", () => {
     await using other = await startHall({ toolkits: [createAskingToolkit()] });
     const client = hall.connect();
     const { nextCursor: requestState } = await client.result("tools/list", modern());
-    expect(await client.request("tools/call", modern({ name: "asking.one", requestState }, everything))).toMatchObject(refused);
+    expect(
+      await client.request("tools/call", modern({ name: "asking.one", requestState }, everything)),
+    ).toMatchObject(refused);
     const foreign = stateOf(await call(other.connect(), { name: "asking.one" }));
-    expect(await client.request("tools/call", modern({ name: "asking.one", ...foreign }, everything))).toMatchObject(refused);
+    expect(
+      await client.request("tools/call", modern({ name: "asking.one", ...foreign }, everything)),
+    ).toMatchObject(refused);
   });
 
   test("may cancel a run that is going on after its answer", async () => {
@@ -273,7 +408,10 @@ describe("a modern client", () => {
     await using hall = await startHall({ toolkits: [stubborn] });
     const client = hall.connect();
     const state = stateOf(await call(client, { name: "stubborn.ask" }));
-    const requestId = client.ask("tools/call", modern({ name: "stubborn.ask", ...state, inputResponses: { name: ada } }, everything));
+    const requestId = client.ask(
+      "tools/call",
+      modern({ name: "stubborn.ask", ...state, inputResponses: { name: ada } }, everything),
+    );
     await wait(10);
     client.notify("notifications/cancelled", { requestId });
     await wait(20);
@@ -296,7 +434,9 @@ describe("a modern client", () => {
     await Promise.all(Array.from({ length: 1_000 }, () => call(client, { name: "patient.ask" })));
     expect(told).toEqual([]);
     const refusal = await client.request("tools/call", modern({ name: "patient.ask" }, everything));
-    expect(refusal).toMatchObject({ result: { isError: true, structuredContent: { error_type: "overloaded" } } });
+    expect(refusal).toMatchObject({
+      result: { isError: true, structuredContent: { error_type: "overloaded" } },
+    });
     expect(told.map((error) => (error as HallError).code)).toEqual(["OVERLOADED"]);
   });
 
@@ -308,12 +448,22 @@ describe("a modern client", () => {
         resources: {
           list: async () => [{ uri: "book://secret", name: "secret" }],
           templates: async () => [],
-          read: async (uri, { ask }) => ({ contents: [{ uri, text: JSON.stringify(await ask({ name: questions.name })) }] }),
+          read: async (uri, { ask }) => ({
+            contents: [{ uri, text: JSON.stringify(await ask({ name: questions.name })) }],
+          }),
         },
         prompts: {
           list: async () => [{ name: "greet" }],
           get: async (_name, _args, { ask }) => ({
-            messages: [{ role: "user", content: { type: "text", text: JSON.stringify(await ask({ name: questions.name })) } }],
+            messages: [
+              {
+                role: "user",
+                content: {
+                  type: "text",
+                  text: JSON.stringify(await ask({ name: questions.name })),
+                },
+              },
+            ],
           }),
         },
       },
@@ -327,9 +477,19 @@ describe("a modern client", () => {
     ] as const) {
       const asked = await client.result(method, modern(params, everything));
       expect(asked).not.toHaveProperty("ttlMs");
-      expect(JSON.stringify(await client.result(method, modern({ ...params, ...stateOf(asked), inputResponses }, everything)))).toContain("Ada");
+      expect(
+        JSON.stringify(
+          await client.result(
+            method,
+            modern({ ...params, ...stateOf(asked), inputResponses }, everything),
+          ),
+        ),
+      ).toContain("Ada");
     }
-    const complete = { ref: { type: "ref/prompt", name: "library.review" }, argument: { name: "title", value: "ask" } };
+    const complete = {
+      ref: { type: "ref/prompt", name: "library.review" },
+      argument: { name: "title", value: "ask" },
+    };
     const id = client.ask("completion/complete", modern(complete, everything));
     expect(await client.next(1_000)).toMatchObject({ id, error: { code: expect.any(Number) } });
     expect(client.received.filter(({ method }) => method !== undefined)).toEqual([]);
@@ -348,7 +508,9 @@ describe("a legacy client", () => {
     client.send({ jsonrpc: "2.0", id: String(question.id), result: bob });
     client.send({ jsonrpc: "2.0", id: question.id, result: ada });
     client.send({ jsonrpc: "2.0", id: question.id, result: bob });
-    expect(await client.answer(id)).toMatchObject({ result: { structuredContent: { name: ada, args: { a: 1 } } } });
+    expect(await client.answer(id)).toMatchObject({
+      result: { structuredContent: { name: ada, args: { a: 1 } } },
+    });
     expect(client.unread).toEqual([]);
   });
 
@@ -358,33 +520,79 @@ describe("a legacy client", () => {
     await client.greet("2025-11-25", everything);
     const id = client.ask("tools/call", { name: "asking.many" });
     const asked = [await client.next(), await client.next(), await client.next()];
-    expect(asked.map(({ method }) => method)).toEqual(["elicitation/create", "sampling/createMessage", "roots/list"]);
-    for (const { id: questionId, method } of asked.reverse()) client.send({ jsonrpc: "2.0", id: questionId, result: { answers: method } });
+    expect(asked.map(({ method }) => method)).toEqual([
+      "elicitation/create",
+      "sampling/createMessage",
+      "roots/list",
+    ]);
+    for (const { id: questionId, method } of asked.reverse())
+      client.send({ jsonrpc: "2.0", id: questionId, result: { answers: method } });
     expect(await client.answer(id)).toMatchObject({
-      result: { structuredContent: { name: { answers: "elicitation/create" }, poem: { answers: "sampling/createMessage" }, roots: { answers: "roots/list" } } },
+      result: {
+        structuredContent: {
+          name: { answers: "elicitation/create" },
+          poem: { answers: "sampling/createMessage" },
+          roots: { answers: "roots/list" },
+        },
+      },
     });
   });
 
   test.each([
     ["an error", { error: { code: -1, message: "user is away" } }, "execution", "user is away"],
-    ["no object", { result: 5 }, "bad_answer", "the client's answer to elicitation/create is not an object"],
-    ["both", { result: {}, error: { code: 1, message: "" } }, "bad_answer", "the answer to elicitation/create is malformed: both result and error"],
-  ])("that answers with %s makes the call fail, and no more than the call", async (_, answer, error_type, message) => {
-    await using hall = await startHall({ toolkits: [createAskingToolkit(), createEchoToolkit()] });
-    const client = hall.connect();
-    await client.greet("2025-11-25", everything);
-    const id = client.ask("tools/call", { name: "asking.one" });
-    client.send({ jsonrpc: "2.0", id: (await client.next()).id, ...answer });
-    expect(await client.answer(id)).toMatchObject({ result: { isError: true, structuredContent: { error_type, message } } });
-    expect(await client.result("tools/call", { name: "echo.echo" })).toMatchObject({ structuredContent: {} });
-  });
+    [
+      "no object",
+      { result: 5 },
+      "bad_answer",
+      "the client's answer to elicitation/create is not an object",
+    ],
+    [
+      "both",
+      { result: {}, error: { code: 1, message: "" } },
+      "bad_answer",
+      "the answer to elicitation/create is malformed: both result and error",
+    ],
+  ])(
+    "that answers with %s makes the call fail, and no more than the call",
+    async (_, answer, error_type, message) => {
+      await using hall = await startHall({
+        toolkits: [createAskingToolkit(), createEchoToolkit()],
+      });
+      const client = hall.connect();
+      await client.greet("2025-11-25", everything);
+      const id = client.ask("tools/call", { name: "asking.one" });
+      client.send({ jsonrpc: "2.0", id: (await client.next()).id, ...answer });
+      expect(await client.answer(id)).toMatchObject({
+        result: { isError: true, structuredContent: { error_type, message } },
+      });
+      expect(await client.result("tools/call", { name: "echo.echo" })).toMatchObject({
+        structuredContent: {},
+      });
+    },
+  );
 
   test.each([
     [
       "2025-06-18",
-      { result: { isError: true, structuredContent: { error_type: "missing_capability", details: { requiredCapabilities: { elicitation: {} } } } } },
+      {
+        result: {
+          isError: true,
+          structuredContent: {
+            error_type: "missing_capability",
+            details: { requiredCapabilities: { elicitation: {} } },
+          },
+        },
+      },
     ],
-    ["2025-11-25", { error: { code: -32021, data: { error_type: "missing_capability", requiredCapabilities: { elicitation: {} } } } }],
+    [
+      "2025-11-25",
+      {
+        error: {
+          code: -32021,
+          data: { error_type: "missing_capability", requiredCapabilities: { elicitation: {} } },
+        },
+      },
+    ],
   ])("on %s that cannot be asked is told so", async (version, answer) => {
     await using hall = await startHall({ toolkits: [createAskingToolkit()] });
     const client = hall.connect();
@@ -399,8 +607,12 @@ describe("a legacy client", () => {
     const id = client.ask("tools/call", { name: "asking.many" });
     const [name, poem, roots] = [await client.next(), await client.next(), await client.next()];
     client.send({ jsonrpc: "2.0", id: name.id, error: { code: -1, message: "user is away" } });
-    expect(await client.answer(id)).toMatchObject({ result: { isError: true, structuredContent: { message: "user is away" } } });
-    const withdrawn = client.received.filter(({ method }) => method === "notifications/cancelled").map(({ params }) => (params as JsonObject).requestId);
+    expect(await client.answer(id)).toMatchObject({
+      result: { isError: true, structuredContent: { message: "user is away" } },
+    });
+    const withdrawn = client.received
+      .filter(({ method }) => method === "notifications/cancelled")
+      .map(({ params }) => (params as JsonObject).requestId);
     expect(withdrawn).toEqual([poem.id, roots.id]);
   });
 
@@ -411,7 +623,10 @@ describe("a legacy client", () => {
     const requestId = client.ask("tools/call", { name: "asking.one" });
     const question = await client.next();
     client.notify("notifications/cancelled", { requestId });
-    expect(await client.next()).toMatchObject({ method: "notifications/cancelled", params: { requestId: question.id } });
+    expect(await client.next()).toMatchObject({
+      method: "notifications/cancelled",
+      params: { requestId: question.id },
+    });
     client.send({ jsonrpc: "2.0", id: question.id, result: ada });
     await wait(20);
     expect(client.unread).toEqual([]);
@@ -437,7 +652,9 @@ describe("while a person is asked, the tool's clock stands still:", () => {
     const client = hall.connect();
     const state = stateOf(await call(client, { name: "asking.one" }));
     await wait(2 * deadlineMs);
-    expect(await call(client, { name: "asking.one", ...state, inputResponses: { name: ada } })).toMatchObject({ structuredContent: { name: ada } });
+    expect(
+      await call(client, { name: "asking.one", ...state, inputResponses: { name: ada } }),
+    ).toMatchObject({ structuredContent: { name: ada } });
   });
 
   test("for a legacy client", async () => {
@@ -460,7 +677,9 @@ describe("while a person is asked, the tool's clock stands still:", () => {
     client.send({ jsonrpc: "2.0", id: a.id, result: ada });
     await wait(2 * deadlineMs);
     client.send({ jsonrpc: "2.0", id: b.id, result: bob });
-    expect(await client.answer(id)).toMatchObject({ result: { structuredContent: { a: ada, b: bob } } });
+    expect(await client.answer(id)).toMatchObject({
+      result: { structuredContent: { a: ada, b: bob } },
+    });
   });
 
   test("and runs on with what was left of it afterwards", async () => {
@@ -478,8 +697,15 @@ describe("while a person is asked, the tool's clock stands still:", () => {
     const state = stateOf(await call(client, { name: "sleepy.ask" }));
     await wait(deadlineMs);
     const startedAt = performance.now();
-    const result = await call(client, { name: "sleepy.ask", ...state, inputResponses: { name: ada } });
-    expect(result).toMatchObject({ isError: true, structuredContent: { error_type: "timeout", toolName: "sleepy.ask" } });
+    const result = await call(client, {
+      name: "sleepy.ask",
+      ...state,
+      inputResponses: { name: ada },
+    });
+    expect(result).toMatchObject({
+      isError: true,
+      structuredContent: { error_type: "timeout", toolName: "sleepy.ask" },
+    });
     expect(performance.now() - startedAt).toBeGreaterThan(deadlineMs / 2);
     expect(performance.now() - startedAt).toBeLessThan(deadlineMs + 1_000);
   });

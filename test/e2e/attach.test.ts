@@ -1,6 +1,16 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +22,17 @@ import { createLineReader } from "../../src/wire/lines.ts";
 import { modern, RawClient } from "../servers/client.ts";
 import { buildTestCli, residentMegabytes } from "../servers/process.ts";
 import { said } from "../servers/toolkits.ts";
-import { type CliProcess, callTool, eventually, faulty, isAlive, readStarts, type StdioConfig, saidJson, usePlaces } from "../servers/upstreams.ts";
+import {
+  type CliProcess,
+  callTool,
+  eventually,
+  faulty,
+  isAlive,
+  readStarts,
+  type StdioConfig,
+  saidJson,
+  usePlaces,
+} from "../servers/upstreams.ts";
 
 /** One hall for a project, whoever comes first; the others attach to it, and one of them is the next. */
 vi.setConfig({ testTimeout: 60_000 });
@@ -30,7 +50,9 @@ beforeAll(async () => {
   cpSync(folder, otherFolder, { recursive: true });
   otherCli = join(otherFolder, "cli.js");
   const named = new RegExp(`(\\bversion\\w* = )"${version.replaceAll(".", "\\.")}"`, "g");
-  const files = readdirSync(otherFolder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".js"));
+  const files = readdirSync(otherFolder, { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".js"),
+  );
   const changed = files.filter((name) => {
     const text = readFileSync(join(otherFolder, name), "utf8");
     const other = text.replace(named, '$1"0.0.1-other"');
@@ -72,7 +94,11 @@ async function newProject(words: string, more: Partial<StdioConfig> = {}): Promi
   };
 }
 
-const hello = { protocolVersion: "2025-11-25", capabilities: { elicitation: {} }, clientInfo: { name: "test", version: "1" } };
+const hello = {
+  protocolVersion: "2025-11-25",
+  capabilities: { elicitation: {} },
+  clientInfo: { name: "test", version: "1" },
+};
 
 async function greet(client: CliProcess): Promise<void> {
   const answer = await client.answer(client.ask("initialize", hello), 15_000);
@@ -116,12 +142,19 @@ describe.concurrent("clients of one project", () => {
       expect(new Set(pids).size).toBe(1);
       expect(readStarts(project.starts)).toEqual([pids[0]]);
       const status = await project.status();
-      expect(status).toMatchObject({ clients: 5, upstreams: [{ name: "box", state: { kind: "ready" } }] });
+      expect(status).toMatchObject({
+        clients: 5,
+        upstreams: [{ name: "box", state: { kind: "ready" } }],
+      });
       expect(clients.map(({ pid }) => pid)).toContain(status.pid);
     } finally {
       await closeAll(clients);
     }
-    await eventually(() => !readStarts(project.starts).some(isAlive), "the server is gone with them", 2_000);
+    await eventually(
+      () => !readStarts(project.starts).some(isAlive),
+      "the server is gone with them",
+      2_000,
+    );
   });
 
   test("get what belongs to them, and nothing of each other", async () => {
@@ -129,12 +162,19 @@ describe.concurrent("clients of one project", () => {
     const clients = await openAll(project, 3);
     try {
       const answers = await Promise.all(
-        clients.map((client, c) => Promise.all(Array.from({ length: 100 }, (_, n) => callTool(client, "box.delayed", { n: `${c}-${n}` })))),
+        clients.map((client, c) =>
+          Promise.all(
+            Array.from({ length: 100 }, (_, n) =>
+              callTool(client, "box.delayed", { n: `${c}-${n}` }),
+            ),
+          ),
+        ),
       );
       answers.forEach((own, c) => {
         expect(own.map(said)).toEqual(own.map((_, n) => JSON.stringify({ n: `${c}-${n}` })));
       });
-      for (const client of clients) expect(client.unread.filter(({ id }) => id !== undefined)).toEqual([]);
+      for (const client of clients)
+        expect(client.unread.filter(({ id }) => id !== undefined)).toEqual([]);
     } finally {
       await closeAll(clients);
     }
@@ -154,7 +194,9 @@ describe.concurrent("clients of one project", () => {
       const sockets = files.filter(({ name }) => name.endsWith(".sock"));
       expect(sockets.length).toBeGreaterThan(0);
       expect(sockets.filter(({ mode }) => mode !== 0o600)).toEqual([]);
-      expect(files.filter(({ name, ageMs }) => name.endsWith(".lock") && ageMs > 5_000)).toEqual([]);
+      expect(files.filter(({ name, ageMs }) => name.endsWith(".lock") && ageMs > 5_000)).toEqual(
+        [],
+      );
     } finally {
       await closeAll(clients);
     }
@@ -215,7 +257,10 @@ describe.concurrent("clients of one project", () => {
       await wait(200);
       second.child.kill("SIGKILL");
       await eventually(
-        async () => (saidJson(await callTool(first, "box.heard")) as JsonObject[]).some(({ method }) => method === "notifications/cancelled"),
+        async () =>
+          (saidJson(await callTool(first, "box.heard")) as JsonObject[]).some(
+            ({ method }) => method === "notifications/cancelled",
+          ),
         "the server hears of it",
       );
       expect(await project.status()).toMatchObject({ clients: 1 });
@@ -241,9 +286,15 @@ describe.concurrent("when the hall", () => {
       const lists = others.map((client) => client.ask("tools/list"));
       for (const [n, client] of others.entries()) {
         expect(await client.answer(running[n], 15_000)).toMatchObject({
-          error: { code: -32603, message: expect.stringContaining("may have done its work"), data: { error_type: "unavailable" } },
+          error: {
+            code: -32603,
+            message: expect.stringContaining("may have done its work"),
+            data: { error_type: "unavailable" },
+          },
         });
-        expect(await client.answer(lists[n], 15_000)).toMatchObject({ result: { tools: expect.any(Array) } });
+        expect(await client.answer(lists[n], 15_000)).toMatchObject({
+          result: { tools: expect.any(Array) },
+        });
         expect(said(await callTool(client, "box.echo", { n }))).toBe(JSON.stringify({ n }));
       }
       expect(performance.now() - startedAt).toBeLessThan(15_000);
@@ -257,7 +308,9 @@ describe.concurrent("when the hall", () => {
       expect(others.map(({ pid }) => pid)).toContain(status.pid);
       // No trace of what went on between the halls.
       for (const client of others) {
-        expect(client.unread.filter(({ method }) => !String(method).endsWith("list_changed"))).toEqual([]);
+        expect(
+          client.unread.filter(({ method }) => !String(method).endsWith("list_changed")),
+        ).toEqual([]);
         expect(client.received.filter(({ id }) => typeof id === "string")).toEqual([]);
       }
     } finally {
@@ -273,7 +326,8 @@ describe.concurrent("when the hall", () => {
     const server = createServer((socket) => {
       const answer = (line: string): void => {
         const { hello: purpose, id, method } = JSON.parse(line) as JsonObject;
-        if (purpose !== undefined) socket.write(`${JSON.stringify({ ok: true, pid: process.pid })}\n`);
+        if (purpose !== undefined)
+          socket.write(`${JSON.stringify({ ok: true, pid: process.pid })}\n`);
         else if (method === "initialize")
           socket.write(
             `{"jsonrpc":"2.0","id":${id},"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"guildhall","version":"1"}}}\n`,
@@ -283,13 +337,18 @@ describe.concurrent("when the hall", () => {
           socket.end(`{"jsonrpc":"2.0","id":${id},"result":{"tools":[{"na`);
         }
       };
-      socket.on("data", createLineReader(100_000, { line: (bytes) => answer(bytes.toString()), oversize() {} }));
+      socket.on(
+        "data",
+        createLineReader(100_000, { line: (bytes) => answer(bytes.toString()), oversize() {} }),
+      );
       socket.on("error", () => socket.destroy());
     });
     await new Promise<void>((resolve) => void server.listen(path, resolve));
     await using client = project.open();
     await greet(client);
-    expect(await client.answer(client.ask("tools/list"), 10_000)).toMatchObject({ result: { tools: expect.any(Array) } });
+    expect(await client.answer(client.ask("tools/list"), 10_000)).toMatchObject({
+      result: { tools: expect.any(Array) },
+    });
     expect(said(await callTool(client, "box.echo", { a: 1 }))).toBe('{"a":1}');
     expect(await project.status()).toMatchObject({ pid: client.pid });
   });
@@ -305,8 +364,13 @@ describe.concurrent("when the hall", () => {
         const [hall] = last.splice(index, 1);
         hall?.child.kill("SIGKILL");
         await hall?.exited;
-        for (const client of last) expect(await client.answer(client.ask("tools/list"), 15_000)).toMatchObject({ result: { tools: expect.any(Array) } });
-        expect((await Promise.all(last.map((client) => callTool(client, "echo.echo")))).map(said)).toEqual(last.map(() => "{}"));
+        for (const client of last)
+          expect(await client.answer(client.ask("tools/list"), 15_000)).toMatchObject({
+            result: { tools: expect.any(Array) },
+          });
+        expect(
+          (await Promise.all(last.map((client) => callTool(client, "echo.echo")))).map(said),
+        ).toEqual(last.map(() => "{}"));
       }
       expect(await project.status()).toMatchObject({ pid: last[0]?.pid, clients: 1 });
     } finally {
@@ -340,7 +404,11 @@ describe.concurrent("when the hall", () => {
       expect(answers).toBeGreaterThan(5);
       await Promise.all(others.map((client) => untilSees(client, "box.echo")));
       expect(await project.status()).toMatchObject({ clients: 2 });
-      await eventually(() => readStarts(project.starts).filter(isAlive).length === 1, "one server is left", 3_000);
+      await eventually(
+        () => readStarts(project.starts).filter(isAlive).length === 1,
+        "one server is left",
+        3_000,
+      );
     } finally {
       await closeAll(clients);
     }
@@ -389,7 +457,10 @@ describe.concurrent("when the hall", () => {
     try {
       await second.result("logging/setLevel", { level: "error" });
       await second.result("resources/subscribe", { uri: "note://1" });
-      const listening = second.ask("subscriptions/listen", modern({ notifications: { toolsListChanged: true } }));
+      const listening = second.ask(
+        "subscriptions/listen",
+        modern({ notifications: { toolsListChanged: true } }),
+      );
       await second.heard("notifications/subscriptions/acknowledged");
       first.child.kill("SIGKILL");
       await first.exited;
@@ -424,7 +495,8 @@ describe("after 200 clients have come and gone", () => {
       for (let n = 0; n < 60; n++) await visit(path, n);
       await wait(300);
       const before = measure(first.pid);
-      for (let n = 0; n < 200; n += 10) await Promise.all(Array.from({ length: 10 }, (_, k) => visit(path, n + k)));
+      for (let n = 0; n < 200; n += 10)
+        await Promise.all(Array.from({ length: 10 }, (_, k) => visit(path, n + k)));
       const real = Array.from({ length: 6 }, () => project.open());
       await Promise.all(real.map(greet));
       for (const [n, client] of real.entries()) {
@@ -433,7 +505,11 @@ describe("after 200 clients have come and gone", () => {
       }
       await Promise.all(real.map(({ exited }) => exited));
       await eventually(async () => (await project.status()).clients === 1, "all have left", 5_000);
-      await eventually(() => measure(first.pid).handles <= before.handles, "no handle is left over", 3_000);
+      await eventually(
+        () => measure(first.pid).handles <= before.handles,
+        "no handle is left over",
+        3_000,
+      );
       const after = measure(first.pid);
       expect(after.children).toEqual(before.children);
       expect(after.megabytes - before.megabytes).toBeLessThan(20);
@@ -464,7 +540,8 @@ async function visit(path: string, n: number): Promise<void> {
   await client.greet();
   expect(said(await callTool(client, "box.echo", { n }))).toBe(JSON.stringify({ n }));
   if (n % 4 === 1) client.ask("tools/call", { name: "box.hang" });
-  if (n % 4 === 2) client.ask("subscriptions/listen", modern({ notifications: { toolsListChanged: true } }));
+  if (n % 4 === 2)
+    client.ask("subscriptions/listen", modern({ notifications: { toolsListChanged: true } }));
   const closed = new Promise((resolve) => socket.once("close", resolve));
   if (n % 2 === 0) socket.end();
   else socket.destroy();
@@ -478,10 +555,19 @@ function socketOf(project: string): string {
 }
 
 /** A line to the hall behind a socket, for one of the two things a hall is reached for. */
-async function say(purpose: "mcp" | "admin", path: string): Promise<{ readonly client: RawClient; readonly socket: Socket }> {
+async function say(
+  purpose: "mcp" | "admin",
+  path: string,
+): Promise<{ readonly client: RawClient; readonly socket: Socket }> {
   const socket = await openSocket(path);
   const client = new RawClient((bytes) => void socket.write(`${bytes}\n`));
-  socket.on("data", createLineReader(Number.POSITIVE_INFINITY, { line: (bytes) => client.deliver(bytes.toString()), oversize() {} }));
+  socket.on(
+    "data",
+    createLineReader(Number.POSITIVE_INFINITY, {
+      line: (bytes) => client.deliver(bytes.toString()),
+      oversize() {},
+    }),
+  );
   socket.write(`${JSON.stringify({ hello: purpose, version })}\n`);
   expect(await client.next()).toMatchObject({ ok: true });
   return { client, socket };
@@ -494,7 +580,15 @@ function openSocket(path: string): Promise<Socket> {
   });
 }
 
-function measure(pid: number): { readonly handles: number; readonly children: readonly string[]; readonly megabytes: number } {
+function measure(pid: number): {
+  readonly handles: number;
+  readonly children: readonly string[];
+  readonly megabytes: number;
+} {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
-  return { handles: readdirSync(`/proc/${pid}/fd`).length, children, megabytes: residentMegabytes(pid) };
+  return {
+    handles: readdirSync(`/proc/${pid}/fd`).length,
+    children,
+    megabytes: residentMegabytes(pid),
+  };
 }

@@ -4,7 +4,14 @@ import { type ErrorCode, errorTable } from "../../src/base/errors.ts";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { keys, modern, modernVersion, type RawClient } from "../servers/client.ts";
 import { startHall, until } from "../servers/hall.ts";
-import { createAskingToolkit, createEchoToolkit, createLibraryToolkit, createSlowToolkit, createToolkit, text } from "../servers/toolkits.ts";
+import {
+  createAskingToolkit,
+  createEchoToolkit,
+  createLibraryToolkit,
+  createSlowToolkit,
+  createToolkit,
+  text,
+} from "../servers/toolkits.ts";
 
 /** Every bad input is answered in exactly one way, or not at all, and the next good request is served as if nothing had been. */
 const eras = ["legacy", "modern"] as const;
@@ -29,21 +36,52 @@ interface BadInput {
 }
 
 const parseError = (message: string): Refusal => ({ code: -32700, type: "PARSE", message });
-const invalidRequest = (message: string, id?: unknown): Refusal => ({ code: -32600, type: "INVALID_REQUEST", message, id });
-const invalidParams = (message: string, more: Partial<Refusal> = {}): Refusal => ({ code: -32602, type: "INVALID_PARAMS", message, id: "bad", ...more });
-const unknownMethod = (method: string): Refusal => ({ code: -32601, type: "METHOD_NOT_FOUND", message: `Method not found: ${method}`, id: "bad" });
+const invalidRequest = (message: string, id?: unknown): Refusal => ({
+  code: -32600,
+  type: "INVALID_REQUEST",
+  message,
+  id,
+});
+const invalidParams = (message: string, more: Partial<Refusal> = {}): Refusal => ({
+  code: -32602,
+  type: "INVALID_PARAMS",
+  message,
+  id: "bad",
+  ...more,
+});
+const unknownMethod = (method: string): Refusal => ({
+  code: -32601,
+  type: "METHOD_NOT_FOUND",
+  message: `Method not found: ${method}`,
+  id: "bad",
+});
 
-const badId = invalidRequest("id must be a whole number below 2^53 or a string of at most 256 bytes");
-const request = (method: unknown, params: JsonObject = {}): JsonObject => ({ jsonrpc: "2.0", id: "bad", method, params });
+const badId = invalidRequest(
+  "id must be a whole number below 2^53 or a string of at most 256 bytes",
+);
+const request = (method: unknown, params: JsonObject = {}): JsonObject => ({
+  jsonrpc: "2.0",
+  id: "bad",
+  method,
+  params,
+});
 const call = (params: JsonObject): JsonObject => request("tools/call", params);
 const withId = (id: string): string => `{"jsonrpc":"2.0","id":${id},"method":"tools/list"}`;
-const nested = (depth: number): string => `{"jsonrpc":"2.0","id":"bad","method":"tools/list","params":${'{"a":'.repeat(depth - 1)}1${"}".repeat(depth - 1)}}`;
-const array = (values: number): string => `{"jsonrpc":"2.0","id":"bad","method":"tools/list","params":{"a":[${"1,".repeat(values - 1)}1]}}`;
+const nested = (depth: number): string =>
+  `{"jsonrpc":"2.0","id":"bad","method":"tools/list","params":${'{"a":'.repeat(depth - 1)}1${"}".repeat(depth - 1)}}`;
+const array = (values: number): string =>
+  `{"jsonrpc":"2.0","id":"bad","method":"tools/list","params":{"a":[${"1,".repeat(values - 1)}1]}}`;
 
 const inputs: Readonly<Record<string, readonly BadInput[]>> = {
   "B1: what is not JSON in UTF-8": [
     { what: "a blank line", input: " \t" },
-    ...["{", '{"jsonrpc":"2.0","id":1,"method":"ping",}', '\uFEFF{"jsonrpc":"2.0","id":1,"method":"ping"}', "hello", "Content-Length: 52"].map((input) => ({
+    ...[
+      "{",
+      '{"jsonrpc":"2.0","id":1,"method":"ping",}',
+      '\uFEFF{"jsonrpc":"2.0","id":1,"method":"ping"}',
+      "hello",
+      "Content-Length: 52",
+    ].map((input) => ({
       what: JSON.stringify(input),
       input,
       answer: parseError("not valid JSON"),
@@ -55,7 +93,11 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     })),
     {
       what: "a half character inside a message",
-      input: Buffer.concat([Buffer.from('{"jsonrpc":"2.0","id":1,"method":"'), Buffer.of(0xc3), Buffer.from('"}')]),
+      input: Buffer.concat([
+        Buffer.from('{"jsonrpc":"2.0","id":1,"method":"'),
+        Buffer.of(0xc3),
+        Buffer.from('"}'),
+      ]),
       answer: parseError("not valid UTF-8"),
     },
   ],
@@ -83,7 +125,22 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       '"\\x00"',
       '"\\u12"',
     ],
-    ...['"a\tb"', '{"a"}', '{"a":}', "{a:1}", '{"a":1 "b":2}', '{"a":1,,"b":2}', '{"a":1}#', "/**/{}", "{}//", "[1]]", "\u00a0{}", "\u2028", "\0", '{"a":1}\0'],
+    ...[
+      '"a\tb"',
+      '{"a"}',
+      '{"a":}',
+      "{a:1}",
+      '{"a":1 "b":2}',
+      '{"a":1,,"b":2}',
+      '{"a":1}#',
+      "/**/{}",
+      "{}//",
+      "[1]]",
+      "\u00a0{}",
+      "\u2028",
+      "\0",
+      '{"a":1}\0',
+    ],
   ].map((input) => ({ what: JSON.stringify(input), input, answer: parseError("not valid JSON") })),
   "B3: values that are no message": ["null", "42", '"x"', "true", "-0", "1e2"].map((input) => ({
     what: input,
@@ -92,8 +149,16 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
   })),
   "B4, B5: batches, which this version does not have": [
     { what: "an empty one", input: "[]", answer: invalidRequest("an empty batch") },
-    { what: "one request", input: `[${withId("1")}]`, answer: invalidRequest("batches are part of protocol version 2025-03-26 only") },
-    { what: "numbers", input: "[1,2]", answer: invalidRequest("batches are part of protocol version 2025-03-26 only") },
+    {
+      what: "one request",
+      input: `[${withId("1")}]`,
+      answer: invalidRequest("batches are part of protocol version 2025-03-26 only"),
+    },
+    {
+      what: "numbers",
+      input: "[1,2]",
+      answer: invalidRequest("batches are part of protocol version 2025-03-26 only"),
+    },
   ],
   "B6: another JSON-RPC": [
     '"id":"bad"',
@@ -101,7 +166,11 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     '"id":"bad","jsonrpc":2',
     '"id":"bad","jsonrpc":null',
     '"id":"bad","jsonrpc":"2.0 "',
-  ].map((fields) => ({ what: fields, input: `{${fields},"method":"tools/list"}`, answer: invalidRequest('jsonrpc must be "2.0"', "bad") })),
+  ].map((fields) => ({
+    what: fields,
+    input: `{${fields},"method":"tools/list"}`,
+    answer: invalidRequest('jsonrpc must be "2.0"', "bad"),
+  })),
   "B7, B8, B9: ids that cannot be answered to": [
     ...[
       "null",
@@ -123,7 +192,13 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     { what: "129 letters of two bytes", input: withId(`"${"é".repeat(129)}"`), answer: badId },
     { what: "a megabyte", input: withId(`"${"x".repeat(1_000_000)}"`), answer: badId },
   ],
-  "B10: no method": ["", '"method":5,', '"method":"",', '"method":null,', '"method":["tools/list"],'].map((field) => ({
+  "B10: no method": [
+    "",
+    '"method":5,',
+    '"method":"",',
+    '"method":null,',
+    '"method":["tools/list"],',
+  ].map((field) => ({
     what: field || "none",
     input: `{"jsonrpc":"2.0",${field}"id":"bad"}`,
     answer: invalidRequest("method must be a non-empty string", "bad"),
@@ -133,10 +208,27 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     ...["constructor", "toString", "valueOf", "hasOwnProperty", "__proto__", "__defineGetter__"],
     // With an id they are requests, and requests of these names there are not.
     ...["exit", "notifications/initialized", "notifications/cancelled", "$/cancelRequest"],
-  ].map((method) => ({ what: JSON.stringify(method), input: request(method), answer: unknownMethod(method) })),
-  "B12: a method with a long name": [{ what: "a thousand letters", input: request("m".repeat(1_000)), answer: unknownMethod("m".repeat(100)) }],
+  ].map((method) => ({
+    what: JSON.stringify(method),
+    input: request(method),
+    answer: unknownMethod(method),
+  })),
+  "B12: a method with a long name": [
+    {
+      what: "a thousand letters",
+      input: request("m".repeat(1_000)),
+      answer: unknownMethod("m".repeat(100)),
+    },
+  ],
   "B13: methods of the other era": [
-    ...["ping", "initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "shutdown"].map((method) => ({
+    ...[
+      "ping",
+      "initialize",
+      "logging/setLevel",
+      "resources/subscribe",
+      "resources/unsubscribe",
+      "shutdown",
+    ].map((method) => ({
       what: method,
       input: request(method, { level: "info", uri: "book://alice" }),
       eras: ["modern"] as const,
@@ -151,12 +243,28 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
   ],
   "B14, B15, B46: notifications, which nobody answers": [
     { what: "an unknown one", input: '{"jsonrpc":"2.0","method":"notifications/nope"}' },
-    { what: "an unknown one with an id of null", input: '{"jsonrpc":"2.0","id":null,"method":"notifications/nope","params":{}}' },
-    { what: "an unknown one of the editor kind", input: '{"jsonrpc":"2.0","id":null,"method":"$/nope"}' },
-    { what: "a call without an id", input: '{"jsonrpc":"2.0","method":"tools/call","params":{"name":"echo.echo"}}' },
+    {
+      what: "an unknown one with an id of null",
+      input: '{"jsonrpc":"2.0","id":null,"method":"notifications/nope","params":{}}',
+    },
+    {
+      what: "an unknown one of the editor kind",
+      input: '{"jsonrpc":"2.0","id":null,"method":"$/nope"}',
+    },
+    {
+      what: "a call without an id",
+      input: '{"jsonrpc":"2.0","method":"tools/call","params":{"name":"echo.echo"}}',
+    },
     { what: "an unknown method without an id", input: '{"jsonrpc":"2.0","method":"nope"}' },
     { what: "initialized, again", input: '{"jsonrpc":"2.0","method":"notifications/initialized"}' },
-    ...['{"requestId":99}', '{"requestId":"good"}', '{"requestId":null}', '{"requestId":{}}', '{"requestId":1.5}', "{}"].map((params) => ({
+    ...[
+      '{"requestId":99}',
+      '{"requestId":"good"}',
+      '{"requestId":null}',
+      '{"requestId":{}}',
+      '{"requestId":1.5}',
+      "{}",
+    ].map((params) => ({
       what: `a cancellation of ${params}`,
       input: `{"jsonrpc":"2.0","method":"notifications/cancelled","params":${params}}`,
     })),
@@ -164,10 +272,17 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       what: `a $/cancelRequest of ${params}`,
       input: `{"jsonrpc":"2.0","id":null,"method":"$/cancelRequest","params":${params}}`,
     })),
-    { what: "a cancellation without params", input: '{"jsonrpc":"2.0","method":"notifications/cancelled"}' },
+    {
+      what: "a cancellation without params",
+      input: '{"jsonrpc":"2.0","method":"notifications/cancelled"}',
+    },
   ],
   "B16: params that are no object": ["[]", "[1]", '"x"', "null", "1", "true"].flatMap((params) => [
-    { what: params, input: `{"jsonrpc":"2.0","id":"bad","method":"tools/list","params":${params}}`, answer: invalidRequest("params must be an object", "bad") },
+    {
+      what: params,
+      input: `{"jsonrpc":"2.0","id":"bad","method":"tools/list","params":${params}}`,
+      answer: invalidRequest("params must be an object", "bad"),
+    },
     {
       what: `${params} in a notification`,
       input: `{"jsonrpc":"2.0","method":"notifications/cancelled","params":${params}}`,
@@ -182,18 +297,26 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     },
     {
       what: "a version that is no text",
-      input: request("tools/list", { _meta: { [keys.version]: 20260728, [keys.capabilities]: {} } }),
+      input: request("tools/list", {
+        _meta: { [keys.version]: 20260728, [keys.capabilities]: {} },
+      }),
       answer: invalidParams(`params._meta needs "${keys.version}"`),
     },
     ...[undefined, null, [], "elicitation"].map((capabilities) => ({
       what: `capabilities ${JSON.stringify(capabilities)}`,
-      input: request("tools/list", { _meta: { [keys.version]: modernVersion, [keys.capabilities]: capabilities } }),
+      input: request("tools/list", {
+        _meta: { [keys.version]: modernVersion, [keys.capabilities]: capabilities },
+      }),
       answer: invalidParams(`params._meta needs "${keys.capabilities}", at least {}`),
     })),
     {
       what: "a log level there is not",
-      input: request("tools/list", { _meta: { [keys.version]: modernVersion, [keys.capabilities]: {}, [keys.logLevel]: "loud" } }),
-      answer: invalidParams("a log level is one of debug, info, notice, warning, error, critical, alert, emergency"),
+      input: request("tools/list", {
+        _meta: { [keys.version]: modernVersion, [keys.capabilities]: {}, [keys.logLevel]: "loud" },
+      }),
+      answer: invalidParams(
+        "a log level is one of debug, info, notice, warning, error, critical, alert, emergency",
+      ),
     },
     ...["2027-01-01", "2025-11-25", "", "x".repeat(50)].map((version) => ({
       what: `the version "${version}"`,
@@ -219,7 +342,10 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     },
   ],
   "B24: tools there are not": [
-    ...["nope", "../../etc/passwd", "constructor", "__proto__", "\u0000"].map((name) => ({ name, near: [] })),
+    ...["nope", "../../etc/passwd", "constructor", "__proto__", "\u0000"].map((name) => ({
+      name,
+      near: [],
+    })),
     ...["echo.ecko", "ECHO.ECHO", "echo.echo\u0000"].map((name) => ({ name, near: ["echo.echo"] })),
   ].map(({ name, near }) => ({
     what: JSON.stringify(name),
@@ -236,7 +362,10 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     ...[undefined, 5, null, "", {}, ["echo.echo"]].map((name) => ({
       what: JSON.stringify(name) ?? "missing",
       input: call({ name, arguments: {} }),
-      answer: invalidParams("name must be a non-empty string", name === "" ? { data: { toolName: "" } } : {}),
+      answer: invalidParams(
+        "name must be a non-empty string",
+        name === "" ? { data: { toolName: "" } } : {},
+      ),
     })),
     {
       what: "300 letters",
@@ -261,26 +390,77 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       input: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{},"${key}":${key === "params" ? "{}" : '"2.0"'}}`,
     })),
     { key: "id", input: '{"jsonrpc":"2.0","id":1,"method":"tools/list","\\u0069d":2}' },
-    { key: "method", input: '{"method":"tools/list","jsonrpc":"2.0","id":1,"method":"tools/list"}' },
-    { key: "name", input: '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo.echo","arguments":{},"name":"echo.typed"}}' },
-    { key: "name", input: '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo.echo","arguments":{"name":1},"na\\u006de":"x"}}' },
-    { key: "name", input: '{"params":{"name":"echo.echo","name":"echo.echo"},"jsonrpc":"2.0","id":1,"method":"tools/call"}' },
-  ].map(({ key, input }) => ({ what: input, input, answer: invalidRequest(`the key "${key}" is there twice`) })),
+    {
+      key: "method",
+      input: '{"method":"tools/list","jsonrpc":"2.0","id":1,"method":"tools/list"}',
+    },
+    {
+      key: "name",
+      input:
+        '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo.echo","arguments":{},"name":"echo.typed"}}',
+    },
+    {
+      key: "name",
+      input:
+        '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo.echo","arguments":{"name":1},"na\\u006de":"x"}}',
+    },
+    {
+      key: "name",
+      input:
+        '{"params":{"name":"echo.echo","name":"echo.echo"},"jsonrpc":"2.0","id":1,"method":"tools/call"}',
+    },
+  ].map(({ key, input }) => ({
+    what: input,
+    input,
+    answer: invalidRequest(`the key "${key}" is there twice`),
+  })),
   "B30: too deep, too many": [
-    { what: "65 levels", input: nested(65), answer: invalidRequest("nested deeper than 64 levels") },
-    { what: "a hundred thousand brackets", input: "[".repeat(100_000), answer: invalidRequest("nested deeper than 64 levels") },
+    {
+      what: "65 levels",
+      input: nested(65),
+      answer: invalidRequest("nested deeper than 64 levels"),
+    },
+    {
+      what: "a hundred thousand brackets",
+      input: "[".repeat(100_000),
+      answer: invalidRequest("nested deeper than 64 levels"),
+    },
     // The message, its id, version and method, params, the array, and what is in it.
-    { what: "1,000,001 values", input: array(1_000_001 - 6), answer: invalidRequest("more than 1000000 values") },
+    {
+      what: "1,000,001 values",
+      input: array(1_000_001 - 6),
+      answer: invalidRequest("more than 1000000 values"),
+    },
   ],
   "B42, B53: answers to what was never asked": [
-    ...['"id":1,"result":{}', '"id":"x","result":null', '"id":1,"error":{"code":-32603,"message":"x"}', '"id":1,"result":{},"error":{}', '"id":1,"error":5'],
+    ...[
+      '"id":1,"result":{}',
+      '"id":"x","result":null',
+      '"id":1,"error":{"code":-32603,"message":"x"}',
+      '"id":1,"result":{},"error":{}',
+      '"id":1,"error":5',
+    ],
     // A peer that could not read our message says so without an id. An answer to that would be answered in turn, for ever.
-    ...['"id":null,"error":{"code":-32700,"message":"not valid JSON"}', '"error":{"code":-32600,"message":"what?"}', '"id":null,"result":{}'],
+    ...[
+      '"id":null,"error":{"code":-32700,"message":"not valid JSON"}',
+      '"error":{"code":-32600,"message":"what?"}',
+      '"id":null,"result":{}',
+    ],
   ].map((fields) => ({ what: fields, input: `{"jsonrpc":"2.0",${fields}}` })),
-  "B47: cursors that are not ours": ["1", "", "bm90IG91cnM", "bm90IG91cnM.AAAAAAAAAAAAAAAAAAAAAA", 5, null, {}].map((cursor) => ({
+  "B47: cursors that are not ours": [
+    "1",
+    "",
+    "bm90IG91cnM",
+    "bm90IG91cnM.AAAAAAAAAAAAAAAAAAAAAA",
+    5,
+    null,
+    {},
+  ].map((cursor) => ({
     what: JSON.stringify(cursor),
     input: request("tools/list", { cursor }),
-    answer: invalidParams("the cursor is not one of ours", { data: { suggestion: "Start again without a cursor." } }),
+    answer: invalidParams("the cursor is not one of ours", {
+      data: { suggestion: "Start again without a cursor." },
+    }),
   })),
   "B48: resources there are not": [
     ...["book://nobody", "page://404"].flatMap((uri) =>
@@ -297,15 +477,29 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
         },
       })),
     ),
-    { what: "no uri", input: request("resources/read"), answer: invalidParams("uri must be a non-empty string") },
+    {
+      what: "no uri",
+      input: request("resources/read"),
+      answer: invalidParams("uri must be a non-empty string"),
+    },
   ],
   "B49: prompts there are not, and arguments they need": [
     {
       what: "an unknown prompt",
       input: request("prompts/get", { name: "nope" }),
-      answer: { code: -32602, type: "NOT_FOUND", message: "Unknown prompt: nope", id: "bad", data: { near: [] } },
+      answer: {
+        code: -32602,
+        type: "NOT_FOUND",
+        message: "Unknown prompt: nope",
+        id: "bad",
+        data: { near: [] },
+      },
     },
-    { what: "no name", input: request("prompts/get"), answer: invalidParams("name must be a non-empty string") },
+    {
+      what: "no name",
+      input: request("prompts/get"),
+      answer: invalidParams("name must be a non-empty string"),
+    },
     {
       what: "a missing argument",
       input: request("prompts/get", { name: "library.review", arguments: { tone: "kind" } }),
@@ -325,26 +519,37 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     },
     {
       what: "a reference to neither prompt nor resource",
-      input: request("completion/complete", { ref: { type: "ref/tool", name: "echo.echo" }, argument: { name: "a", value: "b" } }),
+      input: request("completion/complete", {
+        ref: { type: "ref/tool", name: "echo.echo" },
+        argument: { name: "a", value: "b" },
+      }),
       answer: invalidParams("ref must name a prompt (ref/prompt) or a resource (ref/resource)"),
     },
   ],
-  "B50: states that are not ours": ["", "x", "bm90IG91cnM.AAAAAAAAAAAAAAAAAAAAAA", 5, null, {}].map((requestState) => ({
-    what: JSON.stringify(requestState),
-    input: call({ name: "asking.one", arguments: {}, requestState }),
-    eras: ["modern"] as const,
-    answer: invalidParams("requestState is unknown, used or expired", { data: { suggestion: "Send the request again without it.", toolName: "asking.one" } }),
-  })),
+  "B50: states that are not ours": ["", "x", "bm90IG91cnM.AAAAAAAAAAAAAAAAAAAAAA", 5, null, {}].map(
+    (requestState) => ({
+      what: JSON.stringify(requestState),
+      input: call({ name: "asking.one", arguments: {}, requestState }),
+      eras: ["modern"] as const,
+      answer: invalidParams("requestState is unknown, used or expired", {
+        data: { suggestion: "Send the request again without it.", toolName: "asking.one" },
+      }),
+    }),
+  ),
   "B50: answers that are none": [5, [], { name: 5 }, { name: null }].map((inputResponses) => ({
     what: JSON.stringify(inputResponses),
     input: call({ name: "asking.one", arguments: {}, inputResponses }),
     eras: ["modern"] as const,
-    answer: invalidParams("inputResponses must map keys to results", { data: { toolName: "asking.one" } }),
+    answer: invalidParams("inputResponses must map keys to results", {
+      data: { toolName: "asking.one" },
+    }),
   })),
   "B51: progress tokens that are none": [{}, [], null, true, 1.5].map((progressToken) => ({
     what: JSON.stringify(progressToken),
     input: call({ name: "echo.echo", arguments: {}, _meta: { progressToken } }),
-    answer: invalidParams("a progress token is a string or a whole number", { data: { toolName: "echo.echo" } }),
+    answer: invalidParams("a progress token is a string or a whole number", {
+      data: { toolName: "echo.echo" },
+    }),
   })),
   "B52: lines": [
     {
@@ -352,8 +557,16 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       input: `{"jsonrpc":"2.0","id":1,"method":"${"x".repeat(11 * 1024 * 1024)}"}`,
       answer: invalidRequest("a message may have 10485760 bytes"),
     },
-    { what: "two messages on one", input: withId("1") + withId("2"), answer: parseError("not valid JSON") },
-    { what: "two messages with a carriage return between them", input: `${withId("1")}\r${withId("2")}`, answer: parseError("not valid JSON") },
+    {
+      what: "two messages on one",
+      input: withId("1") + withId("2"),
+      answer: parseError("not valid JSON"),
+    },
+    {
+      what: "two messages with a carriage return between them",
+      input: `${withId("1")}\r${withId("2")}`,
+      answer: parseError("not valid JSON"),
+    },
     { what: "carriage returns only", input: "\r\r\r" },
   ],
 };
@@ -361,8 +574,12 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
 describe.each(eras)("on a %s connection", (era) => {
   for (const [group, cases] of Object.entries(inputs)) {
     test(`${group}, answered as it should be and no more`, async () => {
-      await using hall = await startHall({ toolkits: [createEchoToolkit(), createLibraryToolkit(), createAskingToolkit()] });
-      for (const { what, input, answer } of cases.filter(({ eras: only = eras }) => only.includes(era))) {
+      await using hall = await startHall({
+        toolkits: [createEchoToolkit(), createLibraryToolkit(), createAskingToolkit()],
+      });
+      for (const { what, input, answer } of cases.filter(({ eras: only = eras }) =>
+        only.includes(era),
+      )) {
         const client = hall.connectStdio();
         await speak(client, era);
         client.send(isObject(input) && !Buffer.isBuffer(input) ? dress(input, era) : input);
@@ -383,15 +600,29 @@ async function speak(client: RawClient, era: Era): Promise<void> {
 }
 
 function goodRequest(era: Era): JsonObject {
-  return dress({ jsonrpc: "2.0", id: "good", method: "tools/call", params: { name: "echo.echo", arguments: { still: "here" } } }, era);
+  return dress(
+    {
+      jsonrpc: "2.0",
+      id: "good",
+      method: "tools/call",
+      params: { name: "echo.echo", arguments: { still: "here" } },
+    },
+    era,
+  );
 }
 
 function good(era: Era): JsonObject {
-  const echo = { content: [{ type: "text", text: '{"still":"here"}' }], structuredContent: { still: "here" } };
+  const echo = {
+    content: [{ type: "text", text: '{"still":"here"}' }],
+    structuredContent: { still: "here" },
+  };
   return {
     jsonrpc: "2.0",
     id: "good",
-    result: era === "legacy" ? echo : { ...echo, resultType: "complete", _meta: { [keys.serverInfo]: expect.any(Object) } },
+    result:
+      era === "legacy"
+        ? echo
+        : { ...echo, resultType: "complete", _meta: { [keys.serverInfo]: expect.any(Object) } },
   };
 }
 
@@ -400,15 +631,22 @@ function dress(message: JsonObject, era: Era): JsonObject {
   if (era === "legacy" || !isObject(params)) return message;
   const { _meta, ...rest } = params;
   // A case that is about the envelope brings its own.
-  const isAboutEnvelope = isObject(_meta) && Object.keys(_meta).some((key) => key.startsWith("io."));
-  return isAboutEnvelope ? message : { ...message, params: modern(rest, {}, isObject(_meta) ? _meta : {}) };
+  const isAboutEnvelope =
+    isObject(_meta) && Object.keys(_meta).some((key) => key.startsWith("io."));
+  return isAboutEnvelope
+    ? message
+    : { ...message, params: modern(rest, {}, isObject(_meta) ? _meta : {}) };
 }
 
 function written({ code, type, message, id, data = {} }: Refusal, era: Era): JsonObject {
   return {
     jsonrpc: "2.0",
     ...(id === undefined ? (era === "legacy" ? { id: null } : {}) : { id }),
-    error: { code, message, data: { error_type: type.toLowerCase(), suggestion: errorTable[type].hint, ...data } },
+    error: {
+      code,
+      message,
+      data: { error_type: type.toLowerCase(), suggestion: errorTable[type].hint, ...data },
+    },
   };
 }
 
@@ -424,26 +662,31 @@ describe("a connection whose era is not known yet", () => {
     ["logging/setLevel", { level: "info" }],
     ["shutdown", {}],
     ["resources/read", { uri: "book://alice", _meta: { progressToken: 1 } }],
-  ])("B17, B44: %s before initialize is refused, ping is not, and the handshake still works", async (method, params) => {
-    await using hall = await startHall({ toolkits: [createEchoToolkit()] });
-    const client = hall.connect();
-    expect(await client.request(method, params)).toEqual({
-      jsonrpc: "2.0",
-      id: 1,
-      error: {
-        code: -32600,
-        message: "not initialized",
-        data: {
-          error_type: "invalid_request",
-          suggestion: "Send initialize first, or a request with a modern _meta.",
-          ...("name" in params ? { toolName: params.name } : {}),
+  ])(
+    "B17, B44: %s before initialize is refused, ping is not, and the handshake still works",
+    async (method, params) => {
+      await using hall = await startHall({ toolkits: [createEchoToolkit()] });
+      const client = hall.connect();
+      expect(await client.request(method, params)).toEqual({
+        jsonrpc: "2.0",
+        id: 1,
+        error: {
+          code: -32600,
+          message: "not initialized",
+          data: {
+            error_type: "invalid_request",
+            suggestion: "Send initialize first, or a request with a modern _meta.",
+            ...("name" in params ? { toolName: params.name } : {}),
+          },
         },
-      },
-    });
-    expect(await client.request("ping")).toEqual({ jsonrpc: "2.0", id: 2, result: {} });
-    await client.greet();
-    expect(await client.result("tools/list")).toMatchObject({ tools: [{ name: "echo.echo" }, { name: "echo.typed" }] });
-  });
+      });
+      expect(await client.request("ping")).toEqual({ jsonrpc: "2.0", id: 2, result: {} });
+      await client.greet();
+      expect(await client.result("tools/list")).toMatchObject({
+        tools: [{ name: "echo.echo" }, { name: "echo.typed" }],
+      });
+    },
+  );
 
   test("B1: what cannot be read is answered with an id of null", async () => {
     await using hall = await startHall({ toolkits: [] });
@@ -456,7 +699,9 @@ describe("a connection whose era is not known yet", () => {
     await using hall = await startHall({ toolkits: [] });
     const client = hall.connect();
     client.send(`[${withId("1")}]`);
-    expect(await client.next()).toEqual(written(invalidRequest("batches are part of protocol version 2025-03-26 only"), "legacy"));
+    expect(await client.next()).toEqual(
+      written(invalidRequest("batches are part of protocol version 2025-03-26 only"), "legacy"),
+    );
   });
 
   test("goes back to an id of null when a modern client shakes hands after all", async () => {
@@ -475,15 +720,25 @@ describe("the handshake", () => {
   test("B44: tools/* before notifications/initialized is refused, the rest is served", async () => {
     await using hall = await startHall({ toolkits: [createEchoToolkit()] });
     const client = hall.connect();
-    await client.result("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } });
+    await client.result("initialize", {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "test", version: "1" },
+    });
     for (const method of ["tools/list", "tools/call", "tools/nope"]) {
       expect(await client.request(method, { name: "echo.echo" })).toMatchObject({
-        error: { code: -32600, message: "not initialized: notifications/initialized has not arrived", data: { error_type: "invalid_request" } },
+        error: {
+          code: -32600,
+          message: "not initialized: notifications/initialized has not arrived",
+          data: { error_type: "invalid_request" },
+        },
       });
     }
     expect(await client.result("resources/list")).toEqual({ resources: [] });
     client.notify("notifications/initialized");
-    expect(await client.result("tools/call", { name: "echo.echo" })).toMatchObject({ structuredContent: {} });
+    expect(await client.result("tools/call", { name: "echo.echo" })).toMatchObject({
+      structuredContent: {},
+    });
   });
 
   test("B44: a second initialize is refused and changes nothing", async () => {
@@ -494,7 +749,11 @@ describe("the handshake", () => {
     expect(await client.request("initialize", again)).toEqual({
       jsonrpc: "2.0",
       id: 2,
-      error: { code: -32600, message: "already initialized", data: { error_type: "invalid_request", suggestion: errorTable.INVALID_REQUEST.hint } },
+      error: {
+        code: -32600,
+        message: "already initialized",
+        data: { error_type: "invalid_request", suggestion: errorTable.INVALID_REQUEST.hint },
+      },
     });
     client.send([{ jsonrpc: "2.0", id: "batched", method: "ping" }]);
     expect(await client.next()).toEqual([{ jsonrpc: "2.0", id: "batched", result: {} }]);
@@ -504,13 +763,19 @@ describe("the handshake", () => {
     ["no params", undefined],
     ["no version", { capabilities: {}, clientInfo: {} }],
     ["a version that is no text", { protocolVersion: 1, capabilities: {}, clientInfo: {} }],
-    ["capabilities that are no object", { protocolVersion: "2025-11-25", capabilities: [], clientInfo: {} }],
+    [
+      "capabilities that are no object",
+      { protocolVersion: "2025-11-25", capabilities: [], clientInfo: {} },
+    ],
     ["no clientInfo", { protocolVersion: "2025-11-25", capabilities: {} }],
   ])("with %s is refused, and a good one is taken afterwards", async (_, params) => {
     await using hall = await startHall({ toolkits: [] });
     const client = hall.connect();
     expect(await client.request("initialize", params)).toMatchObject({
-      error: { code: -32600, message: "initialize needs protocolVersion, capabilities and clientInfo" },
+      error: {
+        code: -32600,
+        message: "initialize needs protocolVersion, capabilities and clientInfo",
+      },
     });
     expect(await client.greet()).toMatchObject({ protocolVersion: "2025-11-25" });
   });
@@ -524,7 +789,12 @@ describe("B5: batches on 2025-03-26", () => {
     client.send([
       { jsonrpc: "2.0", id: 10, method: "ping" },
       { jsonrpc: "2.0", method: "notifications/nope" },
-      { jsonrpc: "2.0", id: 11, method: "tools/call", params: { name: "echo.echo", arguments: { a: 1 } } },
+      {
+        jsonrpc: "2.0",
+        id: 11,
+        method: "tools/call",
+        params: { name: "echo.echo", arguments: { a: 1 } },
+      },
       5,
       { jsonrpc: "2.0", id: 12, method: "nope" },
       { jsonrpc: "2.0", id: 10, method: "ping" },
@@ -555,7 +825,12 @@ describe("B5: batches on 2025-03-26", () => {
     await using hall = await startHall({ toolkits: [slow] });
     const client = hall.connect();
     await client.greet("2025-03-26");
-    const wait = (id: number): JsonObject => ({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "slow.wait" } });
+    const wait = (id: number): JsonObject => ({
+      jsonrpc: "2.0",
+      id,
+      method: "tools/call",
+      params: { name: "slow.wait" },
+    });
     client.send([wait(20), wait(21), { jsonrpc: "2.0", id: 22, method: "ping" }]);
     await until(() => slow.running === 2);
     client.notify("notifications/cancelled", { requestId: 20 });
@@ -571,13 +846,22 @@ describe("B5: batches on 2025-03-26", () => {
     await using hall = await startHall({ toolkits: [wordy], limits: { messageBytesMax: 100_000 } });
     const client = hall.connect();
     await client.greet("2025-03-26");
-    client.send(Array.from({ length: 10 }, (_, id) => ({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "wordy.speak" } })));
+    client.send(
+      Array.from({ length: 10 }, (_, id) => ({
+        jsonrpc: "2.0",
+        id,
+        method: "tools/call",
+        params: { name: "wordy.speak" },
+      })),
+    );
     const answers = (await client.next()) as unknown as JsonObject[];
     expect(JSON.stringify(answers).length).toBeLessThanOrEqual(100_000);
     expect(answers.map(({ id }) => id)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     const tooLarge = answers.filter(({ result }) => isObject(result) && result.isError);
     expect(tooLarge.length).toBeGreaterThanOrEqual(7);
-    expect(tooLarge[0]).toMatchObject({ result: { structuredContent: { error_type: "too_large" } } });
+    expect(tooLarge[0]).toMatchObject({
+      result: { structuredContent: { error_type: "too_large" } },
+    });
   });
 
   test("may have a thousand messages", async () => {
@@ -587,32 +871,50 @@ describe("B5: batches on 2025-03-26", () => {
     client.send(Array.from({ length: 1_000 }, () => 1));
     expect(await client.next()).toHaveLength(1_000);
     client.send(Array.from({ length: 1_001 }, () => 1));
-    expect(await client.next()).toEqual(written(invalidRequest("a batch may have 1000 messages"), "legacy"));
+    expect(await client.next()).toEqual(
+      written(invalidRequest("a batch may have 1000 messages"), "legacy"),
+    );
   });
 });
 
 describe("B8, B9: ids at the edge of what is allowed", () => {
-  test.each(['"x"', '""', "0", "-1", "9007199254740991", "-9007199254740991", `"${"é".repeat(128)}"`, '"null"', '"\\ud83d\\ude00"', '"1"', "1.0"])(
-    "%s comes back as it was",
-    async (id) => {
-      await using hall = await startHall({ toolkits: [] });
-      const client = hall.connect();
-      client.send(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`);
-      expect(await client.next()).toEqual({ jsonrpc: "2.0", id: JSON.parse(id), result: {} });
-    },
-  );
+  test.each([
+    '"x"',
+    '""',
+    "0",
+    "-1",
+    "9007199254740991",
+    "-9007199254740991",
+    `"${"é".repeat(128)}"`,
+    '"null"',
+    '"\\ud83d\\ude00"',
+    '"1"',
+    "1.0",
+  ])("%s comes back as it was", async (id) => {
+    await using hall = await startHall({ toolkits: [] });
+    const client = hall.connect();
+    client.send(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`);
+    expect(await client.next()).toEqual({ jsonrpc: "2.0", id: JSON.parse(id), result: {} });
+  });
 
   test("1 and the text 1 are two requests", async () => {
     await using hall = await startHall({ toolkits: [createSlowToolkit()] });
     const client = hall.connect();
     await client.greet();
-    for (const id of [7, "7"]) client.send({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "slow.wait", arguments: { ms: id === 7 ? 30 : 5 } } });
+    for (const id of [7, "7"])
+      client.send({
+        jsonrpc: "2.0",
+        id,
+        method: "tools/call",
+        params: { name: "slow.wait", arguments: { ms: id === 7 ? 30 : 5 } },
+      });
     expect([(await client.next()).id, (await client.next()).id]).toEqual(["7", 7]);
   });
 });
 
 describe("B27: arguments that do not fit", () => {
-  const message = "the arguments of echo.typed do not fit: /text is required; /times must be integer; /more is not a known field";
+  const message =
+    "the arguments of echo.typed do not fit: /text is required; /times must be integer; /more is not a known field";
   const errors = [
     { path: "/text", message: "is required" },
     { path: "/times", message: "must be integer" },
@@ -621,39 +923,60 @@ describe("B27: arguments that do not fit", () => {
   const params = { name: "echo.typed", arguments: { times: "often", more: 1 } };
   const suggestion = errorTable.VALIDATION.hint;
 
-  test.each(["2024-11-05", "2025-03-26", "2025-06-18"])("are -32602 on %s, every field named", async (version) => {
-    await using hall = await startHall({ toolkits: [createEchoToolkit()] });
-    const client = hall.connect();
-    await client.greet(version);
-    const { error } = await client.request("tools/call", params);
-    expect(error).toEqual({
-      code: -32602,
-      message: sameFields(message, error),
-      data: { error_type: "validation", suggestion, details: { errors: sameItems(errors) }, toolName: "echo.typed" },
-    });
-    expect(await client.result("tools/call", { name: "echo.typed", arguments: { text: "a" } })).toMatchObject({ structuredContent: { text: "a", times: 1 } });
-  });
+  test.each(["2024-11-05", "2025-03-26", "2025-06-18"])(
+    "are -32602 on %s, every field named",
+    async (version) => {
+      await using hall = await startHall({ toolkits: [createEchoToolkit()] });
+      const client = hall.connect();
+      await client.greet(version);
+      const { error } = await client.request("tools/call", params);
+      expect(error).toEqual({
+        code: -32602,
+        message: sameFields(message, error),
+        data: {
+          error_type: "validation",
+          suggestion,
+          details: { errors: sameItems(errors) },
+          toolName: "echo.typed",
+        },
+      });
+      expect(
+        await client.result("tools/call", { name: "echo.typed", arguments: { text: "a" } }),
+      ).toMatchObject({ structuredContent: { text: "a", times: 1 } });
+    },
+  );
 
-  test.each(["2025-11-25", modernVersion])("are a result that says so on %s, for the model to mend", async (version) => {
-    await using hall = await startHall({ toolkits: [createEchoToolkit()] });
-    const client = hall.connect();
-    const dressed = version === modernVersion ? modern(params) : params;
-    if (version !== modernVersion) await client.greet();
-    const { result } = await client.request("tools/call", dressed);
-    const body = { error_type: "validation", message: expect.any(String), suggestion, toolName: "echo.typed", details: { errors: sameItems(errors) } };
-    expect(result).toMatchObject({
-      isError: true,
-      content: [{ type: "text", text: expect.stringContaining("/text is required") }],
-      structuredContent: body,
-      _meta: { "guildhall/error": body },
-      ...(version === modernVersion ? { resultType: "complete" } : {}),
-    });
-  });
+  test.each(["2025-11-25", modernVersion])(
+    "are a result that says so on %s, for the model to mend",
+    async (version) => {
+      await using hall = await startHall({ toolkits: [createEchoToolkit()] });
+      const client = hall.connect();
+      const dressed = version === modernVersion ? modern(params) : params;
+      if (version !== modernVersion) await client.greet();
+      const { result } = await client.request("tools/call", dressed);
+      const body = {
+        error_type: "validation",
+        message: expect.any(String),
+        suggestion,
+        toolName: "echo.typed",
+        details: { errors: sameItems(errors) },
+      };
+      expect(result).toMatchObject({
+        isError: true,
+        content: [{ type: "text", text: expect.stringContaining("/text is required") }],
+        structuredContent: body,
+        _meta: { "guildhall/error": body },
+        ...(version === modernVersion ? { resultType: "complete" } : {}),
+      });
+    },
+  );
 
   /** ajv does not promise an order among fields. */
   function sameItems(items: readonly unknown[]): unknown {
     return expect.toSatisfy(
-      (found: unknown[]) => found.length === items.length && items.every((item) => found.some((one) => JSON.stringify(one) === JSON.stringify(item))),
+      (found: unknown[]) =>
+        found.length === items.length &&
+        items.every((item) => found.some((one) => JSON.stringify(one) === JSON.stringify(item))),
     );
   }
 
@@ -664,7 +987,10 @@ describe("B27: arguments that do not fit", () => {
         .split("; ")
         .sort()
         .join();
-    return expect.toSatisfy((found: string) => parts(found) === parts(wanted), `to name the same fields as ${wanted}, got ${JSON.stringify(error)}`);
+    return expect.toSatisfy(
+      (found: string) => parts(found) === parts(wanted),
+      `to name the same fields as ${wanted}, got ${JSON.stringify(error)}`,
+    );
   }
 });
 
@@ -672,25 +998,33 @@ test.each(eras)("B28: names every object has are ordinary arguments (%s)", async
   await using hall = await startHall({ toolkits: [createEchoToolkit()] });
   const client = hall.connect();
   await speak(client, era);
-  const args = '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"toString":"x","hasOwnProperty":1}';
+  const args =
+    '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"toString":"x","hasOwnProperty":1}';
   const meta = era === "modern" ? `,"_meta":${JSON.stringify(modern()._meta)}` : "";
-  client.send(`{"jsonrpc":"2.0","id":"p","method":"tools/call","params":{"name":"echo.echo","arguments":${args}${meta}}}`);
+  client.send(
+    `{"jsonrpc":"2.0","id":"p","method":"tools/call","params":{"name":"echo.echo","arguments":${args}${meta}}}`,
+  );
   const { result } = await client.answer("p");
   expect(result).toMatchObject({ content: [{ type: "text", text: args }] });
   expect(JSON.stringify((result as JsonObject).structuredContent)).toBe(args);
   expect("polluted" in {}).toBe(false);
 });
 
-test.each(eras)("B29: keys the tool itself defines may repeat inside the arguments (%s)", async (era) => {
-  await using hall = await startHall({ toolkits: [createEchoToolkit()] });
-  const client = hall.connect();
-  await speak(client, era);
-  const meta = era === "modern" ? `,"_meta":${JSON.stringify(modern()._meta)}` : "";
-  client.send(
-    `{"jsonrpc":"2.0","id":"d","method":"tools/call","params":{"name":"echo.echo","arguments":{"id":1,"method":2,"name":3,"params":{"name":4}}${meta}}}`,
-  );
-  expect(await client.answer("d")).toMatchObject({ result: { structuredContent: { id: 1, method: 2, name: 3, params: { name: 4 } } } });
-});
+test.each(eras)(
+  "B29: keys the tool itself defines may repeat inside the arguments (%s)",
+  async (era) => {
+    await using hall = await startHall({ toolkits: [createEchoToolkit()] });
+    const client = hall.connect();
+    await speak(client, era);
+    const meta = era === "modern" ? `,"_meta":${JSON.stringify(modern()._meta)}` : "";
+    client.send(
+      `{"jsonrpc":"2.0","id":"d","method":"tools/call","params":{"name":"echo.echo","arguments":{"id":1,"method":2,"name":3,"params":{"name":4}}${meta}}}`,
+    );
+    expect(await client.answer("d")).toMatchObject({
+      result: { structuredContent: { id: 1, method: 2, name: 3, params: { name: 4 } } },
+    });
+  },
+);
 
 test("B30: 64 levels and 1,000,000 values are still served", async () => {
   await using hall = await startHall({ toolkits: [] });
@@ -702,20 +1036,50 @@ test("B30: 64 levels and 1,000,000 values are still served", async () => {
   }
 });
 
-test.each(eras)("B45: an id that is still in use is refused, and the first request is unharmed (%s)", async (era) => {
-  const slow = createSlowToolkit();
-  await using hall = await startHall({ toolkits: [slow, createEchoToolkit()] });
-  const client = hall.connect();
-  await speak(client, era);
-  const first = dress({ jsonrpc: "2.0", id: "bad", method: "tools/call", params: { name: "slow.wait", arguments: { ms: 50 } } }, era);
-  client.send(first);
-  await until(() => slow.running === 1);
-  client.send(dress({ jsonrpc: "2.0", id: "bad", method: "tools/call", params: { name: "echo.echo" } }, era));
-  expect(await client.next()).toEqual(written({ ...invalidRequest('a request with id "bad" is still running', "bad"), data: { toolName: "echo.echo" } }, era));
-  expect(await client.next()).toMatchObject({ id: "bad", result: { content: [{ text: "waited" }] } });
-  client.send(first);
-  expect(await client.next()).toMatchObject({ id: "bad", result: { content: [{ text: "waited" }] } });
-});
+test.each(eras)(
+  "B45: an id that is still in use is refused, and the first request is unharmed (%s)",
+  async (era) => {
+    const slow = createSlowToolkit();
+    await using hall = await startHall({ toolkits: [slow, createEchoToolkit()] });
+    const client = hall.connect();
+    await speak(client, era);
+    const first = dress(
+      {
+        jsonrpc: "2.0",
+        id: "bad",
+        method: "tools/call",
+        params: { name: "slow.wait", arguments: { ms: 50 } },
+      },
+      era,
+    );
+    client.send(first);
+    await until(() => slow.running === 1);
+    client.send(
+      dress(
+        { jsonrpc: "2.0", id: "bad", method: "tools/call", params: { name: "echo.echo" } },
+        era,
+      ),
+    );
+    expect(await client.next()).toEqual(
+      written(
+        {
+          ...invalidRequest('a request with id "bad" is still running', "bad"),
+          data: { toolName: "echo.echo" },
+        },
+        era,
+      ),
+    );
+    expect(await client.next()).toMatchObject({
+      id: "bad",
+      result: { content: [{ text: "waited" }] },
+    });
+    client.send(first);
+    expect(await client.next()).toMatchObject({
+      id: "bad",
+      result: { content: [{ text: "waited" }] },
+    });
+  },
+);
 
 describe.each(eras)("B46: cancelling on a %s connection", (era) => {
   test("reaches only the request that is meant, and nobody is answered", async () => {
@@ -725,7 +1089,10 @@ describe.each(eras)("B46: cancelling on a %s connection", (era) => {
     const other = hall.connect();
     await speak(client, era);
     await speak(other, era);
-    const waiting = dress({ jsonrpc: "2.0", id: 70, method: "tools/call", params: { name: "slow.wait" } }, era);
+    const waiting = dress(
+      { jsonrpc: "2.0", id: 70, method: "tools/call", params: { name: "slow.wait" } },
+      era,
+    );
     client.send(waiting);
     await until(() => slow.running === 1);
     other.notify("notifications/cancelled", { requestId: 70 });
@@ -736,8 +1103,14 @@ describe.each(eras)("B46: cancelling on a %s connection", (era) => {
     client.notify("notifications/cancelled", { requestId: 70 });
     await until(() => slow.running === 0);
     expect(slow.aborted).toMatchObject([{ code: "CANCELLED" }]);
-    client.send({ ...waiting, params: { ...(waiting.params as JsonObject), arguments: { ms: 1 } } });
-    expect(await client.next()).toMatchObject({ id: 70, result: { content: [{ text: "waited" }] } });
+    client.send({
+      ...waiting,
+      params: { ...(waiting.params as JsonObject), arguments: { ms: 1 } },
+    });
+    expect(await client.next()).toMatchObject({
+      id: 70,
+      result: { content: [{ text: "waited" }] },
+    });
     expect([...client.unread, ...other.unread]).toEqual([]);
   });
 
@@ -746,44 +1119,72 @@ describe.each(eras)("B46: cancelling on a %s connection", (era) => {
     await using hall = await startHall({ toolkits: [slow] });
     const client = hall.connect();
     await speak(client, era);
-    client.send(dress({ jsonrpc: "2.0", id: 71, method: "tools/call", params: { name: "slow.wait" } }, era));
+    client.send(
+      dress({ jsonrpc: "2.0", id: 71, method: "tools/call", params: { name: "slow.wait" } }, era),
+    );
     await until(() => slow.running === 1);
     client.send('{"jsonrpc":"2.0","id":null,"method":"$/cancelRequest","params":{"id":71}}');
     client.send('{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":71}}');
     client.notify("notifications/cancelled", { requestId: 71 });
-    expect(await client.next()).toEqual({ jsonrpc: "2.0", id: 71, error: { code: -32002, message: "Request cancelled" } });
+    expect(await client.next()).toEqual({
+      jsonrpc: "2.0",
+      id: 71,
+      error: { code: -32002, message: "Request cancelled" },
+    });
     await until(() => slow.running === 0);
     await wait(20);
     expect(client.unread).toEqual([]);
   });
 });
 
-test.each(eras)("B51: a progress token in use is refused, and free again afterwards (%s)", async (era) => {
-  const slow = createSlowToolkit();
-  await using hall = await startHall({ toolkits: [slow, createEchoToolkit()] });
-  const client = hall.connect();
-  await speak(client, era);
-  const calling = (id: string, name: string, args: JsonObject): JsonObject =>
-    dress({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args, _meta: { progressToken: "p" } } }, era);
-  client.send(calling("first", "slow.wait", { ms: 50 }));
-  await until(() => slow.running === 1);
-  client.send(calling("bad", "echo.echo", {}));
-  expect(await client.next()).toEqual(written(invalidParams('the progress token "p" is already in use', { data: { toolName: "echo.echo" } }), era));
-  expect(await client.next()).toMatchObject({ id: "first", result: {} });
-  client.send(calling("again", "echo.echo", {}));
-  expect(await client.next()).toMatchObject({ id: "again", result: {} });
-  // A call that is refused before it begins holds its token no longer than one that ran.
-  client.send(calling("unknown", "nobody.knows", {}));
-  expect(await client.next()).toMatchObject({ id: "unknown", error: { message: "Unknown tool: nobody.knows" } });
-  client.send(calling("after", "echo.echo", {}));
-  expect(await client.next()).toMatchObject({ id: "after", result: {} });
-});
+test.each(eras)(
+  "B51: a progress token in use is refused, and free again afterwards (%s)",
+  async (era) => {
+    const slow = createSlowToolkit();
+    await using hall = await startHall({ toolkits: [slow, createEchoToolkit()] });
+    const client = hall.connect();
+    await speak(client, era);
+    const calling = (id: string, name: string, args: JsonObject): JsonObject =>
+      dress(
+        {
+          jsonrpc: "2.0",
+          id,
+          method: "tools/call",
+          params: { name, arguments: args, _meta: { progressToken: "p" } },
+        },
+        era,
+      );
+    client.send(calling("first", "slow.wait", { ms: 50 }));
+    await until(() => slow.running === 1);
+    client.send(calling("bad", "echo.echo", {}));
+    expect(await client.next()).toEqual(
+      written(
+        invalidParams('the progress token "p" is already in use', {
+          data: { toolName: "echo.echo" },
+        }),
+        era,
+      ),
+    );
+    expect(await client.next()).toMatchObject({ id: "first", result: {} });
+    client.send(calling("again", "echo.echo", {}));
+    expect(await client.next()).toMatchObject({ id: "again", result: {} });
+    // A call that is refused before it begins holds its token no longer than one that ran.
+    client.send(calling("unknown", "nobody.knows", {}));
+    expect(await client.next()).toMatchObject({
+      id: "unknown",
+      error: { message: "Unknown tool: nobody.knows" },
+    });
+    client.send(calling("after", "echo.echo", {}));
+    expect(await client.next()).toMatchObject({ id: "after", result: {} });
+  },
+);
 
 describe("B52: lines as they come", () => {
   test("a message cut into single bytes, ended with CRLF, between blank lines, is one message", async () => {
     await using hall = await startHall({ toolkits: [] });
     const client = hall.connectStdio();
-    for (const byte of Buffer.from(`\n\r\n  \n{"jsonrpc":"2.0","id":"é","method":"ping"}\r\n`)) client.sendBytes(Buffer.of(byte));
+    for (const byte of Buffer.from(`\n\r\n  \n{"jsonrpc":"2.0","id":"é","method":"ping"}\r\n`))
+      client.sendBytes(Buffer.of(byte));
     expect(await client.next()).toEqual({ jsonrpc: "2.0", id: "é", result: {} });
   });
 
@@ -791,7 +1192,9 @@ describe("B52: lines as they come", () => {
     await using hall = await startHall({ toolkits: [], limits: { messageBytesMax: 1_000 } });
     const client = hall.connectStdio();
     client.sendBytes("x".repeat(1_001));
-    expect(await client.next()).toEqual(written(invalidRequest("a message may have 1000 bytes"), "legacy"));
+    expect(await client.next()).toEqual(
+      written(invalidRequest("a message may have 1000 bytes"), "legacy"),
+    );
     client.sendBytes("y".repeat(5_000));
     client.sendBytes('\n{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
     expect(await client.next()).toEqual({ jsonrpc: "2.0", id: 1, result: {} });

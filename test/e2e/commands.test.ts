@@ -52,7 +52,10 @@ interface Project {
   writeLock(servers: Readonly<Record<string, LockedServer>>): void;
 }
 
-async function newProject(servers: Readonly<Record<string, StdioConfig>>, more: JsonObject = {}): Promise<Project> {
+async function newProject(
+  servers: Readonly<Record<string, StdioConfig>>,
+  more: JsonObject = {},
+): Promise<Project> {
   const folder = await places.newProject(servers, more);
   const project: Project = {
     folder,
@@ -69,7 +72,14 @@ async function newProject(servers: Readonly<Record<string, StdioConfig>>, more: 
     },
     async open() {
       const client = places.spawn(cli, ["mcp"], folder);
-      await client.answer(client.ask("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } }), 15_000);
+      await client.answer(
+        client.ask("initialize", {
+          protocolVersion: "2025-11-25",
+          capabilities: {},
+          clientInfo: { name: "test", version: "1" },
+        }),
+        15_000,
+      );
       client.notify("notifications/initialized");
       return client;
     },
@@ -84,26 +94,51 @@ async function newProject(servers: Readonly<Record<string, StdioConfig>>, more: 
 const startsOf = (project: string): string => join(places.runtime, `${project}.starts`);
 
 async function untilCalled(client: CliProcess, name: string): Promise<void> {
-  await eventually(async () => (await callTool(client, name)).error === undefined, `${name} is known`);
+  await eventually(
+    async () => (await callTool(client, name)).error === undefined,
+    `${name} is known`,
+  );
 }
 
 describe.concurrent("guildhall build", () => {
   test("looks at every server once and writes what it found, the same bytes each time", async () => {
     const starts = startsOf("build");
-    const project = await newProject({ old: faulty(`resources prompts starts=${starts}`), young: faulty("modern told") });
+    const project = await newProject({
+      old: faulty(`resources prompts starts=${starts}`),
+      young: faulty("modern told"),
+    });
     const file = lockPath(project.folder);
     expect(await project.json("build")).toMatchObject({
       lock: file,
       servers: [
-        { name: "old", ok: true, era: "legacy", protocol: "2025-11-25", tools: ["echo"], resources: 2, prompts: 1 },
-        { name: "young", ok: true, era: "modern", protocol: "2026-07-28", tools: ["echo", "told"], resources: 0, prompts: 0 },
+        {
+          name: "old",
+          ok: true,
+          era: "legacy",
+          protocol: "2025-11-25",
+          tools: ["echo"],
+          resources: 2,
+          prompts: 1,
+        },
+        {
+          name: "young",
+          ok: true,
+          era: "modern",
+          protocol: "2026-07-28",
+          tools: ["echo", "told"],
+          resources: 0,
+          prompts: 0,
+        },
       ],
       waiting: ["old", "young"],
     });
     const first = readFileSync(file, "utf8");
     expect(JSON.parse(first)).toMatchObject({
       lockVersion: 1,
-      servers: { old: { era: "legacy", pins: { echo: expect.any(String) } }, young: { era: "modern" } },
+      servers: {
+        old: { era: "legacy", pins: { echo: expect.any(String) } },
+        young: { era: "modern" },
+      },
     });
     const { code, stdout, stderr } = await project.run("build", "--yes");
     expect(code).toBe(0);
@@ -117,7 +152,11 @@ describe.concurrent("guildhall build", () => {
 
   test("goes on without those that are down, keeps what was known of them, and says why", async () => {
     const bad = faulty("crash-start");
-    const project = await newProject({ good: faulty(), bad, missing: faulty("", { command: "no-such-program-anywhere" }) });
+    const project = await newProject({
+      good: faulty(),
+      bad,
+      missing: faulty("", { command: "no-such-program-anywhere" }),
+    });
     const { code, stdout, stderr } = await project.run("build");
     expect(code).toBe(0);
     expect(stdout).toContain("1 of 3 servers answered");
@@ -145,7 +184,11 @@ describe.concurrent("guildhall build", () => {
     const down = await (await newProject({ bad: faulty("crash-start") })).run("build");
     expect(down).toMatchObject({ code: 69, stderr: expect.stringContaining("guildhall doctor") });
     const none = await (await newProject({})).run("build");
-    expect(none).toMatchObject({ code: 0, stdout: expect.stringMatching(/mcpServers.*\n\d+ agents?: /), stderr: "" });
+    expect(none).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/mcpServers.*\n\d+ agents?: /),
+      stderr: "",
+    });
   });
 });
 
@@ -156,13 +199,26 @@ describe.concurrent("guildhall status, logs and restart", () => {
     project.writeLock({ box: locked(config, ["echo"]) });
     expect(await project.json("status")).toMatchObject({
       running: false,
-      upstreams: [{ name: "box", state: { kind: "stopped" }, era: "legacy", protocol: "2025-11-25", tools: 1 }],
+      upstreams: [
+        {
+          name: "box",
+          state: { kind: "stopped" },
+          era: "legacy",
+          protocol: "2025-11-25",
+          tools: 1,
+        },
+      ],
     });
     const text = await project.run("status");
     expect(text.code).toBe(0);
-    expect(text.stdout).toMatch(/^no hall is running in this project: .*`guildhall serve`.*\n\nserver +state/);
+    expect(text.stdout).toMatch(
+      /^no hall is running in this project: .*`guildhall serve`.*\n\nserver +state/,
+    );
     for (const command of ["logs", "restart"]) {
-      expect(await project.run(command, "box")).toMatchObject({ code: 69, stderr: expect.stringContaining("no hall is running") });
+      expect(await project.run(command, "box")).toMatchObject({
+        code: 69,
+        stderr: expect.stringContaining("no hall is running"),
+      });
     }
   });
 
@@ -177,8 +233,13 @@ describe.concurrent("guildhall status, logs and restart", () => {
         { name: "bad", calls: 0, lastError: expect.stringMatching(/exited with code 9 \(/) },
       ],
     });
-    expect(await project.json("status")).toMatchObject({ upstreams: [{ lastError: at }, { lastError: at }] });
-    writeFileSync(join(project.folder, "guildhall.json"), JSON.stringify({ mcpServers: { bad: { command: process.execPath, args: [faultyFile] } } }));
+    expect(await project.json("status")).toMatchObject({
+      upstreams: [{ lastError: at }, { lastError: at }],
+    });
+    writeFileSync(
+      join(project.folder, "guildhall.json"),
+      JSON.stringify({ mcpServers: { bad: { command: process.execPath, args: [faultyFile] } } }),
+    );
     await project.run("build", "--yes");
     expect(await project.json("status")).not.toHaveProperty("upstreams.0.lastError");
   });
@@ -192,9 +253,18 @@ describe.concurrent("guildhall status, logs and restart", () => {
     await eventually(async () => {
       const status = await project.json<{ upstreams: { state: JsonObject }[] }>("status");
       expect(status).toMatchObject({ running: true, version, pid: client.pid, clients: 1 });
-      expect(status.upstreams[0]).toMatchObject({ name: "good", state: { kind: "ready" }, calls: expect.any(Number), errors: 1, lastError: "no luck" });
+      expect(status.upstreams[0]).toMatchObject({
+        name: "good",
+        state: { kind: "ready" },
+        calls: expect.any(Number),
+        errors: 1,
+        lastError: "no luck",
+      });
       expect(status.upstreams[1]).toMatchObject({ name: "bad", tools: 0 });
-      return status.upstreams[1]?.state.kind === "down" && status.upstreams[1]?.state.reason === "exited with code 9";
+      return (
+        status.upstreams[1]?.state.kind === "down" &&
+        status.upstreams[1]?.state.reason === "exited with code 9"
+      );
     }, "it is down with its reason");
     await eventually(async () => {
       const { stdout } = await project.run("status");
@@ -206,32 +276,67 @@ describe.concurrent("guildhall status, logs and restart", () => {
 
   test("health asks each toolkit, with a hall and without, and fails where one cannot be used", async () => {
     const project = await newProject({ good: faulty("error"), bad: faulty("crash-start") });
-    const good = { toolkit: "good", source: "upstream", state: "available", responseMs: expect.any(Number) };
-    const bad = { toolkit: "bad", state: "unavailable", reason: expect.stringContaining("exited with code 9") };
+    const good = {
+      toolkit: "good",
+      source: "upstream",
+      state: "available",
+      responseMs: expect.any(Number),
+    };
+    const bad = {
+      toolkit: "bad",
+      state: "unavailable",
+      reason: expect.stringContaining("exited with code 9"),
+    };
     const { code, stdout } = await project.run("health", "--json");
-    const result = { running: false, toolkits: expect.arrayContaining([expect.objectContaining(good), expect.objectContaining(bad)]) };
-    expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 69, error: { code: "UNAVAILABLE", details: { result } } });
+    const result = {
+      running: false,
+      toolkits: expect.arrayContaining([
+        expect.objectContaining(good),
+        expect.objectContaining(bad),
+      ]),
+    };
+    expect({ code, ...JSON.parse(stdout) }).toMatchObject({
+      code: 69,
+      error: { code: "UNAVAILABLE", details: { result } },
+    });
     expect((await project.run("health")).stdout).toMatch(/^toolkit .*\nbad +upstream +unavailable/);
     await using client = await project.open();
     await untilCalled(client, "good.echo");
     expect(await project.json("health", "good")).toMatchObject(good);
-    expect(await project.json("health", "speckit")).toMatchObject({ toolkit: "speckit", source: "built-in", state: "available" });
+    expect(await project.json("health", "speckit")).toMatchObject({
+      toolkit: "speckit",
+      source: "built-in",
+      state: "available",
+    });
   });
 
   test("logs shows the last words of a server, and restart gives it a new process", async () => {
     const project = await newProject({ box: faulty("whoami stderr=hello-from-stderr") });
     await using client = await project.open();
     await untilCalled(client, "box.whoami");
-    const pidOf = async (): Promise<number> => (saidJson(await callTool(client, "box.whoami")) as { pid: number }).pid;
+    const pidOf = async (): Promise<number> =>
+      (saidJson(await callTool(client, "box.whoami")) as { pid: number }).pid;
     const before = await pidOf();
-    expect(await project.json("logs", "box")).toEqual({ server: "box", lines: ["hello-from-stderr"] });
+    expect(await project.json("logs", "box")).toEqual({
+      server: "box",
+      lines: ["hello-from-stderr"],
+    });
     expect((await project.run("logs", "box")).stdout).toBe("hello-from-stderr\n");
-    expect(await project.json("restart", "box")).toEqual({ server: "box", state: { kind: "stopped" } });
+    expect(await project.json("restart", "box")).toEqual({
+      server: "box",
+      state: { kind: "stopped" },
+    });
     expect(isAlive(before)).toBe(false);
     expect(await pidOf()).not.toBe(before);
-    expect((await project.run("restart", "box")).stdout).toBe("box was stopped; it starts again at its next call\n");
+    expect((await project.run("restart", "box")).stdout).toBe(
+      "box was stopped; it starts again at its next call\n",
+    );
     for (const command of ["logs", "restart"]) {
-      expect(await project.run(command, "bxo")).toMatchObject({ code: 66, stdout: "", stderr: expect.stringContaining("did you mean box?") });
+      expect(await project.run(command, "bxo")).toMatchObject({
+        code: 66,
+        stdout: "",
+        stderr: expect.stringContaining("did you mean box?"),
+      });
     }
   });
 });
@@ -249,50 +354,89 @@ async function newLibrary(starts: string): Promise<Project> {
     templates: [{ uriTemplate: "note://{name}", name: "by name" }],
     prompts: [{ name: "greet" }],
   };
-  project.writeLock({ box: locked(box, [], { offer }), dead: locked(dead, ["echo"]), stuck: locked(stuck, ["hang"]) });
+  project.writeLock({
+    box: locked(box, [], { offer }),
+    dead: locked(dead, ["echo"]),
+    stuck: locked(stuck, ["hang"]),
+  });
   return project;
 }
 
 /** What the hall says of itself is always there. */
-const ownResources = ["health", "stats", "trust"].map((name) => expect.objectContaining({ uri: `guildhall://${name}`, name }));
-const ownTable = "resource            name\nguildhall://health  health\nguildhall://stats   stats\nguildhall://trust   trust\n";
+const ownResources = ["health", "stats", "trust"].map((name) =>
+  expect.objectContaining({ uri: `guildhall://${name}`, name }),
+);
+const ownTable =
+  "resource            name\nguildhall://health  health\nguildhall://stats   stats\nguildhall://trust   trust\n";
 
 describe.concurrent("guildhall tools, resources and prompts", () => {
   test("list from the lock without starting anything, and find what fits a task", async () => {
     const starts = startsOf("listed");
     const project = await newLibrary(starts);
     const found = await project.json<{ tools: JsonObject[] }>("tools", "DOES", "told");
-    expect(found.tools[0]).toMatchObject({ name: "box.told", matched: expect.arrayContaining(["told"]) });
-    expect((await project.run("tools", "told")).stdout).toMatch(/^the best of \d+ tools:\n\ntool +matched +what it does\nbox\.told .*does told\n/);
-    expect((await project.run("tools")).stdout).toMatch(/^tool +what it does\nbox\.crash +does crash\nbox\.echo +does echo\n/);
-    expect((await project.run("tools", "qqqqqq")).stdout).toMatch(/^(no tool matches; there are \d+\n$|nothing fits well)/);
+    expect(found.tools[0]).toMatchObject({
+      name: "box.told",
+      matched: expect.arrayContaining(["told"]),
+    });
+    expect((await project.run("tools", "told")).stdout).toMatch(
+      /^the best of \d+ tools:\n\ntool +matched +what it does\nbox\.told .*does told\n/,
+    );
+    expect((await project.run("tools")).stdout).toMatch(
+      /^tool +what it does\nbox\.crash +does crash\nbox\.echo +does echo\n/,
+    );
+    expect((await project.run("tools", "qqqqqq")).stdout).toMatch(
+      /^(no tool matches; there are \d+\n$|nothing fits well)/,
+    );
     expect(await project.json("resources")).toEqual({
       resources: [...ownResources, { uri: "note://1", name: "one" }],
       templates: [{ uriTemplate: "note://{name}", name: "by name" }],
     });
-    expect((await project.run("resources")).stdout).toBe(`${ownTable}note://1            one\nnote://{name}       by name\n`);
+    expect((await project.run("resources")).stdout).toBe(
+      `${ownTable}note://1            one\nnote://{name}       by name\n`,
+    );
     expect((await project.json<JsonObject[]>("prompts"))[0]).toEqual({ name: "box.greet" });
-    expect((await project.run("prompts")).stdout).toMatch(/^prompt +what it does\nbox\.greet\nspeckit\.analyze /);
+    expect((await project.run("prompts")).stdout).toMatch(
+      /^prompt +what it does\nbox\.greet\nspeckit\.analyze /,
+    );
     expect(readStarts(starts)).toEqual([]);
   });
 
   test("wait for servers nothing is known of yet, so that no list is silently short", async () => {
-    const project = await newProject({ box: faulty("told slow-start=300 resources prompts"), bad: faulty("crash-start") });
-    expect((await project.json<JsonObject[]>("tools")).map(({ name }) => name)).toEqual(expect.arrayContaining(["box.echo", "box.told"]));
-    expect((await project.json<{ resources: JsonObject[] }>("resources")).resources).toHaveLength(2 + ownResources.length);
+    const project = await newProject({
+      box: faulty("told slow-start=300 resources prompts"),
+      bad: faulty("crash-start"),
+    });
+    expect((await project.json<JsonObject[]>("tools")).map(({ name }) => name)).toEqual(
+      expect.arrayContaining(["box.echo", "box.told"]),
+    );
+    expect((await project.json<{ resources: JsonObject[] }>("resources")).resources).toHaveLength(
+      2 + ownResources.length,
+    );
   });
 
   test("say so when there is nothing", async () => {
     const project = await newProject({});
     expect((await project.run("resources")).stdout).toBe(ownTable);
-    expect((await project.run("prompts")).stdout).toMatch(/^prompt +what it does\nspeckit\.analyze /);
+    expect((await project.run("prompts")).stdout).toMatch(
+      /^prompt +what it does\nspeckit\.analyze /,
+    );
   });
 
   test("show one tool with its schema, by its full or its bare name; a mistyped one with the near ones, and 66", async () => {
     const project = await newLibrary(startsOf("shown"));
-    expect(await project.json("tools", "show", "box.told")).toMatchObject({ name: "box.told", description: "does told", inputSchema: { type: "object" } });
-    expect((await project.run("tools", "show", "told")).stdout).toMatch(/^box\.told\n\ndoes told\n\ninput: \{/);
-    expect(await project.run("tools", "show", "box.tolt")).toMatchObject({ code: 66, stdout: "", stderr: expect.stringMatching(/did you mean .*box\.told/) });
+    expect(await project.json("tools", "show", "box.told")).toMatchObject({
+      name: "box.told",
+      description: "does told",
+      inputSchema: { type: "object" },
+    });
+    expect((await project.run("tools", "show", "told")).stdout).toMatch(
+      /^box\.told\n\ndoes told\n\ninput: \{/,
+    );
+    expect(await project.run("tools", "show", "box.tolt")).toMatchObject({
+      code: 66,
+      stdout: "",
+      stderr: expect.stringMatching(/did you mean .*box\.told/),
+    });
   });
 });
 
@@ -309,7 +453,9 @@ describe.concurrent("what a command has to say comes before its servers are ende
     const project = await newProject({ box: faulty(`stubborn starts=${starts}`) });
     await using command = places.spawn(cli, args, project.folder);
     command.child.stdin.end();
-    const alive = new Promise((resolve) => command.child.stdout.once("data", () => resolve(readStarts(starts).some(isAlive))));
+    const alive = new Promise((resolve) =>
+      command.child.stdout.once("data", () => resolve(readStarts(starts).some(isAlive))),
+    );
     expect(await alive).toBe(true);
     expect(await command.exited).toBe(0);
     expect(readStarts(starts).some(isAlive)).toBe(false);
@@ -324,32 +470,63 @@ describe.concurrent("guildhall call", () => {
   });
 
   test("takes one JSON object, or pairs in the types of the schema", async () => {
-    expect(await project.run("call", "box.echo", '{"a":[1,{"b":null}]}')).toEqual({ code: 0, stdout: '{"a":[1,{"b":null}]}\n', stderr: "" });
-    expect((await project.run("call", "box__echo", "n=1", "text=12", "list=[1,2]", "words=a=b c", "yes=true")).stdout).toBe(
-      '{"n":1,"text":"12","list":[1,2],"words":"a=b c","yes":true}\n',
-    );
-    expect(await project.json("call", "box.echo", "a=1")).toMatchObject({ content: [{ type: "text" }], structuredContent: { a: 1 } });
+    expect(await project.run("call", "box.echo", '{"a":[1,{"b":null}]}')).toEqual({
+      code: 0,
+      stdout: '{"a":[1,{"b":null}]}\n',
+      stderr: "",
+    });
+    expect(
+      (
+        await project.run(
+          "call",
+          "box__echo",
+          "n=1",
+          "text=12",
+          "list=[1,2]",
+          "words=a=b c",
+          "yes=true",
+        )
+      ).stdout,
+    ).toBe('{"n":1,"text":"12","list":[1,2],"words":"a=b c","yes":true}\n');
+    expect(await project.json("call", "box.echo", "a=1")).toMatchObject({
+      content: [{ type: "text" }],
+      structuredContent: { a: 1 },
+    });
   });
 
   test("tells what it hears on the way on stderr, and nothing of it with --json", async () => {
     const project = await newProject({ box: faulty("progress log") });
     const { code, stderr } = await project.run("call", "box.progress", "steps=2");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "[50 %] step 1\n[100 %] step 2\n" });
-    expect(await project.run("call", "box.log")).toMatchObject({ code: 0, stderr: '{"text":"careful"}\n' });
+    expect(await project.run("call", "box.log")).toMatchObject({
+      code: 0,
+      stderr: '{"text":"careful"}\n',
+    });
     await project.json("call", "box.log");
   });
 
   test("saves images next to it, and makes what cannot be seen visible", async () => {
     const { code, stdout } = await project.run("call", "box.image");
-    expect({ code, stdout }).toEqual({ code: 0, stdout: "a pixel\nimage saved to box.image.png\n" });
-    expect(readFileSync(join(project.folder, "box.image.png")).subarray(0, 8)).toEqual(Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]));
-    expect((await project.run("call", "box.terminal")).stdout).toBe("\\u{1b}[2J\\u{202e}hidden\\u{7}\n");
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: "a pixel\nimage saved to box.image.png\n",
+    });
+    expect(readFileSync(join(project.folder, "box.image.png")).subarray(0, 8)).toEqual(
+      Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+    );
+    expect((await project.run("call", "box.terminal")).stdout).toBe(
+      "\\u{1b}[2J\\u{202e}hidden\\u{7}\n",
+    );
   });
 
   test("works before anything was built, starts what it needs, and leaves nothing running", async () => {
     const own = startsOf("unbuilt");
     const fresh = await newProject({ box: faulty(`starts=${own}`) });
-    expect(await fresh.run("call", "box.echo", "a=1")).toEqual({ code: 0, stdout: '{"a":1}\n', stderr: "" });
+    expect(await fresh.run("call", "box.echo", "a=1")).toEqual({
+      code: 0,
+      stdout: '{"a":1}\n',
+      stderr: "",
+    });
     expect(existsSync(lockPath(fresh.folder))).toBe(false);
     expect(readStarts(own)).toHaveLength(1);
     expect(readStarts(own).some(isAlive)).toBe(false);
@@ -379,18 +556,29 @@ describe.concurrent("guildhall call", () => {
     // While other commands of the same project come and go beside it.
     ["a tool that never answers", ["stuck.hang"], 75, "stuck.hang"],
   ])("with %s ends with the code that says so", async (_what, args, code, words) => {
-    expect(await project.run("call", ...args)).toMatchObject({ code, stdout: "", stderr: expect.stringContaining(words) });
+    expect(await project.run("call", ...args)).toMatchObject({
+      code,
+      stdout: "",
+      stderr: expect.stringContaining(words),
+    });
   });
 
   afterAll(async () => {
-    await eventually(() => !readStarts(starts).some(isAlive), "no server of any of these calls is left", 3_000);
+    await eventually(
+      () => !readStarts(starts).some(isAlive),
+      "no server of any of these calls is left",
+      3_000,
+    );
   });
 });
 
 describe.concurrent("guildhall doctor", () => {
   test("finds nothing wrong with servers that work", async () => {
     const project = await newProject({ box: faulty() });
-    const findings = await project.json<{ name: string; ok: boolean; checks: { what: string; ok: boolean }[] }[]>("doctor");
+    const findings =
+      await project.json<{ name: string; ok: boolean; checks: { what: string; ok: boolean }[] }[]>(
+        "doctor",
+      );
     expect(findings).toMatchObject([{ name: "box", ok: true }]);
     expect(findings[0]?.checks.map(({ what }) => what)).toEqual([
       `the program is ${process.execPath}`,
@@ -402,7 +590,12 @@ describe.concurrent("guildhall doctor", () => {
 
   test("says what is wrong and what to do, and ends with 69", async () => {
     const missing = faulty("", { command: "no-such-program-anywhere" });
-    const project = await newProject({ good: faulty(), bad: faulty("crash-start"), missing, empty: faulty("no-tools") });
+    const project = await newProject({
+      good: faulty(),
+      bad: faulty("crash-start"),
+      missing,
+      empty: faulty("no-tools"),
+    });
     const { code, stdout, stderr } = await project.run("doctor", "--json");
     expect(code).toBe(69);
     expect(stderr).toContain("3 of 4 servers need attention");
@@ -413,9 +606,27 @@ describe.concurrent("guildhall doctor", () => {
       {
         name: "bad",
         ok: false,
-        checks: [{}, {}, { what: expect.stringContaining("exited with code 9"), advice: expect.stringContaining("cannot start: no licence") }],
+        checks: [
+          {},
+          {},
+          {
+            what: expect.stringContaining("exited with code 9"),
+            advice: expect.stringContaining("cannot start: no licence"),
+          },
+        ],
       },
-      { name: "missing", ok: false, checks: [{ what: expect.stringContaining("was not found"), advice: expect.stringContaining("Install it") }, {}, {}] },
+      {
+        name: "missing",
+        ok: false,
+        checks: [
+          {
+            what: expect.stringContaining("was not found"),
+            advice: expect.stringContaining("Install it"),
+          },
+          {},
+          {},
+        ],
+      },
       { name: "empty", ok: false, checks: [{}, {}, {}, { what: "it lists 0 tools", ok: false }] },
     ]);
     const text = await project.run("doctor");
@@ -424,7 +635,10 @@ describe.concurrent("guildhall doctor", () => {
   });
 
   test("ends with 66 when there is nothing to look at", async () => {
-    expect(await (await newProject({})).run("doctor")).toMatchObject({ code: 66, stderr: expect.stringContaining("no servers are configured") });
+    expect(await (await newProject({})).run("doctor")).toMatchObject({
+      code: 66,
+      stderr: expect.stringContaining("no servers are configured"),
+    });
   });
 });
 
@@ -433,12 +647,18 @@ describe.concurrent("whoever reads the output", () => {
     const project = await newProject({});
     await using command = places.spawn(cli, ["tools", "--json"], project.folder);
     command.child.stdout.destroy();
-    expect({ code: await command.exited, stderr: command.output.stderr }).toEqual({ code: 0, stderr: "" });
+    expect({ code: await command.exited, stderr: command.output.stderr }).toEqual({
+      code: 0,
+      stderr: "",
+    });
   });
 
   test("hears of it when it cannot be written", async () => {
     const project = await newProject({});
-    const child = spawn(process.execPath, [cli, "tools"], { cwd: project.folder, stdio: ["ignore", openSync("/dev/full", "w"), "pipe"] });
+    const child = spawn(process.execPath, [cli, "tools"], {
+      cwd: project.folder,
+      stdio: ["ignore", openSync("/dev/full", "w"), "pipe"],
+    });
     let stderr = "";
     child.stderr?.on("data", (bytes: Buffer) => {
       stderr += bytes;
@@ -458,17 +678,31 @@ describe.concurrent("a server whose own entry cannot be used", () => {
     const project = await newProject({ good, bad });
     project.writeLock({ good: locked(good, ["echo"]), bad: locked(bad, ["echo"]) });
     const state = { kind: "unusable", reason: expect.stringContaining(reason) };
-    expect(await project.json("status")).toMatchObject({ upstreams: [{ name: "good" }, { name: "bad", state, tools: 1 }] });
-    expect((await project.json<{ name: string }[]>("tools")).map(({ name }) => name)).toEqual(expect.arrayContaining(["good.echo", "bad.echo"]));
-    expect(await project.run("call", "good.echo", "text=hello")).toMatchObject({ code: 0, stderr: "" });
+    expect(await project.json("status")).toMatchObject({
+      upstreams: [{ name: "good" }, { name: "bad", state, tools: 1 }],
+    });
+    expect((await project.json<{ name: string }[]>("tools")).map(({ name }) => name)).toEqual(
+      expect.arrayContaining(["good.echo", "bad.echo"]),
+    );
+    expect(await project.run("call", "good.echo", "text=hello")).toMatchObject({
+      code: 0,
+      stderr: "",
+    });
     expect(await project.run("call", "bad.echo", "text=hello")).toMatchObject({
       code: 69,
       stdout: "",
       stderr: expect.stringContaining(`bad cannot be used: ${reason}`),
     });
-    expect(await project.run("status")).toMatchObject({ stdout: expect.stringMatching(/^1 of 2 servers cannot be used now: bad; .*\n\n.*\nbad +unusable/m) });
+    expect(await project.run("status")).toMatchObject({
+      stdout: expect.stringMatching(
+        /^1 of 2 servers cannot be used now: bad; .*\n\n.*\nbad +unusable/m,
+      ),
+    });
     const doctor = await project.run("doctor");
-    expect(doctor).toMatchObject({ code: 69, stdout: expect.stringContaining(`✘ bad\n  ✘ its entry cannot be used: ${reason}`) });
+    expect(doctor).toMatchObject({
+      code: 69,
+      stdout: expect.stringContaining(`✘ bad\n  ✘ its entry cannot be used: ${reason}`),
+    });
     expect(doctor.stdout).toContain("✔ good");
     const build = await project.run("build", "--yes");
     expect(build).toMatchObject({
@@ -476,14 +710,22 @@ describe.concurrent("a server whose own entry cannot be used", () => {
       stdout: expect.stringContaining("1 of 2 servers answered"),
       stderr: expect.stringContaining(`✘ bad: cannot be used: ${reason}`),
     });
-    expect(Object.keys((JSON.parse(readFileSync(lockPath(project.folder), "utf8")) as Lock).servers)).toEqual(["bad", "good"]);
-    expect(await project.run("call", "bad.unknown")).toMatchObject({ code: 69, stderr: expect.stringContaining("bad cannot be used") });
+    expect(
+      Object.keys((JSON.parse(readFileSync(lockPath(project.folder), "utf8")) as Lock).servers),
+    ).toEqual(["bad", "good"]);
+    expect(await project.run("call", "bad.unknown")).toMatchObject({
+      code: 69,
+      stderr: expect.stringContaining("bad cannot be used"),
+    });
     for (const command of [
       ["verify", "bad", "--yes"],
       ["login", "bad"],
       ["diff", "bad"],
     ]) {
-      expect(await project.run(...command)).toMatchObject({ code: 69, stderr: expect.stringContaining("bad cannot be used") });
+      expect(await project.run(...command)).toMatchObject({
+        code: 69,
+        stderr: expect.stringContaining("bad cannot be used"),
+      });
     }
   });
 
@@ -492,12 +734,20 @@ describe.concurrent("a server whose own entry cannot be used", () => {
     const project = await newProject({ good, other });
     await using client = await project.open();
     for (const name of ["good.whoami", "other.whoami"]) await untilCalled(client, name);
-    const pidOf = async (): Promise<number> => (saidJson(await callTool(client, "good.whoami")) as { pid: number }).pid;
+    const pidOf = async (): Promise<number> =>
+      (saidJson(await callTool(client, "good.whoami")) as { pid: number }).pid;
     const before = await pidOf();
     const write = (entry: object): void =>
-      writeFileSync(join(project.folder, "guildhall.json"), JSON.stringify({ mcpServers: { good: { command: good.command, args: good.args }, other: entry } }));
+      writeFileSync(
+        join(project.folder, "guildhall.json"),
+        JSON.stringify({
+          mcpServers: { good: { command: good.command, args: good.args }, other: entry },
+        }),
+      );
     const stateOf = async (): Promise<unknown> =>
-      (await project.json<{ upstreams: { name: string; state: JsonObject }[] }>("status")).upstreams.find(({ name }) => name === "other")?.state.kind;
+      (
+        await project.json<{ upstreams: { name: string; state: JsonObject }[] }>("status")
+      ).upstreams.find(({ name }) => name === "other")?.state.kind;
     write({ comand: other.command });
     await eventually(async () => (await stateOf()) === "unusable", "it is unusable");
     expect(await pidOf()).toBe(before);
@@ -509,13 +759,26 @@ describe.concurrent("a server whose own entry cannot be used", () => {
 
 test("a hall in a folder that is not there ends with 66", async () => {
   const project = await newProject({});
-  expect(await project.run("mcp", "--folder", "nowhere")).toMatchObject({ code: 66, stdout: "", stderr: expect.stringContaining("the folder nowhere") });
+  expect(await project.run("mcp", "--folder", "nowhere")).toMatchObject({
+    code: 66,
+    stdout: "",
+    stderr: expect.stringContaining("the folder nowhere"),
+  });
 });
 
 test("every command ends with 78 when the config is broken, and names the place", async () => {
   const project = await newProject({});
   writeFileSync(join(project.folder, "guildhall.json"), '{"timeoutSeconds": "soon"}');
-  const commands = [["build"], ["tools"], ["call", "x"], ["resources"], ["prompts"], ["doctor"], ["status"], ["mcp"]];
+  const commands = [
+    ["build"],
+    ["tools"],
+    ["call", "x"],
+    ["resources"],
+    ["prompts"],
+    ["doctor"],
+    ["status"],
+    ["mcp"],
+  ];
   const ran = await Promise.all(commands.map((args) => project.run(...args)));
   expect(ran.map(({ code }) => code)).toEqual(commands.map(() => 78));
   for (const { stdout, stderr } of ran) {

@@ -11,16 +11,28 @@ test.each([
   { requirements: "2025-11-25", era: "legacy" },
   { requirements: "2025-11-25", era: "modern" },
   { requirements: "2026-07-28", era: "modern" },
-] as const)("clients of $requirements find a $era server behind the hall as good as the server itself", { timeout: 180_000 }, async ({ requirements, era }) => {
-  const hall = await startConformanceBehind(era);
-  try {
-    const [{ required }, run] = await Promise.all([listScenarios(requirements), runConformance({ url: hall.url, requirements })]);
-    const failed = run.checks.filter(({ scenario, status }) => required.includes(scenario) && status !== "SUCCESS" && status !== "INFO");
-    expect(failed.map(({ scenario, id, errorMessage }) => `${scenario} ${id}: ${errorMessage}`)).toEqual([]);
-    const ran = new Set(run.checks.map(({ scenario }) => scenario));
-    expect(required.filter((scenario) => !ran.has(scenario))).toEqual([]);
-    expect(run.exitCode).toBe(0);
-  } finally {
-    await hall.close();
-  }
-});
+] as const)(
+  "clients of $requirements find a $era server behind the hall as good as the server itself",
+  { timeout: 180_000 },
+  async ({ requirements, era }) => {
+    const hall = await startConformanceBehind(era);
+    try {
+      const [{ required }, run] = await Promise.all([
+        listScenarios(requirements),
+        runConformance({ url: hall.url, requirements }),
+      ]);
+      const failed = run.checks.filter(
+        ({ scenario, status }) =>
+          required.includes(scenario) && status !== "SUCCESS" && status !== "INFO",
+      );
+      expect(
+        failed.map(({ scenario, id, errorMessage }) => `${scenario} ${id}: ${errorMessage}`),
+      ).toEqual([]);
+      const ran = new Set(run.checks.map(({ scenario }) => scenario));
+      expect(required.filter((scenario) => !ran.has(scenario))).toEqual([]);
+      expect(run.exitCode).toBe(0);
+    } finally {
+      await hall.close();
+    }
+  },
+);

@@ -5,7 +5,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Check, type ConformanceRun, listScenarios, type Requirements, runClientConformance, type ScenarioList } from "../servers/conformance-suite.ts";
+import {
+  type Check,
+  type ConformanceRun,
+  listScenarios,
+  type Requirements,
+  runClientConformance,
+  type ScenarioList,
+} from "../servers/conformance-suite.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "guildhall-driver-"));
 beforeAll(async () => {
@@ -19,7 +26,9 @@ beforeAll(async () => {
     format: "esm",
     platform: "node",
     target: "node20.19",
-    banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
+    banner: {
+      js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
+    },
     logLevel: "error",
   });
 });
@@ -39,35 +48,51 @@ const extra = ["auth/client-credentials-basic", "json-schema-2020-12-preservatio
 
 /** What a client does not do when the server is modern. */
 const isOfAnotherEra = ({ scenario, status, errorMessage = "" }: Check): boolean =>
-  scenario === "http-standard-headers" && status === "SKIPPED" && /did not send a (notifications\/)?initialize/.test(errorMessage);
+  scenario === "http-standard-headers" &&
+  status === "SKIPPED" &&
+  /did not send a (notifications\/)?initialize/.test(errorMessage);
 
 const sets = [
   { requirements: "2025-11-25", required: 18, auth: 14 },
   { requirements: "2026-07-28", required: 32, auth: 25 },
 ] as const satisfies readonly { requirements: Requirements; required: number; auth: number }[];
 
-describe.each(sets)("conformance as a client with $requirements", ({ requirements, required, auth }) => {
-  let list: ScenarioList;
-  let run: ConformanceRun;
-  beforeAll(async () => {
-    list = await listScenarios(requirements, "client");
-    run = await runClientConformance({ script: join(folder, "driver.mjs"), requirements });
-  }, 300_000);
+describe.each(sets)(
+  "conformance as a client with $requirements",
+  ({ requirements, required, auth }) => {
+    let list: ScenarioList;
+    let run: ConformanceRun;
+    beforeAll(async () => {
+      list = await listScenarios(requirements, "client");
+      run = await runClientConformance({ script: join(folder, "driver.mjs"), requirements });
+    }, 300_000);
 
-  test("the suite is satisfied", () => {
-    expect(run.exitCode, run.output.slice(-4_000)).toBe(0);
-  });
+    test("the suite is satisfied", () => {
+      expect(run.exitCode, run.output.slice(-4_000)).toBe(0);
+    });
 
-  test("every scenario it requires has run, and what we offer beyond", () => {
-    const ran = new Set(run.checks.map(({ scenario }) => scenario));
-    expect(list.required).toHaveLength(required);
-    expect(list.required.filter((scenario) => scenario.startsWith("auth/"))).toHaveLength(auth);
-    expect(list.unscored.filter((scenario) => !missing.has(scenario)).sort()).toEqual(extra);
-    expect([...list.required, ...extra].filter((scenario) => !ran.has(scenario))).toEqual([]);
-  });
+    test("every scenario it requires has run, and what we offer beyond", () => {
+      const ran = new Set(run.checks.map(({ scenario }) => scenario));
+      expect(list.required).toHaveLength(required);
+      expect(list.required.filter((scenario) => scenario.startsWith("auth/"))).toHaveLength(auth);
+      expect(list.unscored.filter((scenario) => !missing.has(scenario)).sort()).toEqual(extra);
+      expect([...list.required, ...extra].filter((scenario) => !ran.has(scenario))).toEqual([]);
+    });
 
-  test("every check passes, extensions apart", () => {
-    const open = run.checks.filter((check) => check.status !== "SUCCESS" && check.status !== "INFO" && !missing.has(check.scenario) && !isOfAnotherEra(check));
-    expect(open.map(({ scenario, id, status, errorMessage }) => `${status} ${scenario} ${id}: ${errorMessage ?? ""}`)).toEqual([]);
-  });
-});
+    test("every check passes, extensions apart", () => {
+      const open = run.checks.filter(
+        (check) =>
+          check.status !== "SUCCESS" &&
+          check.status !== "INFO" &&
+          !missing.has(check.scenario) &&
+          !isOfAnotherEra(check),
+      );
+      expect(
+        open.map(
+          ({ scenario, id, status, errorMessage }) =>
+            `${status} ${scenario} ${id}: ${errorMessage ?? ""}`,
+        ),
+      ).toEqual([]);
+    });
+  },
+);

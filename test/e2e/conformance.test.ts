@@ -1,7 +1,14 @@
 /** The official suite of the protocol against a hall that listens: both eras, no expected failures. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ConformanceHall, startConformanceHall } from "../servers/conformance-hall.ts";
-import { type Check, type ConformanceRun, listScenarios, type Requirements, runConformance, type ScenarioList } from "../servers/conformance-suite.ts";
+import {
+  type Check,
+  type ConformanceRun,
+  listScenarios,
+  type Requirements,
+  runConformance,
+  type ScenarioList,
+} from "../servers/conformance-suite.ts";
 
 let hall: ConformanceHall;
 beforeAll(async () => {
@@ -24,15 +31,34 @@ const remarks: ReadonlySet<string> = new Set([
 ]);
 
 const sets = [
-  { requirements: "2025-11-25", required: 30, unscored: ["server-session-lifecycle", "json-schema-2020-12", "server-sse-polling"] },
-  { requirements: "2026-07-28", required: 37, unscored: ["json-schema-2020-12", "http-header-validation", "http-custom-header-server-validation"] },
-] as const satisfies readonly { requirements: Requirements; required: number; unscored: readonly string[] }[];
+  {
+    requirements: "2025-11-25",
+    required: 30,
+    unscored: ["server-session-lifecycle", "json-schema-2020-12", "server-sse-polling"],
+  },
+  {
+    requirements: "2026-07-28",
+    required: 37,
+    unscored: [
+      "json-schema-2020-12",
+      "http-header-validation",
+      "http-custom-header-server-validation",
+    ],
+  },
+] as const satisfies readonly {
+  requirements: Requirements;
+  required: number;
+  unscored: readonly string[];
+}[];
 
 describe.each(sets)("conformance with $requirements", ({ requirements, required, unscored }) => {
   let list: ScenarioList;
   let run: ConformanceRun;
   beforeAll(async () => {
-    [list, run] = await Promise.all([listScenarios(requirements), runConformance({ url: hall.url, requirements })]);
+    [list, run] = await Promise.all([
+      listScenarios(requirements),
+      runConformance({ url: hall.url, requirements }),
+    ]);
   }, 240_000);
 
   test("the suite is satisfied", () => {
@@ -42,20 +68,29 @@ describe.each(sets)("conformance with $requirements", ({ requirements, required,
   test("every scenario it requires has run, and those it only reports", () => {
     const ran = new Set(run.checks.map(({ scenario }) => scenario));
     expect(list.required).toHaveLength(required);
-    expect(list.unscored.filter((scenario) => !isExtension(scenario)).sort()).toEqual([...unscored].sort());
+    expect(list.unscored.filter((scenario) => !isExtension(scenario)).sort()).toEqual(
+      [...unscored].sort(),
+    );
     expect([...list.required, ...unscored].filter((scenario) => !ran.has(scenario))).toEqual([]);
   });
 
   test("every check passes, extensions apart", () => {
-    const open = run.checks.filter(({ scenario, id, status }) => status !== "SUCCESS" && !isExtension(scenario) && !(status === "INFO" && remarks.has(id)));
+    const open = run.checks.filter(
+      ({ scenario, id, status }) =>
+        status !== "SUCCESS" && !isExtension(scenario) && !(status === "INFO" && remarks.has(id)),
+    );
     expect(open.map(describeCheck)).toEqual([]);
   });
 
   test("every message was held against the schema of its version", () => {
-    const judged = run.checks.filter(({ id, status }) => id === "wire-schema-valid" && status === "SUCCESS").map(({ scenario }) => scenario);
+    const judged = run.checks
+      .filter(({ id, status }) => id === "wire-schema-valid" && status === "SUCCESS")
+      .map(({ scenario }) => scenario);
     // These speak HTTP by hand, past the place where the suite looks at messages.
     const byHand = ["server-stateless", "dns-rebinding-protection", "server-sse-multiple-streams"];
-    expect(list.required.filter((scenario) => !judged.includes(scenario) && !byHand.includes(scenario))).toEqual([]);
+    expect(
+      list.required.filter((scenario) => !judged.includes(scenario) && !byHand.includes(scenario)),
+    ).toEqual([]);
   });
 });
 

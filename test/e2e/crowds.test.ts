@@ -12,7 +12,12 @@ beforeAll(async () => {
 afterAll(() => built.remove());
 
 /** A tool that takes ten at a time, by itself, and counts. */
-function createCounter(): { readonly toolkit: ReturnType<typeof createToolkit>; readonly order: number[]; release(): void; readonly running: () => number } {
+function createCounter(): {
+  readonly toolkit: ReturnType<typeof createToolkit>;
+  readonly order: number[];
+  release(): void;
+  readonly running: () => number;
+} {
   const order: number[] = [];
   let running = 0;
   let release = (): void => {};
@@ -34,15 +39,22 @@ function createCounter(): { readonly toolkit: ReturnType<typeof createToolkit>; 
 }
 
 function errorOf({ result }: JsonObject): unknown {
-  return isObject(result) && isObject(result.structuredContent) ? result.structuredContent.error_type : undefined;
+  return isObject(result) && isObject(result.structuredContent)
+    ? result.structuredContent.error_type
+    : undefined;
 }
 
 test("F45: of a thousand calls at once ten run, those in the queue get their turn in order, and the rest are refused at once", async () => {
   const { toolkit, order, release, running } = createCounter();
-  await using hall = await startHall({ toolkits: [toolkit], capacities: { toolkits: { counter: { concurrent: 10, queue: 490 } } } });
+  await using hall = await startHall({
+    toolkits: [toolkit],
+    capacities: { toolkits: { counter: { concurrent: 10, queue: 490 } } },
+  });
   const client = hall.connect();
   await client.greet();
-  const ids = Array.from({ length: 1_000 }, (_, n) => client.ask("tools/call", { name: "counter.count", arguments: { n } }));
+  const ids = Array.from({ length: 1_000 }, (_, n) =>
+    client.ask("tools/call", { name: "counter.count", arguments: { n } }),
+  );
   const refused = await Promise.all(ids.slice(500).map((id) => client.answer(id)));
   expect(new Set(refused.map(errorOf))).toEqual(new Set(["overloaded"]));
   expect(running()).toBe(10);
@@ -55,11 +67,17 @@ test("F45: of a thousand calls at once ten run, those in the queue get their tur
 
 test("F46: four times more than it can take leaves a toolkit as busy as before, and it is itself again right after", async () => {
   const pauseMs = 4;
-  const toolkit = createToolkit("worker", { work: { run: () => new Promise((resolve) => setTimeout(() => resolve(text("done")), pauseMs)) } });
-  await using hall = await startHall({ toolkits: [toolkit], capacities: { toolkits: { worker: { concurrent: 10, queue: 10 } } } });
+  const toolkit = createToolkit("worker", {
+    work: { run: () => new Promise((resolve) => setTimeout(() => resolve(text("done")), pauseMs)) },
+  });
+  await using hall = await startHall({
+    toolkits: [toolkit],
+    capacities: { toolkits: { worker: { concurrent: 10, queue: 10 } } },
+  });
   const client = hall.connect();
   await client.greet();
-  const call = (): Promise<JsonObject> => client.request("tools/call", { name: "worker.work", arguments: {} });
+  const call = (): Promise<JsonObject> =>
+    client.request("tools/call", { name: "worker.work", arguments: {} });
   /** Callers that call again as soon as they are answered; gives calls done in that time. */
   const press = async (callers: number, ms: number): Promise<number> => {
     const endAt = performance.now() + ms;
@@ -88,22 +106,28 @@ test("F43: a cancel before, during, at and after the answer, and of nothing, nev
   await using hall = await startHall({ toolkits: [createEchoToolkit(), waiting] });
   const client = hall.connect();
   await client.greet();
-  const cancel = (requestId: unknown): void => client.notify("notifications/cancelled", { requestId });
+  const cancel = (requestId: unknown): void =>
+    client.notify("notifications/cancelled", { requestId });
   cancel("never sent");
   cancel(1_000_000);
-  const cancelled = Array.from({ length: 50 }, () => client.ask("tools/call", { name: "waiting.wait" }));
+  const cancelled = Array.from({ length: 50 }, () =>
+    client.ask("tools/call", { name: "waiting.wait" }),
+  );
   for (const id of cancelled) {
     cancel(id);
     cancel(id);
   }
-  const raced = Array.from({ length: 50 }, () => client.ask("tools/call", { name: "echo.echo", arguments: { a: 1 } }));
+  const raced = Array.from({ length: 50 }, () =>
+    client.ask("tools/call", { name: "echo.echo", arguments: { a: 1 } }),
+  );
   for (const id of raced) cancel(id);
   const answered = client.ask("tools/call", { name: "echo.echo", arguments: { a: 2 } });
   expect(said(await client.answer(answered))).toBe('{"a":2}');
   cancel(answered);
   await client.request("ping");
   const counts = new Map<unknown, number>();
-  for (const { id, method } of client.received) if (method === undefined) counts.set(id, (counts.get(id) ?? 0) + 1);
+  for (const { id, method } of client.received)
+    if (method === undefined) counts.set(id, (counts.get(id) ?? 0) + 1);
   expect([...counts.values()].every((count) => count === 1)).toBe(true);
   for (const id of cancelled) expect(counts.has(id)).toBe(false);
 });
@@ -111,7 +135,9 @@ test("F43: a cancel before, during, at and after the answer, and of nothing, nev
 test("F44: a client that closes its end with a hundred calls running gets their answers, and the process ends", async () => {
   await using hall = spawnHall([], { cli: built.cli });
   await hall.greet();
-  const ids = Array.from({ length: 100 }, () => hall.ask("tools/call", { name: "slow.wait", arguments: { ms: 300 } }));
+  const ids = Array.from({ length: 100 }, () =>
+    hall.ask("tools/call", { name: "slow.wait", arguments: { ms: 300 } }),
+  );
   await hall.request("ping");
   const startedAt = performance.now();
   hall.child.stdin.end();
@@ -123,15 +149,20 @@ test("F44: a client that closes its end with a hundred calls running gets their 
 test("F48: a signal with a thousand calls in flight lets them end, turns new ones away, and a second one ends it at once", async () => {
   await using hall = spawnHall([], { cli: built.cli });
   await hall.greet();
-  const ids = Array.from({ length: 900 }, () => hall.ask("tools/call", { name: "slow.wait", arguments: { ms: 20_000 } }));
+  const ids = Array.from({ length: 900 }, () =>
+    hall.ask("tools/call", { name: "slow.wait", arguments: { ms: 20_000 } }),
+  );
   await hall.request("ping");
   hall.kill("SIGTERM");
   let refusal: unknown;
-  while (refusal === undefined) refusal = errorOf(await hall.request("tools/call", { name: "echo.echo" }));
+  while (refusal === undefined)
+    refusal = errorOf(await hall.request("tools/call", { name: "echo.echo" }));
   expect(refusal).toBe("unavailable");
   const startedAt = performance.now();
   hall.kill("SIGTERM");
   expect(await hall.exited).toEqual({ code: 0, signal: null });
   expect(performance.now() - startedAt).toBeLessThan(5_000);
-  expect(new Set(await Promise.all(ids.map(async (id) => errorOf(await hall.answer(id)))))).toEqual(new Set(["unavailable"]));
+  expect(new Set(await Promise.all(ids.map(async (id) => errorOf(await hall.answer(id)))))).toEqual(
+    new Set(["unavailable"]),
+  );
 });

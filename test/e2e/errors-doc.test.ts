@@ -3,11 +3,21 @@ import { expect, test } from "vitest";
 import { errorTable } from "../../src/base/errors.ts";
 
 const doc = readFileSync(new URL("../../docs/errors.md", import.meta.url), "utf8");
-const columns = ["code", "name", "≤ 2025-06-18", "2025-11-25, 2026-07-28", "other methods", "registry", "exit", "retry"];
+const columns = [
+  "code",
+  "name",
+  "≤ 2025-06-18",
+  "2025-11-25, 2026-07-28",
+  "other methods",
+  "registry",
+  "exit",
+  "retry",
+];
 
 test("docs/errors.md lists exactly the errors of the table, in its order, with the same numbers", () => {
-  const written = Object.entries(errorTable).map(([code, { name, old, current, request, registry, exit, retry }]) =>
-    [code, name ?? "–", old, current, request, registry, exit, retry].map(String),
+  const written = Object.entries(errorTable).map(
+    ([code, { name, old, current, request, registry, exit, retry }]) =>
+      [code, name ?? "–", old, current, request, registry, exit, retry].map(String),
   );
   const [header, rule, ...rows] = tableRows(doc, columns[0] as string);
   expect(header).toEqual(columns);
@@ -18,7 +28,9 @@ test("docs/errors.md lists exactly the errors of the table, in its order, with t
 test("docs/errors.md says for each error what to do about it, in the words the caller gets", () => {
   const [header, , ...rows] = tableRows(doc, "error_type");
   expect(header).toEqual(["error_type", "suggestion"]);
-  expect(rows).toEqual(Object.entries(errorTable).map(([code, { hint }]) => [code.toLowerCase(), hint]));
+  expect(rows).toEqual(
+    Object.entries(errorTable).map(([code, { hint }]) => [code.toLowerCase(), hint]),
+  );
 });
 
 /** The cells of the table whose first column has this title; backticks around a whole cell are left out. */

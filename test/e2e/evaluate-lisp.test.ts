@@ -23,12 +23,23 @@ describe.each(["legacy", "modern"] as const)("evaluate-lisp for a %s client", (e
   }
 
   /** In one session: a legacy line has its own, a modern client sends the handle back. */
-  async function evaluate(code: string, more: JsonObject = {}): Promise<{ readonly text: string; readonly isError: boolean; readonly data: JsonObject }> {
-    const result = await call("evaluate-lisp", { code, ...(era === "modern" && session !== undefined ? { session } : {}), ...more });
+  async function evaluate(
+    code: string,
+    more: JsonObject = {},
+  ): Promise<{ readonly text: string; readonly isError: boolean; readonly data: JsonObject }> {
+    const result = await call("evaluate-lisp", {
+      code,
+      ...(era === "modern" && session !== undefined ? { session } : {}),
+      ...more,
+    });
     const data = isObject(result.structuredContent) ? result.structuredContent : {};
     if (typeof data.session === "string") session = data.session;
     const [first] = result.content as { text: string }[];
-    return { text: (first?.text ?? "").replace(/\n?; session \S+$/, ""), isError: result.isError === true, data };
+    return {
+      text: (first?.text ?? "").replace(/\n?; session \S+$/, ""),
+      isError: result.isError === true,
+      data,
+    };
   }
 
   test("is listed with its companions", async () => {
@@ -94,7 +105,9 @@ describe.each(["legacy", "modern"] as const)("evaluate-lisp for a %s client", (e
     const whole = await evaluate("(1+ (outer 3))");
     expect(whole.text).toMatch(/\n\n\[Backtrace\]\n0: \(.*INNER 3\)/s);
     expect(whole.text).toContain("(OUTER 3)");
-    expect((await evaluate("(1+ (outer 3))", { verbosity: "short" })).text).not.toContain("[Backtrace]");
+    expect((await evaluate("(1+ (outer 3))", { verbosity: "short" })).text).not.toContain(
+      "[Backtrace]",
+    );
     const last = await call("describe-last-error", era === "modern" ? { session } : {});
     expect(JSON.stringify(last.content)).toContain("OUTER");
   });
@@ -105,33 +118,63 @@ describe.each(["legacy", "modern"] as const)("evaluate-lisp for a %s client", (e
     expect(performance.now() - startedAt).toBeLessThan(5_000);
     expect(isError).toBe(true);
     expect(performance.now() - startedAt).toBeGreaterThan(1_000);
-    expect(text).toMatch(/^\[stdout\]\nhello\n\[ERROR\] TIME-BUDGET-EXCEEDED\n.*loop.*\n.*configure-limits/);
+    expect(text).toMatch(
+      /^\[stdout\]\nhello\n\[ERROR\] TIME-BUDGET-EXCEEDED\n.*loop.*\n.*configure-limits/,
+    );
     expect(data.condition).toMatchObject({ type: "TIME-BUDGET-EXCEEDED" });
     expect((await evaluate("(twice 4)")).text).toBe("=> 8");
   });
 
   test("deep recursion, endless output and endless memory end with conditions of their own", async () => {
-    expect((await evaluate("(defun deep (n) (1+ (deep n))) (deep 1)")).text).toContain("DEPTH-BUDGET-EXCEEDED");
-    expect((await evaluate('(loop (princ "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"))')).text).toContain("OUTPUT-BUDGET-EXCEEDED");
-    expect((await evaluate("(let ((all nil)) (loop (push (make-list 1000) all)))")).text).toContain("CELL-BUDGET-EXCEEDED");
+    expect((await evaluate("(defun deep (n) (1+ (deep n))) (deep 1)")).text).toContain(
+      "DEPTH-BUDGET-EXCEEDED",
+    );
+    expect(
+      (await evaluate('(loop (princ "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"))')).text,
+    ).toContain("OUTPUT-BUDGET-EXCEEDED");
+    expect((await evaluate("(let ((all nil)) (loop (push (make-list 1000) all)))")).text).toContain(
+      "CELL-BUDGET-EXCEEDED",
+    );
     expect((await evaluate("(twice 5)")).text).toBe("=> 10");
   });
 
   test("limits are told, set and kept", async () => {
-    const said = await call("configure-limits", { timeout: 0, "max-output": 200, ...(era === "modern" ? { session } : {}) });
+    const said = await call("configure-limits", {
+      timeout: 0,
+      "max-output": 200,
+      ...(era === "modern" ? { session } : {}),
+    });
     expect(JSON.stringify(said.content)).toContain("none");
     expect(JSON.stringify(said.content)).toContain("600 s");
-    expect((await evaluate('(loop repeat 100 do (princ "1234567890"))')).text).toContain("OUTPUT-BUDGET-EXCEEDED");
-    await call("configure-limits", { timeout: 30, "max-output": 100_000, ...(era === "modern" ? { session } : {}) });
+    expect((await evaluate('(loop repeat 100 do (princ "1234567890"))')).text).toContain(
+      "OUTPUT-BUDGET-EXCEEDED",
+    );
+    await call("configure-limits", {
+      timeout: 30,
+      "max-output": 100_000,
+      ...(era === "modern" ? { session } : {}),
+    });
   });
 
   test("definitions are listed, those of a failed evaluation too, and a reset forgets them", async () => {
-    await evaluate('(defvar *count* 3 "How many.") (defmacro unless2 (x) x) (defclass point () (x)) (error "stop")');
+    await evaluate(
+      '(defvar *count* 3 "How many.") (defmacro unless2 (x) x) (defclass point () (x)) (error "stop")',
+    );
     const own = era === "modern" ? { session } : {};
-    const listed = (await call("list-definitions", own)).structuredContent as { definitions: { type: string; name: string }[] };
+    const listed = (await call("list-definitions", own)).structuredContent as {
+      definitions: { type: string; name: string }[];
+    };
     const names = listed.definitions.map(({ type, name }) => `${type} ${name}`);
-    expect(names).toEqual(expect.arrayContaining(["function TWICE", "variable *COUNT*", "macro UNLESS2", "class POINT"]));
-    const functions = (await call("list-definitions", { type: "functions", ...own })).structuredContent as typeof listed;
+    expect(names).toEqual(
+      expect.arrayContaining([
+        "function TWICE",
+        "variable *COUNT*",
+        "macro UNLESS2",
+        "class POINT",
+      ]),
+    );
+    const functions = (await call("list-definitions", { type: "functions", ...own }))
+      .structuredContent as typeof listed;
     expect(functions.definitions.every(({ type }) => type === "function")).toBe(true);
     await call("reset-session", own);
     expect((await evaluate("(twice 1)")).text).toContain("[ERROR] UNDEFINED-FUNCTION");
@@ -158,12 +201,20 @@ describe.each(["legacy", "modern"] as const)("evaluate-lisp for a %s client", (e
     expect((await evaluate(code, { timeout: 10 })).text).toContain(expected);
   });
 
-  test.each(["#2A#1=((1) . #1#)", "`#1=(a . #1#)", "#+#1=(and . #1#) x"])("the syntax of %s is refused, and nobody waits for it", async (code) => {
-    expect(JSON.stringify((await call("validate-syntax", { code })).content)).toContain("too long or too deep");
-  });
+  test.each(["#2A#1=((1) . #1#)", "`#1=(a . #1#)", "#+#1=(and . #1#) x"])(
+    "the syntax of %s is refused, and nobody waits for it",
+    async (code) => {
+      expect(JSON.stringify((await call("validate-syntax", { code })).content)).toContain(
+        "too long or too deep",
+      );
+    },
+  );
 
   test.each([
-    ['(call-tool "call_tool" :name "calculator.calculate" :arguments (list :expression "1"))', "not for programs"],
+    [
+      '(call-tool "call_tool" :name "calculator.calculate" :arguments (list :expression "1"))',
+      "not for programs",
+    ],
     ['(call-tool "evaluate-lisp" :code "1" :mode "act")', "not for programs"],
     ['(call-tool "reset-session")', "not for programs"],
     ['(call-tool "nobody_agent" :task "x")', "nobody_agent"],
@@ -174,7 +225,10 @@ describe.each(["legacy", "modern"] as const)("evaluate-lisp for a %s client", (e
   test("what was cancelled while it waited for its turn does nothing", async () => {
     await evaluate("(defvar *turns* 0)");
     const own = era === "modern" ? { session } : {};
-    const params = (code: string): JsonObject => ({ name: "evaluate-lisp", arguments: { code, ...own } });
+    const params = (code: string): JsonObject => ({
+      name: "evaluate-lisp",
+      arguments: { code, ...own },
+    });
     const dress = (given: JsonObject): JsonObject => (era === "modern" ? modern(given) : given);
     const first = hall.ask("tools/call", dress(params("(sleep 1)")));
     const second = hall.ask("tools/call", dress(params("(incf *turns*)")));
@@ -186,24 +240,36 @@ describe.each(["legacy", "modern"] as const)("evaluate-lisp for a %s client", (e
   test("arguments that do not fit are refused, and everything works afterwards", async () => {
     const refused = await hall.request(
       "tools/call",
-      era === "modern" ? modern({ name: "evaluate-lisp", arguments: {} }) : { name: "evaluate-lisp", arguments: {} },
+      era === "modern"
+        ? modern({ name: "evaluate-lisp", arguments: {} })
+        : { name: "evaluate-lisp", arguments: {} },
     );
     expect(JSON.stringify(refused)).toContain("code");
     const unknown = await hall.request(
       "tools/call",
-      era === "modern" ? modern({ name: "evaluate-lispp", arguments: {} }) : { name: "evaluate-lispp", arguments: {} },
+      era === "modern"
+        ? modern({ name: "evaluate-lispp", arguments: {} })
+        : { name: "evaluate-lispp", arguments: {} },
     );
     expect(unknown).toMatchObject({ error: { code: -32602 } });
     expect((await evaluate("(+ 2 2)")).text).toBe("=> 4");
   });
 
   test("tools are functions, results are data, and failures are conditions with restarts", async () => {
-    const { text, data } = await evaluate('(jref (calculator:calculate :expression "6*7") "result")');
+    const { text, data } = await evaluate(
+      '(jref (calculator:calculate :expression "6*7") "result")',
+    );
     expect(text).toBe('=> "42"');
-    expect(data.calls).toEqual([{ name: "calculator.calculate", ms: expect.any(Number), status: "ok" }]);
-    const caught = await evaluate('(handler-case (calculator:calculate :expression "6*") (tool-error (e) (tool-error-code e)))');
+    expect(data.calls).toEqual([
+      { name: "calculator.calculate", ms: expect.any(Number), status: "ok" },
+    ]);
+    const caught = await evaluate(
+      '(handler-case (calculator:calculate :expression "6*") (tool-error (e) (tool-error-code e)))',
+    );
     expect(caught.text).toMatch(/^=> "(VALIDATION|EXECUTION)"$/);
-    const skipped = await evaluate('(handler-bind ((tool-error (lambda (e) (declare (ignore e)) (invoke-restart \'use-value 7)))) (1+ (call-tool "no.such")))');
+    const skipped = await evaluate(
+      '(handler-bind ((tool-error (lambda (e) (declare (ignore e)) (invoke-restart \'use-value 7)))) (1+ (call-tool "no.such")))',
+    );
     expect(skipped.text).toBe("=> 8");
     const uncaught = await evaluate('(call-tool "no.such" :a 1)');
     expect(uncaught.text).toContain("[ERROR] TOOL-NOT-FOUND");
@@ -212,12 +278,16 @@ describe.each(["legacy", "modern"] as const)("evaluate-lisp for a %s client", (e
 
 test("a session belongs to who opened it, and its handle is needed to come back", async () => {
   await using hall = spawnHall(["--expose", "code", "--alone"]);
-  const call = (args: JsonObject): Promise<JsonObject> => hall.result("tools/call", modern({ name: "evaluate-lisp", arguments: args }));
+  const call = (args: JsonObject): Promise<JsonObject> =>
+    hall.result("tools/call", modern({ name: "evaluate-lisp", arguments: args }));
   const first = await call({ code: "(defvar *x* 1)" });
   const { session } = first.structuredContent as { session: string };
   expect(JSON.stringify(first.content)).toContain(session);
   expect(JSON.stringify((await call({ code: "*x*", session })).content)).toContain("=> 1");
   expect(JSON.stringify((await call({ code: "*x*" })).content)).toContain("UNBOUND-VARIABLE");
-  const gone = await hall.request("tools/call", modern({ name: "evaluate-lisp", arguments: { code: "1", session: "lisp-nobody" } }));
+  const gone = await hall.request(
+    "tools/call",
+    modern({ name: "evaluate-lisp", arguments: { code: "1", session: "lisp-nobody" } }),
+  );
   expect(JSON.stringify(gone)).toContain("there is no session");
 });

@@ -1,5 +1,13 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -19,7 +27,8 @@ let env: Record<string, string>;
 beforeAll(async () => {
   if (!existsSync(cli)) throw new Error("dist/cli.js is missing: run `npm run build` first");
   project = mkdtempSync(join(tmpdir(), "guildhall-groups-"));
-  for (const folder of ["run", "data", "config", "files"]) mkdirSync(join(project, folder), { mode: 0o700 });
+  for (const folder of ["run", "data", "config", "files"])
+    mkdirSync(join(project, folder), { mode: 0o700 });
   env = {
     ...(process.env as Record<string, string>),
     NO_COLOR: "1",
@@ -39,8 +48,14 @@ function configure(mcpServers: Record<string, object>): void {
 
 /** Twelve entries; several are the same server under another name, as in a team's config. */
 function servers() {
-  const node = (name: string, ...args: string[]): object => ({ command: process.execPath, args: [binOf(name), ...args] });
-  const memory = (file: string): object => ({ ...node("@modelcontextprotocol/server-memory"), env: { MEMORY_FILE_PATH: join(project, `${file}.json`) } });
+  const node = (name: string, ...args: string[]): object => ({
+    command: process.execPath,
+    args: [binOf(name), ...args],
+  });
+  const memory = (file: string): object => ({
+    ...node("@modelcontextprotocol/server-memory"),
+    env: { MEMORY_FILE_PATH: join(project, `${file}.json`) },
+  });
   const files = node("@modelcontextprotocol/server-filesystem", join(project, "files"));
   const everything = node("@modelcontextprotocol/server-everything", "stdio");
   const thinking = node("@modelcontextprotocol/server-sequential-thinking");
@@ -53,7 +68,11 @@ function servers() {
 }
 
 async function guildhall(...args: string[]): Promise<string> {
-  const { stdout } = await exec(process.execPath, [cli, ...args], { cwd: project, env, timeout: 60_000 });
+  const { stdout } = await exec(process.execPath, [cli, ...args], {
+    cwd: project,
+    env,
+    timeout: 60_000,
+  });
   return stdout;
 }
 
@@ -64,12 +83,25 @@ async function json<T>(...args: string[]): Promise<T> {
 /** Every file a build writes about groups, by name. */
 function groupFiles(): Record<string, string> {
   const folder = join(project, ".guildhall");
-  const names = [...readdirSync(join(folder, "agents")).map((name) => `agents/${name}`), "agents.lock.json", "instructions.md", "tools.lock.json"];
-  return Object.fromEntries(names.sort().map((name) => [name, readFileSync(join(folder, name), "utf8")]));
+  const names = [
+    ...readdirSync(join(folder, "agents")).map((name) => `agents/${name}`),
+    "agents.lock.json",
+    "instructions.md",
+    "tools.lock.json",
+  ];
+  return Object.fromEntries(
+    names.sort().map((name) => [name, readFileSync(join(folder, name), "utf8")]),
+  );
 }
 
 async function withClient<T>(work: (client: Client) => Promise<T>, ...args: string[]): Promise<T> {
-  const transport = new StdioClientTransport({ command: process.execPath, args: [cli, "mcp", ...args], cwd: project, env, stderr: "ignore" });
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [cli, "mcp", ...args],
+    cwd: project,
+    env,
+    stderr: "ignore",
+  });
   const client = new Client({ name: "test", version: "1" });
   await client.connect(transport);
   try {
@@ -80,14 +112,20 @@ async function withClient<T>(work: (client: Client) => Promise<T>, ...args: stri
 }
 
 test("a client sees a few agents instead of every tool, and reaches every tool", async () => {
-  const shown = await withClient(async (client) => (await client.listTools()).tools, "--expose", "tools");
+  const shown = await withClient(
+    async (client) => (await client.listTools()).tools,
+    "--expose",
+    "tools",
+  );
   // The workflow's steps stand beside the agents, behind none.
   const all = shown.filter(({ name }) => !name.startsWith("speckit."));
   expect(all.length).toBeGreaterThan(100);
   await withClient(async (client) => {
     const { tools } = await client.listTools();
     const agents = tools.filter(({ name }) => name.endsWith("_agent"));
-    expect(tools.map(({ name }) => name)).toEqual([...agents.map(({ name }) => name), "call_tool", "evaluate-lisp", "find_tools"].sort());
+    expect(tools.map(({ name }) => name)).toEqual(
+      [...agents.map(({ name }) => name), "call_tool", "evaluate-lisp", "find_tools"].sort(),
+    );
     expect(agents.length).toBeGreaterThanOrEqual(3);
     expect(agents.length).toBeLessThanOrEqual(10);
     for (const { name, description, inputSchema } of agents) {
@@ -98,27 +136,45 @@ test("a client sees a few agents instead of every tool, and reaches every tool",
     expect(JSON.stringify(tools).length).toBeLessThanOrEqual(12 * 1_024);
     expect(client.getInstructions()).toContain("find_tools");
 
-    const asked = await client.callTool({ name: "find_tools", arguments: { task: "read the whole knowledge graph", limit: 1 } });
+    const asked = await client.callTool({
+      name: "find_tools",
+      arguments: { task: "read the whole knowledge graph", limit: 1 },
+    });
     const [found] = (asked.structuredContent as { tools: JsonObject[] }).tools;
     expect([found?.name, ...((found?.alike as string[] | undefined) ?? [])].sort()).toEqual([
       "memory.read_graph",
       "memory_three.read_graph",
       "memory_two.read_graph",
     ]);
-    const graph = await client.callTool({ name: "call_tool", arguments: { name: "memory_two.read_graph", arguments: {} } });
+    const graph = await client.callTool({
+      name: "call_tool",
+      arguments: { name: "memory_two.read_graph", arguments: {} },
+    });
     expect(graph.structuredContent).toEqual({ entities: [], relations: [] });
     // Whatever the face, a tool answers to its own name.
-    expect((await client.callTool({ name: "everything.echo", arguments: { message: "hi" } })).content).toEqual([{ type: "text", text: "Echo: hi" }]);
+    expect(
+      (await client.callTool({ name: "everything.echo", arguments: { message: "hi" } })).content,
+    ).toEqual([{ type: "text", text: "Echo: hi" }]);
   });
   const { groups } = await json<{ groups: { tools: string[] }[] }>("groups", "list");
   expect(groups.flatMap(({ tools }) => tools).sort()).toEqual(all.map(({ name }) => name).sort());
 }, 60_000);
 
 test("an agent answers with its best tools for a task", async () => {
-  const { groups } = await json<{ groups: { name: string }[] }>("groups", "explain", "read", "a", "text", "file");
+  const { groups } = await json<{ groups: { name: string }[] }>(
+    "groups",
+    "explain",
+    "read",
+    "a",
+    "text",
+    "file",
+  );
   const [best] = groups;
   await withClient(async (client) => {
-    const { structuredContent } = await client.callTool({ name: best?.name ?? "", arguments: { task: "read a text file" } });
+    const { structuredContent } = await client.callTool({
+      name: best?.name ?? "",
+      arguments: { task: "read a text file" },
+    });
     const { tools } = structuredContent as { tools: { name: string; signature: string }[] };
     expect(tools[0]?.name).toMatch(/^files(_two|_three)?\.read_/);
     expect(tools[0]?.signature).toContain("(path: string");
@@ -129,10 +185,15 @@ test("a second build writes the same bytes, and a thirteenth server changes one 
   const before = groupFiles();
   await guildhall("build", "--yes", "--json");
   expect(groupFiles()).toEqual(before);
-  configure({ ...servers(), notes: { ...servers().memory, env: { MEMORY_FILE_PATH: join(project, "notes.json") } } });
+  configure({
+    ...servers(),
+    notes: { ...servers().memory, env: { MEMORY_FILE_PATH: join(project, "notes.json") } },
+  });
   const built = await json<{ groups: { changes: { file: string }[] } }>("build", "--yes");
   const after = groupFiles();
-  const changed = Object.keys({ ...before, ...after }).filter((name) => name.startsWith("agents/") && before[name] !== after[name]);
+  const changed = Object.keys({ ...before, ...after }).filter(
+    (name) => name.startsWith("agents/") && before[name] !== after[name],
+  );
   expect(changed.length).toBeGreaterThanOrEqual(1);
   expect(changed.length).toBeLessThanOrEqual(2);
   expect(built.groups.changes.map(({ file }) => file)).toEqual(changed);
@@ -143,27 +204,41 @@ test("groups are seen before they are written, and a tool that is moved and a gr
   configure({ memory, files });
   // From thirteen servers to two: most of what there was would go.
   const dry = await guildhall("build", "--yes", "--dry-run");
-  expect(dry).toMatch(/^(gone|changed) \.guildhall\/agents\/.*\.md\n[\s\S]*\n- {3}- everything\.echo\n/);
+  expect(dry).toMatch(
+    /^(gone|changed) \.guildhall\/agents\/.*\.md\n[\s\S]*\n- {3}- everything\.echo\n/,
+  );
   expect(groupFiles()["tools.lock.json"]).toContain('"notes"');
   await guildhall("build", "--yes", "--regroup", "--json");
   const { groups } = await json<{ groups: { name: string; tools: string[] }[] }>("groups", "list");
   const to = groups.find(({ tools }) => !tools.includes("memory.read_graph"))?.name ?? "";
   await withClient(async (client) => {
     await client.listTools();
-    await expect(json("groups", "move", "memory.read_graph", to)).resolves.toMatchObject({ tool: "memory.read_graph", to });
+    await expect(json("groups", "move", "memory.read_graph", to)).resolves.toMatchObject({
+      tool: "memory.read_graph",
+      to,
+    });
     await guildhall("groups", "rename", to, "favourites");
     // The hall that runs shows it at once.
-    await expect.poll(async () => (await client.listTools()).tools.map(({ name }) => name), { timeout: 10_000 }).toContain("favourites_agent");
+    await expect
+      .poll(async () => (await client.listTools()).tools.map(({ name }) => name), {
+        timeout: 10_000,
+      })
+      .toContain("favourites_agent");
   });
   await guildhall("build", "--yes", "--regroup", "--json");
-  expect((await json<{ tools: string[] }>("groups", "show", "favourites")).tools).toContain("memory.read_graph");
+  expect((await json<{ tools: string[] }>("groups", "show", "favourites")).tools).toContain(
+    "memory.read_graph",
+  );
   const refusals = [
     [["show", "favorites"], 66, "did you mean favourites_agent"],
     [["move", "memory.raed_graph", "favourites"], 66, "did you mean memory.read_graph"],
     [["rename", "favourites", "Favourites"], 1, "already a group"],
   ] as const;
   for (const [words, code, message] of refusals) {
-    await expect(guildhall("groups", ...words)).rejects.toMatchObject({ code, stderr: expect.stringContaining(message) });
+    await expect(guildhall("groups", ...words)).rejects.toMatchObject({
+      code,
+      stderr: expect.stringContaining(message),
+    });
   }
 }, 90_000);
 
@@ -171,7 +246,10 @@ test("without groups, the commands about them say what to do", async () => {
   const empty = mkdtempSync(join(tmpdir(), "guildhall-no-groups-"));
   try {
     const run = exec(process.execPath, [cli, "groups"], { cwd: empty, env, timeout: 60_000 });
-    await expect(run).rejects.toMatchObject({ code: 66, stderr: expect.stringContaining("guildhall build") });
+    await expect(run).rejects.toMatchObject({
+      code: 66,
+      stderr: expect.stringContaining("guildhall build"),
+    });
   } finally {
     rmSync(empty, { recursive: true, force: true });
   }

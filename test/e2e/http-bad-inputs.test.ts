@@ -6,7 +6,13 @@ import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { keys, modern, modernVersion } from "../servers/client.ts";
 import { type Dialled, type Door, happens, openDoor, type Reply } from "../servers/door.ts";
 import { call, greet, modernHeaders, type Session } from "../servers/door-clients.ts";
-import { createAskingToolkit, createEchoToolkit, createLibraryToolkit, createToolkit, text } from "../servers/toolkits.ts";
+import {
+  createAskingToolkit,
+  createEchoToolkit,
+  createLibraryToolkit,
+  createToolkit,
+  text,
+} from "../servers/toolkits.ts";
 
 /** Every bad request gets one exact answer, in HTTP and in JSON-RPC, and the next good one is served as if nothing had been. */
 const eras = ["legacy", "modern"] as const;
@@ -27,14 +33,24 @@ interface BadInput {
   readonly data?: JsonObject;
 }
 
-const request = (method: unknown, params: JsonObject = {}): JsonObject => ({ jsonrpc: "2.0", id: "bad", method, params });
+const request = (method: unknown, params: JsonObject = {}): JsonObject => ({
+  jsonrpc: "2.0",
+  id: "bad",
+  method,
+  params,
+});
 const withId = (id: string): string => `{"jsonrpc":"2.0","id":${id},"method":"tools/list"}`;
-const nested = (depth: number): string => `{"jsonrpc":"2.0","id":"bad","method":"tools/list","params":${'{"a":'.repeat(depth - 1)}1${"}".repeat(depth - 1)}}`;
-const array = (values: number): string => `{"jsonrpc":"2.0","id":"bad","method":"tools/list","params":{"a":[${"1,".repeat(values - 1)}1]}}`;
-const meta = (more: JsonObject): JsonObject => ({ _meta: { [keys.version]: modernVersion, [keys.capabilities]: {}, ...more } });
+const nested = (depth: number): string =>
+  `{"jsonrpc":"2.0","id":"bad","method":"tools/list","params":${'{"a":'.repeat(depth - 1)}1${"}".repeat(depth - 1)}}`;
+const array = (values: number): string =>
+  `{"jsonrpc":"2.0","id":"bad","method":"tools/list","params":{"a":[${"1,".repeat(values - 1)}1]}}`;
+const meta = (more: JsonObject): JsonObject => ({
+  _meta: { [keys.version]: modernVersion, [keys.capabilities]: {}, ...more },
+});
 const modernOnly = ["modern"] as const;
 const echo = (more: JsonObject = {}): JsonObject => call("bad", "echo.echo", {}, more);
-const region = (value: unknown): JsonObject => call("bad", "regional.run", value === undefined ? {} : { region: value });
+const region = (value: unknown): JsonObject =>
+  call("bad", "regional.run", value === undefined ? {} : { region: value });
 
 /** Refused before anybody looks at what is asked for. */
 const parse = { status: 400, code: -32700 };
@@ -45,30 +61,55 @@ const mismatch = { status: 400, code: -32020, id: "bad", eras: modernOnly };
 
 const inputs: Readonly<Record<string, readonly BadInput[]>> = {
   "B1: what is not JSON in UTF-8": [
-    ...["", " ", "{", '{"jsonrpc":"2.0","id":1,"method":"ping",}', '\uFEFF{"jsonrpc":"2.0","id":1,"method":"ping"}', "hello"].map((input) => ({
+    ...[
+      "",
+      " ",
+      "{",
+      '{"jsonrpc":"2.0","id":1,"method":"ping",}',
+      '\uFEFF{"jsonrpc":"2.0","id":1,"method":"ping"}',
+      "hello",
+    ].map((input) => ({
       what: JSON.stringify(input),
       input,
       ...parse,
     })),
-    ...["ff", "c080", "eda080", "7b22e2827d"].map((hex) => ({ what: `the bytes ${hex}`, input: Buffer.from(hex, "hex"), ...parse })),
+    ...["ff", "c080", "eda080", "7b22e2827d"].map((hex) => ({
+      what: `the bytes ${hex}`,
+      input: Buffer.from(hex, "hex"),
+      ...parse,
+    })),
     { what: "two messages", input: `${withId("1")}\n${withId("2")}`, ...parse },
   ],
-  "B3: values that are no message": ["null", "42", '"x"', "true"].map((input) => ({ what: input, input, ...invalid })),
+  "B3: values that are no message": ["null", "42", '"x"', "true"].map((input) => ({
+    what: input,
+    input,
+    ...invalid,
+  })),
   "B4, B5: batches, which this version does not have": [
     { what: "an empty one", input: "[]", ...invalid },
     { what: "one request", input: `[${withId("1")}]`, ...invalid },
     { what: "two requests", input: `[${withId("1")},${withId("2")}]`, ...invalid },
-    { what: "one notification", input: '[{"jsonrpc":"2.0","method":"notifications/initialized"}]', ...invalid },
+    {
+      what: "one notification",
+      input: '[{"jsonrpc":"2.0","method":"notifications/initialized"}]',
+      ...invalid,
+    },
     { what: "numbers", input: "[1,2]", ...invalid },
   ],
-  "B6: another JSON-RPC": ['"id":"bad"', '"id":"bad","jsonrpc":"1.0"', '"id":"bad","jsonrpc":2'].map((fields) => ({
+  "B6: another JSON-RPC": [
+    '"id":"bad"',
+    '"id":"bad","jsonrpc":"1.0"',
+    '"id":"bad","jsonrpc":2',
+  ].map((fields) => ({
     what: fields,
     input: `{${fields},"method":"tools/list"}`,
     ...invalid,
     id: "bad",
   })),
   "B7, B8, B9: ids that cannot be answered to": [
-    ...["null", "{}", "[]", "true", "1.5", "1e400", "9007199254740993", '"a\\u0000b"'].map((id) => ({ what: id, input: withId(id), ...invalid })),
+    ...["null", "{}", "[]", "true", "1.5", "1e400", "9007199254740993", '"a\\u0000b"'].map(
+      (id) => ({ what: id, input: withId(id), ...invalid }),
+    ),
     { what: "a megabyte", input: withId(`"${"x".repeat(1_000_000)}"`), ...invalid },
   ],
   "B10: no method": ["", '"method":5,', '"method":"",'].map((field) => ({
@@ -77,7 +118,15 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     ...invalid,
     id: "bad",
   })),
-  "B11, B12: methods there are not": ["Tools/Call", "tools/list ", "nope", "constructor", "__proto__", "notifications/initialized", "é"].map((method) => ({
+  "B11, B12: methods there are not": [
+    "Tools/Call",
+    "tools/list ",
+    "nope",
+    "constructor",
+    "__proto__",
+    "notifications/initialized",
+    "é",
+  ].map((method) => ({
     what: JSON.stringify(method),
     input: request(method),
     // A header cannot say these: it is trimmed, or not ASCII.
@@ -87,7 +136,13 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     id: "bad",
   })),
   "B13: methods of the other era": [
-    ...["ping", "initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"].map((method) => ({
+    ...[
+      "ping",
+      "initialize",
+      "logging/setLevel",
+      "resources/subscribe",
+      "resources/unsubscribe",
+    ].map((method) => ({
       what: method,
       input: request(method),
       eras: modernOnly,
@@ -95,7 +150,14 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       code: -32601,
       id: "bad",
     })),
-    { what: "server/discover", input: request("server/discover"), eras: ["legacy"], status: 200, code: -32601, id: "bad" },
+    {
+      what: "server/discover",
+      input: request("server/discover"),
+      eras: ["legacy"],
+      status: 200,
+      code: -32601,
+      id: "bad",
+    },
   ],
   "B14, B15, B46: notifications, which nobody answers": [
     '"method":"notifications/nope"',
@@ -114,8 +176,20 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     id: "bad",
   })),
   "B17: an envelope that lacks something": [
-    { what: "all of it", input: `{"jsonrpc":"2.0","id":"bad","method":"tools/list"}`, eras: modernOnly, status: 400, code: -32602, id: "bad" },
-    ...[{}, { [keys.capabilities]: {} }, { [keys.version]: modernVersion }, { [keys.version]: modernVersion, [keys.capabilities]: [] }].map((_meta) => ({
+    {
+      what: "all of it",
+      input: `{"jsonrpc":"2.0","id":"bad","method":"tools/list"}`,
+      eras: modernOnly,
+      status: 400,
+      code: -32602,
+      id: "bad",
+    },
+    ...[
+      {},
+      { [keys.capabilities]: {} },
+      { [keys.version]: modernVersion },
+      { [keys.version]: modernVersion, [keys.capabilities]: [] },
+    ].map((_meta) => ({
       what: JSON.stringify(_meta),
       input: JSON.stringify(request("tools/list", { _meta })),
       eras: modernOnly,
@@ -123,9 +197,20 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       code: -32602,
       id: "bad",
     })),
-    { what: "a log level", input: request("tools/list", meta({ [keys.logLevel]: "loud" })), eras: modernOnly, status: 400, code: -32602, id: "bad" },
+    {
+      what: "a log level",
+      input: request("tools/list", meta({ [keys.logLevel]: "loud" })),
+      eras: modernOnly,
+      status: 400,
+      code: -32602,
+      id: "bad",
+    },
   ],
-  "B18: versions nobody serves, header and body alike": ["2027-01-01", "v999.0.0", "2025-11-25"].map((version) => ({
+  "B18: versions nobody serves, header and body alike": [
+    "2027-01-01",
+    "v999.0.0",
+    "2025-11-25",
+  ].map((version) => ({
     what: version,
     input: request("tools/list", meta({ [keys.version]: version })),
     headers: { "mcp-protocol-version": version },
@@ -136,10 +221,29 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     data: { supported: [modernVersion], requested: version },
   })),
   "B19: a version header that says something else": [
-    { what: "an older one", input: request("tools/list"), headers: { "mcp-protocol-version": "2025-11-25" }, ...mismatch },
-    { what: "nothing", input: request("tools/list"), headers: { "mcp-protocol-version": undefined }, ...mismatch },
-    { what: "not what an unknown body says", input: request("tools/list", meta({ [keys.version]: "v999.0.0" })), ...mismatch },
-    { what: "in base64", input: request("tools/list"), headers: { "mcp-protocol-version": "=?base64?MjAyNi0wNy0yOA==?=" }, ...mismatch },
+    {
+      what: "an older one",
+      input: request("tools/list"),
+      headers: { "mcp-protocol-version": "2025-11-25" },
+      ...mismatch,
+    },
+    {
+      what: "nothing",
+      input: request("tools/list"),
+      headers: { "mcp-protocol-version": undefined },
+      ...mismatch,
+    },
+    {
+      what: "not what an unknown body says",
+      input: request("tools/list", meta({ [keys.version]: "v999.0.0" })),
+      ...mismatch,
+    },
+    {
+      what: "in base64",
+      input: request("tools/list"),
+      headers: { "mcp-protocol-version": "=?base64?MjAyNi0wNy0yOA==?=" },
+      ...mismatch,
+    },
   ],
   "B20: Mcp-Method and Mcp-Name that are missing or different": [
     ...[undefined, "prompts/list", "TOOLS/LIST", "tools/list, tools/list", ""].map((method) => ({
@@ -149,10 +253,30 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       ...mismatch,
     })),
     // Only names and parameters travel in base64: a proxy compares a method as it is.
-    { what: "Mcp-Method in base64", input: request("tools/list"), headers: { "mcp-method": "=?base64?dG9vbHMvbGlzdA==?=" }, ...mismatch },
-    ...[undefined, "echo.typed", "ECHO.ECHO", ""].map((name) => ({ what: `Mcp-Name ${name}`, input: echo(), headers: { "mcp-name": name }, ...mismatch })),
-    { what: "Mcp-Name of a resource", input: request("resources/read", { uri: "book://alice" }), headers: { "mcp-name": "book://bob" }, ...mismatch },
-    { what: "no Mcp-Name of a prompt", input: request("prompts/get", { name: "library.review" }), headers: { "mcp-name": undefined }, ...mismatch },
+    {
+      what: "Mcp-Method in base64",
+      input: request("tools/list"),
+      headers: { "mcp-method": "=?base64?dG9vbHMvbGlzdA==?=" },
+      ...mismatch,
+    },
+    ...[undefined, "echo.typed", "ECHO.ECHO", ""].map((name) => ({
+      what: `Mcp-Name ${name}`,
+      input: echo(),
+      headers: { "mcp-name": name },
+      ...mismatch,
+    })),
+    {
+      what: "Mcp-Name of a resource",
+      input: request("resources/read", { uri: "book://alice" }),
+      headers: { "mcp-name": "book://bob" },
+      ...mismatch,
+    },
+    {
+      what: "no Mcp-Name of a prompt",
+      input: request("prompts/get", { name: "library.review" }),
+      headers: { "mcp-name": undefined },
+      ...mismatch,
+    },
   ],
   "B21: Mcp-Name in base64 that is none": [
     ["padding that is missing", "=?base64?ZWNoby5lY2hv=?="],
@@ -160,20 +284,74 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     ["another name", "=?base64?ZWNoby50eXBlZA==?="],
     ["the marker in capitals", "=?BASE64?ZWNoby5lY2hv?="],
     ["nothing", "=?base64??="],
-  ].map(([what = "", name]) => ({ what, input: echo(), headers: { "mcp-name": name }, ...mismatch })),
+  ].map(([what = "", name]) => ({
+    what,
+    input: echo(),
+    headers: { "mcp-name": name },
+    ...mismatch,
+  })),
   "B22: Mcp-Param headers that differ from the body": [
     { what: "missing", input: region("north"), ...mismatch },
-    { what: "different", input: region("north"), headers: { "mcp-param-region": "south" }, ...mismatch },
-    { what: "in the header only", input: region(undefined), headers: { "mcp-param-region": "north" }, ...mismatch },
-    { what: "padding that is missing", input: region("Hello"), headers: { "mcp-param-region": "=?base64?SGVsbG8?=" }, ...mismatch },
-    { what: "letters that are none", input: region("Hello"), headers: { "mcp-param-region": "=?base64?SGVs!!!bG8=?=" }, ...mismatch },
+    {
+      what: "different",
+      input: region("north"),
+      headers: { "mcp-param-region": "south" },
+      ...mismatch,
+    },
+    {
+      what: "in the header only",
+      input: region(undefined),
+      headers: { "mcp-param-region": "north" },
+      ...mismatch,
+    },
+    {
+      what: "padding that is missing",
+      input: region("Hello"),
+      headers: { "mcp-param-region": "=?base64?SGVsbG8?=" },
+      ...mismatch,
+    },
+    {
+      what: "letters that are none",
+      input: region("Hello"),
+      headers: { "mcp-param-region": "=?base64?SGVs!!!bG8=?=" },
+      ...mismatch,
+    },
     // A proxy that decodes reads "Hello" and a tool that does not reads the marker: such a value must be encoded itself.
-    { what: "a body that looks encoded", input: region("=?base64?SGVsbG8=?="), headers: { "mcp-param-region": "=?base64?SGVsbG8=?=" }, ...mismatch },
-    { what: "a body that is the broken header", input: region("=?base64?SGVs!!!?="), headers: { "mcp-param-region": "=?base64?SGVs!!!?=" }, ...mismatch },
-    { what: "a number", input: call("bad", "regional.run", { zone: 42 }), headers: { "mcp-param-zone": "43" }, ...mismatch },
-    { what: "a word for a number", input: call("bad", "regional.run", { zone: 42 }), headers: { "mcp-param-zone": "forty-two" }, ...mismatch },
-    { what: "below another property", input: call("bad", "regional.run", { place: { city: "Ulm" } }), headers: { "mcp-param-city": "Bonn" }, ...mismatch },
-    { what: "missing below another property", input: call("bad", "regional.run", { place: { city: "Ulm" } }), ...mismatch },
+    {
+      what: "a body that looks encoded",
+      input: region("=?base64?SGVsbG8=?="),
+      headers: { "mcp-param-region": "=?base64?SGVsbG8=?=" },
+      ...mismatch,
+    },
+    {
+      what: "a body that is the broken header",
+      input: region("=?base64?SGVs!!!?="),
+      headers: { "mcp-param-region": "=?base64?SGVs!!!?=" },
+      ...mismatch,
+    },
+    {
+      what: "a number",
+      input: call("bad", "regional.run", { zone: 42 }),
+      headers: { "mcp-param-zone": "43" },
+      ...mismatch,
+    },
+    {
+      what: "a word for a number",
+      input: call("bad", "regional.run", { zone: 42 }),
+      headers: { "mcp-param-zone": "forty-two" },
+      ...mismatch,
+    },
+    {
+      what: "below another property",
+      input: call("bad", "regional.run", { place: { city: "Ulm" } }),
+      headers: { "mcp-param-city": "Bonn" },
+      ...mismatch,
+    },
+    {
+      what: "missing below another property",
+      input: call("bad", "regional.run", { place: { city: "Ulm" } }),
+      ...mismatch,
+    },
   ],
   "B23: a capability the client does not have": [
     {
@@ -186,10 +364,18 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     },
   ],
   "B24, B25, B26: calls of nothing": [
-    ...["nope", "../../etc/passwd", "\u0000", "x".repeat(300)].map((name) => ({ what: JSON.stringify(name), input: call("bad", name), ...params })),
+    ...["nope", "../../etc/passwd", "\u0000", "x".repeat(300)].map((name) => ({
+      what: JSON.stringify(name),
+      input: call("bad", name),
+      ...params,
+    })),
     { what: "an empty name", input: call("bad", ""), headers: { "mcp-name": "" }, ...params },
     { what: "no name", input: request("tools/call"), ...params },
-    ...[[], "x"].map((args) => ({ what: `arguments ${JSON.stringify(args)}`, input: echo({ arguments: args }), ...params })),
+    ...[[], "x"].map((args) => ({
+      what: `arguments ${JSON.stringify(args)}`,
+      input: echo({ arguments: args }),
+      ...params,
+    })),
   ],
   "B29: keys that are there twice": [
     '{"jsonrpc":"2.0","id":1,"method":"tools/list","id":2}',
@@ -201,20 +387,50 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     { what: "1,000,001 values", input: array(1_000_001 - 6), ...invalid },
   ],
   "B34: other types and charsets": [
-    ...["text/plain", "application/json-rpc", "multipart/form-data", "application/x-www-form-urlencoded", "", undefined].map((type) => ({
+    ...[
+      "text/plain",
+      "application/json-rpc",
+      "multipart/form-data",
+      "application/x-www-form-urlencoded",
+      "",
+      undefined,
+    ].map((type) => ({
       what: `Content-Type ${type}`,
       headers: { "content-type": type },
     })),
-    ...["application/json; charset=utf-16", 'application/json; charset="latin1"'].map((type) => ({ what: type, headers: { "content-type": type } })),
+    ...["application/json; charset=utf-16", 'application/json; charset="latin1"'].map((type) => ({
+      what: type,
+      headers: { "content-type": type },
+    })),
     ...["zstd", "compress", "gzip, gzip", "constructor", "__proto__"].map((coding) => ({
       what: `Content-Encoding ${coding}`,
       headers: { "content-encoding": coding },
     })),
   ].map((bad) => ({ ...bad, input: request("tools/list"), status: 415, code: -32600 })),
   "B35: an Accept that leaves no way to answer": [
-    { what: "JSON only", input: request("tools/list"), headers: { accept: "application/json" }, eras: ["legacy"], status: 406, code: -32600 },
-    { what: "events only", input: request("tools/list"), headers: { accept: "text/event-stream" }, eras: ["legacy"], status: 406, code: -32600 },
-    { what: "pictures", input: request("tools/list"), headers: { accept: "image/png" }, status: 406, code: -32600 },
+    {
+      what: "JSON only",
+      input: request("tools/list"),
+      headers: { accept: "application/json" },
+      eras: ["legacy"],
+      status: 406,
+      code: -32600,
+    },
+    {
+      what: "events only",
+      input: request("tools/list"),
+      headers: { accept: "text/event-stream" },
+      eras: ["legacy"],
+      status: 406,
+      code: -32600,
+    },
+    {
+      what: "pictures",
+      input: request("tools/list"),
+      headers: { accept: "image/png" },
+      status: 406,
+      code: -32600,
+    },
     {
       what: "JSON only, for what is a stream",
       input: request("subscriptions/listen", { notifications: { toolsListChanged: true } }),
@@ -225,11 +441,31 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     },
   ],
   "B42: answers to what was never asked": [
-    { what: "a result", input: '{"jsonrpc":"2.0","id":1,"result":{}}', eras: modernOnly, ...invalid },
-    { what: "an error", input: '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"x"}}', eras: modernOnly, ...invalid },
-    { what: "a stray one", input: '{"jsonrpc":"2.0","id":99,"result":{}}', eras: ["legacy"], status: 202 },
+    {
+      what: "a result",
+      input: '{"jsonrpc":"2.0","id":1,"result":{}}',
+      eras: modernOnly,
+      ...invalid,
+    },
+    {
+      what: "an error",
+      input: '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"x"}}',
+      eras: modernOnly,
+      ...invalid,
+    },
+    {
+      what: "a stray one",
+      input: '{"jsonrpc":"2.0","id":99,"result":{}}',
+      eras: ["legacy"],
+      status: 202,
+    },
     // An answer to that would be answered in turn, for ever.
-    { what: "one to an error of ours", input: '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}', eras: ["legacy"], status: 202 },
+    {
+      what: "one to an error of ours",
+      input: '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}',
+      eras: ["legacy"],
+      status: 202,
+    },
   ],
   "B43: connections there are not": [
     ["no id", undefined, 400] as const,
@@ -250,13 +486,30 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
   "B44: initialize, again or wrong": [
     {
       what: "again",
-      input: request("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: {} }),
+      input: request("initialize", {
+        protocolVersion: "2025-11-25",
+        capabilities: {},
+        clientInfo: {},
+      }),
       eras: ["legacy"],
       ...invalid,
       id: "bad",
     },
-    { what: "with nothing", input: request("initialize"), headers: { "mcp-session-id": undefined }, eras: ["legacy"], ...invalid, id: "bad" },
-    { what: "a version there is not", input: request("tools/list"), headers: { "mcp-protocol-version": "1999-01-01" }, eras: ["legacy"], ...invalid },
+    {
+      what: "with nothing",
+      input: request("initialize"),
+      headers: { "mcp-session-id": undefined },
+      eras: ["legacy"],
+      ...invalid,
+      id: "bad",
+    },
+    {
+      what: "a version there is not",
+      input: request("tools/list"),
+      headers: { "mcp-protocol-version": "1999-01-01" },
+      eras: ["legacy"],
+      ...invalid,
+    },
   ],
   "B47, B49, B51: cursors, prompts and progress tokens there are not": [
     { what: "a cursor", input: request("tools/list", { cursor: "bm90IG91cnM" }), ...params },
@@ -265,14 +518,22 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     { what: "a progress token", input: echo({ _meta: { progressToken: {} } }), ...params },
   ],
   "B48: resources there are not": [
-    { what: "a book", input: request("resources/read", { uri: "book://nobody" }), status: 200, code: { legacy: -32002, modern: -32602 }, id: "bad" },
+    {
+      what: "a book",
+      input: request("resources/read", { uri: "book://nobody" }),
+      status: 200,
+      code: { legacy: -32002, modern: -32602 },
+      id: "bad",
+    },
   ],
-  "B50: states that are not ours": ["x", "bm90IG91cnM.AAAAAAAAAAAAAAAAAAAAAA", 5].map((requestState) => ({
-    what: JSON.stringify(requestState),
-    input: call("bad", "asking.one", {}, { requestState }),
-    eras: modernOnly,
-    ...params,
-  })),
+  "B50: states that are not ours": ["x", "bm90IG91cnM.AAAAAAAAAAAAAAAAAAAAAA", 5].map(
+    (requestState) => ({
+      what: JSON.stringify(requestState),
+      input: call("bad", "asking.one", {}, { requestState }),
+      eras: modernOnly,
+      ...params,
+    }),
+  ),
 };
 
 let door: Door;
@@ -284,8 +545,12 @@ beforeAll(async () => {
     zone: annotated("Zone", "integer"),
     place: { type: "object", properties: { city: annotated("City", "string") } },
   };
-  const regional = createToolkit("regional", { run: { inputSchema: { type: "object", properties }, run: () => text("ran") } });
-  door = await openDoor({ toolkits: [createEchoToolkit(), createLibraryToolkit(), createAskingToolkit(), regional] });
+  const regional = createToolkit("regional", {
+    run: { inputSchema: { type: "object", properties }, run: () => text("ran") },
+  });
+  door = await openDoor({
+    toolkits: [createEchoToolkit(), createLibraryToolkit(), createAskingToolkit(), regional],
+  });
   slowKnock = knockSlowly();
 });
 afterAll(() => door[Symbol.asyncDispose]());
@@ -306,10 +571,17 @@ describe.each(eras)("in the %s era", (era) => {
 });
 
 /** Sends it as a client of this era would; gives up on an answer that never comes. */
-async function knock({ input, headers = {}, what }: BadInput, era: Era, session: Session): Promise<Reply> {
+async function knock(
+  { input, headers = {}, what }: BadInput,
+  era: Era,
+  session: Session,
+): Promise<Reply> {
   const isMessage = isObject(input) && !Buffer.isBuffer(input);
   const message = isMessage && era === "modern" ? dress(input) : input;
-  const own = era === "legacy" ? session.headers : modernHeaders(isMessage ? (message as JsonObject) : { method: "tools/list" });
+  const own =
+    era === "legacy"
+      ? session.headers
+      : modernHeaders(isMessage ? (message as JsonObject) : { method: "tools/list" });
   const reply = door.send({ body: message, headers: { ...own, ...headers } });
   if (await happens(reply, 3_000)) return reply;
   return { status: 0, headers: {}, text: `nothing came for ${what}`, json: undefined };
@@ -317,8 +589,11 @@ async function knock({ input, headers = {}, what }: BadInput, era: Era, session:
 
 function dress(message: JsonObject): JsonObject {
   const { _meta, ...rest } = isObject(message.params) ? message.params : {};
-  const isAboutEnvelope = isObject(_meta) && Object.keys(_meta).some((key) => key.startsWith("io."));
-  return isAboutEnvelope ? message : { ...message, params: modern(rest, {}, isObject(_meta) ? _meta : {}) };
+  const isAboutEnvelope =
+    isObject(_meta) && Object.keys(_meta).some((key) => key.startsWith("io."));
+  return isAboutEnvelope
+    ? message
+    : { ...message, params: modern(rest, {}, isObject(_meta) ? _meta : {}) };
 }
 
 function described({ status, headers, json, text: body }: Reply): JsonObject {
@@ -336,17 +611,29 @@ function described({ status, headers, json, text: body }: Reply): JsonObject {
 }
 
 function expected({ status, code, id, data = {} }: BadInput, era: Era): JsonObject {
-  const ours = <T>(value: T | Readonly<Record<Era, T>>): T => (isObject(value) ? (value as Record<Era, T>)[era] : (value as T));
+  const ours = <T>(value: T | Readonly<Record<Era, T>>): T =>
+    isObject(value) ? (value as Record<Era, T>)[era] : (value as T);
   if (code === undefined) return { status: ours(status), body: "" };
   const addressed = id === undefined ? (era === "legacy" ? { id: null } : {}) : { id };
-  return { status: ours(status), type: "application/json", code: ours(code), ...addressed, ...data };
+  return {
+    status: ours(status),
+    type: "application/json",
+    code: ours(code),
+    ...addressed,
+    ...data,
+  };
 }
 
 async function expectServed(era: Era, session: Session, after: string): Promise<void> {
   const good = call("good", "echo.echo", { still: "here" });
   const message = era === "modern" ? dress(good) : good;
-  const reply = await door.send({ body: message, headers: era === "modern" ? modernHeaders(message) : session.headers });
-  expect.soft([reply.status, reply.json], `after ${after}`).toMatchObject([200, { id: "good", result: { structuredContent: { still: "here" } } }]);
+  const reply = await door.send({
+    body: message,
+    headers: era === "modern" ? modernHeaders(message) : session.headers,
+  });
+  expect
+    .soft([reply.status, reply.json], `after ${after}`)
+    .toMatchObject([200, { id: "good", result: { structuredContent: { still: "here" } } }]);
 }
 
 describe("header values that are right", () => {
@@ -354,11 +641,23 @@ describe("header values that are right", () => {
     ["plain", { region: "north" }, { "mcp-param-region": "north" }],
     ["with space around it", { region: "north" }, { "mcp-param-region": "  north \t" }],
     ["in base64", { region: "Hello" }, { "mcp-param-region": "=?base64?SGVsbG8=?=" }],
-    ["not ASCII", { region: "Hello, 世界" }, { "mcp-param-region": "=?base64?SGVsbG8sIOS4lueVjA==?=" }],
-    ["with spaces of its own", { region: " padded " }, { "mcp-param-region": "=?base64?IHBhZGRlZCA=?=" }],
+    [
+      "not ASCII",
+      { region: "Hello, 世界" },
+      { "mcp-param-region": "=?base64?SGVsbG8sIOS4lueVjA==?=" },
+    ],
+    [
+      "with spaces of its own",
+      { region: " padded " },
+      { "mcp-param-region": "=?base64?IHBhZGRlZCA=?=" },
+    ],
     ["like base64 without its marker", { region: "SGVsbG8=" }, { "mcp-param-region": "SGVsbG8=" }],
     ["half a marker", { region: "=?base64?SGVsbG8=" }, { "mcp-param-region": "=?base64?SGVsbG8=" }],
-    ["the marker, encoded", { region: "=?base64?literal?=" }, { "mcp-param-region": "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=" }],
+    [
+      "the marker, encoded",
+      { region: "=?base64?literal?=" },
+      { "mcp-param-region": "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=" },
+    ],
     ["absent", {}, {}],
     ["null", { region: null }, {}],
     ["a number", { zone: -7 }, { "mcp-param-zone": "-7" }],
@@ -367,9 +666,19 @@ describe("header values that are right", () => {
     ["below another property", { place: { city: "Ulm" } }, { "mcp-param-city": "Ulm" }],
     ["one nobody asked for", {}, { "mcp-param-other": "x" }],
   ])("Mcp-Param: %s", async (_what, args, headers) => {
-    const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: modern({ name: "regional.run", arguments: args }) };
-    const reply = await door.send({ body: message, headers: { ...modernHeaders(message), ...headers } });
-    expect([reply.status, isObject(reply.json?.error) ? reply.json.error.code : undefined]).toEqual([200, undefined]);
+    const message = {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: modern({ name: "regional.run", arguments: args }),
+    };
+    const reply = await door.send({
+      body: message,
+      headers: { ...modernHeaders(message), ...headers },
+    });
+    expect([reply.status, isObject(reply.json?.error) ? reply.json.error.code : undefined]).toEqual(
+      [200, undefined],
+    );
   });
 
   test.each([
@@ -382,9 +691,20 @@ describe("header values that are right", () => {
     ["a charset", { "content-type": 'application/JSON; charset="UTF-8"' }],
     ["an old session id, which is ignored", { "mcp-session-id": "nobody", "last-event-id": "0-0" }],
   ])("%s", async (_what, headers) => {
-    const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: modern({ name: "echo.echo", arguments: { a: 1 } }) };
-    const reply = await door.send({ body: message, headers: { ...modernHeaders(message), ...headers } });
-    expect([reply.status, reply.json]).toMatchObject([200, { id: 1, result: { structuredContent: { a: 1 } } }]);
+    const message = {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: modern({ name: "echo.echo", arguments: { a: 1 } }),
+    };
+    const reply = await door.send({
+      body: message,
+      headers: { ...modernHeaders(message), ...headers },
+    });
+    expect([reply.status, reply.json]).toMatchObject([
+      200,
+      { id: 1, result: { structuredContent: { a: 1 } } },
+    ]);
     expect(reply.headers).not.toHaveProperty("mcp-session-id");
   });
 
@@ -394,14 +714,28 @@ describe("header values that are right", () => {
   ])("%s is refused, even when both say the same", async (_what, lines) => {
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: modern() });
     const dialled = door.dial();
-    dialled.write(`${head({ "MCP-Protocol-Version": modernVersion, "Content-Length": String(body.length) }, lines)}${body}`);
-    expect((await dialled.until(/^HTTP\/1.1 (\d+)[\s\S]*"code":(-\d+)/)).slice(1)).toEqual(["400", "-32020"]);
+    dialled.write(
+      `${head({ "MCP-Protocol-Version": modernVersion, "Content-Length": String(body.length) }, lines)}${body}`,
+    );
+    expect((await dialled.until(/^HTTP\/1.1 (\d+)[\s\S]*"code":(-\d+)/)).slice(1)).toEqual([
+      "400",
+      "-32020",
+    ]);
   });
 });
 
 /** The first lines of a POST, written by hand. */
-function head(headers: Readonly<Record<string, string>>, more = "", line = "POST /mcp HTTP/1.1"): string {
-  const all = { Host: `127.0.0.1:${door.port}`, "Content-Type": "application/json", Accept: "application/json, text/event-stream", ...headers };
+function head(
+  headers: Readonly<Record<string, string>>,
+  more = "",
+  line = "POST /mcp HTTP/1.1",
+): string {
+  const all = {
+    Host: `127.0.0.1:${door.port}`,
+    "Content-Type": "application/json",
+    Accept: "application/json, text/event-stream",
+    ...headers,
+  };
   return `${line}\r\n${Object.entries(all)
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join("")}${more}\r\n`;
@@ -420,25 +754,41 @@ describe("bodies and their size", () => {
     ["br", brotliCompressSync],
     ["identity", (body: string) => Buffer.from(body)],
   ])("%s is read", async (coding, pack) => {
-    const reply = await door.send({ body: pack(list), headers: { ...listHeaders, "content-encoding": coding } });
-    expect([reply.status, reply.json]).toMatchObject([200, { id: 1, result: { tools: expect.any(Array) } }]);
+    const reply = await door.send({
+      body: pack(list),
+      headers: { ...listHeaders, "content-encoding": coding },
+    });
+    expect([reply.status, reply.json]).toMatchObject([
+      200,
+      { id: 1, result: { tools: expect.any(Array) } },
+    ]);
   });
 
-  test.each(["gzip", "deflate", "br"])("what is not %s although it says so is refused", async (coding) => {
-    const reply = await door.send({ body: list, headers: { ...listHeaders, "content-encoding": coding } });
-    expect([reply.status, reply.json]).toMatchObject([400, { error: { code: -32700 } }]);
-    await served();
-  });
+  test.each(["gzip", "deflate", "br"])(
+    "what is not %s although it says so is refused",
+    async (coding) => {
+      const reply = await door.send({
+        body: list,
+        headers: { ...listHeaders, "content-encoding": coding },
+      });
+      expect([reply.status, reply.json]).toMatchObject([400, { error: { code: -32700 } }]);
+      await served();
+    },
+  );
 
   test("a body that ends in the middle of its gzip is refused", async () => {
-    const reply = await door.send({ body: gzipSync(list).subarray(0, 40), headers: { ...listHeaders, "content-encoding": "gzip" } });
+    const reply = await door.send({
+      body: gzipSync(list).subarray(0, 40),
+      headers: { ...listHeaders, "content-encoding": "gzip" },
+    });
     expect([reply.status, reply.json]).toMatchObject([400, { error: { code: -32700 } }]);
     await served();
   });
 
   test("10 MiB are read, one byte more is not (B31)", async () => {
     const [before, after] = list.split('"tools/list"') as [string, string];
-    const sized = (bytes: number): string => `${before}"tools/list"${after.slice(0, -1)},"x":"${"x".repeat(bytes - list.length - 7)}"}`;
+    const sized = (bytes: number): string =>
+      `${before}"tools/list"${after.slice(0, -1)},"x":"${"x".repeat(bytes - list.length - 7)}"}`;
     expect(sized(limit)).toHaveLength(limit);
     expect((await door.send({ body: sized(limit), headers: listHeaders })).status).toBe(200);
     const dialled = door.dial();
@@ -453,7 +803,11 @@ describe("bodies and their size", () => {
   test("a body without a length and without an end is cut at 10 MiB (B31)", async () => {
     const dialled = door.dial();
     dialled.write(head({ ...rawHeaders, "Transfer-Encoding": "chunked" }));
-    const piece = Buffer.concat([Buffer.from("100000\r\n"), Buffer.alloc(0x100000, "x"), Buffer.from("\r\n")]);
+    const piece = Buffer.concat([
+      Buffer.from("100000\r\n"),
+      Buffer.alloc(0x100000, "x"),
+      Buffer.from("\r\n"),
+    ]);
     let pieces = 0;
     for (; pieces < 60 && !dialled.received && dialled.socket.writable; pieces++) {
       await new Promise((resolve) => dialled.socket.write(piece, resolve));
@@ -468,7 +822,12 @@ describe("bodies and their size", () => {
   test("a client that goes on sending too much still reads why (B31)", async () => {
     const status = await new Promise<number | string | undefined>((resolve) => {
       const sending = httpRequest(
-        { port: door.port, method: "POST", path: "/mcp", headers: { "content-type": "application/json", ...listHeaders } },
+        {
+          port: door.port,
+          method: "POST",
+          path: "/mcp",
+          headers: { "content-type": "application/json", ...listHeaders },
+        },
         (response) => resolve(response.statusCode),
       );
       sending.on("error", (error: NodeJS.ErrnoException) => resolve(error.code));
@@ -479,12 +838,24 @@ describe("bodies and their size", () => {
 
   test.each([
     ["gzip", () => gzipSync(Buffer.alloc(64 * 1024 * 1024), { level: 1 })],
-    ["br", () => brotliCompressSync(Buffer.alloc(64 * 1024 * 1024), { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
+    [
+      "br",
+      () =>
+        brotliCompressSync(Buffer.alloc(64 * 1024 * 1024), {
+          params: { [constants.BROTLI_PARAM_QUALITY]: 1 },
+        }),
+    ],
     ["deflate", () => deflateSync(Buffer.alloc(64 * 1024 * 1024), { level: 1 })],
   ])("a %s bomb is refused before it has grown (B33)", async (coding, pack) => {
     const bomb = pack();
     expect(bomb.length).toBeLessThan(1024 * 1024);
-    const knocks = Array.from({ length: 4 }, () => door.send({ body: bomb, isShared: false, headers: { ...listHeaders, "content-encoding": coding } }));
+    const knocks = Array.from({ length: 4 }, () =>
+      door.send({
+        body: bomb,
+        isShared: false,
+        headers: { ...listHeaders, "content-encoding": coding },
+      }),
+    );
     const before = process.memoryUsage().arrayBuffers;
     let most = 0;
     const watch = setInterval(() => {
@@ -492,7 +863,12 @@ describe("bodies and their size", () => {
     }, 1);
     const replies = await Promise.all(knocks);
     clearInterval(watch);
-    for (const reply of replies) expect([reply.status, reply.json, reply.headers.connection]).toMatchObject([413, { error: { code: -32600 } }, "close"]);
+    for (const reply of replies)
+      expect([reply.status, reply.json, reply.headers.connection]).toMatchObject([
+        413,
+        { error: { code: -32600 } },
+        "close",
+      ]);
     // Four times ten MiB as they are gathered, and something for the inflaters and for the collector to catch up.
     expect(most).toBeLessThan(100 * 1024 * 1024);
     await served();
@@ -540,18 +916,38 @@ describe("routes and methods (B36)", () => {
     expect([reply.status, reply.headers.allow]).toEqual([405, allow]);
   });
 
-  test.each(["/nope", "/mcp/", "/MCP", "/mcp/../admin", "/%6dcp", "//mcp", "//", "///", "//evil.example/mcp", "/mcp;x"])(
-    "there is nothing at %s",
-    async (path) => {
-      const reply = await door.send({ path, body: { jsonrpc: "2.0", id: 1, method: "ping" } });
-      expect([reply.status, reply.json]).toMatchObject([404, { error: { code: -32602 } }]);
-    },
-  );
+  test.each([
+    "/nope",
+    "/mcp/",
+    "/MCP",
+    "/mcp/../admin",
+    "/%6dcp",
+    "//mcp",
+    "//",
+    "///",
+    "//evil.example/mcp",
+    "/mcp;x",
+  ])("there is nothing at %s", async (path) => {
+    const reply = await door.send({ path, body: { jsonrpc: "2.0", id: 1, method: "ping" } });
+    expect([reply.status, reply.json]).toMatchObject([404, { error: { code: -32602 } }]);
+  });
 
   test("health tells the version and what there is", async () => {
     const reply = await door.send({ method: "GET", path: "/health" });
-    expect([reply.status, reply.json]).toEqual([200, { status: "ok", version: "0.0.0-test", tools_count: 11, resources_count: 2, prompts_count: 1 }]);
-    expect(await door.send({ method: "HEAD", path: "/health" })).toMatchObject({ status: 200, text: "" });
+    expect([reply.status, reply.json]).toEqual([
+      200,
+      {
+        status: "ok",
+        version: "0.0.0-test",
+        tools_count: 11,
+        resources_count: 2,
+        prompts_count: 1,
+      },
+    ]);
+    expect(await door.send({ method: "HEAD", path: "/health" })).toMatchObject({
+      status: 200,
+      text: "",
+    });
   });
 });
 
@@ -593,25 +989,42 @@ describe("what is no HTTP (B40, B41)", () => {
   });
 
   test("15 KiB of headers are read", async () => {
-    expect((await door.send({ method: "GET", path: "/health", headers: { "x-long": "x".repeat(15 * 1024) } })).status).toBe(200);
+    expect(
+      (
+        await door.send({
+          method: "GET",
+          path: "/health",
+          headers: { "x-long": "x".repeat(15 * 1024) },
+        })
+      ).status,
+    ).toBe(200);
   });
 
   test("requests in one breath are answered in their order", async () => {
-    const body = (id: number): string => JSON.stringify({ jsonrpc: "2.0", id, method: "tools/list", params: modern() });
+    const body = (id: number): string =>
+      JSON.stringify({ jsonrpc: "2.0", id, method: "tools/list", params: modern() });
     const one = (id: number): string =>
       `${head({ "MCP-Protocol-Version": modernVersion, "Mcp-Method": "tools/list", "Content-Length": String(body(id).length) })}${body(id)}`;
     const dialled = door.dial();
     dialled.write([1, 2, 3, 4, 5].map(one).join(""));
     await dialled.until(/"id":5,/);
-    expect([...dialled.received.matchAll(/"jsonrpc":"2.0","id":(\d)/g)].map(([, id]) => id)).toEqual(["1", "2", "3", "4", "5"]);
+    expect(
+      [...dialled.received.matchAll(/"jsonrpc":"2.0","id":(\d)/g)].map(([, id]) => id),
+    ).toEqual(["1", "2", "3", "4", "5"]);
   });
 
   // Java's HTTP client asks for this with every first request; who does not speak it serves the request all the same.
   test("a request that would rather speak HTTP/2 is served in HTTP/1.1", async () => {
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: modern() });
-    const upgrade = { Connection: "Upgrade, HTTP2-Settings", Upgrade: "h2c", "HTTP2-Settings": "AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA" };
+    const upgrade = {
+      Connection: "Upgrade, HTTP2-Settings",
+      Upgrade: "h2c",
+      "HTTP2-Settings": "AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA",
+    };
     const dialled = door.dial();
-    dialled.write(`${head({ ...upgrade, "MCP-Protocol-Version": modernVersion, "Mcp-Method": "tools/list", "Content-Length": String(body.length) })}${body}`);
+    dialled.write(
+      `${head({ ...upgrade, "MCP-Protocol-Version": modernVersion, "Mcp-Method": "tools/list", "Content-Length": String(body.length) })}${body}`,
+    );
     await dialled.until(/^HTTP\/1\.1 200 [\s\S]*"result"/, 3_000);
   });
 
@@ -619,8 +1032,13 @@ describe("what is no HTTP (B40, B41)", () => {
     await using small = await openDoor({ toolkits: [], socketsPerAddressMax: 3 });
     const dialled = small.dial();
     for (let n = 1; n <= 10; n++) {
-      dialled.write("GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n");
-      await dialled.until(new RegExp(`(HTTP/1.1 200 [\\s\\S]*?"status":"ok"[\\s\\S]*?){${n}}`), 2_000);
+      dialled.write(
+        "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
+      );
+      await dialled.until(
+        new RegExp(`(HTTP/1.1 200 [\\s\\S]*?"status":"ok"[\\s\\S]*?){${n}}`),
+        2_000,
+      );
     }
     expect((await small.send({ method: "GET", path: "/health" })).status).toBe(200);
   });
@@ -628,7 +1046,8 @@ describe("what is no HTTP (B40, B41)", () => {
   test("past the limit of sockets from one address the next is closed", async () => {
     await using small = await openDoor({ toolkits: [], socketsPerAddressMax: 2 });
     const [first, second] = [small.dial(), small.dial()];
-    for (const { socket } of [first, second]) if (socket.connecting) await new Promise((resolve) => socket.once("connect", resolve));
+    for (const { socket } of [first, second])
+      if (socket.connecting) await new Promise((resolve) => socket.once("connect", resolve));
     await wait(20);
     expect(await happens(small.dial().closed, 1_000)).toBe(true);
     first.socket.destroy();
@@ -642,7 +1061,9 @@ describe("what is no HTTP (B40, B41)", () => {
       .toBe(200);
   });
 
-  test("headers that take longer than ten seconds: 408, and the line is closed", { timeout: 20_000 }, async () => {
+  test("headers that take longer than ten seconds: 408, and the line is closed", {
+    timeout: 20_000,
+  }, async () => {
     const { dialled, closedAfterMs } = await slowKnock;
     expect(closedAfterMs).toBeGreaterThan(9_000);
     expect(closedAfterMs).toBeLessThan(13_000);
@@ -651,7 +1072,10 @@ describe("what is no HTTP (B40, B41)", () => {
 });
 
 /** Sends its headers a letter at a time. Begun with the first test, so that the others run meanwhile. */
-async function knockSlowly(): Promise<{ readonly dialled: Dialled; readonly closedAfterMs: number }> {
+async function knockSlowly(): Promise<{
+  readonly dialled: Dialled;
+  readonly closedAfterMs: number;
+}> {
   const dialled = door.dial();
   const since = performance.now();
   const bytes = head({ "X-Slow": "x".repeat(200) });

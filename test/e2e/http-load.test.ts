@@ -2,7 +2,15 @@ import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { modern } from "../servers/client.ts";
 import { modernHeaders } from "../servers/door-clients.ts";
-import { buildLoadHall, dial, greetMany, type LoadHall, report, startLoadHall, writePost } from "../servers/load.ts";
+import {
+  buildLoadHall,
+  dial,
+  greetMany,
+  type LoadHall,
+  report,
+  startLoadHall,
+  writePost,
+} from "../servers/load.ts";
 import { residentMegabytes } from "../servers/process.ts";
 
 /** What a thousand bad guests cost: the healthy ones in time, and the hall in memory. Each hall is a process of its own. */
@@ -31,12 +39,16 @@ async function measureQuiet(hall: LoadHall): Promise<number> {
 }
 
 // Times and memory of a whole process, on a machine that does other things too: a measurement that was disturbed is taken again, in a new process.
-test("a thousand connections that dribble their headers do not slow a healthy one down", { retry: 2, timeout: 120_000 }, async () => {
+test("a thousand connections that dribble their headers do not slow a healthy one down", {
+  retry: 2,
+  timeout: 120_000,
+}, async () => {
   await using hall = await startLoadHall(built.script);
   await measure(hall, 500);
   const baselineMs = await measureQuiet(hall);
   const slow = await Promise.all(Array.from({ length: 1_000 }, () => dial(hall)));
-  for (const socket of slow) socket.on("error", () => {}).write("POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ");
+  for (const socket of slow)
+    socket.on("error", () => {}).write("POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ");
   let turn = 0;
   const dribble = setInterval(() => {
     for (let n = 0; n < 20; n++) slow[turn++ % slow.length]?.write("x");
@@ -48,7 +60,10 @@ test("a thousand connections that dribble their headers do not slow a healthy on
   expect(loadedMs).toBeLessThanOrEqual(2 * Math.max(baselineMs, 5));
 });
 
-test("a thousand connections that are never used again cost less than 20 MB", { retry: 2, timeout: 120_000 }, async () => {
+test("a thousand connections that are never used again cost less than 20 MB", {
+  retry: 2,
+  timeout: 120_000,
+}, async () => {
   await using hall = await startLoadHall(built.script);
   await greetMany(hall, 500);
   const before = await hall.restingMegabytes();
@@ -59,7 +74,10 @@ test("a thousand connections that are never used again cost less than 20 MB", { 
 });
 
 // Of the hundred thousand of the goal: those all come in test/long.
-test("twenty thousand handshakes that lead nowhere cost less than 50 MB", { retry: 2, timeout: 120_000 }, async () => {
+test("twenty thousand handshakes that lead nowhere cost less than 50 MB", {
+  retry: 2,
+  timeout: 120_000,
+}, async () => {
   await using hall = await startLoadHall(built.script);
   // A hall in use: what any traffic costs is not counted.
   await measure(hall, 1_000);
@@ -104,7 +122,10 @@ async function openStalled(hall: LoadHall, count: number, uri: string): Promise<
   await wait(100);
 }
 
-test("a thousand streams that nobody reads cost less than 64 MB, while everything changes all the time", { retry: 2, timeout: 120_000 }, async () => {
+test("a thousand streams that nobody reads cost less than 64 MB, while everything changes all the time", {
+  retry: 2,
+  timeout: 120_000,
+}, async () => {
   await using hall = await startLoadHall(built.script);
   const uri = "page://a/resource/with/a/name/of/usual/length.txt";
   await greetMany(hall, 500);
@@ -118,12 +139,19 @@ test("a thousand streams that nobody reads cost less than 64 MB, while everythin
     most = Math.max(most, residentMegabytes(hall.process.pid));
   }
   const after = await hall.restingMegabytes();
-  report("a thousand stalled readers", { openedMegabytes: opened - before, mostMegabytes: most - before, megabytes: after - before });
+  report("a thousand stalled readers", {
+    openedMegabytes: opened - before,
+    mostMegabytes: most - before,
+    megabytes: after - before,
+  });
   expect(after - before).toBeLessThan(64);
   expect(await hall.call("echo.echo", still)).toBe(JSON.stringify(still));
 });
 
-test("streams that nobody reads hold a bounded part of what they were sent, however much that is", { retry: 2, timeout: 120_000 }, async () => {
+test("streams that nobody reads hold a bounded part of what they were sent, however much that is", {
+  retry: 2,
+  timeout: 120_000,
+}, async () => {
   await using hall = await startLoadHall(built.script);
   const uri = `page://${"x".repeat(8_000)}`;
   await greetMany(hall, 500);

@@ -20,12 +20,16 @@ import {
 /** Streamable HTTP of 2026-07-28: no handshake, no connection, one POST for each request, and nothing left when it ends. */
 const json = "application/json";
 const eventStream = "text/event-stream";
-const resultOf = ({ json: message }: Reply): JsonObject => (isObject(message?.result) ? message.result : {});
+const resultOf = ({ json: message }: Reply): JsonObject =>
+  isObject(message?.result) ? message.result : {};
 
 describe("an answer", () => {
   test("is one line of JSON when nothing comes before it", async () => {
     await using door = await openDoor({ toolkits: [createEchoToolkit()] });
-    const reply = await askModern(door, "tools/call", { name: "echo.echo", arguments: { a: "1\n2" } });
+    const reply = await askModern(door, "tools/call", {
+      name: "echo.echo",
+      arguments: { a: "1\n2" },
+    });
     expect([reply.status, reply.headers["content-type"]]).toEqual([200, json]);
     expect(reply.headers["content-length"]).toBe(String(Buffer.byteLength(reply.text)));
     expect(reply.text).not.toContain("\n");
@@ -53,7 +57,11 @@ describe("an answer", () => {
       },
     };
     const stream = await openModern(door, "tools/call", modern(steps, {}, { progressToken: "p" }));
-    expect([stream.status, stream.headers["content-type"], stream.headers["x-accel-buffering"]]).toEqual([200, eventStream, "no"]);
+    expect([
+      stream.status,
+      stream.headers["content-type"],
+      stream.headers["x-accel-buffering"],
+    ]).toEqual([200, eventStream, "no"]);
     expect(stream.headers).not.toHaveProperty("mcp-session-id");
     expect(await happens(stream.events.ended, 2_000)).toBe(true);
     expect(stream.events.messages).toMatchObject([
@@ -62,33 +70,70 @@ describe("an answer", () => {
       { id: 1, result: { resultType: "complete" } },
     ]);
     // These streams cannot be resumed, so nothing in them says they can.
-    expect(stream.events.events.every(({ id, retry }) => id === undefined && retry === undefined)).toBe(true);
+    expect(
+      stream.events.events.every(({ id, retry }) => id === undefined && retry === undefined),
+    ).toBe(true);
   });
 
   test("without a token or a level there is nothing to say before it", async () => {
     await using door = await openDoor({ toolkits: [createReportingToolkit()] });
-    expect((await askModern(door, "tools/call", { name: "reporting.steps", arguments: { progress: [[1]] } })).headers["content-type"]).toBe(json);
-    expect((await askModern(door, "tools/call", { name: "reporting.logs" })).headers["content-type"]).toBe(json);
-    const stream = await openModern(door, "tools/call", modern({ name: "reporting.logs" }, {}, { [keys.logLevel]: "alert" }));
+    expect(
+      (
+        await askModern(door, "tools/call", {
+          name: "reporting.steps",
+          arguments: { progress: [[1]] },
+        })
+      ).headers["content-type"],
+    ).toBe(json);
+    expect(
+      (await askModern(door, "tools/call", { name: "reporting.logs" })).headers["content-type"],
+    ).toBe(json);
+    const stream = await openModern(
+      door,
+      "tools/call",
+      modern({ name: "reporting.logs" }, {}, { [keys.logLevel]: "alert" }),
+    );
     await stream.events.ended;
-    expect(stream.events.messages.map(({ method, id }) => method ?? id)).toEqual(["notifications/message", "notifications/message", 1]);
+    expect(stream.events.messages.map(({ method, id }) => method ?? id)).toEqual([
+      "notifications/message",
+      "notifications/message",
+      1,
+    ]);
   });
 
   test("a client that reads no events gets the answer alone", async () => {
     await using door = await openDoor({ toolkits: [createReportingToolkit()] });
-    const params = modern({ name: "reporting.steps", arguments: { progress: [[1]] } }, {}, { progressToken: "p" });
+    const params = modern(
+      { name: "reporting.steps", arguments: { progress: [[1]] } },
+      {},
+      { progressToken: "p" },
+    );
     const reply = await askModern(door, "tools/call", params, { accept: json });
-    expect([reply.headers["content-type"], reply.json]).toMatchObject([json, { id: 1, result: { resultType: "complete" } }]);
+    expect([reply.headers["content-type"], reply.json]).toMatchObject([
+      json,
+      { id: 1, result: { resultType: "complete" } },
+    ]);
   });
 
   test("that takes long is announced, so that nobody on the way gives up", async () => {
     await using door = await openDoor({ toolkits: [createSlowToolkit()], keepAliveMs: 50 });
-    const stream = await openModern(door, "tools/call", modern({ name: "slow.wait", arguments: { ms: 400 } }));
+    const stream = await openModern(
+      door,
+      "tools/call",
+      modern({ name: "slow.wait", arguments: { ms: 400 } }),
+    );
     expect(stream.headers["content-type"]).toBe(eventStream);
     await stream.events.ended;
     expect(stream.events.comments.length).toBeGreaterThanOrEqual(3);
-    expect(stream.events.messages).toMatchObject([{ id: 1, result: { content: [{ text: "waited" }] } }]);
-    const plain = await askModern(door, "tools/call", { name: "slow.wait", arguments: { ms: 200 } }, { accept: json });
+    expect(stream.events.messages).toMatchObject([
+      { id: 1, result: { content: [{ text: "waited" }] } },
+    ]);
+    const plain = await askModern(
+      door,
+      "tools/call",
+      { name: "slow.wait", arguments: { ms: 200 } },
+      { accept: json },
+    );
     expect([plain.headers["content-type"], plain.json]).toMatchObject([json, { id: 1 }]);
   });
 
@@ -104,7 +149,10 @@ describe("an answer", () => {
     });
     await using door = await openDoor({ toolkits: [late] });
     const reply = await askModern(door, "tools/call", { name: "late.asks" });
-    expect([reply.status, reply.json]).toMatchObject([400, { id: 1, error: { code: -32021, data: { requiredCapabilities: { elicitation: {} } } } }]);
+    expect([reply.status, reply.json]).toMatchObject([
+      400,
+      { id: 1, error: { code: -32021, data: { requiredCapabilities: { elicitation: {} } } } },
+    ]);
   });
 
   test("that cannot be sent is an error like any other", async () => {
@@ -118,18 +166,41 @@ describe("an answer", () => {
 
   test("the same id may run many times at once, each with its own answer", async () => {
     await using door = await openDoor({ toolkits: [createEchoToolkit()] });
-    const replies = await Promise.all(Array.from({ length: 50 }, (_, n) => askModern(door, "tools/call", { name: "echo.echo", arguments: { n } })));
-    expect(replies.map((reply) => resultOf(reply).structuredContent)).toEqual(replies.map((_, n) => ({ n })));
+    const replies = await Promise.all(
+      Array.from({ length: 50 }, (_, n) =>
+        askModern(door, "tools/call", { name: "echo.echo", arguments: { n } }),
+      ),
+    );
+    expect(replies.map((reply) => resultOf(reply).structuredContent)).toEqual(
+      replies.map((_, n) => ({ n })),
+    );
   });
 
   test("nobody reads it: the line is cut", { timeout: 15_000 }, async () => {
-    await using door = await openDoor({ toolkits: [createToolkit("big", { answer: { run: () => text("x".repeat(9 * 1024 * 1024)) } })], stalledMsMax: 500 });
-    const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: modern({ name: "big.answer" }) };
+    await using door = await openDoor({
+      toolkits: [
+        createToolkit("big", { answer: { run: () => text("x".repeat(9 * 1024 * 1024)) } }),
+      ],
+      stalledMsMax: 500,
+    });
+    const message = {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: modern({ name: "big.answer" }),
+    };
     const body = JSON.stringify(message);
-    const headers = Object.entries({ ...modernHeaders(message), host: "localhost", "content-type": json, "content-length": String(body.length) });
+    const headers = Object.entries({
+      ...modernHeaders(message),
+      host: "localhost",
+      "content-type": json,
+      "content-length": String(body.length),
+    });
     const dialled = door.dial();
     dialled.socket.pause();
-    dialled.write(`POST /mcp HTTP/1.1\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`);
+    dialled.write(
+      `POST /mcp HTTP/1.1\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`,
+    );
     await wait(2_500);
     const gone = new Promise((resolve) => dialled.socket.on("close", resolve).on("end", resolve));
     dialled.socket.resume();
@@ -141,7 +212,12 @@ describe("an answer", () => {
     await using door = await openDoor({ toolkits: [createSlowToolkit()], stalledMsMax: 100 });
     const dialled = door.dial();
     for (const ms of [1, 500]) {
-      const message = { jsonrpc: "2.0", id: ms, method: "tools/call", params: modern({ name: "slow.wait", arguments: { ms } }) };
+      const message = {
+        jsonrpc: "2.0",
+        id: ms,
+        method: "tools/call",
+        params: modern({ name: "slow.wait", arguments: { ms } }),
+      };
       const body = JSON.stringify(message);
       const headers = Object.entries({
         ...modernHeaders(message),
@@ -150,25 +226,46 @@ describe("an answer", () => {
         "content-type": json,
         "content-length": String(body.length),
       });
-      dialled.write(`POST /mcp HTTP/1.1\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`);
+      dialled.write(
+        `POST /mcp HTTP/1.1\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`,
+      );
     }
     await dialled.until(/"id":1,[\s\S]*"id":500,"result"/, 2_000);
   });
 
   test("a slow but steady reader gets all of it, however long it takes", async () => {
-    await using door = await openDoor({ toolkits: [createToolkit("big", { answer: { run: () => text("x".repeat(9 * 1024 * 1024)) } })], stalledMsMax: 300 });
-    const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: modern({ name: "big.answer" }) };
+    await using door = await openDoor({
+      toolkits: [
+        createToolkit("big", { answer: { run: () => text("x".repeat(9 * 1024 * 1024)) } }),
+      ],
+      stalledMsMax: 300,
+    });
+    const message = {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: modern({ name: "big.answer" }),
+    };
     const body = JSON.stringify(message);
-    const headers = Object.entries({ ...modernHeaders(message), host: "localhost", "content-type": json, "content-length": String(body.length) });
+    const headers = Object.entries({
+      ...modernHeaders(message),
+      host: "localhost",
+      "content-type": json,
+      "content-length": String(body.length),
+    });
     const dialled = door.dial();
-    dialled.write(`POST /mcp HTTP/1.1\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`);
+    dialled.write(
+      `POST /mcp HTTP/1.1\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`,
+    );
     const sip = setInterval(() => {
       dialled.socket.pause();
       setTimeout(() => dialled.socket.resume(), 80);
     }, 100);
     const [, length] = await dialled.until(/content-length: (\d+)\r\n/i);
     await until(() => dialled.received.length > 1_000_000, "the first megabyte");
-    await expect.poll(() => dialled.received.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(Number(length));
+    await expect
+      .poll(() => dialled.received.length, { timeout: 10_000 })
+      .toBeGreaterThanOrEqual(Number(length));
     clearInterval(sip);
   });
 });
@@ -180,11 +277,23 @@ describe("a client that hangs up", () => {
   ])("%s: the tool is told within 200 ms", async (_what, keepAliveMs) => {
     const slow = createSlowToolkit();
     await using door = await openDoor({ toolkits: [slow], keepAliveMs });
-    const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: modern({ name: "slow.wait" }) };
+    const message = {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: modern({ name: "slow.wait" }),
+    };
     const body = JSON.stringify(message);
-    const headers = Object.entries({ ...modernHeaders(message), host: "localhost", "content-type": json, "content-length": String(body.length) });
+    const headers = Object.entries({
+      ...modernHeaders(message),
+      host: "localhost",
+      "content-type": json,
+      "content-length": String(body.length),
+    });
     const dialled = door.dial();
-    dialled.write(`POST /mcp HTTP/1.1\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`);
+    dialled.write(
+      `POST /mcp HTTP/1.1\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`,
+    );
     await until(() => slow.running === 1);
     if (keepAliveMs === 20) await dialled.until(/: keep-alive/);
     const since = performance.now();
@@ -197,7 +306,12 @@ describe("a client that hangs up", () => {
   test("withdraws only its own call", async () => {
     const slow = createSlowToolkit();
     await using door = await openDoor({ toolkits: [slow], keepAliveMs: 20 });
-    const stays = askModern(door, "tools/call", { name: "slow.wait", arguments: { ms: 300 } }, { accept: json });
+    const stays = askModern(
+      door,
+      "tools/call",
+      { name: "slow.wait", arguments: { ms: 300 } },
+      { accept: json },
+    );
     const leaves = await openModern(door, "tools/call", modern({ name: "slow.wait" }));
     leaves.cut();
     await until(() => slow.aborted.length === 1);
@@ -208,7 +322,11 @@ describe("a client that hangs up", () => {
   test("leaves nothing behind, a hundred times", async () => {
     const slow = createSlowToolkit();
     await using door = await openDoor({ toolkits: [slow], keepAliveMs: 5 });
-    const streams = await Promise.all(Array.from({ length: 100 }, () => openModern(door, "tools/call", modern({ name: "slow.wait" }))));
+    const streams = await Promise.all(
+      Array.from({ length: 100 }, () =>
+        openModern(door, "tools/call", modern({ name: "slow.wait" })),
+      ),
+    );
     expect(slow.running).toBe(100);
     for (const stream of streams) stream.cut();
     await until(() => slow.running === 0);
@@ -217,12 +335,21 @@ describe("a client that hangs up", () => {
 });
 
 describe("subscriptions/listen", () => {
-  const everything = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true, resourceSubscriptions: ["book://alice"] };
+  const everything = {
+    toolsListChanged: true,
+    promptsListChanged: true,
+    resourcesListChanged: true,
+    resourceSubscriptions: ["book://alice"],
+  };
 
   test("is acknowledged first, then tells what was asked for, under its own id", async () => {
     const [changing, library] = [createChangingToolkit(), createLibraryToolkit()];
     await using door = await openDoor({ toolkits: [changing, library] });
-    const stream = await openModern(door, "subscriptions/listen", modern({ notifications: everything }));
+    const stream = await openModern(
+      door,
+      "subscriptions/listen",
+      modern({ notifications: everything }),
+    );
     expect([stream.status, stream.headers["content-type"]]).toEqual([200, eventStream]);
     const _meta = { [keys.subscription]: 1 };
     expect(await stream.events.message()).toEqual({
@@ -231,19 +358,33 @@ describe("subscriptions/listen", () => {
       params: { notifications: everything, _meta },
     });
     changing.setTools(["one", "two"]);
-    expect(await stream.events.message()).toEqual({ jsonrpc: "2.0", method: "notifications/tools/list_changed", params: { _meta } });
+    expect(await stream.events.message()).toEqual({
+      jsonrpc: "2.0",
+      method: "notifications/tools/list_changed",
+      params: { _meta },
+    });
     library.setPrompts(["other"]);
-    expect(await stream.events.message()).toMatchObject({ method: "notifications/prompts/list_changed", params: { _meta } });
+    expect(await stream.events.message()).toMatchObject({
+      method: "notifications/prompts/list_changed",
+      params: { _meta },
+    });
     library.touch("book://bob");
     library.touch("book://alice");
-    expect(await stream.events.message()).toMatchObject({ method: "notifications/resources/updated", params: { uri: "book://alice", _meta } });
+    expect(await stream.events.message()).toMatchObject({
+      method: "notifications/resources/updated",
+      params: { uri: "book://alice", _meta },
+    });
     stream.cut();
   });
 
   test("tells nothing else", async () => {
     const changing = createChangingToolkit();
     await using door = await openDoor({ toolkits: [changing] });
-    const stream = await openModern(door, "subscriptions/listen", modern({ notifications: { promptsListChanged: true } }));
+    const stream = await openModern(
+      door,
+      "subscriptions/listen",
+      modern({ notifications: { promptsListChanged: true } }),
+    );
     await stream.events.message();
     changing.setTools(["one", "two"]);
     await wait(50);
@@ -256,16 +397,24 @@ describe("subscriptions/listen", () => {
     await using door = await openDoor({ toolkits: [library] });
     const notifications = { resourceSubscriptions: ["book://nobody", "book://alice"] };
     const stream = await openModern(door, "subscriptions/listen", modern({ notifications }));
-    expect(await stream.events.message()).toMatchObject({ params: { notifications: { resourceSubscriptions: ["book://alice"] } } });
+    expect(await stream.events.message()).toMatchObject({
+      params: { notifications: { resourceSubscriptions: ["book://alice"] } },
+    });
     library.touch("book://alice");
-    expect(await stream.events.message()).toMatchObject({ method: "notifications/resources/updated" });
+    expect(await stream.events.message()).toMatchObject({
+      method: "notifications/resources/updated",
+    });
     stream.cut();
   });
 
   test("ends when the client closes it, and nobody watches any more", async () => {
     const library = createLibraryToolkit();
     await using door = await openDoor({ toolkits: [library] });
-    const streams = await Promise.all(Array.from({ length: 5 }, () => openModern(door, "subscriptions/listen", modern({ notifications: everything }))));
+    const streams = await Promise.all(
+      Array.from({ length: 5 }, () =>
+        openModern(door, "subscriptions/listen", modern({ notifications: everything })),
+      ),
+    );
     await Promise.all(streams.map(({ events }) => events.message()));
     expect(library.watchers("book://alice")).toBe(5);
     for (const stream of streams) stream.cut();
@@ -274,7 +423,11 @@ describe("subscriptions/listen", () => {
 
   test("stays open in silence, with something now and then to keep the line", async () => {
     await using door = await openDoor({ toolkits: [], keepAliveMs: 25 });
-    const stream = await openModern(door, "subscriptions/listen", modern({ notifications: { toolsListChanged: true } }));
+    const stream = await openModern(
+      door,
+      "subscriptions/listen",
+      modern({ notifications: { toolsListChanged: true } }),
+    );
     await until(() => stream.events.comments.length >= 4);
     expect(stream.events.messages).toHaveLength(1);
     stream.cut();
@@ -282,10 +435,17 @@ describe("subscriptions/listen", () => {
 
   test("is answered when the hall closes", async () => {
     const door = await openDoor({ toolkits: [] });
-    const stream = await openModern(door, "subscriptions/listen", modern({ notifications: { toolsListChanged: true } }));
+    const stream = await openModern(
+      door,
+      "subscriptions/listen",
+      modern({ notifications: { toolsListChanged: true } }),
+    );
     await stream.events.message();
     await door.hall.close();
-    expect(await stream.events.message()).toMatchObject({ id: 1, result: { resultType: "complete", _meta: { [keys.subscription]: 1 } } });
+    expect(await stream.events.message()).toMatchObject({
+      id: 1,
+      result: { resultType: "complete", _meta: { [keys.subscription]: 1 } },
+    });
     expect(await happens(stream.events.ended, 1_000)).toBe(true);
     await door[Symbol.asyncDispose]();
   });
@@ -296,13 +456,18 @@ describe("subscriptions/listen", () => {
   ])("%s is an error and no stream", async (_what, params, code) => {
     await using door = await openDoor({ toolkits: [createLibraryToolkit()] });
     const reply = await askModern(door, "subscriptions/listen", params);
-    expect([reply.status, reply.headers["content-type"], reply.json]).toMatchObject([200, json, { id: 1, error: { code } }]);
+    expect([reply.status, reply.headers["content-type"], reply.json]).toMatchObject([
+      200,
+      json,
+      { id: 1, error: { code } },
+    ]);
   });
 });
 
 describe("questions of the hall", () => {
   const capabilities = { elicitation: {}, sampling: {}, roots: {} };
-  const asks = (more: JsonObject = {}, name = "asking.one"): JsonObject => modern({ name, arguments: { a: 1 }, ...more }, capabilities);
+  const asks = (more: JsonObject = {}, name = "asking.one"): JsonObject =>
+    modern({ name, arguments: { a: 1 }, ...more }, capabilities);
   const ada = { name: { action: "accept", content: { name: "Ada" } } };
 
   test("end the POST, and the next one goes on where it stood", async () => {
@@ -315,7 +480,10 @@ describe("questions of the hall", () => {
     expect(inputRequests).toMatchObject({ name: { method: "elicitation/create" } });
     expect(asking.steps).toEqual(["before"]);
     const second = await askModern(door, "tools/call", asks({ inputResponses: ada, requestState }));
-    expect(resultOf(second)).toMatchObject({ resultType: "complete", structuredContent: { ...ada, args: { a: 1 } } });
+    expect(resultOf(second)).toMatchObject({
+      resultType: "complete",
+      structuredContent: { ...ada, args: { a: 1 } },
+    });
     expect(asking.steps).toEqual(["before", "after"]);
   });
 
@@ -323,12 +491,26 @@ describe("questions of the hall", () => {
     const asking = createAskingToolkit();
     await using door = await openDoor({ toolkits: [asking] });
     const one = resultOf(await askModern(door, "tools/call", asks({}, "asking.twice")));
-    const two = resultOf(await askModern(door, "tools/call", asks({ inputResponses: ada, requestState: one.requestState }, "asking.twice")));
+    const two = resultOf(
+      await askModern(
+        door,
+        "tools/call",
+        asks({ inputResponses: ada, requestState: one.requestState }, "asking.twice"),
+      ),
+    );
     expect(two.resultType).toBe("input_required");
     expect(two.requestState).not.toBe(one.requestState);
-    const replayed = await askModern(door, "tools/call", asks({ inputResponses: ada, requestState: one.requestState }, "asking.twice"));
+    const replayed = await askModern(
+      door,
+      "tools/call",
+      asks({ inputResponses: ada, requestState: one.requestState }, "asking.twice"),
+    );
     expect(replayed.json).toMatchObject({ error: { code: -32602 } });
-    const three = await askModern(door, "tools/call", asks({ inputResponses: ada, requestState: two.requestState }, "asking.twice"));
+    const three = await askModern(
+      door,
+      "tools/call",
+      asks({ inputResponses: ada, requestState: two.requestState }, "asking.twice"),
+    );
     expect(resultOf(three)).toMatchObject({ resultType: "complete" });
     expect(asking.steps).toEqual(["first", "second"]);
   });
@@ -341,10 +523,20 @@ describe("questions of the hall", () => {
       [token, {}],
     ]) {
       const { requestState } = resultOf(await askModern(door, "tools/call", asks(), mine));
-      const stolen = await askModern(door, "tools/call", asks({ inputResponses: ada, requestState }), theirs);
+      const stolen = await askModern(
+        door,
+        "tools/call",
+        asks({ inputResponses: ada, requestState }),
+        theirs,
+      );
       expect([stolen.status, stolen.json]).toMatchObject([200, { error: { code: -32602 } }]);
       // The theft that failed has not used it up.
-      const own = await askModern(door, "tools/call", asks({ inputResponses: ada, requestState }), mine);
+      const own = await askModern(
+        door,
+        "tools/call",
+        asks({ inputResponses: ada, requestState }),
+        mine,
+      );
       expect(resultOf(own)).toMatchObject({ resultType: "complete", structuredContent: ada });
     }
   });
@@ -360,8 +552,13 @@ describe("questions of the hall", () => {
       asks({ inputResponses: ada, requestState: `${state}-TAMPERED` }),
       asks({ inputResponses: ada, requestState: flipped }),
     ];
-    for (const params of others) expect((await askModern(door, "tools/call", params)).json).toMatchObject({ error: { code: -32602 } });
-    expect(resultOf(await askModern(door, "tools/call", asks({ inputResponses: ada, requestState })))).toMatchObject({ resultType: "complete" });
+    for (const params of others)
+      expect((await askModern(door, "tools/call", params)).json).toMatchObject({
+        error: { code: -32602 },
+      });
+    expect(
+      resultOf(await askModern(door, "tools/call", asks({ inputResponses: ada, requestState }))),
+    ).toMatchObject({ resultType: "complete" });
   });
 
   test("a client that drops the socket after the question can still answer it", async () => {
@@ -372,7 +569,11 @@ describe("questions of the hall", () => {
     stream.cut();
     const { result } = JSON.parse(stream.events.text) as { result: JsonObject };
     await wait(30);
-    const reply = await askModern(door, "tools/call", asks({ inputResponses: ada, requestState: result.requestState }));
+    const reply = await askModern(
+      door,
+      "tools/call",
+      asks({ inputResponses: ada, requestState: result.requestState }),
+    );
     expect(resultOf(reply)).toMatchObject({ resultType: "complete" });
     expect(asking.steps).toEqual(["before", "after"]);
   });
@@ -383,18 +584,31 @@ describe("the rest of the door", () => {
     await using door = await openDoor({ toolkits: [] });
     const message = { jsonrpc: "2.0", id: 1, method: "server/discover", params: modern() };
     const reply = await door.send({ path: "/", body: message, headers: modernHeaders(message) });
-    expect([reply.status, resultOf(reply)]).toMatchObject([200, { supportedVersions: [modernVersion] }]);
+    expect([reply.status, resultOf(reply)]).toMatchObject([
+      200,
+      { supportedVersions: [modernVersion] },
+    ]);
   });
 
   test("both eras side by side on one socket", async () => {
     await using door = await openDoor({ toolkits: [createEchoToolkit()] });
     for (let n = 0; n < 3; n++) {
       expect((await askModern(door, "tools/list")).status).toBe(200);
-      const greeting = { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: {} } };
+      const greeting = {
+        jsonrpc: "2.0",
+        id: 1,
+        method: "initialize",
+        params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: {} },
+      };
       const legacy = await door.send({ body: greeting });
       expect(legacy.headers["mcp-session-id"]).toBeDefined();
       // A modern request that carries an old id is modern all the same.
-      const mixed = await askModern(door, "tools/list", {}, { "mcp-session-id": String(legacy.headers["mcp-session-id"]) });
+      const mixed = await askModern(
+        door,
+        "tools/list",
+        {},
+        { "mcp-session-id": String(legacy.headers["mcp-session-id"]) },
+      );
       expect(resultOf(mixed).resultType).toBe("complete");
     }
   });
@@ -406,7 +620,11 @@ describe("the rest of the door", () => {
     await until(() => slow.running === 1);
     const closing = door.hall.close(2_000);
     const late = await askModern(door, "tools/list");
-    expect([late.status, late.headers.connection, late.json]).toMatchObject([503, "close", { error: { data: { error_type: "unavailable" } } }]);
+    expect([late.status, late.headers.connection, late.json]).toMatchObject([
+      503,
+      "close",
+      { error: { data: { error_type: "unavailable" } } },
+    ]);
     expect(late.json).not.toHaveProperty("id");
     expect((await door.send({ method: "GET", path: "/health" })).status).toBe(503);
     expect(resultOf(await running)).toMatchObject({ content: [{ text: "waited" }] });

@@ -40,34 +40,95 @@ interface Route {
 /** Every way in, each as it is when all is well. */
 async function routes(): Promise<readonly Route[]> {
   const json = ["Content-Type: application/json", "Accept: application/json, text/event-stream"];
-  const message = (method: string, params: JsonObject): string => JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
-  const greeting = message("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: {} });
+  const message = (method: string, params: JsonObject): string =>
+    JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+  const greeting = message("initialize", {
+    protocolVersion: "2025-11-25",
+    capabilities: {},
+    clientInfo: {},
+  });
   const count = { method: "tools/call", params: modern({ name: "counter.count" }) };
-  const modernLines = Object.entries(modernHeaders(count)).map(([name, value]) => `${name}: ${value}`);
+  const modernLines = Object.entries(modernHeaders(count)).map(
+    ([name, value]) => `${name}: ${value}`,
+  );
   const counting = message("tools/call", count.params);
   const [listening, leaving] = [await greet(door), await greet(door)];
   const pair = await door.open({ method: "GET", path: "/sse" });
   const { data: endpoint } = await pair.events.next();
-  const upgrade = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="];
+  const upgrade = [
+    "Connection: Upgrade",
+    "Upgrade: websocket",
+    "Sec-WebSocket-Version: 13",
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+  ];
   return [
     { name: "POST /mcp, legacy", line: "POST /mcp", headers: json, body: greeting, status: 200 },
-    { name: "POST /mcp, modern", line: "POST /mcp", headers: [...json, ...modernLines], body: counting, status: 200, isModern: true },
-    { name: "POST /", line: "POST /", headers: [...json, ...modernLines], body: counting, status: 200, isModern: true },
-    { name: "GET /, a browser", line: "GET /", headers: ["Accept: text/html,application/xhtml+xml,*/*;q=0.8"], body: "", status: 200 },
-    { name: "GET /mcp", line: "GET /mcp", headers: ["Accept: text/event-stream", `Mcp-Session-Id: ${listening.id}`], body: "", status: 200 },
-    { name: "DELETE /mcp", line: "DELETE /mcp", headers: [`Mcp-Session-Id: ${leaving.id}`], body: "", status: 204 },
-    { name: "GET /sse", line: "GET /sse", headers: ["Accept: text/event-stream"], body: "", status: 200 },
-    { name: "POST /messages", line: `POST ${endpoint}`, headers: json, body: message("ping", {}), status: 202 },
+    {
+      name: "POST /mcp, modern",
+      line: "POST /mcp",
+      headers: [...json, ...modernLines],
+      body: counting,
+      status: 200,
+      isModern: true,
+    },
+    {
+      name: "POST /",
+      line: "POST /",
+      headers: [...json, ...modernLines],
+      body: counting,
+      status: 200,
+      isModern: true,
+    },
+    {
+      name: "GET /, a browser",
+      line: "GET /",
+      headers: ["Accept: text/html,application/xhtml+xml,*/*;q=0.8"],
+      body: "",
+      status: 200,
+    },
+    {
+      name: "GET /mcp",
+      line: "GET /mcp",
+      headers: ["Accept: text/event-stream", `Mcp-Session-Id: ${listening.id}`],
+      body: "",
+      status: 200,
+    },
+    {
+      name: "DELETE /mcp",
+      line: "DELETE /mcp",
+      headers: [`Mcp-Session-Id: ${leaving.id}`],
+      body: "",
+      status: 204,
+    },
+    {
+      name: "GET /sse",
+      line: "GET /sse",
+      headers: ["Accept: text/event-stream"],
+      body: "",
+      status: 200,
+    },
+    {
+      name: "POST /messages",
+      line: `POST ${endpoint}`,
+      headers: json,
+      body: message("ping", {}),
+      status: 202,
+    },
     { name: "GET /health", line: "GET /health", headers: [], body: "", status: 200 },
     { name: "GET /ws", line: "GET /ws", headers: upgrade, body: "", status: 101 },
   ];
 }
 
 /** Sends a route by hand, with these lines for where it comes from. Returns the head and body of the answer. */
-async function knock({ line, headers, body }: Route, site: readonly string[]): Promise<{ readonly status: number; readonly answer: string }> {
+async function knock(
+  { line, headers, body }: Route,
+  site: readonly string[],
+): Promise<{ readonly status: number; readonly answer: string }> {
   const dialled = door.dial();
   const size = body === "" ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];
-  dialled.write(`${line} HTTP/1.1\r\n${[...site, ...headers, ...size].join("\r\n")}\r\n\r\n${body}`);
+  dialled.write(
+    `${line} HTTP/1.1\r\n${[...site, ...headers, ...size].join("\r\n")}\r\n\r\n${body}`,
+  );
   const [head, status] = await dialled.until(/^HTTP\/1\.1 (\d+) [\s\S]*?\r\n\r\n/, 2_000);
   const [, length] = /\r\ncontent-length: (\d+)\r\n/i.exec(head) ?? [];
   if (length !== undefined) await dialled.until(new RegExp(`\\r\\n\\r\\n[\\s\\S]{${length}}`));
@@ -78,7 +139,13 @@ async function knock({ line, headers, body }: Route, site: readonly string[]): P
 
 const host = (name: string): string => `Host: ${name}`;
 const origin = (name: string): string => `Origin: ${name}`;
-const ourHosts = (): string[] => [`127.0.0.1:${door.port}`, `localhost:${door.port}`, `[::1]:${door.port}`, "LOCALHOST", "127.0.0.1"];
+const ourHosts = (): string[] => [
+  `127.0.0.1:${door.port}`,
+  `localhost:${door.port}`,
+  `[::1]:${door.port}`,
+  "LOCALHOST",
+  "127.0.0.1",
+];
 const badHosts = (): string[] => [
   "evil.example",
   `evil.example:${door.port}`,
@@ -91,7 +158,12 @@ const badHosts = (): string[] => [
   "127.0.0.1@evil.example",
   "",
 ];
-const ourOrigins = ["http://localhost:3000", "https://localhost", "http://127.0.0.1:1", "http://[::1]:5173"];
+const ourOrigins = [
+  "http://localhost:3000",
+  "https://localhost",
+  "http://127.0.0.1:1",
+  "http://[::1]:5173",
+];
 const badOrigins = [
   "http://evil.example",
   "https://localhost.evil.example",
@@ -119,7 +191,8 @@ async function holes(sites: readonly (readonly string[])[], status: number): Pro
         ...(/\r\nconnection: close\r\n/i.test(answer) ? [] : ["keeps the line"]),
         ...(route.isModern && answer.includes('"id":null') ? ["has an id of null"] : []),
       ];
-      if (wrong.length > 0) found.push(`${route.name} with ${site.join(" and ")}: ${wrong.join(", ")}`);
+      if (wrong.length > 0)
+        found.push(`${route.name} with ${site.join(" and ")}: ${wrong.join(", ")}`);
     }
   }
   return found;
@@ -127,7 +200,15 @@ async function holes(sites: readonly (readonly string[])[], status: number): Pro
 
 describe("a browser at /", () => {
   test("sees what this is and how to connect, on a page that runs and loads nothing and tells no secret", async () => {
-    const { status, headers, text: body } = await door.send({ method: "GET", path: "/", headers: { accept: "text/html,application/xhtml+xml,*/*;q=0.8" } });
+    const {
+      status,
+      headers,
+      text: body,
+    } = await door.send({
+      method: "GET",
+      path: "/",
+      headers: { accept: "text/html,application/xhtml+xml,*/*;q=0.8" },
+    });
     expect(status).toBe(200);
     expect(headers["content-type"]).toBe("text/html; charset=utf-8");
     const [, style = ""] = /<style>([^<]*)<\/style>/.exec(body) ?? [];
@@ -135,17 +216,31 @@ describe("a browser at /", () => {
     expect(headers["content-security-policy"]).toBe(
       `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
     );
-    expect(body).toContain(`claude mcp add --transport http guildhall http://127.0.0.1:${door.port}/mcp`);
+    expect(body).toContain(
+      `claude mcp add --transport http guildhall http://127.0.0.1:${door.port}/mcp`,
+    );
     expect(body).not.toMatch(/<script|<img|<link|<iframe|<form|\son\w+=|url\(|\ssrc=/i);
     expect(body).not.toContain(doorToken);
   });
 
   test("is told apart from programs, which are answered as before", async () => {
-    for (const accept of ["*/*", "application/json, text/event-stream", "text/event-stream", "text/*"]) {
-      expect(await door.send({ method: "GET", path: "/", headers: { accept } })).toMatchObject({ status: 405, headers: { allow: "POST" } });
+    for (const accept of [
+      "*/*",
+      "application/json, text/event-stream",
+      "text/event-stream",
+      "text/*",
+    ]) {
+      expect(await door.send({ method: "GET", path: "/", headers: { accept } })).toMatchObject({
+        status: 405,
+        headers: { allow: "POST" },
+      });
     }
-    expect((await door.send({ method: "GET", path: "/mcp", headers: { accept: "text/html" } })).status).toBe(405);
-    expect(await door.send({ method: "HEAD", path: "/", headers: { accept: "text/html" } })).toMatchObject({ status: 200, text: "" });
+    expect(
+      (await door.send({ method: "GET", path: "/mcp", headers: { accept: "text/html" } })).status,
+    ).toBe(405);
+    expect(
+      await door.send({ method: "HEAD", path: "/", headers: { accept: "text/html" } }),
+    ).toMatchObject({ status: 200, text: "" });
   });
 });
 
@@ -221,7 +316,10 @@ describe("Host and Origin, on every route", () => {
     for (const name of ourHosts()) {
       for (const page of [undefined, ...ourOrigins]) {
         for (const route of await routes()) {
-          const { status } = await knock(route, [host(name), ...(page === undefined ? [] : [origin(page)])]);
+          const { status } = await knock(route, [
+            host(name),
+            ...(page === undefined ? [] : [origin(page)]),
+          ]);
           // A page that opens a socket shows a token too.
           const expected = page !== undefined && route.status === 101 ? 401 : route.status;
           if (status !== expected) shut.push(`${route.name} as ${name} from ${page}: ${status}`);
@@ -237,26 +335,45 @@ describe("Host and Origin, on every route", () => {
       const [method = "", path = ""] = route.line.split(" ");
       const to = (address: string): Route => ({ ...route, line: `${method} ${address}${path}` });
       expect.soft((await knock(to("http://evil.example"), site)).status, route.name).toBe(403);
-      expect.soft((await knock(to(`http://127.0.0.1@evil.example:${door.port}`), site)).status, route.name).toBe(403);
-      expect.soft((await knock(to(`http://127.0.0.1:${door.port}`), site)).status, route.name).toBe(route.status);
+      expect
+        .soft(
+          (await knock(to(`http://127.0.0.1@evil.example:${door.port}`), site)).status,
+          route.name,
+        )
+        .toBe(403);
+      expect
+        .soft((await knock(to(`http://127.0.0.1:${door.port}`), site)).status, route.name)
+        .toBe(route.status);
     }
   });
 
   test("what is turned away changes nothing", async () => {
     const session = await greet(door);
-    const reply = await door.send({ method: "DELETE", headers: { ...session.headers, host: "evil.example" } });
+    const reply = await door.send({
+      method: "DELETE",
+      headers: { ...session.headers, host: "evil.example" },
+    });
     expect(reply.status).toBe(403);
-    expect((await session.send({ jsonrpc: "2.0", id: 1, method: "ping" })).json).toEqual({ jsonrpc: "2.0", id: 1, result: {} });
+    expect((await session.send({ jsonrpc: "2.0", id: 1, method: "ping" })).json).toEqual({
+      jsonrpc: "2.0",
+      id: 1,
+      result: {},
+    });
   });
 });
 
 describe("an address that is no address", () => {
-  test.each(["//", "///", "http://", "//x:y/ws", "*", "/ws\\..\\x"])("%s with an upgrade is refused, and nothing breaks", async (path) => {
-    const [upgrade] = (await routes()).filter(({ status }) => status === 101);
-    const { status } = await knock({ ...(upgrade as Route), line: `GET ${path}` }, [host(`127.0.0.1:${door.port}`)]);
-    expect([400, 403, 404]).toContain(status);
-    expect((await askModern(door, "server/discover")).status).toBe(200);
-  });
+  test.each(["//", "///", "http://", "//x:y/ws", "*", "/ws\\..\\x"])(
+    "%s with an upgrade is refused, and nothing breaks",
+    async (path) => {
+      const [upgrade] = (await routes()).filter(({ status }) => status === 101);
+      const { status } = await knock({ ...(upgrade as Route), line: `GET ${path}` }, [
+        host(`127.0.0.1:${door.port}`),
+      ]);
+      expect([400, 403, 404]).toContain(status);
+      expect((await askModern(door, "server/discover")).status).toBe(200);
+    },
+  );
 });
 
 describe("tokens", () => {
@@ -272,9 +389,14 @@ describe("tokens", () => {
     ["no scheme", doorToken],
   ])("%s is 401 on every route, with the way to do better", async (_what, authorization) => {
     for (const route of await routes()) {
-      const { status, answer } = await knock(route, [host(`127.0.0.1:${door.port}`), `Authorization: ${authorization}`]);
+      const { status, answer } = await knock(route, [
+        host(`127.0.0.1:${door.port}`),
+        `Authorization: ${authorization}`,
+      ]);
       expect.soft(status, route.name).toBe(401);
-      expect.soft(/\r\nwww-authenticate: (.*)\r\n/i.exec(answer)?.[1], route.name).toMatch(/^Bearer realm="guildhall", error="invalid_token"$/);
+      expect
+        .soft(/\r\nwww-authenticate: (.*)\r\n/i.exec(answer)?.[1], route.name)
+        .toMatch(/^Bearer realm="guildhall", error="invalid_token"$/);
       expect.soft(answer.includes(doorToken), route.name).toBe(false);
       if (route.isModern) expect.soft(answer, route.name).not.toContain('"id"');
     }
@@ -282,8 +404,13 @@ describe("tokens", () => {
 
   test("the right one works on every route, and the scheme may be written in any case", async () => {
     for (const scheme of ["Bearer", "bearer"]) {
-      for (const route of (await routes()).filter(({ name }) => !/DELETE|GET \/mcp|messages/.test(name))) {
-        const { status, answer } = await knock(route, [host(`127.0.0.1:${door.port}`), `Authorization: ${scheme} ${doorToken}`]);
+      for (const route of (await routes()).filter(
+        ({ name }) => !/DELETE|GET \/mcp|messages/.test(name),
+      )) {
+        const { status, answer } = await knock(route, [
+          host(`127.0.0.1:${door.port}`),
+          `Authorization: ${scheme} ${doorToken}`,
+        ]);
         expect.soft(status, route.name).toBe(route.status);
         expect.soft(answer.includes(doorToken), route.name).toBe(false);
       }
@@ -291,7 +418,10 @@ describe("tokens", () => {
   });
 
   test("what one principal opened another cannot use: 404, as if it were not there", async () => {
-    const [local, holder] = [await greet(door), await greet(door, { headers: { authorization: `Bearer ${doorToken}` } })];
+    const [local, holder] = [
+      await greet(door),
+      await greet(door, { headers: { authorization: `Bearer ${doorToken}` } }),
+    ];
     const list = { jsonrpc: "2.0", id: 1, method: "tools/list" };
     expect((await local.send(list)).status).toBe(200);
     expect((await holder.send(list)).status).toBe(200);
@@ -300,7 +430,11 @@ describe("tokens", () => {
       { ...local.headers, authorization: `Bearer ${doorToken}` },
       { ...holder.headers, authorization: undefined },
     ]) {
-      const replies = [await door.send({ body: list, headers }), await door.send({ method: "GET", headers }), await door.send({ method: "DELETE", headers })];
+      const replies = [
+        await door.send({ body: list, headers }),
+        await door.send({ method: "GET", headers }),
+        await door.send({ method: "DELETE", headers }),
+      ];
       for (const reply of replies) expect([reply.status, reply.text]).toEqual([404, nobody]);
     }
     expect((await local.send(list)).status).toBe(200);
@@ -311,7 +445,10 @@ describe("tokens", () => {
     const pair = await door.open({ method: "GET", path: "/sse" });
     const { data: path = "" } = await pair.events.next();
     const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
-    expect((await door.send({ path, body: ping, headers: { authorization: `Bearer ${doorToken}` } })).status).toBe(404);
+    expect(
+      (await door.send({ path, body: ping, headers: { authorization: `Bearer ${doorToken}` } }))
+        .status,
+    ).toBe(404);
     expect((await door.send({ path, body: ping })).status).toBe(202);
     expect(await pair.events.message()).toEqual({ jsonrpc: "2.0", id: 1, result: {} });
     pair.cut();
@@ -322,43 +459,70 @@ describe("tokens", () => {
 
     test("a program needs none, a page does, and it is asked before 101", async () => {
       const client = await connectWebSocket(door);
-      expect(await client.result("server/discover", modern())).toMatchObject({ supportedVersions: [modernVersion] });
+      expect(await client.result("server/discover", modern())).toMatchObject({
+        supportedVersions: [modernVersion],
+      });
       client.close();
-      await expect(connectWebSocket(door, { headers: page })).rejects.toMatchObject({ status: 401 });
-      await expect(connectWebSocket(door, { headers: { ...page, authorization: "Bearer wrong-wrong-wrong" } })).rejects.toMatchObject({ status: 401 });
-      await expect(connectWebSocket(door, { headers: page, protocols: ["mcp", "bearer.wrong"] })).rejects.toMatchObject({ status: 401 });
+      await expect(connectWebSocket(door, { headers: page })).rejects.toMatchObject({
+        status: 401,
+      });
+      await expect(
+        connectWebSocket(door, { headers: { ...page, authorization: "Bearer wrong-wrong-wrong" } }),
+      ).rejects.toMatchObject({ status: 401 });
+      await expect(
+        connectWebSocket(door, { headers: page, protocols: ["mcp", "bearer.wrong"] }),
+      ).rejects.toMatchObject({ status: 401 });
       const [upgrade] = (await routes()).filter(({ status }) => status === 101);
-      const { answer } = await knock(upgrade as Route, [host(`127.0.0.1:${door.port}`), origin("http://localhost")]);
+      const { answer } = await knock(upgrade as Route, [
+        host(`127.0.0.1:${door.port}`),
+        origin("http://localhost"),
+      ]);
       expect(/\r\nwww-authenticate: (.*)\r\n/i.exec(answer)?.[1]).toMatch(challenge);
     });
 
     test("a page shows it in a header, or as a sub-protocol that is not sent back", async () => {
-      for (const knocked of [{ headers: { ...page, authorization: `Bearer ${doorToken}` } }, { headers: page, protocols: ["mcp", `bearer.${doorToken}`] }]) {
+      for (const knocked of [
+        { headers: { ...page, authorization: `Bearer ${doorToken}` } },
+        { headers: page, protocols: ["mcp", `bearer.${doorToken}`] },
+      ]) {
         const client = await connectWebSocket(door, knocked);
         expect(client.socket.protocol).toBe("protocols" in knocked ? "mcp" : "");
-        expect(await client.result("server/discover", modern())).toMatchObject({ supportedVersions: [modernVersion] });
+        expect(await client.result("server/discover", modern())).toMatchObject({
+          supportedVersions: [modernVersion],
+        });
         client.close();
       }
       const [upgrade] = (await routes()).filter(({ status }) => status === 101);
-      const { status, answer } = await knock(upgrade as Route, [host("localhost"), origin("http://localhost"), `Sec-WebSocket-Protocol: bearer.${doorToken}`]);
+      const { status, answer } = await knock(upgrade as Route, [
+        host("localhost"),
+        origin("http://localhost"),
+        `Sec-WebSocket-Protocol: bearer.${doorToken}`,
+      ]);
       expect(status).toBe(101);
       expect(answer).not.toContain("bearer.");
     });
 
     test("in the address it counts for nothing", async () => {
       for (const key of ["token", "access_token", "authorization"]) {
-        await expect(connectWebSocket(door, { headers: page, path: `/ws?${key}=${doorToken}` })).rejects.toMatchObject({ status: 401 });
-        await expect(connectWebSocket(door, { headers: page, path: `/ws?${key}=Bearer%20${doorToken}` })).rejects.toMatchObject({ status: 401 });
+        await expect(
+          connectWebSocket(door, { headers: page, path: `/ws?${key}=${doorToken}` }),
+        ).rejects.toMatchObject({ status: 401 });
+        await expect(
+          connectWebSocket(door, { headers: page, path: `/ws?${key}=Bearer%20${doorToken}` }),
+        ).rejects.toMatchObject({ status: 401 });
       }
     });
 
     test("elsewhere than at /ws there is none", async () => {
-      for (const path of ["/", "/mcp", "/ws/", "/WS", "/sse"]) await expect(connectWebSocket(door, { path })).rejects.toMatchObject({ status: 404 });
+      for (const path of ["/", "/mcp", "/ws/", "/WS", "/sse"])
+        await expect(connectWebSocket(door, { path })).rejects.toMatchObject({ status: 404 });
     });
 
     test("who is refused is let go of, even when it does not hang up itself", async () => {
       const dialled = door.dial();
-      dialled.write(`GET /ws HTTP/1.1\r\nHost: evil.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
+      dialled.write(
+        `GET /ws HTTP/1.1\r\nHost: evil.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
+      );
       await dialled.until(/^HTTP\/1\.1 403 /);
       const gone = new Promise((resolve) => dialled.socket.on("close", resolve));
       const poke = setInterval(() => dialled.write("x"), 20);
@@ -374,27 +538,46 @@ describe("a guard for other machines", () => {
     ({ url, headers, rawHeaders: Object.entries(headers).flat() }) as unknown as IncomingMessage;
 
   test.each([true, false])("wants the token for everything (needed anyway: %s)", (isNeeded) => {
-    expect(guard.identify(from({}), isNeeded)).toMatchObject({ refusal: { status: 401, headers: { "www-authenticate": 'Bearer realm="guildhall"' } } });
-    expect(guard.identify(from({ authorization: "Bearer wrong" }), isNeeded)).toMatchObject({ refusal: { status: 401 } });
-    expect(guard.identify(from({}, `/mcp?token=${doorToken}`), isNeeded)).toMatchObject({ refusal: { status: 401 } });
-    expect(guard.identify(from({ cookie: `token=${doorToken}` }), isNeeded)).toMatchObject({ refusal: { status: 401 } });
-    expect(guard.identify(from({ authorization: `Bearer ${doorToken}` }), isNeeded)).toEqual({ principal: "token" });
+    expect(guard.identify(from({}), isNeeded)).toMatchObject({
+      refusal: { status: 401, headers: { "www-authenticate": 'Bearer realm="guildhall"' } },
+    });
+    expect(guard.identify(from({ authorization: "Bearer wrong" }), isNeeded)).toMatchObject({
+      refusal: { status: 401 },
+    });
+    expect(guard.identify(from({}, `/mcp?token=${doorToken}`), isNeeded)).toMatchObject({
+      refusal: { status: 401 },
+    });
+    expect(guard.identify(from({ cookie: `token=${doorToken}` }), isNeeded)).toMatchObject({
+      refusal: { status: 401 },
+    });
+    expect(guard.identify(from({ authorization: `Bearer ${doorToken}` }), isNeeded)).toEqual({
+      principal: "token",
+    });
   });
 
   test("cannot know its names, but knows foreign pages", () => {
     expect(guard.checkSite(from({ host: "hall.example" }))).toBeUndefined();
-    expect(guard.checkSite(from({ host: "hall.example", origin: "http://evil.example" }))).toMatchObject({ status: 403 });
-    expect(guard.checkSite(from({ host: "hall.example", origin: "null" }))).toMatchObject({ status: 403 });
+    expect(
+      guard.checkSite(from({ host: "hall.example", origin: "http://evil.example" })),
+    ).toMatchObject({ status: 403 });
+    expect(guard.checkSite(from({ host: "hall.example", origin: "null" }))).toMatchObject({
+      status: 403,
+    });
     expect(guard.checkSite(from({}))).toMatchObject({ status: 400 });
   });
 
-  test.each(["127.0.0.1", "localhost", "::1", "127.0.0.2"])("one for %s lets this machine in without", (name) => {
-    const local = createGuard({ host: name, token: doorToken });
-    expect(local.identify(from({}), false)).toEqual({ principal: "local" });
-    expect(local.identify(from({}), true)).toMatchObject({ refusal: { status: 401 } });
-    expect(local.checkSite(from({ host: name.includes(":") ? `[${name}]:80` : `${name}:80` }))).toBeUndefined();
-    expect(local.checkSite(from({ host: "evil.example" }))).toMatchObject({ status: 403 });
-  });
+  test.each(["127.0.0.1", "localhost", "::1", "127.0.0.2"])(
+    "one for %s lets this machine in without",
+    (name) => {
+      const local = createGuard({ host: name, token: doorToken });
+      expect(local.identify(from({}), false)).toEqual({ principal: "local" });
+      expect(local.identify(from({}), true)).toMatchObject({ refusal: { status: 401 } });
+      expect(
+        local.checkSite(from({ host: name.includes(":") ? `[${name}]:80` : `${name}:80` })),
+      ).toBeUndefined();
+      expect(local.checkSite(from({ host: "evil.example" }))).toMatchObject({ status: 403 });
+    },
+  );
 });
 
 describe("guildhall serve", () => {
@@ -402,28 +585,35 @@ describe("guildhall serve", () => {
   /** A project of its own for each: two halls of one project know of each other. */
   const ownFolder = (): string => mkdtempSync(join(folder, "project-"));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
-  const addressOf = (line: string): { readonly url: string; readonly mcp: string } => JSON.parse(line) as { url: string; mcp: string };
+  const addressOf = (line: string): { readonly url: string; readonly mcp: string } =>
+    JSON.parse(line) as { url: string; mcp: string };
 
-  test.each(["0.0.0.0", "::", "192.168.7.7", "hall.example"])("--host %s without a token: 78, and the way out is said", async (address) => {
-    await using hall = spawnServe(["--host", address, "--port", "0"], { folder: ownFolder() });
-    expect((await hall.exited).code).toBe(78);
-    expect(hall.output.stderr).toContain("--token-file");
-    expect(hall.output.stdout).toBe("");
-  });
+  test.each(["0.0.0.0", "::", "192.168.7.7", "hall.example"])(
+    "--host %s without a token: 78, and the way out is said",
+    async (address) => {
+      await using hall = spawnServe(["--host", address, "--port", "0"], { folder: ownFolder() });
+      expect((await hall.exited).code).toBe(78);
+      expect(hall.output.stderr).toContain("--token-file");
+      expect(hall.output.stdout).toBe("");
+    },
+  );
 
   test.each([
     ["too short", "s3cr3t\n", 77],
     ["two words", "one-long-token-word another-long-token\n", 77],
     ["empty", "\n", 77],
     ["missing", undefined, 66],
-  ])("a token file that is %s is refused without showing what is in it", async (what, content, code) => {
-    const file = join(folder, `token-${what.replace(" ", "-")}`);
-    if (content !== undefined) writeFileSync(file, content);
-    await using hall = spawnServe(["--port", "0", "--token-file", file], { folder: ownFolder() });
-    expect((await hall.exited).code).toBe(code);
-    expect(hall.output.stderr).toContain(file);
-    if (content?.trim()) expect(hall.output.stderr).not.toContain(content.trim());
-  });
+  ])(
+    "a token file that is %s is refused without showing what is in it",
+    async (what, content, code) => {
+      const file = join(folder, `token-${what.replace(" ", "-")}`);
+      if (content !== undefined) writeFileSync(file, content);
+      await using hall = spawnServe(["--port", "0", "--token-file", file], { folder: ownFolder() });
+      expect((await hall.exited).code).toBe(code);
+      expect(hall.output.stderr).toContain(file);
+      if (content?.trim()) expect(hall.output.stderr).not.toContain(content.trim());
+    },
+  );
 
   test("makes itself a token only this user can read, keeps it, and shows it to nobody", async () => {
     const texts: string[] = [];
@@ -431,7 +621,9 @@ describe("guildhall serve", () => {
     const project = ownFolder();
     const tokenFile = join(project, "data", "guildhall", "token");
     for (let start = 0; start < 2; start++) {
-      await using hall = spawnServe(["--port", "0", "--json", "--log-level", "trace"], { folder: project });
+      await using hall = spawnServe(["--port", "0", "--json", "--log-level", "trace"], {
+        folder: project,
+      });
       const { url, mcp } = addressOf(await hall.firstLine);
       expect(mcp).toBe(`${url}/mcp`);
       expect(new URL(url).hostname).toBe("127.0.0.1");
@@ -443,13 +635,20 @@ describe("guildhall serve", () => {
       for (const given of [`Bearer ${token}`, `Bearer ${token}x`, `Basic ${token}`, token]) {
         const response = await fetch(mcp, {
           method: "POST",
-          headers: { ...modernHeaders(message), "content-type": "application/json", authorization: given },
+          headers: {
+            ...modernHeaders(message),
+            "content-type": "application/json",
+            authorization: given,
+          },
           body: JSON.stringify(message),
         });
         expect(response.status).toBe(given === `Bearer ${token}` ? 200 : 401);
         texts.push(await response.text(), JSON.stringify([...response.headers]));
       }
-      texts.push(await (await fetch(`${url}/health?token=${token}`)).text(), await (await fetch(`${url}/${token}`)).text());
+      texts.push(
+        await (await fetch(`${url}/health?token=${token}`)).text(),
+        await (await fetch(`${url}/${token}`)).text(),
+      );
       hall.child.kill("SIGTERM");
       expect(await hall.exited).toEqual({ code: 0, signal: null });
       texts.push(hall.output.stdout, hall.output.stderr);
@@ -481,7 +680,9 @@ describe("guildhall serve", () => {
     const line = await hall.firstLine;
     expect(line).toMatch(/^Guildhall \d+\.\d+\.\d+ is open at http:\/\/127\.0\.0\.1:\d+ /);
     const url = /http:\S+\d/.exec(line)?.[0] ?? "";
-    await expect.poll(() => hall.output.stdout).toContain(`claude mcp add --transport http guildhall ${url}/mcp`);
+    await expect
+      .poll(() => hall.output.stdout)
+      .toContain(`claude mcp add --transport http guildhall ${url}/mcp`);
     expect((await fetch(`${url}/health`)).status).toBe(200);
   });
 
@@ -492,16 +693,28 @@ describe("guildhall serve", () => {
     });
     afterAll(() => testCli.remove());
 
-    const slow = (ms: number): JsonObject => ({ jsonrpc: "2.0", id: 1, method: "tools/call", params: modern({ name: "slow.wait", arguments: { ms } }) });
+    const slow = (ms: number): JsonObject => ({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: modern({ name: "slow.wait", arguments: { ms } }),
+    });
     const send = (mcp: string, message: JsonObject): Promise<Response> =>
       fetch(mcp, {
         method: "POST",
-        headers: { ...modernHeaders(message), "content-type": "application/json", accept: "application/json, text/event-stream" },
+        headers: {
+          ...modernHeaders(message),
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+        },
         body: JSON.stringify(message),
       });
 
     test("what runs is answered, who comes is sent away, streams and sockets end, and it exits with 0", async () => {
-      await using hall = spawnServe(["--port", "0", "--json"], { folder: ownFolder(), cli: testCli.cli });
+      await using hall = spawnServe(["--port", "0", "--json"], {
+        folder: ownFolder(),
+        cli: testCli.cli,
+      });
       const { url, mcp } = addressOf(await hall.firstLine);
       const socket = new WebSocket(`${url.replace("http", "ws")}/ws`);
       await new Promise((resolve) => socket.on("open", resolve));
@@ -518,7 +731,12 @@ describe("guildhall serve", () => {
         ),
         new Promise<number | string>((resolve) => {
           const knocking = httpRequest(`${url}/ws`, {
-            headers: { connection: "Upgrade", upgrade: "websocket", "sec-websocket-version": "13", "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==" },
+            headers: {
+              connection: "Upgrade",
+              upgrade: "websocket",
+              "sec-websocket-version": "13",
+              "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+            },
           });
           knocking.on("response", ({ statusCode }) => resolve(statusCode ?? 0));
           knocking.on("upgrade", () => resolve(101));
@@ -528,29 +746,46 @@ describe("guildhall serve", () => {
       ]);
       expect([503, "refused"]).toContain(late);
       expect([503, "refused"]).toContain(lateSocket);
-      expect(await (await running).json()).toMatchObject({ id: 1, result: { content: [{ text: "waited" }] } });
+      expect(await (await running).json()).toMatchObject({
+        id: 1,
+        result: { content: [{ text: "waited" }] },
+      });
       expect(await closed).toBe(1001);
       await pair.text().catch(() => "cut");
       expect(await hall.exited).toEqual({ code: 0, signal: null });
     });
 
     test("what never ends is answered with an error when it is told twice", async () => {
-      await using hall = spawnServe(["--port", "0", "--json"], { folder: ownFolder(), cli: testCli.cli });
+      await using hall = spawnServe(["--port", "0", "--json"], {
+        folder: ownFolder(),
+        cli: testCli.cli,
+      });
       const { mcp } = addressOf(await hall.firstLine);
       const running = send(mcp, slow(60_000));
       await wait(200);
       hall.child.kill("SIGTERM");
       await wait(100);
       hall.child.kill("SIGTERM");
-      expect(await (await running).json()).toMatchObject({ id: 1, result: { isError: true, structuredContent: { error_type: "unavailable" } } });
+      expect(await (await running).json()).toMatchObject({
+        id: 1,
+        result: { isError: true, structuredContent: { error_type: "unavailable" } },
+      });
       expect(await happens(hall.exited, 3_000)).toBe(true);
     });
 
     test("a socket that does not say goodbye does not keep it", async () => {
-      await using hall = spawnServe(["--port", "0", "--json"], { folder: ownFolder(), cli: testCli.cli });
+      await using hall = spawnServe(["--port", "0", "--json"], {
+        folder: ownFolder(),
+        cli: testCli.cli,
+      });
       const { url } = addressOf(await hall.firstLine);
       const knocking = httpRequest(`${url}/ws`, {
-        headers: { connection: "Upgrade", upgrade: "websocket", "sec-websocket-version": "13", "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==" },
+        headers: {
+          connection: "Upgrade",
+          upgrade: "websocket",
+          "sec-websocket-version": "13",
+          "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+        },
       });
       knocking.end();
       await new Promise((resolve) => knocking.on("upgrade", resolve));

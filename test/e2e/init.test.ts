@@ -22,18 +22,38 @@ const canary = "ghp_canarycanarycanary0123456789";
 /** The same server in three clients, another one of the same name, one of each other kind, a hall, and a broken file. */
 function crowdedHome(): Home {
   return makeHome({
-    "./.mcp.json": { mcpServers: { github: { ...github, env: { GITHUB_TOKEN: canary } }, guildhall: { command: "guildhall", args: ["mcp"] } } },
+    "./.mcp.json": {
+      mcpServers: {
+        github: { ...github, env: { GITHUB_TOKEN: canary } },
+        guildhall: { command: "guildhall", args: ["mcp"] },
+      },
+    },
     "~/.claude.json": {
-      mcpServers: { sentry: { type: "http", url: "https://mcp.sentry.dev/mcp", headers: { Authorization: "Bearer canary-bearer-1234" } } },
+      mcpServers: {
+        sentry: {
+          type: "http",
+          url: "https://mcp.sentry.dev/mcp",
+          headers: { Authorization: "Bearer canary-bearer-1234" },
+        },
+      },
       projects: { "/elsewhere": { mcpServers: { theirs: { command: "theirs" } } } },
     },
     "~/.cursor/mcp.json": {
-      mcpServers: { gh: { ...github, env: { GITHUB_TOKEN: canary } }, "My Files": { command: "files", args: ["--token=canary-in-arg"] } },
+      mcpServers: {
+        gh: { ...github, env: { GITHUB_TOKEN: canary } },
+        "My Files": { command: "files", args: ["--token=canary-in-arg"] },
+      },
     },
-    "./.vscode/mcp.json": { servers: { github: { type: "http", url: "https://api.githubcopilot.com/mcp/" } } },
+    "./.vscode/mcp.json": {
+      servers: { github: { type: "http", url: "https://api.githubcopilot.com/mcp/" } },
+    },
     "~/.codex/config.toml": `[mcp_servers.github]\ncommand = "npx"\nargs = ["-y", "@modelcontextprotocol/server-github"]\nenv = { GITHUB_TOKEN = "${canary}" }\n`,
     "~/.gemini/settings.json": '{ "mcpServers": ',
-    "~/.codeium/windsurf/mcp_config.json": { mcpServers: { search: { serverUrl: "https://mcp.example.com/s/Y2FuYXJ5Y2FuYXJ5Y2FuYXJ5MTIz/mcp" } } },
+    "~/.codeium/windsurf/mcp_config.json": {
+      mcpServers: {
+        search: { serverUrl: "https://mcp.example.com/s/Y2FuYXJ5Y2FuYXJ5Y2FuYXJ5MTIz/mcp" },
+      },
+    },
   });
 }
 
@@ -59,11 +79,28 @@ describe("guildhall init", () => {
     expect(text).toContain("// from Claude Code: .mcp.json; also in Cursor, Codex");
     expect(text + stdout).not.toMatch(/canary/i);
     expect(text + stdout).not.toContain("Y2FuYXJ5");
-    const variables = { GITHUB_TOKEN: "a", SENTRY_TOKEN: "b", MY_FILES_TOKEN: "c", SEARCH_KEY: "d" };
-    const { config, warnings } = await loadConfig({ folder: home.project, env: { ...home.env, ...variables } });
-    expect(Object.keys(config.mcpServers)).toEqual(["github", "sentry", "My-Files", "github-vscode", "search"]);
+    const variables = {
+      GITHUB_TOKEN: "a",
+      SENTRY_TOKEN: "b",
+      MY_FILES_TOKEN: "c",
+      SEARCH_KEY: "d",
+    };
+    const { config, warnings } = await loadConfig({
+      folder: home.project,
+      env: { ...home.env, ...variables },
+    });
+    expect(Object.keys(config.mcpServers)).toEqual([
+      "github",
+      "sentry",
+      "My-Files",
+      "github-vscode",
+      "search",
+    ]);
     expect(warnings).toEqual([]);
-    expect(config.mcpServers.sentry).toMatchObject({ url: "https://mcp.sentry.dev/mcp", headers: { Authorization: "Bearer b" } });
+    expect(config.mcpServers.sentry).toMatchObject({
+      url: "https://mcp.sentry.dev/mcp",
+      headers: { Authorization: "Bearer b" },
+    });
 
     // Other programs' files are as they were, and there is nothing else new.
     const { [home.locate("./guildhall.json")]: _, ...after } = home.files();
@@ -79,19 +116,25 @@ describe("guildhall init", () => {
     const text = home.read("./guildhall.json");
     expect(await initJson(home)).toMatchObject({ state: "unchanged", added: [], variables: [] });
     // Also when a secret has been renewed since, and the client still has the old one.
-    const { stdout } = await home.run(cli, ["init", "--json"], { MY_FILES_TOKEN: "renewed", SEARCH_KEY: "renewed" });
+    const { stdout } = await home.run(cli, ["init", "--json"], {
+      MY_FILES_TOKEN: "renewed",
+      SEARCH_KEY: "renewed",
+    });
     expect(JSON.parse(stdout)).toMatchObject({ state: "unchanged", added: [] });
     expect(home.read("./guildhall.json")).toBe(text);
   });
 
   test("adds to a config that is there, and keeps its servers, its comments, its mode and its link", async () => {
     using home = makeHome({
-      "./shared.json": '{\n  // ours\n  "expose": "tools",\n  "mcpServers": {\n    "github": { "command": "own" }, // not theirs\n  },\n}\n',
+      "./shared.json":
+        '{\n  // ours\n  "expose": "tools",\n  "mcpServers": {\n    "github": { "command": "own" }, // not theirs\n  },\n}\n',
       "./.mcp.json": { mcpServers: { github, files: { command: "files" } } },
     });
     chmodSync(home.locate("./shared.json"), 0o600);
     symlinkSync("shared.json", home.locate("./guildhall.json"));
-    expect(await initJson(home)).toMatchObject({ added: [{ name: "github-claude-code" }, { name: "files" }] });
+    expect(await initJson(home)).toMatchObject({
+      added: [{ name: "github-claude-code" }, { name: "files" }],
+    });
     const text = home.read("./shared.json");
     expect(text).toMatch(/\/\/ ours\n {2}"expose"/);
     expect(text).toContain('"github": { "command": "own" }, // not theirs\n');
@@ -101,22 +144,33 @@ describe("guildhall init", () => {
   });
 
   test("adds to guildhall.toml where that is the config", async () => {
-    using home = makeHome({ "./guildhall.toml": '# ours\nexpose = "tools"\n', "./.mcp.json": { mcpServers: { github: { ...github, env: { A: "b" } } } } });
+    using home = makeHome({
+      "./guildhall.toml": '# ours\nexpose = "tools"\n',
+      "./.mcp.json": { mcpServers: { github: { ...github, env: { A: "b" } } } },
+    });
     await initJson(home);
-    expect(home.read("./guildhall.toml")).toMatch(/^# ours\nexpose = "tools"\n\n\[mcpServers\.github\]\n/);
+    expect(home.read("./guildhall.toml")).toMatch(
+      /^# ours\nexpose = "tools"\n\n\[mcpServers\.github\]\n/,
+    );
     const { config } = await loadConfig({ folder: home.project, env: home.env });
     expect(config.mcpServers.github).toMatchObject({ ...github, env: { A: "b" } });
   });
 
   test("writes anew with --force only, and then keeps what was there", async () => {
-    using home = makeHome({ "./guildhall.json": '{ "mcpServers": { "old": { "command": "old" } } } // mine', "./.mcp.json": { mcpServers: { github } } });
+    using home = makeHome({
+      "./guildhall.json": '{ "mcpServers": { "old": { "command": "old" } } } // mine',
+      "./.mcp.json": { mcpServers: { github } },
+    });
     const { backup } = await initJson(home, "--force");
     expect(home.read("./guildhall.json")).not.toContain("old");
     expect(home.files()[String(backup)]).toContain("// mine");
   });
 
   test("refuses a config it does not understand, naming the line, and a client it does not know", async () => {
-    using home = makeHome({ "./guildhall.json": '{\n  "mcpServers": {\n}', "./.mcp.json": { mcpServers: { github } } });
+    using home = makeHome({
+      "./guildhall.json": '{\n  "mcpServers": {\n}',
+      "./.mcp.json": { mcpServers: { github } },
+    });
     const broken = await home.run(cli, ["init"]);
     expect(broken).toMatchObject({ code: 78, stdout: "" });
     expect(broken.stderr).toMatch(/guildhall\.json:3:2: not valid JSON/);
@@ -127,9 +181,17 @@ describe("guildhall init", () => {
 
   test("takes only the clients it is told, and other projects' servers with --all", async () => {
     using home = crowdedHome();
-    const named = (told: JsonObject): string[] => (told.added as { name: string }[]).map(({ name }) => name);
-    expect(named(await initJson(home, "--dry-run", "--from", "windsurf", "codex"))).toEqual(["search", "github"]);
-    expect(named(await initJson(home, "--dry-run", "--from", "claude-code", "--all"))).toEqual(["github", "sentry", "theirs"]);
+    const named = (told: JsonObject): string[] =>
+      (told.added as { name: string }[]).map(({ name }) => name);
+    expect(named(await initJson(home, "--dry-run", "--from", "windsurf", "codex"))).toEqual([
+      "search",
+      "github",
+    ]);
+    expect(named(await initJson(home, "--dry-run", "--from", "claude-code", "--all"))).toEqual([
+      "github",
+      "sentry",
+      "theirs",
+    ]);
   });
 
   test("in an empty home writes a config to begin with", async () => {
@@ -142,7 +204,9 @@ describe("guildhall init", () => {
   });
 
   test("on a terminal lets a person choose, and offers to build", async () => {
-    using home = makeHome({ "./.mcp.json": { mcpServers: { first: { command: "first" }, second: { command: "second" } } } });
+    using home = makeHome({
+      "./.mcp.json": { mcpServers: { first: { command: "first" }, second: { command: "second" } } },
+    });
     await using terminal = openTerminal(home, [cli, "init"]);
     await terminal.shows("Which servers");
     // The first is under the cursor: a space takes it out.
@@ -176,7 +240,11 @@ interface Terminal extends AsyncDisposable {
 /** A command on a pseudo terminal, which `script` makes. */
 function openTerminal(home: Home, args: readonly string[]): Terminal {
   const line = `stty cols 120 rows 40; exec ${[process.execPath, ...args].map((word) => `'${word}'`).join(" ")}`;
-  const child = spawn("script", ["-qec", line, "/dev/null"], { cwd: home.project, env: { ...home.env, TERM: "xterm", SHELL: "/bin/sh" }, stdio: "pipe" });
+  const child = spawn("script", ["-qec", line, "/dev/null"], {
+    cwd: home.project,
+    env: { ...home.env, TERM: "xterm", SHELL: "/bin/sh" },
+    stdio: "pipe",
+  });
   let screen = "";
   let look = (): void => {};
   child.stdin.on("error", () => {});
@@ -191,7 +259,10 @@ function openTerminal(home: Home, args: readonly string[]): Terminal {
     type: (keys) => void child.stdin.write(keys),
     shows: (text) =>
       new Promise((resolve, reject) => {
-        const timer = setTimeout(() => reject(new Error(`"${text}" did not come; the screen has:\n${screen}`)), 30_000);
+        const timer = setTimeout(
+          () => reject(new Error(`"${text}" did not come; the screen has:\n${screen}`)),
+          30_000,
+        );
         look = () => {
           if (!screen.includes(text)) return;
           clearTimeout(timer);

@@ -42,45 +42,76 @@ describe("guildhall install", () => {
     expect(stdout).toContain("undo with: guildhall uninstall cursor");
     const installed = home.read("./.cursor/mcp.json");
     expect(installed).toContain("// keep an eye on it");
-    expect(await json(home, "install", "cursor")).toMatchObject({ state: "unchanged", backup: null });
+    expect(await json(home, "install", "cursor")).toMatchObject({
+      state: "unchanged",
+      backup: null,
+    });
     expect(home.read("./.cursor/mcp.json")).toBe(installed);
     expect(await json(home, "uninstall", "cursor")).toMatchObject({ state: "restored" });
     expect(home.read("./.cursor/mcp.json")).toBe(cursorFile);
   });
 
   test("--move puts the file's servers behind the hall, leaves those it cannot take, and writes no secret but into the backup", async () => {
-    using home = makeHome({ "./.cursor/mcp.json": cursorFile, "~/.cursor/mcp.json": { mcpServers: { everywhere: { command: "e" } } } });
+    using home = makeHome({
+      "./.cursor/mcp.json": cursorFile,
+      "~/.cursor/mcp.json": { mcpServers: { everywhere: { command: "e" } } },
+    });
     const told = await json(home, "install", "cursor", "--move");
     expect(told).toMatchObject({ state: "changed", moved: ["search"], variables: ["SEARCH_KEY"] });
     expect(told.warnings).toEqual([
-      expect.stringMatching(/^\.cursor\/mcp\.json:5:5: odd: command: is a whole command line; .*left out/),
+      expect.stringMatching(
+        /^\.cursor\/mcp\.json:5:5: odd: command: is a whole command line; .*left out/,
+      ),
       expect.stringMatching(/^~\/\.cursor\/mcp\.json:3:5: everywhere: stays there/),
     ]);
     expect(JSON.stringify(told)).not.toContain(canary);
-    const { config } = await loadConfig({ folder: home.project, env: { ...home.env, SEARCH_KEY: "x" } });
+    const { config } = await loadConfig({
+      folder: home.project,
+      env: { ...home.env, SEARCH_KEY: "x" },
+    });
     expect(Object.keys(config.mcpServers)).toEqual(["search"]);
     expect(home.read("./.cursor/mcp.json")).toContain('"odd"');
-    const holding = Object.entries(home.files()).flatMap(([name, text]) => (text.includes(canary) ? [name] : []));
+    const holding = Object.entries(home.files()).flatMap(([name, text]) =>
+      text.includes(canary) ? [name] : [],
+    );
     expect(holding).toEqual([told.backup]);
-    expect(await json(home, "uninstall", "cursor")).toMatchObject({ state: "restored", moved: ["search"] });
+    expect(await json(home, "uninstall", "cursor")).toMatchObject({
+      state: "restored",
+      moved: ["search"],
+    });
     expect(home.read("./.cursor/mcp.json")).toBe(cursorFile);
   });
 
   test("for all projects tells the hall whose config to use", async () => {
     using home = makeHome({ "./guildhall.json": "{}" });
     const { file } = await json(home, "install", "claude-desktop");
-    const { mcpServers } = JSON.parse(readFileSync(String(file), "utf8")) as { mcpServers: { guildhall: { args: string[] } } };
+    const { mcpServers } = JSON.parse(readFileSync(String(file), "utf8")) as {
+      mcpServers: { guildhall: { args: string[] } };
+    };
     expect(mcpServers.guildhall.args).toEqual([cli, "mcp", "--folder", home.project]);
     const greeting = {
       jsonrpc: "2.0",
       id: 1,
       method: "initialize",
-      params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } },
+      params: {
+        protocolVersion: "2025-11-25",
+        capabilities: {},
+        clientInfo: { name: "t", version: "1" },
+      },
     };
     // As the client does it: anywhere.
     const start = () =>
-      spawnSync("node", mcpServers.guildhall.args, { cwd: "/", env: home.env, input: `${JSON.stringify(greeting)}\n`, encoding: "utf8", timeout: 30_000 });
-    expect(JSON.parse(start().stdout)).toMatchObject({ id: 1, result: { serverInfo: { name: "guildhall" } } });
+      spawnSync("node", mcpServers.guildhall.args, {
+        cwd: "/",
+        env: home.env,
+        input: `${JSON.stringify(greeting)}\n`,
+        encoding: "utf8",
+        timeout: 30_000,
+      });
+    expect(JSON.parse(start().stdout)).toMatchObject({
+      id: 1,
+      result: { serverInfo: { name: "guildhall" } },
+    });
     home.write("./guildhall.json", "{ broken");
     expect(start().stderr).toContain(home.locate("./guildhall.json:1:"));
     await json(home, "uninstall", "claude-desktop");
@@ -90,24 +121,41 @@ describe("guildhall install", () => {
   test("--dry-run changes nothing; a broken file, an unknown client and contrary options are refused", async () => {
     using home = makeHome({ "./.cursor/mcp.json": cursorFile, "./.vscode/mcp.json": "{ // half" });
     const before = home.files();
-    expect(await json(home, "install", "cursor", "--move", "--dry-run")).toMatchObject({ state: "would be changed" });
+    expect(await json(home, "install", "cursor", "--move", "--dry-run")).toMatchObject({
+      state: "would be changed",
+    });
     const refused = async (...args: string[]): Promise<unknown> => {
       const { code, stderr } = await home.run(cli, args);
       return [code, stderr.replaceAll(home.path, "~")];
     };
-    expect(await refused("install", "vscode")).toEqual([78, expect.stringContaining("/.vscode/mcp.json:1:")]);
-    expect(await refused("install", "emacs")).toEqual([66, expect.stringContaining('there is no client "emacs"')]);
-    expect(await refused("install", "cursor", "--user", "--project")).toEqual([2, expect.stringContaining("exclude each other")]);
-    expect(await refused("install", "windsurf", "--project")).toEqual([2, expect.stringContaining("has no file for one project")]);
+    expect(await refused("install", "vscode")).toEqual([
+      78,
+      expect.stringContaining("/.vscode/mcp.json:1:"),
+    ]);
+    expect(await refused("install", "emacs")).toEqual([
+      66,
+      expect.stringContaining('there is no client "emacs"'),
+    ]);
+    expect(await refused("install", "cursor", "--user", "--project")).toEqual([
+      2,
+      expect.stringContaining("exclude each other"),
+    ]);
+    expect(await refused("install", "windsurf", "--project")).toEqual([
+      2,
+      expect.stringContaining("has no file for one project"),
+    ]);
     expect(home.files()).toEqual(before);
   });
 
-  test.each(["init", "install", "uninstall"])("%s explains itself with examples", async (command) => {
-    using home = makeHome();
-    const { code, stdout } = await home.run(cli, [command, "--help"]);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(new RegExp(`Examples:\n {2}\\$ guildhall ${command}`));
-    expect(stdout).toContain("--dry-run");
-    expect(stdout).toContain("--json");
-  });
+  test.each(["init", "install", "uninstall"])(
+    "%s explains itself with examples",
+    async (command) => {
+      using home = makeHome();
+      const { code, stdout } = await home.run(cli, [command, "--help"]);
+      expect(code).toBe(0);
+      expect(stdout).toMatch(new RegExp(`Examples:\n {2}\\$ guildhall ${command}`));
+      expect(stdout).toContain("--dry-run");
+      expect(stdout).toContain("--json");
+    },
+  );
 });

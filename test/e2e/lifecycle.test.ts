@@ -67,10 +67,17 @@ describe("the handshake", () => {
     await using hall = await startHall({ toolkits: [createEchoToolkit()] });
     const client = hall.connect();
     const bad = { name: "echo.typed", arguments: {} };
-    expect(await client.result("tools/list", modern())).toMatchObject({ resultType: "complete", ttlMs: 60_000, cacheScope: "private" });
+    expect(await client.result("tools/list", modern())).toMatchObject({
+      resultType: "complete",
+      ttlMs: 60_000,
+      cacheScope: "private",
+    });
     await client.greet("2025-06-18");
     for (let round = 0; round < 3; round++) {
-      const [old, current] = await Promise.all([client.request("tools/call", bad), client.request("tools/call", modern(bad))]);
+      const [old, current] = await Promise.all([
+        client.request("tools/call", bad),
+        client.request("tools/call", modern(bad)),
+      ]);
       expect(old).toMatchObject({ error: { code: -32602 } });
       expect(current).toMatchObject({ result: { isError: true, resultType: "complete" } });
       expect(await client.result("tools/list")).not.toHaveProperty("resultType");
@@ -94,7 +101,9 @@ describe("the handshake", () => {
     const kinds = async (asked: string): Promise<unknown> => {
       const client = hall.connect();
       await client.greet(asked);
-      return ((await client.result("tools/call", { name: "media.mixed" })).content as JsonObject[]).map(({ type }) => type);
+      return (
+        (await client.result("tools/call", { name: "media.mixed" })).content as JsonObject[]
+      ).map(({ type }) => type);
     };
     expect(await kinds("2024-11-05")).toEqual(["text", "text"]);
     expect(await kinds("2025-03-26")).toEqual(["audio", "text"]);
@@ -108,13 +117,19 @@ describe("the list of tools", () => {
   const sorted = names.map((name) => `changing.${name}`).sort();
 
   test("comes in pages of the same order every time, whatever order toolkits list in", async () => {
-    await using hall = await startHall({ toolkits: [createChangingToolkit([...names].reverse()), createEchoToolkit()], pageSize: 7 });
+    await using hall = await startHall({
+      toolkits: [createChangingToolkit([...names].reverse()), createEchoToolkit()],
+      pageSize: 7,
+    });
     const client = hall.connect();
     await client.greet();
     for (const dress of [(params: JsonObject) => params, (params: JsonObject) => modern(params)]) {
       const pages: unknown[][] = [];
       for (let cursor: unknown; pages.length === 0 || cursor !== undefined; ) {
-        const page = await client.result("tools/list", dress(cursor === undefined ? {} : { cursor }));
+        const page = await client.result(
+          "tools/list",
+          dress(cursor === undefined ? {} : { cursor }),
+        );
         pages.push((page.tools as JsonObject[]).map(({ name }) => name));
         cursor = page.nextCursor;
       }
@@ -136,8 +151,14 @@ describe("the list of tools", () => {
 
   test.each([
     ["of another list", (own: string, foreign: string) => (own === foreign ? own : foreign)],
-    ["with another first letter", (own: string) => (own.startsWith("A") ? "B" : "A") + own.slice(1)],
-    ["with another last letter", (own: string) => own.slice(0, -1) + (own.endsWith("A") ? "B" : "A")],
+    [
+      "with another first letter",
+      (own: string) => (own.startsWith("A") ? "B" : "A") + own.slice(1),
+    ],
+    [
+      "with another last letter",
+      (own: string) => own.slice(0, -1) + (own.endsWith("A") ? "B" : "A"),
+    ],
     ["without its signature", (own: string) => own.split(".")[0] ?? ""],
     ["with something behind it", (own: string) => `${own}.x`],
     ["with a blank in it", (own: string) => own.replace(".", " .")],
@@ -148,8 +169,14 @@ describe("the list of tools", () => {
     await client.greet();
     const { nextCursor: own } = await client.result("tools/list");
     const { nextCursor: foreign } = await client.result("resources/list");
-    expect(await client.request("tools/list", { cursor: tamper(String(own), String(foreign)) })).toMatchObject({
-      error: { code: -32602, message: "the cursor is not one of ours", data: { error_type: "invalid_params" } },
+    expect(
+      await client.request("tools/list", { cursor: tamper(String(own), String(foreign)) }),
+    ).toMatchObject({
+      error: {
+        code: -32602,
+        message: "the cursor is not one of ours",
+        data: { error_type: "invalid_params" },
+      },
     });
     expect(await toolNames(client, { cursor: own })).toEqual(["echo.typed"]);
   });
@@ -158,22 +185,42 @@ describe("the list of tools", () => {
     await using one = await startHall({ toolkits: [createEchoToolkit()], pageSize: 1 });
     await using other = await startHall({ toolkits: [createEchoToolkit()], pageSize: 1 });
     const { nextCursor: cursor } = await one.connect().result("tools/list", modern());
-    expect(await other.connect().request("tools/list", modern({ cursor }))).toMatchObject({ error: { code: -32602 } });
+    expect(await other.connect().request("tools/list", modern({ cursor }))).toMatchObject({
+      error: { code: -32602 },
+    });
   });
 
   test("keeps fields it does not know and hides what only the hall needs", async () => {
     await using hall = await startHall({
-      toolkits: [createToolkit("odd", { tool: { run: () => text(""), facts: { timeoutMs: 5 }, "x-future": { a: 1 }, _meta: { "v/k": 1 } } })],
+      toolkits: [
+        createToolkit("odd", {
+          tool: {
+            run: () => text(""),
+            facts: { timeoutMs: 5 },
+            "x-future": { a: 1 },
+            _meta: { "v/k": 1 },
+          },
+        }),
+      ],
     });
     const client = hall.connect();
     await client.greet();
     expect((await client.result("tools/list")).tools).toEqual([
-      { name: "odd.tool", inputSchema: { type: "object" }, "x-future": { a: 1 }, _meta: { "v/k": 1 } },
+      {
+        name: "odd.tool",
+        inputSchema: { type: "object" },
+        "x-future": { a: 1 },
+        _meta: { "v/k": 1 },
+      },
     ]);
   });
 
   test("is whole although one toolkit cannot be listed", async () => {
-    const broken = createToolkit("broken", {}, { list: () => Promise.reject(new Error("no list today")) });
+    const broken = createToolkit(
+      "broken",
+      {},
+      { list: () => Promise.reject(new Error("no list today")) },
+    );
     await using hall = await startHall({ toolkits: [broken, createEchoToolkit()] });
     const client = hall.connect();
     await client.greet();
@@ -194,14 +241,19 @@ describe("tools are called", () => {
   });
 
   test("not by a bare name that two tools have", async () => {
-    await using hall = await startHall({ toolkits: [createEchoToolkit("b"), createEchoToolkit("a")] });
+    await using hall = await startHall({
+      toolkits: [createEchoToolkit("b"), createEchoToolkit("a")],
+    });
     const client = hall.connect();
     await client.greet();
     expect(await client.request("tools/call", { name: "echo" })).toMatchObject({
       error: {
         code: -32602,
         message: '"echo" is the name of 2 tools: a.echo, b.echo',
-        data: { details: { choices: ["a.echo", "b.echo"] }, suggestion: "Use one of the full names." },
+        data: {
+          details: { choices: ["a.echo", "b.echo"] },
+          suggestion: "Use one of the full names.",
+        },
       },
     });
   });
@@ -220,9 +272,15 @@ describe("tools are called", () => {
       clients.map(async ({ client, n }) => {
         for (let round = 0; round < 200; round++) {
           const params = { name: "echo.echo", arguments: { n, round } };
-          client.send({ jsonrpc: "2.0", id: 1, method: "tools/call", params: n % 2 === 0 ? params : modern(params) });
+          client.send({
+            jsonrpc: "2.0",
+            id: 1,
+            method: "tools/call",
+            params: n % 2 === 0 ? params : modern(params),
+          });
           const answer = await client.next();
-          if (answer.id !== 1 || said(answer) !== JSON.stringify({ n, round })) wrong.push({ n, round, answer });
+          if (answer.id !== 1 || said(answer) !== JSON.stringify({ n, round }))
+            wrong.push({ n, round, answer });
         }
       }),
     );
@@ -235,8 +293,12 @@ describe("tools are called", () => {
     const client = hall.connect();
     await client.greet();
     await client.result("tools/call", { name: "slow.wait", arguments: { ms: 1 } });
-    const ids = [300, 150, 1].map((ms) => client.ask("tools/call", { name: "slow.wait", arguments: { ms } }));
-    expect([(await client.next()).id, (await client.next()).id, (await client.next()).id]).toEqual(ids.reverse());
+    const ids = [300, 150, 1].map((ms) =>
+      client.ask("tools/call", { name: "slow.wait", arguments: { ms } }),
+    );
+    expect([(await client.next()).id, (await client.next()).id, (await client.next()).id]).toEqual(
+      ids.reverse(),
+    );
   });
 
   test("a thousand at once; the next is turned away, and one is served again when one has ended", async () => {
@@ -244,13 +306,26 @@ describe("tools are called", () => {
     await using hall = await startHall({ toolkits: [slow, createEchoToolkit()] });
     const client = hall.connect();
     await client.greet();
-    const ids = Array.from({ length: 1_000 }, () => client.ask("tools/call", { name: "slow.wait" }));
+    const ids = Array.from({ length: 1_000 }, () =>
+      client.ask("tools/call", { name: "slow.wait" }),
+    );
     await until(() => slow.running === 1_000);
     expect(await client.request("tools/call", { name: "echo.echo" })).toMatchObject({
-      result: { isError: true, structuredContent: { error_type: "overloaded", message: "1000 requests are already running", toolName: "echo.echo" } },
+      result: {
+        isError: true,
+        structuredContent: {
+          error_type: "overloaded",
+          message: "1000 requests are already running",
+          toolName: "echo.echo",
+        },
+      },
     });
-    expect(await client.request("ping")).toMatchObject({ error: { code: -32603, message: "1000 requests are already running" } });
-    expect((await hall.connect().result("tools/call", modern({ name: "echo.echo" }))).isError).toBeUndefined();
+    expect(await client.request("ping")).toMatchObject({
+      error: { code: -32603, message: "1000 requests are already running" },
+    });
+    expect(
+      (await hall.connect().result("tools/call", modern({ name: "echo.echo" }))).isError,
+    ).toBeUndefined();
     client.notify("notifications/cancelled", { requestId: ids[0] });
     expect(await client.request("ping")).toMatchObject({ result: {} });
     for (const requestId of ids) client.notify("notifications/cancelled", { requestId });
@@ -260,7 +335,11 @@ describe("tools are called", () => {
 });
 
 describe("a tool that fails", () => {
-  const inMeta = (body: JsonObject): JsonObject => ({ isError: true, structuredContent: body, _meta: { "guildhall/error": body } });
+  const inMeta = (body: JsonObject): JsonObject => ({
+    isError: true,
+    structuredContent: body,
+    _meta: { "guildhall/error": body },
+  });
 
   test.each([
     ["EXECUTION", "2024-11-05"],
@@ -273,11 +352,20 @@ describe("a tool that fails", () => {
     const client = hall.connect();
     const params = { name: "failing.hall", arguments: { code } };
     if (asked !== modernVersion) await client.greet(asked);
-    const result = await client.result("tools/call", asked === modernVersion ? modern(params) : params);
+    const result = await client.result(
+      "tools/call",
+      asked === modernVersion ? modern(params) : params,
+    );
     const suggestion = errorTable[code].hint;
     expect(result).toMatchObject({
       content: [{ type: "text", text: `failed with ${code}\n${suggestion}` }],
-      ...inMeta({ error_type: code.toLowerCase(), message: `failed with ${code}`, suggestion, toolName: "failing.hall", details: { why: "on purpose" } }),
+      ...inMeta({
+        error_type: code.toLowerCase(),
+        message: `failed with ${code}`,
+        suggestion,
+        toolName: "failing.hall",
+        details: { why: "on purpose" },
+      }),
     });
   });
 
@@ -287,7 +375,11 @@ describe("a tool that fails", () => {
     await client.greet();
     const answer = await client.request("tools/call", { name: "failing.plain" });
     expect(answer).toMatchObject({
-      error: { code: -32603, message: "something went wrong inside the hall", data: { error_type: "internal", toolName: "failing.plain" } },
+      error: {
+        code: -32603,
+        message: "something went wrong inside the hall",
+        data: { error_type: "internal", toolName: "failing.plain" },
+      },
     });
     expect(JSON.stringify(answer)).not.toContain("hunter2");
     const { reference } = (answer.error as JsonObject).data as JsonObject;
@@ -299,12 +391,22 @@ describe("a tool that fails", () => {
     await using hall = await startHall({ toolkits: [createFailingToolkit(), createLiarToolkit()] });
     const client = hall.connect();
     await client.greet();
-    expect(await client.result("tools/call", { name: "failing.told" })).toEqual({ content: [{ type: "text", text: "no such issue" }], isError: true });
-    expect(await client.result("tools/call", { name: "liar.failing" })).toEqual({ content: [{ type: "text", text: "cannot count today" }], isError: true });
+    expect(await client.result("tools/call", { name: "failing.told" })).toEqual({
+      content: [{ type: "text", text: "no such issue" }],
+      isError: true,
+    });
+    expect(await client.result("tools/call", { name: "liar.failing" })).toEqual({
+      content: [{ type: "text", text: "cannot count today" }],
+      isError: true,
+    });
   });
 
   test.each([
-    ["liar.wrong", "the answer of liar.wrong does not fit its own schema", [{ path: "/count", message: "must be number" }]],
+    [
+      "liar.wrong",
+      "the answer of liar.wrong does not fit its own schema",
+      [{ path: "/count", message: "must be number" }],
+    ],
     ["liar.missing", "liar.missing promises structured content and sent none", undefined],
     ["liar.empty", "liar.empty answered without content", undefined],
     ["liar.nothing", "liar.nothing answered without content", undefined],
@@ -313,7 +415,12 @@ describe("a tool that fails", () => {
     const client = hall.connect();
     await client.greet();
     const result = await client.result("tools/call", { name });
-    const body = { error_type: "bad_answer", message, toolName: name, ...(errors ? { details: { errors } } : {}) };
+    const body = {
+      error_type: "bad_answer",
+      message,
+      toolName: name,
+      ...(errors ? { details: { errors } } : {}),
+    };
     expect(result).toMatchObject({ isError: true, _meta: { "guildhall/error": body } });
   });
 
@@ -322,23 +429,33 @@ describe("a tool that fails", () => {
     const client = hall.connect();
     await client.greet();
     const result = await client.result("tools/call", { name: "liar.throwing" });
-    expect(result).toMatchObject({ isError: true, _meta: { "guildhall/error": { error_type: "execution", message: "cannot count at all" } } });
+    expect(result).toMatchObject({
+      isError: true,
+      _meta: { "guildhall/error": { error_type: "execution", message: "cannot count at all" } },
+    });
     expect(result).not.toHaveProperty("structuredContent");
   });
 
-  test.each(["cycle", "bigint", "throwing"])("to give JSON (%s) is answered with -32603 and a reference, in both eras", async (name) => {
-    await using hall = await startHall({ toolkits: [createHeavyToolkit()] });
-    const client = hall.connect();
-    await client.greet();
-    for (const params of [{ name: `heavy.${name}` }, modern({ name: `heavy.${name}` })]) {
-      const { error } = await client.request("tools/call", params);
-      expect(error).toMatchObject({
-        code: -32603,
-        message: "the answer to tools/call cannot be written as JSON",
-        data: { error_type: "serialization", toolName: `heavy.${name}`, reference: expect.any(String) },
-      });
-    }
-  });
+  test.each(["cycle", "bigint", "throwing"])(
+    "to give JSON (%s) is answered with -32603 and a reference, in both eras",
+    async (name) => {
+      await using hall = await startHall({ toolkits: [createHeavyToolkit()] });
+      const client = hall.connect();
+      await client.greet();
+      for (const params of [{ name: `heavy.${name}` }, modern({ name: `heavy.${name}` })]) {
+        const { error } = await client.request("tools/call", params);
+        expect(error).toMatchObject({
+          code: -32603,
+          message: "the answer to tools/call cannot be written as JSON",
+          data: {
+            error_type: "serialization",
+            toolName: `heavy.${name}`,
+            reference: expect.any(String),
+          },
+        });
+      }
+    },
+  );
 
   test("by saying more than 10 MiB is told to ask for less, in both eras", async () => {
     await using hall = await startHall({ toolkits: [createHeavyToolkit()] });
@@ -351,24 +468,39 @@ describe("a tool that fails", () => {
       toolName: "heavy.large",
     };
     expect(await client.result("tools/call", { name: "heavy.large" })).toMatchObject(inMeta(body));
-    expect(await client.result("tools/call", modern({ name: "heavy.large" }))).toMatchObject({ resultType: "complete", ...inMeta(body) });
+    expect(await client.result("tools/call", modern({ name: "heavy.large" }))).toMatchObject({
+      resultType: "complete",
+      ...inMeta(body),
+    });
   });
 
-  test.each(["slow.wait", "slow.deaf"])("to return (%s) is answered at its deadline, and told to stop", async (name) => {
-    const slow = createSlowToolkit(100);
-    await using hall = await startHall({ toolkits: [slow] });
-    const client = hall.connect();
-    await client.greet();
-    for (const params of [{ name }, modern({ name })]) {
-      const startedAt = performance.now();
-      const result = await client.result("tools/call", params);
-      const ms = performance.now() - startedAt;
-      expect(result).toMatchObject({ isError: true, structuredContent: { error_type: "timeout", message: `${name}: no answer within 0.1 s`, toolName: name } });
-      expect(ms).toBeGreaterThan(95);
-      expect(ms).toBeLessThan(1_000);
-    }
-    expect(slow.aborted.map(({ code }) => code)).toEqual(name === "slow.wait" ? ["TIMEOUT", "TIMEOUT"] : []);
-  });
+  test.each(["slow.wait", "slow.deaf"])(
+    "to return (%s) is answered at its deadline, and told to stop",
+    async (name) => {
+      const slow = createSlowToolkit(100);
+      await using hall = await startHall({ toolkits: [slow] });
+      const client = hall.connect();
+      await client.greet();
+      for (const params of [{ name }, modern({ name })]) {
+        const startedAt = performance.now();
+        const result = await client.result("tools/call", params);
+        const ms = performance.now() - startedAt;
+        expect(result).toMatchObject({
+          isError: true,
+          structuredContent: {
+            error_type: "timeout",
+            message: `${name}: no answer within 0.1 s`,
+            toolName: name,
+          },
+        });
+        expect(ms).toBeGreaterThan(95);
+        expect(ms).toBeLessThan(1_000);
+      }
+      expect(slow.aborted.map(({ code }) => code)).toEqual(
+        name === "slow.wait" ? ["TIMEOUT", "TIMEOUT"] : [],
+      );
+    },
+  );
 
   test("has the hall's deadline when it sets none", async () => {
     await using hall = await startHall({ toolkits: [createSlowToolkit()], timeoutMs: 50 });
@@ -383,12 +515,24 @@ describe("lists that change", () => {
   test("are announced to those who shook hands, and only to those", async () => {
     const changing = createChangingToolkit();
     await using hall = await startHall({ toolkits: [changing] });
-    const [ready, greeted, unknown, current] = [hall.connect(), hall.connect(), hall.connect(), hall.connect()];
+    const [ready, greeted, unknown, current] = [
+      hall.connect(),
+      hall.connect(),
+      hall.connect(),
+      hall.connect(),
+    ];
     await ready.greet();
-    await greeted.result("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: {} });
+    await greeted.result("initialize", {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: {},
+    });
     await current.result("server/discover", modern());
     changing.setTools(["two"]);
-    expect(await ready.heard("notifications/tools/list_changed")).toEqual({ jsonrpc: "2.0", method: "notifications/tools/list_changed" });
+    expect(await ready.heard("notifications/tools/list_changed")).toEqual({
+      jsonrpc: "2.0",
+      method: "notifications/tools/list_changed",
+    });
     expect(await toolNames(ready)).toEqual(["changing.two"]);
     expect([...greeted.unread, ...unknown.unread, ...current.unread]).toEqual([]);
   });
@@ -432,7 +576,9 @@ describe("lists that change", () => {
     await client.greet();
     library.setResources(["book://carol"]);
     await client.heard("notifications/resources/list_changed");
-    expect(await client.result("resources/list")).toEqual({ resources: [{ uri: "book://carol", name: "carol" }] });
+    expect(await client.result("resources/list")).toEqual({
+      resources: [{ uri: "book://carol", name: "carol" }],
+    });
     library.setPrompts(["praise"]);
     await client.heard("notifications/prompts/list_changed");
     expect(await client.result("prompts/list")).toEqual({ prompts: [{ name: "library.praise" }] });
@@ -467,14 +613,19 @@ describe("lists that change", () => {
 
   test("do not exist in a static hall without them", async () => {
     await using hall = await startHall({ toolkits: [createEchoToolkit()], isStatic: true });
-    expect((await hall.connect().greet()).capabilities).toEqual({ tools: { listChanged: false }, logging: {} });
+    expect((await hall.connect().greet()).capabilities).toEqual({
+      tools: { listChanged: false },
+      logging: {},
+    });
   });
 });
 
 describe("log messages", () => {
   const levels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
   const heardLevels = (client: RawClient): unknown[] =>
-    client.received.filter(({ method }) => method === "notifications/message").map(({ params }) => (params as JsonObject).level);
+    client.received
+      .filter(({ method }) => method === "notifications/message")
+      .map(({ params }) => (params as JsonObject).level);
 
   test.each(levels)("from %s up reach a client that asked for them", async (level) => {
     await using hall = await startHall({ toolkits: [createReportingToolkit()] });
@@ -498,21 +649,31 @@ describe("log messages", () => {
     expect(heardLevels(client)).toEqual(levels.slice(1));
   });
 
-  test.each([{}, { level: "loud" }, { level: 3 }, { level: null }])("are not changed by the level %j", async (params) => {
-    await using hall = await startHall({ toolkits: [] });
-    const client = hall.connect();
-    await client.greet();
-    expect(await client.request("logging/setLevel", params)).toMatchObject({
-      error: { code: -32602, message: "a log level is one of debug, info, notice, warning, error, critical, alert, emergency" },
-    });
-  });
+  test.each([{}, { level: "loud" }, { level: 3 }, { level: null }])(
+    "are not changed by the level %j",
+    async (params) => {
+      await using hall = await startHall({ toolkits: [] });
+      const client = hall.connect();
+      await client.greet();
+      expect(await client.request("logging/setLevel", params)).toMatchObject({
+        error: {
+          code: -32602,
+          message:
+            "a log level is one of debug, info, notice, warning, error, critical, alert, emergency",
+        },
+      });
+    },
+  );
 
   test("reach a modern client only for the requests that ask for them", async () => {
     await using hall = await startHall({ toolkits: [createReportingToolkit()] });
     const client = hall.connect();
     await client.result("tools/call", modern({ name: "reporting.logs" }));
     expect(heardLevels(client)).toEqual([]);
-    await client.result("tools/call", modern({ name: "reporting.logs" }, {}, { [keys.logLevel]: "alert" }));
+    await client.result(
+      "tools/call",
+      modern({ name: "reporting.logs" }, {}, { [keys.logLevel]: "alert" }),
+    );
     expect(heardLevels(client)).toEqual(["alert", "emergency"]);
   });
 });
@@ -523,28 +684,40 @@ describe("progress", () => {
     arguments: { progress, ...more },
   });
   const heardSteps = (client: RawClient): JsonObject[] =>
-    client.received.filter(({ method }) => method === "notifications/progress").map(({ params }) => params as JsonObject);
+    client.received
+      .filter(({ method }) => method === "notifications/progress")
+      .map(({ params }) => params as JsonObject);
 
-  test.each(["token", 0, "0", -7])("is told under the token %j, before the answer, and only while it grows", async (progressToken) => {
-    await using hall = await startHall({ toolkits: [createReportingToolkit()] });
-    const client = hall.connect();
-    await client.greet();
-    await client.result("tools/call", {
-      ...steps(
-        [
-          [1, 9],
-          [1, 9],
-          [0.5, 9],
-          [2, 9],
-          [9, 9],
-        ],
-        { pauseMs: 60 },
-      ),
-      _meta: { progressToken },
-    });
-    expect(heardSteps(client)).toEqual([1, 2, 9].map((progress) => ({ progressToken, progress, total: 9, message: `at ${progress}` })));
-    expect(client.received.at(-1)).toHaveProperty("result");
-  });
+  test.each(["token", 0, "0", -7])(
+    "is told under the token %j, before the answer, and only while it grows",
+    async (progressToken) => {
+      await using hall = await startHall({ toolkits: [createReportingToolkit()] });
+      const client = hall.connect();
+      await client.greet();
+      await client.result("tools/call", {
+        ...steps(
+          [
+            [1, 9],
+            [1, 9],
+            [0.5, 9],
+            [2, 9],
+            [9, 9],
+          ],
+          { pauseMs: 60 },
+        ),
+        _meta: { progressToken },
+      });
+      expect(heardSteps(client)).toEqual(
+        [1, 2, 9].map((progress) => ({
+          progressToken,
+          progress,
+          total: 9,
+          message: `at ${progress}`,
+        })),
+      );
+      expect(client.received.at(-1)).toHaveProperty("result");
+    },
+  );
 
   test("is not told to those who gave no token", async () => {
     await using hall = await startHall({ toolkits: [createReportingToolkit()] });
@@ -558,7 +731,10 @@ describe("progress", () => {
     const client = hall.connect();
     const startedAt = performance.now();
     const flood = Array.from({ length: 200 }, (_, n) => [n + 1, 200]);
-    await client.result("tools/call", modern(steps(flood, { pauseMs: 1 }), {}, { progressToken: "flood" }));
+    await client.result(
+      "tools/call",
+      modern(steps(flood, { pauseMs: 1 }), {}, { progressToken: "flood" }),
+    );
     const told = heardSteps(client).map(({ progress }) => progress as number);
     expect(told.length).toBeLessThanOrEqual((performance.now() - startedAt) / 50 + 2);
     expect(told).toEqual([...new Set(told)].sort((a, b) => a - b));
@@ -568,7 +744,10 @@ describe("progress", () => {
   test("that came too soon after another is told all the same, while its step takes its time", async () => {
     await using hall = await startHall({ toolkits: [createReportingToolkit()] });
     const client = hall.connect();
-    await client.result("tools/call", modern(steps([[1], [2], [3]], { holdMs: 200 }), {}, { progressToken: "soon" }));
+    await client.result(
+      "tools/call",
+      modern(steps([[1], [2], [3]], { holdMs: 200 }), {}, { progressToken: "soon" }),
+    );
     expect(heardSteps(client).map(({ progress }) => progress)).toEqual([1, 3]);
   });
 
@@ -577,37 +756,49 @@ describe("progress", () => {
     const client = hall.connect();
     const late = { name: "reporting.late", _meta: { progressToken: "late" } };
     if (era === "legacy") await client.greet();
-    await client.result("tools/call", era === "legacy" ? late : modern(late, {}, { progressToken: "late", [keys.logLevel]: "debug" }));
+    await client.result(
+      "tools/call",
+      era === "legacy"
+        ? late
+        : modern(late, {}, { progressToken: "late", [keys.logLevel]: "debug" }),
+    );
     await wait(40);
     expect(client.unread).toEqual([]);
   });
 });
 
 describe("resources", () => {
-  test.each(["legacy", "modern"])("are listed, read and described by templates (%s)", async (era) => {
-    await using hall = await startHall({ toolkits: [createLibraryToolkit()] });
-    const client = hall.connect();
-    if (era === "legacy") await client.greet();
-    const dress = (params: JsonObject): JsonObject => (era === "legacy" ? params : modern(params));
-    const cached = (ttlMs: number): JsonObject => (era === "legacy" ? {} : { resultType: "complete", ttlMs, cacheScope: "private", _meta: expect.any(Object) });
-    expect(await client.result("resources/list", dress({}))).toEqual({
-      resources: [
-        { uri: "book://alice", name: "alice" },
-        { uri: "book://bob", name: "bob" },
-      ],
-      ...cached(60_000),
-    });
-    expect(await client.result("resources/templates/list", dress({}))).toEqual({
-      resourceTemplates: [{ uriTemplate: "page://{number}", name: "page" }],
-      ...cached(60_000),
-    });
-    for (const uri of ["book://bob", "page://7"]) {
-      expect(await client.result("resources/read", dress({ uri }))).toEqual({
-        contents: [{ uri, mimeType: "text/plain", text: `contents of ${uri}` }],
-        ...cached(0),
+  test.each(["legacy", "modern"])(
+    "are listed, read and described by templates (%s)",
+    async (era) => {
+      await using hall = await startHall({ toolkits: [createLibraryToolkit()] });
+      const client = hall.connect();
+      if (era === "legacy") await client.greet();
+      const dress = (params: JsonObject): JsonObject =>
+        era === "legacy" ? params : modern(params);
+      const cached = (ttlMs: number): JsonObject =>
+        era === "legacy"
+          ? {}
+          : { resultType: "complete", ttlMs, cacheScope: "private", _meta: expect.any(Object) };
+      expect(await client.result("resources/list", dress({}))).toEqual({
+        resources: [
+          { uri: "book://alice", name: "alice" },
+          { uri: "book://bob", name: "bob" },
+        ],
+        ...cached(60_000),
       });
-    }
-  });
+      expect(await client.result("resources/templates/list", dress({}))).toEqual({
+        resourceTemplates: [{ uriTemplate: "page://{number}", name: "page" }],
+        ...cached(60_000),
+      });
+      for (const uri of ["book://bob", "page://7"]) {
+        expect(await client.result("resources/read", dress({ uri }))).toEqual({
+          contents: [{ uri, mimeType: "text/plain", text: `contents of ${uri}` }],
+          ...cached(0),
+        });
+      }
+    },
+  );
 
   test("that are subscribed to are announced when they change, once, until unsubscribed", async () => {
     const library = createLibraryToolkit();
@@ -619,13 +810,19 @@ describe("resources", () => {
     expect(await client.result("resources/subscribe", params)).toEqual({});
     library.touch("book://alice");
     library.touch("book://bob");
-    expect(await client.next()).toEqual({ jsonrpc: "2.0", method: "notifications/resources/updated", params });
+    expect(await client.next()).toEqual({
+      jsonrpc: "2.0",
+      method: "notifications/resources/updated",
+      params,
+    });
     expect(await client.result("resources/unsubscribe", params)).toEqual({});
     expect(await client.result("resources/unsubscribe", params)).toEqual({});
     library.touch("book://alice");
     expect(await client.request("ping")).toHaveProperty("result");
     expect(client.unread).toEqual([]);
-    expect(await client.request("resources/subscribe", { uri: "book://nobody" })).toMatchObject({ error: { code: -32602 } });
+    expect(await client.request("resources/subscribe", { uri: "book://nobody" })).toMatchObject({
+      error: { code: -32602 },
+    });
   });
 
   test("are watched a thousand at once for one client, and no more until it lets go of one", async () => {
@@ -635,7 +832,9 @@ describe("resources", () => {
     await client.greet();
     for (let n = 0; n < 1_000; n++) client.ask("resources/subscribe", { uri: `page://${n}` });
     const more = { uri: "page://more" };
-    expect(await client.request("resources/subscribe", more)).toMatchObject({ error: { data: { error_type: "overloaded" } } });
+    expect(await client.request("resources/subscribe", more)).toMatchObject({
+      error: { data: { error_type: "overloaded" } },
+    });
     expect(library.watchers("page://more")).toBe(0);
     await client.result("resources/unsubscribe", { uri: "page://7" });
     expect(await client.result("resources/subscribe", more)).toEqual({});
@@ -657,7 +856,8 @@ describe("resources", () => {
 describe("a hall that closes", () => {
   test("closes every toolkit, also when one of them fails at it", async () => {
     const closed: string[] = [];
-    const toolkit = (id: string, close: () => Promise<void>): ReturnType<typeof createToolkit> => createToolkit(id, {}, { close });
+    const toolkit = (id: string, close: () => Promise<void>): ReturnType<typeof createToolkit> =>
+      createToolkit(id, {}, { close });
     const hall = await startHall({
       toolkits: [
         toolkit("first", async () => void closed.push("first")),
@@ -677,7 +877,13 @@ describe("prompts", () => {
     const client = hall.connect();
     await client.greet();
     expect(await client.result("prompts/list")).toEqual({
-      prompts: [{ name: "library.review", description: "Review a book", arguments: [{ name: "title", required: true }, { name: "tone" }] }],
+      prompts: [
+        {
+          name: "library.review",
+          description: "Review a book",
+          arguments: [{ name: "title", required: true }, { name: "tone" }],
+        },
+      ],
     });
     expect(await client.result("prompts/get", { name, arguments: { title: "Emma" } })).toEqual({
       messages: [{ role: "user", content: { type: "text", text: 'review {"title":"Emma"}' } }],
@@ -688,8 +894,11 @@ describe("prompts", () => {
     await using hall = await startHall({ toolkits: [createLibraryToolkit(), createEchoToolkit()] });
     const client = hall.connect();
     await client.greet();
-    const complete = (ref: JsonObject): Promise<JsonObject> => client.result("completion/complete", { ref, argument: { name: "x", value: "em" } });
-    expect(await complete({ type: "ref/prompt", name: "library.review" })).toEqual({ completion: { values: ["review:em"], total: 1, hasMore: false } });
+    const complete = (ref: JsonObject): Promise<JsonObject> =>
+      client.result("completion/complete", { ref, argument: { name: "x", value: "em" } });
+    expect(await complete({ type: "ref/prompt", name: "library.review" })).toEqual({
+      completion: { values: ["review:em"], total: 1, hasMore: false },
+    });
     expect(await complete({ type: "ref/resource", uri: "page://{number}" })).toEqual({
       completion: { values: ["page://{number}:em"], total: 1, hasMore: false },
     });
@@ -697,7 +906,8 @@ describe("prompts", () => {
 });
 
 describe("subscriptions/listen", () => {
-  const listen = (client: RawClient, notifications: JsonObject): number => client.ask("subscriptions/listen", modern({ notifications }));
+  const listen = (client: RawClient, notifications: JsonObject): number =>
+    client.ask("subscriptions/listen", modern({ notifications }));
   const under = (id: number): JsonObject => ({ [keys.subscription]: id });
 
   test("says first what it will tell, and then tells that and nothing else", async () => {
@@ -705,18 +915,35 @@ describe("subscriptions/listen", () => {
     const library = createLibraryToolkit();
     await using hall = await startHall({ toolkits: [changing, library] });
     const client = hall.connect();
-    const id = listen(client, { toolsListChanged: true, promptsListChanged: false, resourceSubscriptions: ["book://alice"], taskIds: ["x"], future: true });
+    const id = listen(client, {
+      toolsListChanged: true,
+      promptsListChanged: false,
+      resourceSubscriptions: ["book://alice"],
+      taskIds: ["x"],
+      future: true,
+    });
     expect(await client.next()).toEqual({
       jsonrpc: "2.0",
       method: "notifications/subscriptions/acknowledged",
-      params: { notifications: { toolsListChanged: true, resourceSubscriptions: ["book://alice"] }, _meta: under(id) },
+      params: {
+        notifications: { toolsListChanged: true, resourceSubscriptions: ["book://alice"] },
+        _meta: under(id),
+      },
     });
     library.setPrompts(["praise"]);
     library.touch("book://bob");
     changing.setTools(["two"]);
-    expect(await client.next()).toEqual({ jsonrpc: "2.0", method: "notifications/tools/list_changed", params: { _meta: under(id) } });
+    expect(await client.next()).toEqual({
+      jsonrpc: "2.0",
+      method: "notifications/tools/list_changed",
+      params: { _meta: under(id) },
+    });
     library.touch("book://alice");
-    expect(await client.next()).toEqual({ jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri: "book://alice", _meta: under(id) } });
+    expect(await client.next()).toEqual({
+      jsonrpc: "2.0",
+      method: "notifications/resources/updated",
+      params: { uri: "book://alice", _meta: under(id) },
+    });
     expect(client.unread).toEqual([]);
   });
 
@@ -724,11 +951,16 @@ describe("subscriptions/listen", () => {
     const changing = createChangingToolkit();
     await using hall = await startHall({ toolkits: [changing] });
     const client = hall.connect();
-    const ids = [listen(client, { toolsListChanged: true }), listen(client, { toolsListChanged: true, promptsListChanged: true })];
+    const ids = [
+      listen(client, { toolsListChanged: true }),
+      listen(client, { toolsListChanged: true, promptsListChanged: true }),
+    ];
     await client.heard("notifications/subscriptions/acknowledged");
     await client.heard("notifications/subscriptions/acknowledged");
     changing.setTools(["two"]);
-    const heard = [await client.next(), await client.next()].map(({ params }) => ((params as JsonObject)._meta as JsonObject)[keys.subscription]);
+    const heard = [await client.next(), await client.next()].map(
+      ({ params }) => ((params as JsonObject)._meta as JsonObject)[keys.subscription],
+    );
     expect(heard.sort()).toEqual(ids);
   });
 
@@ -737,13 +969,21 @@ describe("subscriptions/listen", () => {
     const library = createLibraryToolkit();
     await using hall = await startHall({ toolkits: [changing, library] });
     const client = hall.connect();
-    const id = listen(client, { toolsListChanged: true, resourceSubscriptions: ["book://nobody", "book://alice"] });
+    const id = listen(client, {
+      toolsListChanged: true,
+      resourceSubscriptions: ["book://nobody", "book://alice"],
+    });
     expect(await client.next()).toMatchObject({
       method: "notifications/subscriptions/acknowledged",
-      params: { notifications: { toolsListChanged: true, resourceSubscriptions: ["book://alice"] } },
+      params: {
+        notifications: { toolsListChanged: true, resourceSubscriptions: ["book://alice"] },
+      },
     });
     changing.setTools(["two"]);
-    expect(await client.next()).toMatchObject({ method: "notifications/tools/list_changed", params: { _meta: under(id) } });
+    expect(await client.next()).toMatchObject({
+      method: "notifications/tools/list_changed",
+      params: { _meta: under(id) },
+    });
   });
 
   test("promises no list changes in a static hall", async () => {
@@ -757,15 +997,19 @@ describe("subscriptions/listen", () => {
     expect(client.unread).toEqual([]);
   });
 
-  test.each([{}, { notifications: null }, { notifications: { resourceSubscriptions: "book://alice" } }, { notifications: { resourceSubscriptions: [1] } }])(
-    "is refused when it asks for %j",
-    async (params) => {
-      await using hall = await startHall({ toolkits: [createLibraryToolkit()] });
-      const client = hall.connect();
-      expect(await client.request("subscriptions/listen", modern(params))).toMatchObject({ error: { code: -32602 } });
-      expect(client.unread).toEqual([]);
-    },
-  );
+  test.each([
+    {},
+    { notifications: null },
+    { notifications: { resourceSubscriptions: "book://alice" } },
+    { notifications: { resourceSubscriptions: [1] } },
+  ])("is refused when it asks for %j", async (params) => {
+    await using hall = await startHall({ toolkits: [createLibraryToolkit()] });
+    const client = hall.connect();
+    expect(await client.request("subscriptions/listen", modern(params))).toMatchObject({
+      error: { code: -32602 },
+    });
+    expect(client.unread).toEqual([]);
+  });
 
   test("ends without an answer when the client cancels it, and tells nothing more", async () => {
     const changing = createChangingToolkit();
@@ -792,7 +1036,10 @@ describe("subscriptions/listen", () => {
     expect(await client.answer(id)).toEqual({
       jsonrpc: "2.0",
       id,
-      result: { resultType: "complete", _meta: { ...under(id), [keys.serverInfo]: expect.any(Object) } },
+      result: {
+        resultType: "complete",
+        _meta: { ...under(id), [keys.serverInfo]: expect.any(Object) },
+      },
     });
   });
 });
@@ -804,9 +1051,17 @@ describe("the end", () => {
     await client.greet();
     expect(await client.request("shutdown")).toEqual({ jsonrpc: "2.0", id: 2, result: null });
     for (const method of ["tools/list", "shutdown", "nope"]) {
-      expect(await client.request(method)).toMatchObject({ error: { code: -32600, message: "shutting down" } });
+      expect(await client.request(method)).toMatchObject({
+        error: { code: -32600, message: "shutting down" },
+      });
     }
-    expect(await client.request("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: {} })).toMatchObject({ error: { code: -32600 } });
+    expect(
+      await client.request("initialize", {
+        protocolVersion: "2025-11-25",
+        capabilities: {},
+        clientInfo: {},
+      }),
+    ).toMatchObject({ error: { code: -32600 } });
     expect(await client.request("ping")).toMatchObject({ result: {} });
     client.send('{"jsonrpc":"2.0","id":null,"method":"exit"}');
     await client.closed;
@@ -830,7 +1085,9 @@ describe("the end", () => {
     const failing = client.ask("tools/call", { name: "late.invalid" });
     await client.request("shutdown");
     expect(said(await client.answer(waiting))).toBe("waited");
-    expect(await client.answer(failing)).toMatchObject({ result: { isError: true, structuredContent: { error_type: "validation" } } });
+    expect(await client.answer(failing)).toMatchObject({
+      result: { isError: true, structuredContent: { error_type: "validation" } },
+    });
   });
 
   test("exit answers what still runs with an error", async () => {
@@ -842,7 +1099,10 @@ describe("the end", () => {
     await until(() => slow.running === 1);
     client.notify("exit");
     expect(await client.answer(id)).toMatchObject({
-      result: { isError: true, structuredContent: { error_type: "unavailable", message: "the hall is shutting down" } },
+      result: {
+        isError: true,
+        structuredContent: { error_type: "unavailable", message: "the hall is shutting down" },
+      },
     });
     await client.closed;
     expect(slow.aborted).toMatchObject([{ code: "UNAVAILABLE" }]);
@@ -853,7 +1113,9 @@ describe("the end", () => {
     await using hall = await startHall({ toolkits: [slow] });
     const client = hall.connectStdio();
     await client.greet();
-    const ids = [30, 10].map((ms) => client.ask("tools/call", { name: "slow.wait", arguments: { ms } }));
+    const ids = [30, 10].map((ms) =>
+      client.ask("tools/call", { name: "slow.wait", arguments: { ms } }),
+    );
     await until(() => slow.running === 2);
     client.end();
     await client.closed;
@@ -883,7 +1145,13 @@ describe("the end", () => {
     const id = client.ask("tools/call", { name: "slow.wait", arguments: { ms: 50 } });
     await until(() => slow.running === 1);
     const closing = hall.hall.close(5_000);
-    expect(await client.request("ping")).toMatchObject({ error: { code: -32603, message: "the hall is shutting down", data: { error_type: "unavailable" } } });
+    expect(await client.request("ping")).toMatchObject({
+      error: {
+        code: -32603,
+        message: "the hall is shutting down",
+        data: { error_type: "unavailable" },
+      },
+    });
     expect(said(await client.answer(id))).toBe("waited");
     await closing;
     await hall.hall.close();
@@ -897,6 +1165,8 @@ describe("the end", () => {
     const id = client.ask("tools/call", { name: "slow.deaf" });
     await wait(5);
     await hall.hall.close(20);
-    expect(await client.answer(id)).toMatchObject({ result: { isError: true, structuredContent: { error_type: "unavailable" } } });
+    expect(await client.answer(id)).toMatchObject({
+      result: { isError: true, structuredContent: { error_type: "unavailable" } },
+    });
   });
 });

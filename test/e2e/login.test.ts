@@ -26,7 +26,13 @@ afterAll(async () => {
 async function newProject(): Promise<string> {
   const folder = await places.newProject(
     {},
-    { mcpServers: { far: { url: server.url }, near: { command: "true" }, own: { url: server.url, headers: { authorization: "Bearer x" } } } },
+    {
+      mcpServers: {
+        far: { url: server.url },
+        near: { command: "true" },
+        own: { url: server.url, headers: { authorization: "Bearer x" } },
+      },
+    },
   );
   // Nobody is logged in yet, so there is nothing to see; that it may be reached is what is approved.
   await run(folder, "verify", "far", "--yes");
@@ -39,14 +45,18 @@ function start(folder: string, ...args: string[]): CliProcess {
   return command;
 }
 
-async function run(folder: string, ...args: string[]): Promise<{ readonly code: unknown; readonly stdout: string; readonly stderr: string }> {
+async function run(
+  folder: string,
+  ...args: string[]
+): Promise<{ readonly code: unknown; readonly stdout: string; readonly stderr: string }> {
   await using command = start(folder, ...args);
   return { code: await command.exited, ...command.output };
 }
 
 /** Opens the page a command has printed, and says yes. */
 async function follow({ output }: CliProcess): Promise<void> {
-  const find = (): string | undefined => /https?:\/\/\S+authorize\?[^\s"]+/.exec(output.stdout)?.[0];
+  const find = (): string | undefined =>
+    /https?:\/\/\S+authorize\?[^\s"]+/.exec(output.stdout)?.[0];
   await eventually(() => find() !== undefined, "the page is printed", 20_000);
   await (await fetch(find() ?? "")).text();
 }
@@ -55,22 +65,39 @@ test("login prints the page, waits, and tells the hall that runs; logout takes i
   const folder = await newProject();
   await using hall = places.spawn(cli, ["mcp"], folder);
   await hall.greet();
-  const toolNames = async (): Promise<unknown[]> => ((await hall.result("tools/list")).tools as JsonObject[]).map(({ name }) => name);
-  await eventually(async () => (await run(folder, "status")).stdout.includes("needs login: run `guildhall login far`"), "status says what to run", 20_000);
+  const toolNames = async (): Promise<unknown[]> =>
+    ((await hall.result("tools/list")).tools as JsonObject[]).map(({ name }) => name);
+  await eventually(
+    async () =>
+      (await run(folder, "status")).stdout.includes("needs login: run `guildhall login far`"),
+    "status says what to run",
+    20_000,
+  );
   expect(await toolNames()).not.toContain("far.echo");
 
   await using command = start(folder, "login", "far");
   await follow(command);
   expect(await command.exited).toBe(0);
-  expect(command.output.stdout).toMatch(/^To log in to far, open this page:\n\n {2}http:\S+\n\nlogged in to far for tools:list offline_access\n$/);
+  expect(command.output.stdout).toMatch(
+    /^To log in to far, open this page:\n\n {2}http:\S+\n\nlogged in to far for tools:list offline_access\n$/,
+  );
   expect(command.output.stderr).toBe("");
   await eventually(async () => (await toolNames()).includes("far.echo"), "far.echo listed", 20_000);
 
-  expect(await run(folder, "logout", "far")).toMatchObject({ code: 0, stdout: "logged out of far; what it was granted can be revoked with its issuer\n" });
+  expect(await run(folder, "logout", "far")).toMatchObject({
+    code: 0,
+    stdout: "logged out of far; what it was granted can be revoked with its issuer\n",
+  });
   expect(readdirSync(tokens)).toEqual([]);
-  const answer = await hall.answer(hall.ask("tools/call", { name: "far.echo", arguments: {} }), 20_000);
+  const answer = await hall.answer(
+    hall.ask("tools/call", { name: "far.echo", arguments: {} }),
+    20_000,
+  );
   expect(JSON.stringify(answer)).toContain("needs login: run `guildhall login far`");
-  expect(await run(folder, "logout", "far")).toMatchObject({ code: 0, stdout: "nobody was logged in to far\n" });
+  expect(await run(folder, "logout", "far")).toMatchObject({
+    code: 0,
+    stdout: "nobody was logged in to far\n",
+  });
 });
 
 test("login --json says where to go and what came of it, and no token", async () => {
@@ -79,10 +106,22 @@ test("login --json says where to go and what came of it, and no token", async ()
   await follow(command);
   expect(await command.exited).toBe(0);
   const [first = "", ...rest] = command.output.stdout.split("\n");
-  expect(JSON.parse(first)).toEqual({ server: "far", open: expect.stringContaining("/authorize?") });
-  expect(JSON.parse(rest.join("\n"))).toEqual({ server: "far", loggedIn: true, issuer: server.issuer, scope: "tools:list offline_access" });
+  expect(JSON.parse(first)).toEqual({
+    server: "far",
+    open: expect.stringContaining("/authorize?"),
+  });
+  expect(JSON.parse(rest.join("\n"))).toEqual({
+    server: "far",
+    loggedIn: true,
+    issuer: server.issuer,
+    scope: "tools:list offline_access",
+  });
   expect(server.seen.tokens.filter((token) => command.output.stdout.includes(token))).toEqual([]);
-  expect(JSON.parse((await run(folder, "logout", "far", "--json")).stdout)).toEqual({ server: "far", loggedIn: false, hadLogin: true });
+  expect(JSON.parse((await run(folder, "logout", "far", "--json")).stdout)).toEqual({
+    server: "far",
+    loggedIn: false,
+    hadLogin: true,
+  });
 });
 
 test.each([

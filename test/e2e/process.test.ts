@@ -7,7 +7,13 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { version } from "../../src/base/version.ts";
 import { modern } from "../servers/client.ts";
 import { until } from "../servers/hall.ts";
-import { buildTestCli, type ProcessClient, residentMegabytes, runCli, spawnHall } from "../servers/process.ts";
+import {
+  buildTestCli,
+  type ProcessClient,
+  residentMegabytes,
+  runCli,
+  spawnHall,
+} from "../servers/process.ts";
 import { said } from "../servers/toolkits.ts";
 
 /** The real command line in a process of its own, where only that shows: signals, exit codes, streams, memory. */
@@ -22,10 +28,21 @@ afterAll(() => removeCli());
 describe("guildhall mcp", () => {
   test("serves both eras with the tools it is built with, and ends with 0 when its input ends", async () => {
     await using hall = spawnHall();
-    expect(await hall.greet()).toMatchObject({ serverInfo: { name: "guildhall", version }, _meta: { resources_count: 3, prompts_count: 8 } });
-    const difference = { name: "time_tool.time_difference", arguments: { start_time: "2026-11-15T00:00:00Z", end_time: "2026-11-15T01:30:00Z" } };
-    expect(await hall.result("tools/call", difference)).toMatchObject({ structuredContent: { difference: 1.5, unit: "hours" } });
-    expect(await hall.result("tools/call", modern(difference))).toMatchObject({ resultType: "complete", structuredContent: { difference: 1.5 } });
+    expect(await hall.greet()).toMatchObject({
+      serverInfo: { name: "guildhall", version },
+      _meta: { resources_count: 3, prompts_count: 8 },
+    });
+    const difference = {
+      name: "time_tool.time_difference",
+      arguments: { start_time: "2026-11-15T00:00:00Z", end_time: "2026-11-15T01:30:00Z" },
+    };
+    expect(await hall.result("tools/call", difference)).toMatchObject({
+      structuredContent: { difference: 1.5, unit: "hours" },
+    });
+    expect(await hall.result("tools/call", modern(difference))).toMatchObject({
+      resultType: "complete",
+      structuredContent: { difference: 1.5 },
+    });
     hall.child.stdin.end();
     expect(await hall.exited).toEqual({ code: 0, signal: null });
     expect(hall.output.stderr).toBe("");
@@ -35,7 +52,9 @@ describe("guildhall mcp", () => {
     await using hall = spawnHall([], { cli });
     await hall.greet();
     const waiting = hall.ask("tools/call", { name: "slow.wait", arguments: { ms: 200 } });
-    const ids = Array.from({ length: 500 }, (_, n) => hall.ask("tools/call", { name: "echo.echo", arguments: { n } }));
+    const ids = Array.from({ length: 500 }, (_, n) =>
+      hall.ask("tools/call", { name: "echo.echo", arguments: { n } }),
+    );
     hall.child.stdin.end();
     expect(await hall.exited).toEqual({ code: 0, signal: null });
     expect(said(await hall.answer(waiting))).toBe("waited");
@@ -82,7 +101,9 @@ describe("guildhall mcp", () => {
   test("with --static says that its lists do not change", async () => {
     await using hall = spawnHall(["--static"]);
     const fixed = { listChanged: false };
-    expect(await hall.greet()).toMatchObject({ capabilities: { tools: fixed, resources: fixed, prompts: fixed } });
+    expect(await hall.greet()).toMatchObject({
+      capabilities: { tools: fixed, resources: fixed, prompts: fixed },
+    });
   });
 });
 
@@ -105,28 +126,39 @@ describe("a signal", () => {
   test.each([
     ["SIGTERM", "SIGTERM"],
     ["SIGINT", "SIGTERM"],
-  ] as const)("%s followed by %s answers what runs with an error and ends at once", async (first, second) => {
-    await using hall = spawnHall([], { cli });
-    await hall.greet();
-    const ids = Array.from({ length: 10 }, (_, n) => hall.ask("tools/call", { name: n % 2 === 0 ? "slow.wait" : "slow.deaf" }));
-    await hall.request("ping");
-    hall.kill(first);
-    await untilRefused(hall);
-    expect(hall.child.exitCode).toBeNull();
-    const startedAt = performance.now();
-    hall.kill(second);
-    expect(await hall.exited).toEqual({ code: 0, signal: null });
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
-    for (const id of ids) {
-      expect(await hall.answer(id)).toMatchObject({
-        result: { isError: true, structuredContent: { error_type: "unavailable", message: "the hall is shutting down" } },
-      });
-    }
-  });
+  ] as const)(
+    "%s followed by %s answers what runs with an error and ends at once",
+    async (first, second) => {
+      await using hall = spawnHall([], { cli });
+      await hall.greet();
+      const ids = Array.from({ length: 10 }, (_, n) =>
+        hall.ask("tools/call", { name: n % 2 === 0 ? "slow.wait" : "slow.deaf" }),
+      );
+      await hall.request("ping");
+      hall.kill(first);
+      await untilRefused(hall);
+      expect(hall.child.exitCode).toBeNull();
+      const startedAt = performance.now();
+      hall.kill(second);
+      expect(await hall.exited).toEqual({ code: 0, signal: null });
+      expect(performance.now() - startedAt).toBeLessThan(1_000);
+      for (const id of ids) {
+        expect(await hall.answer(id)).toMatchObject({
+          result: {
+            isError: true,
+            structuredContent: { error_type: "unavailable", message: "the hall is shutting down" },
+          },
+        });
+      }
+    },
+  );
 
   test("ends a standing subscription with its result", async () => {
     await using hall = spawnHall();
-    const id = hall.ask("subscriptions/listen", modern({ notifications: { toolsListChanged: true } }));
+    const id = hall.ask(
+      "subscriptions/listen",
+      modern({ notifications: { toolsListChanged: true } }),
+    );
     await hall.heard("notifications/subscriptions/acknowledged");
     hall.kill("SIGTERM");
     expect(await hall.answer(id)).toMatchObject({ result: { resultType: "complete" } });
@@ -137,7 +169,8 @@ describe("a signal", () => {
     await using hall = spawnHall([], { cli });
     await hall.greet();
     hall.child.stdout.pause();
-    for (let n = 0; n < 10; n++) hall.ask("tools/call", { name: "noisy.large", arguments: { bytes: 300_000 } });
+    for (let n = 0; n < 10; n++)
+      hall.ask("tools/call", { name: "noisy.large", arguments: { bytes: 300_000 } });
     await wait(300);
     // Its streams close only when somebody reads them.
     const exit = once(hall.child, "exit").then(() => "ended");
@@ -169,7 +202,8 @@ test("a client that never reads is no longer read from, and the hall stays small
   const startedAt = performance.now();
   // 20,000 calls would be answered with 400 MB.
   while (sent < 20_000 && performance.now() - startedAt < 3_000) {
-    for (let burst = 0; burst < 100; burst++, sent++) hall.ask("tools/call", modern({ name: "noisy.large", arguments: { bytes: 20_000 } }));
+    for (let burst = 0; burst < 100; burst++, sent++)
+      hall.ask("tools/call", modern({ name: "noisy.large", arguments: { bytes: 20_000 } }));
     await wait(5);
   }
   await until(() => stdin.writableLength > 0, "back-pressure");
@@ -182,17 +216,30 @@ test("a client that never reads is no longer read from, and the hall stays small
 
 describe.concurrent("the command line", () => {
   test("says what it is", async () => {
-    expect(await runCli(["--version"])).toEqual({ code: 0, signal: null, stdout: `${version}\n`, stderr: "" });
+    expect(await runCli(["--version"])).toEqual({
+      code: 0,
+      signal: null,
+      stdout: `${version}\n`,
+      stderr: "",
+    });
   });
 
   test("helps", async () => {
     const { code, stdout, stderr } = await runCli(["--help"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(/^Usage: guildhall \[options\] \[command\]\n/);
-    for (const words of ["mcp [options]", "-V, --version", "-h, --help", "Examples:", "$ guildhall mcp"]) expect(stdout).toContain(words);
+    for (const words of [
+      "mcp [options]",
+      "-V, --version",
+      "-h, --help",
+      "Examples:",
+      "$ guildhall mcp",
+    ])
+      expect(stdout).toContain(words);
     const help = await runCli(["mcp", "--help"]);
     expect(help).toMatchObject({ code: 0, stderr: "" });
-    for (const option of ["--expose <faces>", "--static", "--log-level <level>", "Examples:"]) expect(help.stdout).toContain(option);
+    for (const option of ["--expose <faces>", "--static", "--log-level <level>", "Examples:"])
+      expect(help.stdout).toContain(option);
   });
 
   test.each([
@@ -200,10 +247,22 @@ describe.concurrent("the command line", () => {
     ["a mistyped command", ["mpc"], "(Did you mean mcp?)"],
     ["an unknown option", ["mcp", "--nope"], "error: unknown option '--nope'"],
     ["an argument too many", ["mcp", "extra"], "error: too many arguments"],
-    ["an option without its value", ["mcp", "--expose"], "error: option '--expose <faces>' argument missing"],
-    ["a face there is not", ["mcp", "--expose", "tools,nope"], 'there is no face "nope"; there is: tools'],
+    [
+      "an option without its value",
+      ["mcp", "--expose"],
+      "error: option '--expose <faces>' argument missing",
+    ],
+    [
+      "a face there is not",
+      ["mcp", "--expose", "tools,nope"],
+      'there is no face "nope"; there is: tools',
+    ],
     ["no face", ["mcp", "--expose", ""], 'there is no face ""; there is: tools'],
-    ["a log level there is not", ["mcp", "--log-level", "loud"], 'there is no log level "loud"; there is: trace, debug, info, warn, error, silent'],
+    [
+      "a log level there is not",
+      ["mcp", "--log-level", "loud"],
+      'there is no log level "loud"; there is: trace, debug, info, warn, error, silent',
+    ],
   ])("refuses %s with 2 and says why on stderr", async (_, args, words) => {
     const { code, stdout, stderr } = await runCli(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -213,7 +272,11 @@ describe.concurrent("the command line", () => {
   test.each([
     ["is not JSON", "{", /guildhall\.json/],
     ["is no object", "[]", /guildhall\.json/],
-    ["has a field nobody knows", '{"expos":"tools"}', /guildhall\.json.*"?expos"?.*did you mean "expose"/s],
+    [
+      "has a field nobody knows",
+      '{"expos":"tools"}',
+      /guildhall\.json.*"?expos"?.*did you mean "expose"/s,
+    ],
     ["has a field of the wrong type", '{"expose":5}', /guildhall\.json.*expose/s],
   ])("refuses a config that %s with 78 and names file and field", async (_, config, words) => {
     const cwd = mkdtempSync(join(tmpdir(), "guildhall-config-"));

@@ -18,7 +18,8 @@ let env: Record<string, string>;
 beforeAll(async () => {
   if (!existsSync(cli)) throw new Error("dist/cli.js is missing: run `npm run build` first");
   project = mkdtempSync(join(tmpdir(), "guildhall-real-"));
-  for (const folder of ["run", "data", "config", "files"]) mkdirSync(join(project, folder), { mode: 0o700 });
+  for (const folder of ["run", "data", "config", "files"])
+    mkdirSync(join(project, folder), { mode: 0o700 });
   writeFileSync(join(project, "files", "note.txt"), "a note");
   env = {
     ...(process.env as Record<string, string>),
@@ -26,21 +27,33 @@ beforeAll(async () => {
     XDG_DATA_HOME: join(project, "data"),
     XDG_CONFIG_HOME: join(project, "config"),
   };
-  writeFileSync(join(project, "guildhall.json"), JSON.stringify({ expose: "tools", mcpServers: servers() }, null, 2));
+  writeFileSync(
+    join(project, "guildhall.json"),
+    JSON.stringify({ expose: "tools", mcpServers: servers() }, null, 2),
+  );
 });
 
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 /** Twelve entries; several are the same server under another name, as in a team's config. */
 function servers(): Record<string, object> {
-  const everything = { command: process.execPath, args: [binOf("@modelcontextprotocol/server-everything"), "stdio"] };
-  const files = { command: process.execPath, args: [binOf("@modelcontextprotocol/server-filesystem"), join(project, "files")] };
+  const everything = {
+    command: process.execPath,
+    args: [binOf("@modelcontextprotocol/server-everything"), "stdio"],
+  };
+  const files = {
+    command: process.execPath,
+    args: [binOf("@modelcontextprotocol/server-filesystem"), join(project, "files")],
+  };
   const memory = (name: string): object => ({
     command: process.execPath,
     args: [binOf("@modelcontextprotocol/server-memory")],
     env: { MEMORY_FILE_PATH: join(project, `${name}.json`) },
   });
-  const thinking = { command: process.execPath, args: [binOf("@modelcontextprotocol/server-sequential-thinking")] };
+  const thinking = {
+    command: process.execPath,
+    args: [binOf("@modelcontextprotocol/server-sequential-thinking")],
+  };
   const context7 = { command: process.execPath, args: [binOf("@upstash/context7-mcp")] };
   return {
     everything,
@@ -58,8 +71,17 @@ function servers(): Record<string, object> {
   };
 }
 
-async function connect(command: string, args: readonly string[]): Promise<{ client: Client; pid: number; close(): Promise<void> }> {
-  const transport = new StdioClientTransport({ command, args: [...args], cwd: project, env, stderr: "ignore" });
+async function connect(
+  command: string,
+  args: readonly string[],
+): Promise<{ client: Client; pid: number; close(): Promise<void> }> {
+  const transport = new StdioClientTransport({
+    command,
+    args: [...args],
+    cwd: project,
+    env,
+    stderr: "ignore",
+  });
   const client = new Client({ name: "test", version: "1" });
   await client.connect(transport);
   return { client, pid: transport.pid ?? 0, close: () => client.close() };
@@ -71,13 +93,25 @@ function childrenOf(pid: number): string[] {
 
 test("build finds what twelve real servers offer, in both eras, and writes it the same way twice", async () => {
   const lock = join(project, ".guildhall", "tools.lock.json");
-  const { stdout } = await run(process.execPath, [cli, "build", "--yes", "--json"], { cwd: project, env, timeout: 60_000 });
-  const built = JSON.parse(stdout) as { servers: { name: string; ok: boolean; era: string; tools: string[] }[] };
-  expect(built.servers.map(({ name, ok }) => [name, ok])).toEqual(Object.keys(servers()).map((name) => [name, true]));
+  const { stdout } = await run(process.execPath, [cli, "build", "--yes", "--json"], {
+    cwd: project,
+    env,
+    timeout: 60_000,
+  });
+  const built = JSON.parse(stdout) as {
+    servers: { name: string; ok: boolean; era: string; tools: string[] }[];
+  };
+  expect(built.servers.map(({ name, ok }) => [name, ok])).toEqual(
+    Object.keys(servers()).map((name) => [name, true]),
+  );
   expect(built.servers.find(({ name }) => name === "context7")?.era).toBe("modern");
   expect(built.servers.find(({ name }) => name === "files")?.era).toBe("legacy");
   const first = readFileSync(lock, "utf8");
-  await run(process.execPath, [cli, "build", "--yes", "--json"], { cwd: project, env, timeout: 60_000 });
+  await run(process.execPath, [cli, "build", "--yes", "--json"], {
+    cwd: project,
+    env,
+    timeout: 60_000,
+  });
   expect(readFileSync(lock, "utf8")).toBe(first);
 }, 120_000);
 
@@ -90,8 +124,15 @@ test("with the lock, the first list comes with no server running, and only what 
     expect(names).toEqual([...names].sort());
     expect(childrenOf(hall.pid)).toEqual([]);
     // The same tool of three servers: each stays callable under its own name.
-    expect(names.filter((name) => name.endsWith(".read_graph"))).toEqual(["memory.read_graph", "memory_three.read_graph", "memory_two.read_graph"]);
-    await hall.client.callTool({ name: "memory_two.create_entities", arguments: { entities: [{ name: "hall", entityType: "place", observations: ["old"] }] } });
+    expect(names.filter((name) => name.endsWith(".read_graph"))).toEqual([
+      "memory.read_graph",
+      "memory_three.read_graph",
+      "memory_two.read_graph",
+    ]);
+    await hall.client.callTool({
+      name: "memory_two.create_entities",
+      arguments: { entities: [{ name: "hall", entityType: "place", observations: ["old"] }] },
+    });
     const [two, three] = await Promise.all([
       hall.client.callTool({ name: "memory_two.read_graph", arguments: {} }),
       hall.client.callTool({ name: "memory_three.read_graph", arguments: {} }),
@@ -100,9 +141,15 @@ test("with the lock, the first list comes with no server running, and only what 
     expect(JSON.stringify(three)).not.toContain("place");
     // Two servers and the shell that ends them should the hall be killed.
     expect(childrenOf(hall.pid)).toHaveLength(3);
-    const note = await hall.client.callTool({ name: "files.read_text_file", arguments: { path: join(project, "files", "note.txt") } });
+    const note = await hall.client.callTool({
+      name: "files.read_text_file",
+      arguments: { path: join(project, "files", "note.txt") },
+    });
     expect(note.content).toEqual([{ type: "text", text: "a note" }]);
-    const modern = await hall.client.callTool({ name: "context7.resolve-library-id", arguments: {} });
+    const modern = await hall.client.callTool({
+      name: "context7.resolve-library-id",
+      arguments: {},
+    });
     expect(modern.isError).toBe(true);
   } finally {
     await hall.close();
@@ -110,7 +157,10 @@ test("with the lock, the first list comes with no server running, and only what 
 });
 
 test("results are the same through the hall as direct", async () => {
-  const direct = await connect(process.execPath, [binOf("@modelcontextprotocol/server-everything"), "stdio"]);
+  const direct = await connect(process.execPath, [
+    binOf("@modelcontextprotocol/server-everything"),
+    "stdio",
+  ]);
   const hall = await connect(process.execPath, [cli, "mcp"]);
   try {
     const calls = [
@@ -132,7 +182,8 @@ test("results are the same through the hall as direct", async () => {
     const known = (await hall.client.listResources()).resources.map(({ uri }) => uri);
     for (const { uri } of resources) expect(known).toContain(uri);
     const prompts = (await hall.client.listPrompts()).prompts.map(({ name }) => name);
-    for (const { name } of (await direct.client.listPrompts()).prompts) expect(prompts).toContain(`everything.${name}`);
+    for (const { name } of (await direct.client.listPrompts()).prompts)
+      expect(prompts).toContain(`everything.${name}`);
   } finally {
     await Promise.all([direct.close(), hall.close()]);
   }

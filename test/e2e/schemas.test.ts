@@ -4,7 +4,12 @@ import { createHall, type Hall } from "../../src/app.ts";
 import { errorTable } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { createLog } from "../../src/base/log.ts";
-import { legacyVersions, metaKeys, modernVersions, type Version } from "../../src/server/versions.ts";
+import {
+  legacyVersions,
+  metaKeys,
+  modernVersions,
+  type Version,
+} from "../../src/server/versions.ts";
 import { createMemoryPair } from "../../src/wire/memory.ts";
 import { loadJsonSchemas, loadWireSchemas, type WireSchemas } from "../servers/schemas.ts";
 import { createShowcase, type Showcase } from "../servers/showcase.ts";
@@ -14,7 +19,10 @@ import { type Message, Witness } from "../servers/witness.ts";
 const notSaid = new Set([
   "Result", // the base of all others; sent as EmptyResult
   "PingRequest", // the hall does not ping its clients
-  ...["GetTask", "GetTaskPayload", "CancelTask", "ListTasks"].flatMap((name) => [`${name}Request`, `${name}Result`]), // no tasks
+  ...["GetTask", "GetTaskPayload", "CancelTask", "ListTasks"].flatMap((name) => [
+    `${name}Request`,
+    `${name}Result`,
+  ]), // no tasks
   "TaskStatusNotification",
   "ElicitationCompleteNotification", // optional; a toolkit has no way to say it
 ]);
@@ -74,7 +82,11 @@ function answerAll({ method }: Message): JsonObject | undefined {
 
 async function greet(witness: Witness): Promise<void> {
   const { version, capabilities } = witness;
-  const { result } = await witness.request("initialize", { protocolVersion: version, capabilities, clientInfo: { name: "witness", version: "1" } });
+  const { result } = await witness.request("initialize", {
+    protocolVersion: version,
+    capabilities,
+    clientInfo: { name: "witness", version: "1" },
+  });
   expect(result?.protocolVersion).toBe(version);
   witness.notify("notifications/initialized");
 }
@@ -96,12 +108,36 @@ async function driveMethods(witness: Witness): Promise<void> {
   expect(await listAll(witness, "resources/list", "resources")).toHaveLength(3);
   expect(await listAll(witness, "resources/templates/list", "resourceTemplates")).toHaveLength(2);
   expect(await listAll(witness, "prompts/list", "prompts")).toHaveLength(2);
-  for (const uri of ["showcase://text", "showcase://blob", "showcase://notes/one", "showcase://asks"]) await witness.request("resources/read", { uri });
-  for (const name of ["showcase.greet", "asks"]) await witness.request("prompts/get", { name, arguments: { who: "Ada" } });
-  await witness.request("completion/complete", { ref: { type: "ref/prompt", name: "showcase.greet" }, argument: { name: "who", value: "A" } });
-  await witness.request("completion/complete", { ref: { type: "ref/resource", uri: "showcase://notes/{name}" }, argument: { name: "name", value: "o" } });
+  for (const uri of [
+    "showcase://text",
+    "showcase://blob",
+    "showcase://notes/one",
+    "showcase://asks",
+  ])
+    await witness.request("resources/read", { uri });
+  for (const name of ["showcase.greet", "asks"])
+    await witness.request("prompts/get", { name, arguments: { who: "Ada" } });
+  await witness.request("completion/complete", {
+    ref: { type: "ref/prompt", name: "showcase.greet" },
+    argument: { name: "who", value: "A" },
+  });
+  await witness.request("completion/complete", {
+    ref: { type: "ref/resource", uri: "showcase://notes/{name}" },
+    argument: { name: "name", value: "o" },
+  });
 
-  for (const name of ["content", "numbers", "anything", "log", "ask_user", "ask_url", "ask_model", "ask_model_with_tools", "ask_roots", "ask_all"]) {
+  for (const name of [
+    "content",
+    "numbers",
+    "anything",
+    "log",
+    "ask_user",
+    "ask_url",
+    "ask_model",
+    "ask_model_with_tools",
+    "ask_roots",
+    "ask_all",
+  ]) {
     await witness.call(name);
   }
   await witness.call("structured", { n: 2 });
@@ -109,7 +145,17 @@ async function driveMethods(witness: Witness): Promise<void> {
 }
 
 async function driveFailures(witness: Witness): Promise<void> {
-  for (const name of ["too_slow", "too_large", "throws", "says_nothing", "says_error", "breaks_promise", "not_json", "no_such_tool"]) await witness.call(name);
+  for (const name of [
+    "too_slow",
+    "too_large",
+    "throws",
+    "says_nothing",
+    "says_error",
+    "breaks_promise",
+    "not_json",
+    "no_such_tool",
+  ])
+    await witness.call(name);
   for (const code of Object.keys(errorTable)) {
     await witness.call("fails", { code });
     await witness.call("structured", { n: 1, code });
@@ -121,15 +167,24 @@ async function driveFailures(witness: Witness): Promise<void> {
   await witness.request("resources/read", { uri: "showcase://nowhere" });
   await witness.request("prompts/get", { name: "nothing" });
   await witness.request("prompts/get", { name: "greet" });
-  await witness.request("completion/complete", { ref: { type: "ref/prompt", name: "nothing" }, argument: { name: "who", value: "" } });
+  await witness.request("completion/complete", {
+    ref: { type: "ref/prompt", name: "nothing" },
+    argument: { name: "who", value: "" },
+  });
   await witness.request("no/such/method");
   for (const unreadable of ["{", "[]", '"text"', '{"jsonrpc":"2.0","id":{},"method":"ping"}']) {
     const before = witness.received.length;
     witness.raw(unreadable);
-    await witness.waitFor(`an answer to ${unreadable}`, (message) => witness.received.indexOf(message) >= before);
+    await witness.waitFor(
+      `an answer to ${unreadable}`,
+      (message) => witness.received.indexOf(message) >= before,
+    );
   }
   witness.raw('{"jsonrpc":"1.0","id":"readable","method":"ping"}');
-  await witness.waitFor("an answer to the wrong jsonrpc", ({ id, error }) => id === "readable" && error?.code === -32600);
+  await witness.waitFor(
+    "an answer to the wrong jsonrpc",
+    ({ id, error }) => id === "readable" && error?.code === -32600,
+  );
 }
 
 async function driveLegacy({ hall, showcase, join }: Stage): Promise<Witness> {
@@ -147,7 +202,10 @@ async function driveLegacy({ hall, showcase, join }: Stage): Promise<Witness> {
   await witness.request("resources/unsubscribe", { uri: "showcase://text" });
   for (const kind of ["tools", "resources", "prompts"] as const) {
     showcase.change(kind);
-    await witness.waitFor(`the change of ${kind}`, ({ method }) => method === `notifications/${kind}/list_changed`);
+    await witness.waitFor(
+      `the change of ${kind}`,
+      ({ method }) => method === `notifications/${kind}/list_changed`,
+    );
   }
   if (witness.version === "2025-03-26") {
     const [pong, refused] = await witness.batch(["ping"], ["tools/call", { name: "nope" }]);
@@ -167,7 +225,10 @@ async function driveWithdrawal(join: Stage["join"]): Promise<ReadonlySet<string>
   const { id } = witness.start("tools/call", { name: "showcase.ask_roots" });
   const question = await witness.waitFor("the question", ({ method }) => method === "roots/list");
   witness.notify("notifications/cancelled", { requestId: id, reason: "enough" });
-  const notice = await witness.waitFor("the withdrawal", ({ method }) => method === "notifications/cancelled");
+  const notice = await witness.waitFor(
+    "the withdrawal",
+    ({ method }) => method === "notifications/cancelled",
+  );
   expect(notice.params).toMatchObject({ requestId: question.id });
   expect(witness.faults).toEqual([]);
   return witness.seen;
@@ -186,19 +247,36 @@ async function driveModern({ hall, showcase, join }: Stage): Promise<Witness> {
   for (const name of ["ask_user", "ask_model", "ask_roots", "ask_all"]) await witness.call(name);
   witness.capabilities = capabilitiesOf("2026-07-28");
 
-  const notifications = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true, resourceSubscriptions: ["showcase://text"] };
+  const notifications = {
+    toolsListChanged: true,
+    promptsListChanged: true,
+    resourcesListChanged: true,
+    resourceSubscriptions: ["showcase://text"],
+  };
   const listening = witness.start("subscriptions/listen", { notifications });
-  const isOurs = ({ params }: Message): boolean => (params as { _meta?: JsonObject } | undefined)?._meta?.[metaKeys.subscription] === listening.id;
-  await witness.waitFor("the acknowledgement", (message) => message.method === "notifications/subscriptions/acknowledged" && isOurs(message));
+  const isOurs = ({ params }: Message): boolean =>
+    (params as { _meta?: JsonObject } | undefined)?._meta?.[metaKeys.subscription] === listening.id;
+  await witness.waitFor(
+    "the acknowledgement",
+    (message) => message.method === "notifications/subscriptions/acknowledged" && isOurs(message),
+  );
   for (const kind of ["tools", "resources", "prompts"] as const) {
     showcase.change(kind);
-    await witness.waitFor(`the change of ${kind}`, (message) => message.method === `notifications/${kind}/list_changed` && isOurs(message));
+    await witness.waitFor(
+      `the change of ${kind}`,
+      (message) => message.method === `notifications/${kind}/list_changed` && isOurs(message),
+    );
   }
   showcase.touch("showcase://text");
-  await witness.waitFor("the update", (message) => message.method === "notifications/resources/updated" && isOurs(message));
+  await witness.waitFor(
+    "the update",
+    (message) => message.method === "notifications/resources/updated" && isOurs(message),
+  );
   const waiting = witness.start("tools/call", { name: "wait" });
   await hall.close();
-  expect((await listening.answered).result?._meta).toMatchObject({ [metaKeys.subscription]: listening.id });
+  expect((await listening.answered).result?._meta).toMatchObject({
+    [metaKeys.subscription]: listening.id,
+  });
   await waiting.answered;
   return witness;
 }
@@ -217,7 +295,9 @@ describe.each([...legacyVersions, ...modernVersions])("%s", (version) => {
   });
 
   it("sends at least one of every message a server has", () => {
-    const unions = ["ServerResult", "ServerNotification", "ServerRequest", "InputRequest"].flatMap((union) => schemas[version].membersOf(union));
+    const unions = ["ServerResult", "ServerNotification", "ServerRequest", "InputRequest"].flatMap(
+      (union) => schemas[version].membersOf(union),
+    );
     const expected = unions.filter((name) => !(isModern ? notSaidModern : notSaid).has(name));
     expect(expected.length).toBeGreaterThan(15);
     expect(expected.filter((name) => !witness.seen.has(name))).toEqual([]);
@@ -227,7 +307,10 @@ describe.each([...legacyVersions, ...modernVersions])("%s", (version) => {
   it("sends every kind of error", () => {
     const codes = new Set<number>(Object.values(errorTable).map(({ request }) => request));
     expect(witness.codes).toEqual(isModern ? codes : codes.add(-32002));
-    if (isModern) expect([...witness.seen].filter((name) => name.endsWith("Error")).sort()).toEqual(modernErrors);
+    if (isModern)
+      expect([...witness.seen].filter((name) => name.endsWith("Error")).sort()).toEqual(
+        modernErrors,
+      );
   });
 });
 
@@ -263,7 +346,9 @@ describe("questions a client has not declared it can answer", () => {
     if (version !== "2026-07-28") await greet(witness);
     const { result, error } = await witness.start("tools/call", { name: tool }).answered;
     expect(witness.received.map(({ method }) => method).filter(Boolean)).toEqual([]);
-    expect(error?.data?.error_type ?? (result?.structuredContent as JsonObject | undefined)?.error_type).toBe("missing_capability");
+    expect(
+      error?.data?.error_type ?? (result?.structuredContent as JsonObject | undefined)?.error_type,
+    ).toBe("missing_capability");
     expect(witness.faults).toEqual([]);
   });
 });

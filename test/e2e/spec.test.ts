@@ -25,52 +25,102 @@ afterAll(() => {
   home?.[Symbol.dispose]();
 });
 
-async function guildhall(project: Project, ...args: string[]): Promise<{ code: number | null; json: JsonObject; stdout: string; stderr: string }> {
+async function guildhall(
+  project: Project,
+  ...args: string[]
+): Promise<{ code: number | null; json: JsonObject; stdout: string; stderr: string }> {
   const { code, stdout, stderr } = await runCli(args, { cwd: project.folder });
-  return { code, stdout, stderr, json: stdout.trimStart().startsWith("{") ? (JSON.parse(stdout) as JsonObject) : {} };
+  return {
+    code,
+    stdout,
+    stderr,
+    json: stdout.trimStart().startsWith("{") ? (JSON.parse(stdout) as JsonObject) : {},
+  };
 }
 
 test("from a description to tasks at the command line", async () => {
   using project = makeProject({ ...typescriptService, "guildhall.json": "{}" });
-  const created = await guildhall(project, "spec", "new", "Users can upload photos", "--name", "photos", "--json");
-  expect(created, created.stderr).toMatchObject({ code: 0, json: { folder: "specs/001-photos", next: "clarify" } });
+  const created = await guildhall(
+    project,
+    "spec",
+    "new",
+    "Users can upload photos",
+    "--name",
+    "photos",
+    "--json",
+  );
+  expect(created, created.stderr).toMatchObject({
+    code: 0,
+    json: { folder: "specs/001-photos", next: "clarify" },
+  });
   const asked = await guildhall(project, "spec", "run", "--json");
   expect(asked).toMatchObject({
     code: 1,
-    json: { error: { code: "EXECUTION", details: { result: { step: "clarify", state: "paused" } } } },
+    json: {
+      error: { code: "EXECUTION", details: { result: { step: "clarify", state: "paused" } } },
+    },
     stderr: expect.stringContaining("--recommended"),
   });
   const ran = await guildhall(project, "spec", "run", "--recommended", "--json");
-  expect(ran, ran.stderr).toMatchObject({ code: 0, json: { steps: [{ step: "clarify" }, { step: "plan" }, { step: "tasks", next: "implement" }] } });
-  // Nobody is there to say yes to the only step that is destructive.
-  expect(await guildhall(project, "spec", "run", "implement", "--force")).toMatchObject({ code: 77 });
-  // To say what one did oneself needs nobody's yes.
-  expect(await guildhall(project, "spec", "run", "implement", "--completed", "T001")).toMatchObject({
+  expect(ran, ran.stderr).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^1 of \d+ tasks are done[\s\S]*guildhall spec run implement --completed T\d+/),
+    json: { steps: [{ step: "clarify" }, { step: "plan" }, { step: "tasks", next: "implement" }] },
   });
+  // Nobody is there to say yes to the only step that is destructive.
+  expect(await guildhall(project, "spec", "run", "implement", "--force")).toMatchObject({
+    code: 77,
+  });
+  // To say what one did oneself needs nobody's yes.
+  expect(await guildhall(project, "spec", "run", "implement", "--completed", "T001")).toMatchObject(
+    {
+      code: 0,
+      stdout: expect.stringMatching(
+        /^1 of \d+ tasks are done[\s\S]*guildhall spec run implement --completed T\d+/,
+      ),
+    },
+  );
   expect(await guildhall(project, "spec", "run", "implement", "--agent", "nope")).toMatchObject({
     code: 66,
     stderr: expect.stringContaining('no agent "nope"'),
   });
-  expect(await guildhall(project, "spec", "new", "asdf")).toMatchObject({ code: 2, stderr: expect.stringContaining("Users can upload photos") });
+  expect(await guildhall(project, "spec", "new", "asdf")).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("Users can upload photos"),
+  });
 });
 
 test("an MCP client on stdio, of either era, is asked what is open", async () => {
   using project = makeProject({ "guildhall.json": "{}" });
   await using client = spawnHall(["--expose", "tools"], { cwd: project.folder });
-  const args = { feature_description: "Users can upload photos", spec_directory: project.path("specs") };
+  const args = {
+    feature_description: "Users can upload photos",
+    spec_directory: project.path("specs"),
+  };
   await client.greet("2025-11-25", { elicitation: {} });
-  const specified = await client.result("tools/call", { name: "speckit.specify", arguments: args, _meta: { progressToken: "tool-3" } });
+  const specified = await client.result("tools/call", {
+    name: "speckit.specify",
+    arguments: args,
+    _meta: { progressToken: "tool-3" },
+  });
   expect(specified).toMatchObject({
-    content: [{ text: expect.stringContaining(`Specification created at ${project.path("specs/001-users-upload-photos/spec.md")}`) }],
+    content: [
+      {
+        text: expect.stringContaining(
+          `Specification created at ${project.path("specs/001-users-upload-photos/spec.md")}`,
+        ),
+      },
+    ],
   });
   expect(specified.isError ?? false).toBe(false);
   expect(client.received.some(({ method }) => method === "notifications/progress")).toBe(true);
   const spec_directory = project.path("specs/001-users-upload-photos");
   const id = client.ask("tools/call", { name: "speckit.clarify", arguments: { spec_directory } });
   const asked = await client.heard("elicitation/create");
-  client.send({ jsonrpc: "2.0", id: asked.id as number, result: { action: "accept", content: { answer: "Everyone", other: "" } } });
+  client.send({
+    jsonrpc: "2.0",
+    id: asked.id as number,
+    result: { action: "accept", content: { answer: "Everyone", other: "" } },
+  });
   const more = await client.heard("elicitation/create");
   client.send({ jsonrpc: "2.0", id: more.id as number, result: { action: "decline" } });
   expect(await client.answer(id)).toMatchObject({ result: { structuredContent: { answered: 1 } } });
@@ -80,38 +130,72 @@ test("an MCP client on stdio, of either era, is asked what is open", async () =>
   const question = await late.result("tools/call", modern(params, forms));
   expect(question).toMatchObject({
     resultType: "input_required",
-    inputRequests: { "clarify-1": { params: { message: expect.stringContaining("How large may photos be") } } },
+    inputRequests: {
+      "clarify-1": { params: { message: expect.stringContaining("How large may photos be") } },
+    },
   });
-  const inputResponses = { "clarify-1": { action: "accept", content: { answer: "100 MB each", other: "" } } };
-  const next = await late.result("tools/call", modern({ ...params, requestState: question.requestState, inputResponses }, forms));
+  const inputResponses = {
+    "clarify-1": { action: "accept", content: { answer: "100 MB each", other: "" } },
+  };
+  const next = await late.result(
+    "tools/call",
+    modern({ ...params, requestState: question.requestState, inputResponses }, forms),
+  );
   expect(next.resultType).toBe("input_required");
-  expect(project.read("specs/001-users-upload-photos/spec.md")).toContain("Photos MUST be accepted up to: 100 MB each.");
+  expect(project.read("specs/001-users-upload-photos/spec.md")).toContain(
+    "Photos MUST be accepted up to: 100 MB each.",
+  );
 });
 
 test("a step that was killed is seen as interrupted, and resumed with its marks", async () => {
-  using project = makeProject({ "guildhall.json": '{ "workflow": { "agent": "slow_agent" }, "toolkits": ["./slow.mjs"] }', "slow.mjs": slowAgent, ...planned });
+  using project = makeProject({
+    "guildhall.json": '{ "workflow": { "agent": "slow_agent" }, "toolkits": ["./slow.mjs"] }',
+    "slow.mjs": slowAgent,
+    ...planned,
+  });
   await guildhall(project, "verify", "--yes");
   expect(await guildhall(project, "trust", "speckit.implement")).toMatchObject({ code: 0 });
-  const child = spawn(process.execPath, [cli, "spec", "run", "implement", "--force"], { cwd: project.folder, stdio: "ignore" });
+  const child = spawn(process.execPath, [cli, "spec", "run", "implement", "--force"], {
+    cwd: project.folder,
+    stdio: "ignore",
+  });
   const exited = new Promise((resolve) => child.once("exit", resolve));
   await eventually(() => existsSync(project.path("reached-T002")));
   child.kill("SIGKILL");
   await exited;
   expect(project.read("specs/001-photos/tasks.md")).toContain("- [X] T001");
   expect(project.read("specs/001-photos/tasks.md")).toContain("- [ ] T002");
-  expect((await guildhall(project, "spec", "list")).stdout).toMatch(/001-photos {2}next: implement {2}1\/2 +implement was interrupted/);
+  expect((await guildhall(project, "spec", "list")).stdout).toMatch(
+    /001-photos {2}next: implement {2}1\/2 +implement was interrupted/,
+  );
   project.write("go-on", "");
   const resumed = await guildhall(project, "spec", "resume", "--json");
-  expect(resumed, resumed.stderr).toMatchObject({ code: 0, json: { step: "implement", done: 2, total: 2 } });
+  expect(resumed, resumed.stderr).toMatchObject({
+    code: 0,
+    json: { step: "implement", done: 2, total: 2 },
+  });
   const after = await guildhall(project, "spec", "status", "1", "--json");
-  expect(after.json).toMatchObject({ name: "001-photos", phase: "done", tasks: { done: 2, total: 2 } });
+  expect(after.json).toMatchObject({
+    name: "001-photos",
+    phase: "done",
+    tasks: { done: 2, total: 2 },
+  });
   expect(after.json).not.toHaveProperty("run");
 });
 
 test("a cloned project that brings an interrupted run with arguments of its own has nothing resumed", async () => {
-  const hostile = { run: "run_hostile", step: "implement", pid: 2 ** 22, startedAt: "2026-11-16T09:30:00Z", arguments: { agent: "shell_agent", force: true } };
+  const hostile = {
+    run: "run_hostile",
+    step: "implement",
+    pid: 2 ** 22,
+    startedAt: "2026-11-16T09:30:00Z",
+    arguments: { agent: "shell_agent", force: true },
+  };
   using project = makeProject({ "specs/001-photos/spec.md": planned["specs/001-photos/spec.md"] });
-  project.write(".guildhall/workflow/001-photos.run.json", JSON.stringify({ ...hostile, directory: project.path("specs/001-photos") }));
+  project.write(
+    ".guildhall/workflow/001-photos.run.json",
+    JSON.stringify({ ...hostile, directory: project.path("specs/001-photos") }),
+  );
   const resumed = await guildhall(project, "spec", "resume", "1");
   expect(resumed.code).not.toBe(0);
   expect(resumed.stderr).toContain("nothing of 001-photos was interrupted");
@@ -121,7 +205,8 @@ test("a cloned project that brings an interrupted run with arguments of its own 
 const planned = {
   "specs/001-photos/spec.md": "# Feature Specification: Photos\n",
   "specs/001-photos/plan.md": "# Implementation Plan: Photos\n",
-  "specs/001-photos/tasks.md": "# Tasks: Photos\n\n## Phase 1: Setup\n\n- [ ] T001 Write src/a.ts\n- [ ] T002 Write src/b.ts\n",
+  "specs/001-photos/tasks.md":
+    "# Tasks: Photos\n\n## Phase 1: Setup\n\n- [ ] T001 Write src/a.ts\n- [ ] T002 Write src/b.ts\n",
 };
 
 /** Does the first task at once and holds the second until it is let go on. */

@@ -1,7 +1,10 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
-import { CreateMessageRequestSchema, ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
+import {
+  CreateMessageRequestSchema,
+  ToolListChangedNotificationSchema,
+} from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { modern } from "../servers/client.ts";
@@ -35,26 +38,46 @@ test("a message is accepted with 202 and answered on the stream, as an event nam
   await using door = await openDoor({ toolkits: [createEchoToolkit()] });
   const client = await connectPair(door);
   expect(await client.greet("2024-11-05")).toMatchObject({ protocolVersion: "2024-11-05" });
-  expect(await client.result("tools/call", { name: "echo.echo", arguments: { a: "1\n2" } })).toMatchObject({ structuredContent: { a: "1\n2" } });
+  expect(
+    await client.result("tools/call", { name: "echo.echo", arguments: { a: "1\n2" } }),
+  ).toMatchObject({ structuredContent: { a: "1\n2" } });
   const reply = await door.send({ path: client.endpoint, body: ping("p") });
   expect([reply.status, reply.text]).toEqual([202, ""]);
   expect(await client.answer("p")).toEqual({ jsonrpc: "2.0", id: "p", result: {} });
-  expect(client.stream.events.events.slice(1).every(({ event, id }) => event === "message" && id === undefined)).toBe(true);
+  expect(
+    client.stream.events.events
+      .slice(1)
+      .every(({ event, id }) => event === "message" && id === undefined),
+  ).toBe(true);
   client.close();
 });
 
 test("progress, questions and changes come on the stream too", async () => {
   const changing = createChangingToolkit();
-  await using door = await openDoor({ toolkits: [createReportingToolkit(), createAskingToolkit(), changing] });
+  await using door = await openDoor({
+    toolkits: [createReportingToolkit(), createAskingToolkit(), changing],
+  });
   const client = await connectPair(door);
   await client.greet("2024-11-05", { elicitation: {} });
-  const id = client.ask("tools/call", { name: "reporting.steps", arguments: { progress: [[1]] }, _meta: { progressToken: "p" } });
-  expect(await client.heard("notifications/progress")).toMatchObject({ params: { progressToken: "p", progress: 1 } });
+  const id = client.ask("tools/call", {
+    name: "reporting.steps",
+    arguments: { progress: [[1]] },
+    _meta: { progressToken: "p" },
+  });
+  expect(await client.heard("notifications/progress")).toMatchObject({
+    params: { progressToken: "p", progress: 1 },
+  });
   expect(said(await client.answer(id))).toBe("reported");
   const asking = client.ask("tools/call", { name: "asking.one" });
   const question = await client.heard("elicitation/create");
-  client.send({ jsonrpc: "2.0", id: question.id, result: { action: "accept", content: { name: "Ada" } } });
-  expect(await client.answer(asking)).toMatchObject({ result: { structuredContent: { name: { content: { name: "Ada" } } } } });
+  client.send({
+    jsonrpc: "2.0",
+    id: question.id,
+    result: { action: "accept", content: { name: "Ada" } },
+  });
+  expect(await client.answer(asking)).toMatchObject({
+    result: { structuredContent: { name: { content: { name: "Ada" } } } },
+  });
   changing.setTools(["two"]);
   await client.heard("notifications/tools/list_changed");
   client.close();
@@ -63,25 +86,32 @@ test("progress, questions and changes come on the stream too", async () => {
 test("a modern request is served as well", async () => {
   await using door = await openDoor({ toolkits: [createEchoToolkit()] });
   const client = await connectPair(door);
-  expect(await client.result("tools/call", modern({ name: "echo.echo", arguments: {} }))).toMatchObject({ resultType: "complete" });
+  expect(
+    await client.result("tools/call", modern({ name: "echo.echo", arguments: {} })),
+  ).toMatchObject({ resultType: "complete" });
   client.close();
 });
 
 describe("posts that go nowhere", () => {
-  test.each(["/messages", "/messages?sessionId=", "/messages?sessionId=nobody", "/messages?sessionid=x", "/messages?sessionId=__proto__"])(
-    "%s is 404",
-    async (path) => {
-      await using door = await openDoor({ toolkits: [] });
-      const reply = await door.send({ path, body: ping(1) });
-      expect([reply.status, reply.json]).toMatchObject([404, { error: { code: -32600 } }]);
-    },
-  );
+  test.each([
+    "/messages",
+    "/messages?sessionId=",
+    "/messages?sessionId=nobody",
+    "/messages?sessionid=x",
+    "/messages?sessionId=__proto__",
+  ])("%s is 404", async (path) => {
+    await using door = await openDoor({ toolkits: [] });
+    const reply = await door.send({ path, body: ping(1) });
+    expect([reply.status, reply.json]).toMatchObject([404, { error: { code: -32600 } }]);
+  });
 
   test("the id of one transport does not work on the other", async () => {
     await using door = await openDoor({ toolkits: [] });
     const client = await connectPair(door);
     const id = new URL(client.endpoint, door.url).searchParams.get("sessionId") ?? "";
-    expect((await door.send({ body: ping(1), headers: { "mcp-session-id": id } })).status).toBe(404);
+    expect((await door.send({ body: ping(1), headers: { "mcp-session-id": id } })).status).toBe(
+      404,
+    );
     client.close();
   });
 
@@ -89,7 +119,15 @@ describe("posts that go nowhere", () => {
     await using door = await openDoor({ toolkits: [] });
     const client = await connectPair(door);
     await client.greet("2024-11-05");
-    expect((await door.send({ path: client.endpoint, body: ping(1), headers: { "content-type": "text/plain" } })).status).toBe(415);
+    expect(
+      (
+        await door.send({
+          path: client.endpoint,
+          body: ping(1),
+          headers: { "content-type": "text/plain" },
+        })
+      ).status,
+    ).toBe(415);
     for (const [body, code] of [
       ["{", -32700],
       ["[]", -32600],
@@ -151,14 +189,25 @@ test("past the limit the next one is told to come later", async () => {
 
 test("SDK 1 over its SSE transport: calls, is asked, hears, withdraws, leaves", async () => {
   const [slow, changing] = [createSlowToolkit(), createChangingToolkit()];
-  await using door = await openDoor({ toolkits: [createEchoToolkit(), createAskingToolkit(), slow, changing] });
-  const client = new Client({ name: "sse-test", version: "1" }, { capabilities: { sampling: {}, roots: {}, elicitation: {} } });
-  client.setRequestHandler(CreateMessageRequestSchema, () => ({ role: "assistant", model: "m", content: { type: "text", text: "a poem" } }));
+  await using door = await openDoor({
+    toolkits: [createEchoToolkit(), createAskingToolkit(), slow, changing],
+  });
+  const client = new Client(
+    { name: "sse-test", version: "1" },
+    { capabilities: { sampling: {}, roots: {}, elicitation: {} } },
+  );
+  client.setRequestHandler(CreateMessageRequestSchema, () => ({
+    role: "assistant",
+    model: "m",
+    content: { type: "text", text: "a poem" },
+  }));
   let changes = 0;
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => void changes++);
   await client.connect(new SSEClientTransport(new URL(`${door.url}/sse`)));
   expect((await client.listTools()).tools.map(({ name }) => name)).toContain("echo.echo");
-  expect(await client.callTool({ name: "echo.echo", arguments: { a: 1 } })).toMatchObject({ structuredContent: { a: 1 } });
+  expect(await client.callTool({ name: "echo.echo", arguments: { a: 1 } })).toMatchObject({
+    structuredContent: { a: 1 },
+  });
   await expect(client.callTool({ name: "nope" })).rejects.toMatchObject({ code: -32602 });
   changing.setTools(["two"]);
   await expect.poll(() => changes).toBe(1);

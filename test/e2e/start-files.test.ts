@@ -8,7 +8,9 @@ const dist = fileURLToPath(new URL("../../dist", import.meta.url));
 // Every file costs a start more than what is in it.
 test("a hall starts from few files, and one with a config from few more", () => {
   expect(loadedBy("cli.js", "mcp", "project", "settings").length).toBeLessThan(35);
-  expect(loadedBy("cli.js", "mcp", "project", "settings", "assemble", "json").length).toBeLessThan(42);
+  expect(loadedBy("cli.js", "mcp", "project", "settings", "assemble", "json").length).toBeLessThan(
+    42,
+  );
 });
 
 test("what needs no hall loads none: a client's line to one that runs, the workers, a command that only looks", () => {
@@ -31,13 +33,19 @@ function holdsHall(files: readonly string[]): boolean {
 /** The files that are there once these are loaded: entries by their file's name, the others by the module they were made of. */
 function loadedBy(...names: readonly string[]): readonly string[] {
   const chunks = readdirSync(`${dist}/chunks`);
-  const waiting = names.map((name) => (name.endsWith(".js") ? `${dist}/${name}` : `${dist}/chunks/${chunks.find((chunk) => chunk.startsWith(`${name}-`))}`));
+  const waiting = names.map((name) =>
+    name.endsWith(".js")
+      ? `${dist}/${name}`
+      : `${dist}/chunks/${chunks.find((chunk) => chunk.startsWith(`${name}-`))}`,
+  );
   const loaded = new Set<string>();
   for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
     if (loaded.has(file)) continue;
     loaded.add(file);
     const folder = dirname(file);
-    for (const [, path = ""] of readFileSync(file, "utf8").matchAll(/^(?:import|export)(?: \{[^}]*\} from)? "(\.[^"]+)";$/gm))
+    for (const [, path = ""] of readFileSync(file, "utf8").matchAll(
+      /^(?:import|export)(?: \{[^}]*\} from)? "(\.[^"]+)";$/gm,
+    ))
       waiting.push(resolve(folder, path));
   }
   return [...loaded];

@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -11,7 +19,9 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-function createProject(files: Readonly<Record<string, string>> = { "guildhall.json": "{}" }): string {
+function createProject(
+  files: Readonly<Record<string, string>> = { "guildhall.json": "{}" },
+): string {
   const folder = mkdtempSync(join(tmpdir(), "guildhall-project-"));
   folders.push(folder);
   for (const [name, body] of Object.entries(files)) writeFileSync(join(folder, name), body);
@@ -42,32 +52,67 @@ test("calls of a project are in its file when the hall has ended, and stats and 
   expect(shown.stdout).toContain("█");
 
   const audit = await runCli(["audit", "--json", "--tool", "time_tool"], { cwd });
-  const { events } = JSON.parse(audit.stdout) as { events: { event: string; tool: string; outcome: string; digest: string }[] };
+  const { events } = JSON.parse(audit.stdout) as {
+    events: { event: string; tool: string; outcome: string; digest: string }[];
+  };
   expect(events).toMatchObject([
-    { event: "call", tool: "time_tool.current_time", outcome: "ok", digest: expect.any(String), arguments: null },
+    {
+      event: "call",
+      tool: "time_tool.current_time",
+      outcome: "ok",
+      digest: expect.any(String),
+      arguments: null,
+    },
     { event: "call", tool: "time_tool.current_time" },
   ]);
   const failed = await runCli(["audit", "--outcome", "NOT_FOUND"], { cwd });
   expect(failed.stdout).toMatch(/call +no\.such .*failed NOT_FOUND/);
   const lines = (await runCli(["audit", "--export", "jsonl"], { cwd })).stdout.trim().split("\n");
-  expect(lines.map((line) => (JSON.parse(line) as { tool: string }).tool)).toEqual(["time_tool.current_time", "time_tool.current_time", "no.such"]);
-  expect(await runCli(["audit", "--since", "yesterday-ish"], { cwd })).toMatchObject({ code: 2, stderr: expect.stringContaining("is no time") });
+  expect(lines.map((line) => (JSON.parse(line) as { tool: string }).tool)).toEqual([
+    "time_tool.current_time",
+    "time_tool.current_time",
+    "no.such",
+  ]);
+  expect(await runCli(["audit", "--since", "yesterday-ish"], { cwd })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("is no time"),
+  });
 }, 60_000);
 
 test("an audit that was changed is named by row, with exit code 1", async () => {
   const cwd = createProject();
   await callTools(cwd, ["time_tool.current_time"]);
-  expect(await runCli(["audit", "verify"], { cwd })).toMatchObject({ code: 0, stdout: expect.stringContaining("0 rows, all as they were written") });
+  expect(await runCli(["audit", "verify"], { cwd })).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("0 rows, all as they were written"),
+  });
   await using hall = spawnHall([], { cwd });
   await hall.greet();
   for (const name of ["weather", "tides"]) {
-    const functions = [{ name: "today", description: "says it", parameters: { type: "object", properties: {} }, returns: { type: "object" } }];
-    const tool = { name, version: "1.0.0", description: `tells the ${name}`, category: "SEARCH", functions };
-    expect(await hall.request("tools/register", { tool })).toMatchObject({ result: { status: "registered" } });
+    const functions = [
+      {
+        name: "today",
+        description: "says it",
+        parameters: { type: "object", properties: {} },
+        returns: { type: "object" },
+      },
+    ];
+    const tool = {
+      name,
+      version: "1.0.0",
+      description: `tells the ${name}`,
+      category: "SEARCH",
+      functions,
+    };
+    expect(await hall.request("tools/register", { tool })).toMatchObject({
+      result: { status: "registered" },
+    });
   }
   hall.child.stdin.end();
   await hall.exited;
-  const good = JSON.parse((await runCli(["audit", "verify", "--json"], { cwd })).stdout) as { rows: number };
+  const good = JSON.parse((await runCli(["audit", "verify", "--json"], { cwd })).stdout) as {
+    rows: number;
+  };
   expect(good).toMatchObject({ ok: true, rows: 2, head: expect.stringMatching(/^[\da-f]{64}$/) });
   const path = join(cwd, ".guildhall", "state.db");
   const bytes = readFileSync(path);
@@ -83,8 +128,14 @@ test("a folder that is no project gets no file, and stats say that nothing was r
   const cwd = createProject({});
   await callTools(cwd, ["time_tool.current_time"]);
   expect(readdirSync(cwd)).toEqual([]);
-  expect(await runCli(["stats"], { cwd })).toMatchObject({ code: 0, stdout: "no calls were recorded here\n" });
-  expect(await runCli(["audit"], { cwd })).toMatchObject({ code: 66, stderr: expect.stringContaining("nothing was recorded in this folder") });
+  expect(await runCli(["stats"], { cwd })).toMatchObject({
+    code: 0,
+    stdout: "no calls were recorded here\n",
+  });
+  expect(await runCli(["audit"], { cwd })).toMatchObject({
+    code: 66,
+    stderr: expect.stringContaining("nothing was recorded in this folder"),
+  });
   mkdirSync(join(cwd, ".guildhall"));
   await callTools(cwd, ["time_tool.current_time"]);
   expect(readdirSync(join(cwd, ".guildhall"))).toContain("state.db");
@@ -93,13 +144,22 @@ test("a folder that is no project gets no file, and stats say that nothing was r
 test("a file that is no database is set aside, and the hall works on", async () => {
   const cwd = createProject();
   mkdirSync(join(cwd, ".guildhall"));
-  writeFileSync(join(cwd, ".guildhall", "state.db"), "not a database at all, but somebody may want it back. ".repeat(50));
+  writeFileSync(
+    join(cwd, ".guildhall", "state.db"),
+    "not a database at all, but somebody may want it back. ".repeat(50),
+  );
   await using hall = spawnHall([], { cwd });
   await hall.greet();
-  expect(await hall.result("tools/call", { name: "time_tool.current_time", arguments: {} })).not.toMatchObject({ isError: true });
+  expect(
+    await hall.result("tools/call", { name: "time_tool.current_time", arguments: {} }),
+  ).not.toMatchObject({ isError: true });
   hall.child.stdin.end();
   await hall.exited;
   expect(hall.output.stderr).toContain("it was set aside as");
-  expect(readdirSync(join(cwd, ".guildhall")).filter((name) => name.startsWith("state.db.corrupt-"))).toHaveLength(1);
-  expect(JSON.parse((await runCli(["stats", "--json"], { cwd })).stdout)).toMatchObject({ total: { calls: 1 } });
+  expect(
+    readdirSync(join(cwd, ".guildhall")).filter((name) => name.startsWith("state.db.corrupt-")),
+  ).toHaveLength(1);
+  expect(JSON.parse((await runCli(["stats", "--json"], { cwd })).stdout)).toMatchObject({
+    total: { calls: 1 },
+  });
 }, 60_000);

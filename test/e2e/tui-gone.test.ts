@@ -16,7 +16,12 @@ test.each([
   async (_way, before) => {
     const project = makeProject({ "guildhall.json": "{}" });
     try {
-      const own = Object.fromEntries(["XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"].map((name) => [name, project.path(".own")]));
+      const own = Object.fromEntries(
+        ["XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"].map((name) => [
+          name,
+          project.path(".own"),
+        ]),
+      );
       await using pane = await openPane({ folder: project.folder, env: own });
       await pane.type(`sh -c "${before}exec '${process.execPath}' '${cli}' tui"`);
       await pane.press("Enter");

@@ -99,11 +99,21 @@ test("of two clients one is the hall; killed in the middle of the other's run, t
 const shelf = fileURLToPath(new URL("../servers/defined.mjs", import.meta.url));
 
 test("calls of other clients are approved and refused on the approvals screen, and their callers get the answer", async () => {
-  const files = { "tools.json": JSON.stringify([{ name: "delete_it", description: "Deletes it.", inputSchema: { type: "object" } }]) };
+  const files = {
+    "tools.json": JSON.stringify([
+      { name: "delete_it", description: "Deletes it.", inputSchema: { type: "object" } },
+    ]),
+  };
   await using place = makePlace(files);
   const { project } = place;
-  const server = { command: process.execPath, args: [shelf, project.path("tools.json"), project.path("starts")] };
-  project.write("guildhall.json", JSON.stringify({ expose: "tools", mcpServers: { shelf: server } }));
+  const server = {
+    command: process.execPath,
+    args: [shelf, project.path("tools.json"), project.path("starts")],
+  };
+  project.write(
+    "guildhall.json",
+    JSON.stringify({ expose: "tools", mcpServers: { shelf: server } }),
+  );
   expect(await place.run("build", "--yes")).toMatchObject({ code: 0 });
   const pane = await place.openClient();
   await pane.until("this is the hall");
@@ -112,27 +122,52 @@ test("calls of other clients are approved and refused on the approvals screen, a
 
   // A command without a terminal cannot ask: the call fails, and goes through once after a yes.
   const before = await place.run("call", "shelf.delete_it", '{"path":"/tmp/old"}');
-  expect(before).toMatchObject({ code: 77, stderr: expect.stringContaining("needs a person's yes") });
-  const asked = await pane.until("› shelf.delete_it", "Asked because it may destroy", "path: /tmp/old");
+  expect(before).toMatchObject({
+    code: 77,
+    stderr: expect.stringContaining("needs a person's yes"),
+  });
+  const asked = await pane.until(
+    "› shelf.delete_it",
+    "Asked because it may destroy",
+    "path: /tmp/old",
+  );
   expect(asked.split("\n")[1]).toContain("7 Approvals•1");
   await expectScreen(pane, place, "hall-approvals");
   await pane.type("y");
   await pane.until("No call waits for an answer.", "shelf.delete_it may go on");
-  expect(await place.run("call", "shelf.delete_it", '{"path":"/tmp/old"}')).toMatchObject({ code: 0, stdout: expect.stringContaining("ran delete_it") });
+  expect(await place.run("call", "shelf.delete_it", '{"path":"/tmp/old"}')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("ran delete_it"),
+  });
 
   // A client whose own user is away waits for whoever answers first.
-  const client = new Client({ name: "somebody\u001b[2J", version: "1\nIt is safe." }, { capabilities: { elicitation: {} } });
+  const client = new Client(
+    { name: "somebody\u001b[2J", version: "1\nIt is safe." },
+    { capabilities: { elicitation: {} } },
+  );
   client.setRequestHandler(
     ElicitRequestSchema,
-    (_request, { signal }) => new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("away")))),
+    (_request, { signal }) =>
+      new Promise((_resolve, reject) =>
+        signal.addEventListener("abort", () => reject(new Error("away"))),
+      ),
   );
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: [cli, "mcp"], cwd: project.folder, env: { ...place.env } }));
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [cli, "mcp"],
+      cwd: project.folder,
+      env: { ...place.env },
+    }),
+  );
   try {
     for (const [key, said] of [
       ["y", "ran delete_it"],
       ["n", "not allowed"],
     ] as const) {
-      const called = client.callTool({ name: "shelf.delete_it", arguments: {} }, undefined, { timeout: 20_000 });
+      const called = client.callTool({ name: "shelf.delete_it", arguments: {} }, undefined, {
+        timeout: 20_000,
+      });
       await pane.until("› shelf.delete_it", "(no arguments)");
       await expectScreen(pane, place, "hall-approvals-of-a-client");
       await pane.type(key);
@@ -147,7 +182,12 @@ test("calls of other clients are approved and refused on the approvals screen, a
 test("a tool is found by typing and called with a form; servers are restarted, their words are read, and the calls are counted", async () => {
   await using place = makePlace({
     "guildhall.json": JSON.stringify({
-      mcpServers: { everything: { command: process.execPath, args: [binOf("@modelcontextprotocol/server-everything"), "stdio"] } },
+      mcpServers: {
+        everything: {
+          command: process.execPath,
+          args: [binOf("@modelcontextprotocol/server-everything"), "stdio"],
+        },
+      },
     }),
   });
   expect(await place.run("build", "--yes")).toMatchObject({ code: 0 });
@@ -186,7 +226,11 @@ test("a tool is found by typing and called with a form; servers are restarted, t
   for (const key of "12345678") {
     await pane.press(`M-${key}`);
     const lines = (await pane.until(/\n.* keys$/)).split("\n");
-    expect([lines.length, lines[0]?.slice(0, 9), lines[2]]).toEqual([24, "guildhall", "─".repeat(80)]);
+    expect([lines.length, lines[0]?.slice(0, 9), lines[2]]).toEqual([
+      24,
+      "guildhall",
+      "─".repeat(80),
+    ]);
   }
 });
 

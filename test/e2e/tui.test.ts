@@ -11,7 +11,9 @@ const foreign = fileURLToPath(new URL("../servers/foreign-agent.mjs", import.met
 test("from a description to tasks against the hall over stdio, with a question answered, a resize, and an approval", async () => {
   await using place = makePlace(typescriptService);
   const { project } = place;
-  const pane = await place.openClient(`--command '${process.execPath}' -- '${cli}' mcp --expose tools`);
+  const pane = await place.openClient(
+    `--command '${process.execPath}' -- '${cli}' mcp --expose tools`,
+  );
   await pane.until("No features yet", "(modern)");
   await expectScreen(pane, place, "started");
   await pane.type("n");
@@ -22,14 +24,20 @@ test("from a description to tasks against the hall over stdio, with a question a
   await pane.until("speckit.specify", "completed", "next step: clarify");
   await expectScreen(pane, place, "specified");
   await pane.type("s");
-  await pane.until("speckit.clarify asks", "Question 1 of", "● Only whoever created them (recommended)");
+  await pane.until(
+    "speckit.clarify asks",
+    "Question 1 of",
+    "● Only whoever created them (recommended)",
+  );
   await expectScreen(pane, place, "asked");
   // While the question waits, the window changes its size.
   await pane.resize(120, 40);
   await expectScreen(pane, place, "asked-large");
   await pane.resize(80, 24);
   await answerAll(pane);
-  expect(project.read("specs/001-users-upload-photos/spec.md")).toContain("Only whoever created them");
+  expect(project.read("specs/001-users-upload-photos/spec.md")).toContain(
+    "Only whoever created them",
+  );
   await pane.press("Enter");
   await pane.until("Feature Specification: Upload photos", "next: plan");
   for (const [step, next] of [
@@ -55,7 +63,9 @@ test("from a description to tasks against the hall over stdio, with a question a
 /** Takes what is recommended, question by question. */
 async function answerAll(pane: Pane): Promise<void> {
   for (let number = 1; ; number++) {
-    const screen = await pane.until(new RegExp(`Question ${number} of|speckit.clarify .* completed`));
+    const screen = await pane.until(
+      new RegExp(`Question ${number} of|speckit.clarify .* completed`),
+    );
     if (screen.includes("completed")) return;
     await pane.press("C-g", "C-s");
   }
@@ -72,10 +82,17 @@ process.stdin.setRawMode(true).once("data", (key) => {
 `;
 
 test("a document is edited with the person's editor; a step that never ends is cancelled with Esc, and r tries it again", async () => {
-  const files = { "specs/001-albums/spec.md": "# Feature Specification: Albums\n", "specs/001-albums/plan.md": "# Plan\n", "editor.mjs": editor };
+  const files = {
+    "specs/001-albums/spec.md": "# Feature Specification: Albums\n",
+    "specs/001-albums/plan.md": "# Plan\n",
+    "editor.mjs": editor,
+  };
   await using place = makePlace(files);
   const editing = `${process.execPath} ${place.project.path("editor.mjs")}`;
-  const pane = await place.openClient(`--command '${process.execPath}' -- '${foreign}' stdio`, { VISUAL: editing, EDITOR: editing });
+  const pane = await place.openClient(`--command '${process.execPath}' -- '${foreign}' stdio`, {
+    VISUAL: editing,
+    EDITOR: editing,
+  });
   await pane.until("albums", "tasks", "foreign", "speckit.clarify: those steps cannot run here");
   await pane.press("Enter");
   await pane.until("[plan.md]", "e edit");
@@ -122,7 +139,9 @@ test("the terminal is given back on quitting, on a signal, and when something th
   const bomb = `process.on("SIGUSR2", () => ${boom}); process.on("SIGPWR", () => { process.removeAllListeners("uncaughtException"); ${boom} })`;
   const args = `--command '${process.execPath}' -- '${foreign}' stdio`;
   await using place = makePlace();
-  const pane = await place.openClient(args, { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(bomb)}` });
+  const pane = await place.openClient(args, {
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(bomb)}`,
+  });
   const endings: readonly (readonly [end: () => Promise<unknown>, said: string])[] = [
     [() => pane.type("q"), "code 0"],
     [async () => process.kill(await pane.program(), "SIGTERM"), "code 0"],

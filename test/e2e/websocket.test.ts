@@ -27,18 +27,33 @@ let slow: SlowToolkit;
 const changing = createChangingToolkit();
 beforeAll(async () => {
   slow = createSlowToolkit();
-  door = await openDoor({ toolkits: [createEchoToolkit(), slow, createAskingToolkit(), createReportingToolkit(), changing] });
+  door = await openDoor({
+    toolkits: [
+      createEchoToolkit(),
+      slow,
+      createAskingToolkit(),
+      createReportingToolkit(),
+      changing,
+    ],
+  });
 });
 afterAll(() => door[Symbol.asyncDispose]());
 
 const echo = { name: "echo.echo", arguments: { a: 1 } };
-const request = (id: unknown, method: string, params: JsonObject = {}): JsonObject => ({ jsonrpc: "2.0", id, method, params });
+const request = (id: unknown, method: string, params: JsonObject = {}): JsonObject => ({
+  jsonrpc: "2.0",
+  id,
+  method,
+  params,
+});
 
 describe("messages", () => {
   test.each(legacyVersions)("%s: shakes hands, lists, calls, pings", async (version) => {
     const client = await connectWebSocket(door);
     expect(await client.greet(version)).toMatchObject({ protocolVersion: version });
-    expect(await client.result("tools/call", echo)).toMatchObject({ content: [{ text: '{"a":1}' }] });
+    expect(await client.result("tools/call", echo)).toMatchObject({
+      content: [{ text: '{"a":1}' }],
+    });
     expect(await client.result("ping")).toEqual({});
     expect((await client.request("nope")).error).toMatchObject({ code: -32601 });
     client.close();
@@ -46,7 +61,10 @@ describe("messages", () => {
 
   test("2026-07-28: no handshake", async () => {
     const client = await connectWebSocket(door);
-    expect(await client.result("tools/call", modern(echo))).toMatchObject({ resultType: "complete", content: [{ text: '{"a":1}' }] });
+    expect(await client.result("tools/call", modern(echo))).toMatchObject({
+      resultType: "complete",
+      content: [{ text: '{"a":1}' }],
+    });
     expect((await client.request("ping", modern())).error).toMatchObject({ code: -32601 });
     client.close();
   });
@@ -83,7 +101,11 @@ describe("messages", () => {
   test("batches are answered as one, in 2025-03-26 only", async () => {
     const client = await connectWebSocket(door);
     await client.greet("2025-03-26");
-    client.send([request("a", "ping"), request("b", "tools/call", echo), { jsonrpc: "2.0", method: "notifications/nope" }]);
+    client.send([
+      request("a", "ping"),
+      request("b", "tools/call", echo),
+      { jsonrpc: "2.0", method: "notifications/nope" },
+    ]);
     const answers = (await client.next()) as unknown as JsonObject[];
     expect(answers.map(({ id }) => id).sort()).toEqual(["a", "b"]);
     client.close();
@@ -115,14 +137,28 @@ describe("messages", () => {
   test("progress, questions and changes come on the same line", async () => {
     const client = await connectWebSocket(door);
     await client.greet("2025-11-25", { elicitation: {} });
-    const id = client.ask("tools/call", { name: "reporting.steps", arguments: { progress: [[1], [2]], pauseMs: 60 }, _meta: { progressToken: 7 } });
-    expect(await client.heard("notifications/progress")).toMatchObject({ params: { progressToken: 7, progress: 1 } });
-    expect(await client.heard("notifications/progress")).toMatchObject({ params: { progressToken: 7, progress: 2 } });
+    const id = client.ask("tools/call", {
+      name: "reporting.steps",
+      arguments: { progress: [[1], [2]], pauseMs: 60 },
+      _meta: { progressToken: 7 },
+    });
+    expect(await client.heard("notifications/progress")).toMatchObject({
+      params: { progressToken: 7, progress: 1 },
+    });
+    expect(await client.heard("notifications/progress")).toMatchObject({
+      params: { progressToken: 7, progress: 2 },
+    });
     expect(said(await client.answer(id))).toBe("reported");
     const asking = client.ask("tools/call", { name: "asking.one" });
     const question = await client.heard("elicitation/create");
-    client.send({ jsonrpc: "2.0", id: question.id, result: { action: "accept", content: { name: "Ada" } } });
-    expect(await client.answer(asking)).toMatchObject({ result: { structuredContent: { name: { content: { name: "Ada" } } } } });
+    client.send({
+      jsonrpc: "2.0",
+      id: question.id,
+      result: { action: "accept", content: { name: "Ada" } },
+    });
+    expect(await client.answer(asking)).toMatchObject({
+      result: { structuredContent: { name: { content: { name: "Ada" } } } },
+    });
     changing.setTools(["one", "two"]);
     await client.heard("notifications/tools/list_changed");
     client.close();
@@ -130,13 +166,20 @@ describe("messages", () => {
 
   test("a modern subscription is told of changes and ends when it is withdrawn", async () => {
     const client = await connectWebSocket(door);
-    const id = client.ask("subscriptions/listen", modern({ notifications: { toolsListChanged: true } }));
-    expect(await client.heard("notifications/subscriptions/acknowledged")).toMatchObject({ params: { _meta: { [keys.subscription]: id } } });
+    const id = client.ask(
+      "subscriptions/listen",
+      modern({ notifications: { toolsListChanged: true } }),
+    );
+    expect(await client.heard("notifications/subscriptions/acknowledged")).toMatchObject({
+      params: { _meta: { [keys.subscription]: id } },
+    });
     await wait(260);
     changing.setTools(["three"]);
     await client.heard("notifications/tools/list_changed");
     client.cancel(id);
-    expect(await client.result("server/discover", modern())).toMatchObject({ resultType: "complete" });
+    expect(await client.result("server/discover", modern())).toMatchObject({
+      resultType: "complete",
+    });
     client.close();
   });
 
@@ -162,7 +205,9 @@ describe("messages", () => {
 });
 
 /** A socket that has shaken hands and now writes its own frames. */
-async function upgrade(): Promise<Dialled & { frame(frame: Frame): void; closeCode(timeoutMs?: number): Promise<number> }> {
+async function upgrade(): Promise<
+  Dialled & { frame(frame: Frame): void; closeCode(timeoutMs?: number): Promise<number> }
+> {
   const dialled = door.dial();
   dialled.write(
     "GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
@@ -187,13 +232,30 @@ interface Frame {
   readonly isMasked?: boolean;
 }
 
-function encode({ opcode, payload = "", isFinal = true, reserved = 0, isMasked = true }: Frame): Buffer {
+function encode({
+  opcode,
+  payload = "",
+  isFinal = true,
+  reserved = 0,
+  isMasked = true,
+}: Frame): Buffer {
   const bytes = Buffer.from(payload as string);
   const head = [(isFinal ? 0x80 : 0) | (reserved << 4) | opcode];
   const mask = isMasked ? 0x80 : 0;
   if (bytes.length < 126) head.push(mask | bytes.length);
   else if (bytes.length < 65_536) head.push(mask | 126, bytes.length >> 8, bytes.length & 255);
-  else head.push(mask | 127, 0, 0, 0, 0, (bytes.length >> 24) & 255, (bytes.length >> 16) & 255, (bytes.length >> 8) & 255, bytes.length & 255);
+  else
+    head.push(
+      mask | 127,
+      0,
+      0,
+      0,
+      0,
+      (bytes.length >> 24) & 255,
+      (bytes.length >> 16) & 255,
+      (bytes.length >> 8) & 255,
+      bytes.length & 255,
+    );
   // A mask of zeros changes nothing, and is a mask all the same.
   return Buffer.concat([Buffer.from(head), ...(isMasked ? [Buffer.alloc(4)] : []), bytes]);
 }
@@ -204,14 +266,22 @@ const close = 8;
 const ping = 9;
 
 describe("frames", () => {
-  const broken: readonly (readonly [what: string, frames: readonly (Frame | Buffer)[], code: number])[] = [
+  const broken: readonly (readonly [
+    what: string,
+    frames: readonly (Frame | Buffer)[],
+    code: number,
+  ])[] = [
     ["without a mask", [{ opcode: text, payload: "{}", isMasked: false }], 1002],
     ["with a reserved bit", [{ opcode: text, payload: "{}", reserved: 4 }], 1002],
     ["of a kind there is not", [{ opcode: 3, payload: "x" }], 1002],
     ["a ping in pieces", [{ opcode: ping, payload: "x", isFinal: false }], 1002],
     ["a ping of 126 bytes", [{ opcode: ping, payload: "x".repeat(126) }], 1002],
     ["a goodbye of one byte", [{ opcode: close, payload: "x" }], 1002],
-    ["a goodbye with a code nobody may send", [{ opcode: close, payload: Buffer.from([0x03, 0xed]) }], 1002],
+    [
+      "a goodbye with a code nobody may send",
+      [{ opcode: close, payload: Buffer.from([0x03, 0xed]) }],
+      1002,
+    ],
     ["a middle without a beginning", [{ opcode: 0, payload: "x" }], 1002],
     [
       "a beginning in the middle",
@@ -224,27 +294,41 @@ describe("frames", () => {
     ["bytes that are no UTF-8", [{ opcode: text, payload: Buffer.from([0xff, 0xfe]) }], 1007],
     ["half a letter", [{ opcode: text, payload: Buffer.from([0xe2, 0x82]) }], 1007],
     ["binary", [{ opcode: binary, payload: "{}" }], 1003],
-    ["a byte over the limit", [Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0x00, 0xa0, 0x00, 0x01, 0, 0, 0, 0])], 1009],
-    ["a length of terabytes", [Buffer.from([0x81, 0xff, 0, 0, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0])], 1009],
+    [
+      "a byte over the limit",
+      [Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0x00, 0xa0, 0x00, 0x01, 0, 0, 0, 0])],
+      1009,
+    ],
+    [
+      "a length of terabytes",
+      [Buffer.from([0x81, 0xff, 0, 0, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0])],
+      1009,
+    ],
   ];
-  test.each(broken)("%s: the socket is closed with the right code, and others live (B54, B55)", async (_what, frames, code) => {
-    const socket = await upgrade();
-    for (const frame of frames) {
-      if (Buffer.isBuffer(frame)) socket.write(frame);
-      else socket.frame(frame);
-    }
-    expect(await socket.closeCode()).toBe(code);
-    socket.frame({ opcode: close, payload: Buffer.from([0x03, 0xe8]) });
-    expect(await happens(socket.closed, 2_000)).toBe(true);
-    const client = await connectWebSocket(door);
-    expect(await client.result("tools/call", modern(echo))).toMatchObject({ structuredContent: { a: 1 } });
-    client.close();
-  });
+  test.each(broken)(
+    "%s: the socket is closed with the right code, and others live (B54, B55)",
+    async (_what, frames, code) => {
+      const socket = await upgrade();
+      for (const frame of frames) {
+        if (Buffer.isBuffer(frame)) socket.write(frame);
+        else socket.frame(frame);
+      }
+      expect(await socket.closeCode()).toBe(code);
+      socket.frame({ opcode: close, payload: Buffer.from([0x03, 0xe8]) });
+      expect(await happens(socket.closed, 2_000)).toBe(true);
+      const client = await connectWebSocket(door);
+      expect(await client.result("tools/call", modern(echo))).toMatchObject({
+        structuredContent: { a: 1 },
+      });
+      client.close();
+    },
+  );
 
   test("more than ten MiB in pieces is too much as well", async () => {
     const socket = await upgrade();
     socket.frame({ opcode: text, payload: "x".repeat(1024 * 1024), isFinal: false });
-    for (let n = 0; n < 10; n++) socket.frame({ opcode: 0, payload: "x".repeat(1024 * 1024), isFinal: false });
+    for (let n = 0; n < 10; n++)
+      socket.frame({ opcode: 0, payload: "x".repeat(1024 * 1024), isFinal: false });
     expect(await socket.closeCode()).toBe(1009);
   });
 
@@ -270,7 +354,10 @@ describe("frames", () => {
     for (let n = 0; n < 40; n++) socket.frame({ opcode: ping });
     // biome-ignore lint/suspicious/noControlCharactersInRegex: a frame is made of them
     await socket.until(/(\x8a\x00){40}/);
-    socket.frame({ opcode: text, payload: JSON.stringify(request(1, "server/discover", modern())) });
+    socket.frame({
+      opcode: text,
+      payload: JSON.stringify(request(1, "server/discover", modern())),
+    });
     await socket.until(/"id":1,"result"/);
   });
 
@@ -291,10 +378,16 @@ describe("frames", () => {
   test.each([
     ["no key", "Sec-WebSocket-Version: 13\r\n", 400],
     ["a key that is none", "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: short\r\n", 400],
-    ["an old version", "Sec-WebSocket-Version: 7\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n", 400],
+    [
+      "an old version",
+      "Sec-WebSocket-Version: 7\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n",
+      400,
+    ],
   ])("a handshake with %s is refused", async (_what, lines, status) => {
     const dialled = door.dial();
-    dialled.write(`GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${lines}\r\n`);
+    dialled.write(
+      `GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${lines}\r\n`,
+    );
     const [, got] = await dialled.until(/^HTTP\/1\.1 (\d+) /);
     expect(Number(got)).toBe(status);
     expect(await happens(dialled.closed, 1_000)).toBe(true);
@@ -338,12 +431,16 @@ describe("how many, and for how long", () => {
   });
 
   test("one that reads nothing is cut, with all that waits for it", async () => {
-    await using other = await openDoor({ toolkits: [createEchoToolkit()], limits: { writeQueueBytesMax: 1_000_000, stalledMsMax: 300 } });
+    await using other = await openDoor({
+      toolkits: [createEchoToolkit()],
+      limits: { writeQueueBytesMax: 1_000_000, stalledMsMax: 300 },
+    });
     const client = await connectWebSocket(other);
     await client.greet();
     client.socket.pause();
     const filler = "x".repeat(1_000_000);
-    for (let n = 0; n < 20; n++) client.ask("tools/call", { name: "echo.echo", arguments: { filler } });
+    for (let n = 0; n < 20; n++)
+      client.ask("tools/call", { name: "echo.echo", arguments: { filler } });
     await wait(1_000);
     client.socket.resume();
     expect(await happens(client.closed, 3_000)).toBe(true);
@@ -353,7 +450,10 @@ describe("how many, and for how long", () => {
 
 describe("a peer that stops answering pings", () => {
   /** Both ends of one socket: ours as the hall has it, and a client that answers pings or does not. */
-  async function openPair(autoPong: boolean, pingMs: number): Promise<{ readonly heard: string[]; readonly client: WebSocket; close(): void }> {
+  async function openPair(
+    autoPong: boolean,
+    pingMs: number,
+  ): Promise<{ readonly heard: string[]; readonly client: WebSocket; close(): void }> {
     const http = createServer();
     const server = new WebSocketServer({ server: http });
     await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
@@ -371,7 +471,9 @@ describe("a peer that stops answering pings", () => {
         resolve();
       }),
     );
-    const client = new WebSocket(`ws://127.0.0.1:${(http.address() as AddressInfo).port}`, { autoPong });
+    const client = new WebSocket(`ws://127.0.0.1:${(http.address() as AddressInfo).port}`, {
+      autoPong,
+    });
     await connected;
     const close = (): void => {
       client.terminate();

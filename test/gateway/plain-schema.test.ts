@@ -65,5 +65,6 @@ test("a schema that is called plain compiles, whatever is in it", () => {
 });
 
 test("the schemas of ordinary tools are plain", () => {
-  for (const { functions } of document.predefined) for (const parameters of Object.values(functions)) expect(isPlainSchema(parameters)).toBe(true);
+  for (const { functions } of document.predefined)
+    for (const parameters of Object.values(functions)) expect(isPlainSchema(parameters)).toBe(true);
 });

@@ -35,7 +35,8 @@ function contextIn(scope = new Scope()): CallContext {
   return { scope, progress() {}, log() {}, ask: async () => ({}) };
 }
 
-const kit = (id: string, source: Toolkit["source"], rest: Partial<Toolkit> = {}): Toolkit => createToolkit(id, {}, { ...(source ? { source } : {}), ...rest });
+const kit = (id: string, source: Toolkit["source"], rest: Partial<Toolkit> = {}): Toolkit =>
+  createToolkit(id, {}, { ...(source ? { source } : {}), ...rest });
 
 /** Runs one call through a stage; gives "ok" or the code it failed with. */
 async function run(stage: Next, call: Call, context = contextIn()): Promise<"ok" | ErrorCode> {
@@ -55,14 +56,18 @@ async function countOk(stage: Next, call: () => Call, times: number): Promise<nu
 
 describe("rates", () => {
   const client = { perSecond: 10, burst: 20 };
-  const open = (limits: RateLimits, clock: Clock): Next => limitRates(limits, clock.now)(async () => ok);
+  const open = (limits: RateLimits, clock: Clock): Next =>
+    limitRates(limits, clock.now)(async () => ok);
 
   test("a client from the network has its burst, then its rate, and is told when to come again", async () => {
     const clock = new Clock();
     const stage = open({ client }, clock);
     const call = (): Call => createCall(kit("a", "upstream"), { quota: "one" });
     expect(await countOk(stage, call, 30)).toBe(20);
-    await expect(async () => stage(call(), contextIn())).rejects.toMatchObject({ code: "RATE_LIMITED", details: { retryAfterSeconds: 0.1 } });
+    await expect(async () => stage(call(), contextIn())).rejects.toMatchObject({
+      code: "RATE_LIMITED",
+      details: { retryAfterSeconds: 0.1 },
+    });
     clock.ms += 1_000;
     expect(await countOk(stage, call, 30)).toBe(10);
     clock.ms += 60_000;
@@ -71,8 +76,12 @@ describe("rates", () => {
 
   test("clients do not use up each other's, and a client on stdio has no limit", async () => {
     const stage = open({ client }, new Clock());
-    expect(await countOk(stage, () => createCall(kit("a", "upstream"), { quota: "one" }), 30)).toBe(20);
-    expect(await countOk(stage, () => createCall(kit("a", "upstream"), { quota: "two" }), 30)).toBe(20);
+    expect(await countOk(stage, () => createCall(kit("a", "upstream"), { quota: "one" }), 30)).toBe(
+      20,
+    );
+    expect(await countOk(stage, () => createCall(kit("a", "upstream"), { quota: "two" }), 30)).toBe(
+      20,
+    );
     expect(await countOk(stage, () => createCall(kit("a", "upstream")), 1_000)).toBe(1_000);
   });
 
@@ -98,9 +107,18 @@ describe("rates", () => {
       tools: { "single.run": { perSecond: 1, burst: 1 } },
     };
     const stage = open(limits, new Clock());
-    const [calm, wild, single, other] = [kit("calm", "built-in"), kit("wild", "registered"), kit("single", "built-in"), kit("other", "built-in")];
-    expect(await countOk(stage, () => createCall(other, { quota: "q", client: "greedy 2.1" }), 30)).toBe(2);
-    expect(await countOk(stage, () => createCall(other, { quota: "q", client: "free" }), 100)).toBe(100);
+    const [calm, wild, single, other] = [
+      kit("calm", "built-in"),
+      kit("wild", "registered"),
+      kit("single", "built-in"),
+      kit("other", "built-in"),
+    ];
+    expect(
+      await countOk(stage, () => createCall(other, { quota: "q", client: "greedy 2.1" }), 30),
+    ).toBe(2);
+    expect(await countOk(stage, () => createCall(other, { quota: "q", client: "free" }), 100)).toBe(
+      100,
+    );
     expect(await countOk(stage, () => createCall(calm), 30)).toBe(3);
     expect(await countOk(stage, () => createCall(wild), 30)).toBe(30);
     expect(await countOk(stage, () => createCall(single), 30)).toBe(1);
@@ -108,15 +126,21 @@ describe("rates", () => {
 
   test("however many clients come, what is kept of them is bounded", async () => {
     const stage = open({ client: { perSecond: 1, burst: 1 } }, new Clock());
-    for (let i = 0; i < 10_001; i++) await stage(createCall(kit("a", "built-in"), { quota: `client ${i}` }), contextIn());
+    for (let i = 0; i < 10_001; i++)
+      await stage(createCall(kit("a", "built-in"), { quota: `client ${i}` }), contextIn());
     // The first was forgotten and starts anew; the last is still known.
     expect(await run(stage, createCall(kit("a", "built-in"), { quota: "client 0" }))).toBe("ok");
-    expect(await run(stage, createCall(kit("a", "built-in"), { quota: "client 10000" }))).toBe("RATE_LIMITED");
+    expect(await run(stage, createCall(kit("a", "built-in"), { quota: "client 10000" }))).toBe(
+      "RATE_LIMITED",
+    );
   });
 });
 
 describe("breaker", () => {
-  async function open(next: Next, toolkits: readonly Toolkit[] = []): Promise<{ stage: Next; clock: Clock; health: HealthBook }> {
+  async function open(
+    next: Next,
+    toolkits: readonly Toolkit[] = [],
+  ): Promise<{ stage: Next; clock: Clock; health: HealthBook }> {
     const clock = new Clock();
     const health = createHealthBook({ now: clock.now });
     const registry = createRegistry({ log: createLog({ level: "silent" }) });
@@ -138,13 +162,19 @@ describe("breaker", () => {
     const toolkit = kit("a", "registered");
     const call = (): Call => createCall(toolkit);
     for (let i = 0; i < 5; i++) expect(await run(stage, call())).toBe("TIMEOUT");
-    expect(health.record(toolkit).health).toMatchObject({ state: "unavailable", reason: "no answer" });
+    expect(health.record(toolkit).health).toMatchObject({
+      state: "unavailable",
+      reason: "no answer",
+    });
     expect(await run(stage, call())).toBe("UNAVAILABLE");
     expect(reached).toBe(5);
     clock.ms += 29_999;
     expect(await run(stage, call())).toBe("UNAVAILABLE");
     clock.ms += 1;
-    expect([await run(stage, call()), await run(stage, call())]).toEqual(["TIMEOUT", "UNAVAILABLE"]);
+    expect([await run(stage, call()), await run(stage, call())]).toEqual([
+      "TIMEOUT",
+      "UNAVAILABLE",
+    ]);
     expect(reached).toBe(6);
     clock.ms += 30_000;
     isBroken = false;
@@ -159,7 +189,9 @@ describe("breaker", () => {
     let finish = (): void => {};
     let isBroken = true;
     const { stage, clock } = await open(() =>
-      isBroken ? Promise.reject(new HallError("UNAVAILABLE", "gone")) : new Promise((resolve) => (finish = () => resolve(ok))),
+      isBroken
+        ? Promise.reject(new HallError("UNAVAILABLE", "gone"))
+        : new Promise((resolve) => (finish = () => resolve(ok))),
     );
     const toolkit = kit("a", "registered");
     for (let i = 0; i < 5; i++) await run(stage, createCall(toolkit));
@@ -186,7 +218,9 @@ describe("breaker", () => {
       "EXECUTION",
     ];
     let next = 0;
-    const { stage, health } = await open(() => Promise.reject(new HallError(codes[next++] as ErrorCode, "no")));
+    const { stage, health } = await open(() =>
+      Promise.reject(new HallError(codes[next++] as ErrorCode, "no")),
+    );
     const toolkit = kit("a", "registered");
     for (const code of codes) expect(await run(stage, createCall(toolkit))).toBe(code);
     expect(health.record(toolkit).health.state).toBe("available");
@@ -205,7 +239,10 @@ describe("breaker", () => {
   test("a built-in toolkit is never rested: it says itself what it lacks", async () => {
     const { stage } = await open(fail("UNAVAILABLE"));
     const toolkit = kit("a", "built-in");
-    for (let i = 0; i < 20; i++) await expect(stage(createCall(toolkit), contextIn())).rejects.toMatchObject({ message: "no" });
+    for (let i = 0; i < 20; i++)
+      await expect(stage(createCall(toolkit), contextIn())).rejects.toMatchObject({
+        message: "no",
+      });
   });
 
   test("one that knows it is down is asked each time, because it knows when to try again", async () => {
@@ -239,13 +276,19 @@ describe("breaker", () => {
   test("changes of state are told, each once", async () => {
     const { stage, clock, health } = await open(fail("TIMEOUT"));
     const changes: string[] = [];
-    health.onChange(({ toolkit, from, to }) => changes.push(`${toolkit.id}: ${from} → ${to.state}`));
+    health.onChange(({ toolkit, from, to }) =>
+      changes.push(`${toolkit.id}: ${from} → ${to.state}`),
+    );
     const toolkit = kit("a", "registered");
     for (let i = 0; i < 9; i++) await run(stage, createCall(toolkit));
     clock.ms += 30_000;
     health.record(toolkit).probed({ state: "available" }, 1);
     health.record(toolkit).probed({ state: "available" }, 1);
-    expect(changes).toEqual(["a: available → degraded", "a: degraded → unavailable", "a: unavailable → available"]);
+    expect(changes).toEqual([
+      "a: available → degraded",
+      "a: degraded → unavailable",
+      "a: unavailable → available",
+    ]);
   });
 });
 
@@ -262,10 +305,15 @@ describe("concurrency", () => {
   }
 
   test("so many run, so many wait in order, the rest is refused at once", async () => {
-    const { next, running, reached } = open(limitConcurrency({ registered: { concurrent: 2, queue: 3 } }));
+    const { next, running, reached } = open(
+      limitConcurrency({ registered: { concurrent: 2, queue: 3 } }),
+    );
     const toolkit = kit("a", "registered");
     const calls = Array.from({ length: 5 }, () => run(next, createCall(toolkit)));
-    await expect(async () => next(createCall(toolkit), contextIn())).rejects.toMatchObject({ code: "OVERLOADED", details: { retryAfterSeconds: 1 } });
+    await expect(async () => next(createCall(toolkit), contextIn())).rejects.toMatchObject({
+      code: "OVERLOADED",
+      details: { retryAfterSeconds: 1 },
+    });
     for (let i = 0; i < 5; i++) {
       expect(reached()).toBe(Math.min(5, 2 + i));
       running.shift()?.();
@@ -278,10 +326,16 @@ describe("concurrency", () => {
   });
 
   test("a waiting call that is withdrawn leaves its place to the next", async () => {
-    const { next, running, reached } = open(limitConcurrency({ toolkits: { a: { concurrent: 1, queue: 2 } } }));
+    const { next, running, reached } = open(
+      limitConcurrency({ toolkits: { a: { concurrent: 1, queue: 2 } } }),
+    );
     const toolkit = kit("a", "built-in");
     const scope = new Scope();
-    const [first, second, third] = [run(next, createCall(toolkit)), run(next, createCall(toolkit), contextIn(scope)), run(next, createCall(toolkit))];
+    const [first, second, third] = [
+      run(next, createCall(toolkit)),
+      run(next, createCall(toolkit), contextIn(scope)),
+      run(next, createCall(toolkit)),
+    ];
     scope.cancel(new HallError("CANCELLED", "withdrawn"));
     expect(await second).toBe("CANCELLED");
     running.shift()?.();
@@ -295,44 +349,76 @@ describe("concurrency", () => {
   test("calls of toolkits without a capacity pass as they are", () => {
     const passed: Next = () => Promise.resolve(ok);
     const stage = limitConcurrency({ registered: { concurrent: 1, queue: 0 } })(passed);
-    const calls = Array.from({ length: 100 }, () => stage(createCall(kit("a", "upstream")), contextIn()));
+    const calls = Array.from({ length: 100 }, () =>
+      stage(createCall(kit("a", "upstream")), contextIn()),
+    );
     return expect(Promise.all(calls)).resolves.toHaveLength(100);
   });
 });
 
 describe("retries", () => {
   const idempotent = { idempotentHint: true };
-  const failing = (failures: number, code: ErrorCode = "UNAVAILABLE"): { next: Next; tries: () => number } => {
+  const failing = (
+    failures: number,
+    code: ErrorCode = "UNAVAILABLE",
+  ): { next: Next; tries: () => number } => {
     let tries = 0;
-    return { next: () => (++tries <= failures ? Promise.reject(new HallError(code, "no")) : Promise.resolve(ok)), tries: () => tries };
+    return {
+      next: () =>
+        ++tries <= failures ? Promise.reject(new HallError(code, "no")) : Promise.resolve(ok),
+      tries: () => tries,
+    };
   };
   const never = (): number => 0;
 
   test("an idempotent call that could not be delivered is tried twice more", async () => {
     const twice = failing(2);
-    expect(await run(retryIdempotent(never)(twice.next), createCall(kit("a", "registered"), {}, idempotent))).toBe("ok");
+    expect(
+      await run(
+        retryIdempotent(never)(twice.next),
+        createCall(kit("a", "registered"), {}, idempotent),
+      ),
+    ).toBe("ok");
     expect(twice.tries()).toBe(3);
     const often = failing(9);
-    expect(await run(retryIdempotent(never)(often.next), createCall(kit("a", "upstream"), {}, { readOnlyHint: true }))).toBe("UNAVAILABLE");
+    expect(
+      await run(
+        retryIdempotent(never)(often.next),
+        createCall(kit("a", "upstream"), {}, { readOnlyHint: true }),
+      ),
+    ).toBe("UNAVAILABLE");
     expect(often.tries()).toBe(3);
   });
 
   test.each([
     ["not idempotent", kit("a", "registered"), {}, "UNAVAILABLE"],
     ["built in", kit("a", "built-in"), idempotent, "UNAVAILABLE"],
-    ["known to be down", kit("a", "upstream", { problem: () => "down" }), idempotent, "UNAVAILABLE"],
+    [
+      "known to be down",
+      kit("a", "upstream", { problem: () => "down" }),
+      idempotent,
+      "UNAVAILABLE",
+    ],
     ["answered with no", kit("a", "registered"), idempotent, "EXECUTION"],
     ["too slow", kit("a", "registered"), idempotent, "TIMEOUT"],
   ] as const)("never when it is %s", async (_why, toolkit, annotations, code) => {
     const { next, tries } = failing(1, code);
-    expect(await run(retryIdempotent(never)(next), createCall(toolkit, {}, annotations))).toBe(code);
+    expect(await run(retryIdempotent(never)(next), createCall(toolkit, {}, annotations))).toBe(
+      code,
+    );
     expect(tries()).toBe(1);
   });
 
   test("not when the deadline would pass before", async () => {
     const { next, tries } = failing(1);
     const scope = new Scope(undefined, 50);
-    expect(await run(retryIdempotent(() => 1)(next), createCall(kit("a", "registered"), {}, idempotent), contextIn(scope))).toBe("UNAVAILABLE");
+    expect(
+      await run(
+        retryIdempotent(() => 1)(next),
+        createCall(kit("a", "registered"), {}, idempotent),
+        contextIn(scope),
+      ),
+    ).toBe("UNAVAILABLE");
     expect(tries()).toBe(1);
     scope.close();
   });

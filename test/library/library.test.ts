@@ -39,42 +39,81 @@ const shout = tool(
   ({ words, times }) => ({ said: Array(times).fill(words.toUpperCase()).join(" ") }),
 );
 const plain = tool(
-  { name: "plain", description: "A JSON Schema.", input: { type: "object", properties: { a: { type: "integer", default: 4 } } } },
+  {
+    name: "plain",
+    description: "A JSON Schema.",
+    input: { type: "object", properties: { a: { type: "integer", default: 4 } } },
+  },
   ({ a }) => `a is ${a}`,
 );
-const small = tool({ name: "small", description: "zod/mini.", input: mini.object({ at: mini.optional(mini.string()) }) }, ({ at }) => ({
-  at: at ?? "nowhere",
-}));
-const broken = tool({ name: "broken", description: "Throws.", input: {}, destructive: true, deprecatedIn: "2.0.0" }, () => {
-  throw new Error("it is broken");
+const small = tool(
+  {
+    name: "small",
+    description: "zod/mini.",
+    input: mini.object({ at: mini.optional(mini.string()) }),
+  },
+  ({ at }) => ({
+    at: at ?? "nowhere",
+  }),
+);
+const broken = tool(
+  { name: "broken", description: "Throws.", input: {}, destructive: true, deprecatedIn: "2.0.0" },
+  () => {
+    throw new Error("it is broken");
+  },
+);
+const speech = toolkit({
+  name: "speech",
+  description: "Ways to say it",
+  category: "TEXT",
+  version: "3.2.1",
+  tools: [shout, plain, small, broken],
 });
-const speech = toolkit({ name: "speech", description: "Ways to say it", category: "TEXT", version: "3.2.1", tools: [shout, plain, small, broken] });
 
 describe("tool and toolkit", () => {
   test("schemas of zod, zod/mini and JSON become JSON Schemas, and hints become annotations", async () => {
-    const tools = Object.fromEntries((await speech.list()).map((defined) => [defined.name, defined]));
+    const tools = Object.fromEntries(
+      (await speech.list()).map((defined) => [defined.name, defined]),
+    );
     expect(tools.shout).toMatchObject({
       inputSchema: {
         type: "object",
-        properties: { words: { type: "string", minLength: 1 }, times: { type: "integer", default: 2, maximum: 9 } },
+        properties: {
+          words: { type: "string", minLength: 1 },
+          times: { type: "integer", default: 2, maximum: 9 },
+        },
         required: ["words"],
       },
       annotations: { readOnlyHint: true, idempotentHint: true, destructiveHint: false },
     });
-    expect(tools.small).toMatchObject({ inputSchema: { type: "object", properties: { at: { type: "string" } } } });
-    expect(tools.broken).toMatchObject({ description: "Deprecated since 2.0.0. Throws.", annotations: { destructiveHint: true } });
+    expect(tools.small).toMatchObject({
+      inputSchema: { type: "object", properties: { at: { type: "string" } } },
+    });
+    expect(tools.broken).toMatchObject({
+      description: "Deprecated since 2.0.0. Throws.",
+      annotations: { destructiveHint: true },
+    });
   });
 
   test("in a hall they are called, checked, and fail, like any other", async () => {
     await using started = await startHall({ toolkits: [speech] });
     const client = started.connect();
     await client.greet();
-    const call = (name: string, args: JsonObject = {}) => client.result("tools/call", { name: `speech.${name}`, arguments: args });
-    expect(await call("shout", { words: "hi" })).toMatchObject({ structuredContent: { said: "HI HI" } });
+    const call = (name: string, args: JsonObject = {}) =>
+      client.result("tools/call", { name: `speech.${name}`, arguments: args });
+    expect(await call("shout", { words: "hi" })).toMatchObject({
+      structuredContent: { said: "HI HI" },
+    });
     expect(await call("plain")).toMatchObject({ content: [{ type: "text", text: "a is 4" }] });
     expect(await call("small")).toMatchObject({ structuredContent: { at: "nowhere" } });
-    expect(await call("shout", { words: "" })).toMatchObject({ isError: true, _meta: { "guildhall/error": { error_type: "validation" } } });
-    expect(await call("broken")).toMatchObject({ isError: true, _meta: { "guildhall/error": { error_type: "execution", message: "it is broken" } } });
+    expect(await call("shout", { words: "" })).toMatchObject({
+      isError: true,
+      _meta: { "guildhall/error": { error_type: "validation" } },
+    });
+    expect(await call("broken")).toMatchObject({
+      isError: true,
+      _meta: { "guildhall/error": { error_type: "execution", message: "it is broken" } },
+    });
   });
 
   test("two tools of one name are refused", () => {
@@ -83,10 +122,19 @@ describe("tool and toolkit", () => {
 
   test("list_registered_tools and get_tool_schema look into a hall", async () => {
     const hall = await createHall({ toolkits: [speech] });
-    expect(list_registered_tools(hall).map(({ name, category, isAvailable }) => [name, category, isAvailable])).toEqual(
+    expect(
+      list_registered_tools(hall).map(({ name, category, isAvailable }) => [
+        name,
+        category,
+        isAvailable,
+      ]),
+    ).toEqual(
       ["broken", "plain", "shout", "small"].map((name) => [`speech.${name}`, "TEXT", true]),
     );
-    expect(get_tool_schema(hall, "speech.plain")).toEqual({ type: "object", properties: { a: { type: "integer", default: 4 } } });
+    expect(get_tool_schema(hall, "speech.plain")).toEqual({
+      type: "object",
+      properties: { a: { type: "integer", default: 4 } },
+    });
     expect(() => get_tool_schema(hall, "speech.plane")).toThrow("did you mean speech.plain");
     await hall.close();
   });
@@ -95,17 +143,31 @@ describe("tool and toolkit", () => {
 test("serve over HTTP is an MCP server of its own, with names without a prefix", async () => {
   const serving = await serve(speech, { port: 0, token: "a-token-for-tests-0123456789" });
   const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
-  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+  const headers = {
+    "content-type": "application/json",
+    accept: "application/json, text/event-stream",
+  };
   const post = (body: JsonObject, more = {}) =>
-    fetch(serving.url ?? "", { method: "POST", headers: { ...headers, ...more }, body: JSON.stringify({ jsonrpc: "2.0", ...body }) });
+    fetch(serving.url ?? "", {
+      method: "POST",
+      headers: { ...headers, ...more },
+      body: JSON.stringify({ jsonrpc: "2.0", ...body }),
+    });
   const greeted = await post({ id: 1, method: "initialize", params });
   const session = { "mcp-session-id": greeted.headers.get("mcp-session-id") };
-  const { result } = (await (await post({ id: 2, method: "tools/call", params: { name: "shout", arguments: { words: "a" } } }, session)).json()) as {
+  const { result } = (await (
+    await post(
+      { id: 2, method: "tools/call", params: { name: "shout", arguments: { words: "a" } } },
+      session,
+    )
+  ).json()) as {
     result: JsonObject;
   };
   expect(result).toMatchObject({ structuredContent: { said: "A A" } });
   await serving.close();
-  await expect(serve(speech, { port: 0, host: "0.0.0.0" })).rejects.toMatchObject({ code: "DENIED" });
+  await expect(serve(speech, { port: 0, host: "0.0.0.0" })).rejects.toMatchObject({
+    code: "DENIED",
+  });
 });
 
 describe("register", () => {
@@ -118,13 +180,21 @@ describe("register", () => {
       lines.push(channel);
       return accept(channel, options);
     };
-    const joined = await register(speech, door.url, { token: door.token, warn: (message) => void warnings.push(message) });
+    const joined = await register(speech, door.url, {
+      token: door.token,
+      warn: (message) => void warnings.push(message),
+    });
     expect(joined.toolId).toBe("speech_v1");
     const client = await connectWebSocket(door);
-    const call = (name: string, args: JsonObject = {}) => client.request("tools/call", { tool_name: "speech", function_name: name, arguments: args });
-    expect(await call("shout", { words: "hi" })).toMatchObject({ result: { data: { said: "HI HI" } } });
+    const call = (name: string, args: JsonObject = {}) =>
+      client.request("tools/call", { tool_name: "speech", function_name: name, arguments: args });
+    expect(await call("shout", { words: "hi" })).toMatchObject({
+      result: { data: { said: "HI HI" } },
+    });
     expect(await call("plain")).toMatchObject({ result: { data: "a is 4" } });
-    expect(await call("broken")).toMatchObject({ error: { code: -32001, data: { details: "it is broken" } } });
+    expect(await call("broken")).toMatchObject({
+      error: { code: -32001, data: { details: "it is broken" } },
+    });
     expect(await client.result("health/check", { tool_name: "speech" })).toMatchObject({
       status: "healthy",
       version: "3.2.1",
@@ -134,8 +204,13 @@ describe("register", () => {
     const lost = registered?.runner;
     // The hall's side of the service's line ends, as when a network goes away.
     await lines.at(0)?.close({ now: true });
-    await until(() => registered?.runner !== undefined && registered.runner !== lost, "a new connection");
-    expect(await call("shout", { words: "again" })).toMatchObject({ result: { data: { said: "AGAIN AGAIN" } } });
+    await until(
+      () => registered?.runner !== undefined && registered.runner !== lost,
+      "a new connection",
+    );
+    expect(await call("shout", { words: "again" })).toMatchObject({
+      result: { data: { said: "AGAIN AGAIN" } },
+    });
     expect(warnings).toEqual(["the connection to the hall is lost; trying again"]);
     await joined.close();
     await until(() => registered?.runner === undefined, "the service leaving");
@@ -150,22 +225,45 @@ describe("register", () => {
       code: "INVALID_PARAMS",
       details: { errors: [{ path: "/tool/name" }] },
     });
-    await expect(register(speech, door.url, { token: "wrong" })).rejects.toMatchObject({ code: "UNAVAILABLE", message: expect.stringContaining("401") });
-    await expect(register(speech, "http://example.com", { token: door.token })).rejects.toMatchObject({ code: "DENIED" });
-    await expect(register(speech, "nowhere", { token: door.token })).rejects.toMatchObject({ code: "INVALID_PARAMS" });
+    await expect(register(speech, door.url, { token: "wrong" })).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      message: expect.stringContaining("401"),
+    });
+    await expect(
+      register(speech, "http://example.com", { token: door.token }),
+    ).rejects.toMatchObject({ code: "DENIED" });
+    await expect(register(speech, "nowhere", { token: door.token })).rejects.toMatchObject({
+      code: "INVALID_PARAMS",
+    });
   });
 });
 
 describe("messages", () => {
-  const call: ToolCall = { jsonrpc: "2.0", method: "tools/call", id: 1, params: { name: "memory_put", arguments: { key: "a" } } };
-  const result: ToolResult = { jsonrpc: "2.0", id: 1, result: { content: [{ type: "text", text: "{}" }], isError: false } };
+  const call: ToolCall = {
+    jsonrpc: "2.0",
+    method: "tools/call",
+    id: 1,
+    params: { name: "memory_put", arguments: { key: "a" } },
+  };
+  const result: ToolResult = {
+    jsonrpc: "2.0",
+    id: 1,
+    result: { content: [{ type: "text", text: "{}" }], isError: false },
+  };
 
   test("what is written can be read, and the reverse", () => {
     const id = fc.oneof(fc.integer(), fc.stringMatching(/^[\w-]{1,20}$/));
-    const args = fc.dictionary(fc.string(), fc.jsonValue()).map((value) => JSON.parse(JSON.stringify(value)) as JsonObject);
+    const args = fc
+      .dictionary(fc.string(), fc.jsonValue())
+      .map((value) => JSON.parse(JSON.stringify(value)) as JsonObject);
     const name = fc.stringMatching(/^[a-z_]{1,20}$/);
     const calls = fc.oneof(
-      fc.record({ jsonrpc: fc.constant("2.0" as const), id, method: fc.constant("tools/call" as const), params: fc.record({ name, arguments: args }) }),
+      fc.record({
+        jsonrpc: fc.constant("2.0" as const),
+        id,
+        method: fc.constant("tools/call" as const),
+        params: fc.record({ name, arguments: args }),
+      }),
       fc.record({
         jsonrpc: fc.constant("2.0" as const),
         id,
@@ -180,17 +278,34 @@ describe("messages", () => {
       }),
     );
     fc.assert(
-      fc.property(calls, (message) => void expect(parseToolCall(serializeToolCall(message))).toEqual(message)),
+      fc.property(
+        calls,
+        (message) => void expect(parseToolCall(serializeToolCall(message))).toEqual(message),
+      ),
       { numRuns: 200 },
     );
     const content = fc.oneof(
       fc.record({ type: fc.constant("text"), text: fc.string() }),
-      fc.record({ type: fc.constant("image"), data: fc.base64String(), mimeType: fc.constant("image/png") }),
-      fc.record({ type: fc.constant("resource"), resource: fc.record({ uri: fc.webUrl(), text: fc.string() }) }),
+      fc.record({
+        type: fc.constant("image"),
+        data: fc.base64String(),
+        mimeType: fc.constant("image/png"),
+      }),
+      fc.record({
+        type: fc.constant("resource"),
+        resource: fc.record({ uri: fc.webUrl(), text: fc.string() }),
+      }),
     );
-    const results = fc.record({ jsonrpc: fc.constant("2.0" as const), id, result: fc.record({ content: fc.array(content), isError: fc.boolean() }) });
+    const results = fc.record({
+      jsonrpc: fc.constant("2.0" as const),
+      id,
+      result: fc.record({ content: fc.array(content), isError: fc.boolean() }),
+    });
     fc.assert(
-      fc.property(results, (message) => void expect(parseToolResult(serializeToolResult(message))).toEqual(message)),
+      fc.property(
+        results,
+        (message) => void expect(parseToolResult(serializeToolResult(message))).toEqual(message),
+      ),
       { numRuns: 200 },
     );
   });
@@ -201,12 +316,36 @@ describe("messages", () => {
     ["another version", parseToolCall, { ...call, jsonrpc: "1.0" }, "INVALID_REQUEST", "/jsonrpc"],
     ["no id", parseToolCall, { ...call, id: undefined }, "INVALID_REQUEST", "/id"],
     ["an id of null", parseToolCall, { ...call, id: null }, "INVALID_REQUEST", "/id"],
-    ["another method", parseToolCall, { ...call, method: "tools/list" }, "INVALID_REQUEST", "/method"],
+    [
+      "another method",
+      parseToolCall,
+      { ...call, method: "tools/list" },
+      "INVALID_REQUEST",
+      "/method",
+    ],
     ["no params", parseToolCall, { ...call, params: undefined }, "INVALID_REQUEST", "/params"],
     ["no name", parseToolCall, { ...call, params: {} }, "INVALID_REQUEST", "/params/name"],
-    ["a list of arguments", parseToolCall, { ...call, params: { name: "a", arguments: [] } }, "INVALID_REQUEST", "/params/arguments"],
-    ["both forms at once", parseToolCall, { ...call, params: { name: "a", tool_name: "b", function_name: "c" } }, "INVALID_REQUEST", "/params/name"],
-    ["half a form", parseToolCall, { ...call, params: { tool_name: "b" } }, "INVALID_REQUEST", "/params/function_name"],
+    [
+      "a list of arguments",
+      parseToolCall,
+      { ...call, params: { name: "a", arguments: [] } },
+      "INVALID_REQUEST",
+      "/params/arguments",
+    ],
+    [
+      "both forms at once",
+      parseToolCall,
+      { ...call, params: { name: "a", tool_name: "b", function_name: "c" } },
+      "INVALID_REQUEST",
+      "/params/name",
+    ],
+    [
+      "half a form",
+      parseToolCall,
+      { ...call, params: { tool_name: "b" } },
+      "INVALID_REQUEST",
+      "/params/function_name",
+    ],
     [
       "a long call_id",
       parseToolCall,
@@ -215,11 +354,41 @@ describe("messages", () => {
       "/params/call_id",
     ],
     ["no result", parseToolResult, { ...result, result: null }, "INVALID_REQUEST", "/result"],
-    ["no content", parseToolResult, { ...result, result: {} }, "INVALID_REQUEST", "/result/content"],
-    ["content without text", parseToolResult, { ...result, result: { content: [{ type: "text" }] } }, "INVALID_REQUEST", "/result/content/0/text"],
-    ["an unknown kind", parseToolResult, { ...result, result: { content: [{ type: "smell" }] } }, "INVALID_REQUEST", "/result/content/0/type"],
-    ["isError: 1", parseToolResult, { ...result, result: { content: [], isError: 1 } }, "INVALID_REQUEST", "/result/isError"],
-    ["a call without a name, on the way out", serializeToolCall as (message: unknown) => unknown, { ...call, params: {} }, "INVALID_REQUEST", "/params/name"],
+    [
+      "no content",
+      parseToolResult,
+      { ...result, result: {} },
+      "INVALID_REQUEST",
+      "/result/content",
+    ],
+    [
+      "content without text",
+      parseToolResult,
+      { ...result, result: { content: [{ type: "text" }] } },
+      "INVALID_REQUEST",
+      "/result/content/0/text",
+    ],
+    [
+      "an unknown kind",
+      parseToolResult,
+      { ...result, result: { content: [{ type: "smell" }] } },
+      "INVALID_REQUEST",
+      "/result/content/0/type",
+    ],
+    [
+      "isError: 1",
+      parseToolResult,
+      { ...result, result: { content: [], isError: 1 } },
+      "INVALID_REQUEST",
+      "/result/isError",
+    ],
+    [
+      "a call without a name, on the way out",
+      serializeToolCall as (message: unknown) => unknown,
+      { ...call, params: {} },
+      "INVALID_REQUEST",
+      "/params/name",
+    ],
     [
       "a number JSON cannot hold",
       serializeToolCall as (message: unknown) => unknown,

@@ -34,7 +34,9 @@ test("time ends an evaluation soon after its limit, whatever it is busy with", (
     "(loop (sort (list 3 1 2) #'<))",
     "(sleep 100)",
   ]) {
-    const { condition, elapsedMs } = lisp.evaluate(`(princ "before") (loop ${text})`, { budgets: { timeMs: 100 } });
+    const { condition, elapsedMs } = lisp.evaluate(`(princ "before") (loop ${text})`, {
+      budgets: { timeMs: 100 },
+    });
     expect(condition?.type).toBe("TIME-BUDGET-EXCEEDED");
     // The limit, a grace of 50 ms, and what a loaded machine adds.
     expect(elapsedMs).toBeLessThan(2_000);
@@ -44,11 +46,20 @@ test("time ends an evaluation soon after its limit, whatever it is busy with", (
 
 test("a budget can be handled once, with a little left to clean up, but nobody lives on from catching it", () => {
   const lisp = createLisp({ budgets: small });
-  expect(lisp.evaluate("(handler-case (loop) (serious-condition (c) (type-of c)))").values).toEqual(["STEP-BUDGET-EXCEEDED"]);
+  expect(lisp.evaluate("(handler-case (loop) (serious-condition (c) (type-of c)))").values).toEqual(
+    ["STEP-BUDGET-EXCEEDED"],
+  );
   expect(lisp.evaluate('(unwind-protect (loop) (princ "cleaned"))').output).toBe("cleaned");
-  expect(lisp.evaluate("(loop (handler-case (loop) (serious-condition () nil)))").condition?.type).toBe("STEP-BUDGET-EXCEEDED");
-  expect(lisp.evaluate("(unwind-protect (loop) (loop))").condition?.type).toBe("STEP-BUDGET-EXCEEDED");
-  expect(lisp.evaluate("(loop (handler-case (make-list 1000000000) (storage-condition () nil)))").condition?.type).toBe("CELL-BUDGET-EXCEEDED");
+  expect(
+    lisp.evaluate("(loop (handler-case (loop) (serious-condition () nil)))").condition?.type,
+  ).toBe("STEP-BUDGET-EXCEEDED");
+  expect(lisp.evaluate("(unwind-protect (loop) (loop))").condition?.type).toBe(
+    "STEP-BUDGET-EXCEEDED",
+  );
+  expect(
+    lisp.evaluate("(loop (handler-case (make-list 1000000000) (storage-condition () nil)))")
+      .condition?.type,
+  ).toBe("CELL-BUDGET-EXCEEDED");
   expect(lisp.evaluate("(ignore-errors (loop))").condition?.type).toBe("STEP-BUDGET-EXCEEDED");
 });
 
@@ -57,9 +68,17 @@ test("the host's own stack ends a recursion with the same condition, and everyth
   lisp.evaluate("(defvar *level* 0) (defun down (n) (let ((*level* n)) (+ 1 (down (+ n 1)))))");
   expect(lisp.evaluate("(down 1)").condition?.type).toBe("DEPTH-BUDGET-EXCEEDED");
   expect(lisp.evaluate("*level*").values).toEqual(["0"]);
-  expect(lisp.evaluate("(handler-case (down 1) (storage-condition () (list :caught *level*)))").values).toEqual(["(:CAUGHT 0)"]);
-  expect(lisp.evaluate("(let ((l nil)) (dotimes (i 100000) (setq l (list l))) (equal l (copy-tree l)))").condition?.type).toBe("DEPTH-BUDGET-EXCEEDED");
-  expect(lisp.evaluate("(let ((l nil)) (dotimes (i 100000) (setq l (list '+ 1 l))) (eval l))").condition?.type).toBe("DEPTH-BUDGET-EXCEEDED");
+  expect(
+    lisp.evaluate("(handler-case (down 1) (storage-condition () (list :caught *level*)))").values,
+  ).toEqual(["(:CAUGHT 0)"]);
+  expect(
+    lisp.evaluate("(let ((l nil)) (dotimes (i 100000) (setq l (list l))) (equal l (copy-tree l)))")
+      .condition?.type,
+  ).toBe("DEPTH-BUDGET-EXCEEDED");
+  expect(
+    lisp.evaluate("(let ((l nil)) (dotimes (i 100000) (setq l (list '+ 1 l))) (eval l))").condition
+      ?.type,
+  ).toBe("DEPTH-BUDGET-EXCEEDED");
 });
 
 test("an interrupt ends the evaluation and not the next one", () => {
@@ -90,7 +109,9 @@ test.each([
   ["empty warnings", '(loop (warn ""))'],
   ["a long complaint", '(error "~a" (make-string 100000 :initial-element #\\x))'],
 ])("%s counts as output", (_, text) => {
-  const { values, warnings, output, condition } = createLisp({ budgets: { output: 3_000 } }).evaluate(`(princ "before") ${text}`);
+  const { values, warnings, output, condition } = createLisp({
+    budgets: { output: 3_000 },
+  }).evaluate(`(princ "before") ${text}`);
   const said = [output, ...values, ...warnings, condition?.message ?? ""].join("\n");
   expect(output).toBe("before");
   // The budget, its grace, and a few words where something was cut.
@@ -99,9 +120,13 @@ test.each([
 
 test("what no longer fits is cut where it can be seen, and what was written stays", () => {
   const lisp = createLisp({ budgets: { output: 2_500 } });
-  const { values, output } = lisp.evaluate('(princ "1234") (let ((long (make-string 2000 :initial-element #\\x))) (values 1 long long))');
+  const { values, output } = lisp.evaluate(
+    '(princ "1234") (let ((long (make-string 2000 :initial-element #\\x))) (values 1 long long))',
+  );
   expect(output).toBe("1234");
   expect(values.map((value) => value.length)).toEqual([1, 2_002, expect.any(Number)]);
   expect(values[2]).toMatch(/^"x{480,500}… \(15\d\d more characters\)$/);
-  expect(lisp.evaluate("(make-string 3000)").values).toEqual(["#<unprintable: OUTPUT-BUDGET-EXCEEDED>"]);
+  expect(lisp.evaluate("(make-string 3000)").values).toEqual([
+    "#<unprintable: OUTPUT-BUDGET-EXCEEDED>",
+  ]);
 });

@@ -42,32 +42,68 @@ test("handlers run where the condition is signalled, clauses after everything wa
 });
 
 test("a handler does not see what it signals itself", () => {
-  expect(answer('(handler-case (handler-bind ((error (lambda (c) (error "second")))) (error "first")) (error (c) (princ-to-string c)))')).toBe('"second"');
+  expect(
+    answer(
+      '(handler-case (handler-bind ((error (lambda (c) (error "second")))) (error "first")) (error (c) (princ-to-string c)))',
+    ),
+  ).toBe('"second"');
 });
 
 test("restarts go on from where the trouble was", () => {
-  expect(answer("(handler-bind ((unbound-variable (lambda (c) (use-value 41)))) (+ 1 missing))")).toBe("42");
-  expect(answer("(handler-bind ((undefined-function (lambda (c) (use-value #'list)))) (missing 1 2))")).toBe("(1 2)");
-  expect(answer("(handler-bind ((unbound-variable (lambda (c) (store-value 7)))) (list missing missing))")).toBe("(7 7)");
-  expect(answer('(restart-case (handler-bind ((error (lambda (c) (invoke-restart \'twice 4)))) (error "x")) (twice (n) (* 2 n)))')).toBe("8");
-  expect(answer('(handler-bind ((error #\'continue)) (cerror "go on" "x") :went-on)')).toBe(":WENT-ON");
-  expect(answer('(let ((x 3)) (handler-bind ((type-error (lambda (c) (store-value "s")))) (check-type x string)) x)')).toBe('"s"');
-  expect(answer('(multiple-value-list (with-simple-restart (skip "Skip.") (invoke-restart \'skip)))')).toBe("(NIL T)");
-  expect(answer("(restart-case (mapcar #'restart-name (compute-restarts)) (a () 1) (b () 2))")).toMatch(/^\(A B/);
+  expect(
+    answer("(handler-bind ((unbound-variable (lambda (c) (use-value 41)))) (+ 1 missing))"),
+  ).toBe("42");
+  expect(
+    answer("(handler-bind ((undefined-function (lambda (c) (use-value #'list)))) (missing 1 2))"),
+  ).toBe("(1 2)");
+  expect(
+    answer(
+      "(handler-bind ((unbound-variable (lambda (c) (store-value 7)))) (list missing missing))",
+    ),
+  ).toBe("(7 7)");
+  expect(
+    answer(
+      '(restart-case (handler-bind ((error (lambda (c) (invoke-restart \'twice 4)))) (error "x")) (twice (n) (* 2 n)))',
+    ),
+  ).toBe("8");
+  expect(answer('(handler-bind ((error #\'continue)) (cerror "go on" "x") :went-on)')).toBe(
+    ":WENT-ON",
+  );
+  expect(
+    answer(
+      '(let ((x 3)) (handler-bind ((type-error (lambda (c) (store-value "s")))) (check-type x string)) x)',
+    ),
+  ).toBe('"s"');
+  expect(
+    answer('(multiple-value-list (with-simple-restart (skip "Skip.") (invoke-restart \'skip)))'),
+  ).toBe("(NIL T)");
+  expect(
+    answer("(restart-case (mapcar #'restart-name (compute-restarts)) (a () 1) (b () 2))"),
+  ).toMatch(/^\(A B/);
 });
 
 test("a warning is kept and stops nothing; muffled it is not even kept", () => {
   const lisp = createLisp();
   const warned = lisp.evaluate('(warn "careful with ~a" 3) :after');
-  expect(warned).toMatchObject({ values: [":AFTER"], warnings: ["careful with 3"], errorOutput: "", condition: null });
-  expect(lisp.evaluate('(handler-bind ((warning #\'muffle-warning)) (warn "hush")) 1')).toMatchObject({ warnings: [], errorOutput: "" });
+  expect(warned).toMatchObject({
+    values: [":AFTER"],
+    warnings: ["careful with 3"],
+    errorOutput: "",
+    condition: null,
+  });
+  expect(
+    lisp.evaluate('(handler-bind ((warning #\'muffle-warning)) (warn "hush")) 1'),
+  ).toMatchObject({ warnings: [], errorOutput: "" });
 });
 
 test("conditions of a program have slots, defaults and a report", () => {
-  const define = '(define-condition lost (error) ((what :initarg :what :reader what :initform "it")) (:report (lambda (c s) (format s "lost ~a" (what c)))))';
+  const define =
+    '(define-condition lost (error) ((what :initarg :what :reader what :initform "it")) (:report (lambda (c s) (format s "lost ~a" (what c)))))';
   expect(answer(`${define} (error 'lost :what "keys")`)).toBe("LOST: lost keys");
   expect(answer(`${define} (handler-case (error 'lost) (lost (c) (what c)))`)).toBe('"it"');
-  expect(answer(`${define} (define-condition gone (lost) ()) (typep (make-condition 'gone) 'error)`)).toBe("T");
+  expect(
+    answer(`${define} (define-condition gone (lost) ()) (typep (make-condition 'gone) 'error)`),
+  ).toBe("T");
 });
 
 test("an unhandled condition comes with restarts and the calls it happened in", () => {
@@ -76,5 +112,8 @@ test("an unhandled condition comes with restarts and the calls it happened in", 
     '(defun inner (x y) (+ 1 (error "bad ~a" x))) (defun outer (n) (list (inner n "two"))) (restart-case (outer 1) (mine () 0))',
   );
   expect(condition).toMatchObject({ type: "SIMPLE-ERROR", message: "bad 1", restarts: ["MINE"] });
-  expect(condition?.backtrace.map(({ call }) => call).slice(0, 2)).toEqual(['(INNER 1 "two")', "(OUTER 1)"]);
+  expect(condition?.backtrace.map(({ call }) => call).slice(0, 2)).toEqual([
+    '(INNER 1 "two")',
+    "(OUTER 1)",
+  ]);
 });

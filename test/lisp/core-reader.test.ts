@@ -43,7 +43,10 @@ test.each([
   ["(a . b c)", "READER-ERROR: more than one form after the dot at line 1 column 4"],
   [",x", "READER-ERROR: a comma outside any backquote at line 1 column 1"],
   ["nowhere:x", "READER-ERROR: there is no package NOWHERE (at line 1 column 1)"],
-  ["cl:no-such-thing", "READER-ERROR: the package CL has no symbol NO-SUCH-THING (at line 1 column 1)"],
+  [
+    "cl:no-such-thing",
+    "READER-ERROR: the package CL has no symbol NO-SUCH-THING (at line 1 column 1)",
+  ],
   ["#\\nosuch", "READER-ERROR: no character is called nosuch (at line 1 column 1)"],
   ["#| never", "END-OF-FILE: missing |# for the #| at line 1 column 1"],
 ])("%j is refused with its place", (text, expected) => {
@@ -51,6 +54,8 @@ test.each([
 });
 
 test("nesting is bounded, and a program can handle what its text lacks", () => {
-  expect(printed("(".repeat(100_000))).toMatch(/^READER-ERROR: forms are nested more than 1000 deep/);
+  expect(printed("(".repeat(100_000))).toMatch(
+    /^READER-ERROR: forms are nested more than 1000 deep/,
+  );
   expect(printed('(handler-case (read-from-string "(a b") (end-of-file () :open))')).toBe(":OPEN");
 });

@@ -7,10 +7,13 @@ test("sessions share nothing a program can change", () => {
   one.evaluate(
     "(defun mine () 1) (defvar *mine* 2) (setf (get 'car 'note) 3) (setq *print-base* 2) (defmethod print-object ((x hash-table) s) (princ \"table\" s))",
   );
-  one.evaluate("(defstruct point x) (defmacro m () 1) (defpackage :p) (define-condition c (error) ()) (deftype small () 'integer) (defsetf foo set-foo)");
+  one.evaluate(
+    "(defstruct point x) (defmacro m () 1) (defpackage :p) (define-condition c (error) ()) (deftype small () 'integer) (defsetf foo set-foo)",
+  );
   expect(
-    other.evaluate("(list (fboundp 'mine) (boundp '*mine*) (get 'car 'note) *print-base* (find-package :p) (find-class 'point nil) (find-class 'c nil))")
-      .values,
+    other.evaluate(
+      "(list (fboundp 'mine) (boundp '*mine*) (get 'car 'note) *print-base* (find-package :p) (find-class 'point nil) (find-class 'c nil))",
+    ).values,
   ).toEqual(["(NIL NIL NIL 10 NIL NIL NIL)"]);
   expect(other.evaluate("(princ-to-string (make-hash-table))").values[0]).not.toContain('table"');
   expect(one.evaluate("(list (mine) *mine*)").values).toEqual(["(1 10)"]);
@@ -22,7 +25,9 @@ test("a session entered from inside another finds its own variables, and so does
   inner.evaluate("(setq *print-base* 2)");
   const outer = createLisp();
   outer.define("HOST", "ASK", { call: (m) => m.string(inner.evaluate("5").values[0] ?? "") });
-  expect(outer.evaluate("(let ((*print-base* 16)) (list (host:ask) (princ-to-string 255)))").values).toEqual(['("101" "FF")']);
+  expect(
+    outer.evaluate("(let ((*print-base* 16)) (list (host:ask) (princ-to-string 255)))").values,
+  ).toEqual(['("101" "FF")']);
 });
 
 test("names of the language cannot be redefined, but shadowed in scope or package", () => {
@@ -39,12 +44,23 @@ test("names of the language cannot be redefined, but shadowed in scope or packag
     expect(lisp.evaluate(text).condition?.type, text).toBe("PACKAGE-LOCK-VIOLATION");
   }
   expect(lisp.evaluate("(flet ((car (x) (list :mine x))) (car 1))").values).toEqual(["(:MINE 1)"]);
-  expect(lisp.evaluate("(defpackage :own (:use :cl) (:shadow #:car)) (in-package :own) (defun car (x) (list :mine x)) (car 1)").values).toEqual(["(:MINE 1)"]);
+  expect(
+    lisp.evaluate(
+      "(defpackage :own (:use :cl) (:shadow #:car)) (in-package :own) (defun car (x) (list :mine x)) (car 1)",
+    ).values,
+  ).toEqual(["(:MINE 1)"]);
 });
 
 test("no object of the host is in reach", () => {
   const lisp = createLisp();
-  for (const name of ["constructor", "__proto__", "process", "globalThis", "|constructor|", "|__proto__|"]) {
+  for (const name of [
+    "constructor",
+    "__proto__",
+    "process",
+    "globalThis",
+    "|constructor|",
+    "|__proto__|",
+  ]) {
     expect(lisp.evaluate(name).condition?.type, name).toBe("UNBOUND-VARIABLE");
     expect(lisp.evaluate(`(${name})`).condition?.type, name).toBe("UNDEFINED-FUNCTION");
     expect(
@@ -53,7 +69,11 @@ test("no object of the host is in reach", () => {
       ).values,
     ).toEqual(["(NIL NIL NIL NIL)"]);
   }
-  expect(lisp.evaluate("(let ((constructor 1)) (list constructor (funcall (lambda (&key __proto__) __proto__) :__proto__ 2)))").values).toEqual(["(1 2)"]);
+  expect(
+    lisp.evaluate(
+      "(let ((constructor 1)) (list constructor (funcall (lambda (&key __proto__) __proto__) :__proto__ 2)))",
+    ).values,
+  ).toEqual(["(1 2)"]);
 });
 
 test("a session is made in well under 5 ms once the library is there", () => {
@@ -80,8 +100,15 @@ test("what a program defined can be listed, and where a form or a function began
     "type SMALL",
   ]);
   const { condition } = lisp.evaluate("(list 1)\n  (list (f 5))");
-  expect(condition).toMatchObject({ type: "TYPE-ERROR", position: { line: 2, column: 3 }, backtrace: [{ call: "(F 5)", position: { line: 1, column: 1 } }] });
-  expect(lisp.evaluate("(defun f () 2)")).toMatchObject({ values: ["F"], warnings: ["redefining F"] });
+  expect(condition).toMatchObject({
+    type: "TYPE-ERROR",
+    position: { line: 2, column: 3 },
+    backtrace: [{ call: "(F 5)", position: { line: 1, column: 1 } }],
+  });
+  expect(lisp.evaluate("(defun f () 2)")).toMatchObject({
+    values: ["F"],
+    warnings: ["redefining F"],
+  });
 });
 
 test("a session does one evaluation at a time", () => {

@@ -9,21 +9,60 @@ function answer(text: string, lisp: Lisp = createLisp(), options: EvaluateOption
 
 test("self and mutual tail calls run in constant space", () => {
   const lisp = createLisp({ budgets: { depth: 50 } });
-  expect(answer("(defun count-down (n) (if (= n 0) :done (count-down (- n 1)))) (count-down 300000)", lisp)).toBe(":DONE");
-  expect(answer("(defun ev (n) (if (= n 0) t (od (- n 1)))) (defun od (n) (if (= n 0) nil (ev (- n 1)))) (ev 100001)", lisp)).toBe("NIL");
-  expect(answer("(labels ((f (n &optional (acc 0)) (cond ((= n 0) acc) (t (f (- n 1) (+ acc n)))))) (f 10000))", lisp)).toBe("50005000");
-  expect(answer("(defun k (n) (block b (when (= n 0) (return-from b :out)) (k (- n 1)))) (k 10000)", lisp)).toBe(":OUT");
-  expect(answer("(let ((f nil)) (setq f (lambda (n) (if (= n 0) :end (funcall f (- n 1))))) (funcall f 10000))", lisp)).toBe(":END");
+  expect(
+    answer(
+      "(defun count-down (n) (if (= n 0) :done (count-down (- n 1)))) (count-down 300000)",
+      lisp,
+    ),
+  ).toBe(":DONE");
+  expect(
+    answer(
+      "(defun ev (n) (if (= n 0) t (od (- n 1)))) (defun od (n) (if (= n 0) nil (ev (- n 1)))) (ev 100001)",
+      lisp,
+    ),
+  ).toBe("NIL");
+  expect(
+    answer(
+      "(labels ((f (n &optional (acc 0)) (cond ((= n 0) acc) (t (f (- n 1) (+ acc n)))))) (f 10000))",
+      lisp,
+    ),
+  ).toBe("50005000");
+  expect(
+    answer(
+      "(defun k (n) (block b (when (= n 0) (return-from b :out)) (k (- n 1)))) (k 10000)",
+      lisp,
+    ),
+  ).toBe(":OUT");
+  expect(
+    answer(
+      "(let ((f nil)) (setq f (lambda (n) (if (= n 0) :end (funcall f (- n 1))))) (funcall f 10000))",
+      lisp,
+    ),
+  ).toBe(":END");
 });
 
 test("variables of loops are fresh in every closure, and shared by those made together", () => {
-  expect(answer("(let ((fs nil)) (dolist (x '(1 2 3)) (push (lambda () x) fs)) (mapcar #'funcall fs))")).toBe("(3 2 1)");
-  expect(answer("(let* ((n 0) (up (lambda () (incf n))) (get (lambda () n))) (funcall up) (funcall up) (funcall get))")).toBe("2");
-  expect(answer("(defun make (x) (lambda () (setq x (+ x 1)))) (let ((a (make 1)) (b (make 10))) (funcall a) (list (funcall a) (funcall b)))")).toBe("(3 11)");
+  expect(
+    answer("(let ((fs nil)) (dolist (x '(1 2 3)) (push (lambda () x) fs)) (mapcar #'funcall fs))"),
+  ).toBe("(3 2 1)");
+  expect(
+    answer(
+      "(let* ((n 0) (up (lambda () (incf n))) (get (lambda () n))) (funcall up) (funcall up) (funcall get))",
+    ),
+  ).toBe("2");
+  expect(
+    answer(
+      "(defun make (x) (lambda () (setq x (+ x 1)))) (let ((a (make 1)) (b (make 10))) (funcall a) (list (funcall a) (funcall b)))",
+    ),
+  ).toBe("(3 11)");
 });
 
 test("several values survive every way of leaving, and only where they are the answer", () => {
-  expect(answer("(multiple-value-list (block b (dolist (x '(1 2)) (when (= x 2) (return-from b (floor 7 2))))))")).toBe("(3 1)");
+  expect(
+    answer(
+      "(multiple-value-list (block b (dolist (x '(1 2)) (when (= x 2) (return-from b (floor 7 2))))))",
+    ),
+  ).toBe("(3 1)");
   expect(answer("(multiple-value-list (catch 'k (throw 'k (values 1 2))))")).toBe("(1 2)");
   expect(answer("(multiple-value-list (unwind-protect (values 1 2) (floor 9 2)))")).toBe("(1 2)");
   expect(answer("(defun f () (let ((x (floor 7 2))) x)) (multiple-value-list (f))")).toBe("(3)");
@@ -32,44 +71,80 @@ test("several values survive every way of leaving, and only where they are the a
 });
 
 test("exits work from closures, and a block that was left cannot be left again", () => {
-  expect(answer("(block b (mapc (lambda (x) (when (= x 2) (return-from b (list :at x)))) '(1 2 3)))")).toBe("(:AT 2)");
-  expect(answer("(let ((i 0)) (tagbody top (incf i) (funcall (lambda () (when (< i 5) (go top))))) i)")).toBe("5");
-  expect(answer("(let ((f (block b (lambda () (return-from b 1))))) (funcall f))")).toMatch(/^CONTROL-ERROR/);
+  expect(
+    answer("(block b (mapc (lambda (x) (when (= x 2) (return-from b (list :at x)))) '(1 2 3)))"),
+  ).toBe("(:AT 2)");
+  expect(
+    answer("(let ((i 0)) (tagbody top (incf i) (funcall (lambda () (when (< i 5) (go top))))) i)"),
+  ).toBe("5");
+  expect(answer("(let ((f (block b (lambda () (return-from b 1))))) (funcall f))")).toMatch(
+    /^CONTROL-ERROR/,
+  );
   expect(answer("(throw 'nobody 1)")).toMatch(/^CONTROL-ERROR: nothing catches the tag NOBODY/);
 });
 
 test("special variables are bound for the time of a call and put back by every exit", () => {
   const lisp = createLisp();
-  expect(answer("(defvar *x* 1) (defun x () *x*) (list (let ((*x* 2)) (x)) (x))", lisp)).toBe("(2 1)");
+  expect(answer("(defvar *x* 1) (defun x () *x*) (list (let ((*x* 2)) (x)) (x))", lisp)).toBe(
+    "(2 1)",
+  );
   expect(answer("(catch 'k (let ((*x* 3)) (throw 'k (x))))", lisp)).toBe("3");
   lisp.evaluate('(let ((*x* 4)) (error "no"))');
   expect(answer("(list (x) (progv '(*x*) '(5) (x)))", lisp)).toBe("(1 5)");
 });
 
 test("places evaluate their parts once, in order", () => {
-  expect(answer("(let ((i 0) (v (vector 1 2 3))) (incf (aref v (incf i)) 10) (list i v))")).toBe("(1 #(1 12 3))");
-  expect(answer("(let ((l (list 1 2 3))) (rotatef (first l) (third l)) (push 0 (cdr l)) (list (pop l) l))")).toBe("(3 (0 2 1))");
-  expect(answer("(let ((p nil)) (setf (getf p :a) 1) (incf (getf p :a 0)) (remf p :a) p)")).toBe("NIL");
+  expect(answer("(let ((i 0) (v (vector 1 2 3))) (incf (aref v (incf i)) 10) (list i v))")).toBe(
+    "(1 #(1 12 3))",
+  );
   expect(
-    answer("(defun middle (l) (second l)) (defsetf middle (l) (new) `(progn (setf (second ,l) ,new) ,new)) (let ((l (list 1 2 3))) (incf (middle l) 5) l)"),
+    answer(
+      "(let ((l (list 1 2 3))) (rotatef (first l) (third l)) (push 0 (cdr l)) (list (pop l) l))",
+    ),
+  ).toBe("(3 (0 2 1))");
+  expect(answer("(let ((p nil)) (setf (getf p :a) 1) (incf (getf p :a 0)) (remf p :a) p)")).toBe(
+    "NIL",
+  );
+  expect(
+    answer(
+      "(defun middle (l) (second l)) (defsetf middle (l) (new) `(progn (setf (second ,l) ,new) ,new)) (let ((l (list 1 2 3))) (incf (middle l) 5) l)",
+    ),
   ).toBe("(1 7 3)");
-  expect(answer("(defun (setf top) (new l) (setf (car l) new)) (let ((l (list 1 2))) (setf (top l) 9) l)")).toBe("(9 2)");
+  expect(
+    answer(
+      "(defun (setf top) (new l) (setf (car l) new)) (let ((l (list 1 2))) (setf (top l) 9) l)",
+    ),
+  ).toBe("(9 2)");
   expect(answer("(let (a b) (setf (values a b) (floor 17 5)) (list a b))")).toBe("(3 2)");
 });
 
 test("macros see what they stand in", () => {
-  expect(answer("(defmacro swap (a b) `(rotatef ,a ,b)) (let ((x 1) (y 2)) (swap x y) (list x y))")).toBe("(2 1)");
-  expect(answer("(macrolet ((twice (x) `(progn ,x ,x))) (let ((n 0)) (twice (incf n)) n))")).toBe("2");
-  expect(answer("(symbol-macrolet ((top (car l))) (let ((l (list 1 2))) (setq top 5) l))")).toBe("(5 2)");
-  expect(answer("(defmacro with ((var &key (start 0)) &body body) `(let ((,var ,start)) ,@body)) (with (x :start 4) (* x x))")).toBe("16");
+  expect(
+    answer("(defmacro swap (a b) `(rotatef ,a ,b)) (let ((x 1) (y 2)) (swap x y) (list x y))"),
+  ).toBe("(2 1)");
+  expect(answer("(macrolet ((twice (x) `(progn ,x ,x))) (let ((n 0)) (twice (incf n)) n))")).toBe(
+    "2",
+  );
+  expect(answer("(symbol-macrolet ((top (car l))) (let ((l (list 1 2))) (setq top 5) l))")).toBe(
+    "(5 2)",
+  );
+  expect(
+    answer(
+      "(defmacro with ((var &key (start 0)) &body body) `(let ((,var ,start)) ,@body)) (with (x :start 4) (* x x))",
+    ),
+  ).toBe("16");
   expect(answer("(defmacro bad (a b) (list a b)) (bad 1)")).toMatch(/^PROGRAM-ERROR/);
 });
 
 test("forms are read one by one: each sees what those before it did", () => {
   expect(answer("(defmacro one () 1) (one)")).toBe("1");
-  expect(answer("(defpackage :other (:use :cl)) (in-package :other) (package-name (symbol-package 'x))")).toBe('"OTHER"');
+  expect(
+    answer("(defpackage :other (:use :cl)) (in-package :other) (package-name (symbol-package 'x))"),
+  ).toBe('"OTHER"');
   const lisp = createLisp();
-  expect(lisp.evaluate("(defun kept () 1) (car 5) (defun lost () 2)").condition?.type).toBe("TYPE-ERROR");
+  expect(lisp.evaluate("(defun kept () 1) (car 5) (defun lost () 2)").condition?.type).toBe(
+    "TYPE-ERROR",
+  );
   expect(answer("(list (kept) (fboundp 'lost))", lisp)).toBe("(1 NIL)");
 });
 
@@ -89,12 +164,16 @@ test("what was evaluated last is at hand", () => {
 test("those who come from elsewhere are told, and what is absent says what to do instead", () => {
   expect(answer("(define (f x) x)")).toMatch(/^UNDEFINED-FUNCTION: .*use \(defun name/);
   expect(answer("#t")).toMatch(/^READER-ERROR: #t .*true is T/);
-  expect(answer('(open "/etc/passwd")')).toMatch(/^NOT-AVAILABLE: open is not available: there are no files here/);
+  expect(answer('(open "/etc/passwd")')).toMatch(
+    /^NOT-AVAILABLE: open is not available: there are no files here/,
+  );
   expect(answer("(quit)")).toMatch(/^NOT-AVAILABLE/);
   expect(answer("#.(+ 1 2)")).toMatch(/^READER-ERROR: #\. .*nothing is evaluated while reading/);
 });
 
 test("trace shows calls and answers, until untrace", () => {
   const lisp = createLisp();
-  expect(lisp.evaluate("(defun f (x) (* x 2)) (trace f) (f 3) (untrace f) (f 4)").output).toBe("0: (F 3)\n0: F returned 6\n");
+  expect(lisp.evaluate("(defun f (x) (* x 2)) (trace f) (f 3) (untrace f) (f 4)").output).toBe(
+    "0: (F 3)\n0: F returned 6\n",
+  );
 });

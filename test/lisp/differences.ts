@@ -14,6 +14,7 @@ export const differences: readonly Difference[] = [
     program: "control/characters",
     ours: { values: ["(#\\a #\\Space #\\Newline #\\( 65)"], output: "", condition: undefined },
     sbcl: { values: ["(#\\a #\\  #\\Newline #\\( 65)"], output: "", condition: undefined },
-    reason: "A space is printed by its name: a reader, and a model above all, cannot tell a space after a backslash from the one that ends the token.",
+    reason:
+      "A space is printed by its name: a reader, and a model above all, cannot tell a space after a backslash from the one that ends the token.",
   },
 ];

@@ -24,8 +24,12 @@ test("there are at least 600 programs, and each has a name of its own", () => {
 });
 
 test("every program answers what SBCL answers, or what its deliberate difference says", () => {
-  const deliberate = new Map(differences.map((difference) => [difference.program, difference.ours]));
-  const wrong = programs.filter(({ name }) => text(ours.get(name)) !== text(deliberate.get(name) ?? sbcl.get(name)));
+  const deliberate = new Map(
+    differences.map((difference) => [difference.program, difference.ours]),
+  );
+  const wrong = programs.filter(
+    ({ name }) => text(ours.get(name)) !== text(deliberate.get(name) ?? sbcl.get(name)),
+  );
   expect(wrong.map(explain)).toEqual([]);
 });
 

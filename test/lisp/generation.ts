@@ -7,7 +7,14 @@ import { commonLisp } from "../../src/lisp/symbol.ts";
 import { typedPrograms, wildPrograms } from "./arbitrary-programs.ts";
 
 /** Small enough that a program which uses one up is over in a moment. */
-const budgets = { steps: 20_000, cells: 20_000, depth: 300, output: 5_000, timeMs: 2_000, integerBits: 100_000 };
+const budgets = {
+  steps: 20_000,
+  cells: 20_000,
+  depth: 300,
+  output: 5_000,
+  timeMs: 2_000,
+  integerBits: 100_000,
+};
 
 /** What a program may take beyond its budget of time, on a machine with other things to do. */
 const slackMs = 3_000;
@@ -60,8 +67,15 @@ const newSession = (): Lisp => createLisp({ budgets, host: { sleep: () => {} } }
 /** What no program may change: the shared language, and what every object of the host inherits. */
 function worldOf(): unknown {
   createLisp();
-  const language = [...commonLisp.symbols.values()].map(({ name, fn, macro, kind }) => [name, fn?.code.name === undefined ? null : fn.code, macro, kind]);
-  const host = [Object.prototype, Array.prototype, Function.prototype, Map.prototype].map((prototype) => Object.getOwnPropertyNames(prototype));
+  const language = [...commonLisp.symbols.values()].map(({ name, fn, macro, kind }) => [
+    name,
+    fn?.code.name === undefined ? null : fn.code,
+    macro,
+    kind,
+  ]);
+  const host = [Object.prototype, Array.prototype, Function.prototype, Map.prototype].map(
+    (prototype) => Object.getOwnPropertyNames(prototype),
+  );
   return {
     symbols: language.length,
     language: new Map(language.map(([name, ...rest]) => [name, rest])),

@@ -20,7 +20,11 @@ const files = readdirSync(folder).map((name) => ({
 for (const { name, cases } of files) {
   test(`${name.replace(".txt", "")}: every case answers as written`, () => {
     const actual = cases.map(({ input }) => ({ input, output: outputOf(input) }));
-    if (process.env.GOLDEN === "write") writeFileSync(folder + name, actual.map(({ input, output }) => `${input}\n----\n${output}\n`).join("====\n"));
+    if (process.env.GOLDEN === "write")
+      writeFileSync(
+        folder + name,
+        actual.map(({ input, output }) => `${input}\n----\n${output}\n`).join("====\n"),
+      );
     else expect(actual).toEqual(cases);
   });
 }
@@ -55,4 +59,5 @@ function show({ output, errorOutput, warnings, values, condition }: Evaluation):
 const section = (name: string, text: string): string[] => (text === "" ? [] : [`[${name}]`, text]);
 
 /** What a runaway program wrote is recognisable by its beginning. */
-const shorten = (text: string): string => (text.length > 500 ? `${text.slice(0, 60)}… ${text.length} characters` : text);
+const shorten = (text: string): string =>
+  text.length > 500 ? `${text.slice(0, 60)}… ${text.length} characters` : text;

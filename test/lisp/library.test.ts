@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { createLisp, type Evaluation } from "../../src/lisp/lisp.ts";
 
 /** What the comparison with SBCL cannot show: limits, the host's clock and chance, and where we differ on purpose. */
-const evaluate = (source: string): Evaluation => createLisp({ budgets: { cells: 1_000_000 } }).evaluate(source);
+const evaluate = (source: string): Evaluation =>
+  createLisp({ budgets: { cells: 1_000_000 } }).evaluate(source);
 const printedBy = (source: string): string => evaluate(source).values.join(" ");
 const conditionOf = (source: string): string | undefined => evaluate(source).condition?.type;
 
@@ -40,7 +41,9 @@ describe("a structure that goes round ends in a budget, not in silence", () => {
     [ring("(setf (gethash x (make-hash-table :test 'equal)) 1)"), "STEP-BUDGET-EXCEEDED"],
     ["(let ((v (vector 1))) (setf (aref v 0) v) (princ v))", "DEPTH-BUDGET-EXCEEDED"],
   ])("%s", (source, condition) => {
-    const { condition: reported } = createLisp({ budgets: { steps: 200_000, output: 20_000 } }).evaluate(source);
+    const { condition: reported } = createLisp({
+      budgets: { steps: 200_000, output: 20_000 },
+    }).evaluate(source);
     expect(reported?.type).toBe(condition);
   });
 
@@ -50,7 +53,9 @@ describe("a structure that goes round ends in a budget, not in silence", () => {
 });
 
 test("a long calculation inside one function notices that its time is up", () => {
-  const { condition, elapsedMs } = createLisp({ budgets: { timeMs: 200 } }).evaluate("(gcd (expt 3 200000) (expt 7 200000))");
+  const { condition, elapsedMs } = createLisp({ budgets: { timeMs: 200 } }).evaluate(
+    "(gcd (expt 3 200000) (expt 7 200000))",
+  );
   expect(condition?.type).toBe("TIME-BUDGET-EXCEEDED");
   expect(elapsedMs).toBeLessThan(5_000);
 });
@@ -59,8 +64,12 @@ test("every finite double prints so that it reads back as itself", () => {
   const lisp = createLisp();
   fc.assert(
     fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
-      const text = Object.is(value, -0) ? "-0.0" : value.toExponential().replace(/^(-?\d)e/, "$1.0e");
-      const [printed] = lisp.evaluate(`(let ((x ${text})) (list x (eql x (read-from-string (prin1-to-string x)))))`).values;
+      const text = Object.is(value, -0)
+        ? "-0.0"
+        : value.toExponential().replace(/^(-?\d)e/, "$1.0e");
+      const [printed] = lisp.evaluate(
+        `(let ((x ${text})) (list x (eql x (read-from-string (prin1-to-string x)))))`,
+      ).values;
       expect(printed).toMatch(/ T\)$/);
     }),
     { numRuns: 300 },
@@ -70,20 +79,25 @@ test("every finite double prints so that it reads back as itself", () => {
 test("exact and floating numbers compare by their exact values", () => {
   const lisp = createLisp();
   fc.assert(
-    fc.property(fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e6, max: 1e6 }), (value) => {
-      const text = value.toExponential().replace(/^(-?\d)e/, "$1.0e");
-      expect(
-        lisp.evaluate(`(let ((x ${text})) (list (= x (rational x)) (< (rational x) (+ (rational x) 1/1000000000000000000000000)) (= x (rationalize x))))`)
-          .values[0],
-      ).toMatch(/^\(T T (T|NIL)\)$/);
-    }),
+    fc.property(
+      fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e6, max: 1e6 }),
+      (value) => {
+        const text = value.toExponential().replace(/^(-?\d)e/, "$1.0e");
+        expect(
+          lisp.evaluate(
+            `(let ((x ${text})) (list (= x (rational x)) (< (rational x) (+ (rational x) 1/1000000000000000000000000)) (= x (rationalize x))))`,
+          ).values[0],
+        ).toMatch(/^\(T T (T|NIL)\)$/);
+      },
+    ),
     { numRuns: 200 },
   );
 });
 
 test("the same seed gives the same numbers, and another seed others", () => {
   const roll = "(loop repeat 5 collect (random 1000000))";
-  const seeded = (seed: number) => createLisp({ host: { seed: () => seed } }).evaluate(roll).values[0];
+  const seeded = (seed: number) =>
+    createLisp({ host: { seed: () => seed } }).evaluate(roll).values[0];
   expect(seeded(1)).toBe(seeded(1));
   expect(seeded(1)).not.toBe(seeded(2));
 });
@@ -91,21 +105,32 @@ test("the same seed gives the same numbers, and another seed others", () => {
 test("the time is what the host's clock says, in Greenwich", () => {
   const lisp = createLisp({ host: { clock: () => 951_782_400 } });
   expect(lisp.evaluate("(get-universal-time)").values).toEqual(["3160771200"]);
-  expect(lisp.evaluate("(multiple-value-list (decode-universal-time (get-universal-time)))").values).toEqual(["(0 0 0 29 2 2000 1 NIL 0)"]);
-  expect(lisp.evaluate("(= (encode-universal-time 0 0 0 29 2 2000 0) (get-universal-time))").values).toEqual(["T"]);
+  expect(
+    lisp.evaluate("(multiple-value-list (decode-universal-time (get-universal-time)))").values,
+  ).toEqual(["(0 0 0 29 2 2000 1 NIL 0)"]);
+  expect(
+    lisp.evaluate("(= (encode-universal-time 0 0 0 29 2 2000 0) (get-universal-time))").values,
+  ).toEqual(["T"]);
 });
 
 test("nothing printed names an address", () => {
-  expect(printedBy("(list (make-hash-table) (lambda (x) x) (find-class 'integer) (make-string-output-stream) (make-random-state t))")).toBe(
+  expect(
+    printedBy(
+      "(list (make-hash-table) (lambda (x) x) (find-class 'integer) (make-string-output-stream) (make-random-state t))",
+    ),
+  ).toBe(
     "(#<HASH-TABLE :TEST EQL :COUNT 0> #<FUNCTION LAMBDA> #<BUILT-IN-CLASS INTEGER> #<STRING-OUTPUT-STREAM> #<RANDOM-STATE>)",
   );
 });
 
-test.each(["(sqrt -4)", "(expt -8 1/3)", "(log -1)", "(asin 2)", "(complex 1 2)"])("%s has no real answer, and says so", (source) => {
-  const { condition } = evaluate(source);
-  expect(condition?.type).toBe("NOT-AVAILABLE");
-  expect(condition?.message).toContain("complex");
-});
+test.each(["(sqrt -4)", "(expt -8 1/3)", "(log -1)", "(asin 2)", "(complex 1 2)"])(
+  "%s has no real answer, and says so",
+  (source) => {
+    const { condition } = evaluate(source);
+    expect(condition?.type).toBe("NOT-AVAILABLE");
+    expect(condition?.message).toContain("complex");
+  },
+);
 
 test("print variables of one session leave the next alone", () => {
   expect(createLisp().evaluate("(setf *print-base* 2) 5").values).toEqual(["101"]);
@@ -124,7 +149,9 @@ test("describe, apropos and documentation tell what there is", () => {
 
 test("pretty printing breaks what does not fit, and keeps what does", () => {
   const lisp = createLisp();
-  expect(lisp.evaluate("(pprint '(let ((a 1)) (list a 'b #'car)))").output).toBe("\n(LET ((A 1)) (LIST A 'B #'CAR))");
+  expect(lisp.evaluate("(pprint '(let ((a 1)) (list a 'b #'car)))").output).toBe(
+    "\n(LET ((A 1)) (LIST A 'B #'CAR))",
+  );
   const { output } = lisp.evaluate(
     "(let ((*print-right-margin* 30)) (pprint '(defun area (width height) (let ((result (* width height)) (n 5)) (list width height result n)))))",
   );

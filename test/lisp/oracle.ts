@@ -10,7 +10,10 @@ const commands = {
 } as const;
 
 /** Runs all programs in one process of another Lisp, each in a package of its own; gives what each answered. */
-export async function askOracle(lisp: keyof typeof commands, programs: readonly Program[]): Promise<Map<string, Result>> {
+export async function askOracle(
+  lisp: keyof typeof commands,
+  programs: readonly Program[],
+): Promise<Map<string, Result>> {
   const [command, ...flags] = commands[lisp];
   const child = spawn(command, [...flags, fileURLToPath(new URL("oracle.lisp", import.meta.url))], {
     env: { PATH: process.env.PATH, LC_ALL: "C.UTF-8" },
@@ -18,16 +21,26 @@ export async function askOracle(lisp: keyof typeof commands, programs: readonly 
   });
   const started = new Promise<void>((resolve, reject) => {
     child.once("spawn", resolve);
-    child.once("error", (cause) => reject(new Error(`${command} does not start; install it with: apt-get install -y sbcl ecl`, { cause })));
+    child.once("error", (cause) =>
+      reject(
+        new Error(`${command} does not start; install it with: apt-get install -y sbcl ecl`, {
+          cause,
+        }),
+      ),
+    );
   });
-  child.stdin.end(`(${programs.map(({ name, source }) => `(${quote(name)} ${quote(source)})`).join("\n")})\n`);
+  child.stdin.end(
+    `(${programs.map(({ name, source }) => `(${quote(name)} ${quote(source)})`).join("\n")})\n`,
+  );
   const [output, complaints] = await Promise.all([text(child.stdout), text(child.stderr), started]);
   const results = output
     .split("\n")
     .filter((line) => line.startsWith("{"))
     .map(read);
   if (results.length !== programs.length)
-    throw new Error(`${lisp} answered ${results.length} of ${programs.length} programs:\n${output.slice(-500)}\n${complaints.slice(0, 2_000)}`);
+    throw new Error(
+      `${lisp} answered ${results.length} of ${programs.length} programs:\n${output.slice(-500)}\n${complaints.slice(0, 2_000)}`,
+    );
   return new Map(results);
 }
 

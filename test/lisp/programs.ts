@@ -19,7 +19,12 @@ export function readPrograms(): Program[] {
   const folder = fileURLToPath(new URL("programs/", import.meta.url));
   return readdirSync(folder)
     .filter((file) => file.endsWith(".lisp"))
-    .flatMap((file) => split(readFileSync(folder + file, "utf8")).map(({ name, source }) => ({ name: `${file.slice(0, -5)}/${name}`, source })));
+    .flatMap((file) =>
+      split(readFileSync(folder + file, "utf8")).map(({ name, source }) => ({
+        name: `${file.slice(0, -5)}/${name}`,
+        source,
+      })),
+    );
 }
 
 function split(text: string): Program[] {

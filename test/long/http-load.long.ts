@@ -9,7 +9,9 @@ beforeAll(async () => {
 });
 afterAll(() => built.remove());
 
-test("a hundred thousand handshakes that lead nowhere cost less than 50 MB", { timeout: 180_000 }, async () => {
+test("a hundred thousand handshakes that lead nowhere cost less than 50 MB", {
+  timeout: 180_000,
+}, async () => {
   await using hall = await startLoadHall(built.script);
   // A hall in use: what any traffic costs is not counted.
   await greetMany(hall, 500);
@@ -23,15 +25,23 @@ test("a hundred thousand handshakes that lead nowhere cost less than 50 MB", { t
   const seconds = (performance.now() - since) / 1_000;
   clearInterval(watch);
   const cost = (await hall.restingMegabytes()) - before;
-  report("a hundred thousand handshakes", { seconds, mostMegabytes: most - before, megabytes: cost });
+  report("a hundred thousand handshakes", {
+    seconds,
+    mostMegabytes: most - before,
+    megabytes: cost,
+  });
   expect(cost).toBeLessThan(50);
 });
 
-test("a body that is never finished: 408 after half a minute, and the line is closed (B32)", { timeout: 45_000 }, async () => {
+test("a body that is never finished: 408 after half a minute, and the line is closed (B32)", {
+  timeout: 45_000,
+}, async () => {
   await using door = await openDoor({ toolkits: [] });
   const dialled = door.dial();
   const since = performance.now();
-  dialled.write('POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"jsonrpc"');
+  dialled.write(
+    'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"jsonrpc"',
+  );
   const dribble = setInterval(() => dialled.write(" "), 1_000);
   expect(await happens(dialled.closed, 40_000)).toBe(true);
   clearInterval(dribble);

@@ -9,7 +9,11 @@ test("100 processes killed while they write lose nothing that was acknowledged, 
   const built = await buildStore({ writing: "test/store/writing.ts" });
   const folder = mkdtempSync(join(tmpdir(), "guildhall-crash-"));
   try {
-    const { kills, acknowledged, missing, broken, warnings, alive } = await crash(built, join(folder, "state.db"), 100);
+    const { kills, acknowledged, missing, broken, warnings, alive } = await crash(
+      built,
+      join(folder, "state.db"),
+      100,
+    );
     expect([kills, missing, broken, warnings, alive]).toEqual([100, [], undefined, [], 0]);
     expect(acknowledged).toBeGreaterThan(500);
   } finally {

@@ -19,7 +19,8 @@ for (const name of readdirSync(goldenFolder)) {
     const actual = groupTools(parseFleet(input), { vectors })
       .map((group) => `${group.name}: ${group.description}\n`)
       .join("");
-    if (process.env.GOLDEN === "write") writeFileSync(join(goldenFolder, name), `${input}----\n${actual}`);
+    if (process.env.GOLDEN === "write")
+      writeFileSync(join(goldenFolder, name), `${input}----\n${actual}`);
     else expect(actual).toBe(expected);
   });
 }
@@ -30,6 +31,12 @@ function parseFleet(text: string): ToolkitText[] {
     .filter((part) => part !== "")
     .map((part) => {
       const [id = "", ...lines] = part.trim().split("\n");
-      return { id, tools: lines.map((line) => ({ name: line.slice(0, line.indexOf(":")), description: line.slice(line.indexOf(":") + 2) })) };
+      return {
+        id,
+        tools: lines.map((line) => ({
+          name: line.slice(0, line.indexOf(":")),
+          description: line.slice(line.indexOf(":") + 2),
+        })),
+      };
     });
 }

@@ -7,15 +7,28 @@ import { toolkits } from "./toolkits.ts";
 
 const vectors = loadVectors();
 
-const namesIn = (list: readonly ToolkitText[]) => list.flatMap(({ id, tools }) => tools.map(({ name }) => `${id}.${name}`)).sort();
+const namesIn = (list: readonly ToolkitText[]) =>
+  list.flatMap(({ id, tools }) => tools.map(({ name }) => `${id}.${name}`)).sort();
 const grouped = (groups: readonly Group[]) => groups.flatMap(({ tools }) => tools).sort();
-const homeOf = (groups: readonly Group[]) => new Map(groups.flatMap(({ name, tools }) => tools.map((tool) => [tool, name])));
+const homeOf = (groups: readonly Group[]) =>
+  new Map(groups.flatMap(({ name, tools }) => tools.map((tool) => [tool, name])));
 
-const words = "read write search page file image mail note chart stock route city rain game song paper gene table query branch".split(" ");
-const toolkit = fc.record({ subject: fc.nat(words.length - 1), size: fc.integer({ min: 1, max: 30 }) });
-const halls = fc.array(toolkit, { minLength: 1, maxLength: 14 }).map((list) => list.map(makeToolkit));
+const words =
+  "read write search page file image mail note chart stock route city rain game song paper gene table query branch".split(
+    " ",
+  );
+const toolkit = fc.record({
+  subject: fc.nat(words.length - 1),
+  size: fc.integer({ min: 1, max: 30 }),
+});
+const halls = fc
+  .array(toolkit, { minLength: 1, maxLength: 14 })
+  .map((list) => list.map(makeToolkit));
 
-function makeToolkit({ subject, size }: { readonly subject: number; readonly size: number }, at: number): ToolkitText {
+function makeToolkit(
+  { subject, size }: { readonly subject: number; readonly size: number },
+  at: number,
+): ToolkitText {
   const word = (offset: number) => words[(subject + offset) % words.length] as string;
   return {
     id: `server${at}`,
@@ -30,17 +43,21 @@ function makeToolkit({ subject, size }: { readonly subject: number; readonly siz
 describe("groups", () => {
   test("every tool is in exactly one, whatever there is", () => {
     fc.assert(
-      fc.property(halls, fc.option(fc.integer({ min: 1, max: 12 }), { nil: undefined }), (hall, count) => {
-        const groups = groupTools(hall, { vectors, count });
-        expect(grouped(groups)).toEqual(namesIn(hall));
-        expect(new Set(groups.map(({ name }) => name)).size).toBe(groups.length);
-        for (const { name, description, tools } of groups) {
-          expect(name).toMatch(/^[a-z][a-z0-9_]{0,47}$/);
-          expect(description).toMatch(/^Specialized agent for .+\.$/s);
-          expect(description.length).toBeLessThanOrEqual(350);
-          expect(tools.length).toBeGreaterThan(0);
-        }
-      }),
+      fc.property(
+        halls,
+        fc.option(fc.integer({ min: 1, max: 12 }), { nil: undefined }),
+        (hall, count) => {
+          const groups = groupTools(hall, { vectors, count });
+          expect(grouped(groups)).toEqual(namesIn(hall));
+          expect(new Set(groups.map(({ name }) => name)).size).toBe(groups.length);
+          for (const { name, description, tools } of groups) {
+            expect(name).toMatch(/^[a-z][a-z0-9_]{0,47}$/);
+            expect(description).toMatch(/^Specialized agent for .+\.$/s);
+            expect(description.length).toBeLessThanOrEqual(350);
+            expect(tools.length).toBeGreaterThan(0);
+          }
+        },
+      ),
       { numRuns: 25 },
     );
   });
@@ -55,7 +72,8 @@ describe("groups", () => {
         const home = homeOf(groups);
         for (const { tools } of groups) expect(tools.length).toBeLessThanOrEqual(cap);
         for (const { id, tools } of hall) {
-          if (tools.length <= cap) expect(new Set(tools.map(({ name }) => home.get(`${id}.${name}`))).size).toBe(1);
+          if (tools.length <= cap)
+            expect(new Set(tools.map(({ name }) => home.get(`${id}.${name}`))).size).toBe(1);
         }
         // Toolkits that stay whole may leave no way to fill the groups evenly.
         expect(groups.length).toBeLessThanOrEqual(Math.ceil(count / 0.85) + 1);
@@ -67,19 +85,28 @@ describe("groups", () => {
   test("the same tools give the same groups, in whatever order they come", () => {
     fc.assert(
       fc.property(halls, fc.integer({ min: 1, max: 8 }), (hall, count) => {
-        expect(groupTools([...hall].reverse(), { vectors, count })).toEqual(groupTools(hall, { vectors, count }));
+        expect(groupTools([...hall].reverse(), { vectors, count })).toEqual(
+          groupTools(hall, { vectors, count }),
+        );
       }),
       { numRuns: 12 },
     );
   });
 
   test("their number follows the number of tools", () => {
-    expect([0, 3, 9, 14, 15, 40, 72, 120, 500, 20_000].map(chooseCount)).toEqual([1, 1, 1, 2, 3, 3, 6, 10, 10, 10]);
+    expect([0, 3, 9, 14, 15, 40, 72, 120, 500, 20_000].map(chooseCount)).toEqual([
+      1, 1, 1, 2, 3, 3, 6, 10, 10, 10,
+    ]);
     expect(groupTools([])).toEqual([]);
   });
 
   test("what belongs together comes together", () => {
-    const home = homeOf(groupTools([...toolkits, { ...(toolkits[1] as ToolkitText), id: "disk" }], { vectors, count: 4 }));
+    const home = homeOf(
+      groupTools([...toolkits, { ...(toolkits[1] as ToolkitText), id: "disk" }], {
+        vectors,
+        count: 4,
+      }),
+    );
     expect(home.get("disk.read_file")).toBe(home.get("files.read_file"));
     expect(home.get("disk.read_file")).not.toBe(home.get("maps.find_route"));
   });
@@ -95,8 +122,12 @@ describe("when something is added", () => {
         expect(grouped(after)).toEqual(namesIn(bigger));
         const home = homeOf(after);
         for (const [tool, name] of homeOf(before)) expect(home.get(tool)).toBe(name);
-        const cap = Math.max(sizeCap(namesIn(bigger).length, before.length), ...before.map(({ tools }) => tools.length));
-        if (after.length < 10) for (const { tools } of after) expect(tools.length).toBeLessThanOrEqual(cap);
+        const cap = Math.max(
+          sizeCap(namesIn(bigger).length, before.length),
+          ...before.map(({ tools }) => tools.length),
+        );
+        if (after.length < 10)
+          for (const { tools } of after) expect(tools.length).toBeLessThanOrEqual(cap);
       }),
       { numRuns: 20 },
     );
@@ -105,7 +136,15 @@ describe("when something is added", () => {
   test("a toolkit's new tool goes where the toolkit is, and one that is gone is gone", () => {
     const before = groupTools(toolkits, { vectors, count: 3 });
     const changed = toolkits.map((each) =>
-      each.id === "maps" ? { ...each, tools: [{ name: "send_postcard", description: "Send an email to recipients" }, ...each.tools.slice(1)] } : each,
+      each.id === "maps"
+        ? {
+            ...each,
+            tools: [
+              { name: "send_postcard", description: "Send an email to recipients" },
+              ...each.tools.slice(1),
+            ],
+          }
+        : each,
     );
     const home = homeOf(groupTools(changed, { vectors, previous: before }));
     expect(home.get("maps.send_postcard")).toBe(homeOf(before).get("maps.find_route"));
@@ -140,12 +179,18 @@ describe("names and descriptions", () => {
 
   test("its description says what it is for and what it can do", () => {
     const [group] = groupTools([toolkits[0] as ToolkitText], { vectors, count: 1 });
-    expect(group?.description).toMatch(/^Specialized agent for code repositories and pull requests; can create .*issues, .*merge .*pull requests/);
+    expect(group?.description).toMatch(
+      /^Specialized agent for code repositories and pull requests; can create .*issues, .*merge .*pull requests/,
+    );
     expect(group?.description).toContain("github");
   });
 
   test("texts in other scripts, and none at all, are described too", () => {
-    expect(groupTools([toolkits[4] as ToolkitText], { vectors })[0]?.description).toContain("chinese");
-    expect(groupTools([{ id: "", tools: [{ name: "" }] }])).toMatchObject([{ name: "tools_1", tools: ["."] }]);
+    expect(groupTools([toolkits[4] as ToolkitText], { vectors })[0]?.description).toContain(
+      "chinese",
+    );
+    expect(groupTools([{ id: "", tools: [{ name: "" }] }])).toMatchObject([
+      { name: "tools_1", tools: ["."] },
+    ]);
   });
 });

@@ -15,7 +15,8 @@ function rankerOf(list: readonly ToolkitText[], withVectors = true): Ranker {
 }
 
 const hall = rankerOf(toolkits);
-const names = (query: string, options?: RankOptions, ranker = hall) => ranker.rank(query, options).items.map(({ fullName }) => fullName);
+const names = (query: string, options?: RankOptions, ranker = hall) =>
+  ranker.rank(query, options).items.map(({ fullName }) => fullName);
 
 describe("finding", () => {
   test.each([
@@ -29,18 +30,33 @@ describe("finding", () => {
   });
 
   test("vectors find what shares no word with the query", () => {
-    expect(names("which picture of the sky for the weekend: umbrella or sunglasses", { limit: 5 })).toContain("maps.weather_forecast");
+    expect(
+      names("which picture of the sky for the weekend: umbrella or sunglasses", { limit: 5 }),
+    ).toContain("maps.weather_forecast");
     expect(names("umbrella", { limit: 3 }, rankerOf(toolkits, false))).toEqual([]);
   });
 
   test("each wish of a longer task brings its tool", () => {
-    const found = names("merge the pull request about the login. Then tell Anna by email, and look up whether it will rain in Lisbon", { limit: 5 });
-    expect(found).toEqual(expect.arrayContaining(["github.merge_pull_request", "mail.send_email", "maps.weather_forecast"]));
+    const found = names(
+      "merge the pull request about the login. Then tell Anna by email, and look up whether it will rain in Lisbon",
+      { limit: 5 },
+    );
+    expect(found).toEqual(
+      expect.arrayContaining([
+        "github.merge_pull_request",
+        "mail.send_email",
+        "maps.weather_forecast",
+      ]),
+    );
   });
 
   test("the words that matched are given as they were written, the rarest first", () => {
     const [first] = hall.rank("Merging the Requests of files").items;
-    expect(first).toMatchObject({ toolkit: "github", tool: "merge_pull_request", fullName: "github.merge_pull_request" });
+    expect(first).toMatchObject({
+      toolkit: "github",
+      tool: "merge_pull_request",
+      fullName: "github.merge_pull_request",
+    });
     expect(first?.words).toEqual(["merging", "requests"]);
   });
 
@@ -53,10 +69,16 @@ describe("finding", () => {
     const [github] = toolkits as [ToolkitText];
     ranker.set({
       ...github,
-      tools: github.tools.map((tool) => (tool.name === "search_code" ? { ...tool, aliases: ["zoekt"], examples: ["who calls this helper"] } : tool)),
+      tools: github.tools.map((tool) =>
+        tool.name === "search_code"
+          ? { ...tool, aliases: ["zoekt"], examples: ["who calls this helper"] }
+          : tool,
+      ),
     });
     expect(names("zoekt for parse", { limit: 1 }, ranker)).toEqual(["github.search_code"]);
-    expect(names("who calls the helper of that module", { limit: 1 }, ranker)).toEqual(["github.search_code"]);
+    expect(names("who calls the helper of that module", { limit: 1 }, ranker)).toEqual([
+      "github.search_code",
+    ]);
   });
 
   test("Chinese is found by pairs of characters", () => {
@@ -70,30 +92,52 @@ describe("finding", () => {
   });
 
   test("accents, case and compound names make no difference", () => {
-    expect(names("MERGE Púll Réquest")).toEqual(names("mergePullRequest".replace(/(?=[A-Z])/g, " ")));
+    expect(names("MERGE Púll Réquest")).toEqual(
+      names("mergePullRequest".replace(/(?=[A-Z])/g, " ")),
+    );
   });
 });
 
 describe("what is known tips the scales", () => {
   // Names the vectors do not know, so that nothing else tells them apart.
-  const twins: ToolkitText[] = ["axq", "bxq"].map((id) => ({ id, tools: [{ name: `lookup_${id}`, description: "Look up a customer by number" }] }));
+  const twins: ToolkitText[] = ["axq", "bxq"].map((id) => ({
+    id,
+    tools: [{ name: `lookup_${id}`, description: "Look up a customer by number" }],
+  }));
 
   test("a name that is mentioned wins", () => {
     expect(names("look up customer 7", {}, rankerOf(twins))[0]).toBe("axq.lookup_axq");
-    expect(names("look up customer 7 with lookup_bxq", {}, rankerOf(twins))[0]).toBe("bxq.lookup_bxq");
+    expect(names("look up customer 7 with lookup_bxq", {}, rankerOf(twins))[0]).toBe(
+      "bxq.lookup_bxq",
+    );
     expect(names("look up customer 7 in bxq", {}, rankerOf(twins))[0]).toBe("bxq.lookup_bxq");
   });
 
   test("what did well before wins among equals, what failed loses, and neither pushes aside what fits better", () => {
-    const ranked = (experience: Record<string, number>, query = "look up customer 7", list: readonly ToolkitText[] = twins) =>
-      names(query, { experience: new Map(Object.entries(experience)) }, rankerOf(list));
+    const ranked = (
+      experience: Record<string, number>,
+      query = "look up customer 7",
+      list: readonly ToolkitText[] = twins,
+    ) => names(query, { experience: new Map(Object.entries(experience)) }, rankerOf(list));
     expect(ranked({ "bxq.lookup_bxq": 0.5 })[0]).toBe("bxq.lookup_bxq");
     expect(ranked({ "axq.lookup_axq": -0.5 })[0]).toBe("bxq.lookup_bxq");
-    expect(ranked({ "mail.send_email": 1e9, "github.merge_pull_request": -1e9 }, "merge the pull request", toolkits)[0]).toBe("github.merge_pull_request");
+    expect(
+      ranked(
+        { "mail.send_email": 1e9, "github.merge_pull_request": -1e9 },
+        "merge the pull request",
+        toolkits,
+      )[0],
+    ).toBe("github.merge_pull_request");
   });
 
   test("a score from elsewhere is one more in the sum", () => {
-    expect(names("look up customer 7", { scores: new Map([["bxq.lookup_bxq", 0.9]]) }, rankerOf(twins))[0]).toBe("bxq.lookup_bxq");
+    expect(
+      names(
+        "look up customer 7",
+        { scores: new Map([["bxq.lookup_bxq", 0.9]]) },
+        rankerOf(twins),
+      )[0],
+    ).toBe("bxq.lookup_bxq");
   });
 
   test("only what is asked about is ranked", () => {
@@ -104,46 +148,73 @@ describe("what is known tips the scales", () => {
 });
 
 describe("families", () => {
-  const copies = ["one", "two", "three"].map((id) => ({ id, tools: [{ name: "web_search", description: "Search the web and return the results" }] }));
+  const copies = ["one", "two", "three"].map((id) => ({
+    id,
+    tools: [{ name: "web_search", description: "Search the web and return the results" }],
+  }));
 
   test("tools of one name that say the same appear once, the others beside it", () => {
-    const { items } = rankerOf([...copies, { id: "other", tools: [{ name: "web_search", description: "Lets a spider hunt for gossip" }] }]).rank(
-      "search the web",
-    );
+    const { items } = rankerOf([
+      ...copies,
+      {
+        id: "other",
+        tools: [{ name: "web_search", description: "Lets a spider hunt for gossip" }],
+      },
+    ]).rank("search the web");
     expect(items.map(({ toolkit }) => toolkit)).toEqual(["one", "other"]);
     expect([...(items[0]?.alike ?? [])].sort()).toEqual(["three.web_search", "two.web_search"]);
   });
 
   test("the one that is mentioned stands for its family", () => {
-    expect(rankerOf(copies).rank("search the web with two").items).toMatchObject([{ fullName: "two.web_search" }]);
+    expect(rankerOf(copies).rank("search the web with two").items).toMatchObject([
+      { fullName: "two.web_search" },
+    ]);
   });
 });
 
 describe("abstaining", () => {
   const builtins = async (): Promise<Ranker> =>
-    rankerOf(await Promise.all(createBuiltinToolkits().map(async ({ id, description, list }) => ({ id, description, tools: await list() }))));
+    rankerOf(
+      await Promise.all(
+        createBuiltinToolkits().map(async ({ id, description, list }) => ({
+          id,
+          description,
+          tools: await list(),
+        })),
+      ),
+    );
 
-  test.each(["merge the pull request", "send an email to Anna", "street address to coordinates"])("there is something for: %s", (query) => {
-    expect(hall.rank(query).fits).toBe(true);
-    expect(rankerOf(toolkits, false).rank(query).fits).toBe(true);
-  });
-
-  test.each(["what time is it in Lima?", "What time is it in São Paulo now?", "the current time in Ouagadougou"])(
-    "names that no tool knows hide nothing: %s",
-    async (query) => {
-      const { items, fits } = (await builtins()).rank(query);
-      expect(fits).toBe(true);
-      expect(items.slice(0, 2).map(({ fullName }) => fullName)).toContain("time_tool.current_time");
+  test.each(["merge the pull request", "send an email to Anna", "street address to coordinates"])(
+    "there is something for: %s",
+    (query) => {
+      expect(hall.rank(query).fits).toBe(true);
+      expect(rankerOf(toolkits, false).rank(query).fits).toBe(true);
     },
   );
 
-  test.each(["book a flight to Lima", "who is the president of Peru?", "bake a cake for Anna"])("nor do they make anything fit: %s", async (query) => {
-    expect((await builtins()).rank(query).fits).toBe(false);
+  test.each([
+    "what time is it in Lima?",
+    "What time is it in São Paulo now?",
+    "the current time in Ouagadougou",
+  ])("names that no tool knows hide nothing: %s", async (query) => {
+    const { items, fits } = (await builtins()).rank(query);
+    expect(fits).toBe(true);
+    expect(items.slice(0, 2).map(({ fullName }) => fullName)).toContain("time_tool.current_time");
   });
 
-  test.each(["tune my guitar", "knit a sweater for the dog", "zxqv"])("nothing here fits: %s", (query) => {
-    expect(hall.rank(query).fits).toBe(false);
-  });
+  test.each(["book a flight to Lima", "who is the president of Peru?", "bake a cake for Anna"])(
+    "nor do they make anything fit: %s",
+    async (query) => {
+      expect((await builtins()).rank(query).fits).toBe(false);
+    },
+  );
+
+  test.each(["tune my guitar", "knit a sweater for the dog", "zxqv"])(
+    "nothing here fits: %s",
+    (query) => {
+      expect(hall.rank(query).fits).toBe(false);
+    },
+  );
 
   test("an empty hall and an empty query fit nothing", () => {
     expect(createRanker({ vectors }).rank("anything")).toEqual({ items: [], fits: false });
@@ -156,7 +227,10 @@ describe("limits", () => {
   const many = rankerOf([
     {
       id: "many",
-      tools: Array.from({ length: 50 }, (_, at) => ({ name: `search_thing_${"abcdefghij"[at % 10]}${at}`, description: `Search thing number ${at}` })),
+      tools: Array.from({ length: 50 }, (_, at) => ({
+        name: `search_thing_${"abcdefghij"[at % 10]}${at}`,
+        description: `Search thing number ${at}`,
+      })),
     },
   ]);
 
@@ -174,17 +248,29 @@ describe("limits", () => {
   });
 
   test("scores fall from the first to the last", () => {
-    const scores = hall.rank("search files in a repository", { limit: 20 }).items.map(({ score }) => score);
+    const scores = hall
+      .rank("search files in a repository", { limit: 20 })
+      .items.map(({ score }) => score);
     expect(scores).toEqual([...scores].sort((a, b) => b - a));
   });
 });
 
 describe("change", () => {
-  const queries = ["search", "merge a branch", "中文", "nothing of the kind", "find hotels near the station"];
+  const queries = [
+    "search",
+    "merge a branch",
+    "中文",
+    "nothing of the kind",
+    "find hotels near the station",
+  ];
   const answers = (ranker: Ranker) => queries.map((query) => ranker.rank(query, { limit: 20 }));
 
   test("however a hall came about, it answers as one made from scratch", () => {
-    const step = fc.record({ at: fc.nat(toolkits.length - 1), tools: fc.nat(5), description: fc.constantFrom("", "Branches of trees", "search everything") });
+    const step = fc.record({
+      at: fc.nat(toolkits.length - 1),
+      tools: fc.nat(5),
+      description: fc.constantFrom("", "Branches of trees", "search everything"),
+    });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
         const ranker = createRanker({ vectors });
@@ -199,7 +285,9 @@ describe("change", () => {
           ranker.rank("search");
         }
         expect(answers(ranker)).toEqual(answers(rankerOf([...current.values()])));
-        expect(ranker.size).toBe([...current.values()].reduce((sum, { tools }) => sum + tools.length, 0));
+        expect(ranker.size).toBe(
+          [...current.values()].reduce((sum, { tools }) => sum + tools.length, 0),
+        );
       }),
       { numRuns: 30 },
     );
@@ -213,7 +301,9 @@ describe("change", () => {
     const ranker = rankerOf(toolkits);
     ranker.remove("mail");
     ranker.remove("mail");
-    expect(names("send an email", { limit: 20 }, ranker).some((name) => name.startsWith("mail."))).toBe(false);
+    expect(
+      names("send an email", { limit: 20 }, ranker).some((name) => name.startsWith("mail.")),
+    ).toBe(false);
   });
 });
 
@@ -232,39 +322,79 @@ describe("hostile texts", () => {
         ],
       },
     ]);
-    expect(names("constructor hasOwnProperty", { limit: 1 }, ranker)).toEqual(["__proto__.constructor"]);
+    expect(names("constructor hasOwnProperty", { limit: 1 }, ranker)).toEqual([
+      "__proto__.constructor",
+    ]);
     expect(names("polluted", { limit: 1 }, ranker)).toEqual(["__proto__.constructor"]);
     expect(({} as { description?: unknown }).description).toBeUndefined();
   });
 
   test("a tool that says everything a thousand times does not win by it", () => {
-    const everything = toolkits.flatMap(({ tools }) => tools.map(({ description }) => description)).join(" ");
-    const ranker = rankerOf([...toolkits, { id: "loud", tools: [{ name: "best_tool", description: `${everything} `.repeat(1_000) }] }]);
-    expect(names("merge a pull request", { limit: 1 }, ranker)).toEqual(["github.merge_pull_request"]);
+    const everything = toolkits
+      .flatMap(({ tools }) => tools.map(({ description }) => description))
+      .join(" ");
+    const ranker = rankerOf([
+      ...toolkits,
+      { id: "loud", tools: [{ name: "best_tool", description: `${everything} `.repeat(1_000) }] },
+    ]);
+    expect(names("merge a pull request", { limit: 1 }, ranker)).toEqual([
+      "github.merge_pull_request",
+    ]);
     expect(names("forecast for the city", { limit: 1 }, ranker)).toEqual(["maps.weather_forecast"]);
   });
 
   test("schemas of any shape, depth and size are read without harm", () => {
-    const deep = Array.from({ length: 5_000 }).reduce<object>((inner) => ({ properties: { inner } }), {});
-    const wide = { properties: Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`field${at}`, { enum: [at, "x".repeat(100)] }])) };
-    const schemas = [deep, wide, null, 7, "text", [], { properties: [] }, { properties: { a: null } }, { items: { anyOf: [deep] } }];
-    const ranker = rankerOf([{ id: "odd", tools: schemas.map((inputSchema, at) => ({ name: `tool_${at}`, inputSchema })) }]);
+    const deep = Array.from({ length: 5_000 }).reduce<object>(
+      (inner) => ({ properties: { inner } }),
+      {},
+    );
+    const wide = {
+      properties: Object.fromEntries(
+        Array.from({ length: 20_000 }, (_, at) => [`field${at}`, { enum: [at, "x".repeat(100)] }]),
+      ),
+    };
+    const schemas = [
+      deep,
+      wide,
+      null,
+      7,
+      "text",
+      [],
+      { properties: [] },
+      { properties: { a: null } },
+      { items: { anyOf: [deep] } },
+    ];
+    const ranker = rankerOf([
+      { id: "odd", tools: schemas.map((inputSchema, at) => ({ name: `tool_${at}`, inputSchema })) },
+    ]);
     expect(ranker.rank("tool", { limit: 20 }).items).toHaveLength(schemas.length);
   });
 
   test("any text can be asked and told", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary", maxLength: 300 }), fc.string({ unit: "grapheme", maxLength: 300 }), (name, description) => {
-        const ranker = rankerOf([{ id: name, description, tools: [{ name: description, description: name }, { name: "" }] }]);
-        const { items } = ranker.rank(`${description} ${name}`);
-        expect(items.length).toBeLessThanOrEqual(2);
-        expect(items.every(({ score }) => Number.isFinite(score))).toBe(true);
-      }),
+      fc.property(
+        fc.string({ unit: "binary", maxLength: 300 }),
+        fc.string({ unit: "grapheme", maxLength: 300 }),
+        (name, description) => {
+          const ranker = rankerOf([
+            {
+              id: name,
+              description,
+              tools: [{ name: description, description: name }, { name: "" }],
+            },
+          ]);
+          const { items } = ranker.rank(`${description} ${name}`);
+          expect(items.length).toBeLessThanOrEqual(2);
+          expect(items.every(({ score }) => Number.isFinite(score))).toBe(true);
+        },
+      ),
       { numRuns: 100 },
     );
   });
 
   test("a query of a megabyte is answered", () => {
-    expect(names(`merge a pull request ${"blah ".repeat(250_000)}`, { limit: 1 })).toEqual(["github.merge_pull_request"]);
+    expect(names(`merge a pull request ${"blah ".repeat(250_000)}`, { limit: 1 })).toEqual([
+      "github.merge_pull_request",
+    ]);
   });
 });

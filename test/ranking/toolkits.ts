@@ -11,7 +11,9 @@ export const toolkits: readonly ToolkitText[] = [
       {
         name: "create_issue",
         description: "Open a new issue in a repository",
-        inputSchema: { properties: { title: { ...text, description: "Headline of the issue" }, body: text } },
+        inputSchema: {
+          properties: { title: { ...text, description: "Headline of the issue" }, body: text },
+        },
       },
       {
         name: "list_pull_requests",
@@ -39,7 +41,10 @@ export const toolkits: readonly ToolkitText[] = [
     description: "Places and routes",
     tools: [
       { name: "geocode_address", description: "Turn a street address into coordinates" },
-      { name: "find_route", description: "Directions between two places by car, bicycle or on foot" },
+      {
+        name: "find_route",
+        description: "Directions between two places by car, bicycle or on foot",
+      },
       { name: "nearby_places", description: "Restaurants, hotels and parking near a location" },
       { name: "weather_forecast", description: "Forecast of temperature and rain for a city" },
     ],

@@ -22,8 +22,12 @@ describe("the shipped vectors", () => {
   });
 
   test("know what belongs together", () => {
-    expect(cosine("take a picture", "capture a screenshot")).toBeGreaterThan(cosine("take a picture", "merge a branch"));
-    expect(cosine("rain and storms", "weather forecast")).toBeGreaterThan(cosine("rain and storms", "stock price"));
+    expect(cosine("take a picture", "capture a screenshot")).toBeGreaterThan(
+      cosine("take a picture", "merge a branch"),
+    );
+    expect(cosine("rain and storms", "weather forecast")).toBeGreaterThan(
+      cosine("rain and storms", "stock price"),
+    );
   });
 
   test("make a text of length 1, or nothing of unknown words", () => {
@@ -54,7 +58,18 @@ describe("two words", () => {
   });
 
   test("that have little in common may be passed over, never those that have much", () => {
-    const words = ["rain", "branch", "email", "invoice", "picture", "music", "stock", "route", "delete", "translate"];
+    const words = [
+      "rain",
+      "branch",
+      "email",
+      "invoice",
+      "picture",
+      "music",
+      "stock",
+      "route",
+      "delete",
+      "translate",
+    ];
     for (const word of words) {
       compare(word, words).forEach((likeness, at) => {
         const whole = cosine(word, words[at] as string);
@@ -71,9 +86,17 @@ describe("a damaged file", () => {
   test.each([
     ["cut short", bytes.subarray(0, bytes.length - 1)],
     ["of another kind", Buffer.from("PK\u0003\u0004 something else altogether")],
-    ["with a count that lies", Buffer.concat([Buffer.from(vectorsMagic), Buffer.alloc(12, 0xff), bytes.subarray(16)])],
+    [
+      "with a count that lies",
+      Buffer.concat([Buffer.from(vectorsMagic), Buffer.alloc(12, 0xff), bytes.subarray(16)]),
+    ],
     ["empty", Buffer.alloc(0)],
   ])("%s is refused", (_, damaged) => {
-    expect(() => parseVectors(damaged)).toThrow(expect.objectContaining({ code: "INTERNAL", message: expect.stringContaining("install Guildhall again") }));
+    expect(() => parseVectors(damaged)).toThrow(
+      expect.objectContaining({
+        code: "INTERNAL",
+        message: expect.stringContaining("install Guildhall again"),
+      }),
+    );
   });
 });

@@ -12,11 +12,16 @@ const log = createLog({ level: "silent" });
 
 function add(store: Store, tool: string, outcome: CallOutcome, times: number): void {
   const [toolkit = ""] = tool.split(".");
-  for (let at = 0; at < times; at++) store.calls.add(callRow({ id: `${tool} ${outcome} ${at}`, toolkit, tool, outcome, at: Date.now() - at }));
+  for (let at = 0; at < times; at++)
+    store.calls.add(
+      callRow({ id: `${tool} ${outcome} ${at}`, toolkit, tool, outcome, at: Date.now() - at }),
+    );
 }
 
 /** Resolves when what a read has set off is known. */
-async function reading(experience: { read(): ReadonlyMap<string, number> }): Promise<ReadonlyMap<string, number>> {
+async function reading(experience: {
+  read(): ReadonlyMap<string, number>;
+}): Promise<ReadonlyMap<string, number>> {
   const before = experience.read();
   await expect.poll(() => experience.read() !== before).toBe(true);
   return experience.read();
@@ -73,7 +78,9 @@ test("a store that cannot be read leaves what was known", async () => {
   const kept = createMemoryStore();
   add(kept, "a.good", "ok", 9);
   let isBroken = false;
-  const store = { statistics: () => (isBroken ? Promise.reject(new Error("gone")) : kept.statistics()) };
+  const store = {
+    statistics: () => (isBroken ? Promise.reject(new Error("gone")) : kept.statistics()),
+  };
   const experience = createExperience({ store, log, now: () => now });
   const known = await reading(experience);
   isBroken = true;
@@ -87,18 +94,25 @@ test("a store that cannot be read leaves what was known", async () => {
 test("of tools that fit alike the one that did well is found first, and one that fits better stays before it", async () => {
   const registry = createRegistry({ log });
   const tool = (description: string) => ({ description, run: () => text("done") });
-  for (const id of ["alpha", "beta"]) await registry.add(createToolkit(id, { [`lookup_${id}`]: tool("Look up a customer by number") }));
+  for (const id of ["alpha", "beta"])
+    await registry.add(
+      createToolkit(id, { [`lookup_${id}`]: tool("Look up a customer by number") }),
+    );
   await registry.add(createToolkit("mail", { send_email: tool("Send an email to a customer") }));
   const store = createMemoryStore();
   const finder = createFinder({ registry, log });
-  const [first, second] = (await finder.find("look up customer 7")).found.map(({ target }) => target.fullName);
+  const [first, second] = (await finder.find("look up customer 7")).found.map(
+    ({ target }) => target.fullName,
+  );
   expect([first, second].sort()).toEqual(["alpha.lookup_alpha", "beta.lookup_beta"]);
   add(store, second ?? "", "ok", 9);
   add(store, first ?? "", "failed", 9);
   add(store, "mail.send_email", "failed", 9);
   const later = createFinder({ registry, experience: createExperience({ store, log }), log });
   await later.find("anything");
-  await expect.poll(async () => (await later.find("look up customer 7")).found[0]?.target.fullName).toBe(second);
+  await expect
+    .poll(async () => (await later.find("look up customer 7")).found[0]?.target.fullName)
+    .toBe(second);
   expect((await later.find("send an email")).found[0]?.target.fullName).toBe("mail.send_email");
   await registry.close();
   await store.close();

@@ -38,13 +38,17 @@ const module = (id: string, said = id): string => `export const kit = {
   call: async () => ({ content: [{ type: "text", text: ${JSON.stringify(said)} }] }),
 };`;
 
-const start = ({ folder }: Project, patterns = ["./tools/*.mjs"]): Promise<TestHall> => startHall({ toolkits: [], modules: { patterns, folder } });
-const namesOf = ({ hall }: TestHall): string[] => hall.registry.tools().map(({ fullName }) => fullName);
+const start = ({ folder }: Project, patterns = ["./tools/*.mjs"]): Promise<TestHall> =>
+  startHall({ toolkits: [], modules: { patterns, folder } });
+const namesOf = ({ hall }: TestHall): string[] =>
+  hall.registry.tools().map(({ fullName }) => fullName);
 
 async function say(started: TestHall, name: string): Promise<unknown> {
   const client = started.connect();
   await client.greet();
-  const { content } = (await client.result("tools/call", { name })) as { content: { text: string }[] };
+  const { content } = (await client.result("tools/call", { name })) as {
+    content: { text: string }[];
+  };
   return content[0]?.text;
 }
 
@@ -77,7 +81,9 @@ test("broken ones are listed with their errors, and hurt nobody else", async () 
   });
   await using started = await start(project);
   expect(namesOf(started)).toEqual(["good.say"]);
-  const failures = Object.fromEntries(started.hall.modules.failures().map(({ module: name, error }) => [name, error]));
+  const failures = Object.fromEntries(
+    started.hall.modules.failures().map(({ module: name, error }) => [name, error]),
+  );
   expect(failures).toMatchObject({
     "tools/bad-syntax.mjs": expect.any(String),
     "tools/empty.mjs": expect.stringContaining("exports no toolkit"),
@@ -115,18 +121,34 @@ test("a scan takes what is new or changed, keeps what an edit broke, and lets go
 });
 
 test("one is looked at again on request, alone", async () => {
-  const project = newProject({ "tools/a.mjs": module("a", "first"), "tools/b.mjs": module("b", "first") });
+  const project = newProject({
+    "tools/a.mjs": module("a", "first"),
+    "tools/b.mjs": module("b", "first"),
+  });
   await using started = await start(project);
   for (const id of ["a", "b"]) project.write(`tools/${id}.mjs`, module(id, "second"));
   const client = started.connect();
-  expect(await client.result("tools/refresh", { tool_name: "a" })).toEqual({ status: "refreshed", failed_modules: [] });
+  expect(await client.result("tools/refresh", { tool_name: "a" })).toEqual({
+    status: "refreshed",
+    failed_modules: [],
+  });
   expect([await say(started, "a.say"), await say(started, "b.say")]).toEqual(["second", "first"]);
-  expect(await client.request("tools/refresh", { tool_name: "tools/x.mjs" })).toMatchObject({ error: { code: -32002 } });
+  expect(await client.request("tools/refresh", { tool_name: "tools/x.mjs" })).toMatchObject({
+    error: { code: -32002 },
+  });
 });
 
 test("a module that never finishes loading is given up", async () => {
-  const project = newProject({ "tools/hangs.mjs": "await new Promise((resolve) => setTimeout(resolve, 60_000).unref());", "tools/good.mjs": module("good") });
-  await using started = await startHall({ toolkits: [], modules: { patterns: ["tools/*.mjs"], folder: project.folder, loadMsMax: 300 } });
+  const project = newProject({
+    "tools/hangs.mjs": "await new Promise((resolve) => setTimeout(resolve, 60_000).unref());",
+    "tools/good.mjs": module("good"),
+  });
+  await using started = await startHall({
+    toolkits: [],
+    modules: { patterns: ["tools/*.mjs"], folder: project.folder, loadMsMax: 300 },
+  });
   expect(namesOf(started)).toEqual(["good.say"]);
-  expect(started.hall.modules.failures()).toMatchObject([{ module: "tools/hangs.mjs", error: expect.stringContaining("0.3 s") }]);
+  expect(started.hall.modules.failures()).toMatchObject([
+    { module: "tools/hangs.mjs", error: expect.stringContaining("0.3 s") },
+  ]);
 });

@@ -5,7 +5,8 @@ import type { Target, Toolkit } from "../../src/tool.ts";
 test("a full name may be written with two underscores for its first dot, wherever else it has underscores or dots", () => {
   const fullNames = ["notes.search", "my__notes.search.all", "a_.b", "a._c"];
   const names = indexOf(fullNames);
-  for (const fullName of fullNames) expect(names.find(fullName.replace(".", "__"))?.fullName).toBe(fullName);
+  for (const fullName of fullNames)
+    expect(names.find(fullName.replace(".", "__"))?.fullName).toBe(fullName);
   expect(names.find("my__notes__search__all")).toBeUndefined();
   expect(names.find("notes_search")).toBeUndefined();
 });
@@ -21,7 +22,10 @@ test("a tool's bare name counts beside names with underscores, and once where bo
   const names = createNameIndex();
   names.add([own]);
   expect(names.find("x__x__y")).toBe(own);
-  const other = { ...target("other.tool"), tool: { name: "x__x__y", inputSchema: { type: "object" } } };
+  const other = {
+    ...target("other.tool"),
+    tool: { name: "x__x__y", inputSchema: { type: "object" } },
+  };
   names.add([other]);
   expect(names.find("x__x__y")).toBeUndefined();
   names.remove([other]);
@@ -37,5 +41,9 @@ function indexOf(fullNames: readonly string[]): NameIndex {
 }
 
 function target(fullName: string): Target {
-  return { toolkit: {} as Toolkit, tool: { name: fullName.slice(fullName.indexOf(".") + 1), inputSchema: { type: "object" } }, fullName };
+  return {
+    toolkit: {} as Toolkit,
+    tool: { name: fullName.slice(fullName.indexOf(".") + 1), inputSchema: { type: "object" } },
+    fullName,
+  };
 }

@@ -1,4 +1,12 @@
-import { argumentsOf, type Form, type ModelEndpoint, pieces, type Script, type Spoken, startModel } from "./model-script.ts";
+import {
+  argumentsOf,
+  type Form,
+  type ModelEndpoint,
+  pieces,
+  type Script,
+  type Spoken,
+  startModel,
+} from "./model-script.ts";
 
 /** A model behind Anthropic's messages. */
 export function startAnthropic(script: Script): Promise<ModelEndpoint> {
@@ -27,22 +35,45 @@ const form: Form = {
       ...deltas.map((delta) => event("content_block_delta", { index, delta })),
       event("content_block_stop", { index }),
     ]),
-    event("message_delta", { delta: { stop_reason: reasonOf(reply), stop_sequence: null }, usage: { output_tokens: 20 } }),
+    event("message_delta", {
+      delta: { stop_reason: reasonOf(reply), stop_sequence: null },
+      usage: { output_tokens: 20 },
+    }),
     event("message_stop", {}),
   ],
 };
 
-function blocksOf({ say = "", calls = [] }: Spoken, turn: number): { readonly start: object; readonly deltas: readonly object[] }[] {
-  const words = say === "" ? [] : [{ start: { type: "text", text: "" }, deltas: pieces(say).map((text) => ({ type: "text_delta", text })) }];
+function blocksOf(
+  { say = "", calls = [] }: Spoken,
+  turn: number,
+): { readonly start: object; readonly deltas: readonly object[] }[] {
+  const words =
+    say === ""
+      ? []
+      : [
+          {
+            start: { type: "text", text: "" },
+            deltas: pieces(say).map((text) => ({ type: "text_delta", text })),
+          },
+        ];
   const asked = calls.map((call, index) => ({
     start: { type: "tool_use", id: `toolu_${turn}_${index}`, name: call.name, input: {} },
-    deltas: pieces(argumentsOf(call)).map((piece) => ({ type: "input_json_delta", partial_json: piece })),
+    deltas: pieces(argumentsOf(call)).map((piece) => ({
+      type: "input_json_delta",
+      partial_json: piece,
+    })),
   }));
   return [...words, ...asked];
 }
 
 function reasonOf({ calls = [], stop }: Spoken): string {
-  return stop === "length" ? "max_tokens" : stop === "filter" ? "refusal" : calls.length > 0 ? "tool_use" : "end_turn";
+  return stop === "length"
+    ? "max_tokens"
+    : stop === "filter"
+      ? "refusal"
+      : calls.length > 0
+        ? "tool_use"
+        : "end_turn";
 }
 
 function event(type: string, fields: object): string {

@@ -26,7 +26,9 @@ export class RawClient {
 
   /** Text and bytes go out as they are. */
   send(message: JsonObject | readonly unknown[] | string | Buffer): void {
-    this.#write(typeof message === "string" || Buffer.isBuffer(message) ? message : JSON.stringify(message));
+    this.#write(
+      typeof message === "string" || Buffer.isBuffer(message) ? message : JSON.stringify(message),
+    );
   }
 
   notify(method: string, params?: JsonObject): void {
@@ -52,7 +54,11 @@ export class RawClient {
   }
 
   answer(id: unknown, timeoutMs?: number): Promise<JsonObject> {
-    return this.take((message) => message.id === id && message.method === undefined, `the answer to ${JSON.stringify(id)}`, timeoutMs);
+    return this.take(
+      (message) => message.id === id && message.method === undefined,
+      `the answer to ${JSON.stringify(id)}`,
+      timeoutMs,
+    );
   }
 
   /** The next message with this method, a request or a notification of the hall. */
@@ -69,7 +75,11 @@ export class RawClient {
     return this.#unread;
   }
 
-  take(isWanted: (message: JsonObject) => boolean, what: string, timeoutMs = 5_000): Promise<JsonObject> {
+  take(
+    isWanted: (message: JsonObject) => boolean,
+    what: string,
+    timeoutMs = 5_000,
+  ): Promise<JsonObject> {
     return new Promise((resolve, reject) => {
       const stop = (): void => {
         clearTimeout(timer);
@@ -83,7 +93,11 @@ export class RawClient {
       };
       const timer = setTimeout(() => {
         stop();
-        reject(new Error(`${what} did not arrive within ${timeoutMs} ms; unread: ${JSON.stringify(this.#unread).slice(0, 1_000)}`));
+        reject(
+          new Error(
+            `${what} did not arrive within ${timeoutMs} ms; unread: ${JSON.stringify(this.#unread).slice(0, 1_000)}`,
+          ),
+        );
       }, timeoutMs);
       this.#readers.add(read);
       read();
@@ -111,6 +125,18 @@ export const keys = {
 } as const;
 
 /** Params as a modern client sends them. `meta` adds to `_meta`. */
-export function modern(params: JsonObject = {}, capabilities: JsonObject = {}, meta: JsonObject = {}): JsonObject {
-  return { ...params, _meta: { [keys.version]: modernVersion, [keys.capabilities]: capabilities, [keys.clientInfo]: clientInfo, ...meta } };
+export function modern(
+  params: JsonObject = {},
+  capabilities: JsonObject = {},
+  meta: JsonObject = {},
+): JsonObject {
+  return {
+    ...params,
+    _meta: {
+      [keys.version]: modernVersion,
+      [keys.capabilities]: capabilities,
+      [keys.clientInfo]: clientInfo,
+      ...meta,
+    },
+  };
 }

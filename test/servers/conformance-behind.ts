@@ -13,14 +13,26 @@ export async function startConformanceBehind(era: "legacy" | "modern"): Promise<
   const old = era === "legacy" ? await startOldServer(new URL(fixture.url)) : undefined;
   const url = old ? `http://127.0.0.1:${(old.address() as AddressInfo).port}/mcp` : fixture.url;
   const log = createLog({ level: "silent" });
-  const common = { start: "lazy", idleTimeoutSeconds: 0, disabled: false, allowPrivate: false, tools: { include: ["*"], exclude: [] } } as const;
-  const hall = await createHall({ toolkits: [], log, servers: { fixture: { type: "http", url, headers: {}, prefix: "", ...common } } });
+  const common = {
+    start: "lazy",
+    idleTimeoutSeconds: 0,
+    disabled: false,
+    allowPrivate: false,
+    tools: { include: ["*"], exclude: [] },
+  } as const;
+  const hall = await createHall({
+    toolkits: [],
+    log,
+    servers: { fixture: { type: "http", url, headers: {}, prefix: "", ...common } },
+  });
   const [upstream] = hall.fleet.all();
   for (let tries = 0; hall.registry.tools().length === 0; tries++) {
-    if (tries > 100) throw new Error(`the fixture was not reached: ${JSON.stringify(upstream?.state())}`);
+    if (tries > 100)
+      throw new Error(`the fixture was not reached: ${JSON.stringify(upstream?.state())}`);
     await sleep(50);
   }
-  if (upstream?.greeting()?.era !== era) throw new Error(`the fixture was spoken to in the wrong era: ${upstream?.greeting()?.era}`);
+  if (upstream?.greeting()?.era !== era)
+    throw new Error(`the fixture was spoken to in the wrong era: ${upstream?.greeting()?.era}`);
   const listener = await listenHttp({
     server: hall.server,
     log,
@@ -47,14 +59,25 @@ export async function startConformanceBehind(era: "legacy" | "modern"): Promise<
 async function startOldServer(target: URL): Promise<HttpServer> {
   const server = createServer((incoming, outgoing) => {
     if (incoming.headers["mcp-protocol-version"] === "2026-07-28") {
-      outgoing.writeHead(400, { "content-type": "text/plain" }).end("Bad Request: unsupported protocol version");
+      outgoing
+        .writeHead(400, { "content-type": "text/plain" })
+        .end("Bad Request: unsupported protocol version");
       return;
     }
     const { method, url: path, headers } = incoming;
-    const passed = request({ host: target.hostname, port: target.port, method, path, headers: { ...headers, host: target.host } }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(outgoing);
-    });
+    const passed = request(
+      {
+        host: target.hostname,
+        port: target.port,
+        method,
+        path,
+        headers: { ...headers, host: target.host },
+      },
+      (answer) => {
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(outgoing);
+      },
+    );
     passed.on("error", () => outgoing.destroy());
     outgoing.on("close", () => passed.destroy());
     incoming.pipe(passed);

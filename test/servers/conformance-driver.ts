@@ -11,7 +11,11 @@ import { modern, modernVersion, RawClient } from "./client.ts";
 import { startHall, type TestHall } from "./hall.ts";
 
 const url = process.argv.at(-1) ?? "";
-const { MCP_CONFORMANCE_SCENARIO: scenario = "", MCP_CONFORMANCE_CONTEXT: contextText = "{}", MCP_CONFORMANCE_PROTOCOL_VERSION: version } = process.env;
+const {
+  MCP_CONFORMANCE_SCENARIO: scenario = "",
+  MCP_CONFORMANCE_CONTEXT: contextText = "{}",
+  MCP_CONFORMANCE_PROTOCOL_VERSION: version,
+} = process.env;
 const context = JSON.parse(contextText) as JsonObject;
 const isModern = version === modernVersion;
 const name = "suite";
@@ -48,14 +52,22 @@ export async function drive(): Promise<void> {
 
 /** What a person would write into the config from what the suite tells. */
 function readOAuth(): RemoteServerConfig["oauth"] {
-  const { client_id: clientId, client_secret: clientSecret, issuer } = context as Record<string, string | undefined>;
+  const {
+    client_id: clientId,
+    client_secret: clientSecret,
+    issuer,
+  } = context as Record<string, string | undefined>;
   return {
-    grant: scenario.startsWith("auth/client-credentials") ? "client_credentials" : "authorization_code",
+    grant: scenario.startsWith("auth/client-credentials")
+      ? "client_credentials"
+      : "authorization_code",
     callbackPort: 0,
     ...(clientId === undefined ? {} : { clientId }),
     ...(clientSecret === undefined ? {} : { clientSecret }),
     ...(issuer === undefined ? {} : { issuer }),
-    ...(scenario === "auth/basic-cimd" ? { clientMetadataUrl: "https://conformance-test.local/client-metadata.json" } : {}),
+    ...(scenario === "auth/basic-cimd"
+      ? { clientMetadataUrl: "https://conformance-test.local/client-metadata.json" }
+      : {}),
   };
 }
 
@@ -65,10 +77,16 @@ async function withLogins<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      const needsLogin = error instanceof Error && error.message.includes(`guildhall login ${name}`);
+      const needsLogin =
+        error instanceof Error && error.message.includes(`guildhall login ${name}`);
       if (!needsLogin || count === loginsMax) throw error;
       const store = createTokenStore(url, tokenFolder);
-      await login({ config, store, timeoutMs: 10_000, show: (page) => void fetch(page).then((response) => response.text()) });
+      await login({
+        config,
+        store,
+        timeoutMs: 10_000,
+        show: (page) => void fetch(page).then((response) => response.text()),
+      });
       await hall.hall.fleet.get(name).restart();
     }
   }
@@ -77,19 +95,28 @@ async function withLogins<T>(work: () => Promise<T>): Promise<T> {
 /** Calls, reads and gets everything there is, all at once, as a busy client would. */
 async function useAll(client: RawClient): Promise<void> {
   const { tools } = await ask(client, "tools/list");
-  const calls = Array.isArray(context.toolCalls) ? (context.toolCalls as JsonObject[]) : planCalls(tools as JsonObject[]);
+  const calls = Array.isArray(context.toolCalls)
+    ? (context.toolCalls as JsonObject[])
+    : planCalls(tools as JsonObject[]);
   const { resources } = await ask(client, "resources/list");
   const { prompts } = await ask(client, "prompts/list");
   await Promise.all([
     ...calls.map((call) => withLogins(() => callTool(client, call))),
     ...(resources as JsonObject[]).map(({ uri }) => ask(client, "resources/read", { uri })),
-    ...(prompts as JsonObject[]).map((prompt) => ask(client, "prompts/get", { name: prompt.name, arguments: {} })),
+    ...(prompts as JsonObject[]).map((prompt) =>
+      ask(client, "prompts/get", { name: prompt.name, arguments: {} }),
+    ),
   ]);
 }
 
-async function callTool(client: RawClient, { name: tool, arguments: args }: JsonObject): Promise<void> {
+async function callTool(
+  client: RawClient,
+  { name: tool, arguments: args }: JsonObject,
+): Promise<void> {
   // The hall holds arguments against the schema: a client leaves out what it has no value for.
-  const given = Object.fromEntries(Object.entries(isObject(args) ? args : {}).filter(([, value]) => value !== null));
+  const given = Object.fromEntries(
+    Object.entries(isObject(args) ? args : {}).filter(([, value]) => value !== null),
+  );
   const result = await ask(client, "tools/call", { name: tool, arguments: given });
   if (result.isError === true) throw new Error(`${tool}: ${JSON.stringify(result.content)}`);
 }
@@ -97,14 +124,21 @@ async function callTool(client: RawClient, { name: tool, arguments: args }: Json
 function planCalls(tools: readonly JsonObject[]): readonly JsonObject[] {
   const echo = tools.find((tool) => tool.name === "json_schema_echo");
   // The suite wants to see the schema we were shown for the other tool.
-  if (echo) return [{ name: echo.name, arguments: { schema: tools.find((tool) => tool !== echo)?.inputSchema } }];
+  if (echo)
+    return [
+      { name: echo.name, arguments: { schema: tools.find((tool) => tool !== echo)?.inputSchema } },
+    ];
   return tools.map((tool) => ({ name: tool.name, arguments: sample(tool.inputSchema) }));
 }
 
 function sample(schema: unknown): JsonObject {
   const { properties, required } = isObject(schema) ? schema : {};
   const entries = isObject(properties) ? Object.entries(properties) : [];
-  return Object.fromEntries(entries.filter(([key]) => Array.isArray(required) && required.includes(key)).map(([key, field]) => [key, sampleValue(field)]));
+  return Object.fromEntries(
+    entries
+      .filter(([key]) => Array.isArray(required) && required.includes(key))
+      .map(([key, field]) => [key, sampleValue(field)]),
+  );
 }
 
 function sampleValue(field: unknown): unknown {
@@ -112,11 +146,19 @@ function sampleValue(field: unknown): unknown {
   if (field.default !== undefined) return field.default;
   if (Array.isArray(field.enum)) return field.enum[0];
   if (field.type === "boolean") return true;
-  return field.type === "number" || field.type === "integer" ? 5 : field.type === "object" ? {} : "text";
+  return field.type === "number" || field.type === "integer"
+    ? 5
+    : field.type === "object"
+      ? {}
+      : "text";
 }
 
 /** A request with all its rounds. */
-async function ask(client: RawClient, method: string, params: JsonObject = {}): Promise<JsonObject> {
+async function ask(
+  client: RawClient,
+  method: string,
+  params: JsonObject = {},
+): Promise<JsonObject> {
   let more: JsonObject = {};
   for (;;) {
     const id = client.ask(method, isModern ? modern({ ...params, ...more }, capabilities) : params);
@@ -124,7 +166,12 @@ async function ask(client: RawClient, method: string, params: JsonObject = {}): 
     if (!isObject(result)) throw new Error(`${method}: ${JSON.stringify(error)}`);
     if (result.resultType !== "input_required") return result;
     const questions = Object.entries(isObject(result.inputRequests) ? result.inputRequests : {});
-    more = { inputResponses: Object.fromEntries(questions.map(([key, question]) => [key, reply(question)])), requestState: result.requestState };
+    more = {
+      inputResponses: Object.fromEntries(
+        questions.map(([key, question]) => [key, reply(question)]),
+      ),
+      requestState: result.requestState,
+    };
   }
 }
 
@@ -135,7 +182,8 @@ async function connect({ hall }: TestHall): Promise<RawClient> {
   const client = new RawClient((bytes) => ours.send(bytes.toString()));
   const frame = (bytes: Buffer): void => {
     const message = JSON.parse(bytes.toString()) as JsonObject;
-    if (message.id !== undefined && typeof message.method === "string") client.send({ jsonrpc: "2.0", id: message.id, result: reply(message) });
+    if (message.id !== undefined && typeof message.method === "string")
+      client.send({ jsonrpc: "2.0", id: message.id, result: reply(message) });
     else client.deliver(bytes.toString());
   };
   ours.start({ frame, oversize() {}, drained() {}, ended() {}, closed() {} });
@@ -149,9 +197,15 @@ function reply(question: unknown): JsonObject {
   const { requestedSchema } = isObject(params) ? params : {};
   const { properties } = isObject(requestedSchema) ? requestedSchema : {};
   if (method === "roots/list") return { roots: [] };
-  if (method === "sampling/createMessage") return { role: "assistant", content: { type: "text", text: "yes" }, model: "none" };
+  if (method === "sampling/createMessage")
+    return { role: "assistant", content: { type: "text", text: "yes" }, model: "none" };
   return {
     action: "accept",
-    content: Object.fromEntries(Object.entries(isObject(properties) ? properties : {}).map(([key, field]) => [key, sampleValue(field)])),
+    content: Object.fromEntries(
+      Object.entries(isObject(properties) ? properties : {}).map(([key, field]) => [
+        key,
+        sampleValue(field),
+      ]),
+    ),
   };
 }

@@ -19,7 +19,15 @@ const streams = { streamAfterMs: 200, pollAfterMs: 900 };
 export async function startConformanceHall(port = 0): Promise<ConformanceHall> {
   const log = createLog({ level: "warn" });
   const hall = await createHall({ toolkits: [createConformanceToolkit()], log });
-  const listener = await listenHttp({ server: hall.server, log, version, host: "127.0.0.1", port, token: "conformance-token", ...streams });
+  const listener = await listenHttp({
+    server: hall.server,
+    log,
+    version,
+    host: "127.0.0.1",
+    port,
+    token: "conformance-token",
+    ...streams,
+  });
   return {
     url: `${listener.url}/mcp`,
     async close() {

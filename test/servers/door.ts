@@ -1,4 +1,9 @@
-import { Agent, request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
+import {
+  Agent,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+} from "node:http";
 import { connect, type Socket } from "node:net";
 import { createHall, type Hall, type HallOptions } from "../../src/app.ts";
 import type { JsonObject } from "../../src/base/json.ts";
@@ -24,7 +29,8 @@ export interface Door {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export type DoorOptions = Omit<HallOptions, "log"> & Partial<Omit<HttpOptions, "server" | "log" | "version">>;
+export type DoorOptions = Omit<HallOptions, "log"> &
+  Partial<Omit<HttpOptions, "server" | "log" | "version">>;
 
 export interface Knock {
   /** Default POST. */
@@ -72,23 +78,58 @@ export async function openDoor(options: DoorOptions = {}): Promise<Door> {
   const logged: string[] = [];
   const log = createLog({ level: "debug", sink: { write: (line) => logged.push(line) } });
   const hall = await createHall({ hasOwnResources: false, ...options, log });
-  const listener = await listenHttp({ host: "127.0.0.1", port: 0, token: doorToken, ...options, server: hall.server, log, version: "0.0.0-test" });
+  const listener = await listenHttp({
+    host: "127.0.0.1",
+    port: 0,
+    token: doorToken,
+    ...options,
+    server: hall.server,
+    log,
+    version: "0.0.0-test",
+  });
   const port = Number(new URL(listener.url).port);
   const shared = new Agent({ keepAlive: true });
   const own = new Agent({ keepAlive: false });
   const sockets = new Set<Socket>();
 
-  function knock({ method = "POST", path = "/mcp", headers = {}, body, isShared = true }: Knock): Promise<IncomingMessage> {
-    const bytes = body === undefined || typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+  function knock({
+    method = "POST",
+    path = "/mcp",
+    headers = {},
+    body,
+    isShared = true,
+  }: Knock): Promise<IncomingMessage> {
+    const bytes =
+      body === undefined || typeof body === "string" || Buffer.isBuffer(body)
+        ? body
+        : JSON.stringify(body);
     const given: Record<string, string | undefined> = {
       host: `127.0.0.1:${port}`,
       accept: "application/json, text/event-stream",
-      ...(bytes === undefined ? {} : { "content-type": "application/json", "content-length": String(Buffer.byteLength(bytes)) }),
+      ...(bytes === undefined
+        ? {}
+        : {
+            "content-type": "application/json",
+            "content-length": String(Buffer.byteLength(bytes)),
+          }),
       ...headers,
     };
-    const sent = Object.fromEntries(Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== undefined));
+    const sent = Object.fromEntries(
+      Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== undefined),
+    );
     return new Promise((resolve, reject) => {
-      const request = httpRequest({ port, host: "127.0.0.1", agent: isShared ? shared : own, method, path, headers: sent, setHost: false }, resolve);
+      const request = httpRequest(
+        {
+          port,
+          host: "127.0.0.1",
+          agent: isShared ? shared : own,
+          method,
+          path,
+          headers: sent,
+          setHost: false,
+        },
+        resolve,
+      );
       request.on("error", reject);
       request.end(bytes);
     });
@@ -107,11 +148,21 @@ export async function openDoor(options: DoorOptions = {}): Promise<Door> {
       for await (const chunk of response) chunks.push(chunk as Buffer);
       const text = Buffer.concat(chunks).toString();
       const isJson = response.headers["content-type"] === "application/json" && text !== "";
-      return { status: response.statusCode ?? 0, headers: response.headers, text, json: isJson ? (JSON.parse(text) as JsonObject) : undefined };
+      return {
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        text,
+        json: isJson ? (JSON.parse(text) as JsonObject) : undefined,
+      };
     },
     async open(sent) {
       const response = await knock({ isShared: false, ...sent });
-      return { status: response.statusCode ?? 0, headers: response.headers, events: new EventReader(response), cut: () => void response.destroy() };
+      return {
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        events: new EventReader(response),
+        cut: () => void response.destroy(),
+      };
     },
     dial() {
       const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
@@ -162,7 +213,11 @@ function listenTo(socket: Socket): Dialled {
         };
         const timer = setTimeout(() => {
           stop();
-          reject(new Error(`${pattern} did not arrive within ${timeoutMs} ms; received: ${JSON.stringify(received.slice(0, 500))}`));
+          reject(
+            new Error(
+              `${pattern} did not arrive within ${timeoutMs} ms; received: ${JSON.stringify(received.slice(0, 500))}`,
+            ),
+          );
         }, timeoutMs);
         waiting.add(look);
         look();

@@ -24,7 +24,9 @@ export class EventReader {
   constructor(body: Readable) {
     body.setEncoding("utf8");
     body.on("data", (text: string) => this.#take(text));
-    this.ended = new Promise((resolve) => body.once("close", resolve).once("error", () => resolve()));
+    this.ended = new Promise((resolve) =>
+      body.once("close", resolve).once("error", () => resolve()),
+    );
   }
 
   /** The next event that nobody has taken. */
@@ -34,7 +36,11 @@ export class EventReader {
 
   /** The next message, as JSON; empty events are passed over. */
   async message(timeoutMs = 5_000): Promise<JsonObject> {
-    const { data = "" } = await this.#find(({ data: text }) => text !== undefined && text !== "", "a message", timeoutMs);
+    const { data = "" } = await this.#find(
+      ({ data: text }) => text !== undefined && text !== "",
+      "a message",
+      timeoutMs,
+    );
     return JSON.parse(data) as JsonObject;
   }
 
@@ -52,7 +58,11 @@ export class EventReader {
     read();
   }
 
-  #find(isWanted: (event: ReadEvent) => boolean, what: string, timeoutMs: number): Promise<ReadEvent> {
+  #find(
+    isWanted: (event: ReadEvent) => boolean,
+    what: string,
+    timeoutMs: number,
+  ): Promise<ReadEvent> {
     return new Promise((resolve, reject) => {
       const stop = (): void => {
         clearTimeout(timer);
@@ -66,7 +76,11 @@ export class EventReader {
       };
       const timer = setTimeout(() => {
         stop();
-        reject(new Error(`${what} did not arrive within ${timeoutMs} ms; the stream so far: ${JSON.stringify(this.text.slice(-1_000))}`));
+        reject(
+          new Error(
+            `${what} did not arrive within ${timeoutMs} ms; the stream so far: ${JSON.stringify(this.text.slice(-1_000))}`,
+          ),
+        );
       }, timeoutMs);
       this.#readers.add(read);
       read();
@@ -87,7 +101,9 @@ export class EventReader {
     const fields = lines.filter((line) => line !== "" && !line.startsWith(":"));
     if (fields.length === 0) return;
     const valuesOf = (name: string): string[] =>
-      fields.filter((line) => line.startsWith(`${name}:`)).map((line) => line.slice(name.length + 1).replace(/^ /, ""));
+      fields
+        .filter((line) => line.startsWith(`${name}:`))
+        .map((line) => line.slice(name.length + 1).replace(/^ /, ""));
     const data = valuesOf("data");
     const event = {
       id: valuesOf("id").at(-1),

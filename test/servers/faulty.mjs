@@ -17,9 +17,18 @@ const setting = (key) => words.find((word) => word.startsWith(`${key}=`))?.slice
 const speaksModern = has("modern") || has("both");
 const speaksLegacy = !has("modern");
 const modernVersion = "2026-07-28";
-const legacyVersion = has("wrong-version") ? "1999-01-01" : has("old") ? "2024-11-05" : "2025-11-25";
+const legacyVersion = has("wrong-version")
+  ? "1999-01-01"
+  : has("old")
+    ? "2024-11-05"
+    : "2025-11-25";
 const versionKey = "io.modelcontextprotocol/protocolVersion";
-const info = { name: "faulty", title: "Faulty", version: "1.2.3", websiteUrl: "https://example.com" };
+const info = {
+  name: "faulty",
+  title: "Faulty",
+  version: "1.2.3",
+  websiteUrl: "https://example.com",
+};
 
 /** Everything this process was sent, in order. */
 const heard = [];
@@ -45,13 +54,28 @@ function notify(method, params) {
 }
 
 function say(words, more = {}) {
-  return { content: [{ type: "text", text: typeof words === "string" ? words : JSON.stringify(words) }], ...more };
+  return {
+    content: [{ type: "text", text: typeof words === "string" ? words : JSON.stringify(words) }],
+    ...more,
+  };
 }
 
 /** A result the way this request's era writes it. */
 function dress(message, result) {
-  if (!isModern(message) || result === null || typeof result !== "object" || result.resultType !== undefined) return result;
-  return { resultType: "complete", ttlMs: 5, cacheScope: "public", ...result, _meta: { ...result._meta, "io.modelcontextprotocol/serverInfo": info } };
+  if (
+    !isModern(message) ||
+    result === null ||
+    typeof result !== "object" ||
+    result.resultType !== undefined
+  )
+    return result;
+  return {
+    resultType: "complete",
+    ttlMs: 5,
+    cacheScope: "public",
+    ...result,
+    _meta: { ...result._meta, "io.modelcontextprotocol/serverInfo": info },
+  };
 }
 
 function isModern({ params }) {
@@ -67,11 +91,23 @@ function ask(method, params) {
 /** A question to the client in this request's era: a request of ours, or an answer that asks. */
 async function question(message, requests) {
   if (!isModern(message)) {
-    const answers = await Promise.all(Object.entries(requests).map(async ([key, { method, params }]) => [key, await ask(method, params)]));
+    const answers = await Promise.all(
+      Object.entries(requests).map(async ([key, { method, params }]) => [
+        key,
+        await ask(method, params),
+      ]),
+    );
     return Object.fromEntries(answers);
   }
   const { inputResponses, requestState } = message.params;
-  if (requestState === undefined) return { asks: { resultType: "input_required", inputRequests: requests, requestState: `state of ${message.id}` } };
+  if (requestState === undefined)
+    return {
+      asks: {
+        resultType: "input_required",
+        inputRequests: requests,
+        requestState: `state of ${message.id}`,
+      },
+    };
   return { requestState, ...inputResponses };
 }
 
@@ -120,7 +156,11 @@ const acts = {
     await put(`xt","text":"whole"}]}}\n`);
   },
   huge: async ({ megabytes = 50, isIdLast = false }, { id }) => {
-    await put(isIdLast ? `{"result":{"content":[{"type":"text","text":"` : `{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"`);
+    await put(
+      isIdLast
+        ? `{"result":{"content":[{"type":"text","text":"`
+        : `{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"`,
+    );
     const megabyte = text(1024 * 1024);
     for (let n = 0; n < megabytes; n++) await put(megabyte);
     await put(isIdLast ? `"}]},"id":${id},"jsonrpc":"2.0"}\n` : `"}]}}\n`);
@@ -141,17 +181,31 @@ const acts = {
       ]),
     ),
   garbage: async () => {
-    await put("\x1b[32m✔\x1b[0m ready on http://localhost:3000\nTypeError: not JSON {\n[]\n42\nnull\n{}\n\x00\x01\x02\n");
+    await put(
+      "\x1b[32m✔\x1b[0m ready on http://localhost:3000\nTypeError: not JSON {\n[]\n42\nnull\n{}\n\x00\x01\x02\n",
+    );
     return say("after garbage");
   },
   invalid_lines: async () => {
     await put(Buffer.from([0xc3, 0x28, 0x0a, 0xff, 0x0a]));
     return say("after invalid lines");
   },
-  crlf: (_args, { id }) => void put(`\r\n\r\n{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"crlf"}]}}\r\n\r\n`),
-  blank: (_args, { id }) => void put(`\n\n   \n\t\n{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"blank"}]}}\n\n`),
-  bom: (_args, { id }) => void put(`\uFEFF{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"bom"}]}}\n`),
-  two_on_line: (_args, { id }) => void put(`{"jsonrpc":"2.0","id":${id},"result":{"content":[]}} {"jsonrpc":"2.0","method":"notifications/x"}\n`),
+  crlf: (_args, { id }) =>
+    void put(
+      `\r\n\r\n{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"crlf"}]}}\r\n\r\n`,
+    ),
+  blank: (_args, { id }) =>
+    void put(
+      `\n\n   \n\t\n{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"blank"}]}}\n\n`,
+    ),
+  bom: (_args, { id }) =>
+    void put(
+      `\uFEFF{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"bom"}]}}\n`,
+    ),
+  two_on_line: (_args, { id }) =>
+    void put(
+      `{"jsonrpc":"2.0","id":${id},"result":{"content":[]}} {"jsonrpc":"2.0","method":"notifications/x"}\n`,
+    ),
   // Answers.
   twice: async (_args, { id }) => {
     await send({ id, result: say("first") });
@@ -166,9 +220,11 @@ const acts = {
     await send({ id: String(id), result: say("under a string") });
     return next === "right" ? say("under a number") : undefined;
   },
-  result_and_error: (_args, { id }) => void send({ id, result: say("x"), error: { code: 1, message: "y" } }),
+  result_and_error: (_args, { id }) =>
+    void send({ id, result: say("x"), error: { code: 1, message: "y" } }),
   neither: (_args, { id }) => void put(`{"jsonrpc":"2.0","id":${id}}\n`),
-  wrong_jsonrpc: (_args, { id }) => void put(`{"jsonrpc":"1.0","id":${id},"result":{"content":[]}}\n`),
+  wrong_jsonrpc: (_args, { id }) =>
+    void put(`{"jsonrpc":"1.0","id":${id},"result":{"content":[]}}\n`),
   no_object: (_args, { id }) => void send({ id, result: 5 }),
   no_content: () => ({ hello: "world" }),
   bad_error: (_args, { id }) => void send({ id, error: "it failed" }),
@@ -178,14 +234,25 @@ const acts = {
     await pause(Math.random() * 40);
     return say({ n });
   },
-  error: ({ code = -32_050, message = "no luck", data = { why: ["a", 1] } }, { id }) => void send({ id, error: { code, message, data } }),
+  error: ({ code = -32_050, message = "no luck", data = { why: ["a", 1] } }, { id }) =>
+    void send({ id, error: { code, message, data } }),
   told: () => say("no such issue", { isError: true, _meta: { "example.com/ticket": 7 } }),
   rich: () => ({
     content: [
-      { type: "text", text: "words", annotations: { audience: ["user"], priority: 0.5 }, _meta: { a: 1 } },
+      {
+        type: "text",
+        text: "words",
+        annotations: { audience: ["user"], priority: 0.5 },
+        _meta: { a: 1 },
+      },
       { type: "image", data: pixel, mimeType: "image/png" },
       { type: "audio", data: "UklGRg==", mimeType: "audio/wav" },
-      { type: "resource_link", uri: "note://1", name: "one", icons: [{ src: "data:image/png;base64,AA==" }] },
+      {
+        type: "resource_link",
+        uri: "note://1",
+        name: "one",
+        icons: [{ src: "data:image/png;base64,AA==" }],
+      },
       { type: "resource", resource: { uri: "note://1", text: "inside", mimeType: "text/plain" } },
       { type: "hologram", depth: 3, nested: { deep: [null, true, 1.5] } },
     ],
@@ -203,14 +270,20 @@ const acts = {
   // On the side.
   stderr_flood: async ({ megabytes = 20 }) => {
     const lines = `${text(1_023)}\n`.repeat(1_024);
-    for (let n = 0; n < megabytes; n++) await new Promise((resolve) => process.stderr.write(lines, resolve));
+    for (let n = 0; n < megabytes; n++)
+      await new Promise((resolve) => process.stderr.write(lines, resolve));
     for (let n = 0; n < 300; n++) process.stderr.write(`line ${n}\n`);
     process.stderr.write("half a line");
     return say("flooded");
   },
   progress: async ({ steps = 3 }, { params }) => {
     for (let step = 1; step <= steps; step++) {
-      await notify("notifications/progress", { progressToken: params._meta?.progressToken, progress: step, total: steps, message: `step ${step}` });
+      await notify("notifications/progress", {
+        progressToken: params._meta?.progressToken,
+        progress: step,
+        total: steps,
+        message: `step ${step}`,
+      });
       await pause(70);
     }
     return say("done");
@@ -259,18 +332,22 @@ const acts = {
   touch: async ({ uri }) => {
     if (watched.has(uri)) await notify("notifications/resources/updated", { uri });
     for (const [id, wanted] of listeners) {
-      if (wanted.resourceSubscriptions?.includes(uri)) await notify("notifications/resources/updated", { uri, _meta: subscription(id) });
+      if (wanted.resourceSubscriptions?.includes(uri))
+        await notify("notifications/resources/updated", { uri, _meta: subscription(id) });
     }
     return say({ watched: [...watched], subscriptions });
   },
   // Processes.
   fork: () => {
-    const grandchild = spawn("/bin/sh", ["-c", "trap '' TERM; exec sleep 600"], { stdio: "ignore" });
+    const grandchild = spawn("/bin/sh", ["-c", "trap '' TERM; exec sleep 600"], {
+      stdio: "ignore",
+    });
     return say({ pid: grandchild.pid });
   },
 };
 
-const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const pixel =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const offered = ["echo", ...words.filter((word) => Object.hasOwn(acts, word) && word !== "echo")];
 const moreTemplates = [];
 
@@ -279,7 +356,9 @@ const subscription = (id) => ({ "io.modelcontextprotocol/subscriptionId": id });
 /** Legacy clients hear of changes on the line, modern ones where they listen. */
 async function changed(kind) {
   if (speaksLegacy && listeners.size === 0) await notify(`notifications/${kind}/list_changed`);
-  for (const [id, wanted] of listeners) if (wanted[`${kind}ListChanged`]) await notify(`notifications/${kind}/list_changed`, { _meta: subscription(id) });
+  for (const [id, wanted] of listeners)
+    if (wanted[`${kind}ListChanged`])
+      await notify(`notifications/${kind}/list_changed`, { _meta: subscription(id) });
 }
 
 function tools() {
@@ -288,18 +367,26 @@ function tools() {
     name,
     title: `The ${name}`,
     description: `does ${name}`,
-    inputSchema: { type: "object", properties: { text: { type: "string" } }, "x-extra": { kept: true } },
+    inputSchema: {
+      type: "object",
+      properties: { text: { type: "string" } },
+      "x-extra": { kept: true },
+    },
     annotations: { readOnlyHint: true, "x-hint": 1 },
     icons: [{ src: "https://example.com/i.png" }],
     _meta: { "example.com/rank": 1 },
   }));
-  return has("bad-definition") ? [...all.slice(0, 1), { name: 5 }, null, { name: "no_schema" }, ...all.slice(1)] : all;
+  return has("bad-definition")
+    ? [...all.slice(0, 1), { name: 5 }, null, { name: "no_schema" }, ...all.slice(1)]
+    : all;
 }
 
 let page = 0;
 function listTools({ cursor }) {
-  if (has("endless-pages")) return { tools: page++ === 0 ? tools() : [], nextCursor: `page ${page}` };
-  if (has("repeated-cursor")) return { tools: cursor === undefined ? tools() : [], nextCursor: "again" };
+  if (has("endless-pages"))
+    return { tools: page++ === 0 ? tools() : [], nextCursor: `page ${page}` };
+  if (has("repeated-cursor"))
+    return { tools: cursor === undefined ? tools() : [], nextCursor: "again" };
   return { tools: tools() };
 }
 
@@ -315,7 +402,9 @@ function listResources() {
 
 const capabilities = {
   ...(has("no-tools") ? {} : { tools: { listChanged: true } }),
-  ...(has("resources") || has("broken-resources") ? { resources: { subscribe: true, listChanged: true } } : {}),
+  ...(has("resources") || has("broken-resources")
+    ? { resources: { subscribe: true, listChanged: true } }
+    : {}),
   ...(has("prompts") ? { prompts: { listChanged: true }, completions: {} } : {}),
   logging: {},
 };
@@ -330,10 +419,21 @@ const methods = {
     return acts[name] ? acts[name](args, message) : say(`${name} was called`);
   },
   "resources/list": listResources,
-  "resources/templates/list": () => ({ resourceTemplates: [{ uriTemplate: "note://by-name/{name}", name: "by name", "x-more": 1 }, ...moreTemplates] }),
+  "resources/templates/list": () => ({
+    resourceTemplates: [
+      { uriTemplate: "note://by-name/{name}", name: "by name", "x-more": 1 },
+      ...moreTemplates,
+    ],
+  }),
   "resources/read": ({ params }) => {
-    if (params.uri === "note://2") throw { code: -32_002, message: "Resource not found", data: { uri: params.uri } };
-    return { contents: [{ uri: params.uri, text: `text of ${params.uri}`, _meta: { asked: params._meta ?? null } }], extra: true };
+    if (params.uri === "note://2")
+      throw { code: -32_002, message: "Resource not found", data: { uri: params.uri } };
+    return {
+      contents: [
+        { uri: params.uri, text: `text of ${params.uri}`, _meta: { asked: params._meta ?? null } },
+      ],
+      extra: true,
+    };
   },
   "resources/subscribe": ({ params }) => {
     subscriptions++;
@@ -344,15 +444,38 @@ const methods = {
     watched.delete(params.uri);
     return {};
   },
-  "prompts/list": () => ({ prompts: [{ name: "greet", description: "says hello", arguments: [{ name: "who", required: true }], "x-more": 1 }] }),
+  "prompts/list": () => ({
+    prompts: [
+      {
+        name: "greet",
+        description: "says hello",
+        arguments: [{ name: "who", required: true }],
+        "x-more": 1,
+      },
+    ],
+  }),
   "prompts/get": ({ params }) => {
     if (params.name !== "greet") throw { code: -32_602, message: `Unknown prompt: ${params.name}` };
-    return { description: "a greeting", messages: [{ role: "user", content: { type: "text", text: `Hello ${params.arguments?.who}` } }], "x-more": 1 };
+    return {
+      description: "a greeting",
+      messages: [
+        { role: "user", content: { type: "text", text: `Hello ${params.arguments?.who}` } },
+      ],
+      "x-more": 1,
+    };
   },
   "completion/complete": ({ params }) => {
     const { ref, argument, context } = params;
-    if (ref.type === "ref/prompt" && ref.name !== "greet") throw { code: -32_602, message: `Unknown prompt: ${ref.name}` };
-    return { completion: { values: [`${argument.value}a`, `${argument.value}b`], total: 2, hasMore: false }, seen: { ref, context: context ?? null } };
+    if (ref.type === "ref/prompt" && ref.name !== "greet")
+      throw { code: -32_602, message: `Unknown prompt: ${ref.name}` };
+    return {
+      completion: {
+        values: [`${argument.value}a`, `${argument.value}b`],
+        total: 2,
+        hasMore: false,
+      },
+      seen: { ref, context: context ?? null },
+    };
   },
   "server/discover": () => {
     if (has("exit-discover")) process.exit(3);
@@ -362,14 +485,22 @@ const methods = {
   },
   initialize: () => {
     if (!speaksLegacy) throw { code: -32_601, message: "Method not found" };
-    return { protocolVersion: legacyVersion, capabilities, serverInfo: info, instructions: "Be kind." };
+    return {
+      protocolVersion: legacyVersion,
+      capabilities,
+      serverInfo: info,
+      instructions: "Be kind.",
+    };
   },
   "subscriptions/listen": (message) => {
     if (!isModern(message)) throw { code: -32_601, message: "Method not found" };
     const { notifications } = message.params;
     subscriptions++;
     listeners.set(message.id, notifications);
-    void notify("notifications/subscriptions/acknowledged", { notifications, _meta: subscription(message.id) });
+    void notify("notifications/subscriptions/acknowledged", {
+      notifications,
+      _meta: subscription(message.id),
+    });
     return undefined;
   },
 };
@@ -381,7 +512,8 @@ async function serve(message) {
     const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
     if (!handler) throw { code: -32_601, message: "Method not found" };
     // A modern server knows no request without its envelope.
-    if (!speaksLegacy && method !== "initialize" && !isModern(message)) throw { code: -32_602, message: "_meta is missing" };
+    if (!speaksLegacy && method !== "initialize" && !isModern(message))
+      throw { code: -32_602, message: "_meta is missing" };
     const result = await handler(message);
     if (result !== undefined) await send({ id, result: dress(message, result) });
   } catch (error) {
@@ -399,12 +531,14 @@ function receive(line) {
     asked.get(message.id)?.(error === undefined ? result : { error });
     asked.delete(message.id);
   } else if (message.id !== undefined) void serve(message);
-  else if (message.method === "notifications/cancelled") listeners.delete(message.params?.requestId);
+  else if (message.method === "notifications/cancelled")
+    listeners.delete(message.params?.requestId);
 }
 
 async function start() {
   const file = setting("starts");
-  const startsBefore = file && existsSync(file) ? readFileSync(file, "utf8").split("\n").length - 1 : 0;
+  const startsBefore =
+    file && existsSync(file) ? readFileSync(file, "utf8").split("\n").length - 1 : 0;
   if (file) appendFileSync(file, `${process.pid}\n`);
   if (setting("stderr")) process.stderr.write(`${setting("stderr")}\n`);
   if (has("stubborn")) {

@@ -8,22 +8,62 @@ import { createInterface } from "node:readline";
 
 const [, , transport = "stdio", journal = "/dev/null"] = process.argv;
 
-const directory = { type: "object", properties: { spec_directory: { type: "string" } }, required: ["spec_directory"] };
+const directory = {
+  type: "object",
+  properties: { spec_directory: { type: "string" } },
+  required: ["spec_directory"],
+};
 const tools = [
-  { name: "speckit.specify", description: "Create or update feature specification", inputSchema: directory },
+  {
+    name: "speckit.specify",
+    description: "Create or update feature specification",
+    inputSchema: directory,
+  },
   { name: "speckit.plan", description: "Generate implementation plan", inputSchema: directory },
   { name: "speckit.tasks", description: "Generate tasks", inputSchema: directory },
   { name: "speckit.implement", description: "Implement tasks", inputSchema: directory },
-  { name: "mumble", description: "Tells of progress under a token of its own", inputSchema: { type: "object", properties: { token: { type: "string" } } } },
-  { name: "refuse", description: "Fails with a number", inputSchema: { type: "object", properties: { code: { type: "integer" } }, required: ["code"] } },
-  { name: "regret", description: "Says that it failed", inputSchema: { type: "object", properties: { words: { type: "string" } } } },
+  {
+    name: "mumble",
+    description: "Tells of progress under a token of its own",
+    inputSchema: { type: "object", properties: { token: { type: "string" } } },
+  },
+  {
+    name: "refuse",
+    description: "Fails with a number",
+    inputSchema: { type: "object", properties: { code: { type: "integer" } }, required: ["code"] },
+  },
+  {
+    name: "regret",
+    description: "Says that it failed",
+    inputSchema: { type: "object", properties: { words: { type: "string" } } },
+  },
   { name: "ask", description: "Asks its user", inputSchema: { type: "object" } },
-  { name: "visit", description: "Sends its user to a page", inputSchema: { type: "object", properties: { url: { type: "string" } } } },
-  { name: "gate", description: "Wants a page visited before it is called again", inputSchema: { type: "object" } },
+  {
+    name: "visit",
+    description: "Sends its user to a page",
+    inputSchema: { type: "object", properties: { url: { type: "string" } } },
+  },
+  {
+    name: "gate",
+    description: "Wants a page visited before it is called again",
+    inputSchema: { type: "object" },
+  },
   { name: "lend", description: "Asks the user's model", inputSchema: { type: "object" } },
-  { name: "paint", description: "\u001b[31mA picture\u001b[0m and nasty text", inputSchema: { type: "object" } },
-  { name: "chatter", description: "Says much on stderr", inputSchema: { type: "object", properties: { lines: { type: "integer" } } } },
-  { name: "evaluate-lisp", description: "Evaluates", inputSchema: { type: "object", properties: { code: { type: "string" } }, required: ["code"] } },
+  {
+    name: "paint",
+    description: "\u001b[31mA picture\u001b[0m and nasty text",
+    inputSchema: { type: "object" },
+  },
+  {
+    name: "chatter",
+    description: "Says much on stderr",
+    inputSchema: { type: "object", properties: { lines: { type: "integer" } } },
+  },
+  {
+    name: "evaluate-lisp",
+    description: "Evaluates",
+    inputSchema: { type: "object", properties: { code: { type: "string" } }, required: ["code"] },
+  },
   {
     name: "reader_agent",
     description: "Reads for you",
@@ -33,7 +73,8 @@ const tools = [
 ];
 
 /** One red pixel. */
-const redPng = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
+const redPng =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
 
 /** Calls that wait for a cancel, by id, and questions that wait for an answer. */
 const stuck = new Map();
@@ -48,7 +89,11 @@ function text(words, more = {}) {
 /** The result, or undefined for a call that is answered later or never. `send` writes on the line the call came on. */
 async function call(id, { name, arguments: args = {}, _meta = {} }, send) {
   const progress = (progressToken, done, message) =>
-    send({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken, progress: done, total: 100, message } });
+    send({
+      jsonrpc: "2.0",
+      method: "notifications/progress",
+      params: { progressToken, progress: done, total: 100, message },
+    });
   switch (name) {
     case "speckit.specify": {
       progress(`tool-${id}`, 50, "Analyzing requirements...");
@@ -74,7 +119,10 @@ async function call(id, { name, arguments: args = {}, _meta = {} }, send) {
       stuck.set(id, send);
       return undefined;
     case "speckit.implement":
-      return text("exited with code 1", { isError: true, structuredContent: { stdout: "built\n", stderr: "one test failed\n" } });
+      return text("exited with code 1", {
+        isError: true,
+        structuredContent: { stdout: "built\n", stderr: "one test failed\n" },
+      });
     case "refuse":
       throw Object.assign(new Error("as you wish"), { code: args.code });
     case "regret":
@@ -82,25 +130,44 @@ async function call(id, { name, arguments: args = {}, _meta = {} }, send) {
     case "ask": {
       const schema = {
         type: "object",
-        properties: { colour: { type: "string", enum: ["red", "blue"] }, count: { type: "integer", default: 2 } },
+        properties: {
+          colour: { type: "string", enum: ["red", "blue"] },
+          count: { type: "integer", default: 2 },
+        },
         required: ["colour"],
       };
-      const answer = await ask("elicitation/create", { message: "Which \u001b[5mcolour\u001b[0m?", requestedSchema: schema }, send);
+      const answer = await ask(
+        "elicitation/create",
+        { message: "Which \u001b[5mcolour\u001b[0m?", requestedSchema: schema },
+        send,
+      );
       return text(JSON.stringify(answer));
     }
     case "visit": {
-      const answer = await ask("elicitation/create", { mode: "url", elicitationId: "e1", message: "Log in\u001b[2J first", url: args.url }, send);
+      const answer = await ask(
+        "elicitation/create",
+        { mode: "url", elicitationId: "e1", message: "Log in\u001b[2J first", url: args.url },
+        send,
+      );
       if (answer.action === "accept") await new Promise((resolve) => setTimeout(resolve, 1_500));
       return text(JSON.stringify(answer));
     }
     case "gate": {
       if (isGateOpen) return text("come in");
       isGateOpen = true;
-      const elicitations = [{ mode: "url", elicitationId: "e2", message: "Sign here", url: "https://example.org/sign" }];
-      throw Object.assign(new Error("a signature is missing"), { code: -32042, data: { elicitations } });
+      const elicitations = [
+        { mode: "url", elicitationId: "e2", message: "Sign here", url: "https://example.org/sign" },
+      ];
+      throw Object.assign(new Error("a signature is missing"), {
+        code: -32042,
+        data: { elicitations },
+      });
     }
     case "lend": {
-      const params = { messages: [{ role: "user", content: { type: "text", text: "Say hello." } }], maxTokens: 10 };
+      const params = {
+        messages: [{ role: "user", content: { type: "text", text: "Say hello." } }],
+        maxTokens: 10,
+      };
       return text(JSON.stringify(await ask("sampling/createMessage", params, send)));
     }
     case "paint":
@@ -115,7 +182,9 @@ async function call(id, { name, arguments: args = {}, _meta = {} }, send) {
       for (let line = 1; line <= (args.lines ?? 1); line++) process.stderr.write(`line ${line}\n`);
       return text("said");
     case "evaluate-lisp":
-      return text(`${args.code} in ${args.session ?? "a new session"}\n; session s1`, { structuredContent: { session: "s1", package: "MINE" } });
+      return text(`${args.code} in ${args.session ?? "a new session"}\n; session s1`, {
+        structuredContent: { session: "s1", package: "MINE" },
+      });
     case "reader_agent":
       progress(_meta.progressToken, 50, "1/2 opening the book");
       return text(`read: ${args.task}`);
@@ -149,7 +218,11 @@ async function receive(message, send) {
   switch (method) {
     case "initialize":
       appendFileSync(journal, `capabilities ${Object.keys(params.capabilities).sort()}\n`);
-      answer({ protocolVersion: "2025-11-25", capabilities: { tools: { listChanged: true } }, serverInfo: { name: "foreign", version: "1" } });
+      answer({
+        protocolVersion: "2025-11-25",
+        capabilities: { tools: { listChanged: true } },
+        serverInfo: { name: "foreign", version: "1" },
+      });
       return;
     case "tools/list":
       answer({ tools });
@@ -159,7 +232,11 @@ async function receive(message, send) {
         const result = await call(id, params, send);
         if (result) answer(result);
       } catch (error) {
-        send({ jsonrpc: "2.0", id, error: { code: error.code ?? -32000, message: error.message, data: error.data } });
+        send({
+          jsonrpc: "2.0",
+          id,
+          error: { code: error.code ?? -32000, message: error.message, data: error.data },
+        });
       }
       return;
     case "$/cancelRequest":
@@ -172,7 +249,8 @@ async function receive(message, send) {
       if (transport === "stdio") process.exit(0);
       return;
     default:
-      if (id !== undefined) send({ jsonrpc: "2.0", id, error: { code: -32601, message: `unknown ${method}` } });
+      if (id !== undefined)
+        send({ jsonrpc: "2.0", id, error: { code: -32601, message: `unknown ${method}` } });
   }
 }
 
@@ -180,13 +258,17 @@ function serveStdio() {
   process.stdout.write("a banner that is no message\n");
   createInterface({ input: process.stdin }).on(
     "line",
-    (line) => void receive(JSON.parse(line), (message) => process.stdout.write(`${JSON.stringify(message)}\n`)),
+    (line) =>
+      void receive(JSON.parse(line), (message) =>
+        process.stdout.write(`${JSON.stringify(message)}\n`),
+      ),
   );
 }
 
 function serveHttp() {
   const server = createServer(async (request, response) => {
-    if (request.method !== "POST") return response.writeHead(request.method === "DELETE" ? 200 : 405).end();
+    if (request.method !== "POST")
+      return response.writeHead(request.method === "DELETE" ? 200 : 405).end();
     let body = "";
     for await (const piece of request) body += piece;
     const message = JSON.parse(body);
@@ -206,7 +288,12 @@ function serveHttp() {
 async function serveWebSocket() {
   const { WebSocketServer } = await import("ws");
   const server = new WebSocketServer({ port: 0, host: "127.0.0.1", handleProtocols: () => "mcp" });
-  server.on("connection", (socket) => socket.on("message", (data) => void receive(JSON.parse(data), (message) => socket.send(JSON.stringify(message)))));
+  server.on("connection", (socket) =>
+    socket.on(
+      "message",
+      (data) => void receive(JSON.parse(data), (message) => socket.send(JSON.stringify(message))),
+    ),
+  );
   server.on("listening", () => console.log(`ws://127.0.0.1:${server.address().port}`));
 }
 

@@ -41,16 +41,34 @@ export async function startHall(options: HallOptions = {}): Promise<TestHall> {
       const [ours, theirs] = createMemoryPair();
       hall.server.accept(theirs);
       const client = new RawClient((bytes) => ours.send(bytes.toString()));
-      ours.start({ frame: (bytes) => client.deliver(bytes.toString()), oversize() {}, drained() {}, ended() {}, closed() {} });
+      ours.start({
+        frame: (bytes) => client.deliver(bytes.toString()),
+        oversize() {},
+        drained() {},
+        ended() {},
+        closed() {},
+      });
       return client;
     },
     connectStdio() {
       const input = new PassThrough();
       const output = new PassThrough();
       const { closed } = hall.server.accept(createStdioChannel(input, output, limits));
-      const client = new RawClient((bytes) => void input.write(Buffer.concat([Buffer.from(bytes), newline])));
-      output.on("data", createLineReader(Number.POSITIVE_INFINITY, { line: (bytes) => client.deliver(bytes.toString()), oversize() {} }));
-      return Object.assign(client, { sendBytes: (bytes: string | Buffer) => void input.write(bytes), end: () => void input.end(), closed });
+      const client = new RawClient(
+        (bytes) => void input.write(Buffer.concat([Buffer.from(bytes), newline])),
+      );
+      output.on(
+        "data",
+        createLineReader(Number.POSITIVE_INFINITY, {
+          line: (bytes) => client.deliver(bytes.toString()),
+          oversize() {},
+        }),
+      );
+      return Object.assign(client, {
+        sendBytes: (bytes: string | Buffer) => void input.write(bytes),
+        end: () => void input.end(),
+        closed,
+      });
     },
     [Symbol.asyncDispose]: () => hall.close(),
   };

@@ -1,5 +1,13 @@
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
@@ -28,7 +36,12 @@ export function makeHome(files: Readonly<Record<string, string | object>> = {}):
   const project = join(path, "project");
   mkdirSync(project);
   // Nothing of the real environment but what is needed to start a program.
-  const env = { PATH: process.env.PATH ?? "", HOME: path, XDG_RUNTIME_DIR: path, NODE_COMPILE_CACHE: join(tmpdir(), "guildhall-test-cache") };
+  const env = {
+    PATH: process.env.PATH ?? "",
+    HOME: path,
+    XDG_RUNTIME_DIR: path,
+    NODE_COMPILE_CACHE: join(tmpdir(), "guildhall-test-cache"),
+  };
   const locate = (name: string): string => name.replace(/^~/, path).replace(/^\./, project);
   const home: Home = {
     path,
@@ -38,24 +51,47 @@ export function makeHome(files: Readonly<Record<string, string | object>> = {}):
     write(name, content) {
       const file = locate(name);
       mkdirSync(dirname(file), { recursive: true });
-      writeFileSync(file, typeof content === "string" || Buffer.isBuffer(content) ? content : JSON.stringify(content, null, 2));
+      writeFileSync(
+        file,
+        typeof content === "string" || Buffer.isBuffer(content)
+          ? content
+          : JSON.stringify(content, null, 2),
+      );
       return file;
     },
     read: (name) => readFileSync(locate(name), "utf8"),
     files() {
-      const entries = readdirSync(path, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-      return Object.fromEntries(entries.map((entry) => [join(entry.parentPath, entry.name), readFileSync(join(entry.parentPath, entry.name), "utf8")]));
+      const entries = readdirSync(path, { recursive: true, withFileTypes: true }).filter((entry) =>
+        entry.isFile(),
+      );
+      return Object.fromEntries(
+        entries.map((entry) => [
+          join(entry.parentPath, entry.name),
+          readFileSync(join(entry.parentPath, entry.name), "utf8"),
+        ]),
+      );
     },
-    run: (cli, args, more = {}) => runCommand(process.execPath, [cli, ...args], project, { ...env, ...more }),
+    run: (cli, args, more = {}) =>
+      runCommand(process.execPath, [cli, ...args], project, { ...env, ...more }),
     [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
   };
   for (const [name, content] of Object.entries(files)) home.write(name, content);
   return home;
 }
 
-function runCommand(command: string, args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Promise<Ran> {
+function runCommand(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+): Promise<Ran> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], timeout: 60_000 });
+    const child = spawn(command, args, {
+      cwd,
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: 60_000,
+    });
     let stdout = "";
     let stderr = "";
     child.stdout.on("data", (bytes: Buffer) => {

@@ -2,7 +2,13 @@ import { setImmediate } from "node:timers/promises";
 import { createHall } from "../../src/app.ts";
 import { createLog } from "../../src/base/log.ts";
 import { listenHttp } from "../../src/server/http/listener.ts";
-import { createChangingToolkit, createEchoToolkit, createLibraryToolkit, createToolkit, text } from "./toolkits.ts";
+import {
+  createChangingToolkit,
+  createEchoToolkit,
+  createLibraryToolkit,
+  createToolkit,
+  text,
+} from "./toolkits.ts";
 
 /** What the process says in its first line. */
 export interface LoadHallAddress {
@@ -34,7 +40,8 @@ export async function runLoadHall(): Promise<void> {
     collect: {
       run() {
         // The collection of last resort also gives the memory back, which newer Nodes otherwise put off; 20 does it at once.
-        for (let i = 0; i < 3; i++) collect?.({ type: "major", execution: "sync", flavor: "last-resort" });
+        for (let i = 0; i < 3; i++)
+          collect?.({ type: "major", execution: "sync", flavor: "last-resort" });
         globalThis.gc?.();
         globalThis.gc?.();
         return text(JSON.stringify(process.memoryUsage()));
@@ -43,8 +50,17 @@ export async function runLoadHall(): Promise<void> {
   });
   const log = createLog({ level: "warn" });
   const hall = await createHall({ toolkits: [createEchoToolkit(), library, changing, load], log });
-  const { url } = await listenHttp({ server: hall.server, log, version: "0.0.0-load", host: "127.0.0.1", port: 0, token: "a-token-for-load-tests" });
+  const { url } = await listenHttp({
+    server: hall.server,
+    log,
+    version: "0.0.0-load",
+    host: "127.0.0.1",
+    port: 0,
+    token: "a-token-for-load-tests",
+  });
   console.log(JSON.stringify({ port: Number(new URL(url).port) } satisfies LoadHallAddress));
 }
 
-const collect = globalThis.gc as ((options: { type: string; execution: string; flavor: string }) => void) | undefined;
+const collect = globalThis.gc as
+  | ((options: { type: string; execution: string; flavor: string }) => void)
+  | undefined;

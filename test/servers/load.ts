@@ -39,7 +39,9 @@ export async function buildLoadHall(): Promise<{ readonly script: string; remove
     format: "esm",
     platform: "node",
     target: "node20.19",
-    banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
+    banner: {
+      js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
+    },
     logLevel: "error",
   });
   return { script, remove: () => rmSync(folder, { recursive: true, force: true }) };
@@ -52,17 +54,29 @@ export async function startLoadHall(script: string): Promise<LoadHall> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const sockets: Socket[] = [];
   async function call(name: string, args: JsonObject = {}): Promise<string> {
-    const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: modern({ name, arguments: args }) };
+    const message = {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: modern({ name, arguments: args }),
+    };
     const body = JSON.stringify(message);
-    const headers = { ...modernHeaders(message), "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+    const headers = {
+      ...modernHeaders(message),
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(body),
+    };
     const answer = await new Promise<string>((resolve, reject) => {
-      const sending = httpRequest({ port, host: "127.0.0.1", agent, method: "POST", path: "/mcp", headers }, (response) => {
-        let received = "";
-        response.setEncoding("utf8").on("data", (part: string) => {
-          received += part;
-        });
-        response.on("end", () => resolve(received)).on("error", reject);
-      });
+      const sending = httpRequest(
+        { port, host: "127.0.0.1", agent, method: "POST", path: "/mcp", headers },
+        (response) => {
+          let received = "";
+          response.setEncoding("utf8").on("data", (part: string) => {
+            received += part;
+          });
+          response.on("end", () => resolve(received)).on("error", reject);
+        },
+      );
       sending.on("error", reject).end(body);
     });
     const { result } = JSON.parse(answer) as { result: { content: [{ text: string }] } };
@@ -96,14 +110,30 @@ export function dial({ port, sockets }: LoadHall): Promise<Socket> {
 }
 
 /** A POST as it goes over the line. */
-export function writePost(message: JsonObject, headers: Readonly<Record<string, string>> = {}): string {
+export function writePost(
+  message: JsonObject,
+  headers: Readonly<Record<string, string>> = {},
+): string {
   const body = JSON.stringify(message);
-  const usual = { Host: "127.0.0.1", "Content-Type": "application/json", Accept: "application/json, text/event-stream" };
-  const lines = Object.entries({ ...usual, ...headers, "Content-Length": String(Buffer.byteLength(body)) }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const usual = {
+    Host: "127.0.0.1",
+    "Content-Type": "application/json",
+    Accept: "application/json, text/event-stream",
+  };
+  const lines = Object.entries({
+    ...usual,
+    ...headers,
+    "Content-Length": String(Buffer.byteLength(body)),
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
   return `POST /mcp HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
 }
 
-const greeting = writePost({ jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo } });
+const greeting = writePost({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo },
+});
 const socketsAtOnce = 20;
 const breath = 50;
 

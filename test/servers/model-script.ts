@@ -4,9 +4,17 @@ import type { JsonObject } from "../../src/base/json.ts";
 
 /** What a scripted model does in one turn. */
 export type Reply =
-  | { readonly say?: string; readonly calls?: readonly ScriptedCall[]; readonly stop?: "length" | "filter" }
+  | {
+      readonly say?: string;
+      readonly calls?: readonly ScriptedCall[];
+      readonly stop?: "length" | "filter";
+    }
   /** An answer that is none. */
-  | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly message?: string }
+  | {
+      readonly status: number;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly message?: string;
+    }
   /** Says the beginning, then the line breaks. */
   | { readonly cut: string }
   /** Says the beginning, and nothing more for ever. */
@@ -55,7 +63,10 @@ export async function startModel(form: Form, script: Script): Promise<ModelEndpo
       const body = JSON.parse(Buffer.concat(chunks).toString()) as JsonObject;
       const turn = requests.push(body) - 1;
       headers.push(request.headers);
-      const reply = typeof script === "function" ? script(turn, body) : (script[turn] ?? script.at(-1) ?? { say: "" });
+      const reply =
+        typeof script === "function"
+          ? script(turn, body)
+          : (script[turn] ?? script.at(-1) ?? { say: "" });
       answer(response, form, reply, turn);
     });
   });

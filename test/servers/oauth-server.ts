@@ -62,14 +62,29 @@ interface Grant {
   isExpired: boolean;
 }
 
-export const ownClient = { clientId: "own-client", clientSecret: "own-client-secret-1234" } as const;
+export const ownClient = {
+  clientId: "own-client",
+  clientSecret: "own-client-secret-1234",
+} as const;
 
 export async function startOAuthServer(initial: Partial<Behaviour> = {}): Promise<OAuthServer> {
-  const behaviour: Behaviour = { listScope: "tools:list", callScope: "tools:list", expiresIn: 3600, refreshMs: 0, ...initial };
+  const behaviour: Behaviour = {
+    listScope: "tools:list",
+    callScope: "tools:list",
+    expiresIn: 3600,
+    refreshMs: 0,
+    ...initial,
+  };
   const seen: Seen = { logins: [], registrations: [], tokenRequests: [], bearers: [], tokens: [] };
   const codes = new Map<
     string,
-    { readonly challenge: string; readonly redirectUri: string; readonly clientId: string; readonly scope: string; readonly resource: string }
+    {
+      readonly challenge: string;
+      readonly redirectUri: string;
+      readonly clientId: string;
+      readonly scope: string;
+      readonly resource: string;
+    }
   >();
   const access = new Map<string, Grant>();
   const refresh = new Map<string, Grant>();
@@ -82,10 +97,12 @@ export async function startOAuthServer(initial: Partial<Behaviour> = {}): Promis
   async function serveIssuer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? "/", issuer);
     const text = await readText(request);
-    if (pathname === "/.well-known/oauth-authorization-server") return json(response, 200, describeIssuer());
+    if (pathname === "/.well-known/oauth-authorization-server")
+      return json(response, 200, describeIssuer());
     if (pathname === "/register") return register(JSON.parse(text) as JsonObject, response);
     if (pathname === "/authorize") return authorize(searchParams, response);
-    if (pathname === "/token") return give(new URLSearchParams(text), request.headers.authorization, response);
+    if (pathname === "/token")
+      return give(new URLSearchParams(text), request.headers.authorization, response);
     return json(response, 404, {});
   }
 
@@ -115,8 +132,16 @@ export async function startOAuthServer(initial: Partial<Behaviour> = {}): Promis
     const redirectUri = query.get("redirect_uri") ?? "";
     const back = new URL(redirectUri);
     const code = randomBytes(16).toString("hex");
-    const kept = { challenge: query.get("code_challenge") ?? "", redirectUri, clientId: query.get("client_id") ?? "" };
-    codes.set(code, { ...kept, scope: query.get("scope") ?? "", resource: query.get("resource") ?? "" });
+    const kept = {
+      challenge: query.get("code_challenge") ?? "",
+      redirectUri,
+      clientId: query.get("client_id") ?? "",
+    };
+    codes.set(code, {
+      ...kept,
+      scope: query.get("scope") ?? "",
+      resource: query.get("resource") ?? "",
+    });
     if (behaviour.loginError === undefined) back.searchParams.set("code", code);
     else back.searchParams.set("error", behaviour.loginError);
     back.searchParams.set("state", behaviour.state ?? query.get("state") ?? "");
@@ -124,9 +149,14 @@ export async function startOAuthServer(initial: Partial<Behaviour> = {}): Promis
     response.writeHead(302, { location: back.href }).end();
   }
 
-  async function give(body: URLSearchParams, authorization: string | undefined, response: ServerResponse): Promise<void> {
+  async function give(
+    body: URLSearchParams,
+    authorization: string | undefined,
+    response: ServerResponse,
+  ): Promise<void> {
     seen.tokenRequests.push({ body, authorization });
-    if (behaviour.tokenStatus !== undefined) return json(response, behaviour.tokenStatus, { secret: "of the issuer" });
+    if (behaviour.tokenStatus !== undefined)
+      return json(response, behaviour.tokenStatus, { secret: "of the issuer" });
     switch (body.get("grant_type")) {
       case "authorization_code": {
         const code = codes.get(body.get("code") ?? "");
@@ -138,7 +168,9 @@ export async function startOAuthServer(initial: Partial<Behaviour> = {}): Promis
           code?.challenge === challenge &&
           code.redirectUri === body.get("redirect_uri") &&
           code.clientId === (body.get("client_id") ?? basicUser(authorization));
-        return fits && code.resource === body.get("resource") ? grant(code.scope, code.resource, response) : json(response, 400, { error: "invalid_grant" });
+        return fits && code.resource === body.get("resource")
+          ? grant(code.scope, code.resource, response)
+          : json(response, 400, { error: "invalid_grant" });
       }
       case "refresh_token": {
         const token = body.get("refresh_token") ?? "";
@@ -146,7 +178,9 @@ export async function startOAuthServer(initial: Partial<Behaviour> = {}): Promis
         // It works once.
         refresh.delete(token);
         await wait(behaviour.refreshMs);
-        return known ? grant(known.scope, known.audience, response) : json(response, 400, { error: "invalid_grant" });
+        return known
+          ? grant(known.scope, known.audience, response)
+          : json(response, 400, { error: "invalid_grant" });
       }
       case "client_credentials": {
         const expected = `Basic ${Buffer.from(`${ownClient.clientId}:${ownClient.clientSecret}`).toString("base64")}`;
@@ -158,7 +192,12 @@ export async function startOAuthServer(initial: Partial<Behaviour> = {}): Promis
     }
   }
 
-  function grant(scope: string, resource: string, response: ServerResponse, canRefresh = true): void {
+  function grant(
+    scope: string,
+    resource: string,
+    response: ServerResponse,
+    canRefresh = true,
+  ): void {
     const token = (): string => randomBytes(24).toString("base64url");
     const given: Grant = { scope, audience: behaviour.audience ?? resource, isExpired: false };
     const tokens = { access_token: token(), refresh_token: token() };
@@ -186,8 +225,15 @@ export async function startOAuthServer(initial: Partial<Behaviour> = {}): Promis
     const scope = message.method === "tools/call" ? behaviour.callScope : behaviour.listScope;
     const known = access.get(request.headers.authorization?.replace(/^Bearer /, "") ?? "");
     const challenge = `Bearer resource_metadata="${base}/.well-known/oauth-protected-resource/mcp", scope="${scope}"`;
-    if (!known || known.isExpired || known.audience !== url) return json(response, 401, {}, { "www-authenticate": `${challenge}, error="invalid_token"` });
-    if (!known.scope.split(" ").includes(scope)) return json(response, 403, {}, { "www-authenticate": `${challenge}, error="insufficient_scope"` });
+    if (!known || known.isExpired || known.audience !== url)
+      return json(response, 401, {}, { "www-authenticate": `${challenge}, error="invalid_token"` });
+    if (!known.scope.split(" ").includes(scope))
+      return json(
+        response,
+        403,
+        {},
+        { "www-authenticate": `${challenge}, error="insufficient_scope"` },
+      );
     return answer(message, response);
   }
 
@@ -216,13 +262,27 @@ export async function startOAuthServer(initial: Partial<Behaviour> = {}): Promis
 function answer({ id, method, params }: JsonObject, response: ServerResponse): void {
   const common = { resultType: "complete", ttlMs: 0, cacheScope: "private" };
   const results: Readonly<Record<string, JsonObject>> = {
-    "server/discover": { ...common, supportedVersions: [modernVersion], capabilities: { tools: {} } },
+    "server/discover": {
+      ...common,
+      supportedVersions: [modernVersion],
+      capabilities: { tools: {} },
+    },
     "tools/list": { ...common, tools: [{ name: "echo", inputSchema: { type: "object" } }] },
-    "tools/call": { resultType: "complete", content: [{ type: "text", text: JSON.stringify((params as JsonObject | undefined)?.arguments ?? {}) }] },
+    "tools/call": {
+      resultType: "complete",
+      content: [
+        { type: "text", text: JSON.stringify((params as JsonObject | undefined)?.arguments ?? {}) },
+      ],
+    },
   };
   const result = results[String(method)];
   if (result) json(response, 200, { jsonrpc: "2.0", id, result });
-  else json(response, 404, { jsonrpc: "2.0", id, error: { code: -32601, message: "Method not found" } });
+  else
+    json(response, 404, {
+      jsonrpc: "2.0",
+      id,
+      error: { code: -32601, message: "Method not found" },
+    });
 }
 
 function basicUser(authorization = ""): string | undefined {
@@ -231,8 +291,15 @@ function basicUser(authorization = ""): string | undefined {
     .split(":")[0];
 }
 
-function json(response: ServerResponse, status: number, value: JsonObject, headers: Readonly<Record<string, string>> = {}): void {
-  response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(value));
+function json(
+  response: ServerResponse,
+  status: number,
+  value: JsonObject,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response
+    .writeHead(status, { "content-type": "application/json", ...headers })
+    .end(JSON.stringify(value));
 }
 
 async function readText(request: IncomingMessage): Promise<string> {

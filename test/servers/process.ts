@@ -38,16 +38,27 @@ export function spawnHall(args: readonly string[] = [], options: SpawnOptions = 
 }
 
 /** Runs a command to its end. */
-export async function runCli(args: readonly string[], options: SpawnOptions & { readonly input?: string } = {}): Promise<Exit & ProcessClient["output"]> {
+export async function runCli(
+  args: readonly string[],
+  options: SpawnOptions & { readonly input?: string } = {},
+): Promise<Exit & ProcessClient["output"]> {
   await using client = spawnCli(args, options, false);
   client.child.stdin.end(options.input ?? "");
   return { ...(await client.exited), ...client.output };
 }
 
-function spawnCli(args: readonly string[], { cwd = tmpdir(), cli = builtCli(), env }: SpawnOptions, isProtocol = true): ProcessClient {
+function spawnCli(
+  args: readonly string[],
+  { cwd = tmpdir(), cli = builtCli(), env }: SpawnOptions,
+  isProtocol = true,
+): ProcessClient {
   // A runtime folder of its own: halls of other tests in the same folder are not to be attached to.
   const runtime = mkdtempSync(join(tmpdir(), "guildhall-run-"));
-  const child = spawn(process.execPath, [cli, ...args], { cwd, stdio: "pipe", env: { ...process.env, ...env, XDG_RUNTIME_DIR: runtime } });
+  const child = spawn(process.execPath, [cli, ...args], {
+    cwd,
+    stdio: "pipe",
+    env: { ...process.env, ...env, XDG_RUNTIME_DIR: runtime },
+  });
   const output = { stdout: "", stderr: "" };
   const client = new RawClient((bytes) => {
     child.stdin.write(bytes);
@@ -67,7 +78,14 @@ function spawnCli(args: readonly string[], { cwd = tmpdir(), cli = builtCli(), e
   child.stdout.on("data", (bytes: Buffer) => {
     output.stdout += bytes;
   });
-  if (isProtocol) child.stdout.on("data", createLineReader(Number.POSITIVE_INFINITY, { line: (bytes) => client.deliver(bytes.toString()), oversize() {} }));
+  if (isProtocol)
+    child.stdout.on(
+      "data",
+      createLineReader(Number.POSITIVE_INFINITY, {
+        line: (bytes) => client.deliver(bytes.toString()),
+        oversize() {},
+      }),
+    );
   const made = Object.assign(client, {
     child,
     output,
@@ -79,7 +97,9 @@ function spawnCli(args: readonly string[], { cwd = tmpdir(), cli = builtCli(), e
     },
   });
   // Its clock runs for who waits for the end: a process that a whole file of tests shares lives longer.
-  return Object.defineProperty(made, "exited", { get: () => Promise.race([exited, timeUp()]) }) as ProcessClient;
+  return Object.defineProperty(made, "exited", {
+    get: () => Promise.race([exited, timeUp()]),
+  }) as ProcessClient;
 }
 
 async function timeUp(): Promise<never> {
@@ -89,7 +109,8 @@ async function timeUp(): Promise<never> {
 
 function builtCli(): string {
   const cli = join(root, "dist/cli.js");
-  if (!existsSync(cli)) throw new Error("dist/cli.js is missing: run `node scripts/build.mjs` before these tests");
+  if (!existsSync(cli))
+    throw new Error("dist/cli.js is missing: run `node scripts/build.mjs` before these tests");
   return cli;
 }
 
@@ -109,23 +130,31 @@ export async function buildTestCli(): Promise<{ readonly cli: string; remove(): 
     target: "node20.19",
     // Large, and needed by few tests.
     external: ["@ai-sdk/*", "ink", "react"],
-    banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
+    banner: {
+      js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
+    },
     logLevel: "error",
     plugins: [
       {
         name: "test toolkits",
         setup({ onResolve }) {
-          onResolve({ filter: /\/toolkits\/builtin\.ts$/ }, () => ({ path: join(root, "test/servers/builtin.ts") }));
+          onResolve({ filter: /\/toolkits\/builtin\.ts$/ }, () => ({
+            path: join(root, "test/servers/builtin.ts"),
+          }));
         },
       },
     ],
   });
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
-  return { cli: join(folder, "cli.js"), remove: () => rmSync(folder, { recursive: true, force: true }) };
+  return {
+    cli: join(folder, "cli.js"),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
 }
 
 /** Resident memory of a process in MB. */
 export function residentMegabytes(pid: number): number {
-  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  const [, kilobytes] =
+    /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return Number(kilobytes) / 1024;
 }

@@ -26,7 +26,14 @@ export const registration = {
             properties: {
               results: {
                 type: "array",
-                items: { type: "object", properties: { title: { type: "string" }, url: { type: "string" }, snippet: { type: "string" } } },
+                items: {
+                  type: "object",
+                  properties: {
+                    title: { type: "string" },
+                    url: { type: "string" },
+                    snippet: { type: "string" },
+                  },
+                },
               },
             },
           },
@@ -37,7 +44,11 @@ export const registration = {
   id: 1,
 } as const satisfies JsonObject;
 
-export const registrationAnswer = { jsonrpc: "2.0", result: { tool_id: "search_tool_v1", status: "registered", health_check_interval: 60 }, id: 1 };
+export const registrationAnswer = {
+  jsonrpc: "2.0",
+  result: { tool_id: "search_tool_v1", status: "registered", health_check_interval: 60 },
+  id: 1,
+};
 
 export const call = {
   jsonrpc: "2.0",
@@ -64,7 +75,12 @@ export const callData = {
 
 export const callAnswer = {
   jsonrpc: "2.0",
-  result: { call_id: "uuid-123-456-789", status: "completed", data: callData, execution_time_ms: 1250 },
+  result: {
+    call_id: "uuid-123-456-789",
+    status: "completed",
+    data: callData,
+    execution_time_ms: 1250,
+  },
   id: 2,
 };
 
@@ -74,16 +90,31 @@ export const timeoutAnswer = {
   error: {
     code: -32005,
     message: "Timeout",
-    data: { call_id: "uuid-123-456-789", error_type: "timeout", details: "Search service did not respond within 10 seconds" },
+    data: {
+      call_id: "uuid-123-456-789",
+      error_type: "timeout",
+      details: "Search service did not respond within 10 seconds",
+    },
   },
   id: 2,
 };
 
-export const healthCheck = { jsonrpc: "2.0", method: "health/check", params: { tool_name: "search_tool" }, id: 3 } as const satisfies JsonObject;
+export const healthCheck = {
+  jsonrpc: "2.0",
+  method: "health/check",
+  params: { tool_name: "search_tool" },
+  id: 3,
+} as const satisfies JsonObject;
 
 export const healthAnswer = {
   jsonrpc: "2.0",
-  result: { status: "healthy", response_time_ms: 45, version: "1.0.0", capabilities: ["web_search"], last_error: null },
+  result: {
+    status: "healthy",
+    response_time_ms: 45,
+    version: "1.0.0",
+    capabilities: ["web_search"],
+    last_error: null,
+  },
   id: 3,
 };
 
@@ -100,11 +131,23 @@ export const errorCodes: readonly [number, string][] = [
 
 const text = { type: "string" };
 const integer = (value: number): JsonObject => ({ type: "integer", default: value });
-const choice = (values: readonly string[], fallback?: string): JsonObject => ({ type: "string", enum: values, ...(fallback ? { default: fallback } : {}) });
-const object = (properties: JsonObject, required?: readonly string[]): JsonObject => ({ type: "object", properties, ...(required ? { required } : {}) });
+const choice = (values: readonly string[], fallback?: string): JsonObject => ({
+  type: "string",
+  enum: values,
+  ...(fallback ? { default: fallback } : {}),
+});
+const object = (properties: JsonObject, required?: readonly string[]): JsonObject => ({
+  type: "object",
+  properties,
+  ...(required ? { required } : {}),
+});
 
 /** The parameters of every predefined function, descriptions aside. */
-export const predefined: readonly { readonly name: string; readonly category: string; readonly functions: Readonly<Record<string, JsonObject>> }[] = [
+export const predefined: readonly {
+  readonly name: string;
+  readonly category: string;
+  readonly functions: Readonly<Record<string, JsonObject>>;
+}[] = [
   {
     name: "search_tool",
     category: "SEARCH",
@@ -118,7 +161,11 @@ export const predefined: readonly { readonly name: string; readonly category: st
     category: "CALCULATION",
     functions: {
       calculate: object({ expression: text }, ["expression"]),
-      convert_units: object({ value: { type: "number" }, from_unit: text, to_unit: text }, ["value", "from_unit", "to_unit"]),
+      convert_units: object({ value: { type: "number" }, from_unit: text, to_unit: text }, [
+        "value",
+        "from_unit",
+        "to_unit",
+      ]),
     },
   },
   {
@@ -139,16 +186,34 @@ export const predefined: readonly { readonly name: string; readonly category: st
     name: "document_analyzer",
     category: "ANALYSIS",
     functions: {
-      analyze_document: object({ document_url: text, analysis_type: choice(["summary", "keywords", "sentiment", "entities"], "summary") }, ["document_url"]),
-      extract_text: object({ document_url: text, format: choice(["pdf", "docx", "txt", "html"]) }, ["document_url"]),
+      analyze_document: object(
+        {
+          document_url: text,
+          analysis_type: choice(["summary", "keywords", "sentiment", "entities"], "summary"),
+        },
+        ["document_url"],
+      ),
+      extract_text: object({ document_url: text, format: choice(["pdf", "docx", "txt", "html"]) }, [
+        "document_url",
+      ]),
     },
   },
   {
     name: "time_tool",
     category: "TIME",
     functions: {
-      current_time: object({ timezone: { type: "string", default: "UTC" }, format: { type: "string", default: "ISO8601" } }),
-      time_difference: object({ start_time: text, end_time: text, unit: choice(["seconds", "minutes", "hours", "days"], "hours") }, ["start_time", "end_time"]),
+      current_time: object({
+        timezone: { type: "string", default: "UTC" },
+        format: { type: "string", default: "ISO8601" },
+      }),
+      time_difference: object(
+        {
+          start_time: text,
+          end_time: text,
+          unit: choice(["seconds", "minutes", "hours", "days"], "hours"),
+        },
+        ["start_time", "end_time"],
+      ),
     },
   },
 ];

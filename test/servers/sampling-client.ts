@@ -24,7 +24,10 @@ export async function connectSampling(
   { hasTools, script }: { readonly hasTools: boolean; readonly script: readonly SampledTurn[] },
 ): Promise<SamplingClient> {
   const asked: JsonObject[] = [];
-  const client = new Client({ name: "lender", version: "1" }, { capabilities: { sampling: hasTools ? { tools: {} } : {} } });
+  const client = new Client(
+    { name: "lender", version: "1" },
+    { capabilities: { sampling: hasTools ? { tools: {} } : {} } },
+  );
   client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => {
     asked.push(params as unknown as JsonObject);
     const turn = script[asked.length - 1];

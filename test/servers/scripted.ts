@@ -1,5 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { JsonObject } from "../../src/base/json.ts";
@@ -88,13 +93,23 @@ export interface ScriptedOptions {
 
 const versionKey = "io.modelcontextprotocol/protocolVersion";
 const usualInfo = { name: "scripted", version: "1" };
-const capabilities = { tools: { listChanged: true }, resources: { subscribe: true, listChanged: true }, logging: {} };
+const capabilities = {
+  tools: { listChanged: true },
+  resources: { subscribe: true, listChanged: true },
+  logging: {},
+};
 
 export function said(words: string): JsonObject {
   return { content: [{ type: "text", text: words }] };
 }
 
-export async function startScripted({ type = "http", era = "modern", config = {}, tools = {}, info = usualInfo }: ScriptedOptions = {}): Promise<Scripted> {
+export async function startScripted({
+  type = "http",
+  era = "modern",
+  config = {},
+  tools = {},
+  info = usualInfo,
+}: ScriptedOptions = {}): Promise<Scripted> {
   const seen: Seen[] = [];
   const sessions = new Set<string>();
   const standing = new Set<Standing>();
@@ -107,7 +122,14 @@ export async function startScripted({ type = "http", era = "modern", config = {}
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString();
     const message = text === "" ? undefined : (JSON.parse(text) as JsonObject);
-    seen.push({ method: request.method ?? "", path: request.url ?? "", headers: request.headers, message, at: performance.now(), closed });
+    seen.push({
+      method: request.method ?? "",
+      path: request.url ?? "",
+      headers: request.headers,
+      message,
+      at: performance.now(),
+      closed,
+    });
     if (server.intercept?.({ request, response, message })) return;
     if (type === "sse") servePair(request, response, message);
     else if (message === undefined) serveWithoutBody(request, response);
@@ -118,7 +140,8 @@ export async function startScripted({ type = "http", era = "modern", config = {}
     socket.on("error", () => {});
     socket.on("close", () => sockets.delete(socket));
   });
-  const webSockets = type === "ws" ? new WebSocketServer({ server: http }).on("connection", serveSocket) : undefined;
+  const webSockets =
+    type === "ws" ? new WebSocketServer({ server: http }).on("connection", serveSocket) : undefined;
   await listen(0);
   const { port } = http.address() as AddressInfo;
   const path = { http: "/mcp", sse: "/sse", ws: "/" }[type];
@@ -147,11 +170,16 @@ export async function startScripted({ type = "http", era = "modern", config = {}
     sessions,
     intercept: undefined,
     standing,
-    count: (tool) => seen.filter(({ message }) => message?.method === "tools/call" && (message.params as JsonObject).name === tool).length,
+    count: (tool) =>
+      seen.filter(
+        ({ message }) =>
+          message?.method === "tools/call" && (message.params as JsonObject).name === tool,
+      ).length,
     heard: (method) => seen.filter(({ message }) => message?.method === method).length,
     sockets: () => new Promise((resolve) => http.getConnections((_error, count) => resolve(count))),
     cut: () => sockets.forEach((socket) => void socket.resetAndDestroy()),
-    closeSockets: (code, reason) => webSockets?.clients.forEach((socket) => void socket.close(code, reason)),
+    closeSockets: (code, reason) =>
+      webSockets?.clients.forEach((socket) => void socket.close(code, reason)),
     freeze: () => webSockets?.clients.forEach((socket) => void socket.pause()),
     leave() {
       const left = new Promise<void>((resolve) => http.close(() => resolve()));
@@ -166,18 +194,36 @@ export async function startScripted({ type = "http", era = "modern", config = {}
   };
 
   function isModern(message: JsonObject): boolean {
-    return ((message.params as JsonObject | undefined)?._meta as JsonObject | undefined)?.[versionKey] !== undefined;
+    return (
+      ((message.params as JsonObject | undefined)?._meta as JsonObject | undefined)?.[
+        versionKey
+      ] !== undefined
+    );
   }
 
   /** The result of everything but calls; undefined for what it does not know. */
   function resultOf({ method }: JsonObject): JsonObject | undefined {
     switch (method) {
       case "server/discover":
-        return { supportedVersions: ["2026-07-28"], capabilities, _meta: { "io.modelcontextprotocol/serverInfo": info } };
+        return {
+          supportedVersions: ["2026-07-28"],
+          capabilities,
+          _meta: { "io.modelcontextprotocol/serverInfo": info },
+        };
       case "initialize":
-        return { protocolVersion: type === "sse" ? "2024-11-05" : "2025-11-25", capabilities, serverInfo: info };
+        return {
+          protocolVersion: type === "sse" ? "2024-11-05" : "2025-11-25",
+          capabilities,
+          serverInfo: info,
+        };
       case "tools/list":
-        return { tools: ["echo", ...Object.keys(tools)].map((name) => ({ name, inputSchema: { type: "object" }, ...server.definitions[name] })) };
+        return {
+          tools: ["echo", ...Object.keys(tools)].map((name) => ({
+            name,
+            inputSchema: { type: "object" },
+            ...server.definitions[name],
+          })),
+        };
       case "resources/list":
         return { resources: [{ uri: "note://1", name: "one" }] };
       case "resources/templates/list":
@@ -194,23 +240,38 @@ export async function startScripted({ type = "http", era = "modern", config = {}
 
   function answerTo(message: JsonObject): JsonObject {
     const result = isModern(message) === (era === "modern") ? resultOf(message) : undefined;
-    if (!result) return { jsonrpc: "2.0", id: message.id, error: { code: -32_601, message: "Method not found" } };
+    if (!result)
+      return {
+        jsonrpc: "2.0",
+        id: message.id,
+        error: { code: -32_601, message: "Method not found" },
+      };
     return { jsonrpc: "2.0", id: message.id, result: dress(result) };
   }
 
   function dress(result: JsonObject): JsonObject {
-    return era === "modern" && result.resultType === undefined ? { resultType: "complete", ttlMs: 0, cacheScope: "private", ...result } : result;
+    return era === "modern" && result.resultType === undefined
+      ? { resultType: "complete", ttlMs: 0, cacheScope: "private", ...result }
+      : result;
   }
 
   function act(message: JsonObject, more: Pick<ScriptedCall, "say" | "stream" | "response">): void {
-    const { name, arguments: args = {} } = message.params as { name: string; arguments?: JsonObject };
-    const answer = (result: JsonObject): void => more.say({ jsonrpc: "2.0", id: message.id, result: dress(result) });
+    const { name, arguments: args = {} } = message.params as {
+      name: string;
+      arguments?: JsonObject;
+    };
+    const answer = (result: JsonObject): void =>
+      more.say({ jsonrpc: "2.0", id: message.id, result: dress(result) });
     const echo: Act = (call) => call.answer(said(JSON.stringify(call.args)));
     (tools[name] ?? echo)({ id: message.id, args, message, server, answer, ...more });
   }
 
   function stand(response: ServerResponse): Standing {
-    const stream: Standing = { response, send: (message) => void response.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`) };
+    const stream: Standing = {
+      response,
+      send: (message) =>
+        void response.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`),
+    };
     standing.add(stream);
     response.on("close", () => standing.delete(stream));
     return stream;
@@ -226,22 +287,45 @@ export async function startScripted({ type = "http", era = "modern", config = {}
     }
   }
 
-  function servePost({ headers }: IncomingMessage, response: ServerResponse, message: JsonObject): void {
-    if (era === "legacy" && isModern(message)) response.writeHead(400, { "content-type": "text/plain" }).end("Bad Request");
-    else if (era === "legacy" && message.method !== "initialize" && !sessions.has(String(headers["mcp-session-id"])))
-      sendJson(response, { jsonrpc: "2.0", id: null, error: { code: -32_001, message: "Session not found" } }, 404);
-    else if (message.id === undefined || message.method === undefined) response.writeHead(202).end();
+  function servePost(
+    { headers }: IncomingMessage,
+    response: ServerResponse,
+    message: JsonObject,
+  ): void {
+    if (era === "legacy" && isModern(message))
+      response.writeHead(400, { "content-type": "text/plain" }).end("Bad Request");
+    else if (
+      era === "legacy" &&
+      message.method !== "initialize" &&
+      !sessions.has(String(headers["mcp-session-id"]))
+    )
+      sendJson(
+        response,
+        { jsonrpc: "2.0", id: null, error: { code: -32_001, message: "Session not found" } },
+        404,
+      );
+    else if (message.id === undefined || message.method === undefined)
+      response.writeHead(202).end();
     else if (message.method === "tools/call") act(message, httpWays(response));
     else if (message.method === "subscriptions/listen") {
       response.writeHead(200, { "content-type": "text/event-stream" });
       const _meta = { "io.modelcontextprotocol/subscriptionId": message.id };
       const { notifications } = message.params as JsonObject;
-      stand(response).send({ jsonrpc: "2.0", method: "notifications/subscriptions/acknowledged", params: { notifications, _meta } });
+      stand(response).send({
+        jsonrpc: "2.0",
+        method: "notifications/subscriptions/acknowledged",
+        params: { notifications, _meta },
+      });
     } else {
       const id = message.method === "initialize" ? randomUUID() : undefined;
       if (id !== undefined) sessions.add(id);
       const answer = answerTo(message);
-      sendJson(response, answer, "error" in answer ? 404 : 200, id === undefined ? {} : { "mcp-session-id": id });
+      sendJson(
+        response,
+        answer,
+        "error" in answer ? 404 : 200,
+        id === undefined ? {} : { "mcp-session-id": id },
+      );
     }
   }
 
@@ -263,7 +347,11 @@ export async function startScripted({ type = "http", era = "modern", config = {}
     };
   }
 
-  function servePair(request: IncomingMessage, response: ServerResponse, message: JsonObject | undefined): void {
+  function servePair(
+    request: IncomingMessage,
+    response: ServerResponse,
+    message: JsonObject | undefined,
+  ): void {
     const { pathname, searchParams } = new URL(request.url ?? "", server.origin);
     const stream = pairs.get(searchParams.get("session") ?? "");
     if (pathname === "/sse" && request.method === "GET") {
@@ -282,29 +370,52 @@ export async function startScripted({ type = "http", era = "modern", config = {}
   }
 
   function serveSocket(socket: WebSocket, request: IncomingMessage): void {
-    const stream: Standing = { response: undefined, send: (message) => socket.send(JSON.stringify(message)) };
+    const stream: Standing = {
+      response: undefined,
+      send: (message) => socket.send(JSON.stringify(message)),
+    };
     standing.add(stream);
     socket.on("close", () => standing.delete(stream));
     socket.on("error", () => {});
     socket.on("message", (data: Buffer) => {
       const message = JSON.parse(data.toString()) as JsonObject;
-      seen.push({ method: "WS", path: "/", headers: request.headers, message, at: performance.now(), closed: Promise.resolve() });
+      seen.push({
+        method: "WS",
+        path: "/",
+        headers: request.headers,
+        message,
+        at: performance.now(),
+        closed: Promise.resolve(),
+      });
       receive(message, (text) => socket.send(text), undefined);
     });
   }
 
   /** On a line: messages in, messages out. */
-  function receive(message: JsonObject, send: (text: string) => void, response: ServerResponse | undefined): void {
+  function receive(
+    message: JsonObject,
+    send: (text: string) => void,
+    response: ServerResponse | undefined,
+  ): void {
     if (message.id === undefined || message.method === undefined) return;
-    const say: ScriptedCall["say"] = (given) => send(typeof given === "string" ? given : JSON.stringify(given));
+    const say: ScriptedCall["say"] = (given) =>
+      send(typeof given === "string" ? given : JSON.stringify(given));
     const nowhere = response as ServerResponse;
-    if (message.method === "tools/call") act(message, { say, stream: () => nowhere, response: nowhere });
+    if (message.method === "tools/call")
+      act(message, { say, stream: () => nowhere, response: nowhere });
     else if (message.method !== "subscriptions/listen") say(answerTo(message));
   }
 
   return server;
 }
 
-export function sendJson(response: ServerResponse, body: JsonObject, status = 200, headers: Readonly<Record<string, string>> = {}): void {
-  response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+export function sendJson(
+  response: ServerResponse,
+  body: JsonObject,
+  status = 200,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response
+    .writeHead(status, { "content-type": "application/json", ...headers })
+    .end(JSON.stringify(body));
 }

@@ -9,7 +9,10 @@ export interface ServeProcess {
   readonly child: ChildProcess;
   readonly pid: number;
   readonly output: { stdout: string; stderr: string };
-  readonly exited: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
+  readonly exited: Promise<{
+    readonly code: number | null;
+    readonly signal: NodeJS.Signals | null;
+  }>;
   /** The first line on stdout; rejects when the process ends before it. */
   readonly firstLine: Promise<string>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -24,12 +27,22 @@ export interface ServeOptions {
 
 export function spawnServe(args: readonly string[], options: ServeOptions): ServeProcess {
   const { folder, cli = builtCli() } = options;
-  return watchProcess([cli, "serve", ...args], { cwd: folder, env: { ...process.env, XDG_DATA_HOME: join(folder, "data") } });
+  return watchProcess([cli, "serve", ...args], {
+    cwd: folder,
+    env: { ...process.env, XDG_DATA_HOME: join(folder, "data") },
+  });
 }
 
 /** Any script of ours that says where it listens in its first line. */
-export function watchProcess(args: readonly string[], options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {}): ServeProcess {
-  const child = spawn(process.execPath, args, { cwd: tmpdir(), ...options, stdio: ["ignore", "pipe", "pipe"] });
+export function watchProcess(
+  args: readonly string[],
+  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
+): ServeProcess {
+  const child = spawn(process.execPath, args, {
+    cwd: tmpdir(),
+    ...options,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const output = { stdout: "", stderr: "" };
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) =>
     child.on("close", (code, signal) => resolve({ code, signal })),
@@ -62,6 +75,7 @@ export function watchProcess(args: readonly string[], options: { readonly cwd?: 
 
 function builtCli(): string {
   const cli = fileURLToPath(new URL(join("..", "..", "dist", "cli.js"), import.meta.url));
-  if (!existsSync(cli)) throw new Error("dist/cli.js is missing: run `node scripts/build.mjs` before these tests");
+  if (!existsSync(cli))
+    throw new Error("dist/cli.js is missing: run `node scripts/build.mjs` before these tests");
   return cli;
 }

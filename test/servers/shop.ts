@@ -7,7 +7,11 @@ export function createShop(): readonly Toolkit[] {
   return Object.entries(stock).map(([id, tools]) => createShelf(id, tools));
 }
 
-export function createShelf(id: string, tools: Readonly<Record<string, string>>, rest: Partial<Toolkit> = {}): Toolkit {
+export function createShelf(
+  id: string,
+  tools: Readonly<Record<string, string>>,
+  rest: Partial<Toolkit> = {},
+): Toolkit {
   const run: Run = (args) => ({ ...text(`${id} did it`), structuredContent: args });
   const made = Object.entries(tools).map(([name, words]): [string, TestTool] => {
     const [description = "", parameters = ""] = words.split(" | ");
@@ -20,7 +24,12 @@ function schemaOf(parameters: string): JsonObject {
   const names = parameters.split(" ").filter(Boolean);
   return {
     type: "object",
-    properties: Object.fromEntries(names.map((name) => [name.replace("?", ""), { type: name.startsWith("count") ? "integer" : "string" }])),
+    properties: Object.fromEntries(
+      names.map((name) => [
+        name.replace("?", ""),
+        { type: name.startsWith("count") ? "integer" : "string" },
+      ]),
+    ),
     required: names.filter((name) => !name.endsWith("?")),
   };
 }
@@ -34,7 +43,8 @@ export const stock = {
     move_file: "Move or rename a file | source destination",
   },
   tracker: {
-    create_issue: "Create an issue in a repository, to report a bug or ask for a feature | repository title body?",
+    create_issue:
+      "Create an issue in a repository, to report a bug or ask for a feature | repository title body?",
     list_issues: "List the open issues of a repository | repository",
     close_issue: "Close an issue | repository number",
     create_pull_request: "Open a pull request from a branch | repository branch title",

@@ -1,5 +1,13 @@
 /** A toolkit that has one of everything: every content kind, every question, every way to fail. */
-import { type CallContext, type ErrorCode, HallError, type Outcome, type Question, type Tool, type Toolkit } from "../../src/index.ts";
+import {
+  type CallContext,
+  type ErrorCode,
+  HallError,
+  type Outcome,
+  type Question,
+  type Tool,
+  type Toolkit,
+} from "../../src/index.ts";
 
 type ListKind = "tools" | "resources" | "prompts";
 type Args = Readonly<Record<string, unknown>>;
@@ -38,15 +46,35 @@ export function createShowcase(): Showcase {
     resources: {
       list: async () => resources,
       templates: async () => [
-        { uriTemplate: "showcase://notes/{name}", name: "notes", title: "Notes", description: "One note by name.", mimeType: "text/plain" },
+        {
+          uriTemplate: "showcase://notes/{name}",
+          name: "notes",
+          title: "Notes",
+          description: "One note by name.",
+          mimeType: "text/plain",
+        },
         { uriTemplate: "showcase://fails/{code}", name: "fails" },
       ],
       covers: (uri) => /^showcase:\/\/(notes|fails)\//.test(uri),
       async read(uri, context) {
-        if (uri === "showcase://blob") return { contents: [{ uri, mimeType: "image/png", blob: pixel }] };
-        if (uri === "showcase://asks") return { contents: [{ uri, text: JSON.stringify(await context.ask({ user: askUser })) }] };
-        if (uri.startsWith("showcase://fails/")) throw failure(uri.slice("showcase://fails/".length));
-        return { contents: [{ uri, mimeType: "text/plain", text: `text of ${uri}`, _meta: { "showcase/kept": true } }] };
+        if (uri === "showcase://blob")
+          return { contents: [{ uri, mimeType: "image/png", blob: pixel }] };
+        if (uri === "showcase://asks")
+          return {
+            contents: [{ uri, text: JSON.stringify(await context.ask({ user: askUser })) }],
+          };
+        if (uri.startsWith("showcase://fails/"))
+          throw failure(uri.slice("showcase://fails/".length));
+        return {
+          contents: [
+            {
+              uri,
+              mimeType: "text/plain",
+              text: `text of ${uri}`,
+              _meta: { "showcase/kept": true },
+            },
+          ],
+        };
       },
       watch(uri, listener) {
         const set = watchers.get(uri) ?? new Set();
@@ -66,24 +94,39 @@ export function createShowcase(): Showcase {
       ],
       async get(name, args, context) {
         if (name === "asks") await context.ask({ user: askUser });
-        const messages = [{ type: "text", text: `Hello ${args.who ?? "you"}` }, ...everyContent.slice(1)].map((content) => ({ role: "user", content }));
+        const messages = [
+          { type: "text", text: `Hello ${args.who ?? "you"}` },
+          ...everyContent.slice(1),
+        ].map((content) => ({ role: "user", content }));
         return { description: "One message of every kind.", messages };
       },
     },
-    complete: async (_reference, { value }) => ({ completion: { values: [`${value}a`, `${value}b`], total: 2, hasMore: false } }),
+    complete: async (_reference, { value }) => ({
+      completion: { values: [`${value}a`, `${value}b`], total: 2, hasMore: false },
+    }),
   };
 }
 
-const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const pixel =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /** Text first. Beyond 2024-11-05: audio from 2025-03-26, resource_link from 2025-06-18. */
 const everyContent: readonly Readonly<Record<string, unknown>>[] = [
   { type: "text", text: "hello", annotations: { audience: ["user"], priority: 0.5 } },
   { type: "image", data: pixel, mimeType: "image/png" },
   { type: "audio", data: "UklGRgAAAABXQVZF", mimeType: "audio/wav" },
-  { type: "resource", resource: { uri: "showcase://text", mimeType: "text/plain", text: "embedded" } },
+  {
+    type: "resource",
+    resource: { uri: "showcase://text", mimeType: "text/plain", text: "embedded" },
+  },
   { type: "resource", resource: { uri: "showcase://blob", mimeType: "image/png", blob: pixel } },
-  { type: "resource_link", uri: "showcase://text", name: "text", description: "The text.", mimeType: "text/plain" },
+  {
+    type: "resource_link",
+    uri: "showcase://text",
+    name: "text",
+    description: "The text.",
+    mimeType: "text/plain",
+  },
 ];
 
 const resources = [
@@ -104,20 +147,37 @@ const askUser: Question = {
   method: "elicitation/create",
   params: {
     message: "What is your name?",
-    requestedSchema: { type: "object", properties: { name: { type: "string", title: "Name" }, age: { type: "integer", minimum: 0 } }, required: ["name"] },
+    requestedSchema: {
+      type: "object",
+      properties: { name: { type: "string", title: "Name" }, age: { type: "integer", minimum: 0 } },
+      required: ["name"],
+    },
   },
 };
 const askUrl: Question = {
   method: "elicitation/create",
-  params: { mode: "url", message: "Please sign in.", url: "https://example.com/sign-in", elicitationId: "sign-in-1" },
+  params: {
+    mode: "url",
+    message: "Please sign in.",
+    url: "https://example.com/sign-in",
+    elicitationId: "sign-in-1",
+  },
 };
 const askModel: Question = {
   method: "sampling/createMessage",
-  params: { messages: [{ role: "user", content: { type: "text", text: "2 + 2?" } }], maxTokens: 10, modelPreferences: { hints: [{ name: "small" }] } },
+  params: {
+    messages: [{ role: "user", content: { type: "text", text: "2 + 2?" } }],
+    maxTokens: 10,
+    modelPreferences: { hints: [{ name: "small" }] },
+  },
 };
 const askModelWithTools: Question = {
   method: "sampling/createMessage",
-  params: { ...askModel.params, tools: [{ name: "add", inputSchema: { type: "object" } }], toolChoice: { mode: "auto" } },
+  params: {
+    ...askModel.params,
+    tools: [{ name: "add", inputSchema: { type: "object" } }],
+    toolChoice: { mode: "auto" },
+  },
 };
 const askRoots: Question = { method: "roots/list" };
 
@@ -132,7 +192,9 @@ interface Entry {
   run(args: Args, context: CallContext, memory: Memory): Promise<Outcome>;
 }
 
-const text = (value: unknown): Outcome => ({ content: [{ type: "text", text: typeof value === "string" ? value : JSON.stringify(value) }] });
+const text = (value: unknown): Outcome => ({
+  content: [{ type: "text", text: typeof value === "string" ? value : JSON.stringify(value) }],
+});
 const anyObject = { type: "object" };
 const asks =
   (question: Question): Entry["run"] =>
@@ -145,7 +207,9 @@ function failure(code: unknown): HallError {
     MISSING_CAPABILITY: { requiredCapabilities: { sampling: {} } },
     RATE_LIMITED: { retryAfterSeconds: 3 },
   };
-  return new HallError(code as ErrorCode, `failed on purpose: ${code}`, { details: details[code as ErrorCode] ?? { field: "value" } });
+  return new HallError(code as ErrorCode, `failed on purpose: ${code}`, {
+    details: details[code as ErrorCode] ?? { field: "value" },
+  });
 }
 
 const entries: readonly Entry[] = [
@@ -165,7 +229,11 @@ const entries: readonly Entry[] = [
     tool: {
       name: "structured",
       inputSchema: { type: "object", properties: { n: { type: "number" } }, required: ["n"] },
-      outputSchema: { type: "object", properties: { double: { type: "number" } }, required: ["double"] },
+      outputSchema: {
+        type: "object",
+        properties: { double: { type: "number" } },
+        required: ["double"],
+      },
     },
     async run({ n, code }) {
       if (code) throw failure(code);
@@ -173,11 +241,20 @@ const entries: readonly Entry[] = [
     },
   },
   {
-    tool: { name: "numbers", description: "Structured content that is no object: new in 2026.", inputSchema: anyObject, outputSchema: { type: "array" } },
+    tool: {
+      name: "numbers",
+      description: "Structured content that is no object: new in 2026.",
+      inputSchema: anyObject,
+      outputSchema: { type: "array" },
+    },
     run: async () => ({ ...text([1, 2, 3]), structuredContent: [1, 2, 3] }),
   },
   {
-    tool: { name: "anything", description: "A schema that is no object: `true`.", inputSchema: { type: "object", properties: { anything: true } } },
+    tool: {
+      name: "anything",
+      description: "A schema that is no object: `true`.",
+      inputSchema: { type: "object", properties: { anything: true } },
+    },
     run: async ({ anything }) => text(anything ?? "nothing"),
   },
   {
@@ -206,7 +283,8 @@ const entries: readonly Entry[] = [
   { tool: { name: "ask_roots", inputSchema: anyObject }, run: asks(askRoots) },
   {
     tool: { name: "ask_all", inputSchema: anyObject },
-    run: async (_args, { ask }) => text(await ask({ user: askUser, model: askModel, roots: askRoots })),
+    run: async (_args, { ask }) =>
+      text(await ask({ user: askUser, model: askModel, roots: askRoots })),
   },
   {
     tool: { name: "wait", description: "Until somebody stops it.", inputSchema: anyObject },
@@ -216,20 +294,39 @@ const entries: readonly Entry[] = [
       return scope.race(new Promise<never>(() => {}));
     },
   },
-  { tool: { name: "stopped", inputSchema: anyObject }, run: async (_args, _context, { stopped }) => text(String(stopped)) },
-  { tool: { name: "too_slow", inputSchema: anyObject, facts: { timeoutMs: 20 } }, run: () => new Promise<never>(() => {}) },
-  { tool: { name: "too_large", inputSchema: anyObject }, run: async () => text("x".repeat(2_000_000)) },
+  {
+    tool: { name: "stopped", inputSchema: anyObject },
+    run: async (_args, _context, { stopped }) => text(String(stopped)),
+  },
+  {
+    tool: { name: "too_slow", inputSchema: anyObject, facts: { timeoutMs: 20 } },
+    run: () => new Promise<never>(() => {}),
+  },
+  {
+    tool: { name: "too_large", inputSchema: anyObject },
+    run: async () => text("x".repeat(2_000_000)),
+  },
   {
     tool: { name: "fails", inputSchema: anyObject },
     run: ({ code }) => Promise.reject(failure(code)),
   },
-  { tool: { name: "throws", inputSchema: anyObject }, run: () => Promise.reject(new TypeError("undefined is not a function")) },
+  {
+    tool: { name: "throws", inputSchema: anyObject },
+    run: () => Promise.reject(new TypeError("undefined is not a function")),
+  },
   { tool: { name: "says_nothing", inputSchema: anyObject }, run: async () => ({}) as Outcome },
   {
     tool: { name: "says_error", inputSchema: anyObject },
     run: async () => ({ ...text("it did not work"), isError: true }),
   },
-  { tool: { name: "breaks_promise", inputSchema: anyObject, outputSchema: { type: "object", required: ["x"] } }, run: async () => text("no x") },
+  {
+    tool: {
+      name: "breaks_promise",
+      inputSchema: anyObject,
+      outputSchema: { type: "object", required: ["x"] },
+    },
+    run: async () => text("no x"),
+  },
   {
     tool: { name: "not_json", inputSchema: anyObject },
     run: async () => ({ content: [{ type: "text", text: 1n }] }),

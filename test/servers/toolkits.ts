@@ -1,15 +1,36 @@
 import { type ErrorCode, HallError } from "../../src/base/errors.ts";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
-import type { CallContext, ListKind, Outcome, Prompt, Questions, Resource, Tool, Toolkit } from "../../src/tool.ts";
+import type {
+  CallContext,
+  ListKind,
+  Outcome,
+  Prompt,
+  Questions,
+  Resource,
+  Tool,
+  Toolkit,
+} from "../../src/tool.ts";
 
 /** Small toolkits that do one thing each, for tests. */
 export type Run = (args: JsonObject, context: CallContext) => Promise<Outcome> | Outcome;
-export type TestTool = Omit<Tool, "name" | "inputSchema"> & { readonly inputSchema?: JsonObject; readonly run: Run };
+export type TestTool = Omit<Tool, "name" | "inputSchema"> & {
+  readonly inputSchema?: JsonObject;
+  readonly run: Run;
+};
 
-export function createToolkit(id: string, tools: Readonly<Record<string, TestTool>>, rest: Partial<Toolkit> = {}): Toolkit {
+export function createToolkit(
+  id: string,
+  tools: Readonly<Record<string, TestTool>>,
+  rest: Partial<Toolkit> = {},
+): Toolkit {
   return {
     id,
-    list: async () => Object.entries(tools).map(([name, { run: _run, ...tool }]) => ({ inputSchema: { type: "object" }, ...tool, name })),
+    list: async () =>
+      Object.entries(tools).map(([name, { run: _run, ...tool }]) => ({
+        inputSchema: { type: "object" },
+        ...tool,
+        name,
+      })),
     call: async (tool, args, context) => {
       const found = tools[tool.name];
       if (!found) throw new HallError("NOT_FOUND", `${id} has no tool named "${tool.name}"`);
@@ -29,7 +50,13 @@ export function text(words: string): Outcome {
 export function createEchoToolkit(id = "echo"): Toolkit {
   const run: Run = (args) => ({ ...text(JSON.stringify(args)), structuredContent: args });
   const properties = { text: { type: "string" }, times: { type: "integer", default: 1 } };
-  return createToolkit(id, { echo: { run }, typed: { inputSchema: { type: "object", properties, required: ["text"], additionalProperties: false }, run } });
+  return createToolkit(id, {
+    echo: { run },
+    typed: {
+      inputSchema: { type: "object", properties, required: ["text"], additionalProperties: false },
+      run,
+    },
+  });
 }
 
 export interface SlowToolkit extends Toolkit {
@@ -46,7 +73,10 @@ export function createSlowToolkit(timeoutMs?: number): SlowToolkit {
   const wait: Run = ({ ms }, { scope: { signal } }) => {
     running++;
     return new Promise<Outcome>((resolve, reject) => {
-      const timer = setTimeout(() => resolve(text("waited")), typeof ms === "number" ? ms : 2 ** 30);
+      const timer = setTimeout(
+        () => resolve(text("waited")),
+        typeof ms === "number" ? ms : 2 ** 30,
+      );
       signal.addEventListener("abort", () => {
         clearTimeout(timer);
         aborted.push(signal.reason as HallError);
@@ -55,8 +85,13 @@ export function createSlowToolkit(timeoutMs?: number): SlowToolkit {
     }).finally(() => running--);
   };
   const facts = timeoutMs === undefined ? {} : { facts: { timeoutMs } };
-  const toolkit = createToolkit("slow", { wait: { run: wait, ...facts }, deaf: { run: () => new Promise(() => {}), ...facts } });
-  return Object.defineProperty(Object.assign(toolkit, { aborted }), "running", { get: () => running }) as SlowToolkit;
+  const toolkit = createToolkit("slow", {
+    wait: { run: wait, ...facts },
+    deaf: { run: () => new Promise(() => {}), ...facts },
+  });
+  return Object.defineProperty(Object.assign(toolkit, { aborted }), "running", {
+    get: () => running,
+  }) as SlowToolkit;
 }
 
 /** `failing.hall {code}` throws that HallError, `failing.plain` something nobody expects, `failing.told` fails in MCP's own way. */
@@ -64,7 +99,9 @@ export function createFailingToolkit(): Toolkit {
   return createToolkit("failing", {
     hall: {
       run: ({ code }) => {
-        throw new HallError(code as ErrorCode, `failed with ${code}`, { details: { why: "on purpose" } });
+        throw new HallError(code as ErrorCode, `failed with ${code}`, {
+          details: { why: "on purpose" },
+        });
       },
     },
     plain: {
@@ -79,9 +116,22 @@ export function createFailingToolkit(): Toolkit {
 export const questions = {
   name: {
     method: "elicitation/create",
-    params: { message: "Your name?", requestedSchema: { type: "object", properties: { name: { type: "string" } }, required: ["name"] } },
+    params: {
+      message: "Your name?",
+      requestedSchema: {
+        type: "object",
+        properties: { name: { type: "string" } },
+        required: ["name"],
+      },
+    },
   },
-  poem: { method: "sampling/createMessage", params: { messages: [{ role: "user", content: { type: "text", text: "A poem" } }], maxTokens: 100 } },
+  poem: {
+    method: "sampling/createMessage",
+    params: {
+      messages: [{ role: "user", content: { type: "text", text: "A poem" } }],
+      maxTokens: 100,
+    },
+  },
   roots: { method: "roots/list", params: {} },
 } as const satisfies Questions;
 
@@ -94,7 +144,10 @@ export interface AskingToolkit extends Toolkit {
 export function createAskingToolkit(timeoutMs?: number): AskingToolkit {
   const steps: string[] = [];
   const facts = timeoutMs === undefined ? {} : { facts: { timeoutMs } };
-  const answer = (answers: unknown): Outcome => ({ ...text(JSON.stringify(answers)), structuredContent: answers });
+  const answer = (answers: unknown): Outcome => ({
+    ...text(JSON.stringify(answers)),
+    structuredContent: answers,
+  });
   const one: Run = async (args, context) => {
     steps.push("before");
     const { name } = await context.ask({ name: questions.name });
@@ -104,25 +157,35 @@ export function createAskingToolkit(timeoutMs?: number): AskingToolkit {
   const tools: Record<string, TestTool> = {
     one: { run: one },
     other: { run: one },
-    defaults: { inputSchema: { type: "object", properties: { colour: { type: "string", default: "red" } } }, run: one },
+    defaults: {
+      inputSchema: { type: "object", properties: { colour: { type: "string", default: "red" } } },
+      run: one,
+    },
     many: { run: async (_args, context) => answer(await context.ask(questions)) },
     twice: {
       async run(_args, context) {
         steps.push("first");
         const { name: first } = await context.ask({ name: questions.name });
         steps.push("second");
-        const { name: second } = await context.ask({ name: { ...questions.name, params: { ...questions.name.params, message: "And again?" } } });
+        const { name: second } = await context.ask({
+          name: { ...questions.name, params: { ...questions.name.params, message: "And again?" } },
+        });
         return answer({ first, second });
       },
     },
     parallel: {
       async run(_args, context) {
-        const [a, b] = await Promise.all([context.ask({ a: questions.name }), context.ask({ b: questions.name })]);
+        const [a, b] = await Promise.all([
+          context.ask({ a: questions.name }),
+          context.ask({ b: questions.name }),
+        ]);
         return answer({ ...a, ...b });
       },
     },
     /** A key that every object has by inheritance. */
-    inherited: { run: async (_args, context) => answer(await context.ask({ constructor: questions.name })) },
+    inherited: {
+      run: async (_args, context) => answer(await context.ask({ constructor: questions.name })),
+    },
     progress: {
       async run(_args, context) {
         context.progress({ progress: 1, total: 2 });
@@ -132,7 +195,15 @@ export function createAskingToolkit(timeoutMs?: number): AskingToolkit {
       },
     },
   };
-  return Object.assign(createToolkit("asking", Object.fromEntries(Object.entries(tools).map(([name, tool]) => [name, { ...tool, ...facts }]))), { steps });
+  return Object.assign(
+    createToolkit(
+      "asking",
+      Object.fromEntries(
+        Object.entries(tools).map(([name, tool]) => [name, { ...tool, ...facts }]),
+      ),
+    ),
+    { steps },
+  );
 }
 
 export interface LibraryToolkit extends Toolkit {
@@ -149,7 +220,13 @@ export function createLibraryToolkit(): LibraryToolkit {
   const watched = new Map<string, Set<() => void>>();
   const changes = createChanges();
   let resources: readonly Resource[] = ["book://alice", "book://bob"].map(bookAt);
-  let prompts: readonly Prompt[] = [{ name: "review", description: "Review a book", arguments: [{ name: "title", required: true }, { name: "tone" }] }];
+  let prompts: readonly Prompt[] = [
+    {
+      name: "review",
+      description: "Review a book",
+      arguments: [{ name: "title", required: true }, { name: "tone" }],
+    },
+  ];
   const toolkit = createToolkit(
     "library",
     {},
@@ -160,7 +237,8 @@ export function createLibraryToolkit(): LibraryToolkit {
         templates: async () => [{ uriTemplate: "page://{number}", name: "page" }],
         covers: (uri) => uri.startsWith("page://"),
         async read(uri) {
-          if (uri === "page://404") throw new HallError("NOT_FOUND", `Resource not found: ${uri}`, { details: { uri } });
+          if (uri === "page://404")
+            throw new HallError("NOT_FOUND", `Resource not found: ${uri}`, { details: { uri } });
           return { contents: [{ uri, mimeType: "text/plain", text: `contents of ${uri}` }] };
         },
         watch(uri, listener) {
@@ -171,11 +249,21 @@ export function createLibraryToolkit(): LibraryToolkit {
       },
       prompts: {
         list: async () => prompts,
-        get: async (name, args) => ({ messages: [{ role: "user", content: { type: "text", text: `${name} ${JSON.stringify(args)}` } }] }),
+        get: async (name, args) => ({
+          messages: [
+            { role: "user", content: { type: "text", text: `${name} ${JSON.stringify(args)}` } },
+          ],
+        }),
       },
       async complete(reference, argument, context) {
         if (argument.value === "ask") await context.ask({ name: questions.name });
-        return { completion: { values: [`${reference.name ?? reference.uri}:${argument.value}`], total: 1, hasMore: false } };
+        return {
+          completion: {
+            values: [`${reference.name ?? reference.uri}:${argument.value}`],
+            total: 1,
+            hasMore: false,
+          },
+        };
       },
     },
   );
@@ -226,7 +314,10 @@ export function createChangingToolkit(names: readonly string[] = ["one"]): Chang
   });
 }
 
-function createChanges(): { onChange(listener: (kind: ListKind) => void): () => void; tell(kind: ListKind): void } {
+function createChanges(): {
+  onChange(listener: (kind: ListKind) => void): () => void;
+  tell(kind: ListKind): void;
+} {
   const listeners = new Set<(kind: ListKind) => void>();
   return {
     onChange(listener) {
@@ -239,7 +330,11 @@ function createChanges(): { onChange(listener: (kind: ListKind) => void): () => 
 
 /** Promises `count` as a number and sends something else. */
 export function createLiarToolkit(): Toolkit {
-  const outputSchema = { type: "object", properties: { count: { type: "number" } }, required: ["count"] };
+  const outputSchema = {
+    type: "object",
+    properties: { count: { type: "number" } },
+    required: ["count"],
+  };
   return createToolkit("liar", {
     wrong: { outputSchema, run: () => ({ ...text("?"), structuredContent: { count: "many" } }) },
     missing: { outputSchema, run: () => text("?") },
@@ -282,8 +377,13 @@ export function createReportingToolkit(): Toolkit {
     steps: {
       async run({ progress, pauseMs, holdMs }, context) {
         for (const [step, total] of progress as [number, number?][]) {
-          context.progress({ progress: step, ...(total === undefined ? {} : { total }), message: `at ${step}` });
-          if (typeof pauseMs === "number") await new Promise((resolve) => setTimeout(resolve, pauseMs));
+          context.progress({
+            progress: step,
+            ...(total === undefined ? {} : { total }),
+            message: `at ${step}`,
+          });
+          if (typeof pauseMs === "number")
+            await new Promise((resolve) => setTimeout(resolve, pauseMs));
         }
         if (typeof holdMs === "number") await new Promise((resolve) => setTimeout(resolve, holdMs));
         return text("reported");
@@ -291,7 +391,16 @@ export function createReportingToolkit(): Toolkit {
     },
     logs: {
       run(_args, context) {
-        for (const level of ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const)
+        for (const level of [
+          "debug",
+          "info",
+          "notice",
+          "warning",
+          "error",
+          "critical",
+          "alert",
+          "emergency",
+        ] as const)
           context.log(level, { said: level }, "reporter");
         return text("logged");
       },

@@ -1,5 +1,13 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -45,15 +53,28 @@ export function definitionOf(name: string): Tool {
     name,
     title: `The ${name}`,
     description: `does ${name}`,
-    inputSchema: { type: "object", properties: { text: { type: "string" } }, "x-extra": { kept: true } },
+    inputSchema: {
+      type: "object",
+      properties: { text: { type: "string" } },
+      "x-extra": { kept: true },
+    },
     annotations: { readOnlyHint: true, "x-hint": 1 },
   };
 }
 
 /** What the lock says of a server with these tools, whether it would offer them or not. */
-export function locked(config: StdioConfig, tools: readonly string[], more: Partial<LockedServer> = {}): LockedServer {
+export function locked(
+  config: StdioConfig,
+  tools: readonly string[],
+  more: Partial<LockedServer> = {},
+): LockedServer {
   return {
-    source: hashOf([config.command, config.args, Object.keys(config.env).sort(), config.cwd ?? null]),
+    source: hashOf([
+      config.command,
+      config.args,
+      Object.keys(config.env).sort(),
+      config.cwd ?? null,
+    ]),
     era: "legacy",
     protocol: "2025-11-25",
     info: { name: "locked" },
@@ -74,7 +95,10 @@ export interface UpstreamHall extends TestHall {
 }
 
 /** A hall with these servers behind it and nothing of its own; what it does not know from a lock it has looked up. */
-export async function startUpstreams(servers: Readonly<Record<string, StdioConfig>>, options: HallOptions = {}): Promise<UpstreamHall> {
+export async function startUpstreams(
+  servers: Readonly<Record<string, StdioConfig>>,
+  options: HallOptions = {},
+): Promise<UpstreamHall> {
   const hall = await startHall({ toolkits: [], servers, ...options });
   const client = hall.connect();
   await client.greet();
@@ -83,7 +107,10 @@ export async function startUpstreams(servers: Readonly<Record<string, StdioConfi
     client,
     upstream: (name: string) => fleet.get(name),
     untilListed: (name: string, isListed = true) =>
-      eventually(() => (registry.findTool(name) !== undefined) === isListed, `${name} ${isListed ? "listed" : "no longer listed"}`),
+      eventually(
+        () => (registry.findTool(name) !== undefined) === isListed,
+        `${name} ${isListed ? "listed" : "no longer listed"}`,
+      ),
     async untilState(name: string, kind: UpstreamState["kind"], ms?: number) {
       const upstream = fleet.get(name);
       await eventually(() => upstream.state().kind === kind, `${name} ${kind}`, ms);
@@ -93,7 +120,11 @@ export async function startUpstreams(servers: Readonly<Record<string, StdioConfi
 }
 
 /** Waits until something is so. */
-export async function eventually(isSo: () => boolean | Promise<boolean>, what: string, ms = 20_000): Promise<void> {
+export async function eventually(
+  isSo: () => boolean | Promise<boolean>,
+  what: string,
+  ms = 20_000,
+): Promise<void> {
   const giveUpAt = performance.now() + ms;
   while (!(await isSo())) {
     if (performance.now() > giveUpAt) throw new Error(`not within ${ms} ms: ${what}`);
@@ -102,15 +133,29 @@ export async function eventually(isSo: () => boolean | Promise<boolean>, what: s
 }
 
 /** The answer to a call, with time enough for a server to start on a busy machine. */
-export function callTool(client: RawClient, name: string, args: JsonObject = {}, meta?: JsonObject): Promise<JsonObject> {
-  return client.answer(client.ask("tools/call", { name, arguments: args, ...(meta === undefined ? {} : { _meta: meta }) }), 20_000);
+export function callTool(
+  client: RawClient,
+  name: string,
+  args: JsonObject = {},
+  meta?: JsonObject,
+): Promise<JsonObject> {
+  return client.answer(
+    client.ask("tools/call", {
+      name,
+      arguments: args,
+      ...(meta === undefined ? {} : { _meta: meta }),
+    }),
+    20_000,
+  );
 }
 
 /** What a tool of `faulty.mjs` said, read as JSON. */
 export function saidJson(answer: JsonObject): unknown {
-  const content = isObject(answer.result) && Array.isArray(answer.result.content) ? answer.result.content : [];
+  const content =
+    isObject(answer.result) && Array.isArray(answer.result.content) ? answer.result.content : [];
   const [first] = content as readonly JsonObject[];
-  if (typeof first?.text !== "string") throw new Error(`no text in ${JSON.stringify(answer).slice(0, 500)}`);
+  if (typeof first?.text !== "string")
+    throw new Error(`no text in ${JSON.stringify(answer).slice(0, 500)}`);
   return JSON.parse(first.text);
 }
 
@@ -161,7 +206,22 @@ export interface Places {
 }
 
 /** The names that tests give their servers. */
-const serverNames = ["bad", "box", "dead", "empty", "far", "flood", "good", "hanging", "missing", "old", "polite", "stubborn", "stuck", "young"];
+const serverNames = [
+  "bad",
+  "box",
+  "dead",
+  "empty",
+  "far",
+  "flood",
+  "good",
+  "hanging",
+  "missing",
+  "old",
+  "polite",
+  "stubborn",
+  "stuck",
+  "young",
+];
 
 /** What a user writes into the config of their own who does not want to be asked about these servers' tools. */
 function trustServers(configHome: string): void {
@@ -171,20 +231,35 @@ function trustServers(configHome: string): void {
 }
 
 /** Writes down that a person has let these servers of a project start. What they offer was not reviewed. */
-async function approveServers(folder: string, dataHome: string, servers: Readonly<Record<string, StdioConfig>>): Promise<void> {
-  const ledger = openLedger(realpathSync(folder), { folder: join(dataHome, "guildhall", "trust"), warn: () => {} });
+async function approveServers(
+  folder: string,
+  dataHome: string,
+  servers: Readonly<Record<string, StdioConfig>>,
+): Promise<void> {
+  const ledger = openLedger(realpathSync(folder), {
+    folder: join(dataHome, "guildhall", "trust"),
+    warn: () => {},
+  });
   const reviews = Object.entries(servers).map(([name, { command, args }]) => {
     const source = sourceOf({ ...faulty(), command, args });
     return [name, reviewServer({ source, reached: command, tools: [] })] as const;
   });
-  await ledger.change((entries) => ({ ...entries, servers: { ...entries.servers, ...Object.fromEntries(reviews) } }));
+  await ledger.change((entries) => ({
+    ...entries,
+    servers: { ...entries.servers, ...Object.fromEntries(reviews) },
+  }));
 }
 
 export function usePlaces(): Places {
   const root = mkdtempSync(join(tmpdir(), "guildhall-"));
   const runtime = join(root, "run");
   mkdirSync(runtime, { mode: 0o700 });
-  const env = { ...process.env, XDG_RUNTIME_DIR: runtime, XDG_DATA_HOME: join(root, "data"), XDG_CONFIG_HOME: join(root, "config") };
+  const env = {
+    ...process.env,
+    XDG_RUNTIME_DIR: runtime,
+    XDG_DATA_HOME: join(root, "data"),
+    XDG_CONFIG_HOME: join(root, "config"),
+  };
   trustServers(join(root, "config"));
   let projects = 0;
   return {
@@ -192,11 +267,16 @@ export function usePlaces(): Places {
     async newProject(mcpServers, more = {}) {
       const folder = join(root, `project-${++projects}`);
       mkdirSync(folder);
-      const entries = Object.entries(mcpServers).map(([name, { command, args, timeoutSeconds }]) => [
-        name,
-        { command, args, ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }) },
-      ]);
-      writeFileSync(join(folder, "guildhall.json"), JSON.stringify({ mcpServers: Object.fromEntries(entries), ...more }));
+      const entries = Object.entries(mcpServers).map(
+        ([name, { command, args, timeoutSeconds }]) => [
+          name,
+          { command, args, ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }) },
+        ],
+      );
+      writeFileSync(
+        join(folder, "guildhall.json"),
+        JSON.stringify({ mcpServers: Object.fromEntries(entries), ...more }),
+      );
       await approveServers(folder, join(root, "data"), mcpServers);
       return folder;
     },
@@ -204,7 +284,9 @@ export function usePlaces(): Places {
       const child = spawn(process.execPath, [cli, ...args], { cwd: project, stdio: "pipe", env });
       const output = { stdout: "", stderr: "" };
       const client = new RawClient((bytes) => void child.stdin.write(`${bytes}\n`));
-      const exited = new Promise<number | NodeJS.Signals | null>((resolve) => child.on("close", (code, signal) => resolve(signal ?? code)));
+      const exited = new Promise<number | NodeJS.Signals | null>((resolve) =>
+        child.on("close", (code, signal) => resolve(signal ?? code)),
+      );
       // A process that has gone is seen by its exit.
       child.stdin.on("error", () => {});
       child.stderr.on("data", (bytes: Buffer) => {
@@ -214,7 +296,13 @@ export function usePlaces(): Places {
         output.stdout += bytes;
       });
       if (args[0] === "mcp") {
-        child.stdout.on("data", createLineReader(Number.POSITIVE_INFINITY, { line: (bytes) => client.deliver(bytes.toString()), oversize() {} }));
+        child.stdout.on(
+          "data",
+          createLineReader(Number.POSITIVE_INFINITY, {
+            line: (bytes) => client.deliver(bytes.toString()),
+            oversize() {},
+          }),
+        );
       }
       return Object.assign(client, {
         pid: child.pid ?? 0,

@@ -30,7 +30,10 @@ export class Witness {
   readonly #schemas: WireSchemas;
   readonly #channel: Channel;
   readonly #answer: Answer;
-  readonly #open = new Map<unknown, { readonly method: string; readonly about: string; resolve(message: Message): void }>();
+  readonly #open = new Map<
+    unknown,
+    { readonly method: string; readonly about: string; resolve(message: Message): void }
+  >();
   readonly #watchers = new Set<() => void>();
   #nextId = 0;
 
@@ -41,7 +44,13 @@ export class Witness {
     this.#schemas = schemas;
     this.#channel = channel;
     this.#answer = answer;
-    channel.start({ frame: (bytes) => this.#receive(bytes), oversize() {}, drained() {}, ended() {}, closed() {} });
+    channel.start({
+      frame: (bytes) => this.#receive(bytes),
+      oversize() {},
+      drained() {},
+      ended() {},
+      closed() {},
+    });
   }
 
   raw(text: string): void {
@@ -53,14 +62,19 @@ export class Witness {
   }
 
   /** Starts a request; `id` names it, `answered` is its one answer. */
-  start(method: string, params: JsonObject = {}): { readonly id: number; readonly answered: Promise<Message> } {
+  start(
+    method: string,
+    params: JsonObject = {},
+  ): { readonly id: number; readonly answered: Promise<Message> } {
     const { id, message, answered } = this.#compose(method, params);
     this.raw(JSON.stringify(message));
     return { id, answered };
   }
 
   /** Sends requests as one batch. */
-  batch(...requests: readonly (readonly [method: string, params?: JsonObject])[]): Promise<readonly Message[]> {
+  batch(
+    ...requests: readonly (readonly [method: string, params?: JsonObject])[]
+  ): Promise<readonly Message[]> {
     const composed = requests.map(([method, params]) => this.#compose(method, params));
     this.raw(JSON.stringify(composed.map(({ message }) => message)));
     return Promise.all(composed.map(({ answered }) => answered));
@@ -71,21 +85,44 @@ export class Witness {
     let message = await this.start(method, params).answered;
     while (message.result?.resultType === "input_required") {
       const { inputRequests, requestState } = message.result;
-      const inputResponses = Object.fromEntries(Object.entries(inputRequests as Record<string, Message>).map(([key, request]) => [key, this.#answer(request)]));
+      const inputResponses = Object.fromEntries(
+        Object.entries(inputRequests as Record<string, Message>).map(([key, request]) => [
+          key,
+          this.#answer(request),
+        ]),
+      );
       message = await this.start(method, { ...params, inputResponses, requestState }).answered;
     }
     return message;
   }
 
   call(name: string, args: JsonObject = {}, meta?: JsonObject): Promise<Message> {
-    return this.request("tools/call", { name: `showcase.${name}`, arguments: args, ...(meta ? { _meta: meta } : {}) });
+    return this.request("tools/call", {
+      name: `showcase.${name}`,
+      arguments: args,
+      ...(meta ? { _meta: meta } : {}),
+    });
   }
 
-  #compose(method: string, params: JsonObject = {}): { readonly id: number; readonly message: JsonObject; readonly answered: Promise<Message> } {
+  #compose(
+    method: string,
+    params: JsonObject = {},
+  ): { readonly id: number; readonly message: JsonObject; readonly answered: Promise<Message> } {
     const id = ++this.#nextId;
     const about = `${method} ${params.name ?? params.uri ?? ""}`.trim();
-    const answered = new Promise<Message>((resolve) => this.#open.set(id, { method, about, resolve }));
-    return { id, message: { jsonrpc: "2.0", id, method, params: this.isModern ? this.#inEnvelope(params) : params }, answered };
+    const answered = new Promise<Message>((resolve) =>
+      this.#open.set(id, { method, about, resolve }),
+    );
+    return {
+      id,
+      message: {
+        jsonrpc: "2.0",
+        id,
+        method,
+        params: this.isModern ? this.#inEnvelope(params) : params,
+      },
+      answered,
+    };
   }
 
   #inEnvelope(params: JsonObject): JsonObject {
@@ -114,7 +151,8 @@ export class Witness {
   #receive(bytes: Buffer): void {
     const value: unknown = JSON.parse(bytes.toString());
     if (Array.isArray(value)) this.#judge("JSONRPCBatchResponse", value, "a batch");
-    for (const message of Array.isArray(value) ? (value as Message[]) : [value as Message]) this.#take(message);
+    for (const message of Array.isArray(value) ? (value as Message[]) : [value as Message])
+      this.#take(message);
     for (const wake of this.#watchers) wake();
     this.#watchers.clear();
   }
@@ -150,11 +188,14 @@ export class Witness {
   #judgeResult(result: JsonObject, method: string, about: string): void {
     if (result.resultType === "input_required") {
       this.#judge("InputRequiredResult", result, about);
-      for (const request of Object.values(result.inputRequests as Record<string, Message>)) this.#judgeMethod(request, String(request.method));
+      for (const request of Object.values(result.inputRequests as Record<string, Message>))
+        this.#judgeMethod(request, String(request.method));
       return;
     }
-    if (this.isModern && result.resultType !== "complete") this.faults.push(`${about}: resultType is ${result.resultType}`);
-    const definition = this.#schemas.definitionOf(method)?.replace(/Request$/, "Result") ?? "no such method";
+    if (this.isModern && result.resultType !== "complete")
+      this.faults.push(`${about}: resultType is ${result.resultType}`);
+    const definition =
+      this.#schemas.definitionOf(method)?.replace(/Request$/, "Result") ?? "no such method";
     this.#judge(this.#schemas.has(definition) ? definition : "EmptyResult", result, about);
   }
 
@@ -175,7 +216,8 @@ export class Witness {
   #judge(definition: string, value: unknown, about: string): void {
     this.seen.add(definition);
     const faults = this.#schemas.faults(definition, value);
-    if (faults.length > 0) this.faults.push(`${about}: no ${definition}: ${faults.slice(0, 12).join("; ")}`);
+    if (faults.length > 0)
+      this.faults.push(`${about}: no ${definition}: ${faults.slice(0, 12).join("; ")}`);
   }
 }
 

@@ -29,5 +29,9 @@ export async function buildStore(entries: Readonly<Record<string, string>> = {})
     logLevel: "error",
   });
   const file = (name: string): string => join(folder, `${name}.mjs`);
-  return { file, worker: pathToFileURL(file("store-worker")), remove: () => rmSync(folder, { recursive: true, force: true }) };
+  return {
+    file,
+    worker: pathToFileURL(file("store-worker")),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
 }

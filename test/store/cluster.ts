@@ -1,6 +1,15 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +23,12 @@ export interface Cluster {
   /** Of a certificate for `localhost`. */
   readonly rootFile: string;
   /** A schema nobody has used, or the named one. */
-  url(options?: { readonly schema?: string; readonly user?: string; readonly port?: number; readonly more?: string }): string;
+  url(options?: {
+    readonly schema?: string;
+    readonly user?: string;
+    readonly port?: number;
+    readonly more?: string;
+  }): string;
   query(sql: string): Promise<readonly Record<string, unknown>[]>;
   stop(): Promise<void>;
   start(): Promise<void>;
@@ -34,22 +48,60 @@ export async function startCluster(): Promise<Cluster> {
   };
   writeFileSync(file("password"), password);
   const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];
-  const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-keyout", file("key.pem")];
-  execFileSync("openssl", ["req", "-x509", "-nodes", "-days", "2", ...subject, ...key, "-out", file("root.pem")], { stdio: "ignore" });
+  const key = [
+    "-newkey",
+    "ec",
+    "-pkeyopt",
+    "ec_paramgen_curve:prime256v1",
+    "-keyout",
+    file("key.pem"),
+  ];
+  execFileSync(
+    "openssl",
+    ["req", "-x509", "-nodes", "-days", "2", ...subject, ...key, "-out", file("root.pem")],
+    { stdio: "ignore" },
+  );
   for (const name of ["password", "key.pem", "root.pem"]) own(name, 0o600);
   chmodSync(file("root.pem"), 0o644);
   if (owner) chownSync(folder, owner.uid, owner.gid);
   // What the machine must survive is written when rows are; the empty cluster itself need not be.
-  const setUp = ["--no-sync", "--no-locale", "--encoding=UTF8", "--auth-local=scram-sha-256", "--auth-host=scram-sha-256"];
-  execFileSync(program("initdb"), ["-D", file("data"), "-U", user, `--pwfile=${file("password")}`, ...setUp], run);
+  const setUp = [
+    "--no-sync",
+    "--no-locale",
+    "--encoding=UTF8",
+    "--auth-local=scram-sha-256",
+    "--auth-host=scram-sha-256",
+  ];
+  execFileSync(
+    program("initdb"),
+    ["-D", file("data"), "-U", user, `--pwfile=${file("password")}`, ...setUp],
+    run,
+  );
   const port = await findPort();
   let server: ChildProcess | undefined;
   let schemas = 0;
 
   async function start(): Promise<void> {
-    const settings = ["ssl=on", `ssl_cert_file=${file("root.pem")}`, `ssl_key_file=${file("key.pem")}`, `listen_addresses=${host}`, "fsync=on"];
-    const args = ["-D", file("data"), "-k", folder, "-p", String(port), ...settings.flatMap((setting) => ["-c", setting])];
-    const started = spawn(program("postgres"), args, { ...run, stdio: ["ignore", "ignore", "pipe"] });
+    const settings = [
+      "ssl=on",
+      `ssl_cert_file=${file("root.pem")}`,
+      `ssl_key_file=${file("key.pem")}`,
+      `listen_addresses=${host}`,
+      "fsync=on",
+    ];
+    const args = [
+      "-D",
+      file("data"),
+      "-k",
+      folder,
+      "-p",
+      String(port),
+      ...settings.flatMap((setting) => ["-c", setting]),
+    ];
+    const started = spawn(program("postgres"), args, {
+      ...run,
+      stdio: ["ignore", "ignore", "pipe"],
+    });
     server = started;
     await new Promise<void>((resolve, reject) => {
       let said = "";

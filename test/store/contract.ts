@@ -19,17 +19,35 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
   describe(`a store ${name}`, () => {
     test("gives calls back as they were added, without their arguments", () =>
       withStore(async (store) => {
-        const row = callRow({ id: "call_1", parent: "call_0", root: "call_0", face: "agents", planner: "local", ms: 1.5 });
+        const row = callRow({
+          id: "call_1",
+          parent: "call_0",
+          root: "call_0",
+          face: "agents",
+          planner: "local",
+          ms: 1.5,
+        });
         store.calls.add(row);
         const { arguments: _never, ...rest } = row;
         const [kept, ...others] = await store.calls.list();
         expect(others).toEqual([]);
-        expect(kept).toEqual({ ...rest, seq: 1, digest: expect.stringMatching(/^[\w-]{43}$/), arguments: null, result: null });
+        expect(kept).toEqual({
+          ...rest,
+          seq: 1,
+          digest: expect.stringMatching(/^[\w-]{43}$/),
+          arguments: null,
+          result: null,
+        });
       }));
 
     test("digests arguments alike whatever the order of their keys, and differently when they differ", () =>
       withStore(async (store) => {
-        for (const [index, text] of ['{"a":1,"b":[{"x":1,"y":2}]}', '{"b":[{"y":2,"x":1}],"a":1}', '{"a":1,"b":[]}', "not json"].entries()) {
+        for (const [index, text] of [
+          '{"a":1,"b":[{"x":1,"y":2}]}',
+          '{"b":[{"y":2,"x":1}],"a":1}',
+          '{"a":1,"b":[]}',
+          "not json",
+        ].entries()) {
           store.calls.add(callRow({ id: `call_${index}`, arguments: text }));
         }
         const [one, same, other, none] = (await store.calls.list()).map(({ digest }) => digest);
@@ -40,8 +58,12 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
 
     test("keeps whole arguments and results only where the row brings them", () =>
       withStore(async (store) => {
-        store.calls.add(callRow({ id: "call_1", kept: { arguments: '{"a":"***"}', result: '{"content":[]}' } }));
-        expect(await store.calls.list()).toMatchObject([{ arguments: '{"a":"***"}', result: '{"content":[]}' }]);
+        store.calls.add(
+          callRow({ id: "call_1", kept: { arguments: '{"a":"***"}', result: '{"content":[]}' } }),
+        );
+        expect(await store.calls.list()).toMatchObject([
+          { arguments: '{"a":"***"}', result: '{"content":[]}' },
+        ]);
       }));
 
     test("has a row of a call that has begun before it ends, and one when it has ended", () =>
@@ -50,14 +72,23 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         expect(await store.calls.list()).toMatchObject([{ id: "call_1", outcome: "running" }]);
         expect((await store.statistics()).total.calls).toBe(0);
         store.calls.add(callRow({ id: "call_1", outcome: "failed", code: "TIMEOUT", ms: 30_000 }));
-        expect(await store.calls.list()).toMatchObject([{ id: "call_1", outcome: "failed", code: "TIMEOUT", ms: 30_000 }]);
+        expect(await store.calls.list()).toMatchObject([
+          { id: "call_1", outcome: "failed", code: "TIMEOUT", ms: 30_000 },
+        ]);
         expect((await store.statistics()).total).toMatchObject({ calls: 1, timeouts: 1 });
       }));
 
     test("keeps every row whole and in order when many come at once, one of them the end of a call that had begun", () =>
       withStore(async (store) => {
         await store.calls.begin(callRow({ id: "call_0", outcome: "running" }));
-        const rows = Array.from({ length: 39 }, (_, i) => callRow({ id: `call_${i + 1}`, tool: `github.tool_${i}`, arguments: `{"i":${i}}`, ms: i }));
+        const rows = Array.from({ length: 39 }, (_, i) =>
+          callRow({
+            id: `call_${i + 1}`,
+            tool: `github.tool_${i}`,
+            arguments: `{"i":${i}}`,
+            ms: i,
+          }),
+        );
         const end = callRow({ id: "call_0", tool: "github.long", ms: 39 });
         for (const row of [...rows.slice(0, 20), end, ...rows.slice(20)]) store.calls.add(row);
         const kept = await store.calls.list();
@@ -72,8 +103,11 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         store.calls.add(callRow({ id: "call_1", at: 1_000 }));
         store.calls.add(callRow({ id: "call_2", at: 2_000, outcome: "error" }));
         store.calls.add(callRow({ id: "call_3", at: 3_000, outcome: "failed", code: "TIMEOUT" }));
-        store.calls.add(callRow({ id: "call_4", at: 4_000, toolkit: "time_tool", tool: "time_tool.now" }));
-        const ids = async (filter: Parameters<Store["calls"]["list"]>[0]): Promise<string[]> => (await store.calls.list(filter)).map(({ id }) => id);
+        store.calls.add(
+          callRow({ id: "call_4", at: 4_000, toolkit: "time_tool", tool: "time_tool.now" }),
+        );
+        const ids = async (filter: Parameters<Store["calls"]["list"]>[0]): Promise<string[]> =>
+          (await store.calls.list(filter)).map(({ id }) => id);
         expect(await ids({})).toEqual(["call_1", "call_2", "call_3", "call_4"]);
         expect(await ids({ since: 3_000 })).toEqual(["call_3", "call_4"]);
         expect(await ids({ tool: "time_tool.now" })).toEqual(["call_4"]);
@@ -86,20 +120,60 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
 
     test("counts calls, errors, timeouts, what was withdrawn, bytes and durations by tool and toolkit", () =>
       withStore(async (store) => {
-        for (let i = 1; i <= 100; i++) store.calls.add(callRow({ id: `a${i}`, at: morning, ms: i, outcome: i > 90 ? "error" : "ok" }));
+        for (let i = 1; i <= 100; i++)
+          store.calls.add(
+            callRow({ id: `a${i}`, at: morning, ms: i, outcome: i > 90 ? "error" : "ok" }),
+          );
         for (let i = 1; i <= 10; i++) {
-          store.calls.add(callRow({ id: `b${i}`, at: morning + hour, tool: "github.list", ms: 1_000, outcome: "failed", code: "TIMEOUT" }));
+          store.calls.add(
+            callRow({
+              id: `b${i}`,
+              at: morning + hour,
+              tool: "github.list",
+              ms: 1_000,
+              outcome: "failed",
+              code: "TIMEOUT",
+            }),
+          );
         }
-        store.calls.add(callRow({ id: "c1", at: morning + hour, toolkit: null, tool: "whatever somebody wrote", outcome: "failed", code: "NOT_FOUND" }));
-        for (let i = 1; i <= 2; i++) store.calls.add(callRow({ id: `d${i}`, at: morning + hour, tool: "github.wait", outcome: "failed", code: "CANCELLED" }));
+        store.calls.add(
+          callRow({
+            id: "c1",
+            at: morning + hour,
+            toolkit: null,
+            tool: "whatever somebody wrote",
+            outcome: "failed",
+            code: "NOT_FOUND",
+          }),
+        );
+        for (let i = 1; i <= 2; i++)
+          store.calls.add(
+            callRow({
+              id: `d${i}`,
+              at: morning + hour,
+              tool: "github.wait",
+              outcome: "failed",
+              code: "CANCELLED",
+            }),
+          );
         const { from, to, total, toolkits, tools } = await store.statistics(morning);
         expect([from, to]).toEqual([morning, morning + 2 * hour]);
-        expect(total).toMatchObject({ calls: 113, errors: 21, cancelled: 2, timeouts: 10, bytesIn: 113 * 40, bytesOut: 113 * 200, trend: [100, 13] });
+        expect(total).toMatchObject({
+          calls: 113,
+          errors: 21,
+          cancelled: 2,
+          timeouts: 10,
+          bytesIn: 113 * 40,
+          bytesOut: 113 * 200,
+          trend: [100, 13],
+        });
         expect(toolkits.map(({ toolkit, calls }) => [toolkit, calls])).toEqual([
           ["github", 112],
           ["(unknown)", 1],
         ]);
-        expect(tools.map(({ toolkit, tool, calls, errorRate }) => [toolkit, tool, calls, errorRate])).toEqual([
+        expect(
+          tools.map(({ toolkit, tool, calls, errorRate }) => [toolkit, tool, calls, errorRate]),
+        ).toEqual([
           ["github", "github.create_issue", 100, 0.1],
           ["github", "github.list", 10, 1],
           // Whoever withdraws a call does not say that it went wrong.
@@ -125,25 +199,56 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         // The hour that has begun counts whole.
         expect((await store.statistics(morning + 3 * hour + 1)).total.calls).toBe(1);
         const nothing = await store.statistics(morning + 4 * hour);
-        expect(nothing).toMatchObject({ by: "hour", from: null, to: null, total: { calls: 0, errorRate: 0, trend: [] }, tools: [] });
+        expect(nothing).toMatchObject({
+          by: "hour",
+          from: null,
+          to: null,
+          total: { calls: 0, errorRate: 0, trend: [] },
+          tools: [],
+        });
       }));
 
     test("counts by the day what is longer ago", () =>
       withStore(async (store) => {
-        for (const at of [morning - 240 * hour, morning - 24 * hour, morning]) store.calls.add(callRow({ id: `call_${at}`, at }));
+        for (const at of [morning - 240 * hour, morning - 24 * hour, morning])
+          store.calls.add(callRow({ id: `call_${at}`, at }));
         expect(await store.statistics()).toMatchObject({ by: "day", total: { calls: 3 } });
-        expect(await store.statistics(morning - 200 * hour)).toMatchObject({ by: "day", total: { calls: 2 } });
-        expect(await store.statistics(morning - 24 * hour)).toMatchObject({ by: "hour", total: { calls: 2 } });
+        expect(await store.statistics(morning - 200 * hour)).toMatchObject({
+          by: "day",
+          total: { calls: 2 },
+        });
+        expect(await store.statistics(morning - 24 * hour)).toMatchObject({
+          by: "hour",
+          total: { calls: 2 },
+        });
       }));
 
     test("keeps an audit in a chain that holds", () =>
       withStore(async (store) => {
         expect(await store.audit.verify()).toEqual({ rows: 0, head: null });
-        await store.audit.append({ kind: "granted", subject: "github.delete", caller: "alice", reason: "asked twice", details: { level: "trusted" } });
-        await store.audit.append({ kind: "blocked", subject: "github.push", caller: "claude", reason: "not trusted" });
+        await store.audit.append({
+          kind: "granted",
+          subject: "github.delete",
+          caller: "alice",
+          reason: "asked twice",
+          details: { level: "trusted" },
+        });
+        await store.audit.append({
+          kind: "blocked",
+          subject: "github.push",
+          caller: "claude",
+          reason: "not trusted",
+        });
         const rows = await store.audit.list();
         expect(rows).toMatchObject([
-          { seq: 1, kind: "granted", subject: "github.delete", caller: "alice", reason: "asked twice", details: { level: "trusted" } },
+          {
+            seq: 1,
+            kind: "granted",
+            subject: "github.delete",
+            caller: "alice",
+            reason: "asked twice",
+            details: { level: "trusted" },
+          },
           { seq: 2, kind: "blocked", details: null },
         ]);
         expect(await store.audit.verify()).toEqual({ rows: 2, head: rows[1]?.hash });
@@ -165,7 +270,11 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
           { key: "api", value: null },
           { key: "weather", value: { endpoint: "http://127.0.0.1:2" } },
         ]);
-        expect([await discoveries.find("github"), await discoveries.find("old"), await runs.find("github")]).toEqual([["a"], undefined, undefined]);
+        expect([
+          await discoveries.find("github"),
+          await discoveries.find("old"),
+          await runs.find("github"),
+        ]).toEqual([["a"], undefined, undefined]);
         expect(await runs.list()).toEqual([{ key: "text", value: { b: [1, "ü"] } }]);
         expect((await registrations.list("we")).map(({ key }) => key)).toEqual(["weather"]);
         await registrations.remove("weather");

@@ -18,7 +18,11 @@ afterAll(() => {
 });
 
 test("20 processes killed while they write lose nothing that was acknowledged, and the chain holds", async () => {
-  const { kills, acknowledged, missing, broken, warnings, alive } = await crash(built, join(folder, "state.db"), 20);
+  const { kills, acknowledged, missing, broken, warnings, alive } = await crash(
+    built,
+    join(folder, "state.db"),
+    20,
+  );
   expect([kills, missing, broken, warnings, alive]).toEqual([20, [], undefined, [], 0]);
   expect(acknowledged).toBeGreaterThan(100);
 }, 60_000);

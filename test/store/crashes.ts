@@ -16,27 +16,55 @@ export interface Crashes {
 }
 
 /** None is killed before it was promised something `promises` times. */
-export async function crash(built: Built, place: string, kills: number, promises = 1): Promise<Crashes> {
+export async function crash(
+  built: Built,
+  place: string,
+  kills: number,
+  promises = 1,
+): Promise<Crashes> {
   const acknowledged = new Set<string>();
   const warnings: string[] = [];
   const pids: number[] = [];
   // Two at a time, each killed while the other writes.
   for (let round = 0; round < kills; round += 2) {
-    const children = [round, round + 1].slice(0, kills - round).map((number) => startWriting(built, place, `p${number}`));
-    await Promise.all(children.map((child) => killLater(child, { acknowledged, warnings, promises })));
+    const children = [round, round + 1]
+      .slice(0, kills - round)
+      .map((number) => startWriting(built, place, `p${number}`));
+    await Promise.all(
+      children.map((child) => killLater(child, { acknowledged, warnings, promises })),
+    );
     pids.push(...children.flatMap(({ pid }) => (pid === undefined ? [] : [pid])));
   }
   const store = openAt(place, built.worker, (message) => void warnings.push(message));
   const missing = await findMissing(store, acknowledged);
   const { broken } = await store.audit.verify();
   await store.close();
-  return { kills: pids.length, acknowledged: acknowledged.size, missing, broken, warnings, alive: pids.filter(isAlive).length };
+  return {
+    kills: pids.length,
+    acknowledged: acknowledged.size,
+    missing,
+    broken,
+    warnings,
+    alive: pids.filter(isAlive).length,
+  };
 }
 
 /** Writes until it is killed, or as many rounds as it is told. */
-export function startWriting(built: Built, place: string, name: string, rounds?: number): ChildProcess {
-  const args = [place, String(built.worker), name, ...(rounds === undefined ? [] : [String(rounds)])];
-  return spawn(process.execPath, [built.file("writing"), ...args], { stdio: ["ignore", "pipe", "inherit"] });
+export function startWriting(
+  built: Built,
+  place: string,
+  name: string,
+  rounds?: number,
+): ChildProcess {
+  const args = [
+    place,
+    String(built.worker),
+    name,
+    ...(rounds === undefined ? [] : [String(rounds)]),
+  ];
+  return spawn(process.execPath, [built.file("writing"), ...args], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
 }
 
 interface Told {
@@ -46,7 +74,10 @@ interface Told {
 }
 
 /** Once it has begun to write, at a moment nobody knows. */
-async function killLater(child: ChildProcess, { acknowledged, warnings, promises }: Told): Promise<void> {
+async function killLater(
+  child: ChildProcess,
+  { acknowledged, warnings, promises }: Told,
+): Promise<void> {
   let rest = "";
   let said = 0;
   child.stdout?.on("data", (chunk: Buffer) => {
@@ -62,13 +93,24 @@ async function killLater(child: ChildProcess, { acknowledged, warnings, promises
   await closed;
 }
 
-async function findMissing(store: Store, acknowledged: ReadonlySet<string>): Promise<readonly string[]> {
+async function findMissing(
+  store: Store,
+  acknowledged: ReadonlySet<string>,
+): Promise<readonly string[]> {
   const found = new Set<string>();
-  for (let after = 0, page = await store.calls.list({ after, limit: 10_000 }); page.length > 0; page = await store.calls.list({ after, limit: 10_000 })) {
+  for (
+    let after = 0, page = await store.calls.list({ after, limit: 10_000 });
+    page.length > 0;
+    page = await store.calls.list({ after, limit: 10_000 })
+  ) {
     for (const { id } of page) found.add(`call ${id}`);
     after = page.at(-1)?.seq ?? after;
   }
-  for (let after = 0, page = await store.audit.list({ after, limit: 10_000 }); page.length > 0; page = await store.audit.list({ after, limit: 10_000 })) {
+  for (
+    let after = 0, page = await store.audit.list({ after, limit: 10_000 });
+    page.length > 0;
+    page = await store.audit.list({ after, limit: 10_000 })
+  ) {
     for (const { subject } of page) found.add(`audit ${subject}`);
     after = page.at(-1)?.seq ?? after;
   }

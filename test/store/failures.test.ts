@@ -1,5 +1,15 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -43,7 +53,12 @@ interface Opened extends Store {
 function open(path: string, options: Partial<WrittenOptions> = {}): Opened {
   const logged: string[] = [];
   const note = (_: unknown, message: string): void => void logged.push(message);
-  const store = createWrittenStore({ place: { path }, log: { warn: note, error: note } as unknown as WrittenOptions["log"], worker: built.worker, ...options });
+  const store = createWrittenStore({
+    place: { path },
+    log: { warn: note, error: note } as unknown as WrittenOptions["log"],
+    worker: built.worker,
+    ...options,
+  });
   stores.push(store);
   return Object.defineProperty(store, "logged", { value: logged }) as Opened;
 }
@@ -65,7 +80,8 @@ describe("a file that cannot be read", () => {
     const store = open(path);
     store.calls.add(callRow({ id: "call_1" }));
     await store.flush();
-    const aside = readdirSync(join(path, "..")).find((name) => name.startsWith("state.db.corrupt-")) ?? "";
+    const aside =
+      readdirSync(join(path, "..")).find((name) => name.startsWith("state.db.corrupt-")) ?? "";
     expect(readFileSync(join(path, "..", aside), "utf8")).toBe(junk);
     expect(store.logged).toEqual([expect.stringContaining("it was set aside as")]);
     expect(await store.calls.list()).toMatchObject([{ id: "call_1" }]);
@@ -93,13 +109,18 @@ describe("a file that cannot be read", () => {
     await first.close();
     const bytes = readFileSync(path);
     // The first page says what tables there are; all others are torn.
-    writeFileSync(path, Buffer.concat([bytes.subarray(0, 4_096), Buffer.alloc(bytes.length - 4_096, 0x5a)]));
+    writeFileSync(
+      path,
+      Buffer.concat([bytes.subarray(0, 4_096), Buffer.alloc(bytes.length - 4_096, 0x5a)]),
+    );
     const second = open(path);
     second.calls.add(callRow({ id: "call_new" }));
     await second.flush();
     expect(await second.calls.list()).toMatchObject([{ id: "call_new" }]);
     expect(second.logged.join()).toContain("set aside");
-    expect(readdirSync(join(path, "..")).filter((name) => /corrupt-[^-]+-[^-]+-[\dTZ-]+$/.test(name))).toHaveLength(1);
+    expect(
+      readdirSync(join(path, "..")).filter((name) => /corrupt-[^-]+-[^-]+-[\dTZ-]+$/.test(name)),
+    ).toHaveLength(1);
   });
 
   test("because it was cut short after a crash is found at the start", async () => {
@@ -117,7 +138,12 @@ describe("a file that cannot be read", () => {
 
   test("because a newer Guildhall wrote it stays as it is: nothing is recorded, and it is said why", async () => {
     const path = newPath();
-    await open(path).audit.append({ kind: "granted", subject: "a.b", caller: "test", reason: "because" });
+    await open(path).audit.append({
+      kind: "granted",
+      subject: "a.b",
+      caller: "test",
+      reason: "because",
+    });
     await stores.pop()?.close();
     const database = await openDatabase(path);
     database.exec("PRAGMA user_version = 99");
@@ -125,7 +151,10 @@ describe("a file that cannot be read", () => {
     const store = open(path);
     store.calls.add(callRow({ id: "call_1" }));
     await until(() => store.state().problem !== undefined, "the problem");
-    expect(store.state()).toMatchObject({ problem: expect.stringContaining("written by a newer Guildhall"), waiting: 1 });
+    expect(store.state()).toMatchObject({
+      problem: expect.stringContaining("written by a newer Guildhall"),
+      waiting: 1,
+    });
     expect(readdirSync(join(path, "..")).filter((name) => name.includes("corrupt"))).toEqual([]);
   });
 });
@@ -155,7 +184,14 @@ test("what must be recorded first is refused when it cannot be, and what is too 
   await store.flush();
   const other = await openDatabase(path);
   other.exec("BEGIN EXCLUSIVE");
-  const refused = expect(store.audit.append({ kind: "approved", subject: "a.b", caller: "test", reason: "never written" })).rejects.toMatchObject({
+  const refused = expect(
+    store.audit.append({
+      kind: "approved",
+      subject: "a.b",
+      caller: "test",
+      reason: "never written",
+    }),
+  ).rejects.toMatchObject({
     code: "UNAVAILABLE",
     message: expect.stringContaining("locked"),
   });
@@ -169,13 +205,16 @@ test("what must be recorded first is refused when it cannot be, and what is too 
   await until(() => store.state().problem === undefined, "the end of the problem");
   await store.flush();
   expect(await store.calls.list({ limit: 1_000 })).toHaveLength(400);
-  expect(await store.audit.list()).toMatchObject([{ kind: "gap", reason: expect.stringContaining("600 calls were not recorded") }]);
+  expect(await store.audit.list()).toMatchObject([
+    { kind: "gap", reason: expect.stringContaining("600 calls were not recorded") },
+  ]);
 });
 
 test("on a full disk calls go on, what must be recorded first is refused, and nothing is torn", async () => {
   const path = newPath();
   mkdirSync(join(path, ".."));
-  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=1m", "none", join(path, "..")]).status === 0;
+  const mounted =
+    spawnSync("mount", ["-t", "tmpfs", "-o", "size=1m", "none", join(path, "..")]).status === 0;
   try {
     if (mounted) await fillDisk(path);
     else fillLimit(path);
@@ -191,11 +230,14 @@ async function fillDisk(path: string): Promise<void> {
   const text = JSON.stringify({ text: "x".repeat(2_000) });
   let count = 0;
   while (store.state().problem === undefined && count < 100_000) {
-    for (let i = 0; i < 20; i++) store.calls.add(callRow({ id: `call_${count++}`, kept: { arguments: text, result: null } }));
+    for (let i = 0; i < 20; i++)
+      store.calls.add(callRow({ id: `call_${count++}`, kept: { arguments: text, result: null } }));
     await sleep(1);
   }
   expect(store.state().problem).toContain("full");
-  await expect(store.calls.begin(callRow({ id: "call_begun" }))).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  await expect(store.calls.begin(callRow({ id: "call_begun" }))).rejects.toMatchObject({
+    code: "UNAVAILABLE",
+  });
   expect(store.logged).toEqual([expect.stringContaining("cannot be written")]);
   execFileSync("mount", ["-o", "remount,size=64m", join(path, "..")]);
   await until(() => store.state().problem === undefined, "the end of the problem");
@@ -210,8 +252,16 @@ async function fillDisk(path: string): Promise<void> {
 /** Where nothing may be mounted: a process whose files may not grow. */
 function fillLimit(path: string): void {
   const script = `trap "" XFSZ; ulimit -f 1024; exec "$0" "$@"`;
-  const { stdout } = spawnSync("sh", ["-c", script, process.execPath, built.file("full-disk"), path, String(built.worker)], { encoding: "utf8" });
-  expect(JSON.parse(stdout)).toEqual({ problem: expect.any(String), refused: "UNAVAILABLE", check: "ok" });
+  const { stdout } = spawnSync(
+    "sh",
+    ["-c", script, process.execPath, built.file("full-disk"), path, String(built.worker)],
+    { encoding: "utf8" },
+  );
+  expect(JSON.parse(stdout)).toEqual({
+    problem: expect.any(String),
+    refused: "UNAVAILABLE",
+    check: "ok",
+  });
 }
 
 async function quickCheck(path: string): Promise<unknown> {
@@ -229,7 +279,13 @@ describe("an audit somebody changed", () => {
     transact(file.database, () => {
       for (let i = 1; i <= rows; i++) {
         file.audit.append(
-          { kind: `kind-${i}.`, subject: `subject-${i}.`, caller: `caller-${i}.`, reason: `reason-${i}.`, details: { number: `detail-${i}.` } },
+          {
+            kind: `kind-${i}.`,
+            subject: `subject-${i}.`,
+            caller: `caller-${i}.`,
+            reason: `reason-${i}.`,
+            details: { number: `detail-${i}.` },
+          },
           1_000 + i,
         );
       }
@@ -238,7 +294,10 @@ describe("an audit somebody changed", () => {
   }
 
   /** What `verify` says of the file after a change to it. */
-  async function verifyAfter(path: string, bytes: Buffer): Promise<{ readonly seq: number } | "unreadable" | undefined> {
+  async function verifyAfter(
+    path: string,
+    bytes: Buffer,
+  ): Promise<{ readonly seq: number } | "unreadable" | undefined> {
     writeFileSync(path, bytes);
     try {
       const file = await openStateFile(path);
@@ -262,7 +321,10 @@ describe("an audit somebody changed", () => {
         const at = changed.indexOf(`${field}-${i}.`);
         expect(at).toBeGreaterThan(0);
         changed[at + 1] = (changed[at + 1] ?? 0) ^ 1;
-        expect(await verifyAfter(path, changed)).toMatchObject({ seq: i, reason: "the row was changed" });
+        expect(await verifyAfter(path, changed)).toMatchObject({
+          seq: i,
+          reason: "the row was changed",
+        });
       }
     }
     expect(await verifyAfter(path, bytes)).toBeUndefined();
@@ -273,7 +335,10 @@ describe("an audit somebody changed", () => {
     await writeAudit(path);
     const bytes = readFileSync(path);
     // Before the text of the row: its length, its number, the types of its fields, the time. Behind it: its hash.
-    const [from, to] = [bytes.indexOf("kind-10.") - 19, bytes.indexOf('{"number":"detail-10."}') + 23 + 64];
+    const [from, to] = [
+      bytes.indexOf("kind-10.") - 19,
+      bytes.indexOf('{"number":"detail-10."}') + 23 + 64,
+    ];
     expect(to - from).toBeGreaterThan(120);
     for (let at = from; at < to; at++) {
       const changed = Buffer.from(bytes);
@@ -291,7 +356,10 @@ describe("an audit somebody changed", () => {
       "removed from the start": ["DELETE FROM audit WHERE seq <= 3", 1],
       "removed from the end": ["DELETE FROM audit WHERE seq > 18", 19],
       added: ["INSERT INTO audit VALUES (21, 1, 'a', 'b', 'c', 'd', 'null', 'e')", 21],
-      swapped: ["UPDATE audit SET seq = 99 WHERE seq = 4; UPDATE audit SET seq = 4 WHERE seq = 5; UPDATE audit SET seq = 5 WHERE seq = 99", 4],
+      swapped: [
+        "UPDATE audit SET seq = 99 WHERE seq = 4; UPDATE audit SET seq = 4 WHERE seq = 5; UPDATE audit SET seq = 5 WHERE seq = 99",
+        4,
+      ],
       "removed with a moved anchor": [
         "UPDATE chain SET seq = 3, hash = (SELECT hash FROM audit WHERE seq = 3) WHERE name = 'anchor'; DELETE FROM audit WHERE seq <= 3",
         3,
@@ -310,7 +378,9 @@ describe("an audit somebody changed", () => {
     const path = newPath();
     await writeAudit(path);
     const database = await openDatabase(path);
-    expect(() => database.exec("UPDATE audit SET reason = 'none' WHERE seq = 1")).toThrow("append-only");
+    expect(() => database.exec("UPDATE audit SET reason = 'none' WHERE seq = 1")).toThrow(
+      "append-only",
+    );
     expect(() => database.exec("DELETE FROM audit WHERE seq = 20")).toThrow("append-only");
     database.close();
   });
@@ -323,11 +393,16 @@ describe("what is kept", () => {
     const path = newPath();
     const file = await openStateFile(path);
     transact(file.database, () => {
-      for (const age of [400, 366, 364, 1]) file.audit.append({ kind: "granted", subject: `${age}`, caller: "test", reason: "" }, Date.now() - age * day);
+      for (const age of [400, 366, 364, 1])
+        file.audit.append(
+          { kind: "granted", subject: `${age}`, caller: "test", reason: "" },
+          Date.now() - age * day,
+        );
     });
     file.close();
     const store = open(path);
-    for (const age of [100, 31, 29, 0]) store.calls.add(callRow({ id: `call_${age}`, at: Date.now() - age * day }));
+    for (const age of [100, 31, 29, 0])
+      store.calls.add(callRow({ id: `call_${age}`, at: Date.now() - age * day }));
     expect(await store.prune()).toEqual({ calls: 2, audit: 2 });
     expect((await store.calls.list()).map(({ id }) => id)).toEqual(["call_29", "call_0"]);
     expect((await store.statistics()).total.calls).toBe(4);
@@ -344,7 +419,8 @@ describe("what is kept", () => {
     const path = newPath();
     const store = open(path, { retention: { ...defaultRetention, sizeMbMax: 1 } });
     const kept = { arguments: JSON.stringify({ text: "x".repeat(400) }), result: null };
-    for (let i = 0; i < 12_000; i++) store.calls.add(callRow({ id: `call_${i}`, at: Date.now(), kept }));
+    for (let i = 0; i < 12_000; i++)
+      store.calls.add(callRow({ id: `call_${i}`, at: Date.now(), kept }));
     await store.flush();
     const { calls } = await store.prune();
     expect(calls).toBeGreaterThanOrEqual(5_000);
@@ -383,8 +459,18 @@ test("a writer that ends is started again, and nothing is lost", async () => {
 });
 
 describe("a decision that lets a call run", () => {
-  const target = { toolkit: { id: "github" }, tool: { name: "delete" }, fullName: "github.delete" } as Target;
-  const call: Call = { id: "call_1", name: "github.delete", arguments: { b: 1, a: 2 }, caller: { connection: "c", principal: "local", client: "t 1" }, target };
+  const target = {
+    toolkit: { id: "github" },
+    tool: { name: "delete" },
+    fullName: "github.delete",
+  } as Target;
+  const call: Call = {
+    id: "call_1",
+    name: "github.delete",
+    arguments: { b: 1, a: 2 },
+    caller: { connection: "c", principal: "local", client: "t 1" },
+    target,
+  };
   const decision: Decision = {
     kind: "destructive call",
     tool: "github.delete",
@@ -400,8 +486,12 @@ describe("a decision that lets a call run", () => {
     await auditDecisions(store)(decision, call);
     // What another process finds now is what a crash would leave.
     const other = open(path);
-    expect(await other.calls.list()).toMatchObject([{ id: "call_1", outcome: "running", digest: decision.argumentsHash }]);
-    expect(await other.audit.list()).toMatchObject([{ kind: "destructive call", subject: "github.delete", details: { call: "call_1" } }]);
+    expect(await other.calls.list()).toMatchObject([
+      { id: "call_1", outcome: "running", digest: decision.argumentsHash },
+    ]);
+    expect(await other.audit.list()).toMatchObject([
+      { kind: "destructive call", subject: "github.delete", details: { call: "call_1" } },
+    ]);
   });
 
   test("is not given when it cannot be written", async () => {
@@ -410,7 +500,9 @@ describe("a decision that lets a call run", () => {
     await store.flush();
     const lock = await openDatabase(path);
     lock.exec("BEGIN EXCLUSIVE");
-    await expect(auditDecisions(store)(decision, call)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    await expect(auditDecisions(store)(decision, call)).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+    });
     lock.exec("ROLLBACK");
     lock.close();
   });

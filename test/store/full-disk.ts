@@ -6,7 +6,11 @@ import { createWrittenStore } from "../../src/store/written-store.ts";
 import { callRow } from "./rows.ts";
 
 const [path = "", worker = ""] = process.argv.slice(2);
-const store = createWrittenStore({ place: { path }, log: { warn() {}, error() {} } as never, worker: new URL(worker) });
+const store = createWrittenStore({
+  place: { path },
+  log: { warn() {}, error() {} } as never,
+  worker: new URL(worker),
+});
 const kept = { arguments: JSON.stringify({ text: "x".repeat(2_000) }), result: null };
 for (let i = 0; i < 100_000 && store.state().problem === undefined; i++) {
   store.calls.add(callRow({ id: `call_${i}`, kept }));
@@ -19,5 +23,11 @@ const refused = await store.calls.begin(callRow({ id: "call_begun" })).then(
 );
 await store.close();
 const database = await openDatabase(path);
-console.log(JSON.stringify({ problem, refused, check: database.prepare("PRAGMA quick_check").get()?.quick_check }));
+console.log(
+  JSON.stringify({
+    problem,
+    refused,
+    check: database.prepare("PRAGMA quick_check").get()?.quick_check,
+  }),
+);
 database.close();

@@ -41,17 +41,25 @@ describe("a call", () => {
     await using test = await startHall({ toolkits: [createEchoToolkit(), failing] });
     const client = test.connect();
     await client.greet();
-    for (const [name, args] of Object.entries({ "echo.echo": { a: 1, b: "é" }, "failing.sorry": {}, "failing.broken": {}, "no.such": {}, "echo.typed": {} })) {
+    for (const [name, args] of Object.entries({
+      "echo.echo": { a: 1, b: "é" },
+      "failing.sorry": {},
+      "failing.broken": {},
+      "no.such": {},
+      "echo.typed": {},
+    })) {
       await client.request("tools/call", { name, arguments: args });
     }
     const calls = await test.hall.store.calls.list();
-    expect(calls.map(({ tool, toolkit, outcome, code }) => [tool, toolkit, outcome, code])).toEqual([
-      ["echo.echo", "echo", "ok", null],
-      ["failing.sorry", "failing", "error", null],
-      ["failing.broken", "failing", "failed", "EXECUTION"],
-      ["no.such", null, "failed", "NOT_FOUND"],
-      ["echo.typed", "echo", "failed", "VALIDATION"],
-    ]);
+    expect(calls.map(({ tool, toolkit, outcome, code }) => [tool, toolkit, outcome, code])).toEqual(
+      [
+        ["echo.echo", "echo", "ok", null],
+        ["failing.sorry", "failing", "error", null],
+        ["failing.broken", "failing", "failed", "EXECUTION"],
+        ["no.such", null, "failed", "NOT_FOUND"],
+        ["echo.typed", "echo", "failed", "VALIDATION"],
+      ],
+    );
     const [first] = calls;
     expect(first).toMatchObject({
       parent: null,
@@ -67,7 +75,9 @@ describe("a call", () => {
   });
 
   test("that another one makes has it as parent, and the first of all as root", async () => {
-    const nesting = createToolkit("nest", { call: { run: (_args, context) => context.call?.("echo.echo", {}) ?? text("cannot") } });
+    const nesting = createToolkit("nest", {
+      call: { run: (_args, context) => context.call?.("echo.echo", {}) ?? text("cannot") },
+    });
     await using test = await startHall({ toolkits: [createEchoToolkit(), nesting] });
     const client = test.connect();
     await client.greet();
@@ -79,15 +89,21 @@ describe("a call", () => {
 
   test("waits to be read while the store has too much to write; all are answered, and all are recorded", async () => {
     const path = join(folder, "full.db");
-    await using test = await startHall({ toolkits: [createEchoToolkit()], store: { path, worker: built.worker, fullAt: 50 } });
+    await using test = await startHall({
+      toolkits: [createEchoToolkit()],
+      store: { path, worker: built.worker, fullAt: 50 },
+    });
     const { store } = test.hall;
     let timesFull = 0;
     store.onFull((isFull) => (timesFull += Number(isFull)));
     const client = test.connectStdio();
     await client.greet();
     for (let round = 0; round < 6; round++) {
-      const ids = Array.from({ length: 500 }, (_, index) => client.ask("tools/call", { name: "echo.echo", arguments: { index } }));
-      for (const id of ids) expect((await client.answer(id, 20_000)).result).toMatchObject({ structuredContent: {} });
+      const ids = Array.from({ length: 500 }, (_, index) =>
+        client.ask("tools/call", { name: "echo.echo", arguments: { index } }),
+      );
+      for (const id of ids)
+        expect((await client.answer(id, 20_000)).result).toMatchObject({ structuredContent: {} });
     }
     await store.flush();
     expect(timesFull).toBeGreaterThan(0);
@@ -103,29 +119,62 @@ test("secrets that come through names, arguments, results, errors and decisions 
   for (const canary of canaries) secrets.add(canary);
   const hidden = "hunter2-nobody-told-us-about";
   const leaky = createToolkit("leaky", {
-    say: { run: (args) => ({ ...text(String(args.secret)), structuredContent: { api_key: hidden, said: args } }) },
+    say: {
+      run: (args) => ({
+        ...text(String(args.secret)),
+        structuredContent: { api_key: hidden, said: args },
+      }),
+    },
     fail: {
       run: (args) => {
         throw new HallError("EXECUTION", `cannot open the door with ${args.secret}`);
       },
     },
   });
-  const test = await startHall({ toolkits: [leaky], secrets, record: "full", store: { path, worker: built.worker } });
+  const test = await startHall({
+    toolkits: [leaky],
+    secrets,
+    record: "full",
+    store: { path, worker: built.worker },
+  });
   for (const canary of canaries) {
     const client = test.connect();
-    await client.result("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: `client ${canary}`, version: "1" } });
+    await client.result("initialize", {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: `client ${canary}`, version: "1" },
+    });
     client.notify("notifications/initialized");
     for (const name of ["leaky.say", "leaky.fail", `unknown ${canary}`]) {
-      await client.request("tools/call", { name, arguments: { secret: canary, deep: { password: hidden, list: [canary, encodeURIComponent(canary)] } } });
+      await client.request("tools/call", {
+        name,
+        arguments: {
+          secret: canary,
+          deep: { password: hidden, list: [canary, encodeURIComponent(canary)] },
+        },
+      });
     }
-    await test.hall.note({ kind: "blocked", subject: `tool ${canary}`, caller: canary, reason: `because of ${canary}`, details: { why: [canary] } });
+    await test.hall.note({
+      kind: "blocked",
+      subject: `tool ${canary}`,
+      caller: canary,
+      reason: `because of ${canary}`,
+      details: { why: [canary] },
+    });
   }
   const kept = await test.hall.store.calls.list({ limit: 1_000 });
   expect(kept).toHaveLength(150);
-  expect(kept[0]).toMatchObject({ caller: expect.stringContaining("client ***"), arguments: expect.stringContaining('"secret":"***"') });
+  expect(kept[0]).toMatchObject({
+    caller: expect.stringContaining("client ***"),
+    arguments: expect.stringContaining('"secret":"***"'),
+  });
   await test.hall.close();
   const file = readFileSync(path, "latin1");
-  const forms = (canary: string): readonly string[] => [canary, JSON.stringify(canary).slice(1, -1), encodeURIComponent(canary)];
+  const forms = (canary: string): readonly string[] => [
+    canary,
+    JSON.stringify(canary).slice(1, -1),
+    encodeURIComponent(canary),
+  ];
   expect(canaries.flatMap(forms).filter((form) => file.includes(form))).toEqual([]);
   expect(file).not.toContain(hidden);
   expect(file).toContain("leaky.say");
@@ -137,15 +186,27 @@ test("resources of the hall tell statistics, health and trust", async () => {
   await client.greet();
   await client.result("tools/call", { name: "echo.echo", arguments: {} });
   const { resources } = await client.result("resources/list");
-  expect((resources as JsonObject[]).map(({ uri }) => uri)).toEqual(["guildhall://health", "guildhall://stats", "guildhall://trust"]);
+  expect((resources as JsonObject[]).map(({ uri }) => uri)).toEqual([
+    "guildhall://health",
+    "guildhall://stats",
+    "guildhall://trust",
+  ]);
   const read = async (uri: string): Promise<unknown> => {
     const { contents } = await client.result("resources/read", { uri });
     return JSON.parse(String((contents as JsonObject[])[0]?.text));
   };
-  expect(await read("guildhall://stats")).toMatchObject({ total: { calls: 1 }, tools: [{ tool: "echo.echo", toolkit: "echo", calls: 1, errorRate: 0 }] });
-  expect(await read("guildhall://health")).toMatchObject({ store: { kind: "memory" }, toolkits: [{ toolkit: "echo", state: "available" }] });
+  expect(await read("guildhall://stats")).toMatchObject({
+    total: { calls: 1 },
+    tools: [{ tool: "echo.echo", toolkit: "echo", calls: 1, errorRate: 0 }],
+  });
+  expect(await read("guildhall://health")).toMatchObject({
+    store: { kind: "memory" },
+    toolkits: [{ toolkit: "echo", state: "available" }],
+  });
   expect(await read("guildhall://trust")).toEqual({ isGuarded: false, tools: [] });
-  expect(await client.request("resources/read", { uri: "guildhall://other" })).toMatchObject({ error: { code: -32002 } });
+  expect(await client.request("resources/read", { uri: "guildhall://other" })).toMatchObject({
+    error: { code: -32002 },
+  });
 });
 
 test("a call that its client withdraws is no error: it is counted as what it was, in the statistics and in the metrics", async () => {
@@ -157,33 +218,85 @@ test("a call that its client withdraws is no error: it is counted as what it was
   const id = client.ask("tools/call", { name: "slow.wait", arguments: {} });
   await expect.poll(() => slow.running).toBe(1);
   client.notify("notifications/cancelled", { requestId: id });
-  await expect.poll(async () => (await store.statistics()).total).toMatchObject({ calls: 1, errors: 0, cancelled: 1, errorRate: 0 });
-  const { contents } = (await client.result("resources/read", { uri: "guildhall://stats" })) as { contents: [{ text: string }] };
-  expect(JSON.parse(contents[0].text)).toMatchObject({ tools: [{ tool: "slow.wait", errors: 0, cancelled: 1 }] });
-  const metrics = writeMetrics({ version: "1.2.3", meter, store, clients: () => server.clientCount });
-  expect(metrics).toContain('guildhall_calls_total{toolkit="slow",tool="slow.wait",outcome="cancelled"} 1');
+  await expect
+    .poll(async () => (await store.statistics()).total)
+    .toMatchObject({ calls: 1, errors: 0, cancelled: 1, errorRate: 0 });
+  const { contents } = (await client.result("resources/read", { uri: "guildhall://stats" })) as {
+    contents: [{ text: string }];
+  };
+  expect(JSON.parse(contents[0].text)).toMatchObject({
+    tools: [{ tool: "slow.wait", errors: 0, cancelled: 1 }],
+  });
+  const metrics = writeMetrics({
+    version: "1.2.3",
+    meter,
+    store,
+    clients: () => server.clientCount,
+  });
+  expect(metrics).toContain(
+    'guildhall_calls_total{toolkit="slow",tool="slow.wait",outcome="cancelled"} 1',
+  );
 });
 
 test("metrics are for whoever has the token, in the form Prometheus reads", async () => {
   let metrics = (): string => "";
-  await using door = await openDoor({ toolkits: [createEchoToolkit(), failing], metrics: () => metrics() });
+  await using door = await openDoor({
+    toolkits: [createEchoToolkit(), failing],
+    metrics: () => metrics(),
+  });
   const { meter, store, server } = door.hall;
-  metrics = () => writeMetrics({ version: "1.2.3", meter, store, clients: () => server.clientCount });
+  metrics = () =>
+    writeMetrics({ version: "1.2.3", meter, store, clients: () => server.clientCount });
   const context = { scope: new Scope(), progress() {}, log() {}, ask: async () => ({}) };
   const call = async (name: string): Promise<unknown> =>
-    door.hall.gateway.call({ id: name, name, arguments: {}, caller: { connection: "c", principal: "local", client: "t" } }, context);
-  for (const name of ["echo.echo", "echo.echo", "failing.broken", 'no "such"']) await call(name).catch(() => {});
+    door.hall.gateway.call(
+      {
+        id: name,
+        name,
+        arguments: {},
+        caller: { connection: "c", principal: "local", client: "t" },
+      },
+      context,
+    );
+  for (const name of ["echo.echo", "echo.echo", "failing.broken", 'no "such"'])
+    await call(name).catch(() => {});
   expect((await door.send({ method: "GET", path: "/metrics" })).status).toBe(401);
-  expect((await door.send({ method: "POST", path: "/metrics", headers: { authorization: `Bearer ${door.token}` } })).status).toBe(405);
-  const reply = await door.send({ method: "GET", path: "/metrics", headers: { authorization: `Bearer ${door.token}` } });
-  expect([reply.status, reply.headers["content-type"]]).toEqual([200, "text/plain; version=0.0.4; charset=utf-8"]);
+  expect(
+    (
+      await door.send({
+        method: "POST",
+        path: "/metrics",
+        headers: { authorization: `Bearer ${door.token}` },
+      })
+    ).status,
+  ).toBe(405);
+  const reply = await door.send({
+    method: "GET",
+    path: "/metrics",
+    headers: { authorization: `Bearer ${door.token}` },
+  });
+  expect([reply.status, reply.headers["content-type"]]).toEqual([
+    200,
+    "text/plain; version=0.0.4; charset=utf-8",
+  ]);
   const lines = reply.text.trim().split("\n");
-  for (const line of lines) expect(line).toMatch(/^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{([a-z]+="([^"\\\n]|\\.)*",?)+\})? [\d.e+-]+)$/);
+  for (const line of lines)
+    expect(line).toMatch(
+      /^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{([a-z]+="([^"\\\n]|\\.)*",?)+\})? [\d.e+-]+)$/,
+    );
   expect(lines).toContain('guildhall_calls_total{toolkit="echo",tool="echo.echo",outcome="ok"} 2');
-  expect(lines).toContain('guildhall_calls_total{toolkit="failing",tool="failing.broken",outcome="execution"} 1');
-  expect(lines).toContain('guildhall_calls_total{toolkit="(unknown)",tool="(unknown)",outcome="not_found"} 1');
-  expect(lines).toContain('guildhall_call_duration_seconds_count{toolkit="echo",tool="echo.echo"} 2');
-  expect(lines).toContain('guildhall_call_duration_seconds_bucket{toolkit="echo",tool="echo.echo",le="+Inf"} 2');
+  expect(lines).toContain(
+    'guildhall_calls_total{toolkit="failing",tool="failing.broken",outcome="execution"} 1',
+  );
+  expect(lines).toContain(
+    'guildhall_calls_total{toolkit="(unknown)",tool="(unknown)",outcome="not_found"} 1',
+  );
+  expect(lines).toContain(
+    'guildhall_call_duration_seconds_count{toolkit="echo",tool="echo.echo"} 2',
+  );
+  expect(lines).toContain(
+    'guildhall_call_duration_seconds_bucket{toolkit="echo",tool="echo.echo",le="+Inf"} 2',
+  );
   expect(lines).toContain("guildhall_store_up 1");
 });
 
@@ -195,7 +308,10 @@ describe("traces", () => {
     readonly name: string;
     readonly kind: number;
     readonly status?: { readonly code: number };
-    readonly attributes: readonly { readonly key: string; readonly value: { readonly stringValue: string } }[];
+    readonly attributes: readonly {
+      readonly key: string;
+      readonly value: { readonly stringValue: string };
+    }[];
   }
 
   /** A collector that says first what it is told to, then yes. */
@@ -209,8 +325,15 @@ describe("traces", () => {
       request.on("end", () => {
         const status = statuses[requests++] ?? 200;
         paths.push(request.url ?? "");
-        const body = JSON.parse(Buffer.concat(chunks).toString()) as { resourceSpans: { scopeSpans: { spans: SentSpan[] }[] }[] };
-        if (status === 200) spans.push(...body.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)));
+        const body = JSON.parse(Buffer.concat(chunks).toString()) as {
+          resourceSpans: { scopeSpans: { spans: SentSpan[] }[] }[];
+        };
+        if (status === 200)
+          spans.push(
+            ...body.resourceSpans.flatMap(({ scopeSpans }) =>
+              scopeSpans.flatMap((scope) => scope.spans),
+            ),
+          );
         response.writeHead(status, { "content-type": "application/json" }).end("{}");
       });
     });
@@ -232,27 +355,62 @@ describe("traces", () => {
         },
       },
     });
-    const outer = createToolkit("outer", { call: { run: (_args, context) => context.call?.("inner.listen", {}) ?? text("cannot") } });
-    const test = await startHall({ toolkits: [inner, outer, failing], telemetry: { otlpUrl: collector.url } });
+    const outer = createToolkit("outer", {
+      call: { run: (_args, context) => context.call?.("inner.listen", {}) ?? text("cannot") },
+    });
+    const test = await startHall({
+      toolkits: [inner, outer, failing],
+      telemetry: { otlpUrl: collector.url },
+    });
     const client = test.connect();
     await client.greet();
-    await client.result("tools/call", { name: "outer.call", arguments: { secret: "s3cret" }, _meta: { traceparent: given, tracestate: "a=b" } });
-    await client.request("tools/call", { name: "failing.broken", arguments: {}, _meta: { traceparent: "nonsense" } });
+    await client.result("tools/call", {
+      name: "outer.call",
+      arguments: { secret: "s3cret" },
+      _meta: { traceparent: given, tracestate: "a=b" },
+    });
+    await client.request("tools/call", {
+      name: "failing.broken",
+      arguments: {},
+      _meta: { traceparent: "nonsense" },
+    });
     await client.request("tools/call", { name: "s3cret", arguments: {} });
-    await client.result("tools/call", { name: "inner.listen", arguments: {}, _meta: { traceparent: given.replace(/01$/, "00") } });
+    await client.result("tools/call", {
+      name: "inner.listen",
+      arguments: {},
+      _meta: { traceparent: given.replace(/01$/, "00") },
+    });
     await test.hall.close();
     expect(collector.paths).toEqual(["/v1/traces"]);
     const [nested, root, failed, unknown, ...rest] = collector.spans;
     expect(rest).toEqual([]);
     expect(unknown).toMatchObject({ name: "tools/call (unknown)", status: { code: 2 } });
-    expect(root).toMatchObject({ traceId: given.slice(3, 35), parentSpanId: given.slice(36, 52), name: "tools/call outer.call", kind: 2 });
-    expect(nested).toMatchObject({ traceId: given.slice(3, 35), parentSpanId: root?.spanId, name: "tools/call inner.listen", kind: 1 });
+    expect(root).toMatchObject({
+      traceId: given.slice(3, 35),
+      parentSpanId: given.slice(36, 52),
+      name: "tools/call outer.call",
+      kind: 2,
+    });
+    expect(nested).toMatchObject({
+      traceId: given.slice(3, 35),
+      parentSpanId: root?.spanId,
+      name: "tools/call inner.listen",
+      kind: 1,
+    });
     expect(failed).toMatchObject({ name: "tools/call failing.broken", status: { code: 2 } });
     expect(failed?.parentSpanId).toBeUndefined();
-    expect(failed?.attributes).toContainEqual({ key: "error.type", value: { stringValue: "execution" } });
-    expect(heard[0]).toEqual({ traceparent: `00-${nested?.traceId}-${nested?.spanId}-01`, tracestate: "a=b" });
+    expect(failed?.attributes).toContainEqual({
+      key: "error.type",
+      value: { stringValue: "execution" },
+    });
+    expect(heard[0]).toEqual({
+      traceparent: `00-${nested?.traceId}-${nested?.spanId}-01`,
+      tracestate: "a=b",
+    });
     // Nobody wanted this one sampled; it is passed on all the same.
-    expect(heard[1]).toMatchObject({ traceparent: expect.stringMatching(/^00-4bf92f3577b34da6a3ce929d0e0e4736-[\da-f]{16}-00$/) });
+    expect(heard[1]).toMatchObject({
+      traceparent: expect.stringMatching(/^00-4bf92f3577b34da6a3ce929d0e0e4736-[\da-f]{16}-00$/),
+    });
     expect(JSON.stringify(collector.spans)).not.toContain("s3cret");
   });
 

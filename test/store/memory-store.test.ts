@@ -8,7 +8,13 @@ describeStore("in memory", async () => createMemoryStore());
 test("a store in memory stays as large as it is, and its chain goes on from what it forgot", async () => {
   const store = createMemoryStore({ callsMax: 100, auditMax: 10 });
   for (let i = 0; i < 1_000; i++) store.calls.add(callRow({ id: `call_${i}` }));
-  for (let i = 0; i < 100; i++) await store.audit.append({ kind: "blocked", subject: `tool_${i}`, caller: "test", reason: "because" });
+  for (let i = 0; i < 100; i++)
+    await store.audit.append({
+      kind: "blocked",
+      subject: `tool_${i}`,
+      caller: "test",
+      reason: "because",
+    });
   const calls = await store.calls.list({ limit: 2_000 });
   expect(calls.length).toBeLessThanOrEqual(125);
   expect(calls.at(-1)).toMatchObject({ id: "call_999", seq: 1_000 });

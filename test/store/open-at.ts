@@ -3,6 +3,12 @@ import type { Store } from "../../src/store/store.ts";
 
 /** A store in the file or database that is named; `note` hears what it logs. */
 export function openAt(place: string, worker: URL, note: (message: string) => void): Store {
-  const log = { warn: (_: unknown, text: string) => note(text), error: (_: unknown, text: string) => note(text) };
-  return openStore({ ...(place.startsWith("postgres:") ? { url: place } : { path: place }), worker }, { log: log as never, secrets: undefined });
+  const log = {
+    warn: (_: unknown, text: string) => note(text),
+    error: (_: unknown, text: string) => note(text),
+  };
+  return openStore(
+    { ...(place.startsWith("postgres:") ? { url: place } : { path: place }), worker },
+    { log: log as never, secrets: undefined },
+  );
 }

@@ -17,7 +17,10 @@ let built: Built;
 let cluster: Cluster;
 
 beforeAll(async () => {
-  [built, cluster] = await Promise.all([buildStore({ writing: "test/store/writing.ts" }), startCluster()]);
+  [built, cluster] = await Promise.all([
+    buildStore({ writing: "test/store/writing.ts" }),
+    startCluster(),
+  ]);
 }, 60_000);
 
 afterAll(async () => {
@@ -30,17 +33,33 @@ interface TestOptions extends Pick<StorePlace, "fullAt" | "retention"> {
 }
 
 function open(url: string, { logged = [], ...options }: TestOptions = {}): Store & AsyncDisposable {
-  const note = (details: unknown, message: string): void => void logged.push(`${message} ${JSON.stringify(details)}`);
-  const store = openStore({ url, worker: built.worker, ...options }, { log: { warn: note, error: note } as never, secrets: undefined });
-  return Object.defineProperty(store, Symbol.asyncDispose, { value: () => store.close() }) as Store & AsyncDisposable;
+  const note = (details: unknown, message: string): void =>
+    void logged.push(`${message} ${JSON.stringify(details)}`);
+  const store = openStore(
+    { url, worker: built.worker, ...options },
+    { log: { warn: note, error: note } as never, secrets: undefined },
+  );
+  return Object.defineProperty(store, Symbol.asyncDispose, {
+    value: () => store.close(),
+  }) as Store & AsyncDisposable;
 }
 
-const entry = (subject: string) => ({ kind: "approved", subject, caller: "test", reason: "because" });
+const entry = (subject: string) => ({
+  kind: "approved",
+  subject,
+  caller: "test",
+  reason: "because",
+});
 
 describeStore("in a database", async () => open(cluster.url()));
 
 test("halls that are killed while they write into one database lose nothing that was acknowledged, and the chain holds", async () => {
-  const { kills, acknowledged, missing, broken, warnings, alive } = await crash(built, cluster.url(), 4, 12);
+  const { kills, acknowledged, missing, broken, warnings, alive } = await crash(
+    built,
+    cluster.url(),
+    4,
+    12,
+  );
   expect([kills, missing, broken, warnings, alive]).toEqual([4, [], undefined, [], 0]);
   expect(acknowledged).toBeGreaterThanOrEqual(4 * 12);
 }, 60_000);
@@ -65,23 +84,42 @@ test("while the database is down calls go on, what must be recorded first is ref
   await small.flush();
   await cluster.stop();
   try {
-    const refused = [store, small].map((each) => each.calls.begin(callRow({ id: "refused", outcome: "running" })));
-    expect(await Promise.allSettled(refused)).toMatchObject([{ reason: { code: "UNAVAILABLE" } }, { reason: { code: "UNAVAILABLE" } }]);
-    expect(store.state()).toMatchObject({ kind: "postgresql", problem: expect.stringContaining("start it, or correct host and port in store.url") });
+    const refused = [store, small].map((each) =>
+      each.calls.begin(callRow({ id: "refused", outcome: "running" })),
+    );
+    expect(await Promise.allSettled(refused)).toMatchObject([
+      { reason: { code: "UNAVAILABLE" } },
+      { reason: { code: "UNAVAILABLE" } },
+    ]);
+    expect(store.state()).toMatchObject({
+      kind: "postgresql",
+      problem: expect.stringContaining("start it, or correct host and port in store.url"),
+    });
     for (let i = 0; i < 1_000; i++) store.calls.add(callRow({ id: `during_${i}` }));
     for (let i = 0; i < 100; i++) small.calls.add(callRow({ id: `small_${i}` }));
     store.calls.add(callRow({ id: "before", outcome: "ok" }));
-    expect([store.isFull, small.isFull, store.state().lost, small.state().lost]).toEqual([false, false, 0, 36]);
+    expect([store.isFull, small.isFull, store.state().lost, small.state().lost]).toEqual([
+      false,
+      false,
+      0,
+      36,
+    ]);
   } finally {
     await cluster.start();
   }
-  await expect.poll(() => [store.state().problem, small.state().problem], { timeout: 20_000 }).toEqual([undefined, undefined]);
+  await expect
+    .poll(() => [store.state().problem, small.state().problem], { timeout: 20_000 })
+    .toEqual([undefined, undefined]);
   await Promise.all([store.flush(), small.flush()]);
   const rows = await store.calls.list({ limit: 5_000 });
   expect(rows.filter(({ id }) => id.startsWith("during_"))).toHaveLength(1_000);
   expect(rows.filter(({ id }) => id.startsWith("small_"))).toHaveLength(64);
   expect(rows.filter(({ id }) => id === "before")).toMatchObject([{ outcome: "ok" }]);
-  await expect.poll(() => store.audit.list()).toMatchObject([{ kind: "gap", reason: expect.stringMatching(/^36 calls were not recorded: /) }]);
+  await expect
+    .poll(() => store.audit.list())
+    .toMatchObject([
+      { kind: "gap", reason: expect.stringMatching(/^36 calls were not recorded: /) },
+    ]);
   expect(await store.audit.verify()).toMatchObject({ rows: 1, head: expect.any(String) });
   expect(logged.join("\n")).not.toContain(cluster.password);
 }, 60_000);
@@ -92,7 +130,10 @@ test("a commit whose answer is lost is not written a second time", async () => {
   await store.flush();
   proxy.loseAnswerTo = "INSERT INTO writers";
   for (let i = 0; i < 10; i++) store.calls.add(callRow({ id: `call_${i}` }));
-  await Promise.all([store.audit.append(entry("once")), store.calls.begin(callRow({ id: "begun", outcome: "running" }))]);
+  await Promise.all([
+    store.audit.append(entry("once")),
+    store.calls.begin(callRow({ id: "begun", outcome: "running" })),
+  ]);
   expect(proxy.loseAnswerTo).toBeUndefined();
   store.calls.add(callRow({ id: "begun", outcome: "ok" }));
   expect((await store.calls.list()).map(({ id, outcome }) => `${id} ${outcome}`)).toEqual([
@@ -109,7 +150,10 @@ test("a database that says nothing keeps nobody waiting", async () => {
   await store.flush();
   proxy.isSilent = true;
   const started = performance.now();
-  await expect(store.audit.append(entry("unheard"))).rejects.toMatchObject({ code: "UNAVAILABLE", message: expect.stringContaining("no answer for 2 s") });
+  await expect(store.audit.append(entry("unheard"))).rejects.toMatchObject({
+    code: "UNAVAILABLE",
+    message: expect.stringContaining("no answer for 2 s"),
+  });
   expect(performance.now() - started).toBeLessThan(10_000);
   expect(store.state().problem).toBe("no answer for 2 s");
   proxy.isSilent = false;
@@ -123,15 +167,39 @@ test("an address that cannot work says what to do, without the password", async 
   await cluster.query(`CREATE ROLE guest LOGIN PASSWORD '${cluster.password}'`);
   const here = `${cluster.host}:${cluster.port}`;
   const cases: readonly [string, string][] = [
-    [cluster.url({ port: 1 }), `cannot reach the database at ${cluster.host}:1 (ECONNREFUSED): start it, or correct host and port in store.url`],
-    [cluster.url().replace(":pass", ":miss"), `the database at ${here} refuses the password of "guild": correct it in store.url`],
-    [cluster.url().replace("/postgres?", "/none?"), `there is no database "none" at ${here}: make it with \`createdb none\`, or correct store.url`],
-    [cluster.url({ user: "guest", schema: "g" }), 'let its owner run `CREATE SCHEMA IF NOT EXISTS g AUTHORIZATION "guest"`'],
+    [
+      cluster.url({ port: 1 }),
+      `cannot reach the database at ${cluster.host}:1 (ECONNREFUSED): start it, or correct host and port in store.url`,
+    ],
+    [
+      cluster.url().replace(":pass", ":miss"),
+      `the database at ${here} refuses the password of "guild": correct it in store.url`,
+    ],
+    [
+      cluster.url().replace("/postgres?", "/none?"),
+      `there is no database "none" at ${here}: make it with \`createdb none\`, or correct store.url`,
+    ],
+    [
+      cluster.url({ user: "guest", schema: "g" }),
+      'let its owner run `CREATE SCHEMA IF NOT EXISTS g AUTHORIZATION "guest"`',
+    ],
     [cluster.url({ more: "&sslmode=verify-full" }), "name its root with sslrootcert in store.url"],
-    [cluster.url({ more: "&sslmode=always" }), 'store.url has the sslmode "always"; there are disable, allow, prefer, require, verify-ca, verify-full'],
-    [cluster.url({ more: "&sslmode=require&sslrootcert=/none.pem" }), "store.url names /none.pem, which cannot be read: correct the path"],
-    [cluster.url().replace("%2F", "/"), "write it as postgres://user:password@host:5432/database, with %-codes for special characters"],
-    [cluster.url({ schema: "Drop;" }), 'store.url names the schema "Drop;"; use small letters, digits and _'],
+    [
+      cluster.url({ more: "&sslmode=always" }),
+      'store.url has the sslmode "always"; there are disable, allow, prefer, require, verify-ca, verify-full',
+    ],
+    [
+      cluster.url({ more: "&sslmode=require&sslrootcert=/none.pem" }),
+      "store.url names /none.pem, which cannot be read: correct the path",
+    ],
+    [
+      cluster.url().replace("%2F", "/"),
+      "write it as postgres://user:password@host:5432/database, with %-codes for special characters",
+    ],
+    [
+      cluster.url({ schema: "Drop;" }),
+      'store.url names the schema "Drop;"; use small letters, digits and _',
+    ],
   ];
   const found = await Promise.all(
     cases.map(async ([url]) => {
@@ -139,7 +207,10 @@ test("an address that cannot work says what to do, without the password", async 
       await using store = open(url, { logged });
       store.calls.add(callRow({ id: "unwritten" }));
       const error = await store.audit.verify().catch((thrown: Error) => thrown);
-      return { message: "message" in error ? error.message : "none", told: JSON.stringify([error, logged, store.state()]) };
+      return {
+        message: "message" in error ? error.message : "none",
+        told: JSON.stringify([error, logged, store.state()]),
+      };
     }),
   );
   for (const [index, { message, told }] of found.entries()) {
@@ -160,7 +231,8 @@ test("TLS is what sslmode says: asked for, or checked against a root", async () 
   for (const [index, url] of urls.entries()) {
     await using store = open(url);
     await store.audit.append(entry(`tls_${index}`));
-    const secured = "SELECT count(*)::int AS secured FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE ssl AND application_name = 'guildhall'";
+    const secured =
+      "SELECT count(*)::int AS secured FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE ssl AND application_name = 'guildhall'";
     // The one before may still be on its way out.
     await expect.poll(() => cluster.query(secured), { timeout: 10_000 }).toEqual([{ secured: 1 }]);
   }
@@ -172,10 +244,18 @@ test("TLS is what sslmode says: asked for, or checked against a root", async () 
 test("texts that a database cannot hold are kept without what it cannot hold", async () => {
   await using store = open(cluster.url());
   store.calls.add(callRow({ id: "call_1", tool: "nul\0here", caller: "half \ud800 character" }));
-  await store.audit.append({ ...entry("nul\0here"), reason: "half \udfff character", details: { text: "\ud800 and 😀" } });
+  await store.audit.append({
+    ...entry("nul\0here"),
+    reason: "half \udfff character",
+    details: { text: "\ud800 and 😀" },
+  });
   await store.registrations.put("nul\0here", "value");
-  expect(await store.calls.list()).toMatchObject([{ tool: "nul\ufffdhere", caller: "half \ufffd character" }]);
-  expect(await store.audit.list()).toMatchObject([{ subject: "nul\ufffdhere", details: { text: "\ud800 and 😀" } }]);
+  expect(await store.calls.list()).toMatchObject([
+    { tool: "nul\ufffdhere", caller: "half \ufffd character" },
+  ]);
+  expect(await store.audit.list()).toMatchObject([
+    { subject: "nul\ufffdhere", details: { text: "\ud800 and 😀" } },
+  ]);
   expect(await store.audit.verify()).toMatchObject({ rows: 1, head: expect.any(String) });
   expect(await store.registrations.find("nul\0here")).toBe("value");
 });
@@ -184,11 +264,20 @@ test("a row of the audit cannot be changed by accident, and one that was is name
   const url = cluster.url({ schema: "changed" });
   await using store = open(url);
   for (const subject of ["a", "b", "c"]) await store.audit.append(entry(subject));
-  for (const change of ["UPDATE changed.audit SET reason = 'none'", "DELETE FROM changed.audit WHERE seq = 3", "TRUNCATE changed.audit"]) {
+  for (const change of [
+    "UPDATE changed.audit SET reason = 'none'",
+    "DELETE FROM changed.audit WHERE seq = 3",
+    "TRUNCATE changed.audit",
+  ]) {
     await expect(cluster.query(change)).rejects.toThrow("the audit is append-only");
   }
-  await cluster.query("ALTER TABLE changed.audit DISABLE TRIGGER USER; UPDATE changed.audit SET reason = 'none' WHERE seq = 2");
-  expect(await store.audit.verify()).toMatchObject({ rows: 1, broken: { seq: 2, reason: "the row was changed" } });
+  await cluster.query(
+    "ALTER TABLE changed.audit DISABLE TRIGGER USER; UPDATE changed.audit SET reason = 'none' WHERE seq = 2",
+  );
+  expect(await store.audit.verify()).toMatchObject({
+    rows: 1,
+    broken: { seq: 2, reason: "the row was changed" },
+  });
 });
 
 test("what is too old or too much goes, and the statistics and the chain go on", async () => {
@@ -197,9 +286,14 @@ test("what is too old or too much goes, and the statistics and the chain go on",
   const url = cluster.url({ schema: "pruned" });
   await using store = open(url, { retention: { keepDays: 30, auditKeepDays: 365, sizeMbMax: 1 } });
   await store.audit.append(entry("old"));
-  await cluster.query("ALTER TABLE pruned.audit DISABLE TRIGGER USER; UPDATE pruned.audit SET at = 0; ALTER TABLE pruned.audit ENABLE TRIGGER USER");
+  await cluster.query(
+    "ALTER TABLE pruned.audit DISABLE TRIGGER USER; UPDATE pruned.audit SET at = 0; ALTER TABLE pruned.audit ENABLE TRIGGER USER",
+  );
   for (let i = 0; i < 20; i++) store.calls.add(callRow({ id: `old_${i}`, at: now - 40 * day }));
-  const kept = { arguments: JSON.stringify(Array.from({ length: 300 }, (_, i) => (i * 7_919) % 10_007)), result: null };
+  const kept = {
+    arguments: JSON.stringify(Array.from({ length: 300 }, (_, i) => (i * 7_919) % 10_007)),
+    result: null,
+  };
   for (let i = 0; i < 1_500; i++) store.calls.add(callRow({ id: `call_${i}`, at: now, kept }));
   const { calls, audit } = await store.prune();
   expect(audit).toBe(1);
@@ -231,11 +325,22 @@ test("two halls of different folders record into the database that the environme
     );
     const [cwd = ""] = folders;
     const stats = await runCli(["stats", "--json"], { cwd, env });
-    expect(JSON.parse(stats.stdout)).toMatchObject({ total: { calls: 2 }, tools: [{ tool: "time_tool.current_time", calls: 2 }] });
-    expect(await runCli(["audit", "verify"], { cwd, env })).toMatchObject({ code: 0, stdout: expect.stringContaining("all as they were written") });
-    const wrong = { GUILDHALL__STORE__URL: env.GUILDHALL__STORE__URL.replace("/postgres?", "/none?") };
+    expect(JSON.parse(stats.stdout)).toMatchObject({
+      total: { calls: 2 },
+      tools: [{ tool: "time_tool.current_time", calls: 2 }],
+    });
+    expect(await runCli(["audit", "verify"], { cwd, env })).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("all as they were written"),
+    });
+    const wrong = {
+      GUILDHALL__STORE__URL: env.GUILDHALL__STORE__URL.replace("/postgres?", "/none?"),
+    };
     const refused = await runCli(["audit"], { cwd, env: wrong });
-    expect(refused).toMatchObject({ code: 69, stderr: expect.stringContaining('there is no database "none"') });
+    expect(refused).toMatchObject({
+      code: 69,
+      stderr: expect.stringContaining('there is no database "none"'),
+    });
     expect(refused.stderr).not.toContain(cluster.password);
   } finally {
     for (const folder of folders) rmSync(folder, { recursive: true, force: true });

@@ -13,7 +13,10 @@ export interface Proxy {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export async function openProxy(target: { readonly host: string; readonly port: number }): Promise<Proxy> {
+export async function openProxy(target: {
+  readonly host: string;
+  readonly port: number;
+}): Promise<Proxy> {
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
     const far = connect(target.port, target.host);

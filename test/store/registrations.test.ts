@@ -23,10 +23,15 @@ const params: JsonObject = { tool: { ...registration.params.tool, name: "kept_to
 
 function start(project: string, user: string): Promise<TestHall> {
   const ledger = openLedger(join(root, project), { folder: join(root, user), warn: () => {} });
-  return startHall({ toolkits: [], trust: { ledger }, store: { path: join(root, `${project}.db`), worker: built.worker } });
+  return startHall({
+    toolkits: [],
+    trust: { ledger },
+    store: { path: join(root, `${project}.db`), worker: built.worker },
+  });
 }
 
-const names = ({ hall }: TestHall): readonly string[] => hall.registry.tools().map(({ fullName }) => fullName);
+const names = ({ hall }: TestHall): readonly string[] =>
+  hall.registry.tools().map(({ fullName }) => fullName);
 
 test("a registration is listed again by the next hall, and gone for good when it was taken back", async () => {
   {
@@ -39,7 +44,9 @@ test("a registration is listed again by the next hall, and gone for good when it
     await second.hall.registrations.unregister("kept_tool");
   }
   await using third = await start("a", "me");
-  await third.hall.registrations.register({ tool: { ...registration.params.tool, name: "other_tool" } });
+  await third.hall.registrations.register({
+    tool: { ...registration.params.tool, name: "other_tool" },
+  });
   await new Promise((resolve) => setTimeout(resolve, 300));
   expect(names(third)).toEqual(["other_tool.web_search"]);
 });
@@ -50,6 +57,9 @@ test("a file that another user's hall wrote, as a repository may bring one, regi
     await theirs.hall.registrations.register(params);
   }
   await using ours = await start("b", "me");
-  await until(() => ours.logged.some((line) => line.includes("was not kept by this user")), "the warning");
+  await until(
+    () => ours.logged.some((line) => line.includes("was not kept by this user")),
+    "the warning",
+  );
   expect(names(ours)).toEqual([]);
 });

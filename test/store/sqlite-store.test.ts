@@ -29,10 +29,18 @@ function newPath(): string {
   return join(folder, ".guildhall", "state.db");
 }
 
-function open(path: string, options: Partial<WrittenOptions> & { readonly logged?: string[] } = {}): Store {
+function open(
+  path: string,
+  options: Partial<WrittenOptions> & { readonly logged?: string[] } = {},
+): Store {
   const { logged = [], ...rest } = options;
   const note = (_: unknown, message: string): void => void logged.push(message);
-  return createWrittenStore({ place: { path }, log: { warn: note, error: note } as unknown as WrittenOptions["log"], worker: built.worker, ...rest });
+  return createWrittenStore({
+    place: { path },
+    log: { warn: note, error: note } as unknown as WrittenOptions["log"],
+    worker: built.worker,
+    ...rest,
+  });
 }
 
 test("a file that nothing was added to is not made", async () => {
@@ -46,7 +54,9 @@ test("what one process wrote the next one finds, in a file of its owner's", asyn
   const first = open(path);
   first.calls.add(callRow({ id: "call_1" }));
   await first.audit.append({ kind: "granted", subject: "a.b", caller: "test", reason: "because" });
-  expect(["", "-wal", "-shm"].map((suffix) => statSync(path + suffix).mode & 0o777)).toEqual([0o600, 0o600, 0o600]);
+  expect(["", "-wal", "-shm"].map((suffix) => statSync(path + suffix).mode & 0o777)).toEqual([
+    0o600, 0o600, 0o600,
+  ]);
   await first.close();
   expect(readdirSync(join(path, ".."))).toEqual([".gitignore", "state.db"]);
   const second = open(path);

@@ -14,7 +14,9 @@ for (let i = 0; i < Number(rounds); i++) {
   for (const id of added) store.calls.add(callRow({ id, at: Date.now() }));
   await Promise.all([
     store.calls.begin(callRow({ id: begun, outcome: "running" })).then(() => say(`call ${begun}`)),
-    store.audit.append({ kind: "approved", subject: begun, caller: name, reason: "because" }).then(() => say(`audit ${begun}`)),
+    store.audit
+      .append({ kind: "approved", subject: begun, caller: name, reason: "because" })
+      .then(() => say(`audit ${begun}`)),
   ]);
   store.calls.add(callRow({ id: begun, outcome: "ok" }));
   if (i % 3 === 0) {

@@ -7,12 +7,20 @@ import { Scope } from "../../src/base/scope.ts";
 import type { CallContext } from "../../src/tool.ts";
 import { createCalculatorToolkit } from "../../src/toolkits/calculator/calculator.ts";
 
-const context: CallContext = { scope: new Scope(), progress: () => {}, log: () => {}, ask: async () => ({}) };
+const context: CallContext = {
+  scope: new Scope(),
+  progress: () => {},
+  log: () => {},
+  ask: async () => ({}),
+};
 const toolkit = createCalculatorToolkit();
 const ajv = new Ajv({ strict: true });
 
 /** Holds every answer against the tool's own outputSchema. */
-async function call(name: string, args: JsonObject): Promise<{ text: unknown; structured: JsonObject }> {
+async function call(
+  name: string,
+  args: JsonObject,
+): Promise<{ text: unknown; structured: JsonObject }> {
   const tool = (await toolkit.list()).find((candidate) => candidate.name === name);
   if (!tool?.outputSchema) throw new Error(`no tool "${name}" with an outputSchema`);
   const outcome = await toolkit.call(tool, args, context);
@@ -24,25 +32,48 @@ async function call(name: string, args: JsonObject): Promise<{ text: unknown; st
 }
 
 const calculate = async (expression: string) => (await call("calculate", { expression })).text;
-const convert = async (value: number, from_unit: string, to_unit: string) => (await call("convert_units", { value, from_unit, to_unit })).structured;
+const convert = async (value: number, from_unit: string, to_unit: string) =>
+  (await call("convert_units", { value, from_unit, to_unit })).structured;
 
 async function failure(name: string, args: JsonObject): Promise<HallError> {
   const error: unknown = await call(name, args).catch((thrown: unknown) => thrown);
-  if (!(error instanceof HallError)) throw new Error(`expected a HallError for ${JSON.stringify(args)}, got ${JSON.stringify(error)}`);
+  if (!(error instanceof HallError))
+    throw new Error(
+      `expected a HallError for ${JSON.stringify(args)}, got ${JSON.stringify(error)}`,
+    );
   return error;
 }
 
 describe("the toolkit", () => {
   test("offers two tools with exactly the parameters callers know", async () => {
     expect(toolkit.id).toBe("calculator");
-    const bare = (schema: JsonObject) => JSON.parse(JSON.stringify(schema, (key, value) => (key === "description" ? undefined : value)));
-    expect((await toolkit.list()).map(({ name, inputSchema }) => ({ name, inputSchema: bare(inputSchema) }))).toEqual([
-      { name: "calculate", inputSchema: { type: "object", properties: { expression: { type: "string" } }, required: ["expression"] } },
+    const bare = (schema: JsonObject) =>
+      JSON.parse(
+        JSON.stringify(schema, (key, value) => (key === "description" ? undefined : value)),
+      );
+    expect(
+      (await toolkit.list()).map(({ name, inputSchema }) => ({
+        name,
+        inputSchema: bare(inputSchema),
+      })),
+    ).toEqual([
+      {
+        name: "calculate",
+        inputSchema: {
+          type: "object",
+          properties: { expression: { type: "string" } },
+          required: ["expression"],
+        },
+      },
       {
         name: "convert_units",
         inputSchema: {
           type: "object",
-          properties: { value: { type: "number" }, from_unit: { type: "string" }, to_unit: { type: "string" } },
+          properties: {
+            value: { type: "number" },
+            from_unit: { type: "string" },
+            to_unit: { type: "string" },
+          },
           required: ["value", "from_unit", "to_unit"],
         },
       },
@@ -50,13 +81,20 @@ describe("the toolkit", () => {
   });
 
   test("marks both tools as read-only, and is always available", async () => {
-    for (const tool of await toolkit.list()) expect(tool.annotations).toEqual({ readOnlyHint: true, idempotentHint: true, openWorldHint: false });
+    for (const tool of await toolkit.list())
+      expect(tool.annotations).toEqual({
+        readOnlyHint: true,
+        idempotentHint: true,
+        openWorldHint: false,
+      });
     expect(await toolkit.health()).toEqual({ state: "available" });
     await toolkit.close();
   });
 
   test("a tool it does not have is NOT_FOUND", async () => {
-    await expect(toolkit.call({ name: "abacus", inputSchema: {} }, {}, context)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(
+      toolkit.call({ name: "abacus", inputSchema: {} }, {}, context),
+    ).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 });
 
@@ -112,7 +150,10 @@ describe("calculate", () => {
     ["2^100", "1267650600228229401496703205376"],
     ["100!/98!", "9900"],
     ["99999999999999999999 + 1", "100000000000000000000"],
-    ["123456789012345678901234567890 * 987654321098765432109876543210", "121932631137021795226185032733622923332237463801111263526900"],
+    [
+      "123456789012345678901234567890 * 987654321098765432109876543210",
+      "121932631137021795226185032733622923332237463801111263526900",
+    ],
     ["round(1/7, 60)", "0.142857142857142857142857142857142857142857142857142857142857"],
     ["round(2.5)", "3"],
     ["round(-2.5)", "-3"],
@@ -184,7 +225,9 @@ describe("calculate", () => {
     });
     expect(await calculate("-1/3000000000")).toBe("-3.3333333333333333333e-10");
     expect(await calculate("10^30/7")).toBe("1.4285714285714285714e+29");
-    expect(await calculate("99999999999999999999999/7*7 + 1/3 - 1/3")).toBe("99999999999999999999999");
+    expect(await calculate("99999999999999999999999/7*7 + 1/3 - 1/3")).toBe(
+      "99999999999999999999999",
+    );
   });
 
   test("big whole numbers keep all their digits, and have no number where none could hold them", async () => {
@@ -274,7 +317,10 @@ describe("calculate", () => {
     const error = await failure("calculate", { expression });
     expect(error.code).toBe("VALIDATION");
     expect(error.message).toMatch(message);
-    expect(error.details).toMatchObject({ position, errors: [{ path: "/expression", message: error.message }] });
+    expect(error.details).toMatchObject({
+      position,
+      errors: [{ path: "/expression", message: error.message }],
+    });
   });
 
   test("any text gets an answer or a HallError, soon", async () => {
@@ -313,7 +359,8 @@ describe("calculate", () => {
         async (expression) => {
           const outcome = await call("calculate", { expression }).catch((error: unknown) => error);
           if (outcome instanceof Error && !(outcome instanceof HallError)) throw outcome;
-          if (outcome instanceof HallError) expect(["VALIDATION", "EXECUTION", "BUDGET"]).toContain(outcome.code);
+          if (outcome instanceof HallError)
+            expect(["VALIDATION", "EXECUTION", "BUDGET"]).toContain(outcome.code);
         },
       ),
       { numRuns: 500 },
@@ -334,12 +381,19 @@ interface Tree {
   readonly value: readonly [top: bigint, bottom: bigint];
 }
 
-const bracket = (tree: Tree, strength: number) => (tree.strength < strength ? `(${tree.text})` : tree.text);
+const bracket = (tree: Tree, strength: number) =>
+  tree.strength < strength ? `(${tree.text})` : tree.text;
 const leaf = fc.oneof(
-  fc.bigInt({ min: 0n, max: 10n ** 20n }).map((value): Tree => ({ text: `${value}`, strength: 9, value: [value, 1n] })),
   fc
-    .tuple(fc.bigInt({ min: 0n, max: 9_999n }), fc.integer({ min: 1, max: 6 }))
-    .map(([digits, places]): Tree => ({ text: `${digits}e-${places}`, strength: 9, value: [digits, 10n ** BigInt(places)] })),
+    .bigInt({ min: 0n, max: 10n ** 20n })
+    .map((value): Tree => ({ text: `${value}`, strength: 9, value: [value, 1n] })),
+  fc.tuple(fc.bigInt({ min: 0n, max: 9_999n }), fc.integer({ min: 1, max: 6 })).map(
+    ([digits, places]): Tree => ({
+      text: `${digits}e-${places}`,
+      strength: 9,
+      value: [digits, 10n ** BigInt(places)],
+    }),
+  ),
 );
 const { tree } = fc.letrec<{ tree: Tree }>((tie) => ({
   tree: fc.oneof(
@@ -347,19 +401,37 @@ const { tree } = fc.letrec<{ tree: Tree }>((tie) => ({
     leaf,
     fc.tuple(tie("tree"), fc.constantFrom("+", "-"), tie("tree")).map(([a, sign, b]): Tree => {
       const [left, right] = [a.value[0] * b.value[1], b.value[0] * a.value[1]];
-      return { text: `${bracket(a, 1)}${sign}${bracket(b, 2)}`, strength: 1, value: [sign === "+" ? left + right : left - right, a.value[1] * b.value[1]] };
+      return {
+        text: `${bracket(a, 1)}${sign}${bracket(b, 2)}`,
+        strength: 1,
+        value: [sign === "+" ? left + right : left - right, a.value[1] * b.value[1]],
+      };
     }),
-    fc
-      .tuple(tie("tree"), tie("tree"))
-      .map(([a, b]): Tree => ({ text: `${bracket(a, 2)}*${bracket(b, 3)}`, strength: 2, value: [a.value[0] * b.value[0], a.value[1] * b.value[1]] })),
+    fc.tuple(tie("tree"), tie("tree")).map(
+      ([a, b]): Tree => ({
+        text: `${bracket(a, 2)}*${bracket(b, 3)}`,
+        strength: 2,
+        value: [a.value[0] * b.value[0], a.value[1] * b.value[1]],
+      }),
+    ),
     fc.tuple(tie("tree"), tie("tree")).map(([a, b]): Tree => {
       if (b.value[0] === 0n) return a;
-      return { text: `${bracket(a, 2)}/${bracket(b, 3)}`, strength: 2, value: [a.value[0] * b.value[1], a.value[1] * b.value[0]] };
+      return {
+        text: `${bracket(a, 2)}/${bracket(b, 3)}`,
+        strength: 2,
+        value: [a.value[0] * b.value[1], a.value[1] * b.value[0]],
+      };
     }),
-    tie("tree").map((a): Tree => ({ text: `-${bracket(a, 4)}`, strength: 3, value: [-a.value[0], a.value[1]] })),
-    fc
-      .tuple(tie("tree"), fc.integer({ min: 0, max: 3 }))
-      .map(([a, n]): Tree => ({ text: `${bracket(a, 5)}^${n}`, strength: 4, value: [a.value[0] ** BigInt(n), a.value[1] ** BigInt(n)] })),
+    tie("tree").map(
+      (a): Tree => ({ text: `-${bracket(a, 4)}`, strength: 3, value: [-a.value[0], a.value[1]] }),
+    ),
+    fc.tuple(tie("tree"), fc.integer({ min: 0, max: 3 })).map(
+      ([a, n]): Tree => ({
+        text: `${bracket(a, 5)}^${n}`,
+        strength: 4,
+        value: [a.value[0] ** BigInt(n), a.value[1] ** BigInt(n)],
+      }),
+    ),
   ),
 }));
 
@@ -368,13 +440,18 @@ describe("calculate against independent evaluators", () => {
     await fc.assert(
       fc.asyncProperty(tree, async ({ text, value: [top, bottom] }) => {
         fc.pre(text.length < 3_000 && `${bottom}`.length < 900 && `${top}`.length < 20_000);
-        const { result, exact, fraction, number } = (await call("calculate", { expression: text })).structured;
+        const { result, exact, fraction, number } = (await call("calculate", { expression: text }))
+          .structured;
         if (exact || fraction !== undefined) {
-          const [resultTop = 0n, resultBottom = 1n] = exact ? readDecimal(`${result}`) : `${fraction}`.split("/").map(BigInt);
+          const [resultTop = 0n, resultBottom = 1n] = exact
+            ? readDecimal(`${result}`)
+            : `${fraction}`.split("/").map(BigInt);
           expect(resultTop * bottom).toBe(resultBottom * top);
         } else if (number !== undefined) {
           // Fractions of more than 200 characters are not written out.
-          expect(Math.abs(Number(result) - Number(number))).toBeLessThanOrEqual(Math.abs(Number(number)) * 1e-15);
+          expect(Math.abs(Number(result) - Number(number))).toBeLessThanOrEqual(
+            Math.abs(Number(number)) * 1e-15,
+          );
         }
       }),
       { numRuns: 1_000 },
@@ -382,10 +459,17 @@ describe("calculate against independent evaluators", () => {
   });
 
   test("agrees with JavaScript on precedence and whole numbers", async () => {
-    const operators = fc.array(fc.tuple(fc.constantFrom("+", "-", "*", "**"), fc.integer({ min: 1, max: 4 }), fc.constantFrom("", "(", ")")), {
-      minLength: 1,
-      maxLength: 10,
-    });
+    const operators = fc.array(
+      fc.tuple(
+        fc.constantFrom("+", "-", "*", "**"),
+        fc.integer({ min: 1, max: 4 }),
+        fc.constantFrom("", "(", ")"),
+      ),
+      {
+        minLength: 1,
+        maxLength: 10,
+      },
+    );
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 9 }), operators, async (first, rest) => {
         let [text, open] = [`${first}`, 0];
@@ -420,7 +504,9 @@ describe("calculate against independent evaluators", () => {
     ["abs", Math.abs],
   ] as const)("%s agrees with the host's", async (name, host) => {
     for (let value = -9.75; value < 10; value += 1.25) {
-      expect((await call("calculate", { expression: `${name}(${value})` })).structured.number).toBeCloseTo(host(value), 10);
+      expect(
+        (await call("calculate", { expression: `${name}(${value})` })).structured.number,
+      ).toBeCloseTo(host(value), 10);
     }
   });
 });
@@ -518,9 +604,20 @@ describe("convert_units", () => {
   test("says what was measured and whether the answer is exact", async () => {
     expect(await call("convert_units", { value: 1, from_unit: "in", to_unit: " cm " })).toEqual({
       text: "1 in = 2.54 cm",
-      structured: { result: 2.54, exact: true, dimension: "length", value: 1, from_unit: "in", to_unit: "cm" },
+      structured: {
+        result: 2.54,
+        exact: true,
+        dimension: "length",
+        value: 1,
+        from_unit: "in",
+        to_unit: "cm",
+      },
     });
-    expect(await convert(100, "degF", "degC")).toMatchObject({ result: 37.77777777777778, exact: false, dimension: "temperature" });
+    expect(await convert(100, "degF", "degC")).toMatchObject({
+      result: 37.77777777777778,
+      exact: false,
+      dimension: "temperature",
+    });
     expect((await convert(1, "kg*m^2/s^2", "J")).dimension).toBe("energy");
     expect((await convert(1, "m^2/K", "cm^2/K")).dimension).toBe("length^2·temperature^-1");
   });
@@ -532,12 +629,15 @@ describe("convert_units", () => {
     ["GB", "Mbps", /GB is data, Mbps is data rate/],
     ["Hz", "s", /Hz is frequency, s is time/],
     ["delta_degC", "degF", /mixes a temperature with a difference/],
-  ])("%s does not become %s, and both dimensions are named", async (from_unit, to_unit, message) => {
-    const error = await failure("convert_units", { value: 1, from_unit, to_unit });
-    expect(error.code).toBe("VALIDATION");
-    expect(error.message).toMatch(message);
-    expect(error.details).toMatchObject({ errors: [{ path: "/to_unit" }] });
-  });
+  ])(
+    "%s does not become %s, and both dimensions are named",
+    async (from_unit, to_unit, message) => {
+      const error = await failure("convert_units", { value: 1, from_unit, to_unit });
+      expect(error.code).toBe("VALIDATION");
+      expect(error.message).toMatch(message);
+      expect(error.details).toMatchObject({ errors: [{ path: "/to_unit" }] });
+    },
+  );
 
   test.each([
     ["kilometrs", "from_unit", ["kilometre"]],
@@ -558,15 +658,30 @@ describe("convert_units", () => {
   ])("the unit %s is refused, naming what is near", async (unit, field, near) => {
     const error = await failure("convert_units", { value: 1, from_unit: unit, to_unit: "m" });
     expect(error.code).toBe("VALIDATION");
-    expect(error.details).toMatchObject({ errors: [{ path: `/${field}`, message: error.message }] });
-    for (const name of near) expect(JSON.stringify(error.details?.near)).toContain(name.slice(0, 5));
+    expect(error.details).toMatchObject({
+      errors: [{ path: `/${field}`, message: error.message }],
+    });
+    for (const name of near)
+      expect(JSON.stringify(error.details?.near)).toContain(name.slice(0, 5));
   });
 
   test("below absolute zero, the reciprocal of nothing and what no number can hold are refused", async () => {
-    expect(await failure("convert_units", { value: -300, from_unit: "C", to_unit: "F" })).toMatchObject({ code: "EXECUTION", message: /absolute zero/ });
-    expect(await failure("convert_units", { value: 0, from_unit: "mpg", to_unit: "L/100km" })).toMatchObject({ code: "EXECUTION", message: /reciprocal/ });
-    expect(await failure("convert_units", { value: 1e308, from_unit: "km", to_unit: "nm" })).toMatchObject({ code: "BUDGET" });
-    expect(await failure("convert_units", { value: 1, from_unit: "Ym^12".concat(" Ym^12".repeat(25)), to_unit: "m" })).toMatchObject({ code: "BUDGET" });
+    expect(
+      await failure("convert_units", { value: -300, from_unit: "C", to_unit: "F" }),
+    ).toMatchObject({ code: "EXECUTION", message: /absolute zero/ });
+    expect(
+      await failure("convert_units", { value: 0, from_unit: "mpg", to_unit: "L/100km" }),
+    ).toMatchObject({ code: "EXECUTION", message: /reciprocal/ });
+    expect(
+      await failure("convert_units", { value: 1e308, from_unit: "km", to_unit: "nm" }),
+    ).toMatchObject({ code: "BUDGET" });
+    expect(
+      await failure("convert_units", {
+        value: 1,
+        from_unit: "Ym^12".concat(" Ym^12".repeat(25)),
+        to_unit: "m",
+      }),
+    ).toMatchObject({ code: "BUDGET" });
   });
 
   test("there and back again is where one started", async () => {
@@ -578,7 +693,9 @@ describe("convert_units", () => {
       ["B", "kbit", "MiB", "TB"],
       ["km/h", "m/s", "mph", "kn"],
     ];
-    const pair = fc.constantFrom(...families).chain((family) => fc.tuple(fc.constantFrom(...family), fc.constantFrom(...family)));
+    const pair = fc
+      .constantFrom(...families)
+      .chain((family) => fc.tuple(fc.constantFrom(...family), fc.constantFrom(...family)));
     await fc.assert(
       fc.asyncProperty(pair, fc.integer({ min: 0, max: 10 ** 9 }), async ([from, to], value) => {
         const there = Number((await convert(value, from, to)).result);

@@ -1,12 +1,24 @@
 import { describe, expect, test } from "vitest";
 import { analyze } from "../../src/toolkits/document/analysis.ts";
 import type { AnalysisType } from "../../src/toolkits/document/terms.ts";
-import { type LabelledOpinion, type LabelledText, mentions, opinions, unseenMentions, unseenOpinions } from "./fixtures/labelled.ts";
+import {
+  type LabelledOpinion,
+  type LabelledText,
+  mentions,
+  opinions,
+  unseenMentions,
+  unseenOpinions,
+} from "./fixtures/labelled.ts";
 
 describe("sentiment", () => {
   test.each([
     { name: "the labelled texts", texts: opinions, accuracyMin: 0.85, precisionMin: 0.9 },
-    { name: "texts the rules were not written for", texts: unseenOpinions, accuracyMin: 0.6, precisionMin: 0.8 },
+    {
+      name: "texts the rules were not written for",
+      texts: unseenOpinions,
+      accuracyMin: 0.6,
+      precisionMin: 0.8,
+    },
   ])("agrees with a person on most of $name", ({ name, texts, accuracyMin, precisionMin }) => {
     const { accuracy, precision } = scoreOpinions(name, texts);
     expect(accuracy).toBeGreaterThanOrEqual(accuracyMin);
@@ -23,15 +35,26 @@ describe("sentiment", () => {
   });
 
   test("is neutral for a long plain report with one unhappy sentence", () => {
-    const plain = "The committee has nine members. Each serves for three years. The office is on the second floor. ".repeat(10);
-    expect(analyze(`${plain} The coffee was terrible.`, "sentiment").sentiment).toMatchObject({ label: "neutral", negative_sentences: 1 });
+    const plain =
+      "The committee has nine members. Each serves for three years. The office is on the second floor. ".repeat(
+        10,
+      );
+    expect(analyze(`${plain} The coffee was terrible.`, "sentiment").sentiment).toMatchObject({
+      label: "neutral",
+      negative_sentences: 1,
+    });
   });
 });
 
 describe("entities", () => {
   test.each([
     { name: "the labelled texts", texts: mentions, precisionMin: 0.9, recallMin: 0.9 },
-    { name: "texts the rules were not written for", texts: unseenMentions, precisionMin: 0.85, recallMin: 0.6 },
+    {
+      name: "texts the rules were not written for",
+      texts: unseenMentions,
+      precisionMin: 0.85,
+      recallMin: 0.6,
+    },
   ])("are those a person marks in most of $name", ({ name, texts, precisionMin, recallMin }) => {
     const { precision, recall } = scoreMentions(name, texts);
     expect(precision).toBeGreaterThanOrEqual(precisionMin);
@@ -39,7 +62,10 @@ describe("entities", () => {
   });
 
   test("are counted, and a surname alone counts for the person named before", () => {
-    const { entities } = analyze("Angela Merkel spoke first. Later Merkel left for Paris. In Paris it rained.", "entities");
+    const { entities } = analyze(
+      "Angela Merkel spoke first. Later Merkel left for Paris. In Paris it rained.",
+      "entities",
+    );
     expect(entities).toEqual([
       { type: "person", text: "Angela Merkel", count: 2 },
       { type: "place", text: "Paris", count: 2 },
@@ -64,7 +90,9 @@ describe("a summary", () => {
   test("is made of sentences of the text, in their order, and leaves the beside-the-point ones out", () => {
     const { summary = "", sentences } = analyze(article.join(" "), "summary");
     expect(sentences).toBe(10);
-    const places = article.map((sentence) => summary.indexOf(sentence)).filter((place) => place >= 0);
+    const places = article
+      .map((sentence) => summary.indexOf(sentence))
+      .filter((place) => place >= 0);
     expect(places).toHaveLength(2);
     expect(places).toEqual([...places].sort((a, b) => a - b));
     expect(summary).toMatch(/river/);
@@ -72,18 +100,28 @@ describe("a summary", () => {
   });
 
   test("of one sentence is that sentence", () => {
-    expect(analyze("Only this is said here, and nothing else.", "summary").summary).toBe("Only this is said here, and nothing else.");
+    expect(analyze("Only this is said here, and nothing else.", "summary").summary).toBe(
+      "Only this is said here, and nothing else.",
+    );
   });
 });
 
 describe("keywords", () => {
   test("are what comes up often, phrases first, in English and German", () => {
-    const english = "Solar panels turn light into power. Cheap solar panels changed the market. The price of solar panels fell again.";
-    expect(analyze(english, "keywords").keywords?.[0]).toEqual({ keyword: "solar panels", score: 1, count: 3 });
-    const german = "Die Energiewende braucht Speicher. Ohne Speicher ist die Energiewende teuer, und der Ausbau der Speicher dauert.";
+    const english =
+      "Solar panels turn light into power. Cheap solar panels changed the market. The price of solar panels fell again.";
+    expect(analyze(english, "keywords").keywords?.[0]).toEqual({
+      keyword: "solar panels",
+      score: 1,
+      count: 3,
+    });
+    const german =
+      "Die Energiewende braucht Speicher. Ohne Speicher ist die Energiewende teuer, und der Ausbau der Speicher dauert.";
     const { language, keywords = [] } = analyze(german, "keywords");
     expect(language).toBe("de");
-    expect(keywords.slice(0, 4).map(({ keyword }) => keyword)).toEqual(expect.arrayContaining(["speicher", "energiewende"]));
+    expect(keywords.slice(0, 4).map(({ keyword }) => keyword)).toEqual(
+      expect.arrayContaining(["speicher", "energiewende"]),
+    );
     expect(keywords.map(({ keyword }) => keyword)).not.toContain("und");
   });
 });
@@ -106,7 +144,8 @@ describe("texts of any kind", () => {
 
   test.each(Object.entries(texts))("%s are analysed in good time", (_, text) => {
     const started = performance.now();
-    for (const type of ["summary", "keywords", "sentiment", "entities"] satisfies AnalysisType[]) expect(analyze(text, type)).toHaveProperty(type);
+    for (const type of ["summary", "keywords", "sentiment", "entities"] satisfies AnalysisType[])
+      expect(analyze(text, type)).toHaveProperty(type);
     expect(performance.now() - started).toBeLessThan(8_000);
   });
 
@@ -122,28 +161,48 @@ describe("texts of any kind", () => {
   });
 });
 
-function scoreOpinions(name: string, texts: readonly LabelledOpinion[]): { accuracy: number; precision: number } {
-  const judged = texts.map(({ label, text }) => ({ label, text, found: analyze(text, "sentiment").sentiment?.label }));
+function scoreOpinions(
+  name: string,
+  texts: readonly LabelledOpinion[],
+): { accuracy: number; precision: number } {
+  const judged = texts.map(({ label, text }) => ({
+    label,
+    text,
+    found: analyze(text, "sentiment").sentiment?.label,
+  }));
   const wrong = judged.filter(({ label, found }) => label !== found);
   const said = judged.filter(({ found }) => found !== "neutral");
   const precision = said.filter(({ label, found }) => label === found).length / said.length;
   const accuracy = 1 - wrong.length / judged.length;
-  console.log(`sentiment, ${name}: ${judged.length}, accuracy ${accuracy.toFixed(3)}, precision of a judgement ${precision.toFixed(3)}`);
+  console.log(
+    `sentiment, ${name}: ${judged.length}, accuracy ${accuracy.toFixed(3)}, precision of a judgement ${precision.toFixed(3)}`,
+  );
   for (const { label, found, text } of wrong) console.log(`  ${label} read as ${found}: ${text}`);
   return { accuracy, precision };
 }
 
-function scoreMentions(name: string, texts: readonly LabelledText[]): { precision: number; recall: number } {
+function scoreMentions(
+  name: string,
+  texts: readonly LabelledText[],
+): { precision: number; recall: number } {
   let [right, found, wanted] = [0, 0, 0];
   for (const { text, entities } of texts) {
     const marked = entities.map(([type, entity]) => `${type} ${entity}`);
-    const seen = (analyze(text, "entities").entities ?? []).map(({ type, text: entity }) => `${type} ${entity}`);
-    const [missed, invented] = [marked.filter((entity) => !seen.includes(entity)), seen.filter((entity) => !marked.includes(entity))];
+    const seen = (analyze(text, "entities").entities ?? []).map(
+      ({ type, text: entity }) => `${type} ${entity}`,
+    );
+    const [missed, invented] = [
+      marked.filter((entity) => !seen.includes(entity)),
+      seen.filter((entity) => !marked.includes(entity)),
+    ];
     right += seen.length - invented.length;
     found += seen.length;
     wanted += marked.length;
-    if (missed.length + invented.length > 0) console.log(`  missed [${missed.join(", ")}], invented [${invented.join(", ")}]`);
+    if (missed.length + invented.length > 0)
+      console.log(`  missed [${missed.join(", ")}], invented [${invented.join(", ")}]`);
   }
-  console.log(`entities, ${name}: ${wanted} marked, precision ${(right / found).toFixed(3)}, recall ${(right / wanted).toFixed(3)}`);
+  console.log(
+    `entities, ${name}: ${wanted} marked, precision ${(right / found).toFixed(3)}, recall ${(right / wanted).toFixed(3)}`,
+  );
   return { precision: right / found, recall: right / wanted };
 }

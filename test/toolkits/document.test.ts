@@ -14,7 +14,15 @@ import type { CallContext, Toolkit } from "../../src/tool.ts";
 import { createDocumentToolkit } from "../../src/toolkits/document/document.ts";
 import { createDocumentReader, type DocumentReader } from "../../src/toolkits/document/reader.ts";
 import { createFetcher } from "../../src/toolkits/fetch.ts";
-import { assemblePdf, buildWorker, deflateRepeated, makeDocx, makePdf, makeZip, toDataUrl } from "./documents.ts";
+import {
+  assemblePdf,
+  buildWorker,
+  deflateRepeated,
+  makeDocx,
+  makePdf,
+  makeZip,
+  toDataUrl,
+} from "./documents.ts";
 
 let reader: DocumentReader;
 let toolkit: Toolkit;
@@ -28,11 +36,20 @@ beforeAll(async () => {
 });
 afterAll(() => removeWorker());
 
-const contextOf = (scope: Scope): CallContext => ({ scope, progress: () => {}, log: () => {}, ask: async () => ({}) });
+const contextOf = (scope: Scope): CallContext => ({
+  scope,
+  progress: () => {},
+  log: () => {},
+  ask: async () => ({}),
+});
 const ajv = new Ajv({ strict: true });
 
 /** Holds every answer against the tool's own outputSchema. */
-async function call(name: string, args: JsonObject, { kit = toolkit, scope = new Scope() } = {}): Promise<JsonObject> {
+async function call(
+  name: string,
+  args: JsonObject,
+  { kit = toolkit, scope = new Scope() } = {},
+): Promise<JsonObject> {
   const tool = (await kit.list()).find((candidate) => candidate.name === name);
   if (!tool?.outputSchema) throw new Error(`no tool "${name}" with an outputSchema`);
   const { structuredContent, content } = await kit.call(tool, args, contextOf(scope));
@@ -43,7 +60,8 @@ async function call(name: string, args: JsonObject, { kit = toolkit, scope = new
   return structuredContent;
 }
 
-const extract = (document_url: string, args: JsonObject = {}, options = {}) => call("extract_text", { document_url, ...args }, options);
+const extract = (document_url: string, args: JsonObject = {}, options = {}) =>
+  call("extract_text", { document_url, ...args }, options);
 
 async function refusalOf(work: Promise<unknown>): Promise<HallError> {
   const error = await work.then(
@@ -63,7 +81,11 @@ test("the toolkit offers the two tools of the contract with exactly its paramete
         type: "object",
         properties: {
           document_url: { type: "string" },
-          analysis_type: { type: "string", enum: ["summary", "keywords", "sentiment", "entities"], default: "summary" },
+          analysis_type: {
+            type: "string",
+            enum: ["summary", "keywords", "sentiment", "entities"],
+            default: "summary",
+          },
         },
         required: ["document_url"],
       },
@@ -72,7 +94,10 @@ test("the toolkit offers the two tools of the contract with exactly its paramete
       name: "extract_text",
       inputSchema: {
         type: "object",
-        properties: { document_url: { type: "string" }, format: { type: "string", enum: ["pdf", "docx", "txt", "html"] } },
+        properties: {
+          document_url: { type: "string" },
+          format: { type: "string", enum: ["pdf", "docx", "txt", "html"] },
+        },
         required: ["document_url"],
       },
     },
@@ -92,7 +117,10 @@ const page = `<!doctype html><html><head><title>River &amp; sea</title><style>p{
 
 describe("extract_text", () => {
   test("reads a PDF page by page, with its title and number of pages", async () => {
-    const pdf = makePdf([["First page, first line.", "Second line (with brackets)."], ["Second page."]], { title: "Annual report" });
+    const pdf = makePdf(
+      [["First page, first line.", "Second line (with brackets)."], ["Second page."]],
+      { title: "Annual report" },
+    );
     expect(await extract(toDataUrl(pdf, "application/pdf"))).toEqual({
       document_url: "data:",
       format: "pdf",
@@ -112,7 +140,10 @@ describe("extract_text", () => {
       "<mc:AlternateContent><mc:Choice><w:t>once</w:t></mc:Choice><mc:Fallback><w:t>twice</w:t></mc:Fallback></mc:AlternateContent>",
     ].join("");
     const docx = makeDocx(body, [
-      { name: "word/footnotes.xml", bytes: Buffer.from(`<w:footnotes>${paragraph("A note.")}</w:footnotes>`) },
+      {
+        name: "word/footnotes.xml",
+        bytes: Buffer.from(`<w:footnotes>${paragraph("A note.")}</w:footnotes>`),
+      },
       { name: "docProps/core.xml", bytes: Buffer.from("<cp><dc:title>Of rivers</dc:title></cp>") },
     ]);
     const { format, title, text } = await extract(toDataUrl(docx));
@@ -123,16 +154,21 @@ describe("extract_text", () => {
   test("reads a page as a person sees it: no menus, no scripts, nothing hidden", async () => {
     const { format, title, text } = await extract(toDataUrl(page, "text/html"));
     expect({ format, title }).toEqual({ format: "html", title: "River & sea" });
-    expect(text).toBe("Rivers\n\nA river runs to the sea.\n\n- one\n\n- two €\n\nName\tLength\n\nElbe\t1094\n\n  kept\n    as it is");
+    expect(text).toBe(
+      "Rivers\n\nA river runs to the sea.\n\n- one\n\n- two €\n\nName\tLength\n\nElbe\t1094\n\n  kept\n    as it is",
+    );
   });
 
   test("reads text in the encoding it is in", async () => {
-    const read = async (bytes: Buffer, type = "text/plain") => (await extract(toDataUrl(bytes, type))).text;
+    const read = async (bytes: Buffer, type = "text/plain") =>
+      (await extract(toDataUrl(bytes, type))).text;
     expect(await read(Buffer.from("Grüße, 世界\r\nzwei"))).toBe("Grüße, 世界\nzwei");
     expect(await read(Buffer.from("Gr\xfc\xdfe", "latin1"))).toBe("Grüße");
     expect(await read(Buffer.from("\ufeffGrüße", "utf16le"))).toBe("Grüße");
     expect(await read(Buffer.from([0x82, 0xb1]), "text/plain; charset=shift_jis")).toBe("こ");
-    expect(await read(Buffer.from('<html><meta charset="iso-8859-15"><p>5 \xa4</p>', "latin1"), "")).toBe("5 €");
+    expect(
+      await read(Buffer.from('<html><meta charset="iso-8859-15"><p>5 \xa4</p>', "latin1"), ""),
+    ).toBe("5 €");
     expect((await extract("data:,a%20%E2%82%AC%zz")).text).toBe("a €%zz");
   });
 
@@ -141,26 +177,53 @@ describe("extract_text", () => {
     expect((await extract(toDataUrl("plain <b> text"))).format).toBe("txt");
     expect((await extract(toDataUrl(page), { format: "txt" })).text).toContain("<!doctype html>");
     const pdf = toDataUrl(makePdf([["x"]]));
-    expect(await refusalOf(extract(pdf, { format: "docx" }))).toMatchObject({ code: "EXECUTION", message: "the document is no docx: it looks like pdf" });
-    expect(await refusalOf(extract(toDataUrl("hello"), { format: "pdf" }))).toMatchObject({ message: "the document is no pdf: it looks like txt" });
+    expect(await refusalOf(extract(pdf, { format: "docx" }))).toMatchObject({
+      code: "EXECUTION",
+      message: "the document is no docx: it looks like pdf",
+    });
+    expect(await refusalOf(extract(toDataUrl("hello"), { format: "pdf" }))).toMatchObject({
+      message: "the document is no pdf: it looks like txt",
+    });
     const picture = toDataUrl(Buffer.from("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "latin1"), "image/png");
-    expect(await refusalOf(extract(picture))).toMatchObject({ code: "EXECUTION", message: expect.stringContaining("image/png") });
-    expect(await refusalOf(extract(toDataUrl(makeZip([{ name: "a.txt", bytes: Buffer.from("x") }]))))).toMatchObject({ code: "EXECUTION" });
+    expect(await refusalOf(extract(picture))).toMatchObject({
+      code: "EXECUTION",
+      message: expect.stringContaining("image/png"),
+    });
+    expect(
+      await refusalOf(extract(toDataUrl(makeZip([{ name: "a.txt", bytes: Buffer.from("x") }])))),
+    ).toMatchObject({ code: "EXECUTION" });
   });
 
   test("says what is wrong with a document: empty, torn, without text, locked", async () => {
-    expect(await refusalOf(extract("data:,"))).toMatchObject({ code: "EXECUTION", message: "the document is empty" });
-    expect(await refusalOf(extract(toDataUrl("%PDF-1.7 and then nothing")))).toMatchObject({ code: "EXECUTION", message: expect.stringContaining("damaged") });
-    expect(await refusalOf(extract(toDataUrl(makePdf([[]]))))).toMatchObject({ message: expect.stringContaining("no text") });
-    expect(await refusalOf(extract(toDataUrl(makeDocx(paragraph("x")).subarray(0, 150)), { format: "docx" }))).toMatchObject({ code: "EXECUTION" });
+    expect(await refusalOf(extract("data:,"))).toMatchObject({
+      code: "EXECUTION",
+      message: "the document is empty",
+    });
+    expect(await refusalOf(extract(toDataUrl("%PDF-1.7 and then nothing")))).toMatchObject({
+      code: "EXECUTION",
+      message: expect.stringContaining("damaged"),
+    });
+    expect(await refusalOf(extract(toDataUrl(makePdf([[]]))))).toMatchObject({
+      message: expect.stringContaining("no text"),
+    });
+    expect(
+      await refusalOf(
+        extract(toDataUrl(makeDocx(paragraph("x")).subarray(0, 150)), { format: "docx" }),
+      ),
+    ).toMatchObject({ code: "EXECUTION" });
     const odd = makeDocx("", [{ name: "word/footnotes.xml", bytes: Buffer.from("x"), method: 12 }]);
-    expect(await refusalOf(extract(toDataUrl(odd)))).toMatchObject({ message: expect.stringContaining("packed in an unknown way") });
+    expect(await refusalOf(extract(toDataUrl(odd)))).toMatchObject({
+      message: expect.stringContaining("packed in an unknown way"),
+    });
   });
 
   test("cuts a long text and says so", async () => {
     const { text, characters, cut } = await extract(toDataUrl("word ".repeat(30_000)));
     expect(text).toHaveLength(100_000);
-    expect({ characters, cut }).toEqual({ characters: 150_000, cut: "only the first 100000 of 150000 characters are here" });
+    expect({ characters, cut }).toEqual({
+      characters: 150_000,
+      cut: "only the first 100000 of 150000 characters are here",
+    });
   });
 
   test("reads at most 500 pages", async () => {
@@ -186,7 +249,10 @@ describe("a source", () => {
     using folder = makeFolder();
     const kit = createDocumentToolkit({ reader, roots: [join(folder.path, "open")] });
     const at = (path: string) => `${pathToFileURL(folder.path).href}/${path}`;
-    expect(await extract(at("open/a.txt"), {}, { kit })).toMatchObject({ document_url: at("open/a.txt"), text: "inside" });
+    expect(await extract(at("open/a.txt"), {}, { kit })).toMatchObject({
+      document_url: at("open/a.txt"),
+      text: "inside",
+    });
     expect((await extract(at("open/linked-inside.txt"), {}, { kit })).text).toBe("inside");
     const outside = [
       "secret.txt",
@@ -197,14 +263,31 @@ describe("a source", () => {
       "open-too/b.txt",
       "open/missing.txt",
     ];
-    for (const path of outside) expect([path, (await refusalOf(extract(at(path), {}, { kit }))).code]).toEqual([path, "DENIED"]);
-    expect(await refusalOf(extract(at("open"), {}, { kit }))).toMatchObject({ code: "EXECUTION", message: expect.stringContaining("is no file") });
-    expect(await refusalOf(extract(at("open%2fa.txt"), {}, { kit }))).toMatchObject({ code: "VALIDATION" });
-    expect(await refusalOf(extract(at("open/a.txt")))).toMatchObject({ code: "DENIED", hint: expect.stringContaining("documents.roots") });
+    for (const path of outside)
+      expect([path, (await refusalOf(extract(at(path), {}, { kit }))).code]).toEqual([
+        path,
+        "DENIED",
+      ]);
+    expect(await refusalOf(extract(at("open"), {}, { kit }))).toMatchObject({
+      code: "EXECUTION",
+      message: expect.stringContaining("is no file"),
+    });
+    expect(await refusalOf(extract(at("open%2fa.txt"), {}, { kit }))).toMatchObject({
+      code: "VALIDATION",
+    });
+    expect(await refusalOf(extract(at("open/a.txt")))).toMatchObject({
+      code: "DENIED",
+      hint: expect.stringContaining("documents.roots"),
+    });
   });
 
   test("that is none names the field and what would be right", async () => {
-    for (const url of ["report.pdf", "/home/me/report.pdf", "ftp://example.com/a", "data:text/plain"]) {
+    for (const url of [
+      "report.pdf",
+      "/home/me/report.pdf",
+      "ftp://example.com/a",
+      "data:text/plain",
+    ]) {
       const { code, message, details } = await refusalOf(extract(url));
       expect(code).toBe("VALIDATION");
       expect(details?.errors).toEqual([{ path: "/document_url", message }]);
@@ -218,15 +301,40 @@ describe("analyze_document", () => {
 
   test.each([
     ["summary", { summary: expect.stringContaining("Angela Merkel") }],
-    ["keywords", { keywords: expect.arrayContaining([expect.objectContaining({ keyword: "solar panels", count: 2 })]) }],
+    [
+      "keywords",
+      {
+        keywords: expect.arrayContaining([
+          expect.objectContaining({ keyword: "solar panels", count: 2 }),
+        ]),
+      },
+    ],
     ["sentiment", { sentiment: expect.objectContaining({ label: "positive" }) }],
-    ["entities", { entities: expect.arrayContaining([{ type: "person", text: "Angela Merkel", count: 1 }]) }],
-  ])("answers with the %s, and with nothing it was not asked for", async (analysis_type, expected) => {
-    const answer = await call("analyze_document", { document_url: toDataUrl(text), analysis_type });
-    const others = ["summary", "keywords", "sentiment", "entities"].filter((type) => type !== analysis_type);
-    expect(answer).toMatchObject({ format: "txt", language: "en", sentences: 3, characters: text.length, analysis_type, ...expected });
-    for (const other of others) expect(answer).not.toHaveProperty(other);
-  });
+    [
+      "entities",
+      { entities: expect.arrayContaining([{ type: "person", text: "Angela Merkel", count: 1 }]) },
+    ],
+  ])(
+    "answers with the %s, and with nothing it was not asked for",
+    async (analysis_type, expected) => {
+      const answer = await call("analyze_document", {
+        document_url: toDataUrl(text),
+        analysis_type,
+      });
+      const others = ["summary", "keywords", "sentiment", "entities"].filter(
+        (type) => type !== analysis_type,
+      );
+      expect(answer).toMatchObject({
+        format: "txt",
+        language: "en",
+        sentences: 3,
+        characters: text.length,
+        analysis_type,
+        ...expected,
+      });
+      for (const other of others) expect(answer).not.toHaveProperty(other);
+    },
+  );
 });
 
 interface Bomb {
@@ -239,48 +347,97 @@ interface Bomb {
 const bombs: Readonly<Record<string, () => Bomb | Promise<Bomb>>> = {
   "a docx that inflates a thousand times": async () => {
     const packed = await deflateRepeated(" ", 80, createDeflateRaw({ level: 9 }));
-    return { bytes: makeZip([{ name: "word/document.xml", bytes: Buffer.alloc(0), packed }]), code: "TOO_LARGE" };
+    return {
+      bytes: makeZip([{ name: "word/document.xml", bytes: Buffer.alloc(0), packed }]),
+      code: "TOO_LARGE",
+    };
   },
   "a docx that lies about its size": async () => {
     const packed = await deflateRepeated("<w:p/>", 40, createDeflateRaw());
-    return { bytes: makeZip([{ name: "word/document.xml", bytes: Buffer.alloc(0), claimedBytes: 100, packed }]), code: "TOO_LARGE" };
+    return {
+      bytes: makeZip([
+        { name: "word/document.xml", bytes: Buffer.alloc(0), claimedBytes: 100, packed },
+      ]),
+      code: "TOO_LARGE",
+    };
   },
   "a docx inside a docx inside a docx": async () => {
     const packed = await deflateRepeated("a", 40, createDeflateRaw({ level: 9 }));
     const inner = makeZip([{ name: "word/document.xml", bytes: Buffer.alloc(0), packed }]);
     const middle = makeZip([{ name: "word/document.xml", bytes: inner }]);
-    return { bytes: makeDocx(paragraph("only this"), [{ name: "word/embeddings/a.docx", bytes: middle }]), code: "read" };
+    return {
+      bytes: makeDocx(paragraph("only this"), [{ name: "word/embeddings/a.docx", bytes: middle }]),
+      code: "read",
+    };
   },
-  "a docx nested without end": () => ({ bytes: makeDocx("<w:p>".repeat(500_000)), code: "TOO_LARGE" }),
+  "a docx nested without end": () => ({
+    bytes: makeDocx("<w:p>".repeat(500_000)),
+    code: "TOO_LARGE",
+  }),
   "a docx with an entity that expands": () => {
-    const entities = Array.from({ length: 20 }, (_, n) => `<!ENTITY a${n + 1} "${`&a${n};`.repeat(10)}">`).join("");
-    return { bytes: makeDocx(Buffer.from(`<!DOCTYPE x [<!ENTITY a0 "ha">${entities}]><w:document>${paragraph("&a20;")}</w:document>`)), code: "read" };
+    const entities = Array.from(
+      { length: 20 },
+      (_, n) => `<!ENTITY a${n + 1} "${`&a${n};`.repeat(10)}">`,
+    ).join("");
+    return {
+      bytes: makeDocx(
+        Buffer.from(
+          `<!DOCTYPE x [<!ENTITY a0 "ha">${entities}]><w:document>${paragraph("&a20;")}</w:document>`,
+        ),
+      ),
+      code: "read",
+    };
   },
   "a docx with too many files": () => {
-    const files = Array.from({ length: 6_000 }, (_, n) => ({ name: `word/x${n}`, bytes: Buffer.alloc(0), method: 0 }));
+    const files = Array.from({ length: 6_000 }, (_, n) => ({
+      name: `word/x${n}`,
+      bytes: Buffer.alloc(0),
+      method: 0,
+    }));
     return { bytes: makeDocx("", files), code: "TOO_LARGE" };
   },
   "a PDF whose page inflates a thousand times": async () => {
     const bytes = await deflateRepeated(" ", 80, createDeflate({ level: 9 }));
-    return { bytes: assemblePdf([{ dictionary: "/Filter /FlateDecode", bytes }]), code: "TOO_LARGE" };
+    return {
+      bytes: assemblePdf([{ dictionary: "/Filter /FlateDecode", bytes }]),
+      code: "TOO_LARGE",
+    };
   },
   "a PDF whose page is deflated twice": async () => {
-    const bytes = deflateSync(await deflateRepeated("\0", 80, createDeflate({ level: 9 })), { level: 9 });
-    return { bytes: assemblePdf([{ dictionary: "/Filter [/FlateDecode /FlateDecode]", bytes }]), code: "TOO_LARGE" };
+    const bytes = deflateSync(await deflateRepeated("\0", 80, createDeflate({ level: 9 })), {
+      level: 9,
+    });
+    return {
+      bytes: assemblePdf([{ dictionary: "/Filter [/FlateDecode /FlateDecode]", bytes }]),
+      code: "TOO_LARGE",
+    };
   },
   "a PDF whose page pretends to be a picture": async () => {
     const bytes = await deflateRepeated(" ", 80, createDeflate({ level: 9 }));
-    return { bytes: assemblePdf([{ dictionary: "/Subtype /Image /Filter /FlateDecode", bytes }]), code: "TOO_LARGE" };
+    return {
+      bytes: assemblePdf([{ dictionary: "/Subtype /Image /Filter /FlateDecode", bytes }]),
+      code: "TOO_LARGE",
+    };
   },
   "a PDF whose page is packed by run lengths, twice": () => {
     const run = Buffer.from(Array.from({ length: 400_000 }, (_, n) => (n % 2 === 0 ? 129 : 32)));
-    return { bytes: assemblePdf([{ dictionary: "/Filter [/RunLengthDecode /RunLengthDecode]", bytes: run }]), code: "any" };
+    return {
+      bytes: assemblePdf([
+        { dictionary: "/Filter [/RunLengthDecode /RunLengthDecode]", bytes: run },
+      ]),
+      code: "any",
+    };
   },
   "a PDF with arrays in arrays": () => ({
-    bytes: assemblePdf([{ dictionary: "", bytes: Buffer.from("BT (x) Tj ET") }], { extra: `/A ${"[".repeat(400_000)}` }),
+    bytes: assemblePdf([{ dictionary: "", bytes: Buffer.from("BT (x) Tj ET") }], {
+      extra: `/A ${"[".repeat(400_000)}`,
+    }),
     code: "any",
   }),
-  "a PDF with a deeply nested page": () => ({ bytes: assemblePdf([{ dictionary: "", bytes: Buffer.from("[".repeat(2_000_000)) }]), code: "any" }),
+  "a PDF with a deeply nested page": () => ({
+    bytes: assemblePdf([{ dictionary: "", bytes: Buffer.from("[".repeat(2_000_000)) }]),
+    code: "any",
+  }),
   "a PDF that says it has a billion pages": () => {
     const pdf = makePdf([["x"]])
       .toString("latin1")
@@ -293,9 +450,18 @@ const bombs: Readonly<Record<string, () => Bomb | Promise<Bomb>>> = {
       .replace(/\/Kids \[\d+ 0 R\]/, "/Kids [2 0 R]");
     return { bytes: Buffer.from(pdf, "latin1"), code: "any" };
   },
-  "a page nested without end": () => ({ bytes: Buffer.from(`<html>${"<div>".repeat(1_000_000)}`), code: "TOO_LARGE" }),
-  "a page of one tag that never ends": () => ({ bytes: Buffer.from(`<html><p ${"a=b ".repeat(1_000_000)}`), code: "any" }),
-  "a page of opening brackets": () => ({ bytes: Buffer.from(`<html>${"<".repeat(5_000_000)}`), code: "TOO_LARGE" }),
+  "a page nested without end": () => ({
+    bytes: Buffer.from(`<html>${"<div>".repeat(1_000_000)}`),
+    code: "TOO_LARGE",
+  }),
+  "a page of one tag that never ends": () => ({
+    bytes: Buffer.from(`<html><p ${"a=b ".repeat(1_000_000)}`),
+    code: "any",
+  }),
+  "a page of opening brackets": () => ({
+    bytes: Buffer.from(`<html>${"<".repeat(5_000_000)}`),
+    code: "TOO_LARGE",
+  }),
 };
 
 describe("a bomb", () => {
@@ -312,7 +478,9 @@ describe("a bomb", () => {
     const tookMs = performance.now() - started;
     const { user, system } = process.cpuUsage(before);
     const grewMegabytes = peak();
-    console.log(`${name}: ${answer} after ${Math.round(tookMs)} ms, ${Math.round(grewMegabytes)} MB`);
+    console.log(
+      `${name}: ${answer} after ${Math.round(tookMs)} ms, ${Math.round(grewMegabytes)} MB`,
+    );
     if (code !== "any") expect(answer).toBe(code);
     else expect(answer).toMatch(/^(read|TOO_LARGE|EXECUTION)$/);
     // What it took by itself: other programs on the machine are not its fault.
@@ -329,7 +497,9 @@ describe("a worker", () => {
     const reading = reader.read({ bytes, contentType: "text/html" }, scope);
     setTimeout(() => scope.cancel(new HallError("CANCELLED", "no longer wanted")), 20);
     expect(await refusalOf(reading)).toMatchObject({ code: "CANCELLED" });
-    expect(await refusalOf(reader.read({ bytes, contentType: "text/html" }, new Scope(undefined, 30)))).toMatchObject({ code: "TIMEOUT" });
+    expect(
+      await refusalOf(reader.read({ bytes, contentType: "text/html" }, new Scope(undefined, 30))),
+    ).toMatchObject({ code: "TIMEOUT" });
   });
 
   test("leaves the hall free to answer others meanwhile, and several are read side by side", async () => {
@@ -337,17 +507,26 @@ describe("a worker", () => {
     let turns = 0;
     const timer = setInterval(() => turns++, 5);
     const answers = await Promise.all(
-      Array.from({ length: 5 }, () => reader.read({ bytes, contentType: "text/plain", analysis: "summary" as const }, new Scope())),
+      Array.from({ length: 5 }, () =>
+        reader.read(
+          { bytes, contentType: "text/plain", analysis: "summary" as const },
+          new Scope(),
+        ),
+      ),
     );
     clearInterval(timer);
-    expect(answers.map(({ analysis }) => analysis?.language)).toEqual(Array.from({ length: 5 }, () => "en"));
+    expect(answers.map(({ analysis }) => analysis?.language)).toEqual(
+      Array.from({ length: 5 }, () => "en"),
+    );
     // Read here, they would have left five turns.
     expect(turns).toBeGreaterThan(20);
   });
 });
 
 async function listen(body: string, type: string): Promise<AsyncDisposable & { host: string }> {
-  const server = createServer((_, response) => void response.writeHead(200, { "content-type": type }).end(body));
+  const server = createServer(
+    (_, response) => void response.writeHead(200, { "content-type": type }).end(body),
+  );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     host: `127.0.0.1:${(server.address() as AddressInfo).port}`,

@@ -20,10 +20,15 @@ export async function buildWorker(): Promise<{ readonly worker: URL; remove(): v
     format: "esm",
     platform: "node",
     target: "node20.19",
-    banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
+    banner: {
+      js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
+    },
     logLevel: "error",
   });
-  return { worker: pathToFileURL(join(folder, "worker.mjs")), remove: () => rmSync(folder, { recursive: true, force: true }) };
+  return {
+    worker: pathToFileURL(join(folder, "worker.mjs")),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
 }
 
 export function toDataUrl(bytes: Uint8Array | string, type = "application/octet-stream"): string {
@@ -31,10 +36,17 @@ export function toDataUrl(bytes: Uint8Array | string, type = "application/octet-
 }
 
 /** The same text over and over, deflated without ever being in memory as a whole: what a bomb needs must not hide what reading it needs. */
-export async function deflateRepeated(text: string, megabytes: number, deflate: Transform): Promise<Buffer> {
+export async function deflateRepeated(
+  text: string,
+  megabytes: number,
+  deflate: Transform,
+): Promise<Buffer> {
   const chunk = Buffer.alloc(1024 * 1024, text);
   const packed: Buffer[] = [];
-  for await (const part of Readable.from(Array.from({ length: megabytes }, () => chunk)).pipe(deflate)) packed.push(part as Buffer);
+  for await (const part of Readable.from(Array.from({ length: megabytes }, () => chunk)).pipe(
+    deflate,
+  ))
+    packed.push(part as Buffer);
   return Buffer.concat(packed);
 }
 
@@ -63,10 +75,24 @@ export function makeZip(files: readonly ZipFile[]): Buffer {
     sizes.writeUInt32LE(claimedBytes, 18);
     const nameLength = Buffer.alloc(4);
     nameLength.writeUInt16LE(nameBytes.length, 0);
-    const local = Buffer.concat([Buffer.from("PK\x03\x04", "latin1"), sizes, nameLength, nameBytes, packed]);
+    const local = Buffer.concat([
+      Buffer.from("PK\x03\x04", "latin1"),
+      sizes,
+      nameLength,
+      nameBytes,
+      packed,
+    ]);
     const tail = Buffer.alloc(14);
     tail.writeUInt32LE(offset, 10);
-    directory.push(Buffer.concat([Buffer.from("PK\x01\x02\x14\x00", "latin1"), sizes, nameLength, tail, nameBytes]));
+    directory.push(
+      Buffer.concat([
+        Buffer.from("PK\x01\x02\x14\x00", "latin1"),
+        sizes,
+        nameLength,
+        tail,
+        nameBytes,
+      ]),
+    );
     bodies.push(local);
     offset += local.length;
   }
@@ -83,9 +109,14 @@ export function makeZip(files: readonly ZipFile[]): Buffer {
 }
 
 export function makeDocx(body: string | Buffer, others: readonly ZipFile[] = []): Buffer {
-  const head = '<?xml version="1.0"?><w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>';
+  const head =
+    '<?xml version="1.0"?><w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>';
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(`${head}${body}</w:body></w:document>`);
-  return makeZip([{ name: "[Content_Types].xml", bytes: Buffer.from("<Types/>") }, { name: "word/document.xml", bytes }, ...others]);
+  return makeZip([
+    { name: "[Content_Types].xml", bytes: Buffer.from("<Types/>") },
+    { name: "word/document.xml", bytes },
+    ...others,
+  ]);
 }
 
 /** A PDF with a page for each list of lines; streams are deflated. */
@@ -95,7 +126,10 @@ export function makePdf(pages: readonly (readonly string[])[], { title = "" } = 
     return `BT /F1 12 Tf 14 TL 50 750 Td\n${shown}\nET`;
   });
   return assemblePdf(
-    contents.map((content) => ({ dictionary: "/Filter /FlateDecode", bytes: deflateSync(content) })),
+    contents.map((content) => ({
+      dictionary: "/Filter /FlateDecode",
+      bytes: deflateSync(content),
+    })),
     { title },
   );
 }
@@ -106,10 +140,14 @@ export interface PdfStream {
 }
 
 /** A page for each content stream. */
-export function assemblePdf(contents: readonly PdfStream[], { title = "", pageCount = contents.length, extra = "" } = {}): Buffer {
+export function assemblePdf(
+  contents: readonly PdfStream[],
+  { title = "", pageCount = contents.length, extra = "" } = {},
+): Buffer {
   const chunks: Buffer[] = [Buffer.from("%PDF-1.5\n")];
   const offsets: number[] = [];
-  const write = (text: string | Buffer): void => void chunks.push(Buffer.isBuffer(text) ? text : Buffer.from(text, "latin1"));
+  const write = (text: string | Buffer): void =>
+    void chunks.push(Buffer.isBuffer(text) ? text : Buffer.from(text, "latin1"));
   const size = (): number => chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   const object = (number: number, body: string, stream?: Buffer): void => {
     offsets[number] = size();
@@ -123,18 +161,26 @@ export function assemblePdf(contents: readonly PdfStream[], { title = "", pageCo
   };
   const pageNumbers = Array.from({ length: pageCount }, (_, index) => 5 + contents.length + index);
   object(1, "<< /Type /Catalog /Pages 2 0 R >>");
-  object(2, `<< /Type /Pages /Kids [${pageNumbers.map((number) => `${number} 0 R`).join(" ")}] /Count ${pageNumbers.length} >>`);
+  object(
+    2,
+    `<< /Type /Pages /Kids [${pageNumbers.map((number) => `${number} 0 R`).join(" ")}] /Count ${pageNumbers.length} >>`,
+  );
   object(3, "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>");
   object(4, `<< /Title (${title}) ${extra} >>`);
-  for (const [index, { dictionary, bytes }] of contents.entries()) object(5 + index, `<< ${dictionary} /Length ${bytes.length} >>`, bytes);
+  for (const [index, { dictionary, bytes }] of contents.entries())
+    object(5 + index, `<< ${dictionary} /Length ${bytes.length} >>`, bytes);
   for (const [index, number] of pageNumbers.entries()) {
     const content = 5 + (index % contents.length);
-    object(number, `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents ${content} 0 R /Resources << /Font << /F1 3 0 R >> >> >>`);
+    object(
+      number,
+      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents ${content} 0 R /Resources << /Font << /F1 3 0 R >> >> >>`,
+    );
   }
   const start = size();
   const count = offsets.length;
   write(`xref\n0 ${count}\n0000000000 65535 f \n`);
-  for (let number = 1; number < count; number++) write(`${String(offsets[number]).padStart(10, "0")} 00000 n \n`);
+  for (let number = 1; number < count; number++)
+    write(`${String(offsets[number]).padStart(10, "0")} 00000 n \n`);
   write(`trailer\n<< /Size ${count} /Root 1 0 R /Info 4 0 R >>\nstartxref\n${start}\n%%EOF\n`);
   return Buffer.concat(chunks);
 }

@@ -1,5 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { type AddressInfo, createServer as createTcpServer, type LookupFunction, type Server } from "node:net";
+import {
+  type AddressInfo,
+  createServer as createTcpServer,
+  type LookupFunction,
+  type Server,
+} from "node:net";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { HallError } from "../../src/base/errors.ts";
@@ -40,25 +45,37 @@ afterAll(() => {
 });
 
 function listen(server: Server, onPort: number, host: string): Promise<void> {
-  return new Promise((resolve, reject) => server.once("error", reject).listen(onPort, host, resolve));
+  return new Promise((resolve, reject) =>
+    server.once("error", reject).listen(onPort, host, resolve),
+  );
 }
 
 function answer(request: IncomingMessage, response: ServerResponse): void {
   const { pathname, searchParams } = new URL(request.url ?? "/", "http://web.test");
   const hops = Number(searchParams.get("hops") ?? 0);
   if (pathname === "/redirect") {
-    const onwards = hops > 0 ? `/redirect?hops=${hops - 1}&to=${encodeURIComponent(searchParams.get("to") ?? "")}` : (searchParams.get("to") ?? "");
+    const onwards =
+      hops > 0
+        ? `/redirect?hops=${hops - 1}&to=${encodeURIComponent(searchParams.get("to") ?? "")}`
+        : (searchParams.get("to") ?? "");
     response.writeHead(Number(searchParams.get("status") ?? 302), { location: onwards }).end();
     return;
   }
   const encoded = bombs[pathname];
-  if (encoded) response.writeHead(200, { "content-encoding": encoded.encoding, "content-type": "text/plain" }).end(encoded.bytes());
+  if (encoded)
+    response
+      .writeHead(200, { "content-encoding": encoded.encoding, "content-type": "text/plain" })
+      .end(encoded.bytes());
   else if (pathname === "/endless") pour(response);
-  else if (pathname === "/huge") response.writeHead(200, { "content-length": String(1024 ** 3) }).write("x");
+  else if (pathname === "/huge")
+    response.writeHead(200, { "content-length": String(1024 ** 3) }).write("x");
   else if (pathname === "/missing") response.writeHead(404).end();
   else if (pathname === "/busy") response.writeHead(429, { "retry-after": "7" }).end();
   else if (pathname === "/silent") response.writeHead(200).write("a");
-  else response.writeHead(200, { "content-type": "text/plain; charset=utf-8" }).end(`hello from ${request.headers.host}`);
+  else
+    response
+      .writeHead(200, { "content-type": "text/plain; charset=utf-8" })
+      .end(`hello from ${request.headers.host}`);
 }
 
 function pour(response: ServerResponse): void {
@@ -75,13 +92,19 @@ const bombs: Readonly<Record<string, { encoding: string; bytes(): Buffer }>> = {
   "/fine.gz": { encoding: "gzip", bytes: () => gzipSync("a fine text, compressed") },
   "/fine.br": { encoding: "br", bytes: () => brotliCompressSync("a fine text, compressed") },
   "/bomb.gz": { encoding: "gzip", bytes: () => gzipSync(zeros(100), { level: 9 }) },
-  "/bomb.br": { encoding: "br", bytes: () => brotliCompressSync(zeros(100), { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }) },
+  "/bomb.br": {
+    encoding: "br",
+    bytes: () =>
+      brotliCompressSync(zeros(100), { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
+  },
   "/unknown": { encoding: "zstd-of-our-own", bytes: () => Buffer.from("x") },
   "/torn.gz": { encoding: "gzip", bytes: () => gzipSync("a".repeat(10_000)).subarray(0, 20) },
 };
 
 /** A resolver of the test's own: each name has its answers, given in turn, as a server that rebinds gives them. */
-function createResolver(answers: Readonly<Record<string, readonly (string | readonly string[])[]>>): LookupFunction & { asked: number } {
+function createResolver(
+  answers: Readonly<Record<string, readonly (string | readonly string[])[]>>,
+): LookupFunction & { asked: number } {
   const turns = new Map<string, number>();
   const resolve: LookupFunction = (hostname, options, callback) => {
     own.asked++;
@@ -90,17 +113,31 @@ function createResolver(answers: Readonly<Record<string, readonly (string | read
     const known = answers[hostname];
     const given = known?.[turn % known.length];
     if (given === undefined) {
-      setImmediate(() => callback(Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), { code: "ENOTFOUND" }), ""));
+      setImmediate(() =>
+        callback(
+          Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), { code: "ENOTFOUND" }),
+          "",
+        ),
+      );
       return;
     }
-    const addresses = [given].flat().map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
-    setImmediate(() => (options.all ? callback(null, addresses) : callback(null, addresses[0]?.address ?? "", addresses[0]?.family)));
+    const addresses = [given]
+      .flat()
+      .map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+    setImmediate(() =>
+      options.all
+        ? callback(null, addresses)
+        : callback(null, addresses[0]?.address ?? "", addresses[0]?.family),
+    );
   };
   const own = Object.assign(resolve, { asked: 0 });
   return own;
 }
 
-const load = async (url: string, fetch: Fetcher = createFetcher({ allow: [`127.0.0.2:${port}`], resolve: nobody })) => {
+const load = async (
+  url: string,
+  fetch: Fetcher = createFetcher({ allow: [`127.0.0.2:${port}`], resolve: nobody }),
+) => {
   const scope = new Scope(undefined, 20_000);
   try {
     return await scope.race(loadSource(url, { fetch, roots: [], scope }));
@@ -123,11 +160,67 @@ async function refusalOf(work: Promise<unknown>): Promise<HallError> {
 function insideForms(): string[] {
   const [o1, o2] = ["127.0.0.1", "169.254.169.254"];
   const v4 = [
-    ...[o1, "127.1", "127.0.1", "127.000.000.001", "0177.0.0.1", "0177.0000.0000.0001", "0x7f.0.0.1", "0x7f.1", "0x7F000001", "2130706433", "017700000001"],
-    ...["0x7f.0x0.0x0.0x1", "0177.0x0.0.1", "127.0.0.1.", "0", "0.0.0.0", "0x0", "00", "0.0", "127.127.127.127", "127.255.255.254", "0.0.0.1"],
-    ...[o2, "2852039166", "0xa9fea9fe", "0251.0376.0251.0376", "169.254.43518", "0xa9.0xfe.0xa9.0xfe", "169.254.170.2", "100.100.100.200", "192.0.0.192"],
-    ...["10.0.0.1", "10.255.255.255", "012.0.0.1", "0xa.0.0.1", "167772161", "172.16.0.1", "172.31.255.255", "2886729729", "192.168.0.1", "192.168.1.254"],
-    ...["3232235521", "0xc0a80001", "192.168.257", "100.64.0.1", "198.18.0.1", "224.0.0.1", "239.255.255.250", "240.0.0.1", "255.255.255.255", "192.0.2.1"],
+    ...[
+      o1,
+      "127.1",
+      "127.0.1",
+      "127.000.000.001",
+      "0177.0.0.1",
+      "0177.0000.0000.0001",
+      "0x7f.0.0.1",
+      "0x7f.1",
+      "0x7F000001",
+      "2130706433",
+      "017700000001",
+    ],
+    ...[
+      "0x7f.0x0.0x0.0x1",
+      "0177.0x0.0.1",
+      "127.0.0.1.",
+      "0",
+      "0.0.0.0",
+      "0x0",
+      "00",
+      "0.0",
+      "127.127.127.127",
+      "127.255.255.254",
+      "0.0.0.1",
+    ],
+    ...[
+      o2,
+      "2852039166",
+      "0xa9fea9fe",
+      "0251.0376.0251.0376",
+      "169.254.43518",
+      "0xa9.0xfe.0xa9.0xfe",
+      "169.254.170.2",
+      "100.100.100.200",
+      "192.0.0.192",
+    ],
+    ...[
+      "10.0.0.1",
+      "10.255.255.255",
+      "012.0.0.1",
+      "0xa.0.0.1",
+      "167772161",
+      "172.16.0.1",
+      "172.31.255.255",
+      "2886729729",
+      "192.168.0.1",
+      "192.168.1.254",
+    ],
+    ...[
+      "3232235521",
+      "0xc0a80001",
+      "192.168.257",
+      "100.64.0.1",
+      "198.18.0.1",
+      "224.0.0.1",
+      "239.255.255.250",
+      "240.0.0.1",
+      "255.255.255.255",
+      "192.0.2.1",
+    ],
     ...[
       "4294967295",
       "198.51.100.7",
@@ -142,13 +235,63 @@ function insideForms(): string[] {
     ],
   ];
   const v6 = [
-    ...["::1", "::", "0:0:0:0:0:0:0:1", "0000:0000:0000:0000:0000:0000:0000:0001", "::ffff:127.0.0.1", "::ffff:7f00:1", "::FFFF:7F00:0001", "::127.0.0.1"],
-    ...["0:0:0:0:0:ffff:127.0.0.1", "::ffff:0:127.0.0.1", "64:ff9b::127.0.0.1", "64:ff9b::7f00:1", "64:ff9b:1::7f00:1", "2002:7f00:1::", "2002:7f00:0001::1"],
-    ...["2001:0:7f00:1::", "::ffff:169.254.169.254", "::ffff:a9fe:a9fe", "fe80::1", "febf::1", "fec0::1", "fc00::1", "fd00::1", "fd00:ec2::254", "ff02::1"],
-    ...["::ffff:10.0.0.1", "::ffff:192.168.0.1", "::10.0.0.1", "100::1", "2001:db8::1", "3fff::1", "4000::1", "fdff:ffff::1", "::2", "::ffff:0.0.0.0"],
+    ...[
+      "::1",
+      "::",
+      "0:0:0:0:0:0:0:1",
+      "0000:0000:0000:0000:0000:0000:0000:0001",
+      "::ffff:127.0.0.1",
+      "::ffff:7f00:1",
+      "::FFFF:7F00:0001",
+      "::127.0.0.1",
+    ],
+    ...[
+      "0:0:0:0:0:ffff:127.0.0.1",
+      "::ffff:0:127.0.0.1",
+      "64:ff9b::127.0.0.1",
+      "64:ff9b::7f00:1",
+      "64:ff9b:1::7f00:1",
+      "2002:7f00:1::",
+      "2002:7f00:0001::1",
+    ],
+    ...[
+      "2001:0:7f00:1::",
+      "::ffff:169.254.169.254",
+      "::ffff:a9fe:a9fe",
+      "fe80::1",
+      "febf::1",
+      "fec0::1",
+      "fc00::1",
+      "fd00::1",
+      "fd00:ec2::254",
+      "ff02::1",
+    ],
+    ...[
+      "::ffff:10.0.0.1",
+      "::ffff:192.168.0.1",
+      "::10.0.0.1",
+      "100::1",
+      "2001:db8::1",
+      "3fff::1",
+      "4000::1",
+      "fdff:ffff::1",
+      "::2",
+      "::ffff:0.0.0.0",
+    ],
   ];
   const names = [
-    ...["localhost", "LOCALHOST", "localhost.", "localhost..", "LocalHost", "foo.localhost", "a.b.localhost", "ⓛⓞⓒⓐⓛⓗⓞⓢⓣ", "local%68ost", "loc\u00adalhost"],
+    ...[
+      "localhost",
+      "LOCALHOST",
+      "localhost.",
+      "localhost..",
+      "LocalHost",
+      "foo.localhost",
+      "a.b.localhost",
+      "ⓛⓞⓒⓐⓛⓗⓞⓢⓣ",
+      "local%68ost",
+      "loc\u00adalhost",
+    ],
     ...[
       "intranet",
       "metadata",
@@ -163,13 +306,22 @@ function insideForms(): string[] {
     ],
   ];
   const hosts = [...v4, ...v6.map((host) => `[${host}]`), ...names];
-  return hosts.flatMap((host) => [`http://${host}:${port}/`, `https://${host}:${port}/latest/meta-data/`]);
+  return hosts.flatMap((host) => [
+    `http://${host}:${port}/`,
+    `https://${host}:${port}/latest/meta-data/`,
+  ]);
 }
 
 function trickyForms(): string[] {
   const at = `127.0.0.1:${port}`;
   return [
-    ...[`http://example.com@${at}/`, `http://user:password@${at}/`, `http://example.com%2f@${at}/`, `http://127.0.0.2:${port}@${at}/`, `http://@${at}/`],
+    ...[
+      `http://example.com@${at}/`,
+      `http://user:password@${at}/`,
+      `http://example.com%2f@${at}/`,
+      `http://127.0.0.2:${port}@${at}/`,
+      `http://@${at}/`,
+    ],
     ...[
       `http://user@127.0.0.2:${port}/`,
       `http://:secret@127.0.0.2:${port}/`,
@@ -187,7 +339,13 @@ function trickyForms(): string[] {
       `HTTP://${at}/`,
       ` http://${at}/ `,
     ],
-    ...[`http://\t${at}/`, `ht\ntp://${at}/`, `http://127.0.0\t.1:${port}/`, `http://[::ffff:127.0.0.1%25lo]:${port}/`, `http://[::1%25lo]:${port}/`],
+    ...[
+      `http://\t${at}/`,
+      `ht\ntp://${at}/`,
+      `http://127.0.0\t.1:${port}/`,
+      `http://[::ffff:127.0.0.1%25lo]:${port}/`,
+      `http://[::1%25lo]:${port}/`,
+    ],
     ...[
       `http://127.0.0.1:0${port}/`,
       `http://${at}.example.com/`,
@@ -197,7 +355,15 @@ function trickyForms(): string[] {
       at,
       `localhost:${port}`,
     ],
-    ...[`ftp://${at}/`, `gopher://${at}/_GET`, `ws://${at}/`, `wss://${at}/`, `file://${at}/etc/passwd`, "file:///etc/passwd", "file://localhost/etc/passwd"],
+    ...[
+      `ftp://${at}/`,
+      `gopher://${at}/_GET`,
+      `ws://${at}/`,
+      `wss://${at}/`,
+      `file://${at}/etc/passwd`,
+      "file:///etc/passwd",
+      "file://localhost/etc/passwd",
+    ],
     ...[
       "file:/etc/passwd",
       "file:etc/passwd",
@@ -225,7 +391,11 @@ function trickyForms(): string[] {
       "about:blank",
       "",
     ],
-    ...["http://0x7f000001.example.com.:1/".replace(".example.com.:1", `:${port}`), `http://127.1:${port}/..;/`, `http://127.0.0.1:${port}/%0d%0aHost:%20x`],
+    ...[
+      "http://0x7f000001.example.com.:1/".replace(".example.com.:1", `:${port}`),
+      `http://127.1:${port}/..;/`,
+      `http://127.0.0.1:${port}/%0d%0aHost:%20x`,
+    ],
   ];
 }
 
@@ -235,7 +405,9 @@ describe("an address inside this network", () => {
     expect(forms.length).toBeGreaterThanOrEqual(200);
     // The resolver would lead every name to the canary.
     const everywhere: LookupFunction = (_name, options, callback) =>
-      options.all ? callback(null, [{ address: "127.0.0.1", family: 4 }]) : callback(null, "127.0.0.1", 4);
+      options.all
+        ? callback(null, [{ address: "127.0.0.1", family: 4 }])
+        : callback(null, "127.0.0.1", 4);
     const fetch = createFetcher({ allow: [`127.0.0.2:${port}`], resolve: everywhere });
     const before = { ...canary };
     for (const form of forms) {
@@ -245,7 +417,9 @@ describe("an address inside this network", () => {
       expect([form, error.code]).toEqual([form, expect.stringMatching(/^(DENIED|VALIDATION)$/)]);
     }
     expect(canary).toEqual(before);
-    console.log(`SSRF table: ${forms.length} forms, ${canary.bytes - before.bytes} bytes at the canary`);
+    console.log(
+      `SSRF table: ${forms.length} forms, ${canary.bytes - before.bytes} bytes at the canary`,
+    );
   });
 
   test("is not reached through redirects, however many and of whatever kind", async () => {
@@ -271,12 +445,22 @@ describe("an address inside this network", () => {
         [2, 302],
       ] as const) {
         const to = encodeURIComponent(`${target}:${port}/`);
-        const error = await refusalOf(load(`http://127.0.0.2:${port}/redirect?hops=${hops}&status=${status}&to=${to}`));
+        const error = await refusalOf(
+          load(`http://127.0.0.2:${port}/redirect?hops=${hops}&status=${status}&to=${to}`),
+        );
         expect([target, hops, error.code]).toEqual([target, hops, "DENIED"]);
       }
     }
-    for (const to of ["file:///etc/passwd", "ftp://127.0.0.1/", "data:text/plain,x", "javascript:x"]) {
-      expect((await refusalOf(load(`http://127.0.0.2:${port}/redirect?to=${encodeURIComponent(to)}`))).code).toBe("DENIED");
+    for (const to of [
+      "file:///etc/passwd",
+      "ftp://127.0.0.1/",
+      "data:text/plain,x",
+      "javascript:x",
+    ]) {
+      expect(
+        (await refusalOf(load(`http://127.0.0.2:${port}/redirect?to=${encodeURIComponent(to)}`)))
+          .code,
+      ).toBe("DENIED");
     }
     expect(canary).toEqual(before);
   });
@@ -309,27 +493,46 @@ describe("an address inside this network", () => {
 
   test("is not reached by a redirect to a name that leads there", async () => {
     const before = { ...canary };
-    const fetch = createFetcher({ allow: [`127.0.0.2:${port}`], resolve: createResolver({ "rebind.test": ["127.0.0.2", "127.0.0.1"] }) });
+    const fetch = createFetcher({
+      allow: [`127.0.0.2:${port}`],
+      resolve: createResolver({ "rebind.test": ["127.0.0.2", "127.0.0.1"] }),
+    });
     const url = `http://rebind.test:${port}/redirect?to=${encodeURIComponent(`http://rebind.test:${port}/`)}`;
-    expect(await refusalOf(load(url, fetch))).toMatchObject({ code: "DENIED", message: "rebind.test leads to 127.0.0.1, inside this network" });
+    expect(await refusalOf(load(url, fetch))).toMatchObject({
+      code: "DENIED",
+      message: "rebind.test leads to 127.0.0.1, inside this network",
+    });
     expect(canary).toEqual(before);
   });
 
   test("would be heard by the canary if it were allowed", async () => {
     const before = canary.bytes;
-    const fetch = createFetcher({ allow: [`127.0.0.1:${port}`], resolve: createResolver({ "inside.test": ["127.0.0.1"] }) });
-    expect(Buffer.from((await load(`http://2130706433:${port}/`, fetch)).bytes).toString()).toBe("secret");
-    expect(Buffer.from((await load(`http://inside.test:${port}/`, fetch)).bytes).toString()).toBe("secret");
+    const fetch = createFetcher({
+      allow: [`127.0.0.1:${port}`],
+      resolve: createResolver({ "inside.test": ["127.0.0.1"] }),
+    });
+    expect(Buffer.from((await load(`http://2130706433:${port}/`, fetch)).bytes).toString()).toBe(
+      "secret",
+    );
+    expect(Buffer.from((await load(`http://inside.test:${port}/`, fetch)).bytes).toString()).toBe(
+      "secret",
+    );
     expect(canary.bytes).toBeGreaterThan(before);
   });
 });
 
 describe("an address anybody could reach", () => {
   test("is fetched, by number and by name, with what the server says of it", async () => {
-    const fetch = createFetcher({ allow: [`127.0.0.2:${port}`], resolve: createResolver({ "web.test": ["127.0.0.2"] }) });
+    const fetch = createFetcher({
+      allow: [`127.0.0.2:${port}`],
+      resolve: createResolver({ "web.test": ["127.0.0.2"] }),
+    });
     for (const host of ["127.0.0.2", "web.test"]) {
       const found = await load(`http://${host}:${port}/page`, fetch);
-      expect(found).toMatchObject({ name: `http://${host}:${port}/page`, contentType: "text/plain; charset=utf-8" });
+      expect(found).toMatchObject({
+        name: `http://${host}:${port}/page`,
+        contentType: "text/plain; charset=utf-8",
+      });
       expect(Buffer.from(found.bytes).toString()).toBe(`hello from ${host}:${port}`);
     }
   });
@@ -337,22 +540,37 @@ describe("an address anybody could reach", () => {
   test("is followed through five redirects, and no further", async () => {
     const found = await load(`http://127.0.0.2:${port}/redirect?hops=4&to=/page`);
     expect(found.name).toBe(`http://127.0.0.2:${port}/page`);
-    expect(await refusalOf(load(`http://127.0.0.2:${port}/redirect?hops=5&to=/page`))).toMatchObject({ code: "EXECUTION" });
+    expect(
+      await refusalOf(load(`http://127.0.0.2:${port}/redirect?hops=5&to=/page`)),
+    ).toMatchObject({ code: "EXECUTION" });
   });
 
   test("may compress its answer", async () => {
     for (const kind of ["gz", "br"]) {
-      expect(Buffer.from((await load(`http://127.0.0.2:${port}/fine.${kind}`)).bytes).toString()).toBe("a fine text, compressed");
+      expect(
+        Buffer.from((await load(`http://127.0.0.2:${port}/fine.${kind}`)).bytes).toString(),
+      ).toBe("a fine text, compressed");
     }
   });
 
   test("has its failures said: missing, busy, torn, encoded in a way nobody asked for, unknown to DNS", async () => {
     const at = `http://127.0.0.2:${port}`;
-    expect(await refusalOf(load(`${at}/missing`))).toMatchObject({ code: "EXECUTION", message: expect.stringContaining("404") });
-    expect(await refusalOf(load(`${at}/busy`))).toMatchObject({ code: "RATE_LIMITED", details: { retryAfterSeconds: 7 } });
+    expect(await refusalOf(load(`${at}/missing`))).toMatchObject({
+      code: "EXECUTION",
+      message: expect.stringContaining("404"),
+    });
+    expect(await refusalOf(load(`${at}/busy`))).toMatchObject({
+      code: "RATE_LIMITED",
+      details: { retryAfterSeconds: 7 },
+    });
     expect(await refusalOf(load(`${at}/torn.gz`))).toMatchObject({ code: "EXECUTION" });
-    expect(await refusalOf(load(`${at}/unknown`))).toMatchObject({ code: "EXECUTION", message: expect.stringContaining("zstd-of-our-own") });
-    expect(await refusalOf(load(`http://nowhere.test:${port}/`))).toMatchObject({ code: "UNAVAILABLE" });
+    expect(await refusalOf(load(`${at}/unknown`))).toMatchObject({
+      code: "EXECUTION",
+      message: expect.stringContaining("zstd-of-our-own"),
+    });
+    expect(await refusalOf(load(`http://nowhere.test:${port}/`))).toMatchObject({
+      code: "UNAVAILABLE",
+    });
   });
 
   test("is left when the call is cancelled", async () => {
@@ -365,27 +583,39 @@ describe("an address anybody could reach", () => {
 });
 
 describe("an answer without end", () => {
-  test.each(["/bomb.gz", "/bomb.br", "/endless", "/huge"])("%s is refused within 2 s and 64 MB", async (path) => {
-    // Made before the clock starts: compressing a bomb takes longer than refusing it.
-    await load(`http://127.0.0.2:${port}/page`);
-    const bytes = bombs[path]?.bytes();
-    const server = bytes && createServer((_, response) => void response.writeHead(200, { "content-encoding": bombs[path]?.encoding ?? "" }).end(bytes));
-    if (server) await listen(server, 0, "127.0.0.2");
-    const at = `127.0.0.2:${server ? (server.address() as AddressInfo).port : port}`;
-    const peak = watchMemory();
-    const started = performance.now();
-    const before = process.cpuUsage();
-    const error = await refusalOf(load(`http://${at}${path}`, createFetcher({ allow: [at] })));
-    const tookMs = performance.now() - started;
-    const { user, system } = process.cpuUsage(before);
-    const grewMegabytes = peak();
-    server?.close();
-    expect(error.code).toBe("TOO_LARGE");
-    // What it took by itself: other programs on the machine are not its fault.
-    expect(Math.min(tookMs, (user + system) / 1000)).toBeLessThan(2_000);
-    expect(grewMegabytes).toBeLessThan(64);
-    console.log(`${path}: refused after ${Math.round(tookMs)} ms, ${Math.round(grewMegabytes)} MB`);
-  });
+  test.each(["/bomb.gz", "/bomb.br", "/endless", "/huge"])(
+    "%s is refused within 2 s and 64 MB",
+    async (path) => {
+      // Made before the clock starts: compressing a bomb takes longer than refusing it.
+      await load(`http://127.0.0.2:${port}/page`);
+      const bytes = bombs[path]?.bytes();
+      const server =
+        bytes &&
+        createServer(
+          (_, response) =>
+            void response
+              .writeHead(200, { "content-encoding": bombs[path]?.encoding ?? "" })
+              .end(bytes),
+        );
+      if (server) await listen(server, 0, "127.0.0.2");
+      const at = `127.0.0.2:${server ? (server.address() as AddressInfo).port : port}`;
+      const peak = watchMemory();
+      const started = performance.now();
+      const before = process.cpuUsage();
+      const error = await refusalOf(load(`http://${at}${path}`, createFetcher({ allow: [at] })));
+      const tookMs = performance.now() - started;
+      const { user, system } = process.cpuUsage(before);
+      const grewMegabytes = peak();
+      server?.close();
+      expect(error.code).toBe("TOO_LARGE");
+      // What it took by itself: other programs on the machine are not its fault.
+      expect(Math.min(tookMs, (user + system) / 1000)).toBeLessThan(2_000);
+      expect(grewMegabytes).toBeLessThan(64);
+      console.log(
+        `${path}: refused after ${Math.round(tookMs)} ms, ${Math.round(grewMegabytes)} MB`,
+      );
+    },
+  );
 });
 
 /** Returns how far memory grew at most since the call. */

@@ -6,26 +6,40 @@ import { evaluate, tokenOf, worker } from "./lisp-hall.ts";
 
 /** What a program puts into its answer besides what it prints. */
 const camera = createToolkit("camera", {
-  photo: { run: ({ bytes }) => ({ content: [{ type: "image", mimeType: "image/png", data: "A".repeat(Number(bytes)) }] }) },
+  photo: {
+    run: ({ bytes }) => ({
+      content: [{ type: "image", mimeType: "image/png", data: "A".repeat(Number(bytes)) }],
+    }),
+  },
 });
 
 test.each([
   ["too many parts", 25, 100, 20],
   ["too large a sum", 10, 1_000_000, 4],
-])("%s are refused with a condition, and what was shown before stays", async (_, count, bytes, shown) => {
-  await using hall = await startHall({ toolkits: [camera], lisp: { worker } });
-  const client = hall.connect();
-  await client.greet("2025-11-25");
-  const { content, data } = await evaluate(client, `(loop repeat ${count} do (show (camera:photo :bytes ${bytes})))`, { mode: "act" });
-  expect(content.filter(({ type }) => type === "image")).toHaveLength(shown);
-  expect(data.condition?.message).toContain("an answer carries");
-});
+])(
+  "%s are refused with a condition, and what was shown before stays",
+  async (_, count, bytes, shown) => {
+    await using hall = await startHall({ toolkits: [camera], lisp: { worker } });
+    const client = hall.connect();
+    await client.greet("2025-11-25");
+    const { content, data } = await evaluate(
+      client,
+      `(loop repeat ${count} do (show (camera:photo :bytes ${bytes})))`,
+      { mode: "act" },
+    );
+    expect(content.filter(({ type }) => type === "image")).toHaveLength(shown);
+    expect(data.condition?.message).toContain("an answer carries");
+  },
+);
 
 test("an answer that would tell of too many definitions says how many it leaves out", async () => {
   await using hall = await startHall({ toolkits: [camera], lisp: { worker } });
   const client = hall.connect();
   await client.greet("2025-11-25");
-  const { text, data } = await evaluate(client, "(loop repeat 300 do (eval `(defun ,(gensym) () ,(make-string 1000))))");
+  const { text, data } = await evaluate(
+    client,
+    "(loop repeat 300 do (eval `(defun ,(gensym) () ,(make-string 1000))))",
+  );
   expect(data.definitions).toHaveLength(200);
   expect(text).toContain("; 100 more definitions");
 });
@@ -34,10 +48,18 @@ test("the same part is shown once, and one that had to go says so", async () => 
   await using hall = await startHall({ toolkits: [camera], lisp: { worker } });
   const client = hall.connect();
   await client.greet("2025-11-25");
-  const twice = await evaluate(client, "(let ((photo (camera:photo :bytes 10))) (show photo) (show photo) :shown)", { mode: "act" });
+  const twice = await evaluate(
+    client,
+    "(let ((photo (camera:photo :bytes 10))) (show photo) (show photo) :shown)",
+    { mode: "act" },
+  );
   expect(twice.content.map(({ type }) => type)).toEqual(["text", "image"]);
   // The hall keeps 32 MiB of them.
-  const gone = await evaluate(client, "(let ((all (loop repeat 5 collect (camera:photo :bytes 9000000)))) (show (first all)))", { mode: "act" });
+  const gone = await evaluate(
+    client,
+    "(let ((all (loop repeat 5 collect (camera:photo :bytes 9000000)))) (show (first all)))",
+    { mode: "act" },
+  );
   expect(gone.data.condition?.message).toContain("any more");
 });
 
@@ -52,5 +74,7 @@ test("a program that goes on after an approval still shows what it had", async (
   );
   world.door.hall.approvals.answer(tokenOf(stopped), "once");
   const resumed = await evaluate(client, "", { resume: stopped.data.run });
-  expect(resumed.content.filter(({ type }) => type === "image").map(({ data }) => String(data).length)).toEqual([7, 9]);
+  expect(
+    resumed.content.filter(({ type }) => type === "image").map(({ data }) => String(data).length),
+  ).toEqual([7, 9]);
 });

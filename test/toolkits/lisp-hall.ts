@@ -20,11 +20,23 @@ export interface Evaluated {
 }
 
 /** In the line's own session, as a legacy client has it. */
-export async function evaluate(client: RawClient, code: string, more: JsonObject = {}): Promise<Evaluated> {
-  const { result, error } = await client.request("tools/call", { name: "evaluate-lisp", arguments: { code, ...more } });
+export async function evaluate(
+  client: RawClient,
+  code: string,
+  more: JsonObject = {},
+): Promise<Evaluated> {
+  const { result, error } = await client.request("tools/call", {
+    name: "evaluate-lisp",
+    arguments: { code, ...more },
+  });
   if (!isObject(result)) throw new Error(JSON.stringify(error));
   const content = result.content as JsonObject[];
-  return { text: String(content[0]?.text), isError: result.isError === true, content, data: result.structuredContent as unknown as Evaluated["data"] };
+  return {
+    text: String(content[0]?.text),
+    isError: result.isError === true,
+    content,
+    data: result.structuredContent as unknown as Evaluated["data"],
+  };
 }
 
 /** The token of the first approval that the answer asks for. */

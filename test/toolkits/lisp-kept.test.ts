@@ -12,8 +12,15 @@ import { type Evaluated, evaluate, worker } from "./lisp-hall.ts";
 
 /** What is kept of programs, and going through them again. */
 const desk = createToolkit("desk", {
-  open: { run: ({ token, password }) => text(`opened with ${String(token ?? password ?? "nothing")}`) },
-  login: { run: () => ({ ...text("in"), structuredContent: { api_key: "given-by-the-tool", user: "ann" } }) },
+  open: {
+    run: ({ token, password }) => text(`opened with ${String(token ?? password ?? "nothing")}`),
+  },
+  login: {
+    run: () => ({
+      ...text("in"),
+      structuredContent: { api_key: "given-by-the-tool", user: "ann" },
+    }),
+  },
   fail: { run: ({ token }) => ({ ...text(`${String(token)} is not valid`), isError: true }) },
   time: { run: () => text(String(performance.now())) },
 });
@@ -35,9 +42,14 @@ async function keep(programs: readonly string[], secrets = new Secrets()): Promi
   for (const code of programs) evaluated.push(await evaluate(client, code, { mode: "act" }));
   const shelf = hall.hall.store.runs;
   // What an evaluation leaves behind is written down after its answer.
-  for (let looks = 0; looks < 10_000 && (await listRuns(shelf)).length < programs.length; looks++) await setImmediate();
+  for (let looks = 0; looks < 10_000 && (await listRuns(shelf)).length < programs.length; looks++)
+    await setImmediate();
   const records = await Promise.all(evaluated.map(({ data }) => findRun(shelf, data.run)));
-  return { evaluated, runs: records.map((record) => (record as EvaluationRecord).evaluation), all: JSON.stringify(await shelf.list()) };
+  return {
+    evaluated,
+    runs: records.map((record) => (record as EvaluationRecord).evaluation),
+    all: JSON.stringify(await shelf.list()),
+  };
 }
 
 describe("a secret", () => {
@@ -46,12 +58,21 @@ describe("a secret", () => {
     ["a variable's value", '(defvar *api-key* "topsecret-1") (desk:open :token *api-key*)'],
     ["a binding's value", '(let ((password "topsecret-1")) (desk:open :password password))'],
     ["a pair's value", '(desk:open \'(("password" . "topsecret-1")))'],
-    ["the value of a place", '(let ((h (make-hash-table :test #\'equal))) (setf (gethash "token" h) "topsecret-1") (desk:open h))'],
-    ["an argument that was put together", '(desk:open :token (concatenate \'string "topsecret" "-1"))'],
+    [
+      "the value of a place",
+      '(let ((h (make-hash-table :test #\'equal))) (setf (gethash "token" h) "topsecret-1") (desk:open h))',
+    ],
+    [
+      "an argument that was put together",
+      '(desk:open :token (concatenate \'string "topsecret" "-1"))',
+    ],
     ["a header", '(princ "Authorization: Bearer topsecret-1") (desk:open :token "topsecret-1")'],
     ["JSON", '(desk:open (json-decode "{\\"token\\": \\"topsecret-1\\"}"))'],
     ["a token by its shape", '(length "ghp_topsecret1topsecret-1")'],
-    ["a line that was commented out", '; (desk:open :token "topsecret-1")\n(+ 1 2) #| password: topsecret-1 |#'],
+    [
+      "a line that was commented out",
+      '; (desk:open :token "topsecret-1")\n(+ 1 2) #| password: topsecret-1 |#',
+    ],
     ["a name of another package", '(defvar cl-user::*access-key* "topsecret-1") 1'],
     ["what a failure says", '(desk:fail :token "topsecret-1")'],
   ] as const;
@@ -60,12 +81,15 @@ describe("a secret", () => {
     kept = await keep(cases.map(([, code]) => code));
   });
 
-  test.each(cases.map(([where], index) => [where, index] as const))("in %s is not in what is kept of the program", (_, index) => {
-    const run = kept.runs[index];
-    expect(JSON.stringify(run)).toContain("***");
-    expect(JSON.stringify(run)).not.toContain("topsecret-1");
-    expect(run?.isScrubbed).toBe(true);
-  });
+  test.each(cases.map(([where], index) => [where, index] as const))(
+    "in %s is not in what is kept of the program",
+    (_, index) => {
+      const run = kept.runs[index];
+      expect(JSON.stringify(run)).toContain("***");
+      expect(JSON.stringify(run)).not.toContain("topsecret-1");
+      expect(run?.isScrubbed).toBe(true);
+    },
+  );
 
   test("is neither in outlines of runs, and was in the answers", () => {
     expect(kept.all).not.toContain("topsecret-1");
@@ -102,7 +126,11 @@ test.each([
 test("a program without secrets is kept as it was typed, and is the same when it is gone through again", async () => {
   const code = `(defun greet (name) (format nil "token: ~a, ~a" name (desk:time)))
     (list (greet "ann") (get-universal-time) (get-internal-real-time) (random 1000) (random 1000 (make-random-state t)))`;
-  const { runs } = await keep(["(defvar *x* (get-internal-real-time))", `(list *x*) ${code}`, "(time (* 6 7))"]);
+  const { runs } = await keep([
+    "(defvar *x* (get-internal-real-time))",
+    `(list *x*) ${code}`,
+    "(time (* 6 7))",
+  ]);
   expect(runs[1]?.entry?.order.code).toContain(code);
   expect(runs[1]?.isScrubbed).toBeUndefined();
   expect((await replayEvaluation(runs.slice(0, 2), worker)).differences).toEqual([]);
@@ -113,11 +141,18 @@ test("a replay says what it cannot repeat for want of a secret, and repeats what
   const { runs } = await keep(['(desk:open :token "topsecret-1")']);
   const { differences } = await replayEvaluation(runs, worker);
   expect(differences[0]).toBe("desk.open was not asked like this");
-  expect(differences.at(-1)).toBe(`secrets were taken out of ${runs[0]?.id}, and what depends on them cannot be repeated`);
-  const given = await keep(['(jref (desk:login) "user")', '(length (jref (desk:login) "api_key"))']);
+  expect(differences.at(-1)).toBe(
+    `secrets were taken out of ${runs[0]?.id}, and what depends on them cannot be repeated`,
+  );
+  const given = await keep([
+    '(jref (desk:login) "user")',
+    '(length (jref (desk:login) "api_key"))',
+  ]);
   expect(given.all).not.toContain("given-by-the-tool");
   expect((await replayEvaluation(given.runs.slice(0, 1), worker)).differences).toEqual([]);
-  expect((await replayEvaluation(given.runs, worker)).differences.at(-1)).toContain("secrets were taken out");
+  expect((await replayEvaluation(given.runs, worker)).differences.at(-1)).toContain(
+    "secrets were taken out",
+  );
 });
 
 test("a secret the hall knows is taken out wherever it stands, and a replay says so", async () => {
@@ -126,5 +161,8 @@ test("a secret the hall knows is taken out wherever it stands, and a replay says
   const { all, runs } = await keep(['(list "known-secret" (length "known-secret"))'], secrets);
   expect(all).not.toContain("known-secret");
   expect(runs[0]).toMatchObject({ isScrubbed: true } satisfies JsonObject);
-  expect((await replayEvaluation(runs, worker)).differences).toEqual(["its values differ", expect.stringContaining("secrets were taken out")]);
+  expect((await replayEvaluation(runs, worker)).differences).toEqual([
+    "its values differ",
+    expect.stringContaining("secrets were taken out"),
+  ]);
 });

@@ -15,10 +15,20 @@ interface Room extends AsyncDisposable {
 }
 
 function openRoom(sessionsMax: number, ownMax: number, idleMsMax?: number): Room {
-  const sessions = createSessions({ worker, limits: { timeoutMs: 1_000, outputCharacters: 1_000, calls: 1 }, sessionsMax, ownMax, idleMsMax });
+  const sessions = createSessions({
+    worker,
+    limits: { timeoutMs: 1_000, outputCharacters: 1_000, calls: 1 },
+    sessionsMax,
+    ownMax,
+    idleMsMax,
+  });
   return {
     sessions,
-    visit: (principal, handle) => sessions.use({ caller: caller(principal), scope: new Scope(), handle }, async (session) => session.handle),
+    visit: (principal, handle) =>
+      sessions.use(
+        { caller: caller(principal), scope: new Scope(), handle },
+        async (session) => session.handle,
+      ),
     [Symbol.asyncDispose]: () => sessions.close(),
   };
 }
@@ -44,7 +54,14 @@ test("where all places are taken, who has none gets one from who has most, and w
   await expect(room.visit("ann", anns[0])).rejects.toMatchObject({ code: "NOT_FOUND" });
   const next = await room.visit("bob");
   await expect(room.visit("bob", bobs)).rejects.toMatchObject({ code: "NOT_FOUND" });
-  expect(await Promise.all([room.visit("ann", anns[1]), room.visit("ann", anns[2]), room.visit("bob", next), room.visit("carl", carls)])).toHaveLength(4);
+  expect(
+    await Promise.all([
+      room.visit("ann", anns[1]),
+      room.visit("ann", anns[2]),
+      room.visit("bob", next),
+      room.visit("carl", carls),
+    ]),
+  ).toHaveLength(4);
 });
 
 test("where everybody has one, who comes new gets the place that was unused the longest", async () => {
@@ -60,8 +77,14 @@ test("where everybody has one, who comes new gets the place that was unused the 
 test("whose sessions are all busy is told so, and nobody's work is ended for it", async () => {
   await using room = openRoom(4, 1);
   let leave = (): void => {};
-  const busy = room.sessions.use({ caller: caller("ann"), scope: new Scope() }, async () => new Promise<string>((resolve) => (leave = () => resolve("done"))));
-  await expect(room.visit("ann")).rejects.toMatchObject({ code: "OVERLOADED", message: expect.stringContaining("your") });
+  const busy = room.sessions.use(
+    { caller: caller("ann"), scope: new Scope() },
+    async () => new Promise<string>((resolve) => (leave = () => resolve("done"))),
+  );
+  await expect(room.visit("ann")).rejects.toMatchObject({
+    code: "OVERLOADED",
+    message: expect.stringContaining("your"),
+  });
   expect(await room.visit("bob")).toMatch(/^lisp-/);
   leave();
   expect(await busy).toBe("done");
@@ -70,13 +93,19 @@ test("whose sessions are all busy is told so, and nobody's work is ended for it"
 test("a session that nobody comes back to is ended by itself, and one at work is not", async () => {
   await using room = openRoom(4, 2, 20);
   let leave = (): void => {};
-  const busy = room.sessions.use({ caller: caller("ann"), scope: new Scope() }, async ({ thread }) => {
-    await new Promise<void>((resolve) => {
-      leave = resolve;
-    });
-    return thread.isAlive;
-  });
-  const left = await room.sessions.use({ caller: caller("bob"), scope: new Scope() }, async ({ thread }) => thread);
+  const busy = room.sessions.use(
+    { caller: caller("ann"), scope: new Scope() },
+    async ({ thread }) => {
+      await new Promise<void>((resolve) => {
+        leave = resolve;
+      });
+      return thread.isAlive;
+    },
+  );
+  const left = await room.sessions.use(
+    { caller: caller("bob"), scope: new Scope() },
+    async ({ thread }) => thread,
+  );
   await eventually(() => !left.isAlive, "ended");
   leave();
   expect(await busy).toBe(true);
@@ -92,10 +121,25 @@ test("a session in a thread that was kept ready begins like the first one: nothi
   await using room = openRoom(4, 4);
   const begin = (principal: string): Promise<readonly string[]> =>
     room.sessions.use({ caller: caller(principal), scope: new Scope() }, async ({ thread }) => {
-      const work = { scope: new Scope(), serve: () => Promise.reject(new Error("nothing is called")) };
-      const { definitions } = await thread.run({ kind: "definitions", type: "all" }, "definitions", work);
-      const order = { kind: "evaluate", mode: "explore", limits: { timeoutMs: 10_000, outputCharacters: 1_000, calls: 0 } } as const;
-      const { evaluation } = await thread.run({ ...order, code: "(list (gensym) (fboundp 'doubled) *package* * +)" }, "evaluated", work);
+      const work = {
+        scope: new Scope(),
+        serve: () => Promise.reject(new Error("nothing is called")),
+      };
+      const { definitions } = await thread.run(
+        { kind: "definitions", type: "all" },
+        "definitions",
+        work,
+      );
+      const order = {
+        kind: "evaluate",
+        mode: "explore",
+        limits: { timeoutMs: 10_000, outputCharacters: 1_000, calls: 0 },
+      } as const;
+      const { evaluation } = await thread.run(
+        { ...order, code: "(list (gensym) (fboundp 'doubled) *package* * +)" },
+        "evaluated",
+        work,
+      );
       return [...definitions.map(({ name }) => name), ...evaluation.values];
     });
   const first = await begin("ann");

@@ -1,4 +1,14 @@
-import { mkdirSync, mkdtempSync, renameSync, rmSync, statSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -23,7 +33,10 @@ beforeAll(async () => {
 afterAll(() => removeWorker());
 
 /** A folder with files, and a search over it. */
-function makeFolder(files: Readonly<Record<string, string | Buffer>> = {}, options: Partial<FoldersOptions> = {}) {
+function makeFolder(
+  files: Readonly<Record<string, string | Buffer>> = {},
+  options: Partial<FoldersOptions> = {},
+) {
   const path = mkdtempSync(join(tmpdir(), "guildhall-search-"));
   const write = (name: string, content: string | Buffer): void => {
     mkdirSync(dirname(join(path, "docs", name)), { recursive: true });
@@ -32,10 +45,25 @@ function makeFolder(files: Readonly<Record<string, string | Buffer>> = {}, optio
   mkdirSync(join(path, "docs"));
   for (const [name, content] of Object.entries(files)) write(name, content);
   const open = (more: Partial<FoldersOptions> = {}) =>
-    createFolderSearch({ folders: [join(path, "docs")], indexFile: join(path, "index.db"), reader, freshMs: 0, waitMs: 20_000, ...options, ...more });
+    createFolderSearch({
+      folders: [join(path, "docs")],
+      indexFile: join(path, "index.db"),
+      reader,
+      freshMs: 0,
+      waitMs: 20_000,
+      ...options,
+      ...more,
+    });
   const search = open();
-  const find = async (text: string, query: Partial<SearchQuery> = {}, provider = search): Promise<string[]> => {
-    const { results } = await provider.search({ text, kind: "web", count: 20, ...query }, new Scope());
+  const find = async (
+    text: string,
+    query: Partial<SearchQuery> = {},
+    provider = search,
+  ): Promise<string[]> => {
+    const { results } = await provider.search(
+      { text, kind: "web", count: 20, ...query },
+      new Scope(),
+    );
     return results.map(({ url }) => fileURLToPath(url).slice(path.length + "/docs/".length));
   };
   return {
@@ -54,11 +82,16 @@ function makeFolder(files: Readonly<Record<string, string | Buffer>> = {}, optio
 describe("a search in folders", () => {
   test("finds files by their words, best first, with title, snippet, date and file: URL", async () => {
     await using folder = makeFolder({
-      "rivers.md": "# Of rivers\n\nThe Elbe is a river. It runs to the North Sea, as the river Weser does.",
-      "notes/one.txt": "A note that names the river once, among many other things that are said here at some length about boats.",
+      "rivers.md":
+        "# Of rivers\n\nThe Elbe is a river. It runs to the North Sea, as the river Weser does.",
+      "notes/one.txt":
+        "A note that names the river once, among many other things that are said here at some length about boats.",
       "cooking.txt": "Boil the potatoes.",
     });
-    const { results, note } = await folder.search.search({ text: "river", kind: "web", count: 5 }, new Scope());
+    const { results, note } = await folder.search.search(
+      { text: "river", kind: "web", count: 5 },
+      new Scope(),
+    );
     expect(note).toBeUndefined();
     expect(results.map(({ title }) => title)).toEqual(["Of rivers", "one.txt"]);
     expect(results[0]).toMatchObject({
@@ -78,17 +111,32 @@ describe("a search in folders", () => {
     expect(await folder.find("zurich")).toEqual(["a.txt"]);
     expect(await folder.find('"running through"')).toEqual(["a.txt"]);
     expect(await folder.find("runner city")).toEqual(["b.txt", "a.txt"]);
-    for (const odd of ['"', "NEAR(", "a AND", "* OR *", "title:x", "-", "'; DROP TABLE file; --", "\u0000"])
+    for (const odd of [
+      '"',
+      "NEAR(",
+      "a AND",
+      "* OR *",
+      "title:x",
+      "-",
+      "'; DROP TABLE file; --",
+      "\u0000",
+    ])
       expect(Array.isArray(await folder.find(odd))).toBe(true);
     expect(await folder.find("odd near")).toContain("c.txt");
     expect(await folder.find("!!! ???")).toEqual([]);
   });
 
   test("finds words in scripts without spaces", async () => {
-    await using folder = makeFolder({ "zh.txt": "北京大学是中国的一所大学。", "ja.txt": "東京は日本の首都です。" });
+    await using folder = makeFolder({
+      "zh.txt": "北京大学是中国的一所大学。",
+      "ja.txt": "東京は日本の首都です。",
+    });
     expect(await folder.find("大学")).toEqual(["zh.txt"]);
     expect(await folder.find("首都")).toEqual(["ja.txt"]);
-    const { results } = await folder.search.search({ text: "北京", kind: "web", count: 1 }, new Scope());
+    const { results } = await folder.search.search(
+      { text: "北京", kind: "web", count: 1 },
+      new Scope(),
+    );
     expect(results[0]?.snippet).toBe("北京大学是中国的一所大学。");
   });
 
@@ -155,12 +203,19 @@ describe("a search in folders", () => {
     const weekAgo = new Date(Date.now() - 8 * 86_400_000);
     utimesSync(join(folder.path, "docs/old.txt"), weekAgo, weekAgo);
     expect(await folder.find("flood", { kind: "news", daysBack: 7 })).toEqual(["new.txt"]);
-    expect((await folder.find("flood", { kind: "news", daysBack: 9 })).sort()).toEqual(["new.txt", "old.txt"]);
+    expect((await folder.find("flood", { kind: "news", daysBack: 9 })).sort()).toEqual([
+      "new.txt",
+      "old.txt",
+    ]);
   });
 
   test("of thousands of files answers as many as wanted, and the second time from the index", async () => {
     await using folder = makeFolder();
-    for (let n = 0; n < 3_000; n++) folder.write(`${n % 50}/file-${n}.txt`, `File number ${n} speaks of egrets and of topic${n % 100}.`);
+    for (let n = 0; n < 3_000; n++)
+      folder.write(
+        `${n % 50}/file-${n}.txt`,
+        `File number ${n} speaks of egrets and of topic${n % 100}.`,
+      );
     const timed = async (text: string, count: number) => {
       const started = performance.now();
       const found = await folder.find(text, { count });
@@ -186,7 +241,9 @@ describe("a search in folders", () => {
     const impatient = folder.open({ waitMs: 0 });
     const { note } = await impatient.search({ text: "ibis", kind: "web", count: 5 }, new Scope());
     expect(note).toBe("the folders are still being indexed: search again for more");
-    const patient = async (): Promise<number> => (await impatient.search({ text: "ibis", kind: "web", count: 20 }, new Scope())).results.length;
+    const patient = async (): Promise<number> =>
+      (await impatient.search({ text: "ibis", kind: "web", count: 20 }, new Scope())).results
+        .length;
     await expect.poll(patient, { timeout: 20_000 }).toBe(20);
     await impatient.close();
   });
@@ -213,24 +270,47 @@ describe("a search in folders", () => {
 
   test("in folders that do not exist is UNAVAILABLE, and works once they do", async () => {
     await using folder = makeFolder();
-    const search = folder.open({ folders: [join(folder.path, "later")], indexFile: join(folder.path, "later.db") });
-    const error: unknown = await search.search({ text: "x", kind: "web", count: 1 }, new Scope()).catch((thrown: unknown) => thrown);
+    const search = folder.open({
+      folders: [join(folder.path, "later")],
+      indexFile: join(folder.path, "later.db"),
+    });
+    const error: unknown = await search
+      .search({ text: "x", kind: "web", count: 1 }, new Scope())
+      .catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(HallError);
-    expect(error).toMatchObject({ code: "UNAVAILABLE", hint: expect.stringContaining("search.folders") });
+    expect(error).toMatchObject({
+      code: "UNAVAILABLE",
+      hint: expect.stringContaining("search.folders"),
+    });
     mkdirSync(join(folder.path, "later"));
     writeFileSync(join(folder.path, "later/a.txt"), "plover");
-    expect((await search.search({ text: "plover", kind: "web", count: 1 }, new Scope())).results).toHaveLength(1);
+    expect(
+      (await search.search({ text: "plover", kind: "web", count: 1 }, new Scope())).results,
+    ).toHaveLength(1);
     await search.close();
   });
 
   test("is what the toolkit does when folders are configured", async () => {
     await using folder = makeFolder({ "a.txt": "avocet" });
-    const toolkit = createSearchToolkit({ folders: [join(folder.path, "docs")], indexFile: join(folder.path, "toolkit.db"), reader });
+    const toolkit = createSearchToolkit({
+      folders: [join(folder.path, "docs")],
+      indexFile: join(folder.path, "toolkit.db"),
+      reader,
+    });
     const [web] = await toolkit.list();
     if (!web) throw new Error("no tool");
-    const context = { scope: new Scope(), progress: () => {}, log: () => {}, ask: async () => ({}) };
+    const context = {
+      scope: new Scope(),
+      progress: () => {},
+      log: () => {},
+      ask: async () => ({}),
+    };
     expect(await toolkit.call(web, { query: "avocet", max_results: 1 }, context)).toMatchObject({
-      structuredContent: { provider: "local", query: "avocet", results: [{ title: "a.txt", snippet: "avocet" }] },
+      structuredContent: {
+        provider: "local",
+        query: "avocet",
+        results: [{ title: "a.txt", snippet: "avocet" }],
+      },
     });
     await toolkit.close();
   });

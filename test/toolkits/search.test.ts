@@ -9,13 +9,25 @@ import type { Toolkit } from "../../src/tool.ts";
 import { createSearchToolkit } from "../../src/toolkits/search/search.ts";
 
 const ajv = new Ajv({ strict: true });
-const defaults: Readonly<Record<string, JsonObject>> = { web_search: { max_results: 5 }, news_search: { days_back: 7 } };
+const defaults: Readonly<Record<string, JsonObject>> = {
+  web_search: { max_results: 5 },
+  news_search: { days_back: 7 },
+};
 
 /** Fills defaults as the gateway does, and holds every answer against the tool's own outputSchema. */
-async function call(toolkit: Toolkit, name: string, args: JsonObject, scope = new Scope()): Promise<JsonObject> {
+async function call(
+  toolkit: Toolkit,
+  name: string,
+  args: JsonObject,
+  scope = new Scope(),
+): Promise<JsonObject> {
   const tool = (await toolkit.list()).find((candidate) => candidate.name === name);
   if (!tool?.outputSchema) throw new Error(`no tool "${name}" with an outputSchema`);
-  const { structuredContent } = await toolkit.call(tool, { ...defaults[name], ...args }, { scope, progress: () => {}, log: () => {}, ask: async () => ({}) });
+  const { structuredContent } = await toolkit.call(
+    tool,
+    { ...defaults[name], ...args },
+    { scope, progress: () => {}, log: () => {}, ask: async () => ({}) },
+  );
   const validate = ajv.compile(tool.outputSchema);
   expect(validate(structuredContent), ajv.errorsText(validate.errors)).toBe(true);
   if (!isObject(structuredContent)) throw new Error("no structuredContent");
@@ -40,14 +52,22 @@ interface Asked {
 }
 
 /** A search engine of the test's own: remembers what it was asked and answers as told. */
-async function startEngine(answer: (asked: Asked, response: ServerResponse) => void): Promise<AsyncDisposable & { origin: string; asked: Asked[] }> {
+async function startEngine(
+  answer: (asked: Asked, response: ServerResponse) => void,
+): Promise<AsyncDisposable & { origin: string; asked: Asked[] }> {
   const asked: Asked[] = [];
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://engine.test");
     const { method, headers } = request;
-    const one = { method, path: pathname, query: Object.fromEntries(searchParams), headers, body: Buffer.concat(chunks).toString() };
+    const one = {
+      method,
+      path: pathname,
+      query: Object.fromEntries(searchParams),
+      headers,
+      body: Buffer.concat(chunks).toString(),
+    };
     asked.push(one);
     answer(one, response);
   });
@@ -71,14 +91,23 @@ test("the toolkit offers the two tools of the contract with exactly its paramete
   expect(tools.map(({ name, inputSchema }) => ({ name, inputSchema }))).toEqual([
     {
       name: "web_search",
-      inputSchema: { type: "object", properties: { query: { type: "string" }, max_results: { type: "integer", default: 5 } }, required: ["query"] },
+      inputSchema: {
+        type: "object",
+        properties: { query: { type: "string" }, max_results: { type: "integer", default: 5 } },
+        required: ["query"],
+      },
     },
     {
       name: "news_search",
-      inputSchema: { type: "object", properties: { query: { type: "string" }, days_back: { type: "integer", default: 7 } }, required: ["query"] },
+      inputSchema: {
+        type: "object",
+        properties: { query: { type: "string" }, days_back: { type: "integer", default: 7 } },
+        required: ["query"],
+      },
     },
   ]);
-  for (const { annotations } of tools) expect(annotations).toMatchObject({ readOnlyHint: true, openWorldHint: true });
+  for (const { annotations } of tools)
+    expect(annotations).toMatchObject({ readOnlyHint: true, openWorldHint: true });
 });
 
 describe("without a provider", () => {
@@ -86,10 +115,22 @@ describe("without a provider", () => {
     await using engine = await startEngine(json({}));
     const cases = [
       [{}, "no search provider is configured"],
-      [{ provider: "searxng" as const }, "SearXNG is chosen, but `search.url` does not say where it is"],
-      [{ provider: "brave" as const, env: {} }, "Brave Search is chosen, but the variable BRAVE_API_KEY with its key is not set"],
-      [{ provider: "tavily" as const, env: { MY_KEY: " " }, apiKeyEnv: "MY_KEY" }, "Tavily is chosen, but the variable MY_KEY with its key is not set"],
-      [{ provider: "local" as const }, "local search is chosen, but `search.folders` names no folder"],
+      [
+        { provider: "searxng" as const },
+        "SearXNG is chosen, but `search.url` does not say where it is",
+      ],
+      [
+        { provider: "brave" as const, env: {} },
+        "Brave Search is chosen, but the variable BRAVE_API_KEY with its key is not set",
+      ],
+      [
+        { provider: "tavily" as const, env: { MY_KEY: " " }, apiKeyEnv: "MY_KEY" },
+        "Tavily is chosen, but the variable MY_KEY with its key is not set",
+      ],
+      [
+        { provider: "local" as const },
+        "local search is chosen, but `search.folders` names no folder",
+      ],
     ] as const;
     for (const [options, reason] of cases) {
       const toolkit = createSearchToolkit({ ...options, origin: engine.origin });
@@ -111,15 +152,24 @@ describe("arguments", () => {
     await using engine = await startEngine(json({ results: [] }));
     const toolkit = createSearchToolkit({ url: engine.origin });
     for (const max_results of [0, 21, -1, 1.5, 1e9]) {
-      expect(await refusalOf(call(toolkit, "web_search", { query: "x", max_results }))).toMatchObject({
+      expect(
+        await refusalOf(call(toolkit, "web_search", { query: "x", max_results })),
+      ).toMatchObject({
         code: "VALIDATION",
         details: { errors: [{ path: "/max_results" }] },
       });
     }
-    for (const days_back of [0, 366]) expect(await refusalOf(call(toolkit, "news_search", { query: "x", days_back }))).toMatchObject({ code: "VALIDATION" });
-    for (const query of ["", "   ", "x".repeat(1_001)]) expect(await refusalOf(call(toolkit, "web_search", { query }))).toMatchObject({ code: "VALIDATION" });
+    for (const days_back of [0, 366])
+      expect(
+        await refusalOf(call(toolkit, "news_search", { query: "x", days_back })),
+      ).toMatchObject({ code: "VALIDATION" });
+    for (const query of ["", "   ", "x".repeat(1_001)])
+      expect(await refusalOf(call(toolkit, "web_search", { query }))).toMatchObject({
+        code: "VALIDATION",
+      });
     expect(engine.asked).toEqual([]);
-    for (const max_results of [1, 20]) expect((await call(toolkit, "web_search", { query: "x", max_results })).results).toEqual([]);
+    for (const max_results of [1, 20])
+      expect((await call(toolkit, "web_search", { query: "x", max_results })).results).toEqual([]);
     await toolkit.close();
   });
 });
@@ -127,24 +177,42 @@ describe("arguments", () => {
 describe("SearXNG", () => {
   test("is asked in its own words, and its results are passed on: cleaned, once each, as many as wanted", async () => {
     const rows = [
-      { title: "The <b>Elbe</b> &amp; the sea", url: "https://a.example/elbe", content: "A   river\nof 1094 km", engine: "x", score: 3 },
+      {
+        title: "The <b>Elbe</b> &amp; the sea",
+        url: "https://a.example/elbe",
+        content: "A   river\nof 1094 km",
+        engine: "x",
+        score: 3,
+      },
       { title: "Again", url: "https://a.example/elbe", content: "the same page" },
       { title: "A script", url: "javascript:alert(1)", content: "no" },
       { title: "", url: "https://b.example/", content: "y".repeat(2_000) },
       "not a row",
-      ...Array.from({ length: 30 }, (_, n) => ({ title: `More ${n}`, url: `https://c.example/${n}` })),
+      ...Array.from({ length: 30 }, (_, n) => ({
+        title: `More ${n}`,
+        url: `https://c.example/${n}`,
+      })),
     ];
     await using engine = await startEngine(json({ query: "rivers", results: rows }));
     const toolkit = createSearchToolkit({ provider: "searxng", url: `${engine.origin}/searx` });
-    const { results, provider, query } = await call(toolkit, "web_search", { query: "rivers & seas", max_results: 3 });
-    expect(engine.asked[0]).toMatchObject({ method: "GET", path: "/searx/search", query: { q: "rivers & seas", format: "json" } });
+    const { results, provider, query } = await call(toolkit, "web_search", {
+      query: "rivers & seas",
+      max_results: 3,
+    });
+    expect(engine.asked[0]).toMatchObject({
+      method: "GET",
+      path: "/searx/search",
+      query: { q: "rivers & seas", format: "json" },
+    });
     expect({ provider, query }).toEqual({ provider: "searxng", query: "rivers & seas" });
     expect(results).toEqual([
       { title: "The Elbe & the sea", url: "https://a.example/elbe", snippet: "A river of 1094 km" },
       { title: "https://b.example/", url: "https://b.example/", snippet: `${"y".repeat(499)}…` },
       { title: "More 0", url: "https://c.example/0", snippet: "" },
     ]);
-    expect((await call(toolkit, "web_search", { query: "x", max_results: 20 })).results).toHaveLength(20);
+    expect(
+      (await call(toolkit, "web_search", { query: "x", max_results: 20 })).results,
+    ).toHaveLength(20);
     await toolkit.close();
   });
 
@@ -167,19 +235,42 @@ describe("Brave Search", () => {
   const env = { BRAVE_API_KEY: "brave-secret-key" };
 
   test("is asked with its key, for the web and for news", async () => {
-    const row = { title: "Elbe", url: "https://a.example/", description: "a <strong>river</strong>", page_age: day(-1) };
+    const row = {
+      title: "Elbe",
+      url: "https://a.example/",
+      description: "a <strong>river</strong>",
+      page_age: day(-1),
+    };
     await using engine = await startEngine((asked, response) =>
-      json(asked.path.includes("/news/") ? { type: "news", results: [row] } : { web: { results: [row] } })(asked, response),
+      json(
+        asked.path.includes("/news/")
+          ? { type: "news", results: [row] }
+          : { web: { results: [row] } },
+      )(asked, response),
     );
     const toolkit = createSearchToolkit({ provider: "brave", env, origin: engine.origin });
-    const expected = [{ title: "Elbe", url: "https://a.example/", snippet: "a river", published: row.page_age }];
-    expect((await call(toolkit, "web_search", { query: "elbe", max_results: 7 })).results).toEqual(expected);
-    expect((await call(toolkit, "news_search", { query: "elbe", days_back: 3 })).results).toEqual(expected);
+    const expected = [
+      { title: "Elbe", url: "https://a.example/", snippet: "a river", published: row.page_age },
+    ];
+    expect((await call(toolkit, "web_search", { query: "elbe", max_results: 7 })).results).toEqual(
+      expected,
+    );
+    expect((await call(toolkit, "news_search", { query: "elbe", days_back: 3 })).results).toEqual(
+      expected,
+    );
     expect(engine.asked.map(({ path, query }) => ({ path, query }))).toEqual([
       { path: "/res/v1/web/search", query: { q: "elbe", count: "7" } },
-      { path: "/res/v1/news/search", query: { q: "elbe", count: "10", freshness: `${day(-3).slice(0, 10)}to${day(0).slice(0, 10)}` } },
+      {
+        path: "/res/v1/news/search",
+        query: {
+          q: "elbe",
+          count: "10",
+          freshness: `${day(-3).slice(0, 10)}to${day(0).slice(0, 10)}`,
+        },
+      },
     ]);
-    for (const { headers } of engine.asked) expect(headers["x-subscription-token"]).toBe("brave-secret-key");
+    for (const { headers } of engine.asked)
+      expect(headers["x-subscription-token"]).toBe("brave-secret-key");
     await toolkit.close();
   });
 
@@ -193,13 +284,41 @@ describe("Brave Search", () => {
 
 describe("Tavily", () => {
   test("is asked with its key in a body, for the web and for news", async () => {
-    await using engine = await startEngine(json({ results: [{ title: "Elbe", url: "https://a.example/", content: "a river", score: 0.9 }] }));
-    const toolkit = createSearchToolkit({ provider: "tavily", env: { KEY: "tavily-secret" }, apiKeyEnv: "KEY", origin: engine.origin });
-    expect((await call(toolkit, "web_search", { query: "elbe" })).results).toEqual([{ title: "Elbe", url: "https://a.example/", snippet: "a river" }]);
+    await using engine = await startEngine(
+      json({
+        results: [{ title: "Elbe", url: "https://a.example/", content: "a river", score: 0.9 }],
+      }),
+    );
+    const toolkit = createSearchToolkit({
+      provider: "tavily",
+      env: { KEY: "tavily-secret" },
+      apiKeyEnv: "KEY",
+      origin: engine.origin,
+    });
+    expect((await call(toolkit, "web_search", { query: "elbe" })).results).toEqual([
+      { title: "Elbe", url: "https://a.example/", snippet: "a river" },
+    ]);
     await call(toolkit, "news_search", { query: "elbe", days_back: 2 });
-    expect(engine.asked.map(({ method, path, headers, body }) => [method, path, headers.authorization, JSON.parse(body)])).toEqual([
-      ["POST", "/search", "Bearer tavily-secret", { query: "elbe", max_results: 5, topic: "general" }],
-      ["POST", "/search", "Bearer tavily-secret", { query: "elbe", max_results: 10, topic: "news", days: 2 }],
+    expect(
+      engine.asked.map(({ method, path, headers, body }) => [
+        method,
+        path,
+        headers.authorization,
+        JSON.parse(body),
+      ]),
+    ).toEqual([
+      [
+        "POST",
+        "/search",
+        "Bearer tavily-secret",
+        { query: "elbe", max_results: 5, topic: "general" },
+      ],
+      [
+        "POST",
+        "/search",
+        "Bearer tavily-secret",
+        { query: "elbe", max_results: 10, topic: "news", days: 2 },
+      ],
     ]);
     await toolkit.close();
   });
@@ -207,36 +326,90 @@ describe("Tavily", () => {
 
 describe("a provider that fails", () => {
   const failures: readonly (readonly [string, (response: ServerResponse) => void, JsonObject])[] = [
-    ["refuses the key", (response) => response.writeHead(401).end("no"), { code: "UNAVAILABLE", hint: expect.stringContaining("BRAVE_API_KEY") }],
-    ["refuses the request", (response) => response.writeHead(422).end("no"), { code: "UNAVAILABLE" }],
-    ["wants a pause", (response) => response.writeHead(429, { "retry-after": "3" }).end(), { code: "RATE_LIMITED", details: { retryAfterSeconds: 3 } }],
+    [
+      "refuses the key",
+      (response) => response.writeHead(401).end("no"),
+      { code: "UNAVAILABLE", hint: expect.stringContaining("BRAVE_API_KEY") },
+    ],
+    [
+      "refuses the request",
+      (response) => response.writeHead(422).end("no"),
+      { code: "UNAVAILABLE" },
+    ],
+    [
+      "wants a pause",
+      (response) => response.writeHead(429, { "retry-after": "3" }).end(),
+      { code: "RATE_LIMITED", details: { retryAfterSeconds: 3 } },
+    ],
     ["is broken", (response) => response.writeHead(500).end("<html>oops"), { code: "UNAVAILABLE" }],
-    ["redirects elsewhere", (response) => response.writeHead(302, { location: "http://127.0.0.1:1/" }).end(), { code: "BAD_ANSWER" }],
-    ["answers with a page", (response) => response.writeHead(200).end("<html>hello"), { code: "BAD_ANSWER" }],
-    ["answers with other JSON", (response) => response.writeHead(200).end('{"results": "many"}'), { code: "BAD_ANSWER" }],
-    ["never stops", (response) => response.writeHead(200).end("x".repeat(5 * 1024 * 1024)), { code: "TOO_LARGE" }],
+    [
+      "redirects elsewhere",
+      (response) => response.writeHead(302, { location: "http://127.0.0.1:1/" }).end(),
+      { code: "BAD_ANSWER" },
+    ],
+    [
+      "answers with a page",
+      (response) => response.writeHead(200).end("<html>hello"),
+      { code: "BAD_ANSWER" },
+    ],
+    [
+      "answers with other JSON",
+      (response) => response.writeHead(200).end('{"results": "many"}'),
+      { code: "BAD_ANSWER" },
+    ],
+    [
+      "never stops",
+      (response) => response.writeHead(200).end("x".repeat(5 * 1024 * 1024)),
+      { code: "TOO_LARGE" },
+    ],
     ["hangs up", (response) => response.destroy(), { code: "UNAVAILABLE" }],
-    ["is cut off", (response) => void response.writeHead(200, { "content-length": 100 }).write("x", () => response.destroy()), { code: "BAD_ANSWER" }],
+    [
+      "is cut off",
+      (response) =>
+        void response
+          .writeHead(200, { "content-length": 100 })
+          .write("x", () => response.destroy()),
+      { code: "BAD_ANSWER" },
+    ],
   ];
 
-  test.each(failures)("because it %s is reported as that, without its key", async (_, answer, expected) => {
-    await using engine = await startEngine((_asked, response) => answer(response));
-    const toolkit = createSearchToolkit({ provider: "brave", env: { BRAVE_API_KEY: "brave-secret-key" }, origin: engine.origin });
-    const error = await refusalOf(call(toolkit, "web_search", { query: "x" }));
-    expect(error).toMatchObject({ message: expect.stringContaining("Brave Search"), ...expected });
-    expect(JSON.stringify([error.message, error.hint, error.details])).not.toContain("brave-secret-key");
-    await toolkit.close();
-  });
+  test.each(failures)(
+    "because it %s is reported as that, without its key",
+    async (_, answer, expected) => {
+      await using engine = await startEngine((_asked, response) => answer(response));
+      const toolkit = createSearchToolkit({
+        provider: "brave",
+        env: { BRAVE_API_KEY: "brave-secret-key" },
+        origin: engine.origin,
+      });
+      const error = await refusalOf(call(toolkit, "web_search", { query: "x" }));
+      expect(error).toMatchObject({
+        message: expect.stringContaining("Brave Search"),
+        ...expected,
+      });
+      expect(JSON.stringify([error.message, error.hint, error.details])).not.toContain(
+        "brave-secret-key",
+      );
+      await toolkit.close();
+    },
+  );
 
   test("because nobody is there is UNAVAILABLE, and one that hangs is left at the deadline or when the call is cancelled", async () => {
     const nowhere = createSearchToolkit({ url: "http://127.0.0.1:1" });
-    expect(await refusalOf(call(nowhere, "web_search", { query: "x" }))).toMatchObject({ code: "UNAVAILABLE", message: expect.stringContaining("SearXNG") });
+    expect(await refusalOf(call(nowhere, "web_search", { query: "x" }))).toMatchObject({
+      code: "UNAVAILABLE",
+      message: expect.stringContaining("SearXNG"),
+    });
     await using engine = await startEngine(() => {});
     const silent = createSearchToolkit({ url: engine.origin });
-    expect(await refusalOf(call(silent, "web_search", { query: "x" }, new Scope(undefined, 50)))).toMatchObject({ code: "TIMEOUT" });
+    expect(
+      await refusalOf(call(silent, "web_search", { query: "x" }, new Scope(undefined, 50))),
+    ).toMatchObject({ code: "TIMEOUT" });
     const scope = new Scope();
     setTimeout(() => scope.cancel(new HallError("CANCELLED", "no longer wanted")), 20);
-    expect(await refusalOf(call(silent, "web_search", { query: "x" }, scope))).toMatchObject({ code: "CANCELLED" });
+    expect(await refusalOf(call(silent, "web_search", { query: "x" }, scope))).toMatchObject({
+      code: "CANCELLED",
+    });
     await silent.close();
   });
 });

@@ -16,10 +16,15 @@ const context: CallContext = {
 };
 
 /** Fills defaults as the gateway does, and holds every answer against the tool's own outputSchema. */
-async function call(toolkit: Toolkit, name: string, args: JsonObject): Promise<{ text: unknown; structured: JsonObject }> {
+async function call(
+  toolkit: Toolkit,
+  name: string,
+  args: JsonObject,
+): Promise<{ text: unknown; structured: JsonObject }> {
   const tool = (await toolkit.list()).find((candidate) => candidate.name === name);
   if (!tool?.outputSchema) throw new Error(`no tool "${name}" with an outputSchema`);
-  const defaults = name === "current_time" ? { timezone: "UTC", format: "ISO8601" } : { unit: "hours" };
+  const defaults =
+    name === "current_time" ? { timezone: "UTC", format: "ISO8601" } : { unit: "hours" };
   const outcome = await toolkit.call(tool, { ...defaults, ...args }, context);
   if (!isObject(outcome.structuredContent)) throw new Error("no structuredContent");
   const validate = ajv.compile(tool.outputSchema);
@@ -29,15 +34,26 @@ async function call(toolkit: Toolkit, name: string, args: JsonObject): Promise<{
 }
 const ajv = new Ajv({ strict: true });
 
-const tellTime = async (iso: string, args: JsonObject) => (await call(createTimeToolkit({ now: () => Date.parse(iso) }), "current_time", args)).text;
+const tellTime = async (iso: string, args: JsonObject) =>
+  (await call(createTimeToolkit({ now: () => Date.parse(iso) }), "current_time", args)).text;
 const difference = async (start_time: string, end_time: string, unit = "hours") =>
-  (await call(createTimeToolkit(), "time_difference", { start_time, end_time, unit })).structured.difference;
+  (await call(createTimeToolkit(), "time_difference", { start_time, end_time, unit })).structured
+    .difference;
 const instantOf = async (start_time: string) =>
-  (await call(createTimeToolkit(), "time_difference", { start_time, end_time: start_time })).structured.start_time;
+  (await call(createTimeToolkit(), "time_difference", { start_time, end_time: start_time }))
+    .structured.start_time;
 
-async function refusal(name: string, args: JsonObject): Promise<{ message: string; path: unknown; near: unknown }> {
-  const error: unknown = await call(createTimeToolkit(), name, args).catch((thrown: unknown) => thrown);
-  if (!(error instanceof HallError)) throw new Error(`expected a HallError for ${JSON.stringify(args)}, got ${JSON.stringify(error)}`);
+async function refusal(
+  name: string,
+  args: JsonObject,
+): Promise<{ message: string; path: unknown; near: unknown }> {
+  const error: unknown = await call(createTimeToolkit(), name, args).catch(
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof HallError))
+    throw new Error(
+      `expected a HallError for ${JSON.stringify(args)}, got ${JSON.stringify(error)}`,
+    );
   expect(error.code).toBe("VALIDATION");
   const [first] = Array.isArray(error.details?.errors) ? error.details.errors : [];
   expect(first?.message).toBe(error.message);
@@ -55,7 +71,10 @@ describe("the toolkit", () => {
         name: "current_time",
         inputSchema: {
           type: "object",
-          properties: { timezone: { type: "string", default: "UTC" }, format: { type: "string", default: "ISO8601" } },
+          properties: {
+            timezone: { type: "string", default: "UTC" },
+            format: { type: "string", default: "ISO8601" },
+          },
         },
       },
       {
@@ -65,7 +84,11 @@ describe("the toolkit", () => {
           properties: {
             start_time: { type: "string" },
             end_time: { type: "string" },
-            unit: { type: "string", enum: ["seconds", "minutes", "hours", "days"], default: "hours" },
+            unit: {
+              type: "string",
+              enum: ["seconds", "minutes", "hours", "days"],
+              default: "hours",
+            },
           },
           required: ["start_time", "end_time"],
         },
@@ -76,7 +99,11 @@ describe("the toolkit", () => {
   test("marks both tools as read-only with a short deadline, and is always available", async () => {
     const toolkit = createTimeToolkit();
     for (const tool of await toolkit.list()) {
-      expect(tool.annotations).toEqual({ readOnlyHint: true, idempotentHint: true, openWorldHint: false });
+      expect(tool.annotations).toEqual({
+        readOnlyHint: true,
+        idempotentHint: true,
+        openWorldHint: false,
+      });
       expect(tool.facts).toEqual({ timeoutMs: 10_000 });
     }
     expect(await toolkit.health()).toEqual({ state: "available" });
@@ -84,7 +111,9 @@ describe("the toolkit", () => {
   });
 
   test("a tool it does not have is NOT_FOUND", async () => {
-    await expect(createTimeToolkit().call({ name: "sundial", inputSchema: {} }, {}, context)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(
+      createTimeToolkit().call({ name: "sundial", inputSchema: {} }, {}, context),
+    ).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
   test("listing does not load the polyfill, the first call does", async () => {
@@ -115,7 +144,12 @@ describe("current_time", () => {
     expect(structured.unix_ms).toBeGreaterThanOrEqual(before);
     expect(structured.unix_ms).toBeLessThanOrEqual(Date.now());
     expect(text).toBe(new Date(Number(structured.unix_ms)).toISOString());
-    expect(structured).toEqual({ time: text, timezone: "UTC", format: "ISO8601", unix_ms: structured.unix_ms });
+    expect(structured).toEqual({
+      time: text,
+      timezone: "UTC",
+      format: "ISO8601",
+      unix_ms: structured.unix_ms,
+    });
   });
 
   test.each([
@@ -133,27 +167,51 @@ describe("current_time", () => {
   });
 
   test("names the zone in its usual spelling", async () => {
-    expect((await call(createTimeToolkit(), "current_time", { timezone: "america/new_york" })).structured.timezone).toBe("America/New_York");
+    expect(
+      (await call(createTimeToolkit(), "current_time", { timezone: "america/new_york" })).structured
+        .timezone,
+    ).toBe("America/New_York");
   });
 
-  test.each(["RFC2822", "rfc2822", "RFC-2822", "rfc_2822", "RFC 2822"])("the format %s is RFC 2822", async (format) => {
-    const toolkit = createTimeToolkit({ now: () => Date.parse(sunday) });
-    const { structured } = await call(toolkit, "current_time", { timezone: "Europe/Berlin", format });
-    expect(structured).toMatchObject({ time: "Sun, 15 Nov 2026 22:04:14 +0100", format: "RFC2822" });
-  });
+  test.each(["RFC2822", "rfc2822", "RFC-2822", "rfc_2822", "RFC 2822"])(
+    "the format %s is RFC 2822",
+    async (format) => {
+      const toolkit = createTimeToolkit({ now: () => Date.parse(sunday) });
+      const { structured } = await call(toolkit, "current_time", {
+        timezone: "Europe/Berlin",
+        format,
+      });
+      expect(structured).toMatchObject({
+        time: "Sun, 15 Nov 2026 22:04:14 +0100",
+        format: "RFC2822",
+      });
+    },
+  );
 
-  test.each(["ISO8601", "iso8601", "ISO-8601", "iso_8601", "ISO 8601"])("the format %s is ISO 8601", async (format) => {
-    expect(await tellTime(sunday, { format })).toBe(sunday);
-  });
+  test.each(["ISO8601", "iso8601", "ISO-8601", "iso_8601", "ISO 8601"])(
+    "the format %s is ISO 8601",
+    async (format) => {
+      expect(await tellTime(sunday, { format })).toBe(sunday);
+    },
+  );
 
   test.each([
     [sunday, 1794776654],
     ["1969-12-31T23:59:59.500Z", -1],
     ["1970-01-01T00:00:00.999Z", 0],
   ])("unix time at %s is the whole second %d, a number and its text", async (iso, seconds) => {
-    const { text, structured } = await call(createTimeToolkit({ now: () => Date.parse(iso) }), "current_time", { format: "Unix", timezone: "Asia/Tokyo" });
+    const { text, structured } = await call(
+      createTimeToolkit({ now: () => Date.parse(iso) }),
+      "current_time",
+      { format: "Unix", timezone: "Asia/Tokyo" },
+    );
     expect(text).toBe(`${seconds}`);
-    expect(structured).toEqual({ time: seconds, timezone: "Asia/Tokyo", format: "unix", unix_ms: Date.parse(iso) });
+    expect(structured).toEqual({
+      time: seconds,
+      timezone: "Asia/Tokyo",
+      format: "unix",
+      unix_ms: Date.parse(iso),
+    });
   });
 
   test.each([
@@ -168,7 +226,10 @@ describe("current_time", () => {
     ["[]YYYY年MM月", "2026年11月"],
   ])("the pattern %s writes %s", async (format, expected) => {
     const toolkit = createTimeToolkit({ now: () => Date.parse(sunday) });
-    const { structured } = await call(toolkit, "current_time", { timezone: "Europe/Berlin", format });
+    const { structured } = await call(toolkit, "current_time", {
+      timezone: "Europe/Berlin",
+      format,
+    });
     expect(structured).toMatchObject({ time: expected, format });
   });
 
@@ -180,13 +241,16 @@ describe("current_time", () => {
     expect(await tellTime(iso, { format: "hh:mm A DD D MM M ddd dddd SSS" })).toBe(expected);
   });
 
-  test.each(["---", "", "[YYYY]", "12:00", "T"])("the pattern %j without a token is refused with the list of formats", async (format) => {
-    const { message, path } = await refusal("current_time", { format });
-    expect(path).toBe("/format");
-    expect(message).toContain(JSON.stringify(format));
-    expect(message).toContain("no token");
-    expect(message).toContain("ISO8601, RFC2822, unix, or a pattern of YYYY");
-  });
+  test.each(["---", "", "[YYYY]", "12:00", "T"])(
+    "the pattern %j without a token is refused with the list of formats",
+    async (format) => {
+      const { message, path } = await refusal("current_time", { format });
+      expect(path).toBe("/format");
+      expect(message).toContain(JSON.stringify(format));
+      expect(message).toContain("no token");
+      expect(message).toContain("ISO8601, RFC2822, unix, or a pattern of YYYY");
+    },
+  );
 
   test.each([
     ["iso", "i", ["ISO8601"]],
@@ -203,7 +267,9 @@ describe("current_time", () => {
   });
 
   test("an open bracket and an endless pattern are refused", async () => {
-    expect((await refusal("current_time", { format: "[at HH:mm" })).message).toContain("not closed");
+    expect((await refusal("current_time", { format: "[at HH:mm" })).message).toContain(
+      "not closed",
+    );
     const { message } = await refusal("current_time", { format: "[".repeat(1_000_000) });
     expect(message).toContain("at most 200");
     expect(message.length).toBeLessThan(600);
@@ -230,12 +296,18 @@ describe("current_time", () => {
     expect(Array.isArray(near) && near[0]).toBe(nearest);
   });
 
-  test.each(["PST", "IST", "2026-11-15T22:04:14[Europe/Berlin]", "2026-11-15T22:04:14Z", "+1", "../etc/passwd"])(
-    "%s is no zone, whatever the library makes of it",
-    async (timezone) => {
-      expect((await refusal("current_time", { timezone })).message).toContain(`unknown time zone "${timezone}"`);
-    },
-  );
+  test.each([
+    "PST",
+    "IST",
+    "2026-11-15T22:04:14[Europe/Berlin]",
+    "2026-11-15T22:04:14Z",
+    "+1",
+    "../etc/passwd",
+  ])("%s is no zone, whatever the library makes of it", async (timezone) => {
+    expect((await refusal("current_time", { timezone })).message).toContain(
+      `unknown time zone "${timezone}"`,
+    );
+  });
 
   test("a value of the wrong type is refused even when no schema was asked", async () => {
     expect((await refusal("current_time", { timezone: 1 })).path).toBe("/timezone");
@@ -249,7 +321,12 @@ describe("time_difference", () => {
       end_time: "2026-11-15T22:34:14Z",
     });
     expect(text).toBe("1.5 hours");
-    expect(structured).toEqual({ difference: 1.5, unit: "hours", start_time: "2026-11-15T21:04:14Z", end_time: "2026-11-15T22:34:14Z" });
+    expect(structured).toEqual({
+      difference: 1.5,
+      unit: "hours",
+      start_time: "2026-11-15T21:04:14Z",
+      end_time: "2026-11-15T22:34:14Z",
+    });
   });
 
   test.each([
@@ -263,10 +340,14 @@ describe("time_difference", () => {
   });
 
   test("keeps fractions down to the nanosecond, and no difference is plain zero", async () => {
-    expect(await difference("1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000001Z", "seconds")).toBe(1e-9);
+    expect(
+      await difference("1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000001Z", "seconds"),
+    ).toBe(1e-9);
     expect(await difference("0.25", "0", "seconds")).toBe(-0.25);
     expect(await difference("2026-01-01T00:00Z", "2026-01-01T00:20Z")).toBe(1 / 3);
-    expect(await difference("1900-01-01", "2100-01-01T00:00:00.5Z", "seconds")).toBe(6_311_433_600.5);
+    expect(await difference("1900-01-01", "2100-01-01T00:00:00.5Z", "seconds")).toBe(
+      6_311_433_600.5,
+    );
     expect(await difference("2026-01-01", "2026-01-01T00:00Z")).toBe(0);
   });
 
@@ -284,8 +365,12 @@ describe("time_difference", () => {
   });
 
   test("one minute of wall time across spring-forward is what really passed", async () => {
-    expect(await difference("2026-03-29T01:59:00+01:00", "2026-03-29T03:00:00+02:00", "minutes")).toBe(1);
-    expect(await difference("2026-03-08T01:59:00-05:00", "2026-03-08T03:00:00-04:00", "minutes")).toBe(1);
+    expect(
+      await difference("2026-03-29T01:59:00+01:00", "2026-03-29T03:00:00+02:00", "minutes"),
+    ).toBe(1);
+    expect(
+      await difference("2026-03-08T01:59:00-05:00", "2026-03-08T03:00:00-04:00", "minutes"),
+    ).toBe(1);
   });
 
   test("a skipped wall time moves forward and a repeated one is the first", async () => {
@@ -359,15 +444,23 @@ describe("time_difference", () => {
   });
 
   test("a bad zone inside a date is refused as a zone", async () => {
-    const { message, path, near } = await refusal("time_difference", { start_time: "2026-11-15T22:04[Europe/Berln]", end_time: "0" });
+    const { message, path, near } = await refusal("time_difference", {
+      start_time: "2026-11-15T22:04[Europe/Berln]",
+      end_time: "0",
+    });
     expect(path).toBe("/start_time");
     expect(message).toContain('unknown time zone "Europe/Berln"');
     expect(Array.isArray(near) && near[0]).toBe("Europe/Berlin");
   });
 
   test("an unknown unit and an endless date are refused", async () => {
-    expect(await refusal("time_difference", { start_time: "0", end_time: "0", unit: "hour" })).toMatchObject({ path: "/unit", near: ["hours"] });
-    const { message } = await refusal("time_difference", { start_time: "9".repeat(1_000_000), end_time: "0" });
+    expect(
+      await refusal("time_difference", { start_time: "0", end_time: "0", unit: "hour" }),
+    ).toMatchObject({ path: "/unit", near: ["hours"] });
+    const { message } = await refusal("time_difference", {
+      start_time: "9".repeat(1_000_000),
+      end_time: "0",
+    });
     expect(message.length).toBeLessThan(400);
   });
 });
@@ -412,24 +505,63 @@ describe("current_time against GNU date", () => {
     ...["2099-03-29T01:00Z", "2100-03-28T01:00Z", "2100-10-31T01:00Z"], // Europe, far ahead
   ];
   const others = [
-    ...["1969-12-31T23:59:59Z", "1970-01-01T00:00:00Z", "1970-07-01T12:00:00Z", "1974-01-06T07:00:00Z", "1985-06-15T03:30:00Z"],
-    ...["1999-12-31T23:59:59Z", "2000-02-29T12:00:00Z", "2008-08-08T08:08:08Z", "2011-12-30T09:59:59Z", "2016-12-31T23:59:59Z"],
-    ...["2024-02-29T23:59:59Z", "2026-01-01T00:00:00Z", "2026-07-01T00:00:00Z", "2038-01-19T03:14:07Z", "2038-01-19T03:14:08Z"],
-    ...["2050-07-01T12:00:00Z", "2099-12-31T23:59:59Z", "2100-02-28T23:59:59Z", "2100-03-01T00:00:00Z", "2100-07-01T12:00:00Z"],
+    ...[
+      "1969-12-31T23:59:59Z",
+      "1970-01-01T00:00:00Z",
+      "1970-07-01T12:00:00Z",
+      "1974-01-06T07:00:00Z",
+      "1985-06-15T03:30:00Z",
+    ],
+    ...[
+      "1999-12-31T23:59:59Z",
+      "2000-02-29T12:00:00Z",
+      "2008-08-08T08:08:08Z",
+      "2011-12-30T09:59:59Z",
+      "2016-12-31T23:59:59Z",
+    ],
+    ...[
+      "2024-02-29T23:59:59Z",
+      "2026-01-01T00:00:00Z",
+      "2026-07-01T00:00:00Z",
+      "2038-01-19T03:14:07Z",
+      "2038-01-19T03:14:08Z",
+    ],
+    ...[
+      "2050-07-01T12:00:00Z",
+      "2099-12-31T23:59:59Z",
+      "2100-02-28T23:59:59Z",
+      "2100-03-01T00:00:00Z",
+      "2100-07-01T12:00:00Z",
+    ],
   ];
-  const seconds = [...clockChanges.flatMap((iso) => [-1, 0, 1].map((step) => Date.parse(iso) / 1000 + step)), ...others.map((iso) => Date.parse(iso) / 1000)];
+  const seconds = [
+    ...clockChanges.flatMap((iso) => [-1, 0, 1].map((step) => Date.parse(iso) / 1000 + step)),
+    ...others.map((iso) => Date.parse(iso) / 1000),
+  ];
 
   beforeAll(() => {
     // Without zone data GNU date takes every zone for UTC and says nothing.
     const missing = zones.filter((zone) => !existsSync(`/usr/share/zoneinfo/${zone}`));
-    if (missing.length > 0) throw new Error(`this test needs the system's zone data: install tzdata (missing in /usr/share/zoneinfo: ${missing.join(", ")})`);
-    if (!execFileSync("date", ["--version"], { encoding: "utf8" }).includes("GNU")) throw new Error("this test needs GNU date (coreutils)");
+    if (missing.length > 0)
+      throw new Error(
+        `this test needs the system's zone data: install tzdata (missing in /usr/share/zoneinfo: ${missing.join(", ")})`,
+      );
+    if (!execFileSync("date", ["--version"], { encoding: "utf8" }).includes("GNU"))
+      throw new Error("this test needs GNU date (coreutils)");
   });
 
   /** One process for all lines. */
-  const gnuDate = (zone: string, format: string, lines = seconds.map((second) => `@${second}`)): string[] => {
+  const gnuDate = (
+    zone: string,
+    format: string,
+    lines = seconds.map((second) => `@${second}`),
+  ): string[] => {
     const env = { PATH: process.env.PATH, TZ: zone, LC_ALL: "C" };
-    return execFileSync("date", ["-f", "-", format], { input: lines.join("\n"), encoding: "utf8", env })
+    return execFileSync("date", ["-f", "-", format], {
+      input: lines.join("\n"),
+      encoding: "utf8",
+      env,
+    })
       .trimEnd()
       .split("\n");
   };
@@ -447,18 +579,35 @@ describe("current_time against GNU date", () => {
       return (await Promise.all(calls)).map(({ content }) => content[0]?.text);
     };
     expect(seconds.length).toBeGreaterThanOrEqual(40);
-    expect(await tellAll("ISO8601")).toEqual(gnuDate(timezone, `+%Y-%m-%dT%H:%M:%S.000${timezone === "UTC" ? "Z" : "%:z"}`));
+    expect(await tellAll("ISO8601")).toEqual(
+      gnuDate(timezone, `+%Y-%m-%dT%H:%M:%S.000${timezone === "UTC" ? "Z" : "%:z"}`),
+    );
     expect(await tellAll("RFC2822")).toEqual(gnuDate(timezone, "-R"));
     expect(await tellAll("dddd D MMMM hh A Z")).toEqual(gnuDate(timezone, "+%A %-d %B %I %p %:z"));
   });
 
   test.each(zones)("reads back what GNU date writes in %s", async (zone) => {
-    const read = await Promise.all(gnuDate(zone, "-R").map((text) => difference("0", text, "seconds")));
+    const read = await Promise.all(
+      gnuDate(zone, "-R").map((text) => difference("0", text, "seconds")),
+    );
     expect(read).toEqual(seconds);
   });
 
   test("gives the named offsets of RFC 2822 the same meaning", async () => {
-    const written = ["UT", "UTC", "GMT", "Z", "EST", "EDT", "CST", "CDT", "MST", "MDT", "PST", "PDT"].map((name) => `Sun, 15 Nov 2026 22:04:14 ${name}`);
+    const written = [
+      "UT",
+      "UTC",
+      "GMT",
+      "Z",
+      "EST",
+      "EDT",
+      "CST",
+      "CDT",
+      "MST",
+      "MDT",
+      "PST",
+      "PDT",
+    ].map((name) => `Sun, 15 Nov 2026 22:04:14 ${name}`);
     const read = await Promise.all(written.map((text) => difference("0", text, "seconds")));
     expect(read.map(String)).toEqual(gnuDate("UTC", "+%s", written));
   });

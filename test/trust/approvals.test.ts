@@ -6,7 +6,14 @@ import { createToolkit } from "../servers/toolkits.ts";
 const toolkit = createToolkit("files", {});
 const tool = { name: "delete", inputSchema: { type: "object" } };
 const target = { toolkit, tool, fullName: "files.delete" };
-const subject: Subject = { target, argumentsHash: "a", caller: "local", client: "claude-code 2.1", preview: "files.delete", why: "it may" };
+const subject: Subject = {
+  target,
+  argumentsHash: "a",
+  caller: "local",
+  client: "claude-code 2.1",
+  preview: "files.delete",
+  why: "it may",
+};
 
 function openApprovals() {
   const clock = { ms: 1_000 };
@@ -30,8 +37,14 @@ describe("a question whose call has failed", () => {
     ["other arguments", { argumentsHash: "b" }],
     ["another caller", { caller: "ci" }],
     ["another tool", { target: { ...subject.target, tool: { ...tool, name: "drop" } } }],
-    ["another definition of the tool", { target: { ...subject.target, tool: { ...tool, description: "new" } } }],
-    ["another toolkit of the same name for people", { target: { ...subject.target, toolkit: createToolkit("evil", {}) } }],
+    [
+      "another definition of the tool",
+      { target: { ...subject.target, tool: { ...tool, description: "new" } } },
+    ],
+    [
+      "another toolkit of the same name for people",
+      { target: { ...subject.target, toolkit: createToolkit("evil", {}) } },
+    ],
   ])("does not let through %s", (_what, change) => {
     const { approvals } = openApprovals();
     approvals.answer(approvals.leave(subject).token, "once");

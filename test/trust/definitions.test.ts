@@ -23,16 +23,23 @@ const whole: Tool = {
 
 /** The value with one byte changed, everywhere one can be. */
 function* mutations(value: unknown): Generator<unknown> {
-  if (typeof value === "string") for (let at = 0; at < value.length; at++) yield `${value.slice(0, at)}${value[at] === "x" ? "y" : "x"}${value.slice(at + 1)}`;
+  if (typeof value === "string")
+    for (let at = 0; at < value.length; at++)
+      yield `${value.slice(0, at)}${value[at] === "x" ? "y" : "x"}${value.slice(at + 1)}`;
   else if (typeof value === "number") yield value + 1;
   else if (typeof value === "boolean") yield !value;
   else if (Array.isArray(value)) {
-    for (const [at, item] of value.entries()) for (const changed of mutations(item)) yield value.with(at, changed);
+    for (const [at, item] of value.entries())
+      for (const changed of mutations(item)) yield value.with(at, changed);
     yield [...value, "x"];
   } else if (isObject(value)) {
     for (const [key, part] of Object.entries(value)) {
       for (const changed of mutations(part)) yield { ...value, [key]: changed };
-      for (const changed of mutations(key)) yield { ...Object.fromEntries(Object.entries(value).filter(([other]) => other !== key)), [String(changed)]: part };
+      for (const changed of mutations(key))
+        yield {
+          ...Object.fromEntries(Object.entries(value).filter(([other]) => other !== key)),
+          [String(changed)]: part,
+        };
     }
     yield { ...value, added: true };
   }
@@ -43,11 +50,20 @@ function changeOne(value: unknown): unknown {
 }
 
 describe("a pin", () => {
-  const fields = ["name", "title", "description", "inputSchema", "outputSchema", "annotations"] as const;
+  const fields = [
+    "name",
+    "title",
+    "description",
+    "inputSchema",
+    "outputSchema",
+    "annotations",
+  ] as const;
 
   test.each(fields)("is another after a change of one byte in %s", (field) => {
     const pin = pinOf(whole);
-    const changed = [...mutations(whole[field])].map((value) => ({ ...whole, [field]: value }) as Tool);
+    const changed = [...mutations(whole[field])].map(
+      (value) => ({ ...whole, [field]: value }) as Tool,
+    );
     const { [field]: _gone, ...without } = whole;
     expect(changed.length).toBeGreaterThan(8);
     expect([...changed, without as Tool].filter((tool) => pinOf(tool) === pin)).toEqual([]);
@@ -55,7 +71,9 @@ describe("a pin", () => {
 
   test("is the same whatever the order of the keys, and whatever is not part of the definition", () => {
     const turned = Object.fromEntries(Object.entries(whole).reverse()) as unknown as Tool;
-    expect(pinOf({ ...turned, _meta: { rank: 2 }, icons: [], facts: { timeoutMs: 5 } })).toBe(pinOf(whole));
+    expect(pinOf({ ...turned, _meta: { rank: 2 }, icons: [], facts: { timeoutMs: 5 } })).toBe(
+      pinOf(whole),
+    );
   });
 
   test("a change of one byte in any field is caught before the next call, and its siblings work", async () => {
@@ -63,22 +81,43 @@ describe("a pin", () => {
     const client = await world.connect();
     const [read, ...siblings] = world.files.tools;
     const sibling = { name: "files.read_file", arguments: {} };
-    for (const field of ["title", "description", "inputSchema", "outputSchema", "annotations"] as const) {
-      world.files.tools = [...siblings.map((tool) => ({ ...tool, [field]: changeOne(tool[field]) })), ...(read ? [read] : [])] as Tool[];
+    for (const field of [
+      "title",
+      "description",
+      "inputSchema",
+      "outputSchema",
+      "annotations",
+    ] as const) {
+      world.files.tools = [
+        ...siblings.map((tool) => ({ ...tool, [field]: changeOne(tool[field]) })),
+        ...(read ? [read] : []),
+      ] as Tool[];
       await world.files.changed();
-      const answer = await client.request("tools/call", { name: "files.delete_file", arguments: {} });
+      const answer = await client.request("tools/call", {
+        name: "files.delete_file",
+        arguments: {},
+      });
       expect(JSON.stringify(answer), field).toContain("has changed since it was reviewed");
-      expect((await client.request("tools/call", sibling)).result).toMatchObject({ content: [{ text: "nothing" }] });
+      expect((await client.request("tools/call", sibling)).result).toMatchObject({
+        content: [{ text: "nothing" }],
+      });
       const { tools } = await client.result("tools/list");
       const held = (tools as Tool[]).find(({ name }) => name === "files.delete_file");
-      expect(held).toMatchObject({ _meta: { "guildhall/status": "changed" }, description: expect.stringContaining("guildhall diff") });
+      expect(held).toMatchObject({
+        _meta: { "guildhall/status": "changed" },
+        description: expect.stringContaining("guildhall diff"),
+      });
     }
     expect(world.ran).toEqual([]);
   });
 });
 
 describe("a review", () => {
-  const review = reviewServer({ source: "s", reached: "r", tools: [whole, { ...whole, name: "gone" }] });
+  const review = reviewServer({
+    source: "s",
+    reached: "r",
+    tools: [whole, { ...whole, name: "gone" }],
+  });
 
   test("names the fields that have changed, with old and new", () => {
     expect(compareTool(whole, review)).toEqual({ kind: "same", isDestructive: false });
@@ -95,23 +134,36 @@ describe("a review", () => {
 });
 
 describe("the preview of a call", () => {
-  const named = (id: string, name: string, prefix = id): PreviewedTool => ({ fullName: `${prefix}.${name}`, toolkit: { id }, tool: { name } });
+  const named = (id: string, name: string, prefix = id): PreviewedTool => ({
+    fullName: `${prefix}.${name}`,
+    toolkit: { id },
+    tool: { name },
+  });
 
   test("names the server whose tool it is, whatever prefix it has", () => {
-    expect(previewCall(named("evil", "create_issue", "github"), {})).toBe("github.create_issue (create_issue of evil)\n  (no arguments)");
+    expect(previewCall(named("evil", "create_issue", "github"), {})).toBe(
+      "github.create_issue (create_issue of evil)\n  (no arguments)",
+    );
   });
 
   test.each([
     ["spaces", " "],
     ["wide spaces", "\u3000"],
     ["empty Braille", "\u2800"],
-  ])("does not let %s carry a value over to a line that looks like the next argument", (_what, blank) => {
-    const preview = previewCall(named("sh", "run"), { command: `rm -rf /${blank.repeat(70)}  dry_run: true` });
-    expect(preview).toBe("sh.run\n  command: rm -rf /(72 blanks)dry_run: true");
-  });
+  ])(
+    "does not let %s carry a value over to a line that looks like the next argument",
+    (_what, blank) => {
+      const preview = previewCall(named("sh", "run"), {
+        command: `rm -rf /${blank.repeat(70)}  dry_run: true`,
+      });
+      expect(preview).toBe("sh.run\n  command: rm -rf /(72 blanks)dry_run: true");
+    },
+  );
 
   test("writes out what leaves no trace on a screen", () => {
-    expect(previewCall(named("sh", "run"), { text: "a\u3164b\ufe01c\u034fd" })).toContain("text: a\\u{3164}b\\u{fe01}c\\u{34f}d");
+    expect(previewCall(named("sh", "run"), { text: "a\u3164b\ufe01c\u034fd" })).toContain(
+      "text: a\\u{3164}b\\u{fe01}c\\u{34f}d",
+    );
   });
 
   test("shows every argument on its own line, and nothing that only looks like one", () => {
@@ -127,7 +179,11 @@ describe("the preview of a call", () => {
   });
 
   test("shows both ends of what is long, and not what is secret by its name", () => {
-    const preview = previewCall(named("sh", "run"), { script: `begin ${"x".repeat(5_000)} rm -rf /`, apiKey: "sk-1234567890", password: "hunter2hunter2" });
+    const preview = previewCall(named("sh", "run"), {
+      script: `begin ${"x".repeat(5_000)} rm -rf /`,
+      apiKey: "sk-1234567890",
+      password: "hunter2hunter2",
+    });
     expect(preview).toContain("begin xxx");
     expect(preview).toContain("rm -rf /");
     expect(preview).not.toMatch(/sk-1234567890|hunter2/);

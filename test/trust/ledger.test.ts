@@ -1,4 +1,12 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -13,9 +21,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const open = (project = "/a/project", where = folder): Ledger => openLedger(project, { folder: where, warn: (message) => warned.push(message) });
+const open = (project = "/a/project", where = folder): Ledger =>
+  openLedger(project, { folder: where, warn: (message) => warned.push(message) });
 const grant = (name: string): ((entries: Entries) => Entries) => {
-  return (entries) => ({ ...entries, grants: { ...entries.grants, [name]: { grantedAt: 1, pin: "p" } } });
+  return (entries) => ({
+    ...entries,
+    grants: { ...entries.grants, [name]: { grantedAt: 1, pin: "p" } },
+  });
 };
 
 describe("the ledger", () => {
@@ -24,7 +36,8 @@ describe("the ledger", () => {
     await open().change(grant("box.echo"));
     expect(Object.keys((await open().read()).grants)).toEqual(["box.echo"]);
     expect(await open("/another/project").read()).toEqual(noEntries);
-    for (const name of readdirSync(folder)) expect(statSync(join(folder, name)).mode & 0o077, name).toBe(0);
+    for (const name of readdirSync(folder))
+      expect(statSync(join(folder, name)).mode & 0o077, name).toBe(0);
     expect(warned).toEqual([]);
   });
 
@@ -60,8 +73,13 @@ describe("the ledger", () => {
 
   test("loses nothing when many write at once, to one project and to several with no key yet", async () => {
     const names = Array.from({ length: 12 }, (_, n) => `box.tool_${n}`);
-    await Promise.all(names.flatMap((name) => ["/a", "/b", "/c"].map((project) => open(project).change(grant(name)))));
-    for (const project of ["/a", "/b", "/c"]) expect(Object.keys((await open(project).read()).grants).sort()).toEqual([...names].sort());
+    await Promise.all(
+      names.flatMap((name) =>
+        ["/a", "/b", "/c"].map((project) => open(project).change(grant(name))),
+      ),
+    );
+    for (const project of ["/a", "/b", "/c"])
+      expect(Object.keys((await open(project).read()).grants).sort()).toEqual([...names].sort());
     expect(warned).toEqual([]);
     expect(readdirSync(folder)).toHaveLength(4);
   });

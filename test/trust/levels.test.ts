@@ -13,9 +13,17 @@ async function callIt(client: RawClient, params: JsonObject = deleting): Promise
 }
 
 /** Calls, and lets the user give an answer. */
-async function callAndSay(client: RawClient, decision: string, params: JsonObject = deleting): Promise<JsonObject> {
+async function callAndSay(
+  client: RawClient,
+  decision: string,
+  params: JsonObject = deleting,
+): Promise<JsonObject> {
   const id = client.ask("tools/call", params);
-  client.send({ jsonrpc: "2.0", id: (await client.heard("elicitation/create")).id, result: { action: "accept", content: { decision } } });
+  client.send({
+    jsonrpc: "2.0",
+    id: (await client.heard("elicitation/create")).id,
+    result: { action: "accept", content: { decision } },
+  });
   return (await client.answer(id)).result as JsonObject;
 }
 
@@ -48,14 +56,26 @@ describe("levels", () => {
   test("a safe tool that was verified runs, a destructive one is blocked, a trusted destructive one runs, an unknown one is not found", async () => {
     await using world = await openWorld();
     const client = await world.connect();
-    expect(await callIt(client, { name: "files.read_file", arguments: {} })).toMatchObject({ content: [{ text: "nothing" }] });
-    expect(await callIt(client)).toMatchObject({ isError: true, structuredContent: { error_type: "approval_needed" } });
-    expect(await callIt(client, { name: "mail.send_email", arguments: {} })).toMatchObject({ content: [{ text: "done" }] });
+    expect(await callIt(client, { name: "files.read_file", arguments: {} })).toMatchObject({
+      content: [{ text: "nothing" }],
+    });
+    expect(await callIt(client)).toMatchObject({
+      isError: true,
+      structuredContent: { error_type: "approval_needed" },
+    });
+    expect(await callIt(client, { name: "mail.send_email", arguments: {} })).toMatchObject({
+      content: [{ text: "done" }],
+    });
     expect(await callIt(client, { name: "shop.look", arguments: {} })).toMatchObject({
       isError: true,
-      structuredContent: { error_type: "denied", suggestion: expect.stringContaining("guildhall verify") },
+      structuredContent: {
+        error_type: "denied",
+        suggestion: expect.stringContaining("guildhall verify"),
+      },
     });
-    expect((await client.request("tools/call", { name: "files.nothing" })).error).toMatchObject({ code: -32602 });
+    expect((await client.request("tools/call", { name: "files.nothing" })).error).toMatchObject({
+      code: -32602,
+    });
     expect(world.ran).toEqual(["mail.send_email"]);
     expect(world.decisions.map(({ kind, tool }) => [kind, tool])).toEqual([
       ["blocked", "files.delete_file"],
@@ -67,12 +87,18 @@ describe("levels", () => {
   test("every tool is either safe or destructive", async () => {
     await using world = await openWorld();
     const { registry, trust } = world.door.hall;
-    for (const target of registry.tools()) expect(typeof trust?.judge(target).marks.destructive).toBe("boolean");
+    for (const target of registry.tools())
+      expect(typeof trust?.judge(target).marks.destructive).toBe("boolean");
   });
 
   test("arguments that do not fit are refused before trust is looked at", async () => {
     await using world = await openWorld();
-    expect(await callIt(await world.connect(forms), { name: "files.delete_file", arguments: { path: 5 } })).toMatchObject({
+    expect(
+      await callIt(await world.connect(forms), {
+        name: "files.delete_file",
+        arguments: { path: 5 },
+      }),
+    ).toMatchObject({
       structuredContent: { error_type: "validation" },
     });
     expect(world.decisions).toEqual([]);
@@ -90,14 +116,20 @@ describe("levels", () => {
       },
     }));
     await world.door.hall.trust?.refresh();
-    expect([levelOf(world, "files.delete_file"), levelOf(world, "files.write_file")]).toEqual(["trusted", "verified"]);
+    expect([levelOf(world, "files.delete_file"), levelOf(world, "files.write_file")]).toEqual([
+      "trusted",
+      "verified",
+    ]);
     now = 2_000;
     expect(levelOf(world, "files.delete_file")).toBe("verified");
   });
 
   test("policy all asks for every tool, for one server or for all; the user's own word comes first", async () => {
     const read = { name: "files.read_file", arguments: {} };
-    const kindOf = async (options: Parameters<typeof openWorld>[0], params: JsonObject = read): Promise<unknown> => {
+    const kindOf = async (
+      options: Parameters<typeof openWorld>[0],
+      params: JsonObject = read,
+    ): Promise<unknown> => {
       await using world = await openWorld(options);
       const { structuredContent } = await callIt(await world.connect(), params);
       return (structuredContent as JsonObject | undefined)?.error_type;
@@ -105,7 +137,9 @@ describe("levels", () => {
     expect(await kindOf({ policy: "all" })).toBe("approval_needed");
     expect(await kindOf({ policies: { files: "all" } })).toBe("approval_needed");
     expect(await kindOf({ policies: { web: "all" } })).toBeUndefined();
-    expect(await kindOf({ overrides: { "files.read_file": "destructive" } })).toBe("approval_needed");
+    expect(await kindOf({ overrides: { "files.read_file": "destructive" } })).toBe(
+      "approval_needed",
+    );
     expect(await kindOf({ overrides: { "files.*": "safe" } }, deleting)).toBeUndefined();
   });
 });
@@ -116,24 +150,51 @@ describe("a person who is asked", () => {
     const client = await world.connect(forms);
     const id = client.ask("tools/call", deleting);
     const { params, id: question } = await client.heard("elicitation/create");
-    expect(params).toMatchObject({ message: expect.stringMatching(/^Allow this call\?\n\nfiles\.delete_file\n {2}path: a\n\nAsked because it may destroy/) });
-    client.send({ jsonrpc: "2.0", id: question, result: { action: "accept", content: { decision: "once" } } });
+    expect(params).toMatchObject({
+      message: expect.stringMatching(
+        /^Allow this call\?\n\nfiles\.delete_file\n {2}path: a\n\nAsked because it may destroy/,
+      ),
+    });
+    client.send({
+      jsonrpc: "2.0",
+      id: question,
+      result: { action: "accept", content: { decision: "once" } },
+    });
     expect((await client.answer(id)).result).toMatchObject({ content: [{ text: "done" }] });
     expect(await callAndSay(client, "hall")).toMatchObject({ content: [{ text: "done" }] });
-    expect(await callIt(client, { ...deleting, arguments: { path: "b" } })).toMatchObject({ content: [{ text: "done" }] });
+    expect(await callIt(client, { ...deleting, arguments: { path: "b" } })).toMatchObject({
+      content: [{ text: "done" }],
+    });
     expect((await world.ledger.read()).grants).not.toHaveProperty(["files.delete_file"]);
     world.door.hall.trust?.forgetHere();
     expect(await callAndSay(client, "always")).toMatchObject({ content: [{ text: "done" }] });
     expect((await world.ledger.read()).grants).toHaveProperty(["files.delete_file"]);
-    expect(world.decisions.filter(({ kind }) => kind === "approved").map(({ reason }) => reason)).toEqual(["once", "hall", "always"]);
+    expect(
+      world.decisions.filter(({ kind }) => kind === "approved").map(({ reason }) => reason),
+    ).toEqual(["once", "hall", "always"]);
   });
 
   test("is asked in the modern way with a state nobody else can make", async () => {
     await using world = await openWorld();
     const client = await world.connect();
-    const first = (await client.request("tools/call", modern(deleting, forms))).result as { requestState: string; inputRequests: Record<string, JsonObject> };
-    const inputResponses = Object.fromEntries(Object.keys(first.inputRequests).map((key) => [key, { action: "accept", content: { decision: "once" } }]));
-    expect((await client.request("tools/call", modern({ ...deleting, requestState: first.requestState, inputResponses }, forms))).result).toMatchObject({
+    const first = (await client.request("tools/call", modern(deleting, forms))).result as {
+      requestState: string;
+      inputRequests: Record<string, JsonObject>;
+    };
+    const inputResponses = Object.fromEntries(
+      Object.keys(first.inputRequests).map((key) => [
+        key,
+        { action: "accept", content: { decision: "once" } },
+      ]),
+    );
+    expect(
+      (
+        await client.request(
+          "tools/call",
+          modern({ ...deleting, requestState: first.requestState, inputResponses }, forms),
+        )
+      ).result,
+    ).toMatchObject({
       content: [{ text: "done" }],
     });
     expect(world.ran).toEqual(["files.delete_file"]);
@@ -155,11 +216,18 @@ describe("a person who is asked", () => {
     await using world = await openWorld();
     const client = await world.connect(forms);
     const id = client.ask("tools/call", deleting);
-    client.send({ jsonrpc: "2.0", id: (await client.heard("elicitation/create")).id, error: { code: -32601, message: "no forms here" } });
+    client.send({
+      jsonrpc: "2.0",
+      id: (await client.heard("elicitation/create")).id,
+      error: { code: -32601, message: "no forms here" },
+    });
     expect((await client.answer(id)).result).toMatchObject({
       structuredContent: {
         error_type: "approval_needed",
-        details: { preview: "files.delete_file\n  path: a", command: expect.stringContaining("guildhall approve ") },
+        details: {
+          preview: "files.delete_file\n  path: a",
+          command: expect.stringContaining("guildhall approve "),
+        },
       },
     });
   });
@@ -170,7 +238,11 @@ describe("a person who is asked", () => {
     const ids = Array.from({ length: 10 }, () => client.ask("tools/call", deleting));
     const questions = await Promise.all(ids.map(() => client.heard("elicitation/create")));
     for (const [n, { id }] of questions.entries())
-      client.send({ jsonrpc: "2.0", id, result: { action: "accept", content: { decision: n === 3 ? "once" : "no" } } });
+      client.send({
+        jsonrpc: "2.0",
+        id,
+        result: { action: "accept", content: { decision: n === 3 ? "once" : "no" } },
+      });
     await Promise.all(ids.map((id) => client.answer(id)));
     expect(world.ran).toEqual(["files.delete_file"]);
     expect(world.decisions.filter(({ kind }) => kind === "approved")).toHaveLength(1);
@@ -189,7 +261,9 @@ describe("a person who is asked", () => {
       },
     };
     const first = await callIt(client, steps);
-    const [need, ...rest] = (first._meta as JsonObject)["guildhall/approvals"] as { token: string }[];
+    const [need, ...rest] = (first._meta as JsonObject)["guildhall/approvals"] as {
+      token: string;
+    }[];
     expect(rest).toEqual([]);
     expect(JSON.stringify(first.content)).toContain(`guildhall approve ${need?.token}`);
     world.door.hall.approvals.answer(need?.token ?? "", "once");
@@ -199,7 +273,10 @@ describe("a person who is asked", () => {
 });
 
 describe("the flow guard", () => {
-  const steps = (...names: readonly string[]): JsonObject => ({ name: "relay.steps", arguments: { steps: names.map((tool) => ({ tool })) } });
+  const steps = (...names: readonly string[]): JsonObject => ({
+    name: "relay.steps",
+    arguments: { steps: names.map((tool) => ({ tool })) },
+  });
 
   test("stops what sends only after something was brought in, in the same piece of work, and says why", async () => {
     await using world = await openWorld();

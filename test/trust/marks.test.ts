@@ -2,20 +2,30 @@ import { describe, expect, test } from "vitest";
 import type { Tool } from "../../src/tool.ts";
 import { markTool, rules } from "../../src/trust/marks.ts";
 
-const named = (name: string, more: Partial<Tool> = {}): Tool => ({ name, inputSchema: { type: "object" }, ...more });
+const named = (name: string, more: Partial<Tool> = {}): Tool => ({
+  name,
+  inputSchema: { type: "object" },
+  ...more,
+});
 
 describe("a tool's marks", () => {
-  test.each(rules.map(({ mark, example, words }) => [example, mark, words] as const))("%s is marked as %s", (example, mark, words) => {
-    const { [mark]: isMarked, why } = markTool(named(example));
-    expect(isMarked).toBe(true);
-    expect(words.some((word) => why[mark] === `its name says "${word}"`)).toBe(true);
-  });
+  test.each(rules.map(({ mark, example, words }) => [example, mark, words] as const))(
+    "%s is marked as %s",
+    (example, mark, words) => {
+      const { [mark]: isMarked, why } = markTool(named(example));
+      expect(isMarked).toBe(true);
+      expect(words.some((word) => why[mark] === `its name says "${word}"`)).toBe(true);
+    },
+  );
 
-  test.each(rules.flatMap(({ mark, words }) => words.map((word) => [word, mark] as const)))("the word %s alone marks as %s", (word, mark) => {
-    expect(markTool(named(word))[mark]).toBe(true);
-    expect(markTool(named(`${word}Thing`))[mark]).toBe(true);
-    expect(markTool(named(`my-${word}-thing`))[mark]).toBe(true);
-  });
+  test.each(rules.flatMap(({ mark, words }) => words.map((word) => [word, mark] as const)))(
+    "the word %s alone marks as %s",
+    (word, mark) => {
+      expect(markTool(named(word))[mark]).toBe(true);
+      expect(markTool(named(`${word}Thing`))[mark]).toBe(true);
+      expect(markTool(named(`my-${word}-thing`))[mark]).toBe(true);
+    },
+  );
 
   test.each([
     "undelete",
@@ -28,27 +38,52 @@ describe("a tool's marks", () => {
     "get_update_status",
     "dropbox_list",
     "show_script",
-  ])("%s is not taken for one that destroys", (name) => expect(markTool(named(name)).destructive).toBe(false));
+  ])("%s is not taken for one that destroys", (name) =>
+    expect(markTool(named(name)).destructive).toBe(false),
+  );
 
   test("a claim to destroy counts, a claim to read only counts against the name, and not against the claim to destroy", () => {
-    expect(markTool(named("look", { annotations: { destructiveHint: true } })).why.destructive).toBe("it says so of itself");
-    expect(markTool(named("delete_file", { annotations: { readOnlyHint: true } })).destructive).toBe(false);
-    expect(markTool(named("delete_file", { annotations: { readOnlyHint: true, destructiveHint: true } })).destructive).toBe(true);
-    expect(markTool(named("delete_file", { annotations: { readOnlyHint: "true" } })).destructive).toBe(true);
-    expect(markTool(named("delete_file", { annotations: { destructiveHint: false } })).destructive).toBe(true);
+    expect(
+      markTool(named("look", { annotations: { destructiveHint: true } })).why.destructive,
+    ).toBe("it says so of itself");
+    expect(
+      markTool(named("delete_file", { annotations: { readOnlyHint: true } })).destructive,
+    ).toBe(false);
+    expect(
+      markTool(named("delete_file", { annotations: { readOnlyHint: true, destructiveHint: true } }))
+        .destructive,
+    ).toBe(true);
+    expect(
+      markTool(named("delete_file", { annotations: { readOnlyHint: "true" } })).destructive,
+    ).toBe(true);
+    expect(
+      markTool(named("delete_file", { annotations: { destructiveHint: false } })).destructive,
+    ).toBe(true);
   });
 
-  test.each(["d\u0435lete_file", "ｄelete", "dele\u200bte", "löschen", "read\u202efile"])("the name %j is marked whatever it claims", (name) => {
-    expect(markTool(named(name, { annotations: { readOnlyHint: true } })).destructive).toBe(true);
-  });
+  test.each(["d\u0435lete_file", "ｄelete", "dele\u200bte", "löschen", "read\u202efile"])(
+    "the name %j is marked whatever it claims",
+    (name) => {
+      expect(markTool(named(name, { annotations: { readOnlyHint: true } })).destructive).toBe(true);
+    },
+  );
 
-  test.each(["send_email", "create_issue", "close_pull_request", "add_comment"])("%s sends and brings nothing in", (name) => {
-    expect(markTool(named(name)).bringsIn).toBe(false);
-  });
+  test.each(["send_email", "create_issue", "close_pull_request", "add_comment"])(
+    "%s sends and brings nothing in",
+    (name) => {
+      expect(markTool(named(name)).bringsIn).toBe(false);
+    },
+  );
 
   test("what takes an address brings in what others wrote", () => {
-    expect(markTool(named("load", { inputSchema: { type: "object", properties: { url: {} } } })).bringsIn).toBe(true);
-    expect(markTool(named("load", { annotations: { openWorldHint: true, readOnlyHint: true } })).bringsIn).toBe(true);
+    expect(
+      markTool(named("load", { inputSchema: { type: "object", properties: { url: {} } } }))
+        .bringsIn,
+    ).toBe(true);
+    expect(
+      markTool(named("load", { annotations: { openWorldHint: true, readOnlyHint: true } }))
+        .bringsIn,
+    ).toBe(true);
     expect(markTool(named("load")).bringsIn).toBe(false);
   });
 });

@@ -1,4 +1,12 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -36,16 +44,39 @@ describe("a project's config cannot ask for fewer approvals", () => {
     ["by calling a tool safe", { trust: { tools: { "box.delete": "safe" } } }],
     ["by calling a server safe", { trust: { tools: { "box.*": "safe" } } }],
     ["by taking tools from the flow guard", { trust: { unguarded: ["mail.*"] } }],
-    ["by a milder policy than the user's", { trust: { policy: "destructive" } }, { trust: { policy: "all" } }],
-    ["by a milder policy for a server", { trust: { servers: { box: "destructive" } } }, { trust: { servers: { box: "all" } } }],
-    ["by an exception for one server", { trust: { servers: { box: "destructive" } } }, { trust: { policy: "all" } }],
-    ["by an exception from the environment's policy", { trust: { servers: { box: "destructive" } } }, {}, { GUILDHALL__TRUST__POLICY: "all" }],
+    [
+      "by a milder policy than the user's",
+      { trust: { policy: "destructive" } },
+      { trust: { policy: "all" } },
+    ],
+    [
+      "by a milder policy for a server",
+      { trust: { servers: { box: "destructive" } } },
+      { trust: { servers: { box: "all" } } },
+    ],
+    [
+      "by an exception for one server",
+      { trust: { servers: { box: "destructive" } } },
+      { trust: { policy: "all" } },
+    ],
+    [
+      "by an exception from the environment's policy",
+      { trust: { servers: { box: "destructive" } } },
+      {},
+      { GUILDHALL__TRUST__POLICY: "all" },
+    ],
   ])("%s", async (_how, project, user, env) => {
     await expect(load(project, user, env)).rejects.toThrow("asks for fewer approvals");
   });
 
   test("but for more", async () => {
-    const { config } = await load({ trust: { policy: "all", servers: { box: "destructive" }, tools: { "box.look": "destructive" } } });
+    const { config } = await load({
+      trust: {
+        policy: "all",
+        servers: { box: "destructive" },
+        tools: { "box.look": "destructive" },
+      },
+    });
     expect(config.trust).toMatchObject({ policy: "all", tools: { "box.look": "destructive" } });
   });
 });
@@ -55,15 +86,31 @@ describe("what is approved of a server", () => {
   const of = (variable: string): string => ["$", "{", variable, "}"].join("");
   const load = async (entry: object, more: NodeJS.ProcessEnv = {}): Promise<ServerConfig> => {
     writeFileSync(join(folder, "guildhall.json"), JSON.stringify({ mcpServers: { box: entry } }));
-    const { config } = await loadConfig({ folder, userFile: join(folder, "none.json"), env: { ...env, ...more } });
+    const { config } = await loadConfig({
+      folder,
+      userFile: join(folder, "none.json"),
+      env: { ...env, ...more },
+    });
     return config.mcpServers.box as ServerConfig;
   };
-  const remote = (trace: string, clientSecret = "none"): object => ({ url: "https://box.example", headers: { "X-Trace": trace }, oauth: { clientSecret } });
-  const program = (path: string): object => ({ command: "node", args: ["box.js"], env: { PATH: path } });
+  const remote = (trace: string, clientSecret = "none"): object => ({
+    url: "https://box.example",
+    headers: { "X-Trace": trace },
+    oauth: { clientSecret },
+  });
+  const program = (path: string): object => ({
+    command: "node",
+    args: ["box.js"],
+    env: { PATH: path },
+  });
 
   test.each<[string, object, object]>([
     ["another variable in a header", remote("1"), remote(of("AWS_SECRET_ACCESS_KEY"))],
-    ["another variable behind one that stays", remote(of("TRACE")), remote(`${of("TRACE")}${of("AWS_SECRET_ACCESS_KEY")}`)],
+    [
+      "another variable behind one that stays",
+      remote(of("TRACE")),
+      remote(`${of("TRACE")}${of("AWS_SECRET_ACCESS_KEY")}`),
+    ],
     ["another variable in the login", remote("1"), remote("1", of("AWS_SECRET_ACCESS_KEY"))],
     ["another variable for a program", program("/usr/bin"), program(of("AWS_SECRET_ACCESS_KEY"))],
     ["another folder to find programs in", program("/usr/bin"), program("./bin:/usr/bin")],
@@ -79,10 +126,17 @@ describe("what is approved of a server", () => {
 
   test("is shown with the variables whose values it gets, and with none of the values", async () => {
     const shown = describeSource(
-      await load({ ...remote(of("AWS_SECRET_ACCESS_KEY:-x"), of("TRACE")), headers: { "X-Trace": of("AWS_SECRET_ACCESS_KEY:-x"), Plain: "y" } }),
+      await load({
+        ...remote(of("AWS_SECRET_ACCESS_KEY:-x"), of("TRACE")),
+        headers: { "X-Trace": of("AWS_SECRET_ACCESS_KEY:-x"), Plain: "y" },
+      }),
     );
-    expect(shown).toBe("https://box.example over http with headers Plain, X-Trace (from AWS_SECRET_ACCESS_KEY) and a login with TRACE");
-    expect(describeSource(await load(program(`$${of("TRACE")}${of("env:TRACE")}`)))).toBe("node box.js with PATH (from TRACE)");
+    expect(shown).toBe(
+      "https://box.example over http with headers Plain, X-Trace (from AWS_SECRET_ACCESS_KEY) and a login with TRACE",
+    );
+    expect(describeSource(await load(program(`$${of("TRACE")}${of("env:TRACE")}`)))).toBe(
+      "node box.js with PATH (from TRACE)",
+    );
   });
 });
 
@@ -90,7 +144,12 @@ describe("a review on a terminal", () => {
   const config = faulty("told");
   const found = {
     ...locked(config, []),
-    offer: { tools: [definitionOf("echo"), { name: "delete_all", inputSchema: { type: "object" } }], resources: [], templates: [], prompts: [] },
+    offer: {
+      tools: [definitionOf("echo"), { name: "delete_all", inputSchema: { type: "object" } }],
+      resources: [],
+      templates: [],
+      prompts: [],
+    },
   };
   const settings = {
     config: { mcpServers: { box: config }, toolkits: [], store: {} },
@@ -113,9 +172,14 @@ describe("a review on a terminal", () => {
 
   test("shows what would run and what each tool says, and writes down a yes with the marks a person chose", async () => {
     const { entries, asked } = await review("what?", "2", "y");
-    expect(asked[0]).toMatch(/box .*faulty\.mjs told[\s\S]*echo +new +no[\s\S]*delete_all +new +yes +its name says "delete"/);
+    expect(asked[0]).toMatch(
+      /box .*faulty\.mjs told[\s\S]*echo +new +no[\s\S]*delete_all +new +yes +its name says "delete"/,
+    );
     expect(asked[2]).toMatch(/delete_all +new +no/);
-    expect(entries.servers.box?.tools).toMatchObject({ echo: { isDestructive: false }, delete_all: { isDestructive: false } });
+    expect(entries.servers.box?.tools).toMatchObject({
+      echo: { isDestructive: false },
+      delete_all: { isDestructive: false },
+    });
     // What was said stays said; nothing is asked again.
     expect((await review()).asked).toEqual([]);
   });
@@ -125,8 +189,12 @@ describe("a review on a terminal", () => {
     vi.stubEnv("XDG_DATA_HOME", join(folder, "data"));
     const ask = async (question: string): Promise<string> => String(asked.push(question) && "n");
     const reviewing = await openReviewing(settings, { kind: "ask", ask });
-    await reviewLooks(reviewing, [{ name: "box", reason: "exited with code 9", isDenied: false, stderr: [], ms: 1 }]);
-    expect(asked[0]).toContain("it did not answer: exited with code 9; a yes lets it be started again");
+    await reviewLooks(reviewing, [
+      { name: "box", reason: "exited with code 9", isDenied: false, stderr: [], ms: 1 },
+    ]);
+    expect(asked[0]).toContain(
+      "it did not answer: exited with code 9; a yes lets it be started again",
+    );
   });
 
   test("writes nothing after a no", async () => {
@@ -161,13 +229,24 @@ describe("named tokens", () => {
     await expect(tokens.revoke("ci")).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
-  test.each(["local", "Token", "", "a b", "../x", "x".repeat(41)])("cannot be named %j", async (name) => {
-    await expect(openNamedTokens(folder).create(name)).rejects.toMatchObject({ code: "INVALID_PARAMS" });
-  });
+  test.each(["local", "Token", "", "a b", "../x", "x".repeat(41)])(
+    "cannot be named %j",
+    async (name) => {
+      await expect(openNamedTokens(folder).create(name)).rejects.toMatchObject({
+        code: "INVALID_PARAMS",
+      });
+    },
+  );
 
   test("in a damaged file open nothing", () => {
     mkdirSync(folder, { recursive: true });
-    for (const damage of ["", "[]", '{"ci":{"hash":"","createdAt":1}}', '{"local":{}}', "no json"]) {
+    for (const damage of [
+      "",
+      "[]",
+      '{"ci":{"hash":"","createdAt":1}}',
+      '{"local":{}}',
+      "no json",
+    ]) {
       writeFileSync(join(folder, "tokens.json"), damage);
       expect(openNamedTokens(folder).find("")).toBeUndefined();
     }
@@ -185,8 +264,18 @@ describe("named tokens", () => {
       audit: async ({ caller }) => void callers.push(caller),
     });
     const call = async (token?: string): Promise<number> => {
-      const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { tool_name: "who", function_name: "delete_it", arguments: {} } };
-      return (await door.send({ body, headers: token === undefined ? {} : { authorization: `Bearer ${token}` } })).status;
+      const body = {
+        jsonrpc: "2.0",
+        id: 1,
+        method: "tools/call",
+        params: { tool_name: "who", function_name: "delete_it", arguments: {} },
+      };
+      return (
+        await door.send({
+          body,
+          headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+        })
+      ).status;
     };
     expect(await call("wrong-token-wrong-token")).toBe(401);
     for (const token of [ci, desk, door.token, undefined]) await call(token);

@@ -34,30 +34,79 @@ async function openPoisoned(): Promise<World> {
 
 const named = { name: "files.delete_file", arguments: { path: "a" } };
 const inDialect = { tool_name: "files", function_name: "delete_file" };
-const program = '(list (tool-schema "files.delete_file") (documentation (quote files:delete-file) (quote function)))';
+const program =
+  '(list (tool-schema "files.delete_file") (documentation (quote files:delete-file) (quote function)))';
 
-const ways: readonly (readonly [string, (client: RawClient, world: World) => Promise<unknown>])[] = [
-  ...["tools", "search", "agents", "code"].map((face) => [`the face ${face}`, list(face)] as const),
-  ["find_tools", (client) => ask(client, { name: "find_tools", arguments: { task: `${poison} delete a file`, detail: "full", limit: 20 } })],
-  ["a call", (client) => ask(client, named)],
-  ["a call with other arguments", (client) => ask(client, { name: "files.delete_file", arguments: { path: 5, other: 1 } })],
-  ["a call through call_tool", (client) => ask(client, { name: "call_tool", arguments: named })],
-  ["a call inside another", (client) => ask(client, { name: "relay.steps", arguments: { steps: [{ tool: "files.delete_file", args: { path: 5 } }] } })],
-  ["a call in the registry dialect", (client) => client.request("tools/call", { ...inDialect, arguments: { path: 5 } })],
-  ["the schema in the registry dialect", (client) => client.request("tools/schema", inDialect)],
-  ["the toolkit in the registry dialect", (client) => client.request("tools/toolkit", { tool_name: "files" })],
+const ways: readonly (readonly [string, (client: RawClient, world: World) => Promise<unknown>])[] =
   [
-    "the schema over plain HTTP",
-    (_client, { door }) => door.send({ method: "GET", path: "/api/toolkits/files/functions/delete_file", headers: { authorization: `Bearer ${door.token}` } }),
-  ],
-  ["a program that reads the schema", (client) => ask(client, { name: "evaluate-lisp", arguments: { code: program } })],
-  ["a program that calls it", (client) => ask(client, { name: "evaluate-lisp", arguments: { code: "(files:delete-file :path 5)", mode: "act" } })],
-  ["the hall's resource of trust", (client) => client.request("resources/read", { uri: "guildhall://trust" })],
-];
+    ...["tools", "search", "agents", "code"].map(
+      (face) => [`the face ${face}`, list(face)] as const,
+    ),
+    [
+      "find_tools",
+      (client) =>
+        ask(client, {
+          name: "find_tools",
+          arguments: { task: `${poison} delete a file`, detail: "full", limit: 20 },
+        }),
+    ],
+    ["a call", (client) => ask(client, named)],
+    [
+      "a call with other arguments",
+      (client) => ask(client, { name: "files.delete_file", arguments: { path: 5, other: 1 } }),
+    ],
+    ["a call through call_tool", (client) => ask(client, { name: "call_tool", arguments: named })],
+    [
+      "a call inside another",
+      (client) =>
+        ask(client, {
+          name: "relay.steps",
+          arguments: { steps: [{ tool: "files.delete_file", args: { path: 5 } }] },
+        }),
+    ],
+    [
+      "a call in the registry dialect",
+      (client) => client.request("tools/call", { ...inDialect, arguments: { path: 5 } }),
+    ],
+    ["the schema in the registry dialect", (client) => client.request("tools/schema", inDialect)],
+    [
+      "the toolkit in the registry dialect",
+      (client) => client.request("tools/toolkit", { tool_name: "files" }),
+    ],
+    [
+      "the schema over plain HTTP",
+      (_client, { door }) =>
+        door.send({
+          method: "GET",
+          path: "/api/toolkits/files/functions/delete_file",
+          headers: { authorization: `Bearer ${door.token}` },
+        }),
+    ],
+    [
+      "a program that reads the schema",
+      (client) => ask(client, { name: "evaluate-lisp", arguments: { code: program } }),
+    ],
+    [
+      "a program that calls it",
+      (client) =>
+        ask(client, {
+          name: "evaluate-lisp",
+          arguments: { code: "(files:delete-file :path 5)", mode: "act" },
+        }),
+    ],
+    [
+      "the hall's resource of trust",
+      (client) => client.request("resources/read", { uri: "guildhall://trust" }),
+    ],
+  ];
 
 describe.each([
   ["has changed since it was reviewed", async () => {}],
-  ["nobody has reviewed", ({ ledger, door }: World) => ledger.change(() => noEntries).then(() => door.hall.trust?.refresh())],
+  [
+    "nobody has reviewed",
+    ({ ledger, door }: World) =>
+      ledger.change(() => noEntries).then(() => door.hall.trust?.refresh()),
+  ],
 ])("a tool that %s", (_kind, prepare) => {
   test.each(ways)("says nothing of its own by %s", async (_way, read) => {
     await using world = await openPoisoned();
@@ -70,9 +119,16 @@ describe.each([
 
 test("what nobody has reviewed is not found, and find_tools says whose it is", async () => {
   await using world = await openWorld();
-  const answer = JSON.stringify(await ask(await world.connect(), { name: "find_tools", arguments: { task: "buy something in the shop" } }));
+  const answer = JSON.stringify(
+    await ask(await world.connect(), {
+      name: "find_tools",
+      arguments: { task: "buy something in the shop" },
+    }),
+  );
   expect(answer).not.toContain("shop.buy");
-  expect(answer).toContain("nobody has reviewed shop on this machine, so nothing of it is shown: a person runs `guildhall verify`");
+  expect(answer).toContain(
+    "nobody has reviewed shop on this machine, so nothing of it is shown: a person runs `guildhall verify`",
+  );
 });
 
 test("a tool that has changed still has its name in the registry dialect, and says why it is all there is", async () => {

@@ -50,7 +50,12 @@ export interface WorldOptions extends Omit<Partial<TrustOptions>, "ledger"> {
 
 const anything = { type: "object" };
 
-export async function openWorld({ page = "nothing", trusted = ["mail.send_email"], hall = {}, ...options }: WorldOptions = {}): Promise<World> {
+export async function openWorld({
+  page = "nothing",
+  trusted = ["mail.send_email"],
+  hall = {},
+  ...options
+}: WorldOptions = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), "guildhall-trust-"));
   const ledger = openLedger("/the/project", { folder, warn: () => {} });
   const ran: string[] = [];
@@ -60,9 +65,16 @@ export async function openWorld({ page = "nothing", trusted = ["mail.send_email"
     ran.push(name);
     return "done";
   };
-  const serve = (id: string, tools: Tool[]): ServerStub => createStub(id, tools, (tool) => run(`${id}.${tool}`));
+  const serve = (id: string, tools: Tool[]): ServerStub =>
+    createStub(id, tools, (tool) => run(`${id}.${tool}`));
   const harmless = new Set(["web.fetch_page", "files.read_file"]);
-  const web = serve("web", [{ name: "fetch_page", description: "Gets a page", inputSchema: { type: "object", properties: { url: { type: "string" } } } }]);
+  const web = serve("web", [
+    {
+      name: "fetch_page",
+      description: "Gets a page",
+      inputSchema: { type: "object", properties: { url: { type: "string" } } },
+    },
+  ]);
   const files = serve("files", [
     { name: "read_file", description: "Reads", inputSchema: anything },
     {
@@ -78,13 +90,30 @@ export async function openWorld({ page = "nothing", trusted = ["mail.send_email"
   // Nobody has reviewed it, whatever it says of itself.
   const shop = serve("shop", [
     { name: "buy", description: "Buys", inputSchema: anything },
-    { name: "look", description: "Looks", inputSchema: anything, annotations: { readOnlyHint: true, destructiveHint: false } },
+    {
+      name: "look",
+      description: "Looks",
+      inputSchema: anything,
+      annotations: { readOnlyHint: true, destructiveHint: false },
+    },
   ]);
-  const reviews = [web, files, mail].map((server) => [server.id, reviewServer({ source: "as it is", reached: server.id, tools: server.tools })] as const);
-  const grants = [files, mail, web].flatMap(({ id, tools }) =>
-    tools.filter(({ name }) => trusted.includes(`${id}.${name}`)).map((tool) => [`${id}.${tool.name}`, { grantedAt: 0, pin: pinOf(tool) }] as const),
+  const reviews = [web, files, mail].map(
+    (server) =>
+      [
+        server.id,
+        reviewServer({ source: "as it is", reached: server.id, tools: server.tools }),
+      ] as const,
   );
-  await ledger.change((entries) => ({ ...entries, servers: Object.fromEntries(reviews), grants: Object.fromEntries(grants) }));
+  const grants = [files, mail, web].flatMap(({ id, tools }) =>
+    tools
+      .filter(({ name }) => trusted.includes(`${id}.${name}`))
+      .map((tool) => [`${id}.${tool.name}`, { grantedAt: 0, pin: pinOf(tool) }] as const),
+  );
+  await ledger.change((entries) => ({
+    ...entries,
+    servers: Object.fromEntries(reviews),
+    grants: Object.fromEntries(grants),
+  }));
   const door = await openDoor({
     ...hall,
     toolkits: [web, files, mail, shop, relay],
@@ -137,10 +166,13 @@ function createStub(id: string, tools: Tool[], run: (tool: string) => string): S
 /** Does a list of calls for its caller, one after the other, and keeps quiet about what fails: as an agent or a program would. */
 const relay: Toolkit = {
   id: "relay",
-  list: async () => [{ name: "steps", inputSchema: { type: "object", properties: { steps: { type: "array" } } } }],
+  list: async () => [
+    { name: "steps", inputSchema: { type: "object", properties: { steps: { type: "array" } } } },
+  ],
   async call(_tool, { steps }, context): Promise<Outcome> {
     const said: string[] = [];
-    for (const step of Array.isArray(steps) ? steps.filter(isObject) : []) said.push(await tryStep(step, context));
+    for (const step of Array.isArray(steps) ? steps.filter(isObject) : [])
+      said.push(await tryStep(step, context));
     return text(said.join("\n"));
   },
   health: async () => ({ state: "available" }),

@@ -4,7 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createLog, Secrets } from "../../src/base/log.ts";
-import { createTuiSession, type TuiSession, type TuiSessionOptions } from "../../src/tui/session.ts";
+import {
+  createTuiSession,
+  type TuiSession,
+  type TuiSessionOptions,
+} from "../../src/tui/session.ts";
 import type { RunView, TuiState } from "../../src/tui/state.ts";
 import { type ClientConfig, createServerTarget, type Target } from "../../src/tui/target.ts";
 
@@ -28,7 +32,9 @@ export function makeFolder(): string {
   return realpathSync(mkdtempSync(join(tmpdir(), "guildhall-tui-")));
 }
 
-export type ForeignOptions = Partial<Omit<TuiSessionOptions, "target">> & { readonly folder?: string };
+export type ForeignOptions = Partial<Omit<TuiSessionOptions, "target">> & {
+  readonly folder?: string;
+};
 
 /** In front of the foreign agent. */
 export async function openForeign(
@@ -38,12 +44,24 @@ export async function openForeign(
   const journal = join(folder, "journal.txt");
   const log = createLog({ level: "silent" });
   if (transport === "stdio") {
-    const config: ClientConfig = { transport, command: process.execPath, args: [agent, transport, journal], timeout: 60 };
+    const config: ClientConfig = {
+      transport,
+      command: process.execPath,
+      args: [agent, transport, journal],
+      timeout: 60,
+    };
     return benchOf(createServerTarget(config, { folder, log }), folder, more);
   }
-  const child = spawn(process.execPath, [agent, transport, journal], { stdio: ["ignore", "pipe", "ignore"] });
+  const child = spawn(process.execPath, [agent, transport, journal], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
   const endpoint = await firstLine(child);
-  return benchOf(createServerTarget({ transport, endpoint, args: [], timeout: 60 }, { folder, log }), folder, more, () => child.kill());
+  return benchOf(
+    createServerTarget({ transport, endpoint, args: [], timeout: 60 }, { folder, log }),
+    folder,
+    more,
+    () => child.kill(),
+  );
 }
 
 function firstLine(child: ChildProcess): Promise<string> {
@@ -53,8 +71,20 @@ function firstLine(child: ChildProcess): Promise<string> {
   });
 }
 
-export function benchOf(target: Target, folder: string, more: Partial<TuiSessionOptions> = {}, end: () => void = () => {}): ClientBench {
-  const session = createTuiSession({ target, size: { columns: 80, rows: 24 }, secrets: new Secrets(), intervalMs: 5, pollMs: 0, ...more });
+export function benchOf(
+  target: Target,
+  folder: string,
+  more: Partial<TuiSessionOptions> = {},
+  end: () => void = () => {},
+): ClientBench {
+  const session = createTuiSession({
+    target,
+    size: { columns: 80, rows: 24 },
+    secrets: new Secrets(),
+    intervalMs: 5,
+    pollMs: 0,
+    ...more,
+  });
   const until: ClientBench["until"] = (isSo) =>
     new Promise((resolve, reject) => {
       const look = (): void => {
@@ -63,7 +93,15 @@ export function benchOf(target: Target, folder: string, more: Partial<TuiSession
         stop();
         resolve(session.state());
       };
-      const timer = setTimeout(() => reject(new Error(`waited in vain: ${JSON.stringify(session.state(), undefined, 1).slice(0, 3_000)}`)), waitMsMax);
+      const timer = setTimeout(
+        () =>
+          reject(
+            new Error(
+              `waited in vain: ${JSON.stringify(session.state(), undefined, 1).slice(0, 3_000)}`,
+            ),
+          ),
+        waitMsMax,
+      );
       const stop = session.subscribe(look);
       look();
     });
@@ -73,7 +111,10 @@ export function benchOf(target: Target, folder: string, more: Partial<TuiSession
     until,
     state: () => session.state(),
     async ended() {
-      const { runs } = await until(({ runs: [run] }) => run !== undefined && run.state.kind !== "running" && run.state.kind !== "cancelling");
+      const { runs } = await until(
+        ({ runs: [run] }) =>
+          run !== undefined && run.state.kind !== "running" && run.state.kind !== "cancelling",
+      );
       return runs[0] as RunView;
     },
     journal: () => readFileSync(join(folder, "journal.txt"), "utf8").trim().split("\n"),

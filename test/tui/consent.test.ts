@@ -32,34 +32,56 @@ const agent: ClientConfig = { transport: "stdio", command: "claude", args: ["--m
 const log = createLog({ level: "silent" });
 
 /** What was asked; `says` is what the person types. */
-async function ask(config: ClientConfig, says: string, project = folder): Promise<readonly string[]> {
+async function ask(
+  config: ClientConfig,
+  says: string,
+  project = folder,
+): Promise<readonly string[]> {
   const questions: string[] = [];
   const answer = async (question: string): Promise<string> => {
     questions.push(question);
     return says;
   };
-  await requireConsent(config, { file: join(project, "guildhall.toml"), folder: project, log, ask: answer });
+  await requireConsent(config, {
+    file: join(project, "guildhall.toml"),
+    folder: project,
+    log,
+    ask: answer,
+  });
   return questions;
 }
 
 test("a yes is asked for once, with the whole command, and kept", async () => {
-  expect(await ask(agent, "y")).toEqual([`${join(folder, "guildhall.toml")} wants to start claude --mcp. Do you trust it? [y/N] `]);
+  expect(await ask(agent, "y")).toEqual([
+    `${join(folder, "guildhall.toml")} wants to start claude --mcp. Do you trust it? [y/N] `,
+  ]);
   expect(await ask(agent, "n")).toEqual([]);
   // How long one waits for it is no other server.
   expect(await ask({ ...agent, timeout: 90 }, "n")).toEqual([]);
 });
 
 test("what is sent along is named, and never shown; another value of it is asked for again", async () => {
-  const remote: ClientConfig = { transport: "http", endpoint: "https://a.example.com/mcp", headers: { "X-Key": "secret-one" }, args: [], timeout: 60 };
+  const remote: ClientConfig = {
+    transport: "http",
+    endpoint: "https://a.example.com/mcp",
+    headers: { "X-Key": "secret-one" },
+    args: [],
+    timeout: 60,
+  };
   const [question = ""] = await ask(remote, "y");
-  expect(question).toContain("wants to speak to https://a.example.com/mcp and send it X-Key, which may hold your secrets.");
+  expect(question).toContain(
+    "wants to speak to https://a.example.com/mcp and send it X-Key, which may hold your secrets.",
+  );
   expect(question).not.toContain("secret-one");
   expect(await ask(remote, "n")).toEqual([]);
   expect(await ask({ ...remote, headers: { "X-Key": "secret-two" } }, "y")).toHaveLength(1);
 });
 
 test("a no is not kept: nothing is started, and the next start asks again", async () => {
-  await expect(ask(agent, "")).rejects.toMatchObject({ code: "DENIED", hint: expect.stringContaining("--command") });
+  await expect(ask(agent, "")).rejects.toMatchObject({
+    code: "DENIED",
+    hint: expect.stringContaining("--command"),
+  });
   expect(await ask(agent, "yes")).toHaveLength(1);
 });
 
@@ -68,14 +90,26 @@ test.each<[string, ClientConfig]>([
   ["argument", { ...agent, args: ["--mcp", "--yolo"] }],
   ["place of a space", { ...agent, command: "claude --mcp", args: [] }],
   ["transport", { transport: "http", endpoint: "http://127.0.0.1:1/mcp", args: [], timeout: 60 }],
-  ["header", { transport: "http", endpoint: "http://127.0.0.1:1/mcp", headers: { Authorization: "Bearer x" }, args: [], timeout: 60 }],
-])("another %s is another server: it is asked for again, and takes the place of the first", async (_what, changed) => {
-  await ask(agent, "y");
-  await expect(ask(changed, "n")).rejects.toMatchObject({ code: "DENIED" });
-  expect(await ask(agent, "n")).toEqual([]);
-  expect(await ask(changed, "y")).not.toEqual([]);
-  expect(await ask(agent, "y")).toHaveLength(1);
-});
+  [
+    "header",
+    {
+      transport: "http",
+      endpoint: "http://127.0.0.1:1/mcp",
+      headers: { Authorization: "Bearer x" },
+      args: [],
+      timeout: 60,
+    },
+  ],
+])(
+  "another %s is another server: it is asked for again, and takes the place of the first",
+  async (_what, changed) => {
+    await ask(agent, "y");
+    await expect(ask(changed, "n")).rejects.toMatchObject({ code: "DENIED" });
+    expect(await ask(agent, "n")).toEqual([]);
+    expect(await ask(changed, "y")).not.toEqual([]);
+    expect(await ask(agent, "y")).toHaveLength(1);
+  },
+);
 
 test("a clone gains nothing, whatever files it brings", async () => {
   await ask(agent, "y");

@@ -13,12 +13,21 @@ describe.each(["stdio", "http", "websocket"] as const)("a foreign agent over %s"
     await using bench = await openForeign(transport);
     const { session, folder } = bench;
     const ready = await bench.until(({ tools }) => tools.load.kind === "loaded");
-    expect(ready.connection).toMatchObject({ kind: "ready", era: "legacy", version: "2025-11-25", server: "foreign" });
+    expect(ready.connection).toMatchObject({
+      kind: "ready",
+      era: "legacy",
+      version: "2025-11-25",
+      server: "foreign",
+    });
     expect(ready.features.missing).toEqual(["speckit.clarify"]);
     await session.send({ kind: "draft feature", text: "Export reports as PDF" });
     await session.send({ kind: "specify" });
     const specify = await bench.ended();
-    expect(specify).toMatchObject({ tool: "speckit.specify", state: { kind: "completed" }, progress: { progress: 100, total: 100, message: "Written" } });
+    expect(specify).toMatchObject({
+      tool: "speckit.specify",
+      state: { kind: "completed" },
+      progress: { progress: 100, total: 100, message: "Written" },
+    });
     expect(outputOf(specify, "progress")).toContain("Analyzing requirements...");
     expect(outputOf(specify, "out").join()).toContain("001-export-reports-pdf/spec.md");
     const [feature] = session.state().features.items;
@@ -30,7 +39,11 @@ describe.each(["stdio", "http", "websocket"] as const)("a foreign agent over %s"
     expect(session.state().features.items[0]).toMatchObject({ phase: "tasks" });
     expect(plan).toMatchObject({ tool: "speckit.plan", state: { kind: "completed" } });
     expect(outputOf(plan, "progress")).toEqual(["Reading the repository"]);
-    if (transport === "stdio") await bench.until(({ runs: [run] }) => run !== undefined && outputOf(run, "err").includes("plan: warming up "));
+    if (transport === "stdio")
+      await bench.until(
+        ({ runs: [run] }) =>
+          run !== undefined && outputOf(run, "err").includes("plan: warming up "),
+      );
     const log = readFileSync(join(folder, String(plan.logPath)), "utf8");
     expect(log).toContain("speckit.plan on ");
     expect(log).toContain("out      planned");
@@ -45,30 +58,42 @@ describe.each(["stdio", "http", "websocket"] as const)("a foreign agent over %s"
     const { runs } = await bench.until(({ runs: [run] }) => run?.progress !== undefined);
     await bench.session.send({ kind: "cancel run", run: String(runs[0]?.id) });
     const { state } = await bench.ended();
-    expect(state).toMatchObject({ kind: "cancelled", failure: { message: "speckit.tasks was cancelled", mayRetry: true } });
+    expect(state).toMatchObject({
+      kind: "cancelled",
+      failure: { message: "speckit.tasks was cancelled", mayRetry: true },
+    });
     // The line goes on, and what was sent before this call has been heard.
     await bench.session.send({ kind: "select tool", name: "refuse" });
     await bench.session.send({ kind: "fill tool", field: "code", text: "-32000" });
     await bench.session.send({ kind: "call tool" });
-    expect(bench.journal()).toEqual(expect.arrayContaining(["$/cancelRequest", "notifications/cancelled"]));
+    expect(bench.journal()).toEqual(
+      expect.arrayContaining(["$/cancelRequest", "notifications/cancelled"]),
+    );
   });
 });
 
-test.each(["stdio", "http"] as const)("progress under a strange token over %s reaches the call it is known to be of, and no other", async (transport) => {
-  await using bench = await openForeign(transport);
-  await bench.until(({ tools }) => tools.load.kind === "loaded");
-  await bench.session.send({ kind: "select tool", name: "mumble" });
-  for (const [index, token] of ["alone", "among others", ""].entries()) {
-    await bench.session.send({ kind: "fill tool", field: "token", text: token });
-    void bench.session.send({ kind: "call tool" });
-    await bench.until(({ runs }) => runs.length === index + 1 && runs[0]?.progress?.message === "as agreed");
-  }
-  const [byId, amongOthers, alone] = bench.state().runs.map((run) => outputOf(run, "progress"));
-  expect(alone).toEqual(["about alone", "as agreed"]);
-  // A stream over HTTP belongs to one call; the one pipe of stdio tells nothing.
-  expect(amongOthers).toEqual(transport === "http" ? ["about among others", "as agreed"] : ["as agreed"]);
-  expect(byId).toEqual(["about itself", "as agreed"]);
-});
+test.each(["stdio", "http"] as const)(
+  "progress under a strange token over %s reaches the call it is known to be of, and no other",
+  async (transport) => {
+    await using bench = await openForeign(transport);
+    await bench.until(({ tools }) => tools.load.kind === "loaded");
+    await bench.session.send({ kind: "select tool", name: "mumble" });
+    for (const [index, token] of ["alone", "among others", ""].entries()) {
+      await bench.session.send({ kind: "fill tool", field: "token", text: token });
+      void bench.session.send({ kind: "call tool" });
+      await bench.until(
+        ({ runs }) => runs.length === index + 1 && runs[0]?.progress?.message === "as agreed",
+      );
+    }
+    const [byId, amongOthers, alone] = bench.state().runs.map((run) => outputOf(run, "progress"));
+    expect(alone).toEqual(["about alone", "as agreed"]);
+    // A stream over HTTP belongs to one call; the one pipe of stdio tells nothing.
+    expect(amongOthers).toEqual(
+      transport === "http" ? ["about among others", "as agreed"] : ["as agreed"],
+    );
+    expect(byId).toEqual(["about itself", "as agreed"]);
+  },
+);
 
 test("errors read as a person says them, with the whole of it in the log", async () => {
   await using bench = await openForeign();
@@ -85,7 +110,9 @@ test("errors read as a person says them, with the whole of it in the log", async
     const run = await bench.ended();
     expect(run.state).toMatchObject({ kind, failure: { kind, message, mayRetry } });
     expect(run.output.lines).toEqual([]);
-    expect(readFileSync(join(bench.folder, String(run.logPath)), "utf8")).toContain(`"code":${code}`);
+    expect(readFileSync(join(bench.folder, String(run.logPath)), "utf8")).toContain(
+      `"code":${code}`,
+    );
   }
 });
 
@@ -100,9 +127,14 @@ test("what a result says of its failure is shown once: below the output when it 
     await bench.session.send({ kind: "fill tool", field: "words", text: words });
     await bench.session.send({ kind: "call tool" });
     const run = await bench.ended();
-    expect(run.state).toMatchObject({ kind: "failed", failure: { message: expect.stringContaining("regret failed: out of paper") } });
+    expect(run.state).toMatchObject({
+      kind: "failed",
+      failure: { message: expect.stringContaining("regret failed: out of paper") },
+    });
     expect(outputOf(run, "err")).toEqual(shown);
-    expect(readFileSync(join(bench.folder, String(run.logPath)), "utf8")).toContain("failed: regret failed: out of paper");
+    expect(readFileSync(join(bench.folder, String(run.logPath)), "utf8")).toContain(
+      "failed: regret failed: out of paper",
+    );
   }
 });
 
@@ -113,11 +145,19 @@ test("a call that is silent for too long times out, and the server is told", asy
   await bench.session.send({ kind: "fill tool", field: "spec_directory", text: bench.folder });
   await bench.session.send({ kind: "call tool" });
   const run = await bench.ended();
-  expect(run.state).toMatchObject({ kind: "timed out", failure: { message: "speckit.tasks timed out: nothing was heard of it for 1 s", mayRetry: true } });
+  expect(run.state).toMatchObject({
+    kind: "timed out",
+    failure: {
+      message: "speckit.tasks timed out: nothing was heard of it for 1 s",
+      mayRetry: true,
+    },
+  });
   // It stands below the output; there it would be said twice.
   expect(run.output.lines.filter(({ source }) => source !== "progress")).toEqual([]);
   await bench.session.close();
-  expect(bench.journal()).toEqual(expect.arrayContaining(["$/cancelRequest", "notifications/cancelled"]));
+  expect(bench.journal()).toEqual(
+    expect.arrayContaining(["$/cancelRequest", "notifications/cancelled"]),
+  );
 });
 
 test("a question waits as a form, refuses what does not fit, and what was filled in is sent", async () => {
@@ -132,12 +172,16 @@ test("a question waits as a form, refuses what does not fit, and what was filled
   expect(bench.state().questions[0]?.form.problems).toEqual({ colour: "this is needed" });
   await bench.session.send({ kind: "fill question", question: id, field: "colour", text: "green" });
   await bench.session.send({ kind: "answer question", question: id, action: "accept" });
-  expect(bench.state().questions[0]?.form.problems).toEqual({ colour: "this is not one of: red, blue" });
+  expect(bench.state().questions[0]?.form.problems).toEqual({
+    colour: "this is not one of: red, blue",
+  });
   await bench.session.send({ kind: "fill question", question: id, field: "colour", text: "blue" });
   await bench.session.send({ kind: "answer question", question: id, action: "accept" });
   await called;
   const run = await bench.ended();
-  expect(outputOf(run, "out")).toEqual(['{"action":"accept","content":{"colour":"blue","count":2}}']);
+  expect(outputOf(run, "out")).toEqual([
+    '{"action":"accept","content":{"colour":"blue","count":2}}',
+  ]);
   expect(bench.state().questions).toEqual([]);
 });
 
@@ -154,7 +198,9 @@ test("without a model sampling is neither offered nor given", async () => {
 
 test("with a model sampling is offered, and given after a yes", async () => {
   await using model = await startOpenAi([{ say: "Hello there." }]);
-  await using bench = await openForeign("stdio", { planner: { model: model.model, baseUrl: model.url } });
+  await using bench = await openForeign("stdio", {
+    planner: { model: model.model, baseUrl: model.url },
+  });
   await bench.until(({ tools }) => tools.load.kind === "loaded");
   expect(bench.journal()).toContain("capabilities elicitation,roots,sampling");
   await bench.session.send({ kind: "select tool", name: "lend" });
@@ -164,8 +210,15 @@ test("with a model sampling is offered, and given after a yes", async () => {
   ] as const) {
     const called = bench.session.send({ kind: "call tool" });
     const { questions } = await bench.until(({ questions: [question] }) => question !== undefined);
-    expect(questions[0]).toMatchObject({ kind: "sampling", message: expect.stringContaining("user: Say hello.") });
-    await bench.session.send({ kind: "answer question", question: String(questions[0]?.id), action });
+    expect(questions[0]).toMatchObject({
+      kind: "sampling",
+      message: expect.stringContaining("user: Say hello."),
+    });
+    await bench.session.send({
+      kind: "answer question",
+      question: String(questions[0]?.id),
+      action,
+    });
     await called;
     expect(outputOf(await bench.ended(), "out").join()).toContain(said);
   }
@@ -179,12 +232,20 @@ test("a server that ends in the middle of a call is started again, and what was 
   await bench.session.send({ kind: "select tool", name: "crash" });
   await bench.session.send({ kind: "call tool" });
   const run = await bench.ended();
-  expect(run.state).toMatchObject({ kind: "failed", failure: { kind: "unavailable", mayRetry: true } });
+  expect(run.state).toMatchObject({
+    kind: "failed",
+    failure: { kind: "unavailable", mayRetry: true },
+  });
   const lost = await bench.until(({ connection }) => connection.kind === "lost");
-  expect(lost.connection).toMatchObject({ failure: { message: expect.stringContaining("exited with code 3") } });
+  expect(lost.connection).toMatchObject({
+    failure: { message: expect.stringContaining("exited with code 3") },
+  });
   // A call that cannot go out is told of, and leaves everything as it is.
   await bench.session.send({ kind: "call tool" });
-  expect(bench.state().notices.at(-1)).toMatchObject({ level: "error", retry: { kind: "call tool" } });
+  expect(bench.state().notices.at(-1)).toMatchObject({
+    level: "error",
+    retry: { kind: "call tool" },
+  });
   await bench.session.send({ kind: "reconnect" });
   const back = await bench.until(({ connection }) => connection.kind === "ready");
   expect(back.agents.task).toBe("half a sen");
@@ -194,42 +255,65 @@ test("a server that ends in the middle of a call is started again, and what was 
   expect((await bench.ended()).state.kind).toBe("completed");
 });
 
-test.each(["legacy", "modern"] as const)("a %s server over HTTP that went away is found again when it is back", async (era) => {
-  await using server = await startScripted({ type: "http", era });
-  const folder = makeFolder();
-  const target = createServerTarget({ transport: "http", endpoint: server.config.url, args: [], timeout: 60 }, { folder, log: createLog({ level: "silent" }) });
-  await using bench = benchOf(target, folder);
-  const ready = await bench.until(({ tools }) => tools.load.kind === "loaded");
-  expect(ready.connection).toMatchObject({ kind: "ready", era });
-  await bench.session.send({ kind: "select tool", name: "echo" });
-  await server.leave();
-  server.cut();
-  await bench.session.send({ kind: "call tool" });
-  expect((await bench.ended()).state).toMatchObject({ kind: "failed", failure: { kind: "unavailable", mayRetry: true } });
-  await bench.until(({ connection }) => connection.kind === "lost");
-  await server.comeBack();
-  await bench.session.send({ kind: "reconnect" });
-  await bench.until(({ connection }) => connection.kind === "ready");
-  await bench.session.send({ kind: "retry run", run: "run_1" });
-  expect((await bench.ended()).state.kind).toBe("completed");
-});
+test.each(["legacy", "modern"] as const)(
+  "a %s server over HTTP that went away is found again when it is back",
+  async (era) => {
+    await using server = await startScripted({ type: "http", era });
+    const folder = makeFolder();
+    const target = createServerTarget(
+      { transport: "http", endpoint: server.config.url, args: [], timeout: 60 },
+      { folder, log: createLog({ level: "silent" }) },
+    );
+    await using bench = benchOf(target, folder);
+    const ready = await bench.until(({ tools }) => tools.load.kind === "loaded");
+    expect(ready.connection).toMatchObject({ kind: "ready", era });
+    await bench.session.send({ kind: "select tool", name: "echo" });
+    await server.leave();
+    server.cut();
+    await bench.session.send({ kind: "call tool" });
+    expect((await bench.ended()).state).toMatchObject({
+      kind: "failed",
+      failure: { kind: "unavailable", mayRetry: true },
+    });
+    await bench.until(({ connection }) => connection.kind === "lost");
+    await server.comeBack();
+    await bench.session.send({ kind: "reconnect" });
+    await bench.until(({ connection }) => connection.kind === "ready");
+    await bench.session.send({ kind: "retry run", run: "run_1" });
+    expect((await bench.ended()).state.kind).toBe("completed");
+  },
+);
 
 test("a file that is given names the server as the workflow's clients do", async () => {
   const folder = makeFolder();
   const file = join(folder, "client.toml");
   writeFileSync(file, '[mcp]\ntransport = "http"\nendpoint = "http://localhost:8080/mcp"\n');
   const { config } = await loadConfig({ folder, projectFile: file, env: { HOME: folder } });
-  expect(config.mcp).toEqual({ transport: "http", endpoint: "http://localhost:8080/mcp", args: [], timeout: 60 });
-  const { config: over } = await loadConfig({ folder, projectFile: file, env: { HOME: folder, GUILDHALL__MCP__TIMEOUT: "90" } });
+  expect(config.mcp).toEqual({
+    transport: "http",
+    endpoint: "http://localhost:8080/mcp",
+    args: [],
+    timeout: 60,
+  });
+  const { config: over } = await loadConfig({
+    folder,
+    projectFile: file,
+    env: { HOME: folder, GUILDHALL__MCP__TIMEOUT: "90" },
+  });
   expect(over.mcp?.timeout).toBe(90);
   const log = createLog({ level: "silent" });
-  expect(() => createServerTarget({ transport: "stdio", args: [], timeout: 60 }, { folder, log })).toThrow("mcp.command is missing");
+  expect(() =>
+    createServerTarget({ transport: "stdio", args: [], timeout: 60 }, { folder, log }),
+  ).toThrow("mcp.command is missing");
   rmSync(folder, { recursive: true });
 });
 
 test("a program that is not there is named, and tried again", async () => {
   const folder = makeFolder();
-  const target = createServerTarget({ transport: "stdio", command: "no-such-agent", args: [], timeout: 60 }, { folder, log: createLog({ level: "silent" }) });
+  const target = createServerTarget(
+    { transport: "stdio", command: "no-such-agent", args: [], timeout: 60 },
+    { folder, log: createLog({ level: "silent" }) },
+  );
   await using bench = benchOf(target, folder);
   const failure = { message: expect.stringContaining('"no-such-agent" was not found') };
   const { connection } = await bench.until(({ connection: { kind } }) => kind === "lost");
@@ -243,7 +327,9 @@ test("a program that is not there is named, and tried again", async () => {
 test("pictures are saved and shown, nasty text is harmless, and streams of a command are told apart", async () => {
   await using bench = await openForeign();
   const { tools } = await bench.until(({ tools: { load } }) => load.kind === "loaded");
-  expect(tools.items.find(({ name }) => name === "paint")?.description).toBe("A picture and nasty text");
+  expect(tools.items.find(({ name }) => name === "paint")?.description).toBe(
+    "A picture and nasty text",
+  );
   await bench.session.send({ kind: "select tool", name: "paint" });
   await bench.session.send({ kind: "call tool" });
   const run = await bench.ended();
@@ -252,7 +338,11 @@ test("pictures are saved and shown, nasty text is harmless, and streams of a com
   expect(saved).toMatch(/^image saved to \.guildhall\/saved\/image-[0-9a-f]{8}\.png$/);
   expect(red).toMatch(/^image saved to /);
   // What is no image is saved; what is one is shown too.
-  expect(run.output.lines.map(({ picture }) => picture && [...picture.pixels])).toEqual([undefined, undefined, [255, 0, 0, 255]]);
+  expect(run.output.lines.map(({ picture }) => picture && [...picture.pixels])).toEqual([
+    undefined,
+    undefined,
+    [255, 0, 0, 255],
+  ]);
   const [file = ""] = run.state.kind === "completed" ? run.state.saved : [];
   expect(readFileSync(join(bench.folder, file), "utf8")).toBe("picture");
   await bench.session.send({ kind: "select tool", name: "speckit.implement" });
@@ -261,7 +351,10 @@ test("pictures are saved and shown, nasty text is harmless, and streams of a com
   const failed = await bench.ended();
   expect(outputOf(failed, "out")).toEqual(["built"]);
   expect(outputOf(failed, "err")).toEqual(["one test failed"]);
-  expect(failed.state).toMatchObject({ kind: "failed", failure: { message: "speckit.implement failed: exited with code 1" } });
+  expect(failed.state).toMatchObject({
+    kind: "failed",
+    failure: { message: "speckit.implement failed: exited with code 1" },
+  });
 });
 
 test("where nothing can be written, calls go on without a log, and pictures are at least shown", async () => {
@@ -279,7 +372,10 @@ test("where nothing can be written, calls go on without a log, and pictures are 
 test("a new feature is numbered as the project has it", async () => {
   await using bench = await openForeign();
   mkdirSync(join(bench.folder, ".specify"));
-  writeFileSync(join(bench.folder, ".specify", "init-options.json"), '{"feature_numbering":"timestamp"}');
+  writeFileSync(
+    join(bench.folder, ".specify", "init-options.json"),
+    '{"feature_numbering":"timestamp"}',
+  );
   await bench.until(({ tools }) => tools.load.kind === "loaded");
   await bench.session.send({ kind: "draft feature", text: "Export reports as PDF" });
   await bench.session.send({ kind: "specify" });
@@ -289,11 +385,19 @@ test("a new feature is numbered as the project has it", async () => {
 test("an agent of a foreign server is asked like one of a hall, and its steps are seen", async () => {
   await using bench = await openForeign();
   const { agents } = await bench.until(({ tools }) => tools.load.kind === "loaded");
-  expect(agents).toMatchObject({ items: [{ name: "reader_agent", description: "Reads for you" }], selected: "reader_agent" });
+  expect(agents).toMatchObject({
+    items: [{ name: "reader_agent", description: "Reads for you" }],
+    selected: "reader_agent",
+  });
   await bench.session.send({ kind: "type task", text: "the first chapter" });
   await bench.session.send({ kind: "ask agent" });
   const run = await bench.ended();
-  expect(run).toMatchObject({ kind: "agent", tool: "reader_agent", about: "the first chapter", state: { kind: "completed" } });
+  expect(run).toMatchObject({
+    kind: "agent",
+    tool: "reader_agent",
+    about: "the first chapter",
+    state: { kind: "completed" },
+  });
   expect(outputOf(run, "progress")).toEqual(["1/2 opening the book"]);
   expect(outputOf(run, "out")).toEqual(["read: the first chapter"]);
   expect(bench.state().agents.task).toBe("");
@@ -325,7 +429,10 @@ test("thousands of lines on stderr come in few changes, and the ring forgets the
   bench.session.subscribe(() => changes++);
   await bench.session.send({ kind: "call tool" });
   // What is on the other pipe may come after the answer.
-  const { runs } = await bench.until(({ runs: [run] }) => run !== undefined && run.output.dropped + run.output.lines.length === 12_001);
+  const { runs } = await bench.until(
+    ({ runs: [run] }) =>
+      run !== undefined && run.output.dropped + run.output.lines.length === 12_001,
+  );
   expect(runs[0]?.output.lines.length).toBe(5_000);
   expect(changes).toBeLessThan(1_000);
   await bench.session.close();

@@ -23,9 +23,14 @@ import {
   worktrees,
 } from "./moments.ts";
 
-const go = (screen: "run" | "tools" | "agents" | "lisp" | "servers" | "approvals" | "stats"): TuiEvent => intended({ kind: "go", screen });
+const go = (
+  screen: "run" | "tools" | "agents" | "lisp" | "servers" | "approvals" | "stats",
+): TuiEvent => intended({ kind: "go", screen });
 const toolOpen: View = { ...initialView, focus: { tools: "form" } };
-const lispRun = (id: string, code: string): TuiEvent => ({ kind: "run started", run: runOf({ id, kind: "lisp", tool: "evaluate-lisp", about: code }) });
+const lispRun = (id: string, code: string): TuiEvent => ({
+  kind: "run started",
+  run: runOf({ id, kind: "lisp", tool: "evaluate-lisp", about: code }),
+});
 const failure = {
   kind: "timed out",
   message: "speckit.plan timed out: nothing was heard for 60 s",
@@ -34,10 +39,17 @@ const failure = {
 } as const;
 
 /** What is on the screen, by name: the events that lead there, and where the keys go. */
-const scenes: Readonly<Record<string, { readonly events: readonly TuiEvent[]; readonly view?: View }>> = {
+const scenes: Readonly<
+  Record<string, { readonly events: readonly TuiEvent[]; readonly view?: View }>
+> = {
   features: { events: [features, worktrees, tools] },
   "features-none": { events: [{ kind: "features", items: [] }] },
-  "features-draft": { events: [features, intended({ kind: "draft feature", text: "Let people share an album\nwith those they trust" })] },
+  "features-draft": {
+    events: [
+      features,
+      intended({ kind: "draft feature", text: "Let people share an album\nwith those they trust" }),
+    ],
+  },
   feature: {
     events: [
       features,
@@ -52,11 +64,19 @@ const scenes: Readonly<Record<string, { readonly events: readonly TuiEvent[]; re
       { kind: "run started", run: runOf() },
       { kind: "run logged", run: "r1", path: ".guildhall/logs/tui-001-implement.log" },
       { kind: "output", run: "r1", lines: output.slice(0, 8) },
-      { kind: "progress", run: "r1", progress: { progress: 9, total: 24, message: "T010 Write the model" } },
+      {
+        kind: "progress",
+        run: "r1",
+        progress: { progress: 9, total: 24, message: "T010 Write the model" },
+      },
     ],
   },
   "run-scrolled": {
-    events: [{ kind: "run started", run: runOf() }, { kind: "output", run: "r1", lines: output }, intended({ kind: "scroll", view: "run r1", to: 20 })],
+    events: [
+      { kind: "run started", run: runOf() },
+      { kind: "output", run: "r1", lines: output },
+      intended({ kind: "scroll", view: "run r1", to: 20 }),
+    ],
   },
   "run-timed-out": {
     events: [
@@ -64,10 +84,20 @@ const scenes: Readonly<Record<string, { readonly events: readonly TuiEvent[]; re
       { kind: "run ended", run: "r1", state: { kind: "timed out", endedAt: now, failure } },
     ],
   },
-  "run-question": { events: [{ kind: "run started", run: runOf({ tool: "speckit.clarify" }) }, question] },
-  "run-page": { events: [{ kind: "run started", run: runOf({ kind: "tool", tool: "photos.list" }) }, pageQuestion, go("run")] },
+  "run-question": {
+    events: [{ kind: "run started", run: runOf({ tool: "speckit.clarify" }) }, question],
+  },
+  "run-page": {
+    events: [
+      { kind: "run started", run: runOf({ kind: "tool", tool: "photos.list" }) },
+      pageQuestion,
+      go("run"),
+    ],
+  },
   tools: { events: [tools, go("tools")] },
-  "tools-search": { events: [tools, go("tools"), intended({ kind: "search tools", text: "weath" })] },
+  "tools-search": {
+    events: [tools, go("tools"), intended({ kind: "search tools", text: "weath" })],
+  },
   "tools-form": {
     events: [
       tools,
@@ -83,17 +113,45 @@ const scenes: Readonly<Record<string, { readonly events: readonly TuiEvent[]; re
       tools,
       go("tools"),
       intended({ kind: "select tool", name: "weather.forecast" }),
-      { kind: "run started", run: runOf({ id: "t1", kind: "tool", tool: "weather.forecast", about: "" }) },
+      {
+        kind: "run started",
+        run: runOf({ id: "t1", kind: "tool", tool: "weather.forecast", about: "" }),
+      },
       { kind: "output", run: "t1", lines: [{ source: "out", text: "Sunny, 21 degrees" }] },
-      { kind: "run ended", run: "t1", state: { kind: "completed", endedAt: now - 74_000, result: {}, saved: [".guildhall/saved/map.png"] } },
+      {
+        kind: "run ended",
+        run: "t1",
+        state: {
+          kind: "completed",
+          endedAt: now - 74_000,
+          result: {},
+          saved: [".guildhall/saved/map.png"],
+        },
+      },
     ],
     view: toolOpen,
   },
   "run-picture": {
     events: [
-      { kind: "run started", run: runOf({ id: "t1", kind: "tool", tool: "weather.map", about: "" }) },
-      { kind: "output", run: "t1", lines: [{ source: "out", text: "image saved to .guildhall/saved/map.png", picture }] },
-      { kind: "run ended", run: "t1", state: { kind: "completed", endedAt: now - 74_000, result: {}, saved: [".guildhall/saved/map.png"] } },
+      {
+        kind: "run started",
+        run: runOf({ id: "t1", kind: "tool", tool: "weather.map", about: "" }),
+      },
+      {
+        kind: "output",
+        run: "t1",
+        lines: [{ source: "out", text: "image saved to .guildhall/saved/map.png", picture }],
+      },
+      {
+        kind: "run ended",
+        run: "t1",
+        state: {
+          kind: "completed",
+          endedAt: now - 74_000,
+          result: {},
+          saved: [".guildhall/saved/map.png"],
+        },
+      },
       intended({ kind: "show run", run: "t1" }),
     ],
   },
@@ -101,9 +159,23 @@ const scenes: Readonly<Record<string, { readonly events: readonly TuiEvent[]; re
     events: [
       tools,
       go("agents"),
-      { kind: "run started", run: runOf({ id: "a1", kind: "agent", tool: "ask_files", about: "count the photos" }) },
-      { kind: "progress", run: "a1", progress: { progress: 2, total: 16, message: "2/16 files.count …" } },
-      { kind: "output", run: "a1", lines: ["1/16 files.list …", "2/16 files.count …"].map((text) => ({ source: "progress", text })) },
+      {
+        kind: "run started",
+        run: runOf({ id: "a1", kind: "agent", tool: "ask_files", about: "count the photos" }),
+      },
+      {
+        kind: "progress",
+        run: "a1",
+        progress: { progress: 2, total: 16, message: "2/16 files.count …" },
+      },
+      {
+        kind: "output",
+        run: "a1",
+        lines: ["1/16 files.list …", "2/16 files.count …"].map((text) => ({
+          source: "progress",
+          text,
+        })),
+      },
       intended({ kind: "type task", text: "now the videos" }),
     ],
   },
@@ -129,7 +201,18 @@ const scenes: Readonly<Record<string, { readonly events: readonly TuiEvent[]; re
   approvals: { events: [approvals, go("approvals")] },
   stats: { events: [statistics, go("stats")] },
   help: { events: [features, worktrees, intended({ kind: "help", isShown: true })] },
-  confirmation: { events: [features, { kind: "confirm", confirmation: { message: "Delete the worktree .worktrees/001?", intention: { kind: "quit" } } }] },
+  confirmation: {
+    events: [
+      features,
+      {
+        kind: "confirm",
+        confirmation: {
+          message: "Delete the worktree .worktrees/001?",
+          intention: { kind: "quit" },
+        },
+      },
+    ],
+  },
   notice: {
     events: [
       features,
@@ -144,15 +227,36 @@ const scenes: Readonly<Record<string, { readonly events: readonly TuiEvent[]; re
   lost: {
     events: [
       features,
-      { kind: "connection", connection: { kind: "lost", failure, attempt: 2, retryAt: now + 4_000 } },
-      { kind: "notice", level: "error", text: "the hall closed the line", retry: { kind: "reconnect" } },
+      {
+        kind: "connection",
+        connection: { kind: "lost", failure, attempt: 2, retryAt: now + 4_000 },
+      },
+      {
+        kind: "notice",
+        level: "error",
+        text: "the hall closed the line",
+        retry: { kind: "reconnect" },
+      },
     ],
   },
-  unreachable: { events: [{ kind: "connection", connection: { kind: "lost", failure, attempt: 2, retryAt: now + 4_000 } }] },
-  "trying-again": { events: [{ kind: "connection", connection: { kind: "connecting", attempt: 3, failure } }] },
+  unreachable: {
+    events: [
+      {
+        kind: "connection",
+        connection: { kind: "lost", failure, attempt: 2, retryAt: now + 4_000 },
+      },
+    ],
+  },
+  "trying-again": {
+    events: [{ kind: "connection", connection: { kind: "connecting", attempt: 3, failure } }],
+  },
 };
 
-function frameOf(name: string, size: { readonly columns: number; readonly rows: number }, hasColours = false): string {
+function frameOf(
+  name: string,
+  size: { readonly columns: number; readonly rows: number },
+  hasColours = false,
+): string {
   const { events, view = initialView } = scenes[name] ?? { events: [] };
   const canvas = createCanvas({
     hasColours,
@@ -169,12 +273,17 @@ for (const [columns, rows] of [
   [80, 24],
   [120, 40],
 ] as const) {
-  test.each(Object.keys(scenes))(`%s looks the way it should at ${columns}x${rows}`, async (name) => {
-    const lines = stripVTControlCharacters(frameOf(name, { columns, rows })).split("\n");
-    expect(lines).toHaveLength(rows);
-    expect(lines.filter((line) => widthOf(line) > columns)).toEqual([]);
-    await expect(`${lines.map((line) => line.trimEnd()).join("\n")}\n`).toMatchFileSnapshot(`../golden/tui/${name}-${columns}x${rows}.txt`);
-  });
+  test.each(Object.keys(scenes))(
+    `%s looks the way it should at ${columns}x${rows}`,
+    async (name) => {
+      const lines = stripVTControlCharacters(frameOf(name, { columns, rows })).split("\n");
+      expect(lines).toHaveLength(rows);
+      expect(lines.filter((line) => widthOf(line) > columns)).toEqual([]);
+      await expect(`${lines.map((line) => line.trimEnd()).join("\n")}\n`).toMatchFileSnapshot(
+        `../golden/tui/${name}-${columns}x${rows}.txt`,
+      );
+    },
+  );
 }
 
 test("every golden frame belongs to a screen", () => {
@@ -189,7 +298,8 @@ test("a terminal that is too small is told so", () => {
 test("without colours there are none, and what is selected is still told apart", () => {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are what it looks for
   const colour = /\u001b\[(?:3[0-7]|9[0-7]|38)/;
-  for (const name of Object.keys(scenes)) expect(frameOf(name, { columns: 80, rows: 24 })).not.toMatch(colour);
+  for (const name of Object.keys(scenes))
+    expect(frameOf(name, { columns: 80, rows: 24 })).not.toMatch(colour);
   expect(frameOf("features", { columns: 80, rows: 24 }, true)).toMatch(colour);
   expect(frameOf("features", { columns: 80, rows: 24 })).toContain("\u001b[7m");
 });
@@ -199,7 +309,9 @@ test("a picture is in the colours of its pixels, within the pane, and above the 
   const art = lines.filter((line) => line.includes("▀"));
   expect(lines).toHaveLength(24);
   expect(art).toHaveLength(12);
-  expect(lines.lastIndexOf(art.at(-1) ?? "")).toBe(lines.findIndex((line) => line.includes("image saved")) - 1);
+  expect(lines.lastIndexOf(art.at(-1) ?? "")).toBe(
+    lines.findIndex((line) => line.includes("image saved")) - 1,
+  );
   for (const line of art) expect(stripVTControlCharacters(line)).toMatch(/^ {2}▀{32}$/);
   // The sun, in front and behind.
   expect(art.join("")).toContain("38;2;255;240;120");
@@ -208,7 +320,11 @@ test("a picture is in the colours of its pixels, within the pane, and above the 
 
 test("text reaches the terminal in one place only, where it is made harmless", () => {
   const folder = new URL("../../src/tui/", import.meta.url);
-  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".tsx"));
-  const using = files.filter((file) => /import \{[^}]*\bText\b[^}]*\} from "ink"/.test(readFileSync(new URL(file, folder), "utf8")));
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) =>
+    file.endsWith(".tsx"),
+  );
+  const using = files.filter((file) =>
+    /import \{[^}]*\bText\b[^}]*\} from "ink"/.test(readFileSync(new URL(file, folder), "utf8")),
+  );
   expect(using).toEqual(["parts/line.tsx"]);
 });

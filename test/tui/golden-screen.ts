@@ -14,7 +14,11 @@ const quietMs = 3_000;
  * Compares the whole screen with its golden file, as soon as it looks like that: what comes a moment later on a slow machine is waited for. Without a
  * golden file it is written once nothing moves any more.
  */
-export async function expectScreen(pane: Pane, { project }: Pick<Place, "project">, name: string): Promise<void> {
+export async function expectScreen(
+  pane: Pane,
+  { project }: Pick<Place, "project">,
+  name: string,
+): Promise<void> {
   const file = fileURLToPath(new URL(`../golden/tui-e2e/${name}.txt`, import.meta.url));
   const wanted = existsSync(file) ? readFileSync(file, "utf8") : undefined;
   const deadline = Date.now() + waitMsMax;
@@ -36,7 +40,10 @@ export async function expectScreen(pane: Pane, { project }: Pick<Place, "project
  */
 function steady(screen: string, folder: string): string {
   return screen
-    .replace(/^guildhall · .*?(?= (?:this is|attached to|connecting|connection|\S+ · \d{4}-))/, "guildhall · NAME")
+    .replace(
+      /^guildhall · .*?(?= (?:this is|attached to|connecting|connection|\S+ · \d{4}-))/,
+      "guildhall · NAME",
+    )
     .replaceAll(folder, "/project")
     .replace(/^log: \.guildhall\/logs\/tui-.*(?:\n\S+$)?/gm, "log: .guildhall/logs/tui-….log")
     .replace(/ *\b(?:\d+ min )?\d+(?:\.\d+)? (s|ms)\b/g, " N $1")

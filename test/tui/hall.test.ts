@@ -29,19 +29,34 @@ afterAll(() => {
 async function settingsOf(folder: string): Promise<Settings> {
   const load = () => loadConfig({ folder });
   const loaded = await load();
-  return { config: loaded.config, loaded, load, faces: "auto", log: createLog({ level: "silent" }), secrets: new Secrets() };
+  return {
+    config: loaded.config,
+    loaded,
+    load,
+    faces: "auto",
+    log: createLog({ level: "silent" }),
+    secrets: new Secrets(),
+  };
 }
 
 /** In a folder that is no project yet: its calls are kept in memory. */
-async function openClient(folder: string, more: Partial<Settings["config"]> = {}): Promise<ClientBench> {
+async function openClient(
+  folder: string,
+  more: Partial<Settings["config"]> = {},
+): Promise<ClientBench> {
   const settings = await settingsOf(folder);
   const loaded = { ...settings.loaded, config: { ...settings.loaded.config, ...more } };
-  return benchOf(openHallTarget({ folder, settings: { ...settings, config: loaded.config, loaded } }), folder);
+  return benchOf(
+    openHallTarget({ folder, settings: { ...settings, config: loaded.config, loaded } }),
+    folder,
+  );
 }
 
 test("a hall that shows its names with underscores has every step all the same", async () => {
   await using bench = await openClient(makeFolder(), { names: "underscore" });
-  const ready = await bench.until(({ tools }) => tools.load.kind === "loaded" && tools.items.length > 0);
+  const ready = await bench.until(
+    ({ tools }) => tools.load.kind === "loaded" && tools.items.length > 0,
+  );
   expect(ready.tools.items.map(({ name }) => name)).toContain("speckit__specify");
   expect(ready.features.missing).toEqual([]);
   await bench.session.send({ kind: "draft feature", text: "Users can upload photos" });
@@ -52,25 +67,49 @@ test("a hall that shows its names with underscores has every step all the same",
 test("in front of its own hall: from a description to a question, and the hall's own screens", async () => {
   await using bench = await openClient(makeFolder());
   const { session } = bench;
-  const ready = await bench.until(({ tools }) => tools.load.kind === "loaded" && tools.items.length > 0);
-  expect(ready).toMatchObject({ target: { kind: "hall", transport: "in process" }, connection: { kind: "ready", era: "modern" } });
+  const ready = await bench.until(
+    ({ tools }) => tools.load.kind === "loaded" && tools.items.length > 0,
+  );
+  expect(ready).toMatchObject({
+    target: { kind: "hall", transport: "in process" },
+    connection: { kind: "ready", era: "modern" },
+  });
   expect(ready.features.missing).toEqual([]);
   await session.send({ kind: "draft feature", text: "Users can upload photos" });
   await session.send({ kind: "specify" });
   const [feature] = session.state().features.items;
-  expect(feature).toMatchObject({ name: "001-users-upload-photos", phase: "clarify", isActive: true });
-  expect(session.state().runs[0]).toMatchObject({ state: { kind: "completed" }, progress: { total: 100 } });
+  expect(feature).toMatchObject({
+    name: "001-users-upload-photos",
+    phase: "clarify",
+    isActive: true,
+  });
+  expect(session.state().runs[0]).toMatchObject({
+    state: { kind: "completed" },
+    progress: { total: 100 },
+  });
   const clarified = session.send({ kind: "run step", feature: "001-users-upload-photos" });
   const { questions } = await bench.until(({ questions: [question] }) => question !== undefined);
   expect(questions[0]?.form.fields.length).toBeGreaterThan(0);
-  await session.send({ kind: "answer question", question: String(questions[0]?.id), action: "cancel" });
+  await session.send({
+    kind: "answer question",
+    question: String(questions[0]?.id),
+    action: "cancel",
+  });
   await clarified;
-  expect(session.state().runs[0]).toMatchObject({ tool: "speckit.clarify", state: { kind: expect.stringMatching(/completed|cancelled/) } });
+  expect(session.state().runs[0]).toMatchObject({
+    tool: "speckit.clarify",
+    state: { kind: expect.stringMatching(/completed|cancelled/) },
+  });
   // What a step needs is said before the server is asked.
   await session.send({ kind: "run step", feature: "001-users-upload-photos", step: "implement" });
-  expect(session.state().notices.at(-1)?.text).toContain("implement needs tasks.md of 001-users-upload-photos. Run tasks first.");
+  expect(session.state().notices.at(-1)?.text).toContain(
+    "implement needs tasks.md of 001-users-upload-photos. Run tasks first.",
+  );
   await session.send({ kind: "go", screen: "servers" });
-  expect(session.state().servers).toMatchObject({ load: { kind: "loaded" }, status: { pid: process.pid, project: bench.folder } });
+  expect(session.state().servers).toMatchObject({
+    load: { kind: "loaded" },
+    status: { pid: process.pid, project: bench.folder },
+  });
   await session.send({ kind: "go", screen: "stats" });
   expect(session.state().stats.statistics?.total.calls).toBeGreaterThan(1);
   await session.send({ kind: "restart server", name: "nobody" });
@@ -85,16 +124,28 @@ test("a call of somebody else waits for a yes here, and may go on after it", asy
   await session.send({ kind: "specify" });
   const other = await connectHall({ folder, settings: await settingsOf(folder) });
   try {
-    const call = { name: "speckit.implement", arguments: { spec_directory: join(folder, "specs", "001-users-upload-photos") } };
-    expect(await other.request("tools/call", call)).toMatchObject({ isError: true, _meta: { "guildhall/error": { error_type: "approval_needed" } } });
+    const call = {
+      name: "speckit.implement",
+      arguments: { spec_directory: join(folder, "specs", "001-users-upload-photos") },
+    };
+    expect(await other.request("tools/call", call)).toMatchObject({
+      isError: true,
+      _meta: { "guildhall/error": { error_type: "approval_needed" } },
+    });
     await session.send({ kind: "go", screen: "approvals" });
     const [pending] = session.state().approvals.pending;
-    expect(pending).toMatchObject({ tool: "speckit.implement", preview: expect.stringContaining("001-users-upload-photos") });
+    expect(pending).toMatchObject({
+      tool: "speckit.implement",
+      preview: expect.stringContaining("001-users-upload-photos"),
+    });
     expect(session.state().approvals.selected).toBe(pending?.token);
     await session.send({ kind: "approve", token: String(pending?.token), answer: "hall" });
     expect(session.state().approvals.pending).toEqual([]);
     // Past the question now, and refused by the step itself.
-    expect(await other.request("tools/call", call)).toMatchObject({ isError: true, _meta: { "guildhall/error": { error_type: "execution" } } });
+    expect(await other.request("tools/call", call)).toMatchObject({
+      isError: true,
+      _meta: { "guildhall/error": { error_type: "execution" } },
+    });
   } finally {
     await other.close();
   }
@@ -110,15 +161,24 @@ test("when the hall ends, a client that was attached goes on as the next hall", 
   await second.session.send({ kind: "select tool", name: "speckit.status" });
   await first.session.close();
   await second.session.send({ kind: "call tool" });
-  expect((await second.ended()).state).toMatchObject({ kind: "completed", result: { structuredContent: { features: [] } } });
+  expect((await second.ended()).state).toMatchObject({
+    kind: "completed",
+    result: { structuredContent: { features: [] } },
+  });
   await second.session.send({ kind: "go", screen: "servers" });
   expect(second.state().servers.status?.pid).toBe(process.pid);
 });
 
 test("flags name one server, by its program or its address", () => {
   expect(readFlags([], {})).toBeUndefined();
-  expect(readFlags(["--mcp"], { command: "claude" })).toMatchObject({ transport: "stdio", command: "claude", args: ["--mcp"] });
-  expect(readFlags([], { endpoint: "https://example.org/mcp" })).toMatchObject({ transport: "http" });
+  expect(readFlags(["--mcp"], { command: "claude" })).toMatchObject({
+    transport: "stdio",
+    command: "claude",
+    args: ["--mcp"],
+  });
+  expect(readFlags([], { endpoint: "https://example.org/mcp" })).toMatchObject({
+    transport: "http",
+  });
   expect(readFlags([], { endpoint: "ws://127.0.0.1:1" })).toMatchObject({ transport: "websocket" });
   expect(() => readFlags([], { endpoint: "example" })).toThrow("no address");
   expect(() => readFlags(["x"], {})).toThrow("belongs to no command");

@@ -5,7 +5,11 @@ test.each([
   ["colours", "\u001b[1;31mred\u001b[0m", "red"],
   ["cursor moves and a cleared screen", "a\u001b[2J\u001b[1;1Hb\u001b[?1049h", "ab"],
   ["a window title", "\u001b]0;owned\u0007x", "x"],
-  ["a link that says something else", "\u001b]8;;https://evil.example\u001b\\good.example\u001b]8;;\u001b\\", "good.example"],
+  [
+    "a link that says something else",
+    "\u001b]8;;https://evil.example\u001b\\good.example\u001b]8;;\u001b\\",
+    "good.example",
+  ],
   ["the clipboard", "\u001b]52;c;cm0gLXJm\u0007ok", "ok"],
   ["a device control string", "\u001bP+q544e\u001b\\ok", "ok"],
   ["one-byte control sequences", "\u009b31mred\u009d0;title\u009c!", "red!"],
@@ -41,7 +45,23 @@ test("a progress bar that goes back to the beginning of its line shows its last 
 });
 
 test("nothing that begins an escape is left, whatever is taken out first", () => {
-  const pieces = ["\u001b", "\u009b", "\u009d", "[", "]", "0;", "\b", "\u0007", "\u009c", "\\", "m", "x", "\n", "\r", "\u001b\b"];
+  const pieces = [
+    "\u001b",
+    "\u009b",
+    "\u009d",
+    "[",
+    "]",
+    "0;",
+    "\b",
+    "\u0007",
+    "\u009c",
+    "\\",
+    "m",
+    "x",
+    "\n",
+    "\r",
+    "\u001b\b",
+  ];
   let seed = 7;
   for (let round = 0; round < 2_000; round++) {
     let text = "";

@@ -1,5 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Secrets } from "../../src/base/log.ts";
@@ -30,10 +39,12 @@ function makePipe(path: string): void {
 test("a feature that is a pipe, a link or too large hides no other, and nothing waits for it", async () => {
   using place = makeHostile();
   const { folder, elsewhere } = place;
-  for (const name of ["001-good", "002-pipe", "003-link", "004-large"]) mkdirSync(join(folder, "specs", name), { recursive: true });
+  for (const name of ["001-good", "002-pipe", "003-link", "004-large"])
+    mkdirSync(join(folder, "specs", name), { recursive: true });
   writeFileSync(join(folder, "specs", "001-good", "spec.md"), "# Feature Specification: Good\n");
   // Eight of them would be enough to stop all reading of files in the process.
-  for (const name of ["spec.md", "plan.md", "tasks.md"]) makePipe(join(folder, "specs", "002-pipe", name));
+  for (const name of ["spec.md", "plan.md", "tasks.md"])
+    makePipe(join(folder, "specs", "002-pipe", name));
   writeFileSync(join(elsewhere, "secret"), "# Feature Specification: Secret\n");
   symlinkSync(join(elsewhere, "secret"), join(folder, "specs", "003-link", "spec.md"));
   writeFileSync(join(folder, "specs", "004-large", "spec.md"), "");
@@ -43,7 +54,10 @@ test("a feature that is a pipe, a link or too large hides no other, and nothing 
     { name: "001-good", files: ["spec.md"] },
     { name: "002-pipe", files: [] },
   ]);
-  expect(unreadable).toEqual([expect.stringMatching(/^003-link is not shown: .*link/), expect.stringMatching(/^004-large is not shown: .*200000000 bytes/)]);
+  expect(unreadable).toEqual([
+    expect.stringMatching(/^003-link is not shown: .*link/),
+    expect.stringMatching(/^004-large is not shown: .*200000000 bytes/),
+  ]);
 });
 
 test("logs and saved pictures go into the project, never through a link", async () => {
@@ -56,7 +70,9 @@ test("logs and saved pictures go into the project, never through a link", async 
   const picture = { content: [{ type: "image", mimeType: "image/png", data: "AAAA" }] };
   expect(await showResult(picture, folder)).toEqual({
     saved: [],
-    lines: [{ source: "out", text: expect.stringMatching(/^image could not be saved: .* is a link/) }],
+    lines: [
+      { source: "out", text: expect.stringMatching(/^image could not be saved: .* is a link/) },
+    ],
   });
   expect(readdirSync(elsewhere)).toEqual([]);
   rmSync(join(folder, ".guildhall"), { recursive: true });
@@ -71,7 +87,13 @@ test("logs and saved pictures go into the project, never through a link", async 
 test("a log is for its owner alone, and holds nothing that a terminal would act on", async () => {
   using place = makeHostile();
   const { folder } = place;
-  const log = openRunLog({ folder, about: "", tool: "t", secrets: new Secrets(), now: () => new Date() });
+  const log = openRunLog({
+    folder,
+    about: "",
+    tool: "t",
+    secrets: new Secrets(),
+    now: () => new Date(),
+  });
   log?.note("error: \u001b]0;owned\u0007said \u009b31mso\u202e");
   await log?.close();
   const path = join(folder, String(log?.path));

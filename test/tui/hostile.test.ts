@@ -23,7 +23,9 @@ test("a line of megabytes and millions of lines are taken in a moment, and what 
   expect(harmlessLines(`${long}\rshort`)).toEqual(["short"]);
   const [line = ""] = harmlessLines(long);
   expect(line.length).toBe(long.length);
-  expect(appendOutput(emptyOutput, [{ source: "out", text: line }]).lines[0]?.text).toMatch(/^x{4000}… \(all of it is in the log\)$/);
+  expect(appendOutput(emptyOutput, [{ source: "out", text: line }]).lines[0]?.text).toMatch(
+    /^x{4000}… \(all of it is in the log\)$/,
+  );
   const many = harmlessLines("\n".repeat(3_000_000));
   expect(many.length).toBe(100_001);
   expect(many.at(-1)).toMatch(/more lines/);
@@ -36,13 +38,27 @@ test("fields and tools may be called like what every object has", () => {
   const form = createForm(schema);
   expect(form.fields.map((field) => textOf(form, field))).toEqual(["", "", "usual"]);
   expect(readForm(form)).toEqual({ problems: { toString: "this is needed" } });
-  const filled = ["constructor", "__proto__"].reduce((now, name) => fillForm(now, name, `my ${name}`), fillForm(form, "toString", "3"));
+  const filled = ["constructor", "__proto__"].reduce(
+    (now, name) => fillForm(now, name, `my ${name}`),
+    fillForm(form, "toString", "3"),
+  );
   const read = readForm(filled);
-  expect(JSON.stringify(read)).toBe('{"values":{"toString":3,"constructor":"my constructor","__proto__":"my __proto__"}}');
-  expect(filled.fields.map((field) => problemOf(filled, field))).toEqual([undefined, undefined, undefined]);
+  expect(JSON.stringify(read)).toBe(
+    '{"values":{"toString":3,"constructor":"my constructor","__proto__":"my __proto__"}}',
+  );
+  expect(filled.fields.map((field) => problemOf(filled, field))).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
   for (const name of ["constructor", "__proto__", "hasOwnProperty"]) {
-    const tools = [{ name, title: undefined, description: "", inputSchema: schema, isDestructive: false }];
-    const chosen = intend(reduce(stateAt(size), { kind: "tools", tools, agents: [], missing: [] }), { kind: "select tool", name });
+    const tools = [
+      { name, title: undefined, description: "", inputSchema: schema, isDestructive: false },
+    ];
+    const chosen = intend(
+      reduce(stateAt(size), { kind: "tools", tools, agents: [], missing: [] }),
+      { kind: "select tool", name },
+    );
     expect(chosen.tools.form?.fields.length).toBe(3);
   }
 });
@@ -57,19 +73,41 @@ test("what should be a text and is none breaks nothing", () => {
     },
   });
   expect(fields.map(({ title }) => title)).toEqual(["a", "b", "c"]);
-  expect(fields[1]?.choices.map(({ title }) => title)).toEqual(['{"toString":1,"valueOf":null}', "null", "1"]);
-  const refusal = new HallError("EXECUTION", "no", { relayed: { code: -32000, message: "no", data: { error_type: thing, suggestion: thing } } });
+  expect(fields[1]?.choices.map(({ title }) => title)).toEqual([
+    '{"toString":1,"valueOf":null}',
+    "null",
+    "1",
+  ]);
+  const refusal = new HallError("EXECUTION", "no", {
+    relayed: { code: -32000, message: "no", data: { error_type: thing, suggestion: thing } },
+  });
   expect(explainFailure(refusal, "a tool").message).toBe("a tool failed: no");
 });
 
 test("of a form with a hundred thousand fields only those in sight are laid out, and of many choices those around the chosen one", () => {
-  const properties = Object.fromEntries(Array.from({ length: 130_000 }, (_, index) => [`field${index}`, { type: "string" }]));
-  const hand = (form: ReturnType<typeof createForm>) => ({ id: "f", form, fill: () => ({ kind: "quit" }) as const, send: { kind: "quit" } as const });
+  const properties = Object.fromEntries(
+    Array.from({ length: 130_000 }, (_, index) => [`field${index}`, { type: "string" }]),
+  );
+  const hand = (form: ReturnType<typeof createForm>) => ({
+    id: "f",
+    form,
+    fill: () => ({ kind: "quit" }) as const,
+    send: { kind: "quit" } as const,
+  });
   const form = hand(createForm({ properties }));
   const view = { ...initialView, focus: { f: "field99999" } };
   expect(textOfLines(formLines(form, { view, columns: 80, rows: 20 }))).toContain("› field99999");
-  const choices = createForm({ properties: { a: { enum: Array.from({ length: 10_000 }, (_, index) => `choice ${index}`), default: "choice 777" } } });
-  expect(textOfLines(formLines(hand(choices), { view: initialView, columns: 80, rows: 12 }))).toContain("● choice 777");
+  const choices = createForm({
+    properties: {
+      a: {
+        enum: Array.from({ length: 10_000 }, (_, index) => `choice ${index}`),
+        default: "choice 777",
+      },
+    },
+  });
+  expect(
+    textOfLines(formLines(hand(choices), { view: initialView, columns: 80, rows: 12 })),
+  ).toContain("● choice 777");
 });
 
 function textOfLines(lines: ReturnType<typeof formLines>): string {
@@ -86,8 +124,16 @@ test("a storm of changed lists is read a few times, not a thousand", async () =>
     }
     answer({ content: [{ type: "text", text: "stormed" }] });
   };
-  const config = { transport: "websocket", endpoint: server.config.url, args: [], timeout: 60 } as const;
-  await using bench = benchOf(createServerTarget(config, { folder, log: createLog({ level: "silent" }) }), folder);
+  const config = {
+    transport: "websocket",
+    endpoint: server.config.url,
+    args: [],
+    timeout: 60,
+  } as const;
+  await using bench = benchOf(
+    createServerTarget(config, { folder, log: createLog({ level: "silent" }) }),
+    folder,
+  );
   await bench.until(({ tools }) => tools.load.kind === "loaded");
   await bench.session.send({ kind: "select tool", name: "storm" });
   await bench.session.send({ kind: "call tool" });

@@ -21,9 +21,17 @@ async function openAtTask(options: Partial<TuiSessionOptions>): Promise<ClientBe
   const feature = join(folder, "specs", "001-x");
   mkdirSync(feature, { recursive: true });
   writeFileSync(join(folder, "build.mjs"), command);
-  for (const [name, text] of Object.entries({ spec: "# X\n", plan: "# X\n", tasks: "# Tasks: X\n\n## Phase 1: Setup\n\n- [ ] T001 Run `node build.mjs`\n" }))
+  for (const [name, text] of Object.entries({
+    spec: "# X\n",
+    plan: "# X\n",
+    tasks: "# Tasks: X\n\n## Phase 1: Setup\n\n- [ ] T001 Run `node build.mjs`\n",
+  }))
     writeFileSync(join(feature, `${name}.md`), text);
-  const hall = await startHall({ toolkits: [createWorkflow({ folder, commands: true, claims: join(folder, "claims"), pulseMs: 100 })] });
+  const hall = await startHall({
+    toolkits: [
+      createWorkflow({ folder, commands: true, claims: join(folder, "claims"), pulseMs: 100 }),
+    ],
+  });
   const target = createHallTarget({
     name: "hall",
     folder,
@@ -38,17 +46,25 @@ async function openAtTask(options: Partial<TuiSessionOptions>): Promise<ClientBe
     close: () => hall[Symbol.asyncDispose](),
   });
   const bench = benchOf(target, folder, options);
-  await bench.until(({ tools, features }) => tools.items.some(({ name }) => name === "speckit.implement") && features.items.length > 0);
+  await bench.until(
+    ({ tools, features }) =>
+      tools.items.some(({ name }) => name === "speckit.implement") && features.items.length > 0,
+  );
   return bench;
 }
 
 test("a command that runs for longer than a call may be silent goes on, its streams are told apart, and its age is no line of output", async () => {
   await using bench = await openAtTask({ timeoutMs: 3_000 });
   const over = bench.session.send({ kind: "run step", feature: "001-x", step: "implement" });
-  await bench.until(({ runs: [run] }) => Number(/^T001: node build\.mjs \((\d+) s\)$/.exec(run?.progress?.message ?? "")?.[1]) > 3);
+  await bench.until(
+    ({ runs: [run] }) =>
+      Number(/^T001: node build\.mjs \((\d+) s\)$/.exec(run?.progress?.message ?? "")?.[1]) > 3,
+  );
   const [live] = bench.state().runs;
   expect(live && outputOf(live, "out")).toEqual(["compiling"]);
-  expect(live && outputOf(live, "progress").filter((line) => line.startsWith("T001: node build.mjs"))).toHaveLength(1);
+  expect(
+    live && outputOf(live, "progress").filter((line) => line.startsWith("T001: node build.mjs")),
+  ).toHaveLength(1);
   writeFileSync(join(bench.folder, "go"), "");
   await over;
   const run = await bench.ended();
@@ -62,6 +78,9 @@ test("a call that says something for ever is ended all the same, with what to do
   const { state } = await bench.ended();
   expect(state).toMatchObject({
     kind: "timed out",
-    failure: { message: expect.stringContaining("still at work after 1.2 s, the most a call gets"), hint: expect.stringContaining("goes on where it stopped") },
+    failure: {
+      message: expect.stringContaining("still at work after 1.2 s, the most a call gets"),
+      hint: expect.stringContaining("goes on where it stopped"),
+    },
   });
 });

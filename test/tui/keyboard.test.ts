@@ -13,7 +13,10 @@ test.each([
   ["\u0003\u0013\n", ["ctrl+c", "ctrl+s", "alt+enter"]],
   ["\u001b[A\u001b[B\u001bOC\u001b[D", ["up", "down", "right", "left"]],
   ["\u001b[5~\u001b[6~\u001b[H\u001b[4~\u001b[3~", ["pageup", "pagedown", "home", "end", "delete"]],
-  ["\u001b[Z\u001bOP\u001b[1;5C\u001b1\u001b\r", ["shift+tab", "f1", "ctrl+right", "alt+1", "alt+enter"]],
+  [
+    "\u001b[Z\u001bOP\u001b[1;5C\u001b1\u001b\r",
+    ["shift+tab", "f1", "ctrl+right", "alt+1", "alt+enter"],
+  ],
   // Answers of the terminal to questions of others, and keys nobody knows, are no text.
   ["\u001b[24;80R\u001b[?62;4c\u001b[99~x", ["x"]],
 ] as const)("%j is read as keys", (chunk, names) => {
@@ -47,12 +50,42 @@ test("a paste is one key, however many lines and pieces it has", () => {
 
 test.each([
   ["insert", { text: "ab", cursor: 1 }, { name: "é", text: "é" }, { text: "aéb", cursor: 2 }],
-  ["a whole emoji goes at once", { text: "a👩‍👩‍👧", cursor: 9 }, { name: "backspace", text: undefined }, { text: "a", cursor: 1 }],
-  ["an accent goes with its letter", { text: "e\u0301x", cursor: 0 }, { name: "delete", text: undefined }, { text: "x", cursor: 0 }],
-  ["a word back", { text: "one two  ", cursor: 9 }, { name: "ctrl+w", text: undefined }, { text: "one ", cursor: 4 }],
-  ["to the start of the line", { text: "one\ntwo", cursor: 6 }, { name: "home", text: undefined }, { text: "one\ntwo", cursor: 4 }],
-  ["the rest of the line", { text: "one\ntwo", cursor: 1 }, { name: "ctrl+k", text: undefined }, { text: "o\ntwo", cursor: 1 }],
-  ["nothing before the start", { text: "a", cursor: 0 }, { name: "left", text: undefined }, { text: "a", cursor: 0 }],
+  [
+    "a whole emoji goes at once",
+    { text: "a👩‍👩‍👧", cursor: 9 },
+    { name: "backspace", text: undefined },
+    { text: "a", cursor: 1 },
+  ],
+  [
+    "an accent goes with its letter",
+    { text: "e\u0301x", cursor: 0 },
+    { name: "delete", text: undefined },
+    { text: "x", cursor: 0 },
+  ],
+  [
+    "a word back",
+    { text: "one two  ", cursor: 9 },
+    { name: "ctrl+w", text: undefined },
+    { text: "one ", cursor: 4 },
+  ],
+  [
+    "to the start of the line",
+    { text: "one\ntwo", cursor: 6 },
+    { name: "home", text: undefined },
+    { text: "one\ntwo", cursor: 4 },
+  ],
+  [
+    "the rest of the line",
+    { text: "one\ntwo", cursor: 1 },
+    { name: "ctrl+k", text: undefined },
+    { text: "o\ntwo", cursor: 1 },
+  ],
+  [
+    "nothing before the start",
+    { text: "a", cursor: 0 },
+    { name: "left", text: undefined },
+    { text: "a", cursor: 0 },
+  ],
 ] as const)("editing: %s", (_what, before, key, after) => {
   expect(editText(before, key)).toEqual(after);
 });

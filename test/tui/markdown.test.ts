@@ -3,7 +3,8 @@ import { markdownLines } from "../../src/tui/parts/markdown.ts";
 import { progressLine, sparkline } from "../../src/tui/parts/progress.ts";
 import { cut, pad, widthOf, wrap } from "../../src/tui/parts/width.ts";
 
-const textOf = (markdown: string, columns = 40): readonly string[] => markdownLines(markdown, columns).map((line) => line.map(({ text }) => text).join(""));
+const textOf = (markdown: string, columns = 40): readonly string[] =>
+  markdownLines(markdown, columns).map((line) => line.map(({ text }) => text).join(""));
 
 test("no line of a document is wider than the terminal, whatever is in it", () => {
   const nasty = [
@@ -17,16 +18,25 @@ test("no line of a document is wider than the terminal, whatever is in it", () =
     "```",
     "> 👩‍👩‍👧".repeat(30),
   ].join("\n");
-  for (const columns of [20, 37, 80]) for (const line of textOf(nasty, columns)) expect(widthOf(line), line).toBeLessThanOrEqual(columns);
+  for (const columns of [20, 37, 80])
+    for (const line of textOf(nasty, columns))
+      expect(widthOf(line), line).toBeLessThanOrEqual(columns);
 });
 
 test("terminal escapes in a document do nothing", () => {
-  expect(textOf("**bold\u001b]52;c;cm0=\u0007** \u001b[31mred \u202eevil").join("")).toBe("bold red �evil");
+  expect(textOf("**bold\u001b]52;c;cm0=\u0007** \u001b[31mred \u202eevil").join("")).toBe(
+    "bold red �evil",
+  );
 });
 
 test("marks of Markdown are looks, not letters; what a link hides is shown", () => {
-  const [line = []] = markdownLines("a **b** `c*d*` [e](https://f.example) snake_case_name 2*3*4", 80);
-  expect(line.filter(({ text }) => text !== "").map(({ text, role = "plain" }) => [text, role])).toEqual([
+  const [line = []] = markdownLines(
+    "a **b** `c*d*` [e](https://f.example) snake_case_name 2*3*4",
+    80,
+  );
+  expect(
+    line.filter(({ text }) => text !== "").map(({ text, role = "plain" }) => [text, role]),
+  ).toEqual([
     ["a ", "plain"],
     ["b", "strong"],
     [" ", "plain"],
@@ -44,15 +54,23 @@ test("a fence that is never closed and a comment that never ends go to the end",
 });
 
 test("texts are cut, filled up and broken by what they take on the terminal", () => {
-  expect([cut("写真集", 4), widthOf(cut("写真集", 4)), pad("写", 4), pad("9", 3, "left")]).toEqual(["写…", 3, "写  ", "  9"]);
+  expect([cut("写真集", 4), widthOf(cut("写真集", 4)), pad("写", 4), pad("9", 3, "left")]).toEqual([
+    "写…",
+    3,
+    "写  ",
+    "  9",
+  ]);
   expect(wrap("one two three", 8)).toEqual(["one two", "three"]);
   expect(wrap("abcdefghij", 4)).toEqual(["abcd", "efgh", "ij"]);
   expect(wrap("", 4)).toEqual([""]);
 });
 
 test("progress is a bar where there is a total, and a number where there is none", () => {
-  const textOfLine = (line: readonly { readonly text: string }[]): string => line.map(({ text }) => text).join("");
-  expect(textOfLine(progressLine({ progress: 1, total: 4, message: "halfway" }, 24))).toBe("██░░░░░░  25 %  1/4  halfway");
+  const textOfLine = (line: readonly { readonly text: string }[]): string =>
+    line.map(({ text }) => text).join("");
+  expect(textOfLine(progressLine({ progress: 1, total: 4, message: "halfway" }, 24))).toBe(
+    "██░░░░░░  25 %  1/4  halfway",
+  );
   expect(textOfLine(progressLine({ progress: 9, total: 4 }, 24))).toBe("████████ 100 %  9/4  ");
   expect(textOfLine(progressLine({ progress: 7, message: "files" }, 24))).toBe("7 files");
 });

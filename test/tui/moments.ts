@@ -5,13 +5,25 @@ import { emptyOutput, type OutputLine } from "../../src/tui/output.ts";
 import { readPage } from "../../src/tui/page.ts";
 import type { Picture } from "../../src/tui/picture/picture.ts";
 import { reduce } from "../../src/tui/reducer.ts";
-import { createInitialState, type FeatureView, type RunView, type Size, type ToolView, type TuiState } from "../../src/tui/state.ts";
+import {
+  createInitialState,
+  type FeatureView,
+  type RunView,
+  type Size,
+  type ToolView,
+  type TuiState,
+} from "../../src/tui/state.ts";
 
 /** States as a person would see them, made the way the session makes them: by events. */
 export const now = Date.UTC(2026, 4, 4, 12, 0, 0);
 
 export function stateAt(size: Size, events: readonly TuiEvent[] = []): TuiState {
-  const target = { kind: "hall", name: "photo-albums", transport: "socket", folder: "/home/ada/photo-albums" } as const;
+  const target = {
+    kind: "hall",
+    name: "photo-albums",
+    transport: "socket",
+    folder: "/home/ada/photo-albums",
+  } as const;
   return [connected, ...events].reduce(reduce, createInitialState({ target, size }));
 }
 
@@ -19,7 +31,10 @@ export function intended(intention: Intention): TuiEvent {
   return { kind: "intended", intention };
 }
 
-const connected: TuiEvent = { kind: "connection", connection: { kind: "ready", era: "modern", version: "2026-07-28", server: "guildhall 0.1.0" } };
+const connected: TuiEvent = {
+  kind: "connection",
+  connection: { kind: "ready", era: "modern", version: "2026-07-28", server: "guildhall 0.1.0" },
+};
 
 const first: FeatureView = {
   name: "001-create-taskify",
@@ -50,15 +65,40 @@ export const features: TuiEvent = {
       isActive: false,
       run: undefined,
     },
-    { ...first, name: "003-写真-export", number: "003", branch: undefined, phase: "done", tasks: { total: 4, done: 4 }, isActive: false, run: undefined },
+    {
+      ...first,
+      name: "003-写真-export",
+      number: "003",
+      branch: undefined,
+      phase: "done",
+      tasks: { total: 4, done: 4 },
+      isActive: false,
+      run: undefined,
+    },
   ],
 };
 
 export const worktrees: TuiEvent = {
   kind: "worktrees",
   items: [
-    { path: "/home/ada/photo-albums", branch: "main", isMain: true, isCurrent: true, isDirty: false, ahead: 0, behind: 0 },
-    { path: "/home/ada/photo-albums/.worktrees/001", branch: "001-create-taskify", isMain: false, isCurrent: false, isDirty: true, ahead: 2, behind: 1 },
+    {
+      path: "/home/ada/photo-albums",
+      branch: "main",
+      isMain: true,
+      isCurrent: true,
+      isDirty: false,
+      ahead: 0,
+      behind: 0,
+    },
+    {
+      path: "/home/ada/photo-albums/.worktrees/001",
+      branch: "001-create-taskify",
+      isMain: false,
+      isCurrent: false,
+      isDirty: true,
+      ahead: 2,
+      behind: 1,
+    },
   ],
 };
 
@@ -108,9 +148,18 @@ export const output: readonly OutputLine[] = [
   { source: "progress", text: "T010 Write the model" },
   { source: "err", text: "warning: the linter is not installed" },
   { source: "log", text: "info: 3 files written below /home/ada/photo-albums/" },
-  { source: "out", text: "/home/ada/photo-albums/src/albums.ts (created), not /mnt/home/ada/photo-albums/src" },
-  { source: "out", text: `${"A long line that does not fit into eighty columns and goes on in the next row of the screen. ".repeat(2).trim()}` },
-  ...Array.from({ length: 30 }, (_value, index): OutputLine => ({ source: "out", text: `line ${index + 1}` })),
+  {
+    source: "out",
+    text: "/home/ada/photo-albums/src/albums.ts (created), not /mnt/home/ada/photo-albums/src",
+  },
+  {
+    source: "out",
+    text: `${"A long line that does not fit into eighty columns and goes on in the next row of the screen. ".repeat(2).trim()}`,
+  },
+  ...Array.from(
+    { length: 30 },
+    (_value, index): OutputLine => ({ source: "out", text: `line ${index + 1}` }),
+  ),
 ];
 
 /** A sun over the sea. */
@@ -129,7 +178,10 @@ export const picture: Picture = {
 export const tools: TuiEvent = {
   kind: "tools",
   missing: ["speckit.plan"],
-  agents: [agent("ask_files", "Reads, writes and searches files."), agent("ask_weather", "Forecasts and past weather.")],
+  agents: [
+    agent("ask_files", "Reads, writes and searches files."),
+    agent("ask_weather", "Forecasts and past weather."),
+  ],
   tools: [
     tool("evaluate-lisp", "Runs a Common Lisp program."),
     tool("files.write", "Writes a text file, whole.\nSecond line.", { isDestructive: true }),
@@ -152,7 +204,14 @@ export const tools: TuiEvent = {
 };
 
 function tool(name: string, description: string, more: Partial<ToolView> = {}): ToolView {
-  return { name, title: undefined, description, inputSchema: { type: "object" }, isDestructive: false, ...more };
+  return {
+    name,
+    title: undefined,
+    description,
+    inputSchema: { type: "object" },
+    isDestructive: false,
+    ...more,
+  };
 }
 
 function agent(name: string, description: string): ToolView {
@@ -185,7 +244,9 @@ export const pageQuestion: TuiEvent = {
     kind: "page",
     message: "Your photo service wants to know that it is you.",
     form: createForm({}),
-    page: readPage(`http://photos.xn--exmple-cua.org/login?state=${"0123456789abcdef".repeat(70)}&end`),
+    page: readPage(
+      `http://photos.xn--exmple-cua.org/login?state=${"0123456789abcdef".repeat(70)}&end`,
+    ),
   },
 };
 
@@ -212,7 +273,13 @@ export const status: TuiEvent = {
       },
       {
         name: "weather",
-        state: { kind: "down", code: "UNAVAILABLE", reason: "it exited with code 1", retryAt: now + 8_000, failures: 4 },
+        state: {
+          kind: "down",
+          code: "UNAVAILABLE",
+          reason: "it exited with code 1",
+          retryAt: now + 8_000,
+          failures: 4,
+        },
         era: undefined,
         protocol: undefined,
         tools: 2,
@@ -274,7 +341,15 @@ export const statistics: TuiEvent = {
     toolkits: [{ ...figures, toolkit: "files" }],
     tools: [
       { ...figures, toolkit: "files", tool: "files.read" },
-      { ...figures, calls: 40, errors: 0, errorRate: 0, toolkit: "weather", tool: "weather.forecast", trend: [0, 0, 0, 0] },
+      {
+        ...figures,
+        calls: 40,
+        errors: 0,
+        errorRate: 0,
+        toolkit: "weather",
+        tool: "weather.forecast",
+        trend: [0, 0, 0, 0],
+      },
     ],
   },
 };

@@ -42,27 +42,42 @@ test("a page is opened only when a person says so, and then the server hears tha
   await bench.session.send({ kind: "fill tool", field: "url", text: url });
   const called = bench.session.send({ kind: "call tool" });
   const { questions } = await bench.until(({ questions: [question] }) => question !== undefined);
-  expect(questions[0]).toMatchObject({ kind: "page", message: "Log in first", page: { url, host: "example.org" } });
+  expect(questions[0]).toMatchObject({
+    kind: "page",
+    message: "Log in first",
+    page: { url, host: "example.org" },
+  });
   expect(opened).toEqual([]);
   await bench.session.send({ kind: "open page", question: String(questions[0]?.id) });
   await called;
   const run = await bench.ended();
   expect(opened).toEqual([url]);
   expect(outputOf(run, "out")).toEqual(['{"action":"accept"}']);
-  expect(readFileSync(join(bench.folder, String(run.logPath)), "utf8")).toContain(`the page to open: ${url}`);
+  expect(readFileSync(join(bench.folder, String(run.logPath)), "utf8")).toContain(
+    `the page to open: ${url}`,
+  );
 });
 
-test.each(["decline", "cancel"] as const)("a person may %s a page, and nothing is opened", async (action) => {
-  await using bench = await openForeign("stdio", { openBrowser: () => Promise.reject(new Error("nobody agreed")) });
-  await bench.until(({ tools }) => tools.load.kind === "loaded");
-  await bench.session.send({ kind: "select tool", name: "visit" });
-  await bench.session.send({ kind: "fill tool", field: "url", text: url });
-  const called = bench.session.send({ kind: "call tool" });
-  const { questions } = await bench.until(({ questions: [question] }) => question !== undefined);
-  await bench.session.send({ kind: "answer question", question: String(questions[0]?.id), action });
-  await called;
-  expect(outputOf(await bench.ended(), "out")).toEqual([JSON.stringify({ action })]);
-});
+test.each(["decline", "cancel"] as const)(
+  "a person may %s a page, and nothing is opened",
+  async (action) => {
+    await using bench = await openForeign("stdio", {
+      openBrowser: () => Promise.reject(new Error("nobody agreed")),
+    });
+    await bench.until(({ tools }) => tools.load.kind === "loaded");
+    await bench.session.send({ kind: "select tool", name: "visit" });
+    await bench.session.send({ kind: "fill tool", field: "url", text: url });
+    const called = bench.session.send({ kind: "call tool" });
+    const { questions } = await bench.until(({ questions: [question] }) => question !== undefined);
+    await bench.session.send({
+      kind: "answer question",
+      question: String(questions[0]?.id),
+      action,
+    });
+    await called;
+    expect(outputOf(await bench.ended(), "out")).toEqual([JSON.stringify({ action })]);
+  },
+);
 
 test("where no browser can be started the question stays, and a person who opened the page elsewhere says so", async () => {
   await using bench = await openForeign("stdio", { openBrowser: () => Promise.resolve(false) });
@@ -71,17 +86,26 @@ test("where no browser can be started the question stays, and a person who opene
   const called = bench.session.send({ kind: "call tool" });
   // A server of 2025-11-25 may also refuse until the page was visited.
   const { questions } = await bench.until(({ questions: [question] }) => question !== undefined);
-  expect(questions[0]).toMatchObject({ kind: "page", message: "Sign here", page: { host: "example.org" } });
+  expect(questions[0]).toMatchObject({
+    kind: "page",
+    message: "Sign here",
+    page: { host: "example.org" },
+  });
   const question = String(questions[0]?.id);
   await bench.session.send({ kind: "open page", question });
-  expect(bench.state().notices.at(-1)?.text).toContain("no browser could be started. Open the address yourself");
+  expect(bench.state().notices.at(-1)?.text).toContain(
+    "no browser could be started. Open the address yourself",
+  );
   expect(bench.state().questions).toHaveLength(1);
   await bench.session.send({ kind: "answer question", question, action: "accept" });
   await called;
   const run = await bench.ended();
   expect(run.state).toMatchObject({
     kind: "failed",
-    failure: { message: "gate failed: a signature is missing", hint: "When that is done in the browser, r tries again." },
+    failure: {
+      message: "gate failed: a signature is missing",
+      hint: "When that is done in the browser, r tries again.",
+    },
   });
   await bench.session.send({ kind: "retry run", run: run.id });
   expect(outputOf(await bench.ended(), "out")).toEqual(["come in"]);

@@ -34,18 +34,45 @@ const waitMsMax = 20_000;
 const lookMs = 60;
 const run = promisify(execFile);
 
-export async function openPane({ folder, env = {}, columns = 80, rows = 24 }: PaneOptions): Promise<Pane> {
+export async function openPane({
+  folder,
+  env = {},
+  columns = 80,
+  rows = 24,
+}: PaneOptions): Promise<Pane> {
   const own = mkdtempSync(join(tmpdir(), "guildhall-pane-"));
   const config = join(own, "tmux.conf");
-  writeFileSync(config, "set -g status off\nset -g escape-time 0\nset -g default-terminal tmux-256color\n");
+  writeFileSync(
+    config,
+    "set -g status off\nset -g escape-time 0\nset -g default-terminal tmux-256color\n",
+  );
   // Whether the tests themselves are painted says nothing about the person's terminal.
   const { NO_COLOR: _, FORCE_COLOR: __, ...inherited } = process.env;
   const tmux = async (...args: readonly string[]): Promise<string> =>
-    (await run("tmux", ["-u", "-S", join(own, "socket"), "-f", config, ...args], { env: inherited })).stdout;
-  const settings = Object.entries({ LC_ALL: "C.UTF-8", ...env }).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
-  await tmux("new-session", "-d", "-x", String(columns), "-y", String(rows), "-c", folder, ...settings, "sh");
+    (
+      await run("tmux", ["-u", "-S", join(own, "socket"), "-f", config, ...args], {
+        env: inherited,
+      })
+    ).stdout;
+  const settings = Object.entries({ LC_ALL: "C.UTF-8", ...env }).flatMap(([name, value]) => [
+    "-e",
+    `${name}=${value}`,
+  ]);
+  await tmux(
+    "new-session",
+    "-d",
+    "-x",
+    String(columns),
+    "-y",
+    String(rows),
+    "-c",
+    folder,
+    ...settings,
+    "sh",
+  );
 
-  const screen = async (): Promise<string> => (await tmux("capture-pane", "-p")).replace(/[ \t]+$/gm, "").trimEnd();
+  const screen = async (): Promise<string> =>
+    (await tmux("capture-pane", "-p")).replace(/[ \t]+$/gm, "").trimEnd();
 
   return {
     screen,
@@ -53,23 +80,36 @@ export async function openPane({ folder, env = {}, columns = 80, rows = 24 }: Pa
       const deadline = Date.now() + waitMsMax;
       for (;;) {
         const shown = await screen();
-        if (texts.every((text) => (typeof text === "string" ? shown.includes(text) : text.test(shown)))) return shown;
-        if (Date.now() > deadline) throw new Error(`${texts.join(" and ")} did not appear:\n${shown}`);
+        if (
+          texts.every((text) =>
+            typeof text === "string" ? shown.includes(text) : text.test(shown),
+          )
+        )
+          return shown;
+        if (Date.now() > deadline)
+          throw new Error(`${texts.join(" and ")} did not appear:\n${shown}`);
         await sleep(lookMs);
       }
     },
     painted: () => tmux("capture-pane", "-p", "-e"),
     type: async (text) => void (await tmux("send-keys", "-l", text)),
     press: async (...keys) => void (await tmux("send-keys", ...keys)),
-    resize: async (width, height) => void (await tmux("resize-window", "-x", String(width), "-y", String(height))),
+    resize: async (width, height) =>
+      void (await tmux("resize-window", "-x", String(width), "-y", String(height))),
     async program() {
       const shell = (await tmux("display-message", "-p", "#{pane_pid}")).trim();
-      const [child] = readFileSync(`/proc/${shell}/task/${shell}/children`, "utf8").trim().split(" ");
+      const [child] = readFileSync(`/proc/${shell}/task/${shell}/children`, "utf8")
+        .trim()
+        .split(" ");
       if (!child) throw new Error("nothing runs in the shell");
       return Number(child);
     },
     async mode() {
-      const [alternate, cursor] = (await tmux("display-message", "-p", "#{alternate_on} #{cursor_flag}")).trim().split(" ");
+      const [alternate, cursor] = (
+        await tmux("display-message", "-p", "#{alternate_on} #{cursor_flag}")
+      )
+        .trim()
+        .split(" ");
       return { isAlternate: alternate === "1", isCursorShown: cursor === "1" };
     },
     async [Symbol.asyncDispose]() {

@@ -14,7 +14,11 @@ const jpegs = readdirSync(folder);
 const jpeg = (name: string): Buffer => readFileSync(new URL(name, folder));
 
 /** What the JPEGs show: red grows to the right, green downwards, over a pattern of squares. */
-function patternAt(x: number, y: number, { width, height, square }: { width: number; height: number; square: number }): readonly [number, number, number] {
+function patternAt(
+  x: number,
+  y: number,
+  { width, height, square }: { width: number; height: number; square: number },
+): readonly [number, number, number] {
   const light = 40 * ((Math.floor(x / square) + Math.floor(y / square)) % 2);
   return [30 + (150 * x) / width + light, 30 + (150 * y) / height + light, 80 + light];
 }
@@ -24,31 +28,51 @@ function pixel({ width, pixels }: Picture, x: number, y: number): readonly numbe
 }
 
 /** How far the picture is from what it should show, on the mean. */
-function meanError(picture: Picture, from: { width: number; height: number; square: number }, isGrey: boolean): number {
+function meanError(
+  picture: Picture,
+  from: { width: number; height: number; square: number },
+  isGrey: boolean,
+): number {
   let sum = 0;
   for (let y = 0; y < picture.height; y++) {
     for (let x = 0; x < picture.width; x++) {
-      const [red, green, blue] = patternAt(((x + 0.5) * from.width) / picture.width, ((y + 0.5) * from.height) / picture.height, from);
+      const [red, green, blue] = patternAt(
+        ((x + 0.5) * from.width) / picture.width,
+        ((y + 0.5) * from.height) / picture.height,
+        from,
+      );
       const grey = 0.299 * red + 0.587 * green + 0.114 * blue;
       const wanted = isGrey ? [grey, grey, grey] : [red, green, blue];
-      for (const [index, value] of wanted.entries()) sum += Math.abs(value - (pixel(picture, x, y)[index] ?? 0)) / 3;
+      for (const [index, value] of wanted.entries())
+        sum += Math.abs(value - (pixel(picture, x, y)[index] ?? 0)) / 3;
     }
   }
   return sum / (picture.width * picture.height);
 }
 
 describe("JPEG", () => {
-  test.each(jpegs.filter((name) => !name.startsWith("large")))("%s is read as it was drawn", async (name) => {
-    const picture = await readPicture(jpeg(name));
-    expect(picture).toMatchObject({ width: 45, height: 35 });
-    expect(picture && meanError(picture, { width: 45, height: 35, square: 4 }, name.startsWith("grey"))).toBeLessThan(5);
-  });
+  test.each(jpegs.filter((name) => !name.startsWith("large")))(
+    "%s is read as it was drawn",
+    async (name) => {
+      const picture = await readPicture(jpeg(name));
+      expect(picture).toMatchObject({ width: 45, height: 35 });
+      expect(
+        picture &&
+          meanError(picture, { width: 45, height: 35, square: 4 }, name.startsWith("grey")),
+      ).toBeLessThan(5);
+    },
+  );
 
-  test.each(jpegs.filter((name) => name.startsWith("large")))("%s is made small by the means of its blocks", async (name) => {
-    const picture = await readPicture(jpeg(name));
-    expect(picture).toMatchObject({ width: 154, height: 120 });
-    expect(picture && meanError(picture, { width: 1800, height: 1400, square: 200 }, false)).toBeLessThan(5);
-  });
+  test.each(jpegs.filter((name) => name.startsWith("large")))(
+    "%s is made small by the means of its blocks",
+    async (name) => {
+      const picture = await readPicture(jpeg(name));
+      expect(picture).toMatchObject({ width: 154, height: 120 });
+      expect(
+        picture && meanError(picture, { width: 1800, height: 1400, square: 200 }, false),
+      ).toBeLessThan(5);
+    },
+  );
 
   /** How a camera was held: where red, which grows along a row, and green, which grows from row to row, grow once it is turned. */
   const held = [
@@ -62,39 +86,75 @@ describe("JPEG", () => {
     [8, "up", "right"],
   ] as const;
 
-  test.each(held)("one from a camera that was held the way %i is turned: red grows %s, green %s", async (orientation, redWay, greenWay) => {
-    for (const isLittle of [true, false]) {
-      const picture = (await readPicture(withExif(jpeg("sequential.jpg"), { orientation, isLittle }))) as Picture;
-      expect(picture).toMatchObject(orientation > 4 ? { width: 35, height: 45 } : { width: 45, height: 35 });
-      expect([wayOf(picture, 0), wayOf(picture, 1)]).toEqual([redWay, greenWay]);
-    }
-  });
+  test.each(held)(
+    "one from a camera that was held the way %i is turned: red grows %s, green %s",
+    async (orientation, redWay, greenWay) => {
+      for (const isLittle of [true, false]) {
+        const picture = (await readPicture(
+          withExif(jpeg("sequential.jpg"), { orientation, isLittle }),
+        )) as Picture;
+        expect(picture).toMatchObject(
+          orientation > 4 ? { width: 35, height: 45 } : { width: 45, height: 35 },
+        );
+        expect([wayOf(picture, 0), wayOf(picture, 1)]).toEqual([redWay, greenWay]);
+      }
+    },
+  );
 
   test("what a camera notes and nobody understands turns nothing", async () => {
     for (const orientation of [0, 9, 65_535]) {
-      const picture = await readPicture(withExif(jpeg("sequential.jpg"), { orientation, isLittle: true }));
+      const picture = await readPicture(
+        withExif(jpeg("sequential.jpg"), { orientation, isLittle: true }),
+      );
       expect(picture).toEqual(await readPicture(jpeg("sequential.jpg")));
     }
     const whole = withExif(jpeg("sequential.jpg"), { orientation: 6, isLittle: true });
     await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 6, max: 33 }), fc.integer({ min: 0, max: 255 }), async (at, byte) => {
-        const damaged = Buffer.from(whole);
-        damaged[at] = byte;
-        expect((await readPicture(damaged))?.pixels.length).toBe(45 * 35 * 4);
-      }),
+      fc.asyncProperty(
+        fc.integer({ min: 6, max: 33 }),
+        fc.integer({ min: 0, max: 255 }),
+        async (at, byte) => {
+          const damaged = Buffer.from(whole);
+          damaged[at] = byte;
+          expect((await readPicture(damaged))?.pixels.length).toBe(45 * 35 * 4);
+        },
+      ),
       { numRuns: 100 },
     );
   });
 
   /** Two notes: a width, which is passed over, and how the camera was held. */
-  function withExif(bytes: Buffer, { orientation, isLittle }: { readonly orientation: number; readonly isLittle: boolean }): Buffer {
-    const short = (value: number): number[] => (isLittle ? [value & 255, value >> 8] : [value >> 8, value & 255]);
-    const long = (value: number): number[] => (isLittle ? [...short(value), 0, 0] : [0, 0, ...short(value)]);
-    const entry = (tag: number, value: number): number[] => [...short(tag), ...short(3), ...long(1), ...short(value), 0, 0];
+  function withExif(
+    bytes: Buffer,
+    { orientation, isLittle }: { readonly orientation: number; readonly isLittle: boolean },
+  ): Buffer {
+    const short = (value: number): number[] =>
+      isLittle ? [value & 255, value >> 8] : [value >> 8, value & 255];
+    const long = (value: number): number[] =>
+      isLittle ? [...short(value), 0, 0] : [0, 0, ...short(value)];
+    const entry = (tag: number, value: number): number[] => [
+      ...short(tag),
+      ...short(3),
+      ...long(1),
+      ...short(value),
+      0,
+      0,
+    ];
     const head = [...(isLittle ? Buffer.from("II") : Buffer.from("MM")), ...short(42), ...long(8)];
-    const body = [...Buffer.from("Exif\0\0"), ...head, ...short(2), ...entry(0x0100, 45), ...entry(0x0112, orientation), ...long(0)];
+    const body = [
+      ...Buffer.from("Exif\0\0"),
+      ...head,
+      ...short(2),
+      ...entry(0x0100, 45),
+      ...entry(0x0112, orientation),
+      ...long(0),
+    ];
     const length = body.length + 2;
-    return Buffer.concat([bytes.subarray(0, 2), Buffer.from([0xff, 0xe1, length >> 8, length & 255, ...body]), bytes.subarray(2)]);
+    return Buffer.concat([
+      bytes.subarray(0, 2),
+      Buffer.from([0xff, 0xe1, length >> 8, length & 255, ...body]),
+      bytes.subarray(2),
+    ]);
   }
 
   /** Where a colour grows the most, by its means over the halves. */
@@ -112,14 +172,22 @@ describe("JPEG", () => {
     };
     const right = mean((x) => x > picture.width / 2) - mean((x) => x < picture.width / 2);
     const down = mean((_x, y) => y > picture.height / 2) - mean((_x, y) => y < picture.height / 2);
-    return Math.abs(right) > Math.abs(down) ? (right > 0 ? "right" : "left") : down > 0 ? "down" : "up";
+    return Math.abs(right) > Math.abs(down)
+      ? right > 0
+        ? "right"
+        : "left"
+      : down > 0
+        ? "down"
+        : "up";
   }
 
   test("one that ends too early is shown as far as it goes", async () => {
     const whole = jpeg("sequential.jpg");
     const half = await readPicture(whole.subarray(0, whole.length - 400));
     expect(half).toMatchObject({ width: 45, height: 35 });
-    expect(half && pixel(half, 1, 1)).toEqual([...(pixel((await readPicture(whole)) as Picture, 1, 1) ?? [])]);
+    expect(half && pixel(half, 1, 1)).toEqual([
+      ...(pixel((await readPicture(whole)) as Picture, 1, 1) ?? []),
+    ]);
   });
 
   test("one that claims what nobody can show is not read", async () => {
@@ -139,17 +207,33 @@ describe("PNG", () => {
   /** Kind, depth, and how many samples a pixel has. */
   const kinds: readonly (readonly [kind: number, depth: number, samples: number])[] = [
     ...[1, 2, 4, 8, 16].map((depth) => [0, depth, 1] as const),
-    ...[8, 16].flatMap((depth) => [[2, depth, 3] as const, [4, depth, 2] as const, [6, depth, 4] as const]),
+    ...[8, 16].flatMap((depth) => [
+      [2, depth, 3] as const,
+      [4, depth, 2] as const,
+      [6, depth, 4] as const,
+    ]),
     ...[1, 2, 4, 8].map((depth) => [3, depth, 1] as const),
   ];
   const sources = fc.constantFrom(...kinds).chain(([kind, depth, samples]) =>
     fc
-      .record({ width: fc.integer({ min: 1, max: 20 }), height: fc.integer({ min: 1, max: 20 }), isInterlaced: fc.boolean() })
+      .record({
+        width: fc.integer({ min: 1, max: 20 }),
+        height: fc.integer({ min: 1, max: 20 }),
+        isInterlaced: fc.boolean(),
+      })
       .chain(({ width, height, isInterlaced }) => {
-        const pixels = fc.array(fc.integer({ min: 0, max: 2 ** depth - 1 }), { minLength: samples, maxLength: samples });
+        const pixels = fc.array(fc.integer({ min: 0, max: 2 ** depth - 1 }), {
+          minLength: samples,
+          maxLength: samples,
+        });
         const row = fc.array(pixels, { minLength: width, maxLength: width });
         return fc.record<PngSource>({
-          ...{ width: fc.constant(width), height: fc.constant(height), depth: fc.constant(depth), kind: fc.constant(kind) },
+          ...{
+            width: fc.constant(width),
+            height: fc.constant(height),
+            depth: fc.constant(depth),
+            kind: fc.constant(kind),
+          },
           isInterlaced: fc.constant(isInterlaced),
           rows: fc.array(row, { minLength: height, maxLength: height }),
           filters: fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 1, maxLength: 7 }),
@@ -167,7 +251,9 @@ describe("PNG", () => {
           for (const [x, samples] of row.entries()) {
             const [red, green, blue, alpha] = colourOf(source, samples);
             // What is wholly transparent has no colour.
-            expect(picture && pixel(picture, x, y)).toEqual(alpha === 0 ? [0, 0, 0, 0] : [red, green, blue, alpha]);
+            expect(picture && pixel(picture, x, y)).toEqual(
+              alpha === 0 ? [0, 0, 0, 0] : [red, green, blue, alpha],
+            );
           }
         }
       }),
@@ -175,8 +261,13 @@ describe("PNG", () => {
     );
   });
 
-  function colourOf({ kind, depth, palette = [] }: PngSource, samples: readonly number[]): readonly number[] {
-    const [first = 0, second = 0, third = 0, fourth = 255] = samples.map((sample) => (depth === 16 ? sample >> 8 : sample));
+  function colourOf(
+    { kind, depth, palette = [] }: PngSource,
+    samples: readonly number[],
+  ): readonly number[] {
+    const [first = 0, second = 0, third = 0, fourth = 255] = samples.map((sample) =>
+      depth === 16 ? sample >> 8 : sample,
+    );
     const grey = depth < 8 ? Math.trunc((first * 255) / (2 ** depth - 1)) : first;
     if (kind === 3) return [...palette.slice(first * 3, first * 3 + 3), 255];
     if (kind === 0) return [grey, grey, grey, 255];
@@ -185,9 +276,21 @@ describe("PNG", () => {
 
   test("a colour or an entry of the palette that stands for nothing is transparent", async () => {
     const rows = [[[0], [1]]];
-    const seen = await readPicture(writePng({ width: 2, height: 1, depth: 8, kind: 3, rows, palette: [9, 9, 9, 7, 7, 7], transparent: [0] }));
+    const seen = await readPicture(
+      writePng({
+        width: 2,
+        height: 1,
+        depth: 8,
+        kind: 3,
+        rows,
+        palette: [9, 9, 9, 7, 7, 7],
+        transparent: [0],
+      }),
+    );
     expect([...(seen?.pixels ?? [])]).toEqual([0, 0, 0, 0, 7, 7, 7, 255]);
-    const keyed = await readPicture(writePng({ width: 2, height: 1, depth: 8, kind: 0, rows, transparent: [0, 1] }));
+    const keyed = await readPicture(
+      writePng({ width: 2, height: 1, depth: 8, kind: 0, rows, transparent: [0, 1] }),
+    );
     expect([...(keyed?.pixels ?? [])]).toEqual([0, 0, 0, 255, 0, 0, 0, 0]);
   });
 
@@ -205,7 +308,9 @@ describe("PNG", () => {
   test("a size that nobody can show is not read", async () => {
     const header = Buffer.from("ffffffffffffffff0802000000", "hex");
     expect(await readPicture(pngOf([["IHDR", header]]))).toBeUndefined();
-    expect(await readPicture(pngOf([["IHDR", Buffer.from("00000000000000000802000000", "hex")]]))).toBeUndefined();
+    expect(
+      await readPicture(pngOf([["IHDR", Buffer.from("00000000000000000802000000", "hex")]])),
+    ).toBeUndefined();
   });
 });
 
@@ -229,7 +334,9 @@ test("whatever is damaged, cut or no image at all is read or left, and nothing t
       fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { maxLength: 6 }),
       fc.nat(),
       async (bytes, changes, length) => {
-        const broken = Buffer.from(bytes.subarray(0, changes.length === 6 ? length % bytes.length : bytes.length));
+        const broken = Buffer.from(
+          bytes.subarray(0, changes.length === 6 ? length % bytes.length : bytes.length),
+        );
         for (const [at, value] of changes) broken[at % Math.max(1, broken.length)] = value;
         const picture = await readPicture(broken);
         if (picture) expect(picture.pixels.length).toBe(picture.width * picture.height * 4);
@@ -237,7 +344,8 @@ test("whatever is damaged, cut or no image at all is read or left, and nothing t
     ),
     { numRuns: 150 },
   );
-  for (const text of ["", "GIF89a", "<svg/>", "\u0089PNG"]) expect(await readPicture(Buffer.from(text, "latin1"))).toBeUndefined();
+  for (const text of ["", "GIF89a", "<svg/>", "\u0089PNG"])
+    expect(await readPicture(Buffer.from(text, "latin1"))).toBeUndefined();
 });
 
 describe("art", () => {
@@ -248,11 +356,19 @@ describe("art", () => {
     [0, 0, 0, 0],
   ];
   const picture = (...rows: readonly (readonly (readonly number[] | undefined)[])[]): Picture => {
-    return { width: rows[0]?.length ?? 0, height: rows.length, pixels: Uint8Array.from(rows.flat(2).map((value) => value ?? 0)) };
+    return {
+      width: rows[0]?.length ?? 0,
+      height: rows.length,
+      pixels: Uint8Array.from(rows.flat(2).map((value) => value ?? 0)),
+    };
   };
 
   test("with colours a character is two pixels", () => {
-    const lines = artLines(picture([white, white, red, none], [black, black, none, red]), { columns: 10, rows: 10, hasColours: true });
+    const lines = artLines(picture([white, white, red, none], [black, black, none, red]), {
+      columns: 10,
+      rows: 10,
+      hasColours: true,
+    });
     const cells = [
       { upper: 0xffffff, lower: 0 },
       { upper: 0xffffff, lower: 0 },
@@ -263,7 +379,10 @@ describe("art", () => {
   });
 
   test("colours are put on when the frame is there, said once where neighbours look the same, and coarser where a terminal has fewer", () => {
-    const cells = [...Array.from({ length: 3 }, () => ({ upper: 0xff8000, lower: 0 })), { upper: undefined, lower: undefined }];
+    const cells = [
+      ...Array.from({ length: 3 }, () => ({ upper: 0xff8000, lower: 0 })),
+      { upper: undefined, lower: undefined },
+    ];
     for (const [depth, style] of [
       [24, "\u001b[38;2;255;128;0m\u001b[48;2;0;0;0m"],
       [8, "\u001b[38;5;214m\u001b[48;5;16m"],
@@ -273,14 +392,20 @@ describe("art", () => {
       expect([stringWidth(first), stringWidth(second)]).toEqual([4, 1]);
       // Ink leaves out the blanks at the end of a line.
       const row = `\u001b[0m${style}▀▀▀\u001b[0m \u001b[0m`;
-      expect(easel.reveal(`a ${first.trimEnd()}\n${second}b`)).toBe(`a ${row}\n\u001b[0m \u001b[0mb`);
+      expect(easel.reveal(`a ${first.trimEnd()}\n${second}b`)).toBe(
+        `a ${row}\n\u001b[0m \u001b[0mb`,
+      );
       // What was hung once is hung no more.
       expect(easel.reveal(first)).toBe(first);
     }
   });
 
   test("without colours brighter is denser, and what is not there is blank", () => {
-    const lines = artLines(picture([white, white, black, none], [white, black, black, none]), { columns: 10, rows: 10, hasColours: false });
+    const lines = artLines(picture([white, white, black, none], [white, black, black, none]), {
+      columns: 10,
+      rows: 10,
+      hasColours: false,
+    });
     expect(lines).toEqual([[{ text: "@+  " }]]);
   });
 
@@ -290,8 +415,12 @@ describe("art", () => {
     [1, 1],
     [0, -1],
   ])("it keeps its shape within %i columns and %i rows", (columns, rows) => {
-    const lines = artLines({ width: 160, height: 120, pixels: new Uint8Array(160 * 120 * 4).fill(200) }, { columns, rows, hasColours: true });
+    const lines = artLines(
+      { width: 160, height: 120, pixels: new Uint8Array(160 * 120 * 4).fill(200) },
+      { columns, rows, hasColours: true },
+    );
     expect(lines.length).toBeLessThanOrEqual(Math.max(1, rows));
-    for (const line of lines) expect(line[0]?.cells?.length).toBeLessThanOrEqual(Math.max(1, columns));
+    for (const line of lines)
+      expect(line[0]?.cells?.length).toBeLessThanOrEqual(Math.max(1, columns));
   });
 });

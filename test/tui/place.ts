@@ -14,7 +14,9 @@ export interface Place extends AsyncDisposable {
   /** For whatever is started there. */
   readonly env: Readonly<Record<string, string>>;
   /** Runs a command of ours without a terminal. */
-  run(...args: readonly string[]): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }>;
+  run(
+    ...args: readonly string[]
+  ): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }>;
   /** Starts the client on a terminal, as a person would. */
   openClient(args?: string, env?: Readonly<Record<string, string>>): Promise<Pane>;
 }
@@ -22,15 +24,24 @@ export interface Place extends AsyncDisposable {
 export function makePlace(files: Readonly<Record<string, string>> = {}): Place {
   if (!existsSync(cli)) throw new Error("dist/cli.js is missing: run `npm run build` first");
   const project = makeProject({ "guildhall.json": "{}", ...files });
-  const env = Object.fromEntries(["XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"].map((name) => [name, project.path(".own")]));
+  const env = Object.fromEntries(
+    ["XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"].map((name) => [
+      name,
+      project.path(".own"),
+    ]),
+  );
   const panes: Pane[] = [];
   return {
     project,
     env,
     run: (...args) =>
       new Promise((resolve) => {
-        const child = execFile(process.execPath, [cli, ...args], { cwd: project.folder, env: { ...process.env, ...env } }, (error, stdout, stderr) =>
-          resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
+        const child = execFile(
+          process.execPath,
+          [cli, ...args],
+          { cwd: project.folder, env: { ...process.env, ...env } },
+          (error, stdout, stderr) =>
+            resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
         );
         child.stdin?.end();
       }),

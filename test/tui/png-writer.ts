@@ -16,7 +16,17 @@ export interface PngSource {
 }
 
 /** A PNG of every kind there is; for tests, which know what must come out. */
-export function writePng({ width, height, depth, kind, rows, isInterlaced = false, filters = [0], palette, transparent }: PngSource): Buffer {
+export function writePng({
+  width,
+  height,
+  depth,
+  kind,
+  rows,
+  isInterlaced = false,
+  filters = [0],
+  palette,
+  transparent,
+}: PngSource): Buffer {
   const passes = isInterlaced ? interlaced : [[0, 0, 1, 1] as const];
   const lines: Buffer[] = [];
   for (const [startX, startY, stepX, stepY] of passes) {
@@ -26,7 +36,14 @@ export function writePng({ width, height, depth, kind, rows, isInterlaced = fals
       if (pixels.length === 0) break;
       const packed = pack(pixels.flat(), depth);
       const back = Math.max(1, ((pixels[0]?.length ?? 1) * depth) >> 3);
-      lines.push(filterRow(packed, above ?? Buffer.alloc(packed.length), back, filters[lines.length % filters.length] ?? 0));
+      lines.push(
+        filterRow(
+          packed,
+          above ?? Buffer.alloc(packed.length),
+          back,
+          filters[lines.length % filters.length] ?? 0,
+        ),
+      );
       above = packed;
     }
   }
@@ -67,14 +84,22 @@ function pack(samples: readonly number[], depth: number): Buffer {
   if (depth === 8) return Buffer.from(samples);
   if (depth === 16) return Buffer.from(samples.flatMap((sample) => [sample >> 8, sample & 255]));
   const bits = samples.map((sample) => sample.toString(2).padStart(depth, "0")).join("");
-  return Buffer.from((bits.match(/.{1,8}/g) ?? []).map((byte) => Number.parseInt(byte.padEnd(8, "0"), 2)));
+  return Buffer.from(
+    (bits.match(/.{1,8}/g) ?? []).map((byte) => Number.parseInt(byte.padEnd(8, "0"), 2)),
+  );
 }
 
 function filterRow(row: Buffer, above: Buffer, back: number, filter: number): Buffer {
   const told = row.map((byte, at) => {
-    const [left, up, corner] = [at >= back ? (row[at - back] ?? 0) : 0, above[at] ?? 0, at >= back ? (above[at - back] ?? 0) : 0];
+    const [left, up, corner] = [
+      at >= back ? (row[at - back] ?? 0) : 0,
+      above[at] ?? 0,
+      at >= back ? (above[at - back] ?? 0) : 0,
+    ];
     const near = left + up - corner;
-    const paeth = [left, up, corner].reduce((best, one) => (Math.abs(near - one) < Math.abs(near - best) ? one : best));
+    const paeth = [left, up, corner].reduce((best, one) =>
+      Math.abs(near - one) < Math.abs(near - best) ? one : best,
+    );
     return byte - ([0, left, up, (left + up) >> 1, paeth][filter] ?? 0);
   });
   return Buffer.concat([Buffer.from([filter]), told]);

@@ -7,7 +7,20 @@ import { reduce } from "../../src/tui/reducer.ts";
 import type { TuiState } from "../../src/tui/state.ts";
 import { createSurprise } from "../../src/tui/surprise.ts";
 import { type Act, initialView, type View, withFocus } from "../../src/tui/view.ts";
-import { approvals, document, features, intended, now, output, pageQuestion, question, runOf, stateAt, tools, worktrees } from "./moments.ts";
+import {
+  approvals,
+  document,
+  features,
+  intended,
+  now,
+  output,
+  pageQuestion,
+  question,
+  runOf,
+  stateAt,
+  tools,
+  worktrees,
+} from "./moments.ts";
 
 const size = { columns: 80, rows: 24 };
 
@@ -23,7 +36,8 @@ function type(events: readonly TuiEvent[], keys: string, view: View = initialVie
   let pressed: Pressed = { state: stateAt(size, events), view, acts: [] };
   const keyboard = createKeyboard();
   for (const key of [...keyboard.read(keys), ...keyboard.flush()]) {
-    for (const act of press({ state: pressed.state, view: pressed.view, now }, key)) pressed = follow(pressed, act);
+    for (const act of press({ state: pressed.state, view: pressed.view, now }, key))
+      pressed = follow(pressed, act);
   }
   return pressed;
 }
@@ -44,11 +58,17 @@ test("a digit leads to another screen from an empty search, and is a part of one
 test("the next step of a feature is two keys away from the list, and from the feature", () => {
   const next: Act = { kind: "run step", feature: "001-create-taskify" };
   expect(type([features], "s").acts).toEqual([next]);
-  expect(type([features], "\rs").acts).toEqual([{ kind: "open feature", name: "001-create-taskify" }, next]);
+  expect(type([features], "\rs").acts).toEqual([
+    { kind: "open feature", name: "001-create-taskify" },
+    next,
+  ]);
 });
 
 test("a description is typed with line breaks, corrected, pasted into and sent", () => {
-  const { state, acts } = type([features], "nShare albmu\u007f\u007fum\u001b\rwith \u001b[200~friends\nq?\u001b[201~\r");
+  const { state, acts } = type(
+    [features],
+    "nShare albmu\u007f\u007fum\u001b\rwith \u001b[200~friends\nq?\u001b[201~\r",
+  );
   expect(state.features.draft).toBe("Share album\nwith friends\nq?");
   expect(acts.at(-1)).toEqual({ kind: "specify" });
 });
@@ -64,26 +84,38 @@ test("a page is opened by its own key, not by one that was meant for something e
   const started: TuiEvent = { kind: "run started", run: runOf() };
   expect(type([started, pageQuestion], "\r \n\t").acts).toEqual([]);
   expect(type([started, pageQuestion], "o").acts).toEqual([{ kind: "open page", question: "q2" }]);
-  expect(type([started, pageQuestion], "a").acts).toEqual([{ kind: "answer question", question: "q2", action: "accept" }]);
-  expect(type([started, pageQuestion], "\u001b[B\u001b[B\u001b[A").state.scrolls).toEqual({ "question q2": 1 });
+  expect(type([started, pageQuestion], "a").acts).toEqual([
+    { kind: "answer question", question: "q2", action: "accept" },
+  ]);
+  expect(type([started, pageQuestion], "\u001b[B\u001b[B\u001b[A").state.scrolls).toEqual({
+    "question q2": 1,
+  });
 });
 
 test("while something runs, quitting asks first; said twice, it is meant", () => {
   const running: readonly TuiEvent[] = [features, { kind: "run started", run: runOf() }];
   const once = type(running, "q").state;
-  expect([once.isQuitting, once.confirmation?.message]).toEqual([false, "speckit.implement is still running. Quit, and cancel it?"]);
+  expect([once.isQuitting, once.confirmation?.message]).toEqual([
+    false,
+    "speckit.implement is still running. Quit, and cancel it?",
+  ]);
   expect(type(running, "qn").state).toMatchObject({ isQuitting: false, confirmation: undefined });
-  for (const keys of ["qy", "\u0003\u0003"]) expect(type(running, keys).state.isQuitting).toBe(true);
+  for (const keys of ["qy", "\u0003\u0003"])
+    expect(type(running, keys).state.isQuitting).toBe(true);
   expect(type([features], "q").state.isQuitting).toBe(true);
 });
 
 test("help opens with ? and closes with it; with a text in the way, with F1", () => {
   expect(type([features], "?").state.isHelpShown).toBe(true);
   expect(type([features], "??").state.isHelpShown).toBe(false);
-  expect(type([tools, intended({ kind: "go", screen: "tools" })], "?").state.isHelpShown).toBe(true);
+  expect(type([tools, intended({ kind: "go", screen: "tools" })], "?").state.isHelpShown).toBe(
+    true,
+  );
   const typed = type([tools, intended({ kind: "go", screen: "tools" })], "a?");
   expect([typed.state.isHelpShown, typed.state.tools.search]).toEqual([false, "a?"]);
-  expect(type([tools, intended({ kind: "go", screen: "tools" })], "a\u001bOP").state.isHelpShown).toBe(true);
+  expect(
+    type([tools, intended({ kind: "go", screen: "tools" })], "a\u001bOP").state.isHelpShown,
+  ).toBe(true);
 });
 
 test("digits, Tab and Shift-Tab lead through the screens", () => {
@@ -103,15 +135,27 @@ test("documents are leafed through, scrolled no further than their end, and open
   const end = type(opened, "G").state.scrolls["document 001-create-taskify/tasks.md"];
   expect(end).toBeGreaterThan(5);
   expect(type(opened, "GGjj   ").state.scrolls["document 001-create-taskify/tasks.md"]).toBe(end);
-  expect(type(opened, "e").acts).toEqual([{ kind: "edit file", path: "/home/ada/photo-albums/specs/001-create-taskify/tasks.md" }]);
+  expect(type(opened, "e").acts).toEqual([
+    { kind: "edit file", path: "/home/ada/photo-albums/specs/001-create-taskify/tasks.md" },
+  ]);
 });
 
 test("Esc cancels a run once, and leaves the screen when the run is over", () => {
   const running: readonly TuiEvent[] = [features, { kind: "run started", run: runOf() }];
   expect(type(running, "\u001b").acts).toEqual([{ kind: "cancel run", run: "r1" }]);
-  expect(type([...running, intended({ kind: "cancel run", run: "r1" })], "\u001b").acts).toEqual([]);
-  const failure = { kind: "cancelled", message: "it was cancelled", hint: "", mayRetry: true } as const;
-  const ended: readonly TuiEvent[] = [...running, { kind: "run ended", run: "r1", state: { kind: "cancelled", endedAt: now, failure } }];
+  expect(type([...running, intended({ kind: "cancel run", run: "r1" })], "\u001b").acts).toEqual(
+    [],
+  );
+  const failure = {
+    kind: "cancelled",
+    message: "it was cancelled",
+    hint: "",
+    mayRetry: true,
+  } as const;
+  const ended: readonly TuiEvent[] = [
+    ...running,
+    { kind: "run ended", run: "r1", state: { kind: "cancelled", endedAt: now, failure } },
+  ];
   expect(type(ended, "r").acts).toEqual([{ kind: "retry run", run: "r1" }]);
   expect(type(ended, "\u001b").state.screen).toBe("features");
 });
@@ -132,9 +176,16 @@ test("an answer is read from its start; paging leads through it and back", () =>
   const answered: readonly TuiEvent[] = [
     tools,
     intended({ kind: "go", screen: "tools" }),
-    { kind: "run started", run: runOf({ id: "t1", kind: "tool", tool: "evaluate-lisp", about: "" }) },
+    {
+      kind: "run started",
+      run: runOf({ id: "t1", kind: "tool", tool: "evaluate-lisp", about: "" }),
+    },
     { kind: "output", run: "t1", lines: output },
-    { kind: "run ended", run: "t1", state: { kind: "completed", endedAt: now, result: {}, saved: [] } },
+    {
+      kind: "run ended",
+      run: "t1",
+      state: { kind: "completed", endedAt: now, result: {}, saved: [] },
+    },
     intended({ kind: "show run", run: "t1" }),
   ];
   const [down, up, end] = ["\u001b[6~", "\u001b[5~", "\u001b[F"];
@@ -149,7 +200,13 @@ test("an answer is read from its start; paging leads through it and back", () =>
 });
 
 test("what was called elsewhere is on the run screen too", () => {
-  const called: readonly TuiEvent[] = [tools, { kind: "run started", run: runOf({ id: "t1", kind: "tool", tool: "weather.forecast", about: "" }) }];
+  const called: readonly TuiEvent[] = [
+    tools,
+    {
+      kind: "run started",
+      run: runOf({ id: "t1", kind: "tool", tool: "weather.forecast", about: "" }),
+    },
+  ];
   expect(type(called, "2\u001b").acts.at(-1)).toEqual({ kind: "cancel run", run: "t1" });
 });
 
@@ -160,25 +217,41 @@ test("tasks that implement gives back are reported as done with one key", () => 
     { kind: "run started", run: runOf() },
     { kind: "run ended", run: "r1", state: { kind: "completed", endedAt: now, result, saved: [] } },
   ];
-  const report: Act = { kind: "run step", feature: "001-create-taskify", step: "implement", arguments: { completed: ["T010", "T011"] } };
+  const report: Act = {
+    kind: "run step",
+    feature: "001-create-taskify",
+    step: "implement",
+    arguments: { completed: ["T010", "T011"] },
+  };
   expect(type(given, "d").acts).toEqual([report]);
 });
 
 test("no key is told of twice", () => {
   const open = type([tools, intended({ kind: "go", screen: "tools" })], "weather\r");
-  for (const { state, view } of [open, type([features, worktrees], ""), type([{ kind: "run started", run: runOf() }, question], "")]) {
+  for (const { state, view } of [
+    open,
+    type([features, worktrees], ""),
+    type([{ kind: "run started", run: runOf() }, question], ""),
+  ]) {
     const keys = bindingsOf({ state, view, now }).flatMap((binding) => binding.keys);
     expect(keys).toEqual([...new Set(keys)]);
   }
 });
 
 test("what was only told goes with the next screen, what went wrong stays", () => {
-  const told: readonly TuiEvent[] = [features, { kind: "notice", level: "error", text: "it is gone" }, { kind: "notice", level: "info", text: "it is back" }];
+  const told: readonly TuiEvent[] = [
+    features,
+    { kind: "notice", level: "error", text: "it is gone" },
+    { kind: "notice", level: "info", text: "it is back" },
+  ];
   expect(type(told, "2").state.notices.map(({ text }) => text)).toEqual(["it is gone"]);
 });
 
 test("a tool is found by typing, its form filled in field by field, and called", () => {
-  const { state, acts } = type([tools, intended({ kind: "go", screen: "tools" })], "weather\rBerlin\t\u001b[C\u001b[C\u001b[C\t\u007f5\u0013");
+  const { state, acts } = type(
+    [tools, intended({ kind: "go", screen: "tools" })],
+    "weather\rBerlin\t\u001b[C\u001b[C\u001b[C\t\u007f5\u0013",
+  );
   expect(state.tools).toMatchObject({
     search: "weather",
     selected: "weather.forecast",
@@ -191,22 +264,40 @@ test("Enter goes to the next field, and sends at the last one", () => {
   const { acts } = type([{ kind: "run started", run: runOf() }, question], "\u001b[C\rrules\r");
   expect(acts).toEqual([
     { kind: "fill question", question: "q1", field: "keep", text: "30 days" },
-    ..."rules".split("").map((_letter, at) => ({ kind: "fill question", question: "q1", field: "why", text: "rules".slice(0, at + 1) })),
+    ..."rules".split("").map((_letter, at) => ({
+      kind: "fill question",
+      question: "q1",
+      field: "why",
+      text: "rules".slice(0, at + 1),
+    })),
     { kind: "answer question", question: "q1", action: "accept" },
   ]);
 });
 
 test("a question waits while somebody types, until it is called", () => {
-  const typing: readonly TuiEvent[] = [tools, intended({ kind: "go", screen: "agents" }), intended({ kind: "type task", text: "count" }), question];
+  const typing: readonly TuiEvent[] = [
+    tools,
+    intended({ kind: "go", screen: "agents" }),
+    intended({ kind: "type task", text: "count" }),
+    question,
+  ];
   expect(type(typing, " all").state.agents.task).toBe("count all");
-  expect(type(typing, "\u0007\u001b").acts).toEqual([{ kind: "answer question", question: "q1", action: "cancel" }]);
-  expect(type([features, question], "\u000e").acts).toEqual([{ kind: "answer question", question: "q1", action: "decline" }]);
+  expect(type(typing, "\u0007\u001b").acts).toEqual([
+    { kind: "answer question", question: "q1", action: "cancel" },
+  ]);
+  expect(type([features, question], "\u000e").acts).toEqual([
+    { kind: "answer question", question: "q1", action: "decline" },
+  ]);
 });
 
 test("calls that wait are answered with one key", () => {
   const waiting: readonly TuiEvent[] = [approvals, intended({ kind: "go", screen: "approvals" })];
   expect(type(waiting, "y").acts).toEqual([{ kind: "approve", token: "a1", answer: "once" }]);
-  expect(type(waiting, "\u001b[Ba").acts.at(-1)).toEqual({ kind: "approve", token: "a2", answer: "always" });
+  expect(type(waiting, "\u001b[Ba").acts.at(-1)).toEqual({
+    kind: "approve",
+    token: "a2",
+    answer: "always",
+  });
   expect(type(waiting, "n").acts).toEqual([{ kind: "approve", token: "a1", answer: "no" }]);
 });
 
@@ -218,58 +309,113 @@ test("every feature can be worked on in a worktree, also one that has no branch 
 });
 
 test("a worktree is deleted from the list only where there is one, and after a yes", () => {
-  expect(type([features, worktrees], "d").acts).toEqual([{ kind: "delete worktree", path: "/home/ada/photo-albums/.worktrees/001" }]);
+  expect(type([features, worktrees], "d").acts).toEqual([
+    { kind: "delete worktree", path: "/home/ada/photo-albums/.worktrees/001" },
+  ]);
   expect(type([features, worktrees], "jd").acts).toHaveLength(1);
-  const asked: readonly TuiEvent[] = [features, { kind: "confirm", confirmation: { message: "Delete it?", intention: { kind: "quit" } } }];
+  const asked: readonly TuiEvent[] = [
+    features,
+    { kind: "confirm", confirmation: { message: "Delete it?", intention: { kind: "quit" } } },
+  ];
   expect(type(asked, "y").acts).toEqual([{ kind: "confirm", isYes: true }]);
   expect(type(asked, "\u001b").acts).toEqual([{ kind: "confirm", isYes: false }]);
 });
 
 test("Lisp: one scrolls back no further than there is something to see", () => {
-  const told: TuiEvent = { kind: "evaluated", run: "l1", text: Array.from({ length: 20 }, (_value, at) => `line ${at}`).join("\n"), isError: false };
-  const entry: TuiEvent = { kind: "run started", run: runOf({ id: "l1", kind: "lisp", about: "(f)" }) };
-  expect(type([tools, intended({ kind: "go", screen: "lisp" }), entry, told], "\u001b[5~".repeat(9)).state.scrolls.lisp).toBe(8);
+  const told: TuiEvent = {
+    kind: "evaluated",
+    run: "l1",
+    text: Array.from({ length: 20 }, (_value, at) => `line ${at}`).join("\n"),
+    isError: false,
+  };
+  const entry: TuiEvent = {
+    kind: "run started",
+    run: runOf({ id: "l1", kind: "lisp", about: "(f)" }),
+  };
+  expect(
+    type([tools, intended({ kind: "go", screen: "lisp" }), entry, told], "\u001b[5~".repeat(9))
+      .state.scrolls.lisp,
+  ).toBe(8);
 });
 
 test("Lisp: Enter evaluates a whole form, goes on with an open one, and earlier forms come back", () => {
   const lisp = intended({ kind: "go", screen: "lisp" });
   expect(type([tools, lisp], '(f ")"\r').state.lisp.input).toBe('(f ")"\n');
   expect(type([tools, lisp], "(f #\\( 1) ; (\r").acts.at(-2)).toEqual({ kind: "evaluate" });
-  const entry = (id: string, code: string): TuiEvent => ({ kind: "run started", run: runOf({ id, kind: "lisp", about: code }) });
-  expect(type([tools, lisp, entry("1", "(one)"), entry("2", "(two)")], "dra\u001b[A\u001b[A").state.lisp.input).toBe("(one)");
-  expect(type([tools, lisp, entry("1", "(one)")], "dra\u001b[A\u001b[Bft").state.lisp.input).toBe("draft");
+  const entry = (id: string, code: string): TuiEvent => ({
+    kind: "run started",
+    run: runOf({ id, kind: "lisp", about: code }),
+  });
+  expect(
+    type([tools, lisp, entry("1", "(one)"), entry("2", "(two)")], "dra\u001b[A\u001b[A").state.lisp
+      .input,
+  ).toBe("(one)");
+  expect(type([tools, lisp, entry("1", "(one)")], "dra\u001b[A\u001b[Bft").state.lisp.input).toBe(
+    "draft",
+  );
 });
 
 test("when the call somebody looks at is gone, a yes on its way meets no other", () => {
   const both = approvals.kind === "approvals" ? approvals.pending : [];
   const [first, second] = both;
-  const atApprovals: readonly TuiEvent[] = [approvals, intended({ kind: "go", screen: "approvals" })];
-  expect(type(atApprovals, "y").acts).toEqual([{ kind: "approve", token: first?.token, answer: "once" }]);
-  const left: readonly TuiEvent[] = [...atApprovals, { kind: "approvals", pending: both.slice(1) }, { kind: "approvals", pending: both.slice(1) }];
+  const atApprovals: readonly TuiEvent[] = [
+    approvals,
+    intended({ kind: "go", screen: "approvals" }),
+  ];
+  expect(type(atApprovals, "y").acts).toEqual([
+    { kind: "approve", token: first?.token, answer: "once" },
+  ]);
+  const left: readonly TuiEvent[] = [
+    ...atApprovals,
+    { kind: "approvals", pending: both.slice(1) },
+    { kind: "approvals", pending: both.slice(1) },
+  ];
   expect(type(left, "yahn").acts).toEqual([]);
-  expect(type(left, "jy").acts.at(-1)).toEqual({ kind: "approve", token: second?.token, answer: "once" });
+  expect(type(left, "jy").acts.at(-1)).toEqual({
+    kind: "approve",
+    token: second?.token,
+    answer: "once",
+  });
 });
 
 test("a call is allowed once all of it has been in sight", () => {
   const [one] = approvals.kind === "approvals" ? approvals.pending : [];
   if (!one) throw new Error("there is one");
   const preview = Array.from({ length: 40 }, (_, index) => `  argument ${index}: value`).join("\n");
-  const atApprovals: readonly TuiEvent[] = [{ kind: "approvals", pending: [{ ...one, preview }] }, intended({ kind: "go", screen: "approvals" })];
+  const atApprovals: readonly TuiEvent[] = [
+    { kind: "approvals", pending: [{ ...one, preview }] },
+    intended({ kind: "go", screen: "approvals" }),
+  ];
   expect(type(atApprovals, "yah").acts).toEqual([]);
-  expect(type(atApprovals, "n").acts).toEqual([{ kind: "approve", token: one.token, answer: "no" }]);
-  expect(type(atApprovals, "\u001b[6~\u001b[6~\u001b[6~\u001b[6~y").acts.at(-1)).toEqual({ kind: "approve", token: one.token, answer: "once" });
+  expect(type(atApprovals, "n").acts).toEqual([
+    { kind: "approve", token: one.token, answer: "no" },
+  ]);
+  expect(type(atApprovals, "\u001b[6~\u001b[6~\u001b[6~\u001b[6~y").acts.at(-1)).toEqual({
+    kind: "approve",
+    token: one.token,
+    answer: "once",
+  });
 });
 
 test("a long question is answered once it has been read to its end; a no needs none of it", () => {
   const message = Array.from({ length: 60 }, (_, index) => `line ${index}`).join("\n");
   const asked: readonly TuiEvent[] = [
     { kind: "run started", run: runOf() },
-    { kind: "asked", question: { id: "q9", run: "r1", kind: "sampling", message, form: createForm({}) } },
+    {
+      kind: "asked",
+      question: { id: "q9", run: "r1", kind: "sampling", message, form: createForm({}) },
+    },
   ];
   expect(type(asked, "\r\u0013").acts).toEqual([]);
-  expect(type(asked, "\u000e").acts).toEqual([{ kind: "answer question", question: "q9", action: "decline" }]);
+  expect(type(asked, "\u000e").acts).toEqual([
+    { kind: "answer question", question: "q9", action: "decline" },
+  ]);
   expect(type(asked, "\u0018").acts).toEqual([{ kind: "cancel run", run: "r1" }]);
-  expect(type(asked, `${"\u001b[6~".repeat(5)}\r`).acts.at(-1)).toEqual({ kind: "answer question", question: "q9", action: "accept" });
+  expect(type(asked, `${"\u001b[6~".repeat(5)}\r`).acts.at(-1)).toEqual({
+    kind: "answer question",
+    question: "q9",
+    action: "accept",
+  });
 });
 
 test("a key that was on its way when a question came up is no answer to it", () => {

@@ -5,7 +5,14 @@ import type { Intention } from "../../src/tui/intentions.ts";
 import { appendOutput, emptyOutput, type OutputLine } from "../../src/tui/output.ts";
 import { createPatience } from "../../src/tui/patience.ts";
 import { reduce } from "../../src/tui/reducer.ts";
-import { createInitialState, type FeatureView, foundTools, type RunView, screensOf, type TuiState } from "../../src/tui/state.ts";
+import {
+  createInitialState,
+  type FeatureView,
+  foundTools,
+  type RunView,
+  screensOf,
+  type TuiState,
+} from "../../src/tui/state.ts";
 
 const hall = { kind: "hall", name: "project", transport: "socket", folder: "/project" } as const;
 const initial = createInitialState({ target: hall, size: { columns: 80, rows: 24 } });
@@ -63,15 +70,27 @@ test("a feature opens on the document its next step would read, and a text that 
     { kind: "document", feature: "002-b", path: "spec.md", text: "of another" },
     { kind: "document", feature: "001-a", path: "plan.md", text: "# Plan" },
   ]);
-  expect(opened).toMatchObject({ screen: "feature", feature: { name: "001-a", document: "plan.md", text: "# Plan" }, features: { selected: "001-a" } });
+  expect(opened).toMatchObject({
+    screen: "feature",
+    feature: { name: "001-a", document: "plan.md", text: "# Plan" },
+    features: { selected: "001-a" },
+  });
   const other = after(wanted({ kind: "open document", path: "spec.md" }), opened);
   expect(other.feature).toMatchObject({ document: "spec.md", text: undefined });
 });
 
 test("what was selected stays selected while it is there", () => {
-  const chosen = after([{ kind: "features", items: [feature("001-a"), feature("002-b")] }, ...wanted({ kind: "select feature", name: "002-b" })]);
-  expect(after([{ kind: "features", items: [feature("002-b"), feature("003-c")] }], chosen).features.selected).toBe("002-b");
-  expect(after([{ kind: "features", items: [feature("003-c")] }], chosen).features.selected).toBe("003-c");
+  const chosen = after([
+    { kind: "features", items: [feature("001-a"), feature("002-b")] },
+    ...wanted({ kind: "select feature", name: "002-b" }),
+  ]);
+  expect(
+    after([{ kind: "features", items: [feature("002-b"), feature("003-c")] }], chosen).features
+      .selected,
+  ).toBe("002-b");
+  expect(after([{ kind: "features", items: [feature("003-c")] }], chosen).features.selected).toBe(
+    "003-c",
+  );
 });
 
 test("a list that cannot be read again keeps what it showed", () => {
@@ -79,11 +98,17 @@ test("a list that cannot be read again keeps what it showed", () => {
     { kind: "features", items: [feature("001-a")] },
     { kind: "load failed", part: "features", failure },
   ]);
-  expect(state.features).toMatchObject({ load: { kind: "failed", failure }, items: [{ name: "001-a" }] });
+  expect(state.features).toMatchObject({
+    load: { kind: "failed", failure },
+    items: [{ name: "001-a" }],
+  });
 });
 
 test("a step brings its screen up, and its draft is gone once it runs", () => {
-  const state = after([...wanted({ kind: "draft feature", text: "reports" }), { kind: "run started", run: run("run_1", { tool: "speckit.specify" }) }]);
+  const state = after([
+    ...wanted({ kind: "draft feature", text: "reports" }),
+    { kind: "run started", run: run("run_1", { tool: "speckit.specify" }) },
+  ]);
   expect(state).toMatchObject({ screen: "run", shownRun: "run_1", features: { draft: undefined } });
 });
 
@@ -104,14 +129,30 @@ test("runs that are over are forgotten after eight, those that run never", () =>
     ...(index === 0 ? [] : [{ kind: "run ended", run: `run_${index}`, state: ended } as const]),
   ]).flat();
   const { runs } = after(events);
-  expect(runs.map(({ id }) => id)).toEqual([...Array.from({ length: 8 }, (_, index) => `run_${11 - index}`), "run_0"]);
+  expect(runs.map(({ id }) => id)).toEqual([
+    ...Array.from({ length: 8 }, (_, index) => `run_${11 - index}`),
+    "run_0",
+  ]);
 });
 
 test("a cancel is seen at once, and the questions of a run go with it", () => {
-  const question = { id: "question_1", run: "run_1", kind: "form", message: "?", form: createForm({}) } as const;
-  const cancelling = after([{ kind: "run started", run: run("run_1") }, { kind: "asked", question }, ...wanted({ kind: "cancel run", run: "run_1" })]);
+  const question = {
+    id: "question_1",
+    run: "run_1",
+    kind: "form",
+    message: "?",
+    form: createForm({}),
+  } as const;
+  const cancelling = after([
+    { kind: "run started", run: run("run_1") },
+    { kind: "asked", question },
+    ...wanted({ kind: "cancel run", run: "run_1" }),
+  ]);
   expect(cancelling.runs[0]?.state.kind).toBe("cancelling");
-  const over = after([{ kind: "run ended", run: "run_1", state: { kind: "cancelled", endedAt: 1, failure } }], cancelling);
+  const over = after(
+    [{ kind: "run ended", run: "run_1", state: { kind: "cancelled", endedAt: 1, failure } }],
+    cancelling,
+  );
   expect(over.questions).toEqual([]);
 });
 
@@ -131,14 +172,21 @@ test("the form of a tool is as it was left, also after another was looked at", (
 
 test("every word of a search must be somewhere in a tool; those that are called so come first", () => {
   const items = [tool, { ...tool, name: "mail.send", description: "Sends a file by mail" }];
-  expect(foundTools({ items, search: " FILE  mail" }).map(({ name }) => name)).toEqual(["mail.send"]);
+  expect(foundTools({ items, search: " FILE  mail" }).map(({ name }) => name)).toEqual([
+    "mail.send",
+  ]);
   expect(foundTools({ items, search: "mail" }).map(({ name }) => name)).toEqual(["mail.send"]);
-  expect(foundTools({ items: items.toReversed(), search: "file" }).map(({ name }) => name)).toEqual([tool.name, "mail.send"]);
+  expect(foundTools({ items: items.toReversed(), search: "file" }).map(({ name }) => name)).toEqual(
+    [tool.name, "mail.send"],
+  );
   expect(foundTools({ items, search: "" })).toBe(items);
 });
 
 test("the hall's own screens are there only for a hall", () => {
-  const foreign = createInitialState({ target: { ...hall, kind: "server" }, size: { columns: 80, rows: 24 } });
+  const foreign = createInitialState({
+    target: { ...hall, kind: "server" },
+    size: { columns: 80, rows: 24 },
+  });
   expect(screensOf(foreign)).not.toContain("approvals");
   expect(screensOf(initial)).toContain("approvals");
   expect(after(wanted({ kind: "go", screen: "stats" }), foreign).screen).toBe("features");
@@ -150,21 +198,37 @@ test("a Lisp form is told with its answer, and its session goes on", () => {
     { kind: "run started", run: run("run_1", { kind: "lisp", about: "(+ 1 2)" }) },
     { kind: "evaluated", run: "run_1", text: "3", isError: false, session: "s1", package: "MINE" },
   ]);
-  expect(state.lisp).toMatchObject({ input: "", session: "s1", package: "MINE", entries: [{ code: "(+ 1 2)", text: "3", state: "completed" }] });
+  expect(state.lisp).toMatchObject({
+    input: "",
+    session: "s1",
+    package: "MINE",
+    entries: [{ code: "(+ 1 2)", text: "3", state: "completed" }],
+  });
 });
 
 test("a Lisp form whose answer never came has failed, and says why", () => {
-  const failure = { kind: "cancelled", message: "evaluate-lisp was cancelled", hint: "r goes on.", mayRetry: true } as const;
+  const failure = {
+    kind: "cancelled",
+    message: "evaluate-lisp was cancelled",
+    hint: "r goes on.",
+    mayRetry: true,
+  } as const;
   const state = after([
     { kind: "run started", run: run("run_1", { kind: "lisp", about: "(loop)" }) },
     { kind: "run ended", run: "run_1", state: { kind: "cancelled", endedAt: 1, failure } },
   ]);
-  expect(state.lisp.entries).toMatchObject([{ code: "(loop)", text: "evaluate-lisp was cancelled\nr goes on.", state: "failed" }]);
+  expect(state.lisp.entries).toMatchObject([
+    { code: "(loop)", text: "evaluate-lisp was cancelled\nr goes on.", state: "failed" },
+  ]);
 });
 
 test("notices are said once, numbered, and few", () => {
   const say = (text: string): TuiEvent => ({ kind: "notice", level: "info", text });
-  const state = after([say("a"), say("a"), ...Array.from({ length: 30 }, (_, index) => say(`n${index}`))]);
+  const state = after([
+    say("a"),
+    say("a"),
+    ...Array.from({ length: 30 }, (_, index) => say(`n${index}`)),
+  ]);
   expect(state.notices.length).toBe(20);
   expect(state.notices.at(-1)).toMatchObject({ id: 31, text: "n29" });
   expect(after(wanted({ kind: "dismiss", notice: 31 }), state).notices.at(-1)?.text).toBe("n28");
@@ -178,9 +242,16 @@ test("what did not change stays the same object, so that screens can tell", () =
 
 test("a ring keeps the newest lines and counts the rest", () => {
   const line = (text: string): OutputLine => ({ source: "out", text });
-  const ring = appendOutput(appendOutput(emptyOutput, ["a", "b"].map(line), 3), ["c", "d"].map(line), 3);
+  const ring = appendOutput(
+    appendOutput(emptyOutput, ["a", "b"].map(line), 3),
+    ["c", "d"].map(line),
+    3,
+  );
   expect(ring).toEqual({ lines: ["b", "c", "d"].map(line), dropped: 1 });
-  expect(appendOutput(ring, ["1", "2", "3", "4", "5"].map(line), 3)).toEqual({ lines: ["3", "4", "5"].map(line), dropped: 6 });
+  expect(appendOutput(ring, ["1", "2", "3", "4", "5"].map(line), 3)).toEqual({
+    lines: ["3", "4", "5"].map(line),
+    dropped: 6,
+  });
 });
 
 describe("a form", () => {
@@ -206,7 +277,9 @@ describe("a form", () => {
   };
 
   test("asks first for what is needed, and knows how each field is typed", () => {
-    expect(createForm(schema).fields.map(({ name, kind, default: usual }) => [name, kind, usual])).toEqual([
+    expect(
+      createForm(schema).fields.map(({ name, kind, default: usual }) => [name, kind, usual]),
+    ).toEqual([
       ["amount", "number", ""],
       ["note", "text", ""],
       ["size", "choice", "Large"],
@@ -218,9 +291,28 @@ describe("a form", () => {
   });
 
   test("reads what was typed as the schema wants it, and leaves out what is empty", () => {
-    const texts = { amount: " 2.5", size: "Small", tags: "a, b", lines: "one\n\ntwo", sure: "y", extra: '{"deep":[1]}' };
-    const filled = Object.entries(texts).reduce((form, [field, text]) => fillForm(form, field, text), createForm(schema));
-    expect(readForm(filled)).toEqual({ values: { amount: 2.5, size: "s", tags: ["a", "b"], lines: ["one", "two"], sure: true, extra: { deep: [1] } } });
+    const texts = {
+      amount: " 2.5",
+      size: "Small",
+      tags: "a, b",
+      lines: "one\n\ntwo",
+      sure: "y",
+      extra: '{"deep":[1]}',
+    };
+    const filled = Object.entries(texts).reduce(
+      (form, [field, text]) => fillForm(form, field, text),
+      createForm(schema),
+    );
+    expect(readForm(filled)).toEqual({
+      values: {
+        amount: 2.5,
+        size: "s",
+        tags: ["a", "b"],
+        lines: ["one", "two"],
+        sure: true,
+        extra: { deep: [1] },
+      },
+    });
   });
 
   test("names what is wrong, field by field", () => {
@@ -297,7 +389,11 @@ test("no sign of life makes patience last for ever, and the time of a person doe
 
 test("a feature that is opened after a step shows what that has written, and one that is being read stays as it is", () => {
   const open = wanted({ kind: "open feature", name: "001-a" });
-  const done: TuiEvent = { kind: "run ended", run: "run_1", state: { kind: "completed", endedAt: 1, result: {}, saved: [] } };
+  const done: TuiEvent = {
+    kind: "run ended",
+    run: "run_1",
+    state: { kind: "completed", endedAt: 1, result: {}, saved: [] },
+  };
   const written: TuiEvent = { kind: "features", items: [feature("001-a", ["plan.md", "spec.md"])] };
   const read = after([{ kind: "features", items: [feature("001-a")] }, ...open]);
   expect(read.feature?.document).toBe("spec.md");

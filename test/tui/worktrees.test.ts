@@ -1,8 +1,22 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { deleteWorktree, listBranches, listWorktrees, openWorktree, refuseDelete } from "../../src/tui/worktrees.ts";
+import {
+  deleteWorktree,
+  listBranches,
+  listWorktrees,
+  openWorktree,
+  refuseDelete,
+} from "../../src/tui/worktrees.ts";
 import { makeFolder, openForeign } from "./client-bench.ts";
 
 interface Repository extends Disposable {
@@ -12,9 +26,21 @@ interface Repository extends Disposable {
 
 function makeRepository(): Repository {
   const folder = makeFolder();
-  const identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false", "-c", "init.defaultBranch=main"];
+  const identity = [
+    "-c",
+    "user.name=t",
+    "-c",
+    "user.email=t@example.org",
+    "-c",
+    "commit.gpgsign=false",
+    "-c",
+    "init.defaultBranch=main",
+  ];
   const git: Repository["git"] = (where, ...args) =>
-    execFileSync("git", ["-C", where, ...identity, ...args], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+    execFileSync("git", ["-C", where, ...identity, ...args], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    });
   git(folder, "init", "-q");
   writeFileSync(join(folder, "a.txt"), "a\n");
   git(folder, "add", ".");
@@ -56,8 +82,24 @@ test("worktrees say whether they are clean, and how far ahead and behind", async
   git(folder, "commit", "-qm", "second", "--allow-empty");
   writeFileSync(join(path, "new.txt"), "");
   const [main, feature] = await listWorktrees({ folder, current: folder });
-  expect(main).toMatchObject({ path: folder, branch: "main", isMain: true, isCurrent: true, isDirty: false, ahead: undefined, behind: undefined });
-  expect(feature).toMatchObject({ path, branch: "001-a", isMain: false, isCurrent: false, isDirty: true, ahead: 2, behind: 1 });
+  expect(main).toMatchObject({
+    path: folder,
+    branch: "main",
+    isMain: true,
+    isCurrent: true,
+    isDirty: false,
+    ahead: undefined,
+    behind: undefined,
+  });
+  expect(feature).toMatchObject({
+    path,
+    branch: "001-a",
+    isMain: false,
+    isCurrent: false,
+    isDirty: true,
+    ahead: 2,
+    behind: 1,
+  });
   const inside = await listWorktrees({ folder, current: path });
   expect(inside.map(({ isCurrent }) => isCurrent)).toEqual([false, true]);
 });
@@ -79,7 +121,12 @@ test("a merge that stopped in the middle is work to be kept, and a branch whose 
   }
   expect(() => git(path, "merge", "-q", "main")).toThrow();
   const [, feature] = await listWorktrees({ folder, current: folder });
-  expect(feature).toMatchObject({ branch: "001-a", isDirty: true, ahead: undefined, behind: undefined });
+  expect(feature).toMatchObject({
+    branch: "001-a",
+    isDirty: true,
+    ahead: undefined,
+    behind: undefined,
+  });
   await expect(deleteWorktree({ folder, current: folder }, path)).rejects.toThrow("not committed");
 });
 
@@ -87,15 +134,21 @@ test("main, the current one and a dirty one are not deleted; a clean one is, and
   using repository = makeRepository();
   const { folder, git } = repository;
   const path = await openWorktree(folder, "001-a", "001-a");
-  await expect(deleteWorktree({ folder, current: folder }, folder)).rejects.toThrow("main checkout");
-  await expect(deleteWorktree({ folder, current: path }, path)).rejects.toThrow("you are working in it");
+  await expect(deleteWorktree({ folder, current: folder }, folder)).rejects.toThrow(
+    "main checkout",
+  );
+  await expect(deleteWorktree({ folder, current: path }, path)).rejects.toThrow(
+    "you are working in it",
+  );
   writeFileSync(join(path, "new.txt"), "");
   await expect(deleteWorktree({ folder, current: folder }, path)).rejects.toThrow("not committed");
   rmSync(join(path, "new.txt"));
   await deleteWorktree({ folder, current: folder }, path);
   expect(existsSync(path)).toBe(false);
   expect(git(folder, "branch", "--list", "001-a")).toContain("001-a");
-  await expect(deleteWorktree({ folder, current: folder }, path)).rejects.toMatchObject({ code: "NOT_FOUND" });
+  await expect(deleteWorktree({ folder, current: folder }, path)).rejects.toMatchObject({
+    code: "NOT_FOUND",
+  });
   // One whose folder went without git is made again.
   await openWorktree(folder, "001-a", "001-a");
   rmSync(path, { recursive: true });
@@ -116,10 +169,24 @@ test("a project that is a part of its repository is the same part of its worktre
 
 test("names that are no branches are refused, and a folder without git is said to be one", async () => {
   using repository = makeRepository();
-  await expect(openWorktree(repository.folder, "--upload-pack=x", "001-a")).rejects.toMatchObject({ code: "EXECUTION" });
+  await expect(openWorktree(repository.folder, "--upload-pack=x", "001-a")).rejects.toMatchObject({
+    code: "EXECUTION",
+  });
   rmSync(join(repository.folder, ".git"), { recursive: true });
-  await expect(listWorktrees({ folder: repository.folder, current: repository.folder })).rejects.toMatchObject({ code: "NOT_FOUND" });
-  expect(refuseDelete({ path: "", branch: undefined, isMain: false, isCurrent: false, isDirty: false, ahead: 1, behind: 0 })).toBeUndefined();
+  await expect(
+    listWorktrees({ folder: repository.folder, current: repository.folder }),
+  ).rejects.toMatchObject({ code: "NOT_FOUND" });
+  expect(
+    refuseDelete({
+      path: "",
+      branch: undefined,
+      isMain: false,
+      isCurrent: false,
+      isDirty: false,
+      ahead: 1,
+      behind: 0,
+    }),
+  ).toBeUndefined();
 });
 
 test("switching works in the feature's worktree from then on, and deleting asks first", async () => {
@@ -128,10 +195,15 @@ test("switching works in the feature's worktree from then on, and deleting asks 
   addFeature(folder, "001-a");
   await using bench = await openForeign("stdio", { folder });
   const { session } = bench;
-  await bench.until(({ tools, features }) => tools.load.kind === "loaded" && features.items.length === 1);
+  await bench.until(
+    ({ tools, features }) => tools.load.kind === "loaded" && features.items.length === 1,
+  );
   await session.send({ kind: "switch worktree", feature: "001-a" });
   const path = join(folder, ".worktrees", "001-a");
-  expect(session.state().features).toMatchObject({ folder: path, items: [{ name: "001-a", branch: "001-a", directory: join(path, "specs", "001-a") }] });
+  expect(session.state().features).toMatchObject({
+    folder: path,
+    items: [{ name: "001-a", branch: "001-a", directory: join(path, "specs", "001-a") }],
+  });
   await session.send({ kind: "run step", feature: "001-a" });
   expect(existsSync(join(path, "specs", "001-a", "plan.md"))).toBe(true);
   await session.send({ kind: "delete worktree", path });
@@ -163,7 +235,9 @@ test("nothing that a repository's own settings name is run: no hook, no filter, 
   const leaveTrace = (name: string, then = ""): string => `touch '${join(traces, name)}'; ${then}`;
   for (const hooks of [join(folder, ".git", "hooks"), join(folder, ".git", "own-hooks")]) {
     mkdirSync(hooks, { recursive: true });
-    writeFileSync(join(hooks, "post-checkout"), `#!/bin/sh\n${leaveTrace("hook")}\n`, { mode: 0o755 });
+    writeFileSync(join(hooks, "post-checkout"), `#!/bin/sh\n${leaveTrace("hook")}\n`, {
+      mode: 0o755,
+    });
   }
   git(folder, "config", "core.hooksPath", join(folder, ".git", "own-hooks"));
   git(folder, "config", "core.fsmonitor", leaveTrace("fsmonitor", "false"));
@@ -185,7 +259,10 @@ test("nothing that a repository's own settings name is run: no hook, no filter, 
 
 test("no link leads a worktree, or what comes along into it, out of the project", async () => {
   using repository = makeRepository();
-  using elsewhere = { folder: makeFolder(), [Symbol.dispose]: () => rmSync(elsewhere.folder, { recursive: true, force: true }) };
+  using elsewhere = {
+    folder: makeFolder(),
+    [Symbol.dispose]: () => rmSync(elsewhere.folder, { recursive: true, force: true }),
+  };
   const { folder, git } = repository;
   git(folder, "checkout", "-qb", "001-a");
   symlinkSync(elsewhere.folder, join(folder, "specs"));
@@ -195,9 +272,15 @@ test("no link leads a worktree, or what comes along into it, out of the project"
   addFeature(folder, "001-a");
   symlinkSync("/etc/hosts", join(folder, "specs", "001-a", "hosts.md"));
   symlinkSync(elsewhere.folder, join(folder, ".worktrees"));
-  await expect(openWorktree(folder, "001-a", "001-a")).rejects.toMatchObject({ code: "DENIED", message: expect.stringContaining(".worktrees is a link") });
+  await expect(openWorktree(folder, "001-a", "001-a")).rejects.toMatchObject({
+    code: "DENIED",
+    message: expect.stringContaining(".worktrees is a link"),
+  });
   rmSync(join(folder, ".worktrees"));
-  await expect(openWorktree(folder, "001-a", "001-a")).rejects.toMatchObject({ code: "DENIED", message: expect.stringContaining("specs is a link") });
+  await expect(openWorktree(folder, "001-a", "001-a")).rejects.toMatchObject({
+    code: "DENIED",
+    message: expect.stringContaining("specs is a link"),
+  });
   const path = await openWorktree(folder, "002-b", "001-a");
   expect(readdirSync(join(path, "specs", "001-a"))).toEqual(["spec.md"]);
   expect(readdirSync(elsewhere.folder)).toEqual([]);

@@ -4,7 +4,11 @@ import { createLog } from "../../src/base/log.ts";
 import { Scope } from "../../src/base/scope.ts";
 import type { CallContext, Tool } from "../../src/tool.ts";
 import { createGuard } from "../../src/upstream/guard.ts";
-import { createUpstream, type Upstream, type UpstreamOptions } from "../../src/upstream/upstream.ts";
+import {
+  createUpstream,
+  type Upstream,
+  type UpstreamOptions,
+} from "../../src/upstream/upstream.ts";
 import { defaultLimits } from "../../src/wire/limits.ts";
 import { type Knock, type Scripted, sendJson, startScripted } from "../servers/scripted.ts";
 import { eventually } from "../servers/upstreams.ts";
@@ -17,7 +21,12 @@ interface Opened extends AsyncDisposable {
 
 async function open(server: Scripted, options: Partial<UpstreamOptions> = {}): Promise<Opened> {
   const guard = createGuard();
-  const upstream = createUpstream("far", server.config, { limits: defaultLimits, log: createLog({ level: "silent" }), guard, ...options });
+  const upstream = createUpstream("far", server.config, {
+    limits: defaultLimits,
+    log: createLog({ level: "silent" }),
+    guard,
+    ...options,
+  });
   return {
     server,
     upstream,
@@ -34,7 +43,13 @@ function holdBack(server: Scripted, method: string): ((result: JsonObject) => vo
   const held: ((result: JsonObject) => void)[] = [];
   server.intercept = ({ message, response }: Knock) => {
     if (message?.method !== method) return false;
-    held.push((result) => sendJson(response, { jsonrpc: "2.0", id: message.id, result: { resultType: "complete", ...result } }));
+    held.push((result) =>
+      sendJson(response, {
+        jsonrpc: "2.0",
+        id: message.id,
+        result: { resultType: "complete", ...result },
+      }),
+    );
     return true;
   };
   return held;
@@ -44,7 +59,8 @@ function announce({ standing }: Scripted, method: string, params: JsonObject = {
   for (const stream of standing) stream.send({ jsonrpc: "2.0", method, params });
 }
 
-const toolNames = ({ upstream }: Opened): readonly string[] => upstream.offer().tools.map(({ name }) => name);
+const toolNames = ({ upstream }: Opened): readonly string[] =>
+  upstream.offer().tools.map(({ name }) => name);
 
 describe("a list that changes", () => {
   test("stays changed when another list is read at the same time", async () => {
@@ -59,7 +75,10 @@ describe("a list that changes", () => {
     announce(server, "notifications/tools/list_changed");
     await eventually(() => toolNames(opened).includes("extra"), "extra known");
     resources[0]?.({ resources: [{ uri: "note://2", name: "two" }] });
-    await eventually(() => upstream.offer().resources[0]?.uri === "note://2", "resources read again");
+    await eventually(
+      () => upstream.offer().resources[0]?.uri === "note://2",
+      "resources read again",
+    );
     expect(toolNames(opened)).toEqual(["echo", "extra"]);
   });
 
@@ -69,7 +88,11 @@ describe("a list that changes", () => {
     const resources = holdBack(server, "resources/list");
     let heard = 0;
     upstream.resources?.watch?.("note://1", () => heard++);
-    await eventually(() => resources.length === 1 && server.heard("tools/list") === 1 && server.standing.size === 1, "being read");
+    await eventually(
+      () =>
+        resources.length === 1 && server.heard("tools/list") === 1 && server.standing.size === 1,
+      "being read",
+    );
     server.tools.late = () => {};
     announce(server, "notifications/tools/list_changed");
     // Behind it on the same stream: when this is heard of, so was that.
@@ -87,7 +110,9 @@ describe("a list", () => {
     const tools = holdBack(server, "tools/list");
     const found = upstream.discover();
     await eventually(() => tools.length === 1, "tools asked for");
-    tools[0]?.({ tools: Array.from({ length: 150_000 }, (_, n) => ({ name: `t${n}`, inputSchema: {} })) });
+    tools[0]?.({
+      tools: Array.from({ length: 150_000 }, (_, n) => ({ name: `t${n}`, inputSchema: {} })),
+    });
     expect((await found).offer.tools).toHaveLength(10_000);
   });
 
@@ -127,12 +152,21 @@ test("a connection is given back once", async () => {
 });
 
 describe("a call that the server refuses for headers that do not fit its tool", () => {
-  const context: CallContext = { scope: new Scope(), progress() {}, log() {}, ask: () => Promise.reject(new Error("nobody is asked")) };
+  const context: CallContext = {
+    scope: new Scope(),
+    progress() {},
+    log() {},
+    ask: () => Promise.reject(new Error("nobody is asked")),
+  };
   const refuse = (server: Scripted, times: number): void => {
     let left = times;
     server.intercept = ({ message, response }) => {
       if (message?.method !== "tools/call" || left-- <= 0) return false;
-      sendJson(response, { jsonrpc: "2.0", id: message.id, error: { code: -32020, message: "a header is missing" } }, 400);
+      sendJson(
+        response,
+        { jsonrpc: "2.0", id: message.id, error: { code: -32020, message: "a header is missing" } },
+        400,
+      );
       return true;
     };
   };
@@ -155,7 +189,9 @@ describe("a call that the server refuses for headers that do not fit its tool", 
     await upstream.discover();
     const [tool] = await upstream.list();
     refuse(server, 2);
-    await expect(upstream.call(tool as Tool, { text: "hello" }, context)).rejects.toMatchObject({ relayed: { code: -32020 } });
+    await expect(upstream.call(tool as Tool, { text: "hello" }, context)).rejects.toMatchObject({
+      relayed: { code: -32020 },
+    });
     expect(upstream.counts).toMatchObject({ calls: 2, errors: 2 });
   });
 });

@@ -4,7 +4,17 @@ import type { HallOptions } from "../../src/app.ts";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import type { RawClient } from "../servers/client.ts";
 import { said } from "../servers/toolkits.ts";
-import { callTool, eventually, faulty, isAlive, locked, saidJson, startUpstreams, type UpstreamHall, untilAnswers } from "../servers/upstreams.ts";
+import {
+  callTool,
+  eventually,
+  faulty,
+  isAlive,
+  locked,
+  saidJson,
+  startUpstreams,
+  type UpstreamHall,
+  untilAnswers,
+} from "../servers/upstreams.ts";
 
 /**
  * The fault catalogue, F1 to F30, as far as processes and stdio go. In each case a healthy upstream stands beside the one
@@ -17,7 +27,11 @@ interface Health {
 }
 
 /** Calls a tool again and again for as long as the work lasts, and tells how that went. */
-async function beating(client: RawClient, name: string, work: () => Promise<void>): Promise<Health> {
+async function beating(
+  client: RawClient,
+  name: string,
+  work: () => Promise<void>,
+): Promise<Health> {
   const failures: JsonObject[] = [];
   let isOver = false;
   let answers = 0;
@@ -53,15 +67,29 @@ interface BesideOptions extends HallOptions {
 }
 
 /** Runs work on a sick upstream while a healthy one is called all the time. */
-async function beside(words: string, work: (bench: Bench) => Promise<void>, { known, sickMs, ...options }: BesideOptions = {}): Promise<void> {
+async function beside(
+  words: string,
+  work: (bench: Bench) => Promise<void>,
+  { known, sickMs, ...options }: BesideOptions = {},
+): Promise<void> {
   const sick = faulty(words, sickMs === undefined ? {} : { timeoutSeconds: sickMs / 1_000 });
   const lock = known && { lockVersion: 1 as const, servers: { sick: locked(sick, known) } };
-  await using hall = await startUpstreams({ sick, well: faulty() }, { ...(lock ? { lock } : {}), ...options });
-  await Promise.all([hall.untilListed("well.echo"), ...(known || / ?hang-start/.test(words) ? [] : [hall.untilListed("sick.echo")])]);
+  await using hall = await startUpstreams(
+    { sick, well: faulty() },
+    { ...(lock ? { lock } : {}), ...options },
+  );
+  await Promise.all([
+    hall.untilListed("well.echo"),
+    ...(known || / ?hang-start/.test(words) ? [] : [hall.untilListed("sick.echo")]),
+  ]);
   const healthy = hall.connect();
   await healthy.greet();
   await callTool(healthy, "well.echo");
-  const bench: Bench = { hall, client: hall.client, call: (tool, args, meta) => callTool(hall.client, `sick.${tool}`, args, meta) };
+  const bench: Bench = {
+    hall,
+    client: hall.client,
+    call: (tool, args, meta) => callTool(hall.client, `sick.${tool}`, args, meta),
+  };
   const { answers, failures, slowestMs } = await beating(healthy, "well.echo", () => work(bench));
   expect(failures).toEqual([]);
   expect(answers).toBeGreaterThan(0);
@@ -94,22 +122,35 @@ describe.concurrent("a process that ends", () => {
       expect(failureOf(answer)).toMatchObject({
         error_type: "unavailable",
         message: "sick is down: exited with code 7",
-        suggestion: expect.stringMatching(/^It is tried again in \d\.\d s; see `guildhall logs sick`\.$/),
-        details: { upstream: "sick", reason: "exited with code 7", retryAfterSeconds: expect.any(Number), stderr: ["about to crash", "fatal: out of cheese"] },
+        suggestion: expect.stringMatching(
+          /^It is tried again in \d\.\d s; see `guildhall logs sick`\.$/,
+        ),
+        details: {
+          upstream: "sick",
+          reason: "exited with code 7",
+          retryAfterSeconds: expect.any(Number),
+          stderr: ["about to crash", "fatal: out of cheese"],
+        },
       });
       expect(hall.hall.registry.findTool("sick.echo")).toBeDefined();
       await untilAnswers(client, "sick.echo", 3_000);
     }));
 
-  test.each(["SIGKILL", "SIGSEGV", "SIGABRT"])("F2, F24: by %s with 50 calls in flight answers all of them, and works again", (signal) =>
-    beside("wait crash", async ({ client, call }) => {
-      const waiting = Array.from({ length: 50 }, () => call("wait", { ms: 60_000 }));
-      await call("echo");
-      const [answers, ms] = await timed(Promise.all([...waiting, call("crash", { signal })]));
-      expect(ms).toBeLessThan(slowMs);
-      for (const answer of answers) expect(failureOf(answer)).toMatchObject({ error_type: "unavailable", message: `sick is down: ended by ${signal}` });
-      await untilAnswers(client, "sick.echo", 3_000);
-    }),
+  test.each(["SIGKILL", "SIGSEGV", "SIGABRT"])(
+    "F2, F24: by %s with 50 calls in flight answers all of them, and works again",
+    (signal) =>
+      beside("wait crash", async ({ client, call }) => {
+        const waiting = Array.from({ length: 50 }, () => call("wait", { ms: 60_000 }));
+        await call("echo");
+        const [answers, ms] = await timed(Promise.all([...waiting, call("crash", { signal })]));
+        expect(ms).toBeLessThan(slowMs);
+        for (const answer of answers)
+          expect(failureOf(answer)).toMatchObject({
+            error_type: "unavailable",
+            message: `sick is down: ended by ${signal}`,
+          });
+        await untilAnswers(client, "sick.echo", 3_000);
+      }),
   );
 
   test("F3: at every start stays listed with its reason, and calls are turned away at once while it rests", () =>
@@ -128,16 +169,28 @@ describe.concurrent("a process that ends", () => {
         }, "a longer rest");
         const [answer, ms] = await timed(call("echo"));
         expect(ms).toBeLessThan(250);
-        expect(failureOf(answer)).toMatchObject({ error_type: "unavailable", message: "sick is down: exited with code 9" });
-        expect((await client.result("tools/list")).tools).toMatchObject([{ name: "sick.echo" }, { name: "well.echo" }]);
-        expect(await hall.upstream("sick").health()).toEqual({ state: "unavailable", reason: "exited with code 9" });
+        expect(failureOf(answer)).toMatchObject({
+          error_type: "unavailable",
+          message: "sick is down: exited with code 9",
+        });
+        expect((await client.result("tools/list")).tools).toMatchObject([
+          { name: "sick.echo" },
+          { name: "well.echo" },
+        ]);
+        expect(await hall.upstream("sick").health()).toEqual({
+          state: "unavailable",
+          reason: "exited with code 9",
+        });
       },
       { known: ["echo"] },
     ));
 
   test("F3: that cannot be found says so", async () => {
     const sick = faulty("", { command: "no-such-program-anywhere" });
-    await using hall = await startUpstreams({ sick, well: faulty() }, { lock: { lockVersion: 1, servers: { sick: locked(sick, ["echo"]) } } });
+    await using hall = await startUpstreams(
+      { sick, well: faulty() },
+      { lock: { lockVersion: 1, servers: { sick: locked(sick, ["echo"]) } } },
+    );
     expect(failureOf(await callTool(hall.client, "sick.echo"))).toMatchObject({
       error_type: "unavailable",
       message: 'sick is down: "no-such-program-anywhere" was not found',
@@ -149,7 +202,10 @@ describe.concurrent("a process that ends", () => {
     beside("half", async ({ client, call }) => {
       const [answer, ms] = await timed(call("half"));
       expect(ms).toBeLessThan(atOnceMs);
-      expect(failureOf(answer)).toMatchObject({ error_type: "unavailable", message: "sick is down: exited with code 0" });
+      expect(failureOf(answer)).toMatchObject({
+        error_type: "unavailable",
+        message: "sick is down: exited with code 0",
+      });
       await untilAnswers(client, "sick.echo", 3_000);
     }));
 
@@ -158,7 +214,10 @@ describe.concurrent("a process that ends", () => {
       const { pid } = saidJson(await call("whoami")) as { pid: number };
       const [answer, ms] = await timed(call("close_stdout"));
       expect(ms).toBeLessThan(atOnceMs);
-      expect(failureOf(answer)).toMatchObject({ error_type: "unavailable", message: expect.stringMatching(/^sick is down: /) });
+      expect(failureOf(answer)).toMatchObject({
+        error_type: "unavailable",
+        message: expect.stringMatching(/^sick is down: /),
+      });
       expect(hall.upstream("sick").state().kind).not.toBe("ready");
       expect(failureOf(await call("echo")).message).toMatch(/^sick is down: /);
       await untilAnswers(client, "sick.echo", 3_000);
@@ -172,12 +231,17 @@ describe.concurrent("a process that hangs", () => {
       "hang heard",
       async ({ call }) => {
         const [answer, ms] = await timed(call("hang"));
-        expect(failureOf(answer)).toMatchObject({ error_type: "timeout", message: expect.stringContaining("sick.hang") });
+        expect(failureOf(answer)).toMatchObject({
+          error_type: "timeout",
+          message: expect.stringContaining("sick.hang"),
+        });
         expect(ms).toBeGreaterThan(490);
         expect(ms).toBeLessThan(1_500);
         const heard = saidJson(await call("heard")) as JsonObject[];
         const hung = heard.find(({ params }) => isObject(params) && params.name === "hang");
-        expect(heard.filter(({ method }) => method === "notifications/cancelled")).toMatchObject([{ params: { requestId: hung?.id } }]);
+        expect(heard.filter(({ method }) => method === "notifications/cancelled")).toMatchObject([
+          { params: { requestId: hung?.id } },
+        ]);
       },
       { sickMs: 500 },
     ));
@@ -197,10 +261,15 @@ describe.concurrent("a process that hangs", () => {
       async ({ call, client }) => {
         const { pid } = saidJson(await call("whoami")) as { pid: number };
         process.kill(pid, "SIGSTOP");
-        const lost = await Promise.all(Array.from({ length: 10 }, (_, n) => call("echo", { lost: n })));
-        for (const answer of lost) expect(failureOf(answer)).toMatchObject({ error_type: "timeout" });
+        const lost = await Promise.all(
+          Array.from({ length: 10 }, (_, n) => call("echo", { lost: n })),
+        );
+        for (const answer of lost)
+          expect(failureOf(answer)).toMatchObject({ error_type: "timeout" });
         process.kill(pid, "SIGCONT");
-        const next = await Promise.all(Array.from({ length: 10 }, (_, n) => call("echo", { next: n })));
+        const next = await Promise.all(
+          Array.from({ length: 10 }, (_, n) => call("echo", { next: n })),
+        );
         expect(next.map(said)).toEqual(next.map((_, n) => JSON.stringify({ next: n })));
         await wait(50);
         expect(client.unread.filter(({ id }) => id !== undefined)).toEqual([]);
@@ -220,13 +289,18 @@ describe.concurrent("a process that hangs", () => {
         const text = "x".repeat(50_000);
         const calls = [call("deaf")];
         const startedAt = performance.now();
-        while (hall.upstream("sick").state().kind === "ready" && performance.now() - startedAt < 8_000) {
+        while (
+          hall.upstream("sick").state().kind === "ready" &&
+          performance.now() - startedAt < 8_000
+        ) {
           calls.push(call("echo", { text }));
           await wait(10);
         }
         const answers = await Promise.all(calls);
         expect(performance.now() - startedAt).toBeLessThan(10_000);
-        const failures = answers.filter((answer) => said(answer) !== JSON.stringify({ text })).map((answer) => failureOf(answer).error_type);
+        const failures = answers
+          .filter((answer) => said(answer) !== JSON.stringify({ text }))
+          .map((answer) => failureOf(answer).error_type);
         expect(new Set(failures)).toEqual(new Set(["unavailable", "overloaded"]));
         await untilAnswers(client, "sick.echo", 6_000);
       },
@@ -247,7 +321,9 @@ describe.concurrent("a process that writes what is no message", () => {
     beside("huge whoami", async ({ call }) => {
       const before = saidJson(await call("whoami")) as { pid: number };
       for (const isIdLast of [false, true]) {
-        expect(failureOf(await call("huge", { isIdLast, megabytes: isIdLast ? 11 : 50 }))).toMatchObject({
+        expect(
+          failureOf(await call("huge", { isIdLast, megabytes: isIdLast ? 11 : 50 })),
+        ).toMatchObject({
           error_type: "too_large",
           message: expect.stringContaining("tools/call"),
         });
@@ -264,20 +340,27 @@ describe.concurrent("a process that writes what is no message", () => {
         const [answer, ms] = await timed(call("endless"));
         expect(failureOf(answer)).toMatchObject({ error_type: "unavailable" });
         expect(ms).toBeLessThan(10_000);
-        await vi.waitFor(async () => expect((saidJson(await call("whoami")) as { pid: number }).pid).not.toBe(pid), 10_000);
+        await vi.waitFor(
+          async () => expect((saidJson(await call("whoami")) as { pid: number }).pid).not.toBe(pid),
+          10_000,
+        );
         const after = process.memoryUsage();
-        expect(after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers).toBeLessThan(64 * 1024 * 1024);
+        expect(
+          after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers,
+        ).toBeLessThan(64 * 1024 * 1024);
       },
       { sickMs: 20_000 },
     ));
 
-  test.each(["invalid_utf8", "bom", "two_on_line"])("F12, F13: an answer with %s is a bad answer at once", (tool) =>
-    beside(tool, async ({ call }) => {
-      const [answer, ms] = await timed(call(tool));
-      expect(ms).toBeLessThan(atOnceMs);
-      expect(failureOf(answer)).toMatchObject({ error_type: "bad_answer" });
-      expect(said(await call("echo", { a: 1 }))).toBe('{"a":1}');
-    }),
+  test.each(["invalid_utf8", "bom", "two_on_line"])(
+    "F12, F13: an answer with %s is a bad answer at once",
+    (tool) =>
+      beside(tool, async ({ call }) => {
+        const [answer, ms] = await timed(call(tool));
+        expect(ms).toBeLessThan(atOnceMs);
+        expect(failureOf(answer)).toMatchObject({ error_type: "bad_answer" });
+        expect(said(await call("echo", { a: 1 }))).toBe('{"a":1}');
+      }),
   );
 
   test.each(["crlf", "blank"])("F13: %s around an answer does no harm", (tool) =>
@@ -289,7 +372,10 @@ describe.concurrent("a process that writes what is no message", () => {
   test("F22: a flood on stderr is drained, and its end is kept", () =>
     beside("stderr_flood", async ({ call, hall }) => {
       expect(said(await call("stderr_flood"))).toBe("flooded");
-      await eventually(() => hall.upstream("sick").stderr().at(-1) === "half a line", "the end of the flood");
+      await eventually(
+        () => hall.upstream("sick").stderr().at(-1) === "half a line",
+        "the end of the flood",
+      );
       const kept = hall.upstream("sick").stderr();
       expect(kept).toHaveLength(200);
       expect(kept.slice(-3)).toEqual(["line 298", "line 299", "half a line"]);
@@ -340,15 +426,23 @@ describe.concurrent("a process whose answers are wrong", () => {
 
   test("F18: when it asks what nobody may ask it is refused, and its call goes on", () =>
     beside("ask", async ({ call }) => {
-      const requests = { alive: { method: "ping" }, unknown: { method: "nobody/knows", params: {} } };
-      expect(saidJson(await call("ask", { requests }))).toMatchObject({ alive: {}, unknown: { error: { code: -32601 } } });
+      const requests = {
+        alive: { method: "ping" },
+        unknown: { method: "nobody/knows", params: {} },
+      };
+      expect(saidJson(await call("ask", { requests }))).toMatchObject({
+        alive: {},
+        unknown: { error: { code: -32601 } },
+      });
     }));
 
   test("F19: in any order, a thousand at once, find their calls", () =>
     beside("delayed", async ({ hall }) => {
       const client = hall.connect();
       await client.greet();
-      const answers = await Promise.all(Array.from({ length: 1_000 }, (_, n) => callTool(client, "sick.delayed", { n })));
+      const answers = await Promise.all(
+        Array.from({ length: 1_000 }, (_, n) => callTool(client, "sick.delayed", { n })),
+      );
       expect(answers.map(said)).toEqual(answers.map((_, n) => JSON.stringify({ n })));
       expect(client.unread.filter(({ id }) => id !== undefined)).toEqual([]);
     }));
@@ -357,7 +451,10 @@ describe.concurrent("a process whose answers are wrong", () => {
 describe.concurrent("a process that does too much", () => {
   test("F23: forks, and ignores every request to end: the whole group is gone within five seconds", () =>
     beside("fork whoami stubborn", async ({ call, hall }) => {
-      const [{ pid }, grandchild] = [saidJson(await call("whoami")) as { pid: number }, saidJson(await call("fork")) as { pid: number }];
+      const [{ pid }, grandchild] = [
+        saidJson(await call("whoami")) as { pid: number },
+        saidJson(await call("fork")) as { pid: number },
+      ];
       expect([pid, grandchild.pid].map(isAlive)).toEqual([true, true]);
       const [, ms] = await timed(hall.upstream("sick").restart());
       expect(ms).toBeLessThan(6_000);
@@ -373,9 +470,13 @@ describe.concurrent("a process that does too much", () => {
 
   test("F25: a flood of progress arrives as a trickle that only grows", () =>
     beside("progress_flood", async ({ client, call }) => {
-      const [answer, ms] = await timed(call("progress_flood", { count: 10_000 }, { progressToken: "p" }));
+      const [answer, ms] = await timed(
+        call("progress_flood", { count: 10_000 }, { progressToken: "p" }),
+      );
       expect(said(answer)).toBe("flooded");
-      const steps = client.received.filter(({ method }) => method === "notifications/progress").map(({ params }) => (params as { progress: number }).progress);
+      const steps = client.received
+        .filter(({ method }) => method === "notifications/progress")
+        .map(({ params }) => (params as { progress: number }).progress);
       expect(steps.length).toBeGreaterThan(0);
       expect(steps.length).toBeLessThanOrEqual(2 + ms / 50);
       expect(steps).toEqual([...new Set(steps)].sort((a, b) => a - b));
@@ -383,9 +484,14 @@ describe.concurrent("a process that does too much", () => {
 
   test("F26: a storm of list changes costs one reading a second and four notices a second", () =>
     beside("storm change heard", async ({ client, call, hall }) => {
-      const lists = async (): Promise<number> => (saidJson(await call("heard")) as JsonObject[]).filter(({ method }) => method === "tools/list").length;
+      const lists = async (): Promise<number> =>
+        (saidJson(await call("heard")) as JsonObject[]).filter(
+          ({ method }) => method === "tools/list",
+        ).length;
       const before = await lists();
-      const notices = (): number => client.received.filter(({ method }) => method === "notifications/tools/list_changed").length;
+      const notices = (): number =>
+        client.received.filter(({ method }) => method === "notifications/tools/list_changed")
+          .length;
       const noticesBefore = notices();
       const startedAt = performance.now();
       while (performance.now() - startedAt < 1_500) await call("storm", { count: 2_000 });
@@ -398,14 +504,18 @@ describe.concurrent("a process that does too much", () => {
       expect(notices() - noticesBefore).toBeGreaterThan(0);
     }));
 
-  test.each(["legacy", "modern"])("F27: changes its tools between two lists: what is new can be called, what is gone is not found (%s)", (era) =>
-    beside(`${era} change told`, async ({ client, call, hall }) => {
-      await call("change", { add: ["fresh"], remove: ["told"] });
-      await hall.untilListed("sick.fresh");
-      await client.heard("notifications/tools/list_changed");
-      expect(said(await call("fresh"))).toBe("fresh was called");
-      expect(await call("told")).toMatchObject({ error: { code: -32602, message: expect.stringContaining("told") } });
-    }),
+  test.each(["legacy", "modern"])(
+    "F27: changes its tools between two lists: what is new can be called, what is gone is not found (%s)",
+    (era) =>
+      beside(`${era} change told`, async ({ client, call, hall }) => {
+        await call("change", { add: ["fresh"], remove: ["told"] });
+        await hall.untilListed("sick.fresh");
+        await client.heard("notifications/tools/list_changed");
+        expect(said(await call("fresh"))).toBe("fresh was called");
+        expect(await call("told")).toMatchObject({
+          error: { code: -32602, message: expect.stringContaining("told") },
+        });
+      }),
   );
 
   test.each(["endless-pages", "repeated-cursor"])("F28: %s end by themselves", (words) =>
@@ -418,7 +528,9 @@ describe.concurrent("a process that does too much", () => {
   test("F30: one bad definition among five hundred is left out alone, and told", () =>
     beside("tools=499 bad-definition", async ({ client, hall }) => {
       const { tools } = await client.result("tools/list");
-      expect((tools as JsonObject[]).filter(({ name }) => String(name).startsWith("sick."))).toHaveLength(500);
+      expect(
+        (tools as JsonObject[]).filter(({ name }) => String(name).startsWith("sick.")),
+      ).toHaveLength(500);
       expect(hall.hall.registry.findTool("sick.no_schema")).toBeUndefined();
       expect(hall.logged.join("")).toContain("no_schema");
     }));
@@ -426,14 +538,24 @@ describe.concurrent("a process that does too much", () => {
 
 test("F29: ten thousand tools of a hundred servers are listed from the lock at once, in one order, with no process alive", async () => {
   const names = Array.from({ length: 100 }, (_, n) => `tool_${n}`);
-  const servers = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`server-${n}`, faulty(`number=${n}`)]));
-  const lock = { lockVersion: 1 as const, servers: Object.fromEntries(Object.entries(servers).map(([name, config]) => [name, locked(config, names)])) };
+  const servers = Object.fromEntries(
+    Array.from({ length: 100 }, (_, n) => [`server-${n}`, faulty(`number=${n}`)]),
+  );
+  const lock = {
+    lockVersion: 1 as const,
+    servers: Object.fromEntries(
+      Object.entries(servers).map(([name, config]) => [name, locked(config, names)]),
+    ),
+  };
   await using hall = await startUpstreams(servers, { lock });
   const list = async (): Promise<readonly string[]> => {
     const found: string[] = [];
     let cursor: unknown;
     do {
-      const { tools, nextCursor } = await hall.client.result("tools/list", cursor === undefined ? {} : { cursor });
+      const { tools, nextCursor } = await hall.client.result(
+        "tools/list",
+        cursor === undefined ? {} : { cursor },
+      );
       found.push(...(tools as { name: string }[]).map(({ name }) => name));
       cursor = nextCursor;
     } while (cursor !== undefined);
@@ -445,7 +567,9 @@ test("F29: ten thousand tools of a hundred servers are listed from the lock at o
   expect(second).toEqual(first);
   expect(first).toEqual([...first].sort());
   expect(ms).toBeLessThan(1_000);
-  expect(hall.hall.fleet.all().map((upstream) => upstream.state().kind)).toEqual(Object.keys(servers).map(() => "stopped"));
+  expect(hall.hall.fleet.all().map((upstream) => upstream.state().kind)).toEqual(
+    Object.keys(servers).map(() => "stopped"),
+  );
 });
 
 test("four broken upstreams beside a healthy one do not touch it, and each says what is wrong with it", async () => {
@@ -458,7 +582,11 @@ test("four broken upstreams beside a healthy one do not touch it, and each says 
   };
   const lock = { lockVersion: 1 as const, servers: { dead: locked(servers.dead, ["echo"]) } };
   await using hall = await startUpstreams(servers, { lock });
-  await Promise.all(["crashing.crash", "hanging.hang", "shouting.huge", "well.echo"].map((name) => hall.untilListed(name)));
+  await Promise.all(
+    ["crashing.crash", "hanging.hang", "shouting.huge", "well.echo"].map((name) =>
+      hall.untilListed(name),
+    ),
+  );
   await callTool(hall.client, "well.echo");
   const troubled = hall.connect();
   await troubled.greet();
@@ -476,7 +604,12 @@ test("four broken upstreams beside a healthy one do not touch it, and each says 
   };
   const { answers, failures, slowestMs } = await beating(hall.client, "well.echo", async () => {
     const bothering = Array.from({ length: 20 }, () => bother("hanging", "hang"));
-    await Promise.all([bother("crashing", "crash"), ...bothering, bother("shouting", "garbage"), bother("dead", "echo")]);
+    await Promise.all([
+      bother("crashing", "crash"),
+      ...bothering,
+      bother("shouting", "garbage"),
+      bother("dead", "echo"),
+    ]);
     await callTool(troubled, "shouting.huge");
   });
   expect(failures).toEqual([]);
@@ -489,5 +622,8 @@ test("four broken upstreams beside a healthy one do not touch it, and each says 
     dead: ["unavailable"],
   });
   expect(hall.hall.fleet.all().map(({ id }) => id)).toEqual(Object.keys(servers));
-  expect(await hall.upstream("dead").health()).toMatchObject({ state: "unavailable", reason: "exited with code 9" });
+  expect(await hall.upstream("dead").health()).toMatchObject({
+    state: "unavailable",
+    reason: "exited with code 9",
+  });
 });

@@ -31,7 +31,13 @@ function createBench() {
 
 /** The config with one server, `box`, under this prefix. */
 function edit(prefix: string, change: "added" | "changed"): FleetChange {
-  return { servers: { box: faulty("", { prefix }) }, added: [], removed: [], changed: [], [change]: ["box"] };
+  return {
+    servers: { box: faulty("", { prefix }) },
+    added: [],
+    removed: [],
+    changed: [],
+    [change]: ["box"],
+  };
 }
 
 test("two edits of one server, the second before the first is done, end as the second says", async () => {

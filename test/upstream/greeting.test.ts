@@ -42,17 +42,27 @@ async function meet(
     notified: () => {},
     explain: () => ({ error: { code: -32601, message: "no" } }),
     ignoresJunk: true,
-    withdrawal: (requestId, reason) => ({ method: "notifications/cancelled", params: { requestId, reason } }),
+    withdrawal: (requestId, reason) => ({
+      method: "notifications/cancelled",
+      params: { requestId, reason },
+    }),
   });
   const scope = new Scope(undefined, 2_000);
-  const greeting = await greet(peer, { scope, probeMs: 60, ...options }).catch((error: unknown) => error as HallError);
+  const greeting = await greet(peer, { scope, probeMs: 60, ...options }).catch(
+    (error: unknown) => error as HallError,
+  );
   await new Promise((resolve) => setTimeout(resolve, 5));
   scope.close();
   await peer.close();
   return { greeting, sent };
 }
 
-const legacyHello = { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "old", version: "1" }, instructions: "Hm." };
+const legacyHello = {
+  protocolVersion: "2025-06-18",
+  capabilities: { tools: {} },
+  serverInfo: { name: "old", version: "1" },
+  instructions: "Hm.",
+};
 const modernHello = {
   resultType: "complete",
   supportedVersions: ["2026-07-28"],
@@ -60,7 +70,8 @@ const modernHello = {
   instructions: "Be kind.",
   _meta: { "io.modelcontextprotocol/serverInfo": { name: "new", version: "2" } },
 };
-const methodsOf = (sent: readonly JsonObject[]): readonly unknown[] => sent.map(({ method }) => method);
+const methodsOf = (sent: readonly JsonObject[]): readonly unknown[] =>
+  sent.map(({ method }) => method);
 
 describe.concurrent("a server", () => {
   test("that answers server/discover is modern, and gets its envelope", async () => {
@@ -79,7 +90,11 @@ describe.concurrent("a server", () => {
           _meta: {
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": { name: "guildhall" },
-            "io.modelcontextprotocol/clientCapabilities": { elicitation: {}, sampling: {}, roots: {} },
+            "io.modelcontextprotocol/clientCapabilities": {
+              elicitation: {},
+              sampling: {},
+              roots: {},
+            },
           },
         },
       },
@@ -90,14 +105,24 @@ describe.concurrent("a server", () => {
     ["does not know the method", { error: { code: -32601, message: "Method not found" } }],
     ["is not initialized", { error: { code: -32600, message: "not initialized" } }],
     ["fails in its own way", { error: { code: 4711, message: "?" } }],
-    ["speaks other versions only", { error: { code: -32022, message: "Unsupported", data: { supported: ["2025-11-25"] } } }],
+    [
+      "speaks other versions only",
+      { error: { code: -32022, message: "Unsupported", data: { supported: ["2025-11-25"] } } },
+    ],
     ["answers something else", { result: { hello: "world" } }],
     ["answers no object", { result: 5 }],
-    ["answers with no version of ours", { result: { supportedVersions: ["2030-01-01"], capabilities: {} } }],
+    [
+      "answers with no version of ours",
+      { result: { supportedVersions: ["2030-01-01"], capabilities: {} } },
+    ],
     ["answers what cannot be read", { result: {}, error: {} }],
   ])("that %s is spoken to the legacy way", async (_what, refusal) => {
     const { greeting, sent } = await meet(({ method }) =>
-      method === "initialize" ? { result: legacyHello } : method === "server/discover" ? refusal : undefined,
+      method === "initialize"
+        ? { result: legacyHello }
+        : method === "server/discover"
+          ? refusal
+          : undefined,
     );
     expect(greeting).toEqual({
       era: "legacy",
@@ -107,36 +132,65 @@ describe.concurrent("a server", () => {
       instructions: "Hm.",
     });
     expect(methodsOf(sent)).toEqual(["server/discover", "initialize", "notifications/initialized"]);
-    expect(sent[1]?.params).toMatchObject({ protocolVersion: "2025-11-25", capabilities: { elicitation: {}, sampling: {}, roots: {} } });
+    expect(sent[1]?.params).toMatchObject({
+      protocolVersion: "2025-11-25",
+      capabilities: { elicitation: {}, sampling: {}, roots: {} },
+    });
   });
 
   test("that is silent is spoken to the legacy way", async () => {
-    const { greeting, sent } = await meet(({ method }) => (method === "initialize" ? { result: legacyHello } : undefined));
+    const { greeting, sent } = await meet(({ method }) =>
+      method === "initialize" ? { result: legacyHello } : undefined,
+    );
     expect(greeting).toMatchObject({ era: "legacy" });
     expect(methodsOf(sent).slice(0, 2)).toEqual(["server/discover", "initialize"]);
-    expect(methodsOf(sent).slice(2).sort()).toEqual(["notifications/cancelled", "notifications/initialized"]);
+    expect(methodsOf(sent).slice(2).sort()).toEqual([
+      "notifications/cancelled",
+      "notifications/initialized",
+    ]);
   });
 
-  test.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])("may speak %s", async (protocolVersion) => {
-    const { greeting } = await meet(({ method }) =>
-      method === "initialize" ? { result: { ...legacyHello, protocolVersion } } : { error: { code: -32601, message: "" } },
-    );
-    expect(greeting).toMatchObject({ era: "legacy", version: protocolVersion });
-  });
+  test.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])(
+    "may speak %s",
+    async (protocolVersion) => {
+      const { greeting } = await meet(({ method }) =>
+        method === "initialize"
+          ? { result: { ...legacyHello, protocolVersion } }
+          : { error: { code: -32601, message: "" } },
+      );
+      expect(greeting).toMatchObject({ era: "legacy", version: protocolVersion });
+    },
+  );
 
-  test.each([["1999-01-01"], ["2026-07-28"], [5], [undefined]])("that answers initialize with version %s cannot be used", async (protocolVersion) => {
-    const { greeting } = await meet(({ method }) =>
-      method === "initialize" ? { result: { ...legacyHello, protocolVersion } } : { error: { code: -32601, message: "" } },
-    );
-    expect(greeting).toBeInstanceOf(HallError);
-    expect(greeting).toMatchObject({ code: "BAD_ANSWER", message: expect.stringContaining("initialize") });
-  });
+  test.each([["1999-01-01"], ["2026-07-28"], [5], [undefined]])(
+    "that answers initialize with version %s cannot be used",
+    async (protocolVersion) => {
+      const { greeting } = await meet(({ method }) =>
+        method === "initialize"
+          ? { result: { ...legacyHello, protocolVersion } }
+          : { error: { code: -32601, message: "" } },
+      );
+      expect(greeting).toBeInstanceOf(HallError);
+      expect(greeting).toMatchObject({
+        code: "BAD_ANSWER",
+        message: expect.stringContaining("initialize"),
+      });
+    },
+  );
 
   test("without a name is called unnamed, and what it does not say is empty", async () => {
     const { greeting } = await meet(({ method }) =>
-      method === "initialize" ? { result: { protocolVersion: "2024-11-05" } } : { error: { code: 1, message: "" } },
+      method === "initialize"
+        ? { result: { protocolVersion: "2024-11-05" } }
+        : { error: { code: 1, message: "" } },
     );
-    expect(greeting).toEqual({ era: "legacy", version: "2024-11-05", capabilities: {}, info: { name: "unnamed" }, instructions: undefined });
+    expect(greeting).toEqual({
+      era: "legacy",
+      version: "2024-11-05",
+      capabilities: {},
+      info: { name: "unnamed" },
+      instructions: undefined,
+    });
   });
 
   test("known to be legacy is not probed again", async () => {
@@ -145,9 +199,15 @@ describe.concurrent("a server", () => {
   });
 
   test("known to be modern may have become legacy", async () => {
-    const { greeting } = await meet(({ method }) => (method === "initialize" ? { result: legacyHello } : { error: { code: -32601, message: "" } }), {
-      knownEra: "modern",
-    });
+    const { greeting } = await meet(
+      ({ method }) =>
+        method === "initialize"
+          ? { result: legacyHello }
+          : { error: { code: -32601, message: "" } },
+      {
+        knownEra: "modern",
+      },
+    );
     expect(greeting).toMatchObject({ era: "legacy" });
   });
 
@@ -167,8 +227,17 @@ describe.concurrent("a real server", () => {
   });
 
   /** An upstream of its own, closed with the test. */
-  function open(config: StdioConfig, locked?: Awaited<ReturnType<Upstream["discover"]>>): Upstream & AsyncDisposable {
-    const upstream = createUpstream("box", config, { limits: defaultLimits, log: createLog({ level: "silent" }), guard, locked, startMs: 10_000 });
+  function open(
+    config: StdioConfig,
+    locked?: Awaited<ReturnType<Upstream["discover"]>>,
+  ): Upstream & AsyncDisposable {
+    const upstream = createUpstream("box", config, {
+      limits: defaultLimits,
+      log: createLog({ level: "silent" }),
+      guard,
+      locked,
+      startMs: 10_000,
+    });
     return Object.assign(upstream, { [Symbol.asyncDispose]: () => upstream.close() });
   }
 
@@ -183,7 +252,12 @@ describe.concurrent("a real server", () => {
     ["modern slow-start=1000", "modern", "2026-07-28"],
   ])("started with [%s] is judged %s %s", async (words, era, protocol) => {
     await using upstream = open(faulty(words));
-    expect(await upstream.discover()).toMatchObject({ era, protocol, info: { name: "faulty", version: "1.2.3" }, instructions: "Be kind." });
+    expect(await upstream.discover()).toMatchObject({
+      era,
+      protocol,
+      info: { name: "faulty", version: "1.2.3" },
+      instructions: "Be kind.",
+    });
   });
 
   test("that is modern only and slower than the probe is still understood", async () => {
@@ -207,7 +281,10 @@ describe.concurrent("a real server", () => {
   test("that ends whatever it is told is not started over and over", async () => {
     const starts = join(folder, "wrong-version");
     await using upstream = open(faulty(`wrong-version starts=${starts}`));
-    await expect(upstream.discover()).rejects.toMatchObject({ code: "UNAVAILABLE", message: expect.stringContaining("1999-01-01") });
+    await expect(upstream.discover()).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      message: expect.stringContaining("1999-01-01"),
+    });
     expect(readStarts(starts)).toHaveLength(1);
     expect(upstream.state()).toMatchObject({ kind: "down", failures: 1 });
   });

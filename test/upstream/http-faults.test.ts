@@ -9,7 +9,16 @@ import type { Upstream } from "../../src/upstream/upstream.ts";
 import { defaultLimits } from "../../src/wire/limits.ts";
 import { modern, type RawClient } from "../servers/client.ts";
 import { startHall, type TestHall } from "../servers/hall.ts";
-import { type Act, type RemoteConfig, type Scripted, type ScriptedCall, type ScriptedOptions, said, sendJson, startScripted } from "../servers/scripted.ts";
+import {
+  type Act,
+  type RemoteConfig,
+  type Scripted,
+  type ScriptedCall,
+  type ScriptedOptions,
+  said,
+  sendJson,
+  startScripted,
+} from "../servers/scripted.ts";
 import { questions } from "../servers/toolkits.ts";
 import { callTool, eventually } from "../servers/upstreams.ts";
 
@@ -27,22 +36,41 @@ interface Bench {
   call(tool: string, args?: JsonObject, meta?: JsonObject): Promise<JsonObject>;
 }
 
-async function beside(options: ScriptedOptions, work: (bench: Bench) => Promise<void>): Promise<void> {
+async function beside(
+  options: ScriptedOptions,
+  work: (bench: Bench) => Promise<void>,
+): Promise<void> {
   await using sick = await startScripted(options);
   await using well = await startScripted();
   {
-    await using hall = await startHall({ toolkits: [], servers: { sick: sick.config, well: well.config } });
+    await using hall = await startHall({
+      toolkits: [],
+      servers: { sick: sick.config, well: well.config },
+    });
     const client = hall.connect();
     await client.greet("2025-11-25", { elicitation: {} });
     const { registry, fleet } = hall.hall;
     const isListed = (name: string): boolean => registry.findTool(name) !== undefined;
-    await eventually(() => isListed("well.echo") && isListed("sick.echo"), "both servers are listed");
+    await eventually(
+      () => isListed("well.echo") && isListed("sick.echo"),
+      "both servers are listed",
+    );
     await using heart = beat(hall);
-    await work({ hall, client, sick, upstream: fleet.get("sick"), call: (tool, args, meta) => callTool(client, `sick.${tool}`, args, meta) });
+    await work({
+      hall,
+      client,
+      sick,
+      upstream: fleet.get("sick"),
+      call: (tool, args, meta) => callTool(client, `sick.${tool}`, args, meta),
+    });
     await eventually(() => heart.answers > 0, "the healthy one has answered");
     expect(heart.failures).toEqual([]);
   }
-  await eventually(async () => (await sick.sockets()) + (await well.sockets()) === 0, "every socket is closed", 5_000);
+  await eventually(
+    async () => (await sick.sockets()) + (await well.sockets()) === 0,
+    "every socket is closed",
+    5_000,
+  );
 }
 
 interface Heart extends AsyncDisposable {
@@ -78,7 +106,9 @@ function beat(hall: TestHall): Heart {
 }
 
 function textOf({ result }: JsonObject): unknown {
-  return isObject(result) && result.isError !== true && Array.isArray(result.content) ? (result.content[0] as JsonObject).text : undefined;
+  return isObject(result) && result.isError !== true && Array.isArray(result.content)
+    ? (result.content[0] as JsonObject).text
+    : undefined;
 }
 
 /** The failure of a call as a client of 2025-11-25 gets it. */
@@ -114,11 +144,13 @@ function isStreamable({ response }: ScriptedCall): boolean {
 
 describe.concurrent("F17: an answer that is none", () => {
   const bad: Readonly<Record<string, Act>> = {
-    both: ({ id, say }) => say({ jsonrpc: "2.0", id, result: said("x"), error: { code: 1, message: "y" } }),
+    both: ({ id, say }) =>
+      say({ jsonrpc: "2.0", id, result: said("x"), error: { code: 1, message: "y" } }),
     wrong_jsonrpc: ({ id, say }) => say({ jsonrpc: "1.0", id, result: said("x") }),
     no_object: ({ id, say }) => say({ jsonrpc: "2.0", id, result: 5 }),
     bad_error: ({ id, say }) => say({ jsonrpc: "2.0", id, error: "it failed" }),
-    result_type: ({ id, say }) => say({ jsonrpc: "2.0", id, result: { resultType: "surprise", content: [] } }),
+    result_type: ({ id, say }) =>
+      say({ jsonrpc: "2.0", id, result: { resultType: "surprise", content: [] } }),
     no_content: ({ answer }) => answer({ hello: "world" }),
   };
 
@@ -145,27 +177,34 @@ describe.concurrent("F17: an answer that is none", () => {
       ]),
     );
     return beside({ ...options, tools }, async ({ call }) => {
-      for (const tool of Object.keys(bad)) expect(failureOf(await call(tool)), tool).toMatchObject({ error_type: "bad_answer" });
+      for (const tool of Object.keys(bad))
+        expect(failureOf(await call(tool)), tool).toMatchObject({ error_type: "bad_answer" });
     });
   });
 
-  test.each(httpWays)("over %s for another request, or for none, leaves this one without", (_name, options) =>
-    beside(
-      {
-        ...options,
-        tools: {
-          other_id: ({ say }) => say({ jsonrpc: "2.0", id: 999_999, result: said("x") }),
-          string_id: ({ id, say }) => say({ jsonrpc: "2.0", id: String(id), result: said("x") }),
-          no_json: ({ say }) => say("{"),
-          empty: ({ response }) => response.writeHead(200, { "content-type": "application/json" }).end(),
+  test.each(httpWays)(
+    "over %s for another request, or for none, leaves this one without",
+    (_name, options) =>
+      beside(
+        {
+          ...options,
+          tools: {
+            other_id: ({ say }) => say({ jsonrpc: "2.0", id: 999_999, result: said("x") }),
+            string_id: ({ id, say }) => say({ jsonrpc: "2.0", id: String(id), result: said("x") }),
+            no_json: ({ say }) => say("{"),
+            empty: ({ response }) =>
+              response.writeHead(200, { "content-type": "application/json" }).end(),
+          },
         },
-      },
-      async ({ call }) => {
-        for (const tool of ["other_id", "string_id", "no_json", "empty"]) {
-          expect(failureOf(await call(tool)), tool).toMatchObject({ error_type: "bad_answer", message: "HTTP 200 without an answer" });
-        }
-      },
-    ),
+        async ({ call }) => {
+          for (const tool of ["other_id", "string_id", "no_json", "empty"]) {
+            expect(failureOf(await call(tool)), tool).toMatchObject({
+              error_type: "bad_answer",
+              message: "HTTP 200 without an answer",
+            });
+          }
+        },
+      ),
   );
 });
 
@@ -176,7 +215,12 @@ describe.concurrent("what a server says unasked", () => {
         tools: {
           asks: ({ stream, say, answer, response }) => {
             stream();
-            say({ jsonrpc: "2.0", id: "q", method: "elicitation/create", params: questions.name.params });
+            say({
+              jsonrpc: "2.0",
+              id: "q",
+              method: "elicitation/create",
+              params: questions.name.params,
+            });
             setTimeout(() => {
               answer(said("went on"));
               response.end();
@@ -187,7 +231,9 @@ describe.concurrent("what a server says unasked", () => {
       async ({ call, sick, client }) => {
         expect(textOf(await call("asks"))).toBe("went on");
         expect(client.received.filter(({ method }) => method === "elicitation/create")).toEqual([]);
-        expect(sick.seen.filter(({ message }) => message !== undefined && message.method === undefined)).toEqual([]);
+        expect(
+          sick.seen.filter(({ message }) => message !== undefined && message.method === undefined),
+        ).toEqual([]);
       },
     ));
 
@@ -199,7 +245,11 @@ describe.concurrent("what a server says unasked", () => {
           asks: ({ stream, say, answer, response, server }) => {
             stream();
             say({ jsonrpc: "2.0", id: "q", method: "vendor/unknown" });
-            void eventually(() => server.seen.some(({ message }) => message?.id === "q"), "an answer", 3_000).then(() => {
+            void eventually(
+              () => server.seen.some(({ message }) => message?.id === "q"),
+              "an answer",
+              3_000,
+            ).then(() => {
               answer(said("went on"));
               response.end();
             });
@@ -208,7 +258,9 @@ describe.concurrent("what a server says unasked", () => {
       },
       async ({ call, sick }) => {
         expect(textOf(await call("asks"))).toBe("went on");
-        expect(sick.seen.find(({ message }) => message?.id === "q")?.message).toMatchObject({ error: { code: -32_601 } });
+        expect(sick.seen.find(({ message }) => message?.id === "q")?.message).toMatchObject({
+          error: { code: -32_601 },
+        });
       },
     ));
 
@@ -216,7 +268,15 @@ describe.concurrent("what a server says unasked", () => {
   const impatient: Act = ({ stream, say, answer, response }) => {
     stream();
     say({ jsonrpc: "2.0", id: "q", method: "elicitation/create", params: questions.name.params });
-    setTimeout(() => say({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "q", reason: "never mind" } }), 200);
+    setTimeout(
+      () =>
+        say({
+          jsonrpc: "2.0",
+          method: "notifications/cancelled",
+          params: { requestId: "q", reason: "never mind" },
+        }),
+      200,
+    );
     setTimeout(() => {
       answer(said("went on"));
       response.end();
@@ -227,7 +287,9 @@ describe.concurrent("what a server says unasked", () => {
     beside({ era: "legacy", tools: { impatient } }, async ({ client, call, sick }) => {
       const answered = call("impatient");
       const question = await client.heard("elicitation/create");
-      expect(await client.heard("notifications/cancelled")).toMatchObject({ params: { requestId: question.id } });
+      expect(await client.heard("notifications/cancelled")).toMatchObject({
+        params: { requestId: question.id },
+      });
       expect(textOf(await answered)).toBe("went on");
       expect(sick.seen.filter(({ message }) => message?.id === "q")).toEqual([]);
     }));
@@ -237,10 +299,22 @@ describe.concurrent("what a server says unasked", () => {
       const client = hall.connect();
       const params = { name: "sick.impatient", arguments: {} };
       const { result } = await client.request("tools/call", modern(params, { elicitation: {} }));
-      const { requestState, inputRequests } = result as { requestState: string; inputRequests: JsonObject };
+      const { requestState, inputRequests } = result as {
+        requestState: string;
+        inputRequests: JsonObject;
+      };
       await wait(600);
-      const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, { action: "cancel" }]));
-      expect(textOf(await client.request("tools/call", modern({ ...params, requestState, inputResponses }, { elicitation: {} })))).toBe("went on");
+      const inputResponses = Object.fromEntries(
+        Object.keys(inputRequests).map((key) => [key, { action: "cancel" }]),
+      );
+      expect(
+        textOf(
+          await client.request(
+            "tools/call",
+            modern({ ...params, requestState, inputResponses }, { elicitation: {} }),
+          ),
+        ),
+      ).toBe("went on");
     }));
 
   test("a question on the stream of a call goes to the client behind that call, and to no other", () =>
@@ -250,9 +324,28 @@ describe.concurrent("what a server says unasked", () => {
         tools: {
           asks: ({ stream, say, answer, response, server, args }) => {
             stream();
-            setTimeout(() => say({ jsonrpc: "2.0", id: `q ${args.who}`, method: "elicitation/create", params: questions.name.params }), Number(args.ms));
-            void eventually(() => server.seen.some(({ message }) => message?.id === `q ${args.who}`), "an answer").then(() => {
-              answer(said(JSON.stringify(server.seen.find(({ message }) => message?.id === `q ${args.who}`)?.message?.result)));
+            setTimeout(
+              () =>
+                say({
+                  jsonrpc: "2.0",
+                  id: `q ${args.who}`,
+                  method: "elicitation/create",
+                  params: questions.name.params,
+                }),
+              Number(args.ms),
+            );
+            void eventually(
+              () => server.seen.some(({ message }) => message?.id === `q ${args.who}`),
+              "an answer",
+            ).then(() => {
+              answer(
+                said(
+                  JSON.stringify(
+                    server.seen.find(({ message }) => message?.id === `q ${args.who}`)?.message
+                      ?.result,
+                  ),
+                ),
+              );
               response.end();
             });
           },
@@ -267,18 +360,34 @@ describe.concurrent("what a server says unasked", () => {
           }),
         );
         // The first asks last: whoever called most recently is somebody else by then.
-        const calls = people.map(({ who, client }, n) => client.ask("tools/call", { name: "sick.asks", arguments: { who, ms: 300 - 100 * n } }));
+        const calls = people.map(({ who, client }, n) =>
+          client.ask("tools/call", { name: "sick.asks", arguments: { who, ms: 300 - 100 * n } }),
+        );
         const results = people.map(async ({ who, client }, n) => {
           const question = await client.heard("elicitation/create");
-          expect(question.params).toEqual({ ...questions.name.params, message: expect.stringMatching(/^The server ".*" asks:\n\nYour name\?$/) });
-          client.send({ jsonrpc: "2.0", id: question.id, result: { action: "accept", content: { name: who } } });
+          expect(question.params).toEqual({
+            ...questions.name.params,
+            message: expect.stringMatching(/^The server ".*" asks:\n\nYour name\?$/),
+          });
+          client.send({
+            jsonrpc: "2.0",
+            id: question.id,
+            result: { action: "accept", content: { name: who } },
+          });
           return textOf(await client.answer(calls[n]));
         });
-        expect(await Promise.all(results)).toEqual(people.map(({ who }) => JSON.stringify({ action: "accept", content: { name: who } })));
+        expect(await Promise.all(results)).toEqual(
+          people.map(({ who }) => JSON.stringify({ action: "accept", content: { name: who } })),
+        );
       },
     ));
 
-  test.each([ways["modern HTTP"], ways["legacy HTTP"], ways["modern WebSocket"], ways["the SSE pair"]])(
+  test.each([
+    ways["modern HTTP"],
+    ways["legacy HTTP"],
+    ways["modern WebSocket"],
+    ways["the SSE pair"],
+  ])(
     "F26: a storm of changes over $era $type is read once a second and told at most five times a second",
     (options) =>
       beside(options, async ({ sick, client, hall }) => {
@@ -288,14 +397,23 @@ describe.concurrent("what a server says unasked", () => {
         const startedAt = performance.now();
         sick.tools.late = ({ answer }) => answer(said("here"));
         for (let n = 0; n < 500; n++) {
-          for (const stream of sick.standing) stream.send({ jsonrpc: "2.0", method: "notifications/tools/list_changed", params: {} });
+          for (const stream of sick.standing)
+            stream.send({ jsonrpc: "2.0", method: "notifications/tools/list_changed", params: {} });
           if (n % 50 === 0) await wait(20);
         }
-        await eventually(() => hall.hall.registry.findTool("sick.late") !== undefined, "the new tool is listed", 3_000);
+        await eventually(
+          () => hall.hall.registry.findTool("sick.late") !== undefined,
+          "the new tool is listed",
+          3_000,
+        );
         await wait(500);
         const seconds = (performance.now() - startedAt) / 1000;
         expect(sick.heard("tools/list") - lists).toBeLessThanOrEqual(seconds + 2);
-        expect(client.received.slice(told).filter(({ method }) => method === "notifications/tools/list_changed").length).toBeLessThanOrEqual(5 * seconds + 1);
+        expect(
+          client.received
+            .slice(told)
+            .filter(({ method }) => method === "notifications/tools/list_changed").length,
+        ).toBeLessThanOrEqual(5 * seconds + 1);
       }),
   );
 
@@ -307,7 +425,11 @@ describe.concurrent("what a server says unasked", () => {
             stream();
             const { progressToken } = (message.params as { _meta: JsonObject })._meta;
             for (let progress = 1; progress <= 2_000; progress++)
-              say({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken, progress } });
+              say({
+                jsonrpc: "2.0",
+                method: "notifications/progress",
+                params: { progressToken, progress },
+              });
             await wait(20);
             answer(said("done"));
             response.end();
@@ -322,15 +444,28 @@ describe.concurrent("what a server says unasked", () => {
           .map(({ params }) => params as { progressToken: string; progress: number });
         expect(steps.length).toBeGreaterThan(0);
         expect(steps.length).toBeLessThanOrEqual(20 * (ms / 1000) + 2);
-        expect(steps.every(({ progressToken, progress }, n) => progressToken === "mine" && (n === 0 || progress > Number(steps[n - 1]?.progress)))).toBe(true);
+        expect(
+          steps.every(
+            ({ progressToken, progress }, n) =>
+              progressToken === "mine" && (n === 0 || progress > Number(steps[n - 1]?.progress)),
+          ),
+        ).toBe(true);
       },
     ));
 
   test.each(everyWay)("F19: answers over %s find their calls in any order", (_name, options) =>
     beside(
-      { ...options, tools: { delayed: async ({ args, answer }) => wait(Math.random() * 100).then(() => answer(said(String(args.n)))) } },
+      {
+        ...options,
+        tools: {
+          delayed: async ({ args, answer }) =>
+            wait(Math.random() * 100).then(() => answer(said(String(args.n)))),
+        },
+      },
       async ({ call }) => {
-        const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => call("delayed", { n })));
+        const answers = await Promise.all(
+          Array.from({ length: 100 }, (_, n) => call("delayed", { n })),
+        );
         expect(answers.map(textOf)).toEqual(answers.map((_, n) => String(n)));
       },
     ),
@@ -355,26 +490,45 @@ describe.concurrent("F31: a server that wants a pause", () => {
       expect(textOf(await call("echo", { n: 1 }))).toBe('{"n":1}');
       expect(textOf(await busy)).toBe("served");
       // Nobody else disturbs it meanwhile.
-      const [first, ...later] = sick.seen.filter(({ message }) => message?.method === "tools/call").map(({ at }) => at);
+      const [first, ...later] = sick.seen
+        .filter(({ message }) => message?.method === "tools/call")
+        .map(({ at }) => at);
       for (const at of later) expect(at - (first ?? 0)).toBeGreaterThan(950);
       expect(later).toHaveLength(2);
     }),
   );
 
   test("longer than the deadline allows is reported at once, and not called meanwhile", () =>
-    beside({ tools: { busy: paused(429, 1, "60") }, config: { timeoutSeconds: 5 } }, async ({ call, sick }) => {
-      const [answer, ms] = await timed(call("busy"));
-      expect(ms).toBeLessThan(atOnceMs);
-      expect(failureOf(answer)).toMatchObject({ error_type: "rate_limited", details: { retryAfterSeconds: expect.closeTo(60, -1) } });
-      expect(failureOf(await call("echo"))).toMatchObject({ error_type: "rate_limited", details: { retryAfterSeconds: expect.closeTo(60, -1) } });
-      expect(sick.count("busy") + sick.count("echo")).toBe(1);
-    }));
+    beside(
+      { tools: { busy: paused(429, 1, "60") }, config: { timeoutSeconds: 5 } },
+      async ({ call, sick }) => {
+        const [answer, ms] = await timed(call("busy"));
+        expect(ms).toBeLessThan(atOnceMs);
+        expect(failureOf(answer)).toMatchObject({
+          error_type: "rate_limited",
+          details: { retryAfterSeconds: expect.closeTo(60, -1) },
+        });
+        expect(failureOf(await call("echo"))).toMatchObject({
+          error_type: "rate_limited",
+          details: { retryAfterSeconds: expect.closeTo(60, -1) },
+        });
+        expect(sick.count("busy") + sick.count("echo")).toBe(1);
+      },
+    ));
 
   test("as a date gets it too; without a time it is reported", () =>
     beside(
-      { tools: { busy: paused(429, 1, new Date(Date.now() + 3_000).toUTCString()), vague: ({ response }) => response.writeHead(429).end() } },
+      {
+        tools: {
+          busy: paused(429, 1, new Date(Date.now() + 3_000).toUTCString()),
+          vague: ({ response }) => response.writeHead(429).end(),
+        },
+      },
       async ({ call }) => {
-        expect(failureOf(await call("vague"))).toMatchObject({ error_type: "rate_limited", message: "HTTP 429: the server wants fewer calls" });
+        expect(failureOf(await call("vague"))).toMatchObject({
+          error_type: "rate_limited",
+          message: "HTTP 429: the server wants fewer calls",
+        });
         expect(textOf(await call("busy"))).toBe("served");
       },
     ));
@@ -387,42 +541,67 @@ describe.concurrent("F31: a server that wants a pause", () => {
 });
 
 describe.concurrent("F32: a server in trouble", () => {
-  test.each([500, 502, 503, 504])("with %i rests after five failures in a row, is not called meanwhile, and is tried again", (status) =>
-    beside(
-      { tools: { failing: ({ response }) => response.writeHead(status, { "content-type": "text/html" }).end("<h1>Oops</h1>") } },
-      async ({ call, sick }) => {
-        for (let n = 1; n <= 5; n++)
-          expect(failureOf(await call("failing"))).toMatchObject({ error_type: "unavailable", message: expect.stringContaining(`HTTP ${status}`) });
-        const [answer, ms] = await timed(call("failing"));
-        expect(ms).toBeLessThan(500);
-        expect(failureOf(answer)).toMatchObject({
-          message: `sick is down: HTTP ${status}`,
-          details: { upstream: "sick", retryAfterSeconds: expect.any(Number) },
-        });
-        expect(sick.count("failing")).toBe(5);
-        await wait(5_100);
-        // The probe decides alone: one more failure, and it rests again.
-        expect(failureOf(await call("failing"))).toMatchObject({ error_type: "unavailable" });
-        expect(failureOf(await call("echo"))).toMatchObject({ message: `sick is down: HTTP ${status}` });
-        expect(sick.count("failing")).toBe(6);
-      },
-    ),
+  test.each([500, 502, 503, 504])(
+    "with %i rests after five failures in a row, is not called meanwhile, and is tried again",
+    (status) =>
+      beside(
+        {
+          tools: {
+            failing: ({ response }) =>
+              response.writeHead(status, { "content-type": "text/html" }).end("<h1>Oops</h1>"),
+          },
+        },
+        async ({ call, sick }) => {
+          for (let n = 1; n <= 5; n++)
+            expect(failureOf(await call("failing"))).toMatchObject({
+              error_type: "unavailable",
+              message: expect.stringContaining(`HTTP ${status}`),
+            });
+          const [answer, ms] = await timed(call("failing"));
+          expect(ms).toBeLessThan(500);
+          expect(failureOf(answer)).toMatchObject({
+            message: `sick is down: HTTP ${status}`,
+            details: { upstream: "sick", retryAfterSeconds: expect.any(Number) },
+          });
+          expect(sick.count("failing")).toBe(5);
+          await wait(5_100);
+          // The probe decides alone: one more failure, and it rests again.
+          expect(failureOf(await call("failing"))).toMatchObject({ error_type: "unavailable" });
+          expect(failureOf(await call("echo"))).toMatchObject({
+            message: `sick is down: HTTP ${status}`,
+          });
+          expect(sick.count("failing")).toBe(6);
+        },
+      ),
   );
 
   test("now and then is called on; an answer in between counts from the start", () =>
-    beside({ tools: { failing: ({ response }) => response.writeHead(500).end() } }, async ({ call, sick }) => {
-      for (let n = 0; n < 3; n++) {
-        for (let failures = 0; failures < 4; failures++) await call("failing");
-        expect(textOf(await call("echo", { n }))).toBe(JSON.stringify({ n }));
-      }
-      expect(sick.count("failing")).toBe(12);
-    }));
+    beside(
+      { tools: { failing: ({ response }) => response.writeHead(500).end() } },
+      async ({ call, sick }) => {
+        for (let n = 0; n < 3; n++) {
+          for (let failures = 0; failures < 4; failures++) await call("failing");
+          expect(textOf(await call("echo", { n }))).toBe(JSON.stringify({ n }));
+        }
+        expect(sick.count("failing")).toBe(12);
+      },
+    ));
 
   test("that says what is wrong in a message is quoted", () =>
     beside(
-      { tools: { failing: ({ response, id }) => sendJson(response, { jsonrpc: "2.0", id, error: { code: -32_603, message: "no database" } }, 500) } },
+      {
+        tools: {
+          failing: ({ response, id }) =>
+            sendJson(
+              response,
+              { jsonrpc: "2.0", id, error: { code: -32_603, message: "no database" } },
+              500,
+            ),
+        },
+      },
       async ({ call }) => {
-        for (let n = 0; n < 8; n++) expect((await call("failing")).error).toEqual({ code: -32_603, message: "no database" });
+        for (let n = 0; n < 8; n++)
+          expect((await call("failing")).error).toEqual({ code: -32_603, message: "no database" });
         expect(textOf(await call("echo", { n: 1 }))).toBe('{"n":1}');
       },
     ));
@@ -436,24 +615,40 @@ describe.concurrent("F33: a redirect", () => {
     return other;
   };
 
-  test.each([301, 302, 303, 307, 308])("with %i to another server is not followed, and the token goes nowhere", async (status) => {
-    const other = await elsewhere();
-    const places = [`${other.origin}/mcp`, `http://localhost:${other.port}/mcp`, `//127.0.0.1:${other.port}/mcp`, `https://127.0.0.1:${other.port}/mcp`];
-    let next = 0;
-    await beside(
-      { config: { headers: secret }, tools: { moved: ({ response }) => response.writeHead(status, { location: places[next++ % places.length] }).end() } },
-      async ({ call, sick }) => {
-        for (const _place of places) {
-          expect(failureOf(await call("moved"))).toMatchObject({
-            error_type: "bad_answer",
-            message: `HTTP ${status}: redirects to another place are not followed`,
-          });
-        }
-        expect(other.seen).toEqual([]);
-        expect(sick.seen.every(({ headers }) => headers.authorization === secret.authorization)).toBe(true);
-      },
-    );
-  });
+  test.each([301, 302, 303, 307, 308])(
+    "with %i to another server is not followed, and the token goes nowhere",
+    async (status) => {
+      const other = await elsewhere();
+      const places = [
+        `${other.origin}/mcp`,
+        `http://localhost:${other.port}/mcp`,
+        `//127.0.0.1:${other.port}/mcp`,
+        `https://127.0.0.1:${other.port}/mcp`,
+      ];
+      let next = 0;
+      await beside(
+        {
+          config: { headers: secret },
+          tools: {
+            moved: ({ response }) =>
+              response.writeHead(status, { location: places[next++ % places.length] }).end(),
+          },
+        },
+        async ({ call, sick }) => {
+          for (const _place of places) {
+            expect(failureOf(await call("moved"))).toMatchObject({
+              error_type: "bad_answer",
+              message: `HTTP ${status}: redirects to another place are not followed`,
+            });
+          }
+          expect(other.seen).toEqual([]);
+          expect(
+            sick.seen.every(({ headers }) => headers.authorization === secret.authorization),
+          ).toBe(true);
+        },
+      );
+    },
+  );
 
   test("within the server is followed with the same body, headers and method; in circles it is not", () =>
     beside({ config: { headers: secret } }, async ({ call, sick }) => {
@@ -464,20 +659,31 @@ describe.concurrent("F33: a redirect", () => {
       };
       expect(textOf(await call("echo", { n: 1 }))).toBe('{"n":1}');
       const { method, headers, message } = sick.seen.at(-1) ?? {};
-      expect({ method, authorization: headers?.authorization, name: headers?.["mcp-name"] }).toEqual({ method: "POST", ...secret, name: "echo" });
+      expect({
+        method,
+        authorization: headers?.authorization,
+        name: headers?.["mcp-name"],
+      }).toEqual({ method: "POST", ...secret, name: "echo" });
       expect(message?.params).toMatchObject({ name: "echo" });
       const before = sick.seen.length;
-      sick.intercept = ({ response }) => response.writeHead(308, { location: "/mcp" }).end() !== undefined;
+      sick.intercept = ({ response }) =>
+        response.writeHead(308, { location: "/mcp" }).end() !== undefined;
       expect(failureOf(await call("echo"))).toMatchObject({ error_type: "bad_answer" });
       expect(sick.seen.length - before).toBe(4);
     }));
 
   test("of the pair, by its endpoint or by HTTP, is not followed", async () => {
     const other = await elsewhere();
-    await using hidden = await startScripted({ type: "sse", era: "legacy", config: { headers: secret } });
+    await using hidden = await startScripted({
+      type: "sse",
+      era: "legacy",
+      config: { headers: secret },
+    });
     hidden.intercept = ({ request, response }) => {
       if (request.url !== "/sse") return false;
-      response.writeHead(200, { "content-type": "text/event-stream" }).write(`event: endpoint\ndata: ${other.origin}/messages?session=1\n\n`);
+      response
+        .writeHead(200, { "content-type": "text/event-stream" })
+        .write(`event: endpoint\ndata: ${other.origin}/messages?session=1\n\n`);
       return true;
     };
     await using hall = await startHall({ toolkits: [], servers: { hidden: hidden.config } });
@@ -485,9 +691,12 @@ describe.concurrent("F33: a redirect", () => {
       code: "UNAVAILABLE",
       message: "hidden is down: the endpoint is on another server",
     });
-    hidden.intercept = ({ response }) => response.writeHead(307, { location: `${other.origin}/sse` }).end() !== undefined;
+    hidden.intercept = ({ response }) =>
+      response.writeHead(307, { location: `${other.origin}/sse` }).end() !== undefined;
     await hall.hall.fleet.get("hidden").restart();
-    await expect(hall.hall.fleet.get("hidden").discover()).rejects.toMatchObject({ message: "hidden is down: HTTP 307 instead of an event stream" });
+    await expect(hall.hall.fleet.get("hidden").discover()).rejects.toMatchObject({
+      message: "hidden is down: HTTP 307 instead of an event stream",
+    });
     expect(other.seen).toEqual([]);
   });
 
@@ -511,9 +720,14 @@ describe.concurrent("F33: a redirect", () => {
 
 describe.concurrent("F34: an answer of another kind", () => {
   const kinds: Readonly<Record<string, Act>> = {
-    html: ({ response }) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>Log in</h1>"),
-    text: ({ response, id }) => response.writeHead(200, { "content-type": "text/plain" }).end(JSON.stringify({ jsonrpc: "2.0", id, result: said("x") })),
-    untyped: ({ response, id }) => response.writeHead(200).end(JSON.stringify({ jsonrpc: "2.0", id, result: said("x") })),
+    html: ({ response }) =>
+      response.writeHead(200, { "content-type": "text/html" }).end("<h1>Log in</h1>"),
+    text: ({ response, id }) =>
+      response
+        .writeHead(200, { "content-type": "text/plain" })
+        .end(JSON.stringify({ jsonrpc: "2.0", id, result: said("x") })),
+    untyped: ({ response, id }) =>
+      response.writeHead(200).end(JSON.stringify({ jsonrpc: "2.0", id, result: said("x") })),
     accepted: ({ response }) => response.writeHead(202).end(),
     empty: ({ response }) => response.writeHead(204).end(),
   };
@@ -535,7 +749,9 @@ describe.concurrent("F34: an answer of another kind", () => {
         ...options,
         tools: {
           odd: ({ response, id }) =>
-            response.writeHead(200, { "content-type": "Application/JSON; charset=utf-8" }).end(JSON.stringify({ jsonrpc: "2.0", id, result: said("odd") })),
+            response
+              .writeHead(200, { "content-type": "Application/JSON; charset=utf-8" })
+              .end(JSON.stringify({ jsonrpc: "2.0", id, result: said("odd") })),
         },
       },
       async ({ call }) => expect(textOf(await call("odd"))).toBe("odd"),
@@ -544,9 +760,17 @@ describe.concurrent("F34: an answer of another kind", () => {
 
   test("over HTTP with a status that is an error is told as one", () =>
     beside(
-      { tools: { teapot: ({ response }) => response.writeHead(418).end("short and stout"), denied: ({ response }) => response.writeHead(403).end() } },
+      {
+        tools: {
+          teapot: ({ response }) => response.writeHead(418).end("short and stout"),
+          denied: ({ response }) => response.writeHead(403).end(),
+        },
+      },
       async ({ call }) => {
-        expect(failureOf(await call("teapot"))).toMatchObject({ error_type: "execution", message: "HTTP 418" });
+        expect(failureOf(await call("teapot"))).toMatchObject({
+          error_type: "execution",
+          message: "HTTP 418",
+        });
         expect(failureOf(await call("denied"))).toMatchObject({ error_type: "denied" });
       },
     ));
@@ -561,7 +785,12 @@ describe.concurrent("F35: an event stream that is cut", () => {
     },
     mid_character: ({ stream, id }) => {
       const response = stream();
-      response.write(Buffer.concat([Buffer.from(`data: {"jsonrpc":"2.0","id":${id},"result":"`), Buffer.from("é").subarray(0, 1)]));
+      response.write(
+        Buffer.concat([
+          Buffer.from(`data: {"jsonrpc":"2.0","id":${id},"result":"`),
+          Buffer.from("é").subarray(0, 1),
+        ]),
+      );
       setTimeout(() => response.end(), 20);
     },
     without_answer: ({ stream }) => stream().end(": nothing to say\n\n"),
@@ -570,32 +799,48 @@ describe.concurrent("F35: an event stream that is cut", () => {
       setTimeout(() => response.socket?.resetAndDestroy(), 20);
     },
     half_json: ({ response, id }) => {
-      response.writeHead(200, { "content-type": "application/json", "content-length": "1000" }).write(`{"jsonrpc":"2.0","id":${id},`);
+      response
+        .writeHead(200, { "content-type": "application/json", "content-length": "1000" })
+        .write(`{"jsonrpc":"2.0","id":${id},`);
       setTimeout(() => response.destroy(), 20);
     },
     invalid: ({ stream, id }) =>
-      stream().end(Buffer.concat([Buffer.from(`data: {"jsonrpc":"2.0","id":${id},"result":"`), Buffer.from([0xff, 0xfe]), Buffer.from('"}\n\n')])),
+      stream().end(
+        Buffer.concat([
+          Buffer.from(`data: {"jsonrpc":"2.0","id":${id},"result":"`),
+          Buffer.from([0xff, 0xfe]),
+          Buffer.from('"}\n\n'),
+        ]),
+      ),
   };
 
-  test.each(httpWays)("over %s, with nothing to take it up again by, is a bad answer at once, and is not called again", (_name, options) =>
-    beside({ ...options, tools: cuts }, async ({ call, sick }) => {
-      for (const cut of Object.keys(cuts)) {
-        const [answer, ms] = await timed(call(cut));
-        expect(failureOf(answer), cut).toMatchObject({ error_type: "bad_answer" });
-        expect(ms).toBeLessThan(atOnceMs);
-        expect(sick.count(cut), cut).toBe(1);
-      }
-    }),
+  test.each(httpWays)(
+    "over %s, with nothing to take it up again by, is a bad answer at once, and is not called again",
+    (_name, options) =>
+      beside({ ...options, tools: cuts }, async ({ call, sick }) => {
+        for (const cut of Object.keys(cuts)) {
+          const [answer, ms] = await timed(call(cut));
+          expect(failureOf(answer), cut).toMatchObject({ error_type: "bad_answer" });
+          expect(ms).toBeLessThan(atOnceMs);
+          expect(sick.count(cut), cut).toBe(1);
+        }
+      }),
   );
 
   /** Cut after its first event, with an id to come back with. */
   const resumable: Act = ({ stream, server, id }) => {
     const response = stream();
-    response.write(`id: e1\nretry: 100\ndata: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"first"}}\n\n`);
+    response.write(
+      `id: e1\nretry: 100\ndata: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"first"}}\n\n`,
+    );
     setTimeout(() => response.destroy(), 20);
     server.intercept = ({ request, response: rest }) => {
       if (request.method !== "GET" || request.headers["last-event-id"] === undefined) return false;
-      rest.writeHead(200, { "content-type": "text/event-stream" }).end(`id: e2\ndata: ${JSON.stringify({ jsonrpc: "2.0", id, result: said("the rest") })}\n\n`);
+      rest
+        .writeHead(200, { "content-type": "text/event-stream" })
+        .end(
+          `id: e2\ndata: ${JSON.stringify({ jsonrpc: "2.0", id, result: said("the rest") })}\n\n`,
+        );
       return true;
     };
   };
@@ -605,10 +850,19 @@ describe.concurrent("F35: an event stream that is cut", () => {
       const [answer, ms] = await timed(call("resumable"));
       expect(textOf(answer)).toBe("the rest");
       expect(ms).toBeGreaterThan(100);
-      const resumed = sick.seen.filter(({ method, headers }) => method === "GET" && headers["last-event-id"] !== undefined);
-      expect(resumed.map(({ headers }) => [headers["last-event-id"], sick.sessions.has(String(headers["mcp-session-id"]))])).toEqual([["e1", true]]);
+      const resumed = sick.seen.filter(
+        ({ method, headers }) => method === "GET" && headers["last-event-id"] !== undefined,
+      );
+      expect(
+        resumed.map(({ headers }) => [
+          headers["last-event-id"],
+          sick.sessions.has(String(headers["mcp-session-id"])),
+        ]),
+      ).toEqual([["e1", true]]);
       expect(sick.count("resumable")).toBe(1);
-      expect(client.received.filter(({ method }) => method === "notifications/message")).toMatchObject([{ params: { data: "first" } }]);
+      expect(
+        client.received.filter(({ method }) => method === "notifications/message"),
+      ).toMatchObject([{ params: { data: "first" } }]);
     }));
 
   test("by a modern server is not: it has no such thing", () =>
@@ -617,15 +871,21 @@ describe.concurrent("F35: an event stream that is cut", () => {
       expect(sick.seen.filter(({ method }) => method === "GET")).toEqual([]);
     }));
 
-  test.each([404, 405, 500])("by a legacy server that answers %i to the question for the rest has lost the answer: it is not called again", (status) =>
-    beside({ era: "legacy", tools: { resumable } }, async ({ call, sick }) => {
-      const answered = call("resumable");
-      await eventually(() => sick.intercept !== undefined, "the call has begun");
-      sick.intercept = ({ request, response }) => request.method === "GET" && response.writeHead(status).end() !== undefined;
-      expect(failureOf(await answered)).toMatchObject({ error_type: "bad_answer", message: expect.stringContaining(`HTTP ${status}`) });
-      expect(sick.count("resumable")).toBe(1);
-      expect(sick.heard("initialize")).toBe(1);
-    }),
+  test.each([404, 405, 500])(
+    "by a legacy server that answers %i to the question for the rest has lost the answer: it is not called again",
+    (status) =>
+      beside({ era: "legacy", tools: { resumable } }, async ({ call, sick }) => {
+        const answered = call("resumable");
+        await eventually(() => sick.intercept !== undefined, "the call has begun");
+        sick.intercept = ({ request, response }) =>
+          request.method === "GET" && response.writeHead(status).end() !== undefined;
+        expect(failureOf(await answered)).toMatchObject({
+          error_type: "bad_answer",
+          message: expect.stringContaining(`HTTP ${status}`),
+        });
+        expect(sick.count("resumable")).toBe(1);
+        expect(sick.heard("initialize")).toBe(1);
+      }),
   );
 
   test("for what belongs to no call is opened again, with what was heard last", () =>
@@ -635,12 +895,23 @@ describe.concurrent("F35: an event stream that is cut", () => {
       stream?.response?.write("id: g7\nretry: 50\ndata:\n\n");
       await wait(50);
       stream?.response?.destroy();
-      await eventually(() => sick.seen.some(({ method, headers }) => method === "GET" && headers["last-event-id"] === "g7"), "it is opened again", 3_000);
+      await eventually(
+        () =>
+          sick.seen.some(
+            ({ method, headers }) => method === "GET" && headers["last-event-id"] === "g7",
+          ),
+        "it is opened again",
+        3_000,
+      );
       await eventually(() => sick.standing.size === 1, "it is listened to again");
       const told = client.received.length;
-      for (const again of sick.standing) again.send({ jsonrpc: "2.0", method: "notifications/tools/list_changed" });
+      for (const again of sick.standing)
+        again.send({ jsonrpc: "2.0", method: "notifications/tools/list_changed" });
       await eventually(
-        () => client.received.slice(told).some(({ method }) => method === "notifications/tools/list_changed"),
+        () =>
+          client.received
+            .slice(told)
+            .some(({ method }) => method === "notifications/tools/list_changed"),
         "changes are heard of again",
         3_000,
       );
@@ -687,15 +958,22 @@ describe.concurrent("F36: a stream that says nothing", () => {
     await eventually(() => server.sessions.size === 1, "the handshake");
     await wait(50);
     channel.send(JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }));
-    await eventually(() => server.seen.filter(({ method }) => method === "GET").length >= 2, "it is opened again", 5_000);
+    await eventually(
+      () => server.seen.filter(({ method }) => method === "GET").length >= 2,
+      "it is opened again",
+      5_000,
+    );
     await channel.close();
   });
 
   test("more after its answer is not kept for ever", () =>
-    beside({ tools: { lingers: ({ stream, answer }) => [stream(), answer(said("done"))] } }, async ({ call, sick }) => {
-      expect(textOf(await call("lingers"))).toBe("done");
-      await sick.seen.find(({ message }) => message?.method === "tools/call")?.closed;
-    }));
+    beside(
+      { tools: { lingers: ({ stream, answer }) => [stream(), answer(said("done"))] } },
+      async ({ call, sick }) => {
+        expect(textOf(await call("lingers"))).toBe("done");
+        await sick.seen.find(({ message }) => message?.method === "tools/call")?.closed;
+      },
+    ));
 });
 
 describe.concurrent("F37: a connection that has expired", () => {
@@ -703,7 +981,9 @@ describe.concurrent("F37: a connection that has expired", () => {
     beside({ era: "legacy" }, async ({ call, sick }) => {
       expect(textOf(await call("echo"))).toBe("{}");
       sick.sessions.clear();
-      const [answers, ms] = await timed(Promise.all(Array.from({ length: 20 }, (_, n) => call("echo", { n }))));
+      const [answers, ms] = await timed(
+        Promise.all(Array.from({ length: 20 }, (_, n) => call("echo", { n }))),
+      );
       expect(answers.map(textOf)).toEqual(answers.map((_, n) => JSON.stringify({ n })));
       expect(ms).toBeLessThan(atOnceMs);
       expect(sick.heard("initialize")).toBe(2);
@@ -715,7 +995,15 @@ describe.concurrent("F37: a connection that has expired", () => {
       let refusals = 0;
       sick.intercept = ({ response, message }) => {
         if (message?.method !== "tools/call" || refusals++ > 0) return false;
-        sendJson(response, { jsonrpc: "2.0", id: message.id, error: { code: -32_001, message: "Session not found" } }, 404);
+        sendJson(
+          response,
+          {
+            jsonrpc: "2.0",
+            id: message.id,
+            error: { code: -32_001, message: "Session not found" },
+          },
+          404,
+        );
         return true;
       };
       expect(textOf(await call("echo", { n: 1 }))).toBe('{"n":1}');
@@ -723,17 +1011,30 @@ describe.concurrent("F37: a connection that has expired", () => {
     }));
 
   test("each time is told after the second", () =>
-    beside({ era: "legacy", tools: { lost: ({ response }) => response.writeHead(404).end() } }, async ({ call, sick }) => {
-      expect(failureOf(await call("lost"))).toMatchObject({ error_type: "unavailable", message: "the connection has expired" });
-      expect(sick.count("lost")).toBe(2);
-      expect(textOf(await call("echo", { n: 1 }))).toBe('{"n":1}');
-    }));
+    beside(
+      { era: "legacy", tools: { lost: ({ response }) => response.writeHead(404).end() } },
+      async ({ call, sick }) => {
+        expect(failureOf(await call("lost"))).toMatchObject({
+          error_type: "unavailable",
+          message: "the connection has expired",
+        });
+        expect(sick.count("lost")).toBe(2);
+        expect(textOf(await call("echo", { n: 1 }))).toBe('{"n":1}');
+      },
+    ));
 
   test("is not what 404 means for a method nobody knows", () =>
     beside(
       {
         era: "legacy",
-        tools: { odd: ({ response, id }) => sendJson(response, { jsonrpc: "2.0", id, error: { code: -32_601, message: "Method not found" } }, 404) },
+        tools: {
+          odd: ({ response, id }) =>
+            sendJson(
+              response,
+              { jsonrpc: "2.0", id, error: { code: -32_601, message: "Method not found" } },
+              404,
+            ),
+        },
       },
       async ({ call, sick }) => {
         expect((await call("odd")).error).toMatchObject({ code: -32_601 });
@@ -745,7 +1046,10 @@ describe.concurrent("F37: a connection that has expired", () => {
     beside({ type: "sse", era: "legacy" }, async ({ call, sick }) => {
       expect(textOf(await call("echo"))).toBe("{}");
       let refusals = 0;
-      sick.intercept = ({ response, message }) => message?.method === "tools/call" && refusals++ === 0 && response.writeHead(404).end() !== undefined;
+      sick.intercept = ({ response, message }) =>
+        message?.method === "tools/call" &&
+        refusals++ === 0 &&
+        response.writeHead(404).end() !== undefined;
       expect(textOf(await call("echo", { n: 1 }))).toBe('{"n":1}');
       expect(sick.heard("initialize")).toBe(2);
     }));
@@ -758,30 +1062,55 @@ describe.concurrent("F37: a connection that has expired", () => {
       expect(textOf(await call("echo", { n: 1 }))).toBe('{"n":1}');
       await eventually(() => sick.heard("resources/subscribe") === 2, "the server is told again");
       await eventually(() => sick.standing.size >= 1, "it is listened to");
-      for (const stream of sick.standing) stream.send({ jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri: "note://1" } });
-      expect(await client.heard("notifications/resources/updated")).toMatchObject({ params: { uri: "note://1" } });
+      for (const stream of sick.standing)
+        stream.send({
+          jsonrpc: "2.0",
+          method: "notifications/resources/updated",
+          params: { uri: "note://1" },
+        });
+      expect(await client.heard("notifications/resources/updated")).toMatchObject({
+        params: { uri: "note://1" },
+      });
     }));
 });
 
 describe.concurrent("F39: a network in trouble", () => {
-  test.each(httpWays)("that resets a call over %s is told at once, and the next call is served", (_name, options) =>
-    beside({ ...options, tools: { reset: ({ response }) => response.socket?.resetAndDestroy() } }, async ({ call, sick }) => {
-      const [answer, ms] = await timed(call("reset"));
-      expect(failureOf(answer)).toMatchObject({ error_type: "unavailable", message: expect.stringMatching(/^could not be reached: /) });
-      expect(ms).toBeLessThan(atOnceMs);
-      expect(sick.count("reset")).toBe(1);
-      expect(textOf(await call("echo", { n: 1 }))).toBe('{"n":1}');
-    }),
+  test.each(httpWays)(
+    "that resets a call over %s is told at once, and the next call is served",
+    (_name, options) =>
+      beside(
+        { ...options, tools: { reset: ({ response }) => response.socket?.resetAndDestroy() } },
+        async ({ call, sick }) => {
+          const [answer, ms] = await timed(call("reset"));
+          expect(failureOf(answer)).toMatchObject({
+            error_type: "unavailable",
+            message: expect.stringMatching(/^could not be reached: /),
+          });
+          expect(ms).toBeLessThan(atOnceMs);
+          expect(sick.count("reset")).toBe(1);
+          expect(textOf(await call("echo", { n: 1 }))).toBe('{"n":1}');
+        },
+      ),
   );
 
-  test.each(everyWay)("where the server is gone for a while over %s is told, and heals within five seconds", (_name, options) =>
-    beside(options, async ({ call, sick }) => {
-      expect(textOf(await call("echo"))).toBe("{}");
-      await sick.leave();
-      await eventually(async () => (failureOf(await call("echo")).message as string).includes("ECONNREFUSED"), "the reason is told", 5_000);
-      await sick.comeBack();
-      await eventually(async () => textOf(await call("echo", { n: 1 })) === '{"n":1}', "it is served again", 7_000);
-    }),
+  test.each(everyWay)(
+    "where the server is gone for a while over %s is told, and heals within five seconds",
+    (_name, options) =>
+      beside(options, async ({ call, sick }) => {
+        expect(textOf(await call("echo"))).toBe("{}");
+        await sick.leave();
+        await eventually(
+          async () => (failureOf(await call("echo")).message as string).includes("ECONNREFUSED"),
+          "the reason is told",
+          5_000,
+        );
+        await sick.comeBack();
+        await eventually(
+          async () => textOf(await call("echo", { n: 1 })) === '{"n":1}',
+          "it is served again",
+          7_000,
+        );
+      }),
   );
 
   test("that swallows connections is given up after five seconds", async () => {
@@ -789,7 +1118,12 @@ describe.concurrent("F39: a network in trouble", () => {
     const dialler = createDialler(undefined);
     try {
       const [refusal, ms] = await timed(
-        dialler.send(new URL(`http://127.0.0.1:${port}/`), { headers: {}, signal: AbortSignal.timeout(20_000) }).catch((error: unknown) => error),
+        dialler
+          .send(new URL(`http://127.0.0.1:${port}/`), {
+            headers: {},
+            signal: AbortSignal.timeout(20_000),
+          })
+          .catch((error: unknown) => error),
       );
       expect(refusal).toMatchObject({ message: "no connection within 5 s" });
       expect(ms).toBeGreaterThan(4_900);
@@ -806,7 +1140,11 @@ describe.concurrent("F39: a network in trouble", () => {
         config: { timeoutSeconds: 2 },
         tools: {
           slow: ({ response, id, args }) => {
-            const text = JSON.stringify({ jsonrpc: "2.0", id, result: { resultType: "complete", ...said("slow") } });
+            const text = JSON.stringify({
+              jsonrpc: "2.0",
+              id,
+              result: { resultType: "complete", ...said("slow") },
+            });
             response.writeHead(200, { "content-type": "application/json" });
             let sent = 0;
             const timer = setInterval(() => {
@@ -823,7 +1161,11 @@ describe.concurrent("F39: a network in trouble", () => {
         const [answer, ms] = await timed(call("slow", { ms: 1_000 }));
         expect(failureOf(answer)).toMatchObject({ error_type: "timeout" });
         expect(ms).toBeLessThan(4_000);
-        await Promise.all(sick.seen.filter(({ message }) => message?.method === "tools/call").map(({ closed }) => closed));
+        await Promise.all(
+          sick.seen
+            .filter(({ message }) => message?.method === "tools/call")
+            .map(({ closed }) => closed),
+        );
       },
     ));
 
@@ -844,7 +1186,9 @@ async function startBlackHole(): Promise<{ readonly port: number; close(): void 
   const script = `const server = require("node:net").createServer(); server.listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
     process.stdout.write(server.address().port + "\\n", () => process.kill(process.pid, "SIGSTOP")); });`;
   const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "ignore"] });
-  const port = await new Promise<number>((resolve) => child.stdout.once("data", (bytes: Buffer) => resolve(Number(bytes.toString()))));
+  const port = await new Promise<number>((resolve) =>
+    child.stdout.once("data", (bytes: Buffer) => resolve(Number(bytes.toString()))),
+  );
   await eventually(() => child.exitCode === null, "it stops");
   await wait(100);
   const fillers = Array.from({ length: 8 }, () => connect(port, "127.0.0.1").on("error", () => {}));
@@ -859,38 +1203,61 @@ async function startBlackHole(): Promise<{ readonly port: number; close(): void 
 }
 
 describe.concurrent("F40: a WebSocket", () => {
-  test.each([1006, 1011])("closed with %i mid-call is told at once, and is there again within a second", (code) =>
-    beside({ type: "ws", era: "legacy", tools: { hang: () => undefined } }, async ({ call, sick }) => {
-      const hanging = Array.from({ length: 10 }, () => call("hang"));
-      await call("echo");
-      const startedAt = performance.now();
-      if (code === 1006) sick.cut();
-      else sick.closeSockets(code);
-      for (const answer of await Promise.all(hanging)) expect(failureOf(answer)).toMatchObject({ error_type: "unavailable" });
-      expect(performance.now() - startedAt).toBeLessThan(atOnceMs);
-      await eventually(async () => textOf(await call("echo", { n: 1 })) === '{"n":1}', "it is served again", 3_000);
-    }),
+  test.each([1006, 1011])(
+    "closed with %i mid-call is told at once, and is there again within a second",
+    (code) =>
+      beside(
+        { type: "ws", era: "legacy", tools: { hang: () => undefined } },
+        async ({ call, sick }) => {
+          const hanging = Array.from({ length: 10 }, () => call("hang"));
+          await call("echo");
+          const startedAt = performance.now();
+          if (code === 1006) sick.cut();
+          else sick.closeSockets(code);
+          for (const answer of await Promise.all(hanging))
+            expect(failureOf(answer)).toMatchObject({ error_type: "unavailable" });
+          expect(performance.now() - startedAt).toBeLessThan(atOnceMs);
+          await eventually(
+            async () => textOf(await call("echo", { n: 1 })) === '{"n":1}',
+            "it is served again",
+            3_000,
+          );
+        },
+      ),
   );
 
   test("that no longer answers pings is dead after two of them", () =>
-    beside({ type: "ws", era: "legacy", tools: { hang: () => undefined } }, async ({ call, sick }) => {
-      expect(textOf(await call("echo"))).toBe("{}");
-      const hanging = call("hang");
-      await eventually(() => sick.count("hang") === 1, "the call has begun");
-      sick.freeze();
-      const [answer, ms] = await timed(hanging);
-      expect(failureOf(answer)).toMatchObject({ error_type: "unavailable" });
-      expect(ms).toBeLessThan(15_000);
-      sick.cut();
-      await eventually(async () => textOf(await call("echo", { n: 1 })) === '{"n":1}', "it is served again", 3_000);
-    }));
+    beside(
+      { type: "ws", era: "legacy", tools: { hang: () => undefined } },
+      async ({ call, sick }) => {
+        expect(textOf(await call("echo"))).toBe("{}");
+        const hanging = call("hang");
+        await eventually(() => sick.count("hang") === 1, "the call has begun");
+        sick.freeze();
+        const [answer, ms] = await timed(hanging);
+        expect(failureOf(answer)).toMatchObject({ error_type: "unavailable" });
+        expect(ms).toBeLessThan(15_000);
+        sick.cut();
+        await eventually(
+          async () => textOf(await call("echo", { n: 1 })) === '{"n":1}',
+          "it is served again",
+          3_000,
+        );
+      },
+    ));
 
   test.each([401, 403, 404, 500])("that is refused with %i says so", async (status) => {
     await using server = await startScripted({ type: "http" });
     server.intercept = ({ response }) => response.writeHead(status).end() !== undefined;
-    const config: RemoteConfig = { ...server.config, type: "ws", url: server.config.url.replace("http:", "ws:") };
+    const config: RemoteConfig = {
+      ...server.config,
+      type: "ws",
+      url: server.config.url.replace("http:", "ws:"),
+    };
     await using hall = await startHall({ toolkits: [], servers: { refused: config } });
-    await expect(hall.hall.fleet.get("refused").discover()).rejects.toMatchObject({ code: status === 401 || status === 403 ? "DENIED" : "UNAVAILABLE" });
+    await expect(hall.hall.fleet.get("refused").discover()).rejects.toMatchObject({
+      code: status === 401 || status === 403 ? "DENIED" : "UNAVAILABLE",
+    });
   });
 });
 
@@ -905,31 +1272,51 @@ describe.concurrent("an answer of 10 MiB and a byte", () => {
   };
 
   test.each(everyWay)("over %s costs its own call only", (_name, options) =>
-    beside({ ...options, tools: { huge, delayed: async ({ answer }) => wait(300).then(() => answer(said("there"))) } }, async ({ call, upstream }) => {
-      expect(textOf(await call("echo"))).toBe("{}");
-      const since = upstream.state();
-      const delayed = call("delayed");
-      expect(failureOf(await call("huge"))).toMatchObject({ error_type: "too_large" });
-      if (options.type === "http") expect(failureOf(await call("huge", { isStream: true }))).toMatchObject({ error_type: "too_large" });
-      expect(textOf(await delayed)).toBe("there");
-      expect(upstream.state()).toEqual(since);
-    }),
+    beside(
+      {
+        ...options,
+        tools: { huge, delayed: async ({ answer }) => wait(300).then(() => answer(said("there"))) },
+      },
+      async ({ call, upstream }) => {
+        expect(textOf(await call("echo"))).toBe("{}");
+        const since = upstream.state();
+        const delayed = call("delayed");
+        expect(failureOf(await call("huge"))).toMatchObject({ error_type: "too_large" });
+        if (options.type === "http")
+          expect(failureOf(await call("huge", { isStream: true }))).toMatchObject({
+            error_type: "too_large",
+          });
+        expect(textOf(await delayed)).toBe("there");
+        expect(upstream.state()).toEqual(since);
+      },
+    ),
   );
 });
 
 describe.concurrent("a call that is withdrawn", () => {
   test.each(everyWay)("over %s is withdrawn the way the server's era wants it", (_name, options) =>
     beside(
-      { ...options, tools: { hang: (call) => (isStreamable(call) && call.args.isStream === true ? call.stream() : undefined) } },
+      {
+        ...options,
+        tools: {
+          hang: (call) =>
+            isStreamable(call) && call.args.isStream === true ? call.stream() : undefined,
+        },
+      },
       async ({ client, call, sick }) => {
         for (const isStream of [false, true]) {
           const before = sick.count("hang");
           const id = client.ask("tools/call", { name: "sick.hang", arguments: { isStream } });
           await eventually(() => sick.count("hang") === before + 1, "the call has begun");
-          const { message, closed } = sick.seen.findLast((seen) => seen.message?.method === "tools/call") ?? {};
+          const { message, closed } =
+            sick.seen.findLast((seen) => seen.message?.method === "tools/call") ?? {};
           client.notify("notifications/cancelled", { requestId: id });
           const isNotified = (): boolean =>
-            sick.seen.some((seen) => seen.message?.method === "notifications/cancelled" && (seen.message.params as JsonObject).requestId === message?.id);
+            sick.seen.some(
+              (seen) =>
+                seen.message?.method === "notifications/cancelled" &&
+                (seen.message.params as JsonObject).requestId === message?.id,
+            );
           if (options.type === "http") await closed;
           if (options.type === "http" && options.era === "modern") {
             await wait(100);
@@ -952,13 +1339,18 @@ describe.concurrent("headers", () => {
           properties: {
             region: { type: "string", "x-mcp-header": "Region" },
             count: { type: "integer", "x-mcp-header": "Count" },
-            place: { type: "object", properties: { city: { type: "string", "x-mcp-header": "City" } } },
+            place: {
+              type: "object",
+              properties: { city: { type: "string", "x-mcp-header": "City" } },
+            },
           },
         },
       };
       sick.tools.routed = ({ answer }) => answer(said("routed"));
       await upstream.discover();
-      expect(textOf(await call("routed", { region: "eu-west 1", count: 7, place: { city: "Zürich" } }))).toBe("routed");
+      expect(
+        textOf(await call("routed", { region: "eu-west 1", count: 7, place: { city: "Zürich" } })),
+      ).toBe("routed");
       expect(sick.seen.at(-1)?.headers).toMatchObject({
         "mcp-protocol-version": "2026-07-28",
         "mcp-method": "tools/call",
@@ -970,7 +1362,11 @@ describe.concurrent("headers", () => {
         accept: "application/json, text/event-stream",
       });
       expect(textOf(await call("routed"))).toBe("routed");
-      expect(Object.keys(sick.seen.at(-1)?.headers ?? {}).filter((name) => name.startsWith("mcp-param-"))).toEqual([]);
+      expect(
+        Object.keys(sick.seen.at(-1)?.headers ?? {}).filter((name) =>
+          name.startsWith("mcp-param-"),
+        ),
+      ).toEqual([]);
     }));
 
   test("that no longer fit the tool are put right: listed again, and called once more", () =>
@@ -978,15 +1374,33 @@ describe.concurrent("headers", () => {
       const strict: Act = ({ response, id, args, answer }) => {
         const isRight = response.req.headers["mcp-param-region"] === args.region;
         if (isRight) answer(said("right"));
-        else sendJson(response, { jsonrpc: "2.0", id, error: { code: -32_020, message: "Mcp-Param-Region is missing" } }, 400);
+        else
+          sendJson(
+            response,
+            {
+              jsonrpc: "2.0",
+              id,
+              error: { code: -32_020, message: "Mcp-Param-Region is missing" },
+            },
+            400,
+          );
       };
       sick.tools.strict = strict;
-      for (const stream of sick.standing) stream.send({ jsonrpc: "2.0", method: "notifications/tools/list_changed", params: {} });
-      await eventually(async () => (await call("strict", { region: "eu" })).error !== undefined && sick.count("strict") > 0, "it is listed", 3_000).catch(
-        () => {},
-      );
+      for (const stream of sick.standing)
+        stream.send({ jsonrpc: "2.0", method: "notifications/tools/list_changed", params: {} });
+      await eventually(
+        async () =>
+          (await call("strict", { region: "eu" })).error !== undefined && sick.count("strict") > 0,
+        "it is listed",
+        3_000,
+      ).catch(() => {});
       const [calls, lists] = [sick.count("strict"), sick.heard("tools/list")];
-      sick.definitions.strict = { inputSchema: { type: "object", properties: { region: { type: "string", "x-mcp-header": "Region" } } } };
+      sick.definitions.strict = {
+        inputSchema: {
+          type: "object",
+          properties: { region: { type: "string", "x-mcp-header": "Region" } },
+        },
+      };
       expect(textOf(await call("strict", { region: "eu" }))).toBe("right");
       expect(sick.count("strict") - calls).toBe(2);
       expect(sick.heard("tools/list") - lists).toBe(1);
@@ -994,7 +1408,16 @@ describe.concurrent("headers", () => {
 
   test("that are never right are told as the server says it, after one more call", () =>
     beside(
-      { tools: { never: ({ response, id }) => sendJson(response, { jsonrpc: "2.0", id, error: { code: -32_020, message: "no" } }, 400) } },
+      {
+        tools: {
+          never: ({ response, id }) =>
+            sendJson(
+              response,
+              { jsonrpc: "2.0", id, error: { code: -32_020, message: "no" } },
+              400,
+            ),
+        },
+      },
       async ({ sick, call }) => {
         expect((await call("never")).error).toMatchObject({ code: -32_020, message: "no" });
         expect(sick.count("never")).toBe(2);
@@ -1003,23 +1426,42 @@ describe.concurrent("headers", () => {
 });
 
 describe.concurrent("a server of 2024-11-05 under an address for HTTP", () => {
-  test.each([400, 404, 405])("that refuses the handshake with %i is spoken to over the pair", async (status) => {
-    await using server = await startScripted({ type: "sse", era: "legacy", config: { type: "http" } });
-    server.intercept = ({ request, response }) => request.url === "/sse" && request.method === "POST" && response.writeHead(status).end() !== undefined;
-    await using hall = await startHall({ toolkits: [], servers: { old: server.config } });
-    const client = hall.connect();
-    await client.greet();
-    await eventually(() => hall.hall.registry.findTool("old.echo") !== undefined, "it is listed");
-    expect(textOf(await callTool(client, "old.echo", { n: 1 }))).toBe('{"n":1}');
-    expect(hall.hall.fleet.get("old").greeting()).toMatchObject({ era: "legacy", version: "2024-11-05" });
-    server.cut();
-    await eventually(async () => textOf(await callTool(client, "old.echo", { n: 2 })) === '{"n":2}', "it is there again", 5_000);
-  });
+  test.each([400, 404, 405])(
+    "that refuses the handshake with %i is spoken to over the pair",
+    async (status) => {
+      await using server = await startScripted({
+        type: "sse",
+        era: "legacy",
+        config: { type: "http" },
+      });
+      server.intercept = ({ request, response }) =>
+        request.url === "/sse" &&
+        request.method === "POST" &&
+        response.writeHead(status).end() !== undefined;
+      await using hall = await startHall({ toolkits: [], servers: { old: server.config } });
+      const client = hall.connect();
+      await client.greet();
+      await eventually(() => hall.hall.registry.findTool("old.echo") !== undefined, "it is listed");
+      expect(textOf(await callTool(client, "old.echo", { n: 1 }))).toBe('{"n":1}');
+      expect(hall.hall.fleet.get("old").greeting()).toMatchObject({
+        era: "legacy",
+        version: "2024-11-05",
+      });
+      server.cut();
+      await eventually(
+        async () => textOf(await callTool(client, "old.echo", { n: 2 })) === '{"n":2}',
+        "it is there again",
+        5_000,
+      );
+    },
+  );
 
   test("or that is nothing at all says what it said first", async () => {
     await using server = await startScripted();
     server.intercept = ({ response }) => response.writeHead(404).end() !== undefined;
     await using hall = await startHall({ toolkits: [], servers: { nothing: server.config } });
-    await expect(hall.hall.fleet.get("nothing").discover()).rejects.toMatchObject({ message: "nothing is down: HTTP 404" });
+    await expect(hall.hall.fleet.get("nothing").discover()).rejects.toMatchObject({
+      message: "nothing is down: HTTP 404",
+    });
   });
 });

@@ -11,10 +11,16 @@ test("a list of large pages that does not end is read as far as it may fill the 
   const line = {
     async request(): Promise<JsonObject> {
       pages++;
-      return { tools: [{ name: `t${pages}`, description, inputSchema: { type: "object" } }], ...(pages < 50 ? { nextCursor: String(pages) } : {}) };
+      return {
+        tools: [{ name: `t${pages}`, description, inputSchema: { type: "object" } }],
+        ...(pages < 50 ? { nextCursor: String(pages) } : {}),
+      };
     },
   } as unknown as Line;
-  const tools = await readTools(line, { scope: new Scope(), warn: (message) => void warnings.push(message) });
+  const tools = await readTools(line, {
+    scope: new Scope(),
+    warn: (message) => void warnings.push(message),
+  });
   expect(tools).toHaveLength(9);
   expect(warnings).toEqual(["tools/list does not end: the first 9 are used"]);
 });

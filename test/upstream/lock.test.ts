@@ -6,10 +6,24 @@ import type { JsonObject } from "../../src/base/json.ts";
 import { pinOf } from "../../src/trust/pin.ts";
 import type { Greeting } from "../../src/upstream/greeting.ts";
 import type { Offer } from "../../src/upstream/lists.ts";
-import { emptyLock, type Lock, lockPath, lockServer, readLock, writeLock } from "../../src/upstream/lock.ts";
+import {
+  emptyLock,
+  type Lock,
+  lockPath,
+  lockServer,
+  readLock,
+  writeLock,
+} from "../../src/upstream/lock.ts";
 import { modern } from "../servers/client.ts";
 import { said } from "../servers/toolkits.ts";
-import { callTool, eventually, faulty, locked, readStarts, startUpstreams } from "../servers/upstreams.ts";
+import {
+  callTool,
+  eventually,
+  faulty,
+  locked,
+  readStarts,
+  startUpstreams,
+} from "../servers/upstreams.ts";
 
 /** What is known of the servers without starting them. */
 const root = mkdtempSync(join(tmpdir(), "guildhall-lock-"));
@@ -22,8 +36,19 @@ function newFolder(): string {
   return folder;
 }
 
-const greeting: Greeting = { era: "legacy", version: "2025-11-25", capabilities: { tools: {} }, info: { name: "box", version: "1" }, instructions: undefined };
-const tool = { name: "add", title: "Add", description: "adds", inputSchema: { type: "object", properties: { a: { type: "number" }, b: { type: "number" } } } };
+const greeting: Greeting = {
+  era: "legacy",
+  version: "2025-11-25",
+  capabilities: { tools: {} },
+  info: { name: "box", version: "1" },
+  instructions: undefined,
+};
+const tool = {
+  name: "add",
+  title: "Add",
+  description: "adds",
+  inputSchema: { type: "object", properties: { a: { type: "number" }, b: { type: "number" } } },
+};
 const offer: Offer = {
   tools: [{ ...tool, name: "zed" }, tool],
   resources: [
@@ -39,13 +64,18 @@ describe("the file", () => {
     const [one, other] = [newFolder(), newFolder()];
     const server = lockServer("hash", greeting, offer);
     const reversed: Offer = {
-      tools: [...offer.tools].reverse().map((each) => Object.fromEntries(Object.entries(each).reverse()) as typeof each),
+      tools: [...offer.tools]
+        .reverse()
+        .map((each) => Object.fromEntries(Object.entries(each).reverse()) as typeof each),
       resources: [...offer.resources].reverse(),
       templates: offer.templates,
       prompts: offer.prompts,
     };
     await writeLock(one, { lockVersion: 1, servers: { b: server, a: server } });
-    await writeLock(other, { servers: { a: lockServer("hash", greeting, reversed), b: server }, lockVersion: 1 });
+    await writeLock(other, {
+      servers: { a: lockServer("hash", greeting, reversed), b: server },
+      lockVersion: 1,
+    });
     const text = readFileSync(lockPath(one), "utf8");
     expect(readFileSync(lockPath(other), "utf8")).toBe(text);
     expect(text.endsWith("}\n")).toBe(true);
@@ -56,17 +86,29 @@ describe("the file", () => {
 
   test("holds definitions, a pin of each tool, and how the server speaks; and is read as it was written", async () => {
     const folder = newFolder();
-    const lock: Lock = { lockVersion: 1, servers: { box: lockServer("hash", { ...greeting, instructions: "Be kind." }, offer) } };
+    const lock: Lock = {
+      lockVersion: 1,
+      servers: { box: lockServer("hash", { ...greeting, instructions: "Be kind." }, offer) },
+    };
     expect(await writeLock(folder, lock)).toBe(join(folder, ".guildhall", "tools.lock.json"));
     const warnings: string[] = [];
     expect(await readLock(folder, (message) => warnings.push(message))).toEqual(lock);
     expect(warnings).toEqual([]);
-    expect(lock.servers.box).toMatchObject({ source: "hash", era: "legacy", protocol: "2025-11-25", instructions: "Be kind.", pins: { add: pinOf(tool) } });
+    expect(lock.servers.box).toMatchObject({
+      source: "hash",
+      era: "legacy",
+      protocol: "2025-11-25",
+      instructions: "Be kind.",
+      pins: { add: pinOf(tool) },
+    });
   });
 
   test("is replaced in one step: a reader sees the old one or the new one", async () => {
     const folder = newFolder();
-    const lockOf = (size: number): Lock => ({ lockVersion: 1, servers: { box: lockServer("x".repeat(size), greeting, offer) } });
+    const lockOf = (size: number): Lock => ({
+      lockVersion: 1,
+      servers: { box: lockServer("x".repeat(size), greeting, offer) },
+    });
     await writeLock(folder, lockOf(1));
     const sizes = new Set<number>();
     let isDone = false;
@@ -83,7 +125,9 @@ describe("the file", () => {
   });
 
   test("that is not there is empty, and nothing to talk about", async () => {
-    expect(await readLock(newFolder(), (message) => expect.unreachable(message))).toEqual(emptyLock);
+    expect(await readLock(newFolder(), (message) => expect.unreachable(message))).toEqual(
+      emptyLock,
+    );
   });
 
   test.each([
@@ -91,16 +135,19 @@ describe("the file", () => {
     ["a merge conflict", "<<<<<<< ours\n{}\n=======\n{}\n>>>>>>> theirs\n", "cannot be used"],
     ["another version", '{"lockVersion": 2, "servers": {}}', "is of another version"],
     ["something else", "[]", "is of another version"],
-  ])("with %s is reported with the next move, and counts as none", async (_what, text, complaint) => {
-    const folder = newFolder();
-    mkdirSync(join(folder, ".guildhall"));
-    writeFileSync(lockPath(folder), text);
-    const warnings: string[] = [];
-    expect(await readLock(folder, (message) => warnings.push(message))).toEqual(emptyLock);
-    expect(warnings).toHaveLength(1);
-    expect(warnings[0]).toContain(complaint);
-    expect(warnings[0]).toContain("guildhall build");
-  });
+  ])(
+    "with %s is reported with the next move, and counts as none",
+    async (_what, text, complaint) => {
+      const folder = newFolder();
+      mkdirSync(join(folder, ".guildhall"));
+      writeFileSync(lockPath(folder), text);
+      const warnings: string[] = [];
+      expect(await readLock(folder, (message) => warnings.push(message))).toEqual(emptyLock);
+      expect(warnings).toHaveLength(1);
+      expect(warnings[0]).toContain(complaint);
+      expect(warnings[0]).toContain("guildhall build");
+    },
+  );
 });
 
 describe("a pin", () => {
@@ -139,29 +186,53 @@ describe.concurrent("a hall", () => {
         prompts: [{ name: "greet" }],
       },
     });
-    await using hall = await startUpstreams({ box: config }, { lock: { lockVersion: 1, servers: { box: known } } });
+    await using hall = await startUpstreams(
+      { box: config },
+      { lock: { lockVersion: 1, servers: { box: known } } },
+    );
     const { client } = hall;
-    expect(await client.result("tools/list")).toMatchObject({ tools: [{ name: "box.echo", description: "from the lock" }] });
-    expect(await client.result("resources/list")).toMatchObject({ resources: [{ uri: "note://1" }] });
-    expect(await client.result("resources/templates/list")).toMatchObject({ resourceTemplates: [{ uriTemplate: "note://by-name/{name}" }] });
+    expect(await client.result("tools/list")).toMatchObject({
+      tools: [{ name: "box.echo", description: "from the lock" }],
+    });
+    expect(await client.result("resources/list")).toMatchObject({
+      resources: [{ uri: "note://1" }],
+    });
+    expect(await client.result("resources/templates/list")).toMatchObject({
+      resourceTemplates: [{ uriTemplate: "note://by-name/{name}" }],
+    });
     expect(await client.result("prompts/list")).toMatchObject({ prompts: [{ name: "box.greet" }] });
-    expect(await client.result("server/discover", modern())).toMatchObject({ supportedVersions: ["2026-07-28"] });
-    expect(await client.result("tools/list", modern())).toMatchObject({ tools: [{ name: "box.echo" }] });
+    expect(await client.result("server/discover", modern())).toMatchObject({
+      supportedVersions: ["2026-07-28"],
+    });
+    expect(await client.result("tools/list", modern())).toMatchObject({
+      tools: [{ name: "box.echo" }],
+    });
     expect(readStarts(starts)).toEqual([]);
     expect(hall.upstream("box").state()).toEqual({ kind: "stopped" });
-    const answers = await Promise.all(Array.from({ length: 10 }, (_, n) => callTool(client, "box.echo", { n })));
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => callTool(client, "box.echo", { n })),
+    );
     expect(answers.map(said)).toEqual(answers.map((_, n) => JSON.stringify({ n })));
     expect(readStarts(starts)).toHaveLength(1);
   });
 
   test("looks up what the lock does not know in the background, all at once, and says when the list has grown", async () => {
     const known = faulty("number=1");
-    const servers = { known, slow: faulty("slow-start=1500"), slower: faulty("slow-start=1600"), other: faulty("slow-start=1400") };
+    const servers = {
+      known,
+      slow: faulty("slow-start=1500"),
+      slower: faulty("slow-start=1600"),
+      other: faulty("slow-start=1400"),
+    };
     const startedAt = performance.now();
-    await using hall = await startUpstreams(servers, { lock: { lockVersion: 1, servers: { known: locked(known, ["echo"]) } } });
+    await using hall = await startUpstreams(servers, {
+      lock: { lockVersion: 1, servers: { known: locked(known, ["echo"]) } },
+    });
     expect((await hall.client.result("tools/list")).tools).toMatchObject([{ name: "known.echo" }]);
     await hall.client.heard("notifications/tools/list_changed", 10_000);
-    await Promise.all(["slow.echo", "slower.echo", "other.echo"].map((name) => hall.untilListed(name)));
+    await Promise.all(
+      ["slow.echo", "slower.echo", "other.echo"].map((name) => hall.untilListed(name)),
+    );
     expect(performance.now() - startedAt).toBeLessThan(4_000);
     expect(hall.upstream("known").state()).toEqual({ kind: "stopped" });
   });
@@ -179,18 +250,25 @@ describe.concurrent("a hall", () => {
     const stale = { ...locked(config, ["gone"]), source: "of another command" };
     const damaged = { source: locked(config, []).source, era: "legacy" } as unknown as typeof stale;
     const servers = { stale: config, damaged: config };
-    await using hall = await startUpstreams(servers, { lock: { lockVersion: 1, servers: { stale, damaged } } });
+    await using hall = await startUpstreams(servers, {
+      lock: { lockVersion: 1, servers: { stale, damaged } },
+    });
     expect(hall.hall.registry.findTool("stale.gone")).toBeUndefined();
     await Promise.all(["stale.told", "damaged.told"].map((name) => hall.untilListed(name)));
   });
 
   test("reads an eager server's lists when it starts, not over and over", async () => {
     const config = faulty("heard", { start: "eager" });
-    await using hall = await startUpstreams({ box: config }, { lock: { lockVersion: 1, servers: { box: locked(config, ["old"]) } } });
+    await using hall = await startUpstreams(
+      { box: config },
+      { lock: { lockVersion: 1, servers: { box: locked(config, ["old"]) } } },
+    );
     await hall.untilListed("box.heard");
     await hall.untilListed("box.old", false);
     const lists = async (): Promise<number> =>
-      JSON.parse(String(said(await callTool(hall.client, "box.heard")))).filter(({ method }: JsonObject) => method === "tools/list").length;
+      JSON.parse(String(said(await callTool(hall.client, "box.heard")))).filter(
+        ({ method }: JsonObject) => method === "tools/list",
+      ).length;
     await eventually(async () => (await lists()) > 0, "the first reading");
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(await lists()).toBeLessThanOrEqual(2);

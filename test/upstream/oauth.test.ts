@@ -14,7 +14,12 @@ import { openRedirectPage } from "../../src/upstream/redirect.ts";
 import { createTokenStore } from "../../src/upstream/token-store.ts";
 import type { RawClient } from "../servers/client.ts";
 import { startHall, type TestHall } from "../servers/hall.ts";
-import { type Behaviour, type OAuthServer, ownClient, startOAuthServer } from "../servers/oauth-server.ts";
+import {
+  type Behaviour,
+  type OAuthServer,
+  ownClient,
+  startOAuthServer,
+} from "../servers/oauth-server.ts";
 import { callTool, eventually } from "../servers/upstreams.ts";
 
 /** Tokens for servers elsewhere: who gets one, who is asked for it, and who never sees it. */
@@ -26,12 +31,27 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function remote(url: string, more: Partial<RemoteServerConfig> = {}): RemoteServerConfig {
   const filter = { include: ["*"], exclude: [] };
-  return { type: "http", url, headers: {}, start: "lazy", idleTimeoutSeconds: 0, tools: filter, disabled: false, allowPrivate: false, ...more };
+  return {
+    type: "http",
+    url,
+    headers: {},
+    start: "lazy",
+    idleTimeoutSeconds: 0,
+    tools: filter,
+    disabled: false,
+    allowPrivate: false,
+    ...more,
+  };
 }
 
 /** A person with a browser. */
 function logIn(config: RemoteServerConfig): ReturnType<typeof login> {
-  return login({ config, store: createTokenStore(config.url, folder), timeoutMs: 5_000, show: (page) => void fetch(page).then((answer) => answer.text()) });
+  return login({
+    config,
+    store: createTokenStore(config.url, folder),
+    timeoutMs: 5_000,
+    show: (page) => void fetch(page).then((answer) => answer.text()),
+  });
 }
 
 interface OAuthHall extends AsyncDisposable {
@@ -47,7 +67,13 @@ async function startFar(config: RemoteServerConfig): Promise<OAuthHall> {
   const lines: string[] = [];
   const secrets = new Secrets();
   const log = createLog({ level: "trace", sink: { write: (line) => lines.push(line) }, secrets });
-  const hall = await startHall({ toolkits: [], servers: { far: config }, tokenFolder: folder, log, secrets });
+  const hall = await startHall({
+    toolkits: [],
+    servers: { far: config },
+    tokenFolder: folder,
+    log,
+    secrets,
+  });
   const client = hall.connect();
   await client.greet();
   return {
@@ -59,17 +85,25 @@ async function startFar(config: RemoteServerConfig): Promise<OAuthHall> {
   };
 }
 
-async function startLoggedIn(server: OAuthServer, more: Partial<RemoteServerConfig> = {}): Promise<OAuthHall> {
+async function startLoggedIn(
+  server: OAuthServer,
+  more: Partial<RemoteServerConfig> = {},
+): Promise<OAuthHall> {
   const config = remote(server.url, more);
   await logIn(config);
   const far = await startFar(config);
-  await eventually(() => far.hall.hall.registry.findTool("far.echo") !== undefined, "far.echo listed");
+  await eventually(
+    () => far.hall.hall.registry.findTool("far.echo") !== undefined,
+    "far.echo listed",
+  );
   return far;
 }
 
-const said = ({ result }: JsonObject): string => JSON.stringify((result as JsonObject | undefined)?.content ?? null);
+const said = ({ result }: JsonObject): string =>
+  JSON.stringify((result as JsonObject | undefined)?.content ?? null);
 const worked = { result: { content: [{ type: "text", text: '{"a":1}' }] } };
-const refreshesOf = ({ seen }: OAuthServer): number => seen.tokenRequests.filter(({ body }) => body.get("grant_type") === "refresh_token").length;
+const refreshesOf = ({ seen }: OAuthServer): number =>
+  seen.tokenRequests.filter(({ body }) => body.get("grant_type") === "refresh_token").length;
 
 /** What is kept of the one server a test uses. */
 function readKept(): { readonly text: string; readonly mode: number; readonly file: string } {
@@ -84,9 +118,15 @@ describe("a login", () => {
     await using far = await startFar(remote(server.url));
     const upstream = far.hall.hall.fleet.get("far");
     await eventually(() => upstream.state().kind === "down", "far down");
-    expect(upstream.state()).toMatchObject({ code: "DENIED", reason: "needs login: run `guildhall login far`" });
+    expect(upstream.state()).toMatchObject({
+      code: "DENIED",
+      reason: "needs login: run `guildhall login far`",
+    });
     expect(upstream.problem?.()).toBe("needs login: run `guildhall login far`");
-    await expect(upstream.discover()).rejects.toMatchObject({ code: "DENIED", message: "far needs login: run `guildhall login far`" });
+    await expect(upstream.discover()).rejects.toMatchObject({
+      code: "DENIED",
+      message: "far needs login: run `guildhall login far`",
+    });
     expect(server.seen.tokenRequests).toEqual([]);
   });
 
@@ -104,7 +144,9 @@ describe("a login", () => {
       redirect_uri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}$/),
     });
     expect(server.seen.tokenRequests[0]?.body.get("resource")).toBe(server.url);
-    expect(server.seen.registrations).toMatchObject([{ client_name: "Guildhall", application_type: "native", token_endpoint_auth_method: "none" }]);
+    expect(server.seen.registrations).toMatchObject([
+      { client_name: "Guildhall", application_type: "native", token_endpoint_auth_method: "none" },
+    ]);
     await logIn(remote(server.url));
     expect(server.seen.registrations).toHaveLength(1);
   });
@@ -116,7 +158,10 @@ describe("a login", () => {
     await eventually(() => upstream.state().kind === "down", "far down");
     await logIn(remote(server.url));
     await upstream.restart();
-    await eventually(() => far.hall.hall.registry.findTool("far.echo") !== undefined, "far.echo listed");
+    await eventually(
+      () => far.hall.hall.registry.findTool("far.echo") !== undefined,
+      "far.echo listed",
+    );
     expect(await far.call()).toMatchObject(worked);
   });
 
@@ -130,7 +175,11 @@ describe("a login", () => {
     const { text, mode } = readKept();
     expect(mode).toBe(0o600);
     expect(statSync(folder).mode & 0o077).toBe(0);
-    expect(JSON.parse(text)).toMatchObject({ url: server.url, issuer: server.issuer, accounts: { [server.issuer]: { resource: server.url } } });
+    expect(JSON.parse(text)).toMatchObject({
+      url: server.url,
+      issuer: server.issuer,
+      accounts: { [server.issuer]: { resource: server.url } },
+    });
     expect(server.seen.tokens.filter((token) => far.logged().includes(token))).toEqual([]);
     expect(far.logged()).toContain("tokens: ***");
     expect(readdirSync(folder)).toHaveLength(1);
@@ -138,14 +187,21 @@ describe("a login", () => {
 
   test("that a person refuses says so, and leaves nothing", async () => {
     await using server = await startOAuthServer({ loginError: "access_denied" });
-    await expect(logIn(remote(server.url))).rejects.toMatchObject({ code: "DENIED", message: "the login was refused: access_denied" });
+    await expect(logIn(remote(server.url))).rejects.toMatchObject({
+      code: "DENIED",
+      message: "the login was refused: access_denied",
+    });
     expect(readdirSync(folder)).toEqual([]);
   });
 
   test("is not there to be had where nobody wants one", async () => {
-    const server = createServer((_request, response) => response.writeHead(_request.method === "POST" ? 200 : 404).end());
+    const server = createServer((_request, response) =>
+      response.writeHead(_request.method === "POST" ? 200 : 404).end(),
+    );
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    await expect(logIn(remote(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`))).rejects.toMatchObject({
+    await expect(
+      logIn(remote(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`)),
+    ).rejects.toMatchObject({
       message: "the server wants no login",
     });
     server.close();
@@ -154,7 +210,9 @@ describe("a login", () => {
   test("is not wanted where the config has a token", async () => {
     await using server = await startOAuthServer();
     await logIn(remote(server.url));
-    await using far = await startFar(remote(server.url, { headers: { Authorization: "Bearer of-the-config" } }));
+    await using far = await startFar(
+      remote(server.url, { headers: { Authorization: "Bearer of-the-config" } }),
+    );
     await eventually(() => far.hall.hall.fleet.get("far").state().kind === "down", "far down");
     expect(new Set(server.seen.bearers)).toEqual(new Set([undefined, "Bearer of-the-config"]));
   });
@@ -163,7 +221,10 @@ describe("a login", () => {
     await using server = await startOAuthServer();
     const url = type === "ws" ? server.url.replace("http", "ws") : server.url;
     await using far = await startFar(remote(url, { type }));
-    await expect(far.hall.hall.fleet.get("far").discover()).rejects.toMatchObject({ code: "DENIED", message: "far needs login: run `guildhall login far`" });
+    await expect(far.hall.hall.fleet.get("far").discover()).rejects.toMatchObject({
+      code: "DENIED",
+      message: "far needs login: run `guildhall login far`",
+    });
   });
 });
 
@@ -182,7 +243,9 @@ describe("a token that has expired", () => {
     await using far = await startLoggedIn(server);
     server.expire();
     const answers = await Promise.all(Array.from({ length: 50 }, () => far.call()));
-    expect(answers.filter(({ result }) => (result as JsonObject).isError !== true)).toHaveLength(50);
+    expect(answers.filter(({ result }) => (result as JsonObject).isError !== true)).toHaveLength(
+      50,
+    );
     expect(refreshesOf(server)).toBe(1);
   });
 
@@ -191,10 +254,15 @@ describe("a token that has expired", () => {
     const config = remote(server.url);
     await logIn(config);
     server.expire();
-    const halls = Array.from({ length: 5 }, () => createOAuth({ name: "far", config, store: createTokenStore(config.url, folder) }));
+    const halls = Array.from({ length: 5 }, () =>
+      createOAuth({ name: "far", config, store: createTokenStore(config.url, folder) }),
+    );
     const sent = (await halls[0]?.headers())?.authorization;
-    const refusal = (): Response => new Response(null, { status: 401, headers: { "www-authenticate": "Bearer" } });
-    expect(await Promise.all(halls.map((hall) => hall.authorize(refusal(), sent)))).toEqual(halls.map(() => true));
+    const refusal = (): Response =>
+      new Response(null, { status: 401, headers: { "www-authenticate": "Bearer" } });
+    expect(await Promise.all(halls.map((hall) => hall.authorize(refusal(), sent)))).toEqual(
+      halls.map(() => true),
+    );
     expect(refreshesOf(server)).toBe(1);
     // Whoever hears of the refusal late takes the new one.
     expect(await halls[0]?.authorize(refusal(), sent)).toBe(true);
@@ -247,15 +315,25 @@ describe("the issuer", () => {
   test.each(misfits)("%s gets no code and gives no token", async (_name, misbehave) => {
     await using server = await startOAuthServer();
     Object.assign(server.behaviour, misbehave(server));
-    await expect(logIn(remote(server.url))).rejects.toMatchObject({ code: "DENIED", message: expect.stringContaining("another issuer") });
+    await expect(logIn(remote(server.url))).rejects.toMatchObject({
+      code: "DENIED",
+      message: expect.stringContaining("another issuer"),
+    });
     expect(server.seen.tokenRequests).toEqual([]);
     expect(readdirSync(folder)).toEqual([]);
   });
 
   test("that the config does not name is not asked", async () => {
     await using server = await startOAuthServer();
-    const oauth = { grant: "authorization_code", callbackPort: 0, issuer: "https://other.example.com" } as const;
-    await expect(logIn(remote(server.url, { oauth }))).rejects.toMatchObject({ code: "DENIED", message: expect.stringContaining(server.issuer) });
+    const oauth = {
+      grant: "authorization_code",
+      callbackPort: 0,
+      issuer: "https://other.example.com",
+    } as const;
+    await expect(logIn(remote(server.url, { oauth }))).rejects.toMatchObject({
+      code: "DENIED",
+      message: expect.stringContaining(server.issuer),
+    });
     expect(server.seen.logins).toEqual([]);
   });
 
@@ -270,13 +348,23 @@ describe("the issuer", () => {
     await logIn(remote(server.url));
     expect(other.seen.registrations).toHaveLength(1);
     expect(other.seen.logins[0]?.get("client_id")).toBe("client-1");
-    expect(Object.keys((JSON.parse(readKept().text) as { accounts: object }).accounts)).toEqual([server.issuer, other.issuer]);
+    expect(Object.keys((JSON.parse(readKept().text) as { accounts: object }).accounts)).toEqual([
+      server.issuer,
+      other.issuer,
+    ]);
   });
 
   test("gets a client of the config only if it is the one that got it before", async () => {
     await using server = await startOAuthServer();
     await using other = await startOAuthServer();
-    const config = remote(server.url, { oauth: { grant: "authorization_code", callbackPort: 0, clientId: "by-hand", clientSecret: "by-hand-secret" } });
+    const config = remote(server.url, {
+      oauth: {
+        grant: "authorization_code",
+        callbackPort: 0,
+        clientId: "by-hand",
+        clientSecret: "by-hand-secret",
+      },
+    });
     await logIn(config);
     expect(server.seen.registrations).toEqual([]);
     expect(readKept().text).not.toContain("by-hand-secret");
@@ -289,7 +377,9 @@ describe("the issuer", () => {
 describe("what a token is for", () => {
   test("is checked before anybody is asked to log in", async () => {
     await using server = await startOAuthServer({ resource: "https://elsewhere.example.com/mcp" });
-    await expect(logIn(remote(server.url))).rejects.toMatchObject({ message: expect.stringContaining("does not match") });
+    await expect(logIn(remote(server.url))).rejects.toMatchObject({
+      message: expect.stringContaining("does not match"),
+    });
     expect(server.seen.logins).toEqual([]);
   });
 
@@ -304,8 +394,13 @@ describe("what a token is for", () => {
 
   test("stays with its address when a config gives the server's name to another", async () => {
     const store = createTokenStore("https://a.example.com/mcp", folder);
-    await store.write({ issuer: "https://i.example.com", accounts: { "https://i.example.com": { client: { client_id: "c" } } } });
-    expect((await createTokenStore("https://b.example.com/mcp", folder).read()).accounts).toEqual({});
+    await store.write({
+      issuer: "https://i.example.com",
+      accounts: { "https://i.example.com": { client: { client_id: "c" } } },
+    });
+    expect((await createTokenStore("https://b.example.com/mcp", folder).read()).accounts).toEqual(
+      {},
+    );
     const { file, text } = readKept();
     writeFileSync(file, text.replace("a.example.com", "b.example.com"));
     expect((await store.read()).accounts).toEqual({});
@@ -327,9 +422,15 @@ describe("more than was granted", () => {
     await using far = await startLoggedIn(server);
     const answer = await far.call();
     expect(answer).toMatchObject({ result: { isError: true } });
-    expect(said(answer)).toContain("needs login: run `guildhall login far`, it wants the scope tools:call");
+    expect(said(answer)).toContain(
+      "needs login: run `guildhall login far`, it wants the scope tools:call",
+    );
     await logIn(remote(server.url));
-    expect(server.seen.logins.at(-1)?.get("scope")?.split(" ").sort()).toEqual(["offline_access", "tools:call", "tools:list"]);
+    expect(server.seen.logins.at(-1)?.get("scope")?.split(" ").sort()).toEqual([
+      "offline_access",
+      "tools:call",
+      "tools:list",
+    ]);
     await eventually(async () => said(await far.call()).includes('"a'), "far.echo works");
     expect(JSON.parse(readKept().text)).not.toHaveProperty("wantedScope");
   });
@@ -340,7 +441,10 @@ describe("more than was granted", () => {
     await logIn(config);
     const oauth = createOAuth({ name: "far", config, store: createTokenStore(config.url, folder) });
     const { authorization } = await oauth.headers();
-    const refusal = new Response(null, { status: 403, headers: { "www-authenticate": 'Bearer error="insufficient_scope", scope="tools:list"' } });
+    const refusal = new Response(null, {
+      status: 403,
+      headers: { "www-authenticate": 'Bearer error="insufficient_scope", scope="tools:list"' },
+    });
     expect(await oauth.authorize(refusal, authorization)).toBe(false);
     expect(await oauth.authorize(new Response(null, { status: 403 }), authorization)).toBe(false);
   });
@@ -352,7 +456,10 @@ describe("a client of its own", () => {
   test("needs nobody, also when its token expires", async () => {
     await using server = await startOAuthServer({ expiresIn: 0 });
     await using far = await startFar(remote(server.url, { oauth }));
-    await eventually(() => far.hall.hall.registry.findTool("far.echo") !== undefined, "far.echo listed");
+    await eventually(
+      () => far.hall.hall.registry.findTool("far.echo") !== undefined,
+      "far.echo listed",
+    );
     expect(await far.call()).toMatchObject(worked);
     expect(server.seen.tokenRequests).toHaveLength(1);
     server.expire();
@@ -369,22 +476,36 @@ describe("a client of its own", () => {
   test("gets more when the server wants more", async () => {
     await using server = await startOAuthServer({ callScope: "tools:call" });
     await using far = await startFar(remote(server.url, { oauth }));
-    await eventually(() => far.hall.hall.registry.findTool("far.echo") !== undefined, "far.echo listed");
+    await eventually(
+      () => far.hall.hall.registry.findTool("far.echo") !== undefined,
+      "far.echo listed",
+    );
     expect(await far.call()).toMatchObject(worked);
   });
 
   test("that the issuer does not know is told so, without its secret", async () => {
     await using server = await startOAuthServer();
-    await using far = await startFar(remote(server.url, { oauth: { ...oauth, clientSecret: "wrong-secret-1234" } }));
-    await expect(far.hall.hall.fleet.get("far").discover()).rejects.toMatchObject({ code: "DENIED", message: expect.stringContaining("invalid_client") });
+    await using far = await startFar(
+      remote(server.url, { oauth: { ...oauth, clientSecret: "wrong-secret-1234" } }),
+    );
+    await expect(far.hall.hall.fleet.get("far").discover()).rejects.toMatchObject({
+      code: "DENIED",
+      message: expect.stringContaining("invalid_client"),
+    });
     expect(far.logged()).not.toContain("wrong-secret-1234");
   });
 });
 
 describe("the page a browser comes back to", () => {
   test("turns away whoever does not bring the state, answers once, and is gone", async () => {
-    await using page = await openRedirectPage({ port: 0, path: "/back", state: "s1", timeoutMs: 5_000 });
-    const statusOf = async (query: string, init: RequestInit = {}): Promise<number> => (await fetch(`${page.url}${query}`, init)).status;
+    await using page = await openRedirectPage({
+      port: 0,
+      path: "/back",
+      state: "s1",
+      timeoutMs: 5_000,
+    });
+    const statusOf = async (query: string, init: RequestInit = {}): Promise<number> =>
+      (await fetch(`${page.url}${query}`, init)).status;
     expect(await statusOf("?code=c&state=s2")).toBe(404);
     expect(await statusOf("?code=c")).toBe(404);
     expect(await statusOf("/other?code=c&state=s1")).toBe(404);
@@ -395,7 +516,12 @@ describe("the page a browser comes back to", () => {
   });
 
   test("is only open to this machine, and not for ever", async () => {
-    await using page = await openRedirectPage({ port: 0, path: "/back", state: "s1", timeoutMs: 50 });
+    await using page = await openRedirectPage({
+      port: 0,
+      path: "/back",
+      state: "s1",
+      timeoutMs: 50,
+    });
     expect(page.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/back$/);
     await expect(page.answer).rejects.toMatchObject({ code: "TIMEOUT" });
   });
@@ -403,38 +529,58 @@ describe("the page a browser comes back to", () => {
   test("is not where an answer with a wrong state leads: the login goes on waiting", async () => {
     await using server = await startOAuthServer({ state: "not-what-was-sent" });
     const config = remote(server.url);
-    const waiting = login({ config, store: createTokenStore(config.url, folder), timeoutMs: 300, show: (page) => void fetch(page) });
+    const waiting = login({
+      config,
+      store: createTokenStore(config.url, folder),
+      timeoutMs: 300,
+      show: (page) => void fetch(page),
+    });
     await expect(waiting).rejects.toMatchObject({ code: "TIMEOUT" });
     expect(server.seen.tokenRequests).toEqual([]);
   });
 });
 
 describe("addresses a server names", () => {
-  test.each(["javascript:alert(1)", "file:///etc/passwd", "http://login.example.com/authorize", "data:text/html,x"])(
-    "%s is not shown to anybody",
-    async (endpoint) => {
-      await using server = await startOAuthServer({ authorizationEndpoint: endpoint });
-      const shown: URL[] = [];
-      const config = remote(server.url);
-      const trying = login({ config, store: createTokenStore(config.url, folder), timeoutMs: 1_000, show: (page) => void shown.push(page) });
-      await expect(trying).rejects.toThrow();
-      expect(shown).toEqual([]);
-    },
-  );
+  test.each([
+    "javascript:alert(1)",
+    "file:///etc/passwd",
+    "http://login.example.com/authorize",
+    "data:text/html,x",
+  ])("%s is not shown to anybody", async (endpoint) => {
+    await using server = await startOAuthServer({ authorizationEndpoint: endpoint });
+    const shown: URL[] = [];
+    const config = remote(server.url);
+    const trying = login({
+      config,
+      store: createTokenStore(config.url, folder),
+      timeoutMs: 1_000,
+      show: (page) => void shown.push(page),
+    });
+    await expect(trying).rejects.toThrow();
+    expect(shown).toEqual([]);
+  });
 
   test("inside this network are refused, unless the server is there too", () => {
     const outside = { url: "https://mcp.example.com", allowPrivate: false };
-    for (const url of ["https://127.0.0.1/", "https://10.0.0.1/", "https://169.254.169.254/latest", "https://router.lan/"]) {
+    for (const url of [
+      "https://127.0.0.1/",
+      "https://10.0.0.1/",
+      "https://169.254.169.254/latest",
+      "https://router.lan/",
+    ]) {
       expect(() => refuseUnsafe(new URL(url), outside)).toThrow("inside this network");
       expect(() => refuseUnsafe(new URL(url), { ...outside, allowPrivate: true })).not.toThrow();
     }
-    expect(() => refuseUnsafe(new URL("http://login.example.com/"), outside)).toThrow("not encrypted");
+    expect(() => refuseUnsafe(new URL("http://login.example.com/"), outside)).toThrow(
+      "not encrypted",
+    );
     expect(() => refuseUnsafe(new URL("https://login.example.com/"), outside)).not.toThrow();
   });
 
   test("that lead elsewhere, or never end, lead nowhere", async () => {
     const server = createServer((request, response) => {
-      if (request.url === "/away") response.writeHead(302, { location: "http://localhost:1/" }).end();
+      if (request.url === "/away")
+        response.writeHead(302, { location: "http://localhost:1/" }).end();
       else if (request.url === "/round") response.writeHead(302, { location: "/round" }).end();
       else if (request.url === "/here") response.writeHead(302, { location: "/there" }).end();
       else if (request.url === "/endless") response.end(Buffer.alloc(2 * 1024 * 1024));

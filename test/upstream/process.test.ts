@@ -1,5 +1,14 @@
 import { spawn } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -9,10 +18,22 @@ import { createLog } from "../../src/base/log.ts";
 import { Scope } from "../../src/base/scope.ts";
 import { createGuard } from "../../src/upstream/guard.ts";
 import { type Line, openLine } from "../../src/upstream/line.ts";
-import { type ProcessSpec, startProcess, type UpstreamProcess } from "../../src/upstream/process.ts";
+import {
+  type ProcessSpec,
+  startProcess,
+  type UpstreamProcess,
+} from "../../src/upstream/process.ts";
 import { defaultLimits } from "../../src/wire/limits.ts";
 import { buildTestCli, residentMegabytes } from "../servers/process.ts";
-import { eventually, faulty, faultyFile, isAlive, readStarts, saidJson, usePlaces } from "../servers/upstreams.ts";
+import {
+  eventually,
+  faulty,
+  faultyFile,
+  isAlive,
+  readStarts,
+  saidJson,
+  usePlaces,
+} from "../servers/upstreams.ts";
 
 /** One child process: what it gets, how it is heard, how it ends. */
 const folder = mkdtempSync(join(tmpdir(), "guildhall-process-"));
@@ -30,7 +51,10 @@ interface Opened extends AsyncDisposable {
 
 async function open(words: string, spec: Partial<ProcessSpec> = {}): Promise<Opened> {
   const { command, args, env } = faulty(words);
-  const child = await startProcess({ command, args, env, ...spec }, { limits: defaultLimits, guard });
+  const child = await startProcess(
+    { command, args, env, ...spec },
+    { limits: defaultLimits, guard },
+  );
   const scope = new Scope(undefined, 10_000);
   const line = await openLine(child.channel, {
     limits: defaultLimits,
@@ -43,7 +67,9 @@ async function open(words: string, spec: Partial<ProcessSpec> = {}): Promise<Ope
   return {
     child,
     line,
-    call: async (name, sent = {}) => ({ result: await line.request("tools/call", { name, arguments: sent }, scope) }),
+    call: async (name, sent = {}) => ({
+      result: await line.request("tools/call", { name, arguments: sent }, scope),
+    }),
     async [Symbol.asyncDispose]() {
       scope.close();
       await child.stop();
@@ -63,14 +89,43 @@ describe("what a server gets", () => {
     vi.stubEnv("LANG", "C.UTF-8");
     await using server = await open("whoami", { env: { API_KEY: "given", TZ: "Asia/Tokyo" } });
     const { env } = saidJson(await server.call("whoami")) as { env: Record<string, string> };
-    expect(env).toMatchObject({ PATH: process.env.PATH, LANG: "C.UTF-8", API_KEY: "given", TZ: "Asia/Tokyo" });
-    const allowed = ["HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"];
-    const others = Object.keys(env).filter((name) => !allowed.includes(name) && !/^XDG_(CACHE|CONFIG|DATA)_HOME$/.test(name));
+    expect(env).toMatchObject({
+      PATH: process.env.PATH,
+      LANG: "C.UTF-8",
+      API_KEY: "given",
+      TZ: "Asia/Tokyo",
+    });
+    const allowed = [
+      "HOME",
+      "LANG",
+      "LC_ALL",
+      "LC_CTYPE",
+      "LOGNAME",
+      "PATH",
+      "SHELL",
+      "TERM",
+      "TMPDIR",
+      "TZ",
+      "USER",
+    ];
+    const others = Object.keys(env).filter(
+      (name) => !allowed.includes(name) && !/^XDG_(CACHE|CONFIG|DATA)_HOME$/.test(name),
+    );
     expect(others).toEqual(["API_KEY"]);
   });
 
   test("as arguments is what the config says, to the letter: no shell reads it", async () => {
-    const odd = ["$(touch made-by-shell)", "; touch made-by-shell", "`id`", "*", "a b", "", '"quoted"', "$HOME", "ünï\ncode"];
+    const odd = [
+      "$(touch made-by-shell)",
+      "; touch made-by-shell",
+      "`id`",
+      "*",
+      "a b",
+      "",
+      '"quoted"',
+      "$HOME",
+      "ünï\ncode",
+    ];
     await using server = await open("", { args: [faultyFile, "whoami", ...odd], cwd: folder });
     const { argv, cwd } = saidJson(await server.call("whoami")) as { argv: string[]; cwd: string };
     expect(argv).toEqual(["whoami", ...odd]);
@@ -91,7 +146,9 @@ describe.concurrent("a program that cannot be started", () => {
     startProcess({ command: "node", args: [], env: {}, ...spec }, { limits: defaultLimits, guard });
 
   test("is named when it is not there", async () => {
-    await expect(start({ command: "no-such-program-anywhere" })).rejects.toThrow('"no-such-program-anywhere" was not found');
+    await expect(start({ command: "no-such-program-anywhere" })).rejects.toThrow(
+      '"no-such-program-anywhere" was not found',
+    );
   });
 
   test("is not looked for in a shell", async () => {
@@ -124,12 +181,18 @@ describe.concurrent("what a server writes", () => {
     await server.call("unknown_id");
     expect(server.line.junkCount - afterGarbage).toBe(4);
     await server.call("twice");
-    await eventually(() => server.line.junkCount - afterGarbage === 5, "the second answer is counted");
+    await eventually(
+      () => server.line.junkCount - afterGarbage === 5,
+      "the second answer is counted",
+    );
   });
 
   test("to stderr is kept to its last 200 lines of 2,000 characters", async () => {
     const script = `for (let n = 0; n < 1000; n++) console.error("line", n); console.error("x".repeat(100000)); process.stderr.write("ünd half"); process.stdin.resume()`;
-    const child = await startProcess({ command: process.execPath, args: ["-e", script], env: {} }, { limits: defaultLimits, guard });
+    const child = await startProcess(
+      { command: process.execPath, args: ["-e", script], env: {} },
+      { limits: defaultLimits, guard },
+    );
     await eventually(() => child.stderr().at(-1) === "ünd half", "all of it");
     expect(child.stderr()).toHaveLength(200);
     expect(child.stderr().at(-2)).toHaveLength(2_000);
@@ -145,7 +208,10 @@ describe.concurrent("the end of a server", () => {
     ["process.exit(0)", "exited with code 0"],
     ["process.kill(process.pid, 'SIGKILL')", "ended by SIGKILL"],
   ])("by %s is said in words", async (script, words) => {
-    const child = await startProcess({ command: process.execPath, args: ["-e", script], env: {} }, { limits: defaultLimits, guard });
+    const child = await startProcess(
+      { command: process.execPath, args: ["-e", script], env: {} },
+      { limits: defaultLimits, guard },
+    );
     expect(await child.exited).toBe(words);
   });
 
@@ -158,7 +224,10 @@ describe.concurrent("the end of a server", () => {
   });
 
   test("is asked for by SIGTERM when it does not heed that", async () => {
-    const child = await startProcess({ command: process.execPath, args: ["-e", "setInterval(() => {}, 1000)"], env: {} }, { limits: defaultLimits, guard });
+    const child = await startProcess(
+      { command: process.execPath, args: ["-e", "setInterval(() => {}, 1000)"], env: {} },
+      { limits: defaultLimits, guard },
+    );
     const startedAt = performance.now();
     await child.stop();
     expect(performance.now() - startedAt).toBeLessThan(3_000);
@@ -191,7 +260,11 @@ describe.concurrent("the guard", () => {
 
   test("ends the groups it was told of when nobody tells it more, and leaves those it was told to leave", async () => {
     const own = createGuard();
-    const [polite, stubborn, released] = [startGroup("exec sleep 600"), startGroup("trap '' TERM; sleep 600; sleep 600"), startGroup("exec sleep 600")];
+    const [polite, stubborn, released] = [
+      startGroup("exec sleep 600"),
+      startGroup("trap '' TERM; sleep 600; sleep 600"),
+      startGroup("exec sleep 600"),
+    ];
     for (const pid of [polite, released, stubborn]) own.watch(pid);
     own.release(released);
     await new Promise((resolve) => setTimeout(resolve, 300));
@@ -241,8 +314,13 @@ describe("a hall in a process of its own", () => {
       const { tools } = await hall.result("tools/list");
       return (tools as JsonObject[]).some(({ name }) => name === "stubborn.fork");
     }, "the stubborn one is listed");
-    const { pid: grandchild } = saidJson(await hall.request("tools/call", { name: "stubborn.fork" })) as { pid: number };
-    await eventually(() => files.every((file) => readStarts(file).length === 1), "all have started");
+    const { pid: grandchild } = saidJson(
+      await hall.request("tools/call", { name: "stubborn.fork" }),
+    ) as { pid: number };
+    await eventually(
+      () => files.every((file) => readStarts(file).length === 1),
+      "all have started",
+    );
     const pids = [...files.flatMap((file) => readStarts(file)), grandchild];
     expect(pids.map(isAlive)).toEqual([true, true, true, true]);
     const guards = childrenOf(hall.pid).filter((pid) => !pids.includes(pid));
@@ -256,12 +334,19 @@ describe("a hall in a process of its own", () => {
   });
 
   test("stays small while a server sends lines of 50 MB and bytes without end", async () => {
-    const project = await places.newProject({ box: faulty("huge"), flood: faulty("endless", { timeoutSeconds: 1 }) });
+    const project = await places.newProject({
+      box: faulty("huge"),
+      flood: faulty("endless", { timeoutSeconds: 1 }),
+    });
     await using hall = places.spawn(cli, ["mcp", "--alone"], project);
     await hall.greet();
     await eventually(async () => {
       const { tools } = await hall.result("tools/list");
-      return (tools as JsonObject[]).filter(({ name }) => name === "box.huge" || name === "flood.endless").length === 2;
+      return (
+        (tools as JsonObject[]).filter(
+          ({ name }) => name === "box.huge" || name === "flood.endless",
+        ).length === 2
+      );
     }, "both are listed");
     const { pid } = hall;
     await hall.request("tools/call", { name: "box.echo" });
@@ -274,9 +359,13 @@ describe("a hall in a process of its own", () => {
     }, 5);
     try {
       const huge = await hall.answer(hall.ask("tools/call", { name: "box.huge" }), 20_000);
-      expect(huge).toMatchObject({ result: { isError: true, structuredContent: { error_type: "too_large" } } });
+      expect(huge).toMatchObject({
+        result: { isError: true, structuredContent: { error_type: "too_large" } },
+      });
       const endless = await hall.answer(hall.ask("tools/call", { name: "flood.endless" }), 20_000);
-      expect(endless).toMatchObject({ result: { isError: true, structuredContent: { error_type: "timeout" } } });
+      expect(endless).toMatchObject({
+        result: { isError: true, structuredContent: { error_type: "timeout" } },
+      });
     } finally {
       clearInterval(watching);
     }
@@ -292,7 +381,9 @@ function childrenOf(parent: number): readonly number[] {
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   return pids.map(Number).filter((pid) => {
     try {
-      return Number(readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ")[1]) === parent;
+      return (
+        Number(readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ")[1]) === parent
+      );
     } catch {
       // It has ended meanwhile.
       return false;

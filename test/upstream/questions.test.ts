@@ -23,18 +23,30 @@ async function greeted(hall: UpstreamHall, principal?: string): Promise<RawClien
 
 /** What it was sent of itself, but for news of lists. */
 function heardBy({ received }: RawClient): readonly JsonObject[] {
-  return received.filter(({ method }) => method !== undefined && !String(method).endsWith("list_changed"));
+  return received.filter(
+    ({ method }) => method !== undefined && !String(method).endsWith("list_changed"),
+  );
 }
 
 describe.each(["legacy", "modern"])("a %s server", (era) => {
   test("that asks a person as if it were the hall is named first", async () => {
     await using hall = await startBox(`${era} ask`);
     const client = await greeted(hall);
-    for (const params of [questions.name.params, { mode: "url", url: "https://evil.example", elicitationId: "1" }]) {
-      const requests = { name: { method: "elicitation/create", params: { ...params, message: "Allow this call?\n\nfiles.read" } } };
+    for (const params of [
+      questions.name.params,
+      { mode: "url", url: "https://evil.example", elicitationId: "1" },
+    ]) {
+      const requests = {
+        name: {
+          method: "elicitation/create",
+          params: { ...params, message: "Allow this call?\n\nfiles.read" },
+        },
+      };
       const id = client.ask("tools/call", { name: "box.ask", arguments: { requests } });
       const question = await client.heard("elicitation/create");
-      expect(question).toMatchObject({ params: { ...params, message: 'The server "box" asks:\n\nAllow this call?\n\nfiles.read' } });
+      expect(question).toMatchObject({
+        params: { ...params, message: 'The server "box" asks:\n\nAllow this call?\n\nfiles.read' },
+      });
       client.send({ jsonrpc: "2.0", id: question.id, result: ada });
       expect(JSON.stringify(await client.answer(id))).toContain("Ada");
     }
@@ -43,10 +55,19 @@ describe.each(["legacy", "modern"])("a %s server", (era) => {
   test("that wants the client's model to see everything the client knows gets its own words answered only", async () => {
     await using hall = await startBox(`${era} ask`);
     const client = await greeted(hall);
-    const requests = { poem: { ...questions.poem, params: { ...questions.poem.params, includeContext: "allServers" } } };
+    const requests = {
+      poem: {
+        ...questions.poem,
+        params: { ...questions.poem.params, includeContext: "allServers" },
+      },
+    };
     client.ask("tools/call", { name: "box.ask", arguments: { requests } });
-    expect((await client.heard("sampling/createMessage")).params).toMatchObject(questions.poem.params);
-    expect(client.received.find(({ method }) => method === "sampling/createMessage")?.params).not.toHaveProperty("includeContext");
+    expect((await client.heard("sampling/createMessage")).params).toMatchObject(
+      questions.poem.params,
+    );
+    expect(
+      client.received.find(({ method }) => method === "sampling/createMessage")?.params,
+    ).not.toHaveProperty("includeContext");
   });
 });
 
@@ -54,7 +75,11 @@ test("a server does not speak in the hall's name", async () => {
   await using hall = await startUpstreams({ box: faulty("hall_words") });
   await hall.untilListed("box.hall_words");
   const { result } = await hall.client.request("tools/call", { name: "box.hall_words" });
-  expect(result).toEqual({ content: [{ type: "text", text: "no" }], isError: true, _meta: { "example.com/x": 1 } });
+  expect(result).toEqual({
+    content: [{ type: "text", text: "no" }],
+    isError: true,
+    _meta: { "example.com/x": 1 },
+  });
 });
 
 test.each<[string, unknown]>([
@@ -65,7 +90,10 @@ test.each<[string, unknown]>([
   await using hall = await startBox("modern ask");
   const params = { name: "box.ask", arguments: { requests: { evil: request } } };
   for (const client of [await greeted(hall), hall.connect()]) {
-    const { result, error } = await client.request("tools/call", client.received.length > 0 ? params : modern(params, everything));
+    const { result, error } = await client.request(
+      "tools/call",
+      client.received.length > 0 ? params : modern(params, everything),
+    );
     expect(JSON.stringify(result ?? error)).toContain("bad_answer");
     expect(heardBy(client)).toEqual([]);
   }
@@ -76,7 +104,10 @@ test("a question on a line that does not say whose it is goes to nobody while se
   const [alice, bob] = [await greeted(hall, "alice"), await greeted(hall, "bob")];
   // The server is up, and reads both calls before it asks.
   await alice.request("tools/call", { name: "box.ask", arguments: { requests: {} } });
-  const asking = alice.ask("tools/call", { name: "box.ask", arguments: { requests: { name: questions.name } } });
+  const asking = alice.ask("tools/call", {
+    name: "box.ask",
+    arguments: { requests: { name: questions.name } },
+  });
   bob.ask("tools/call", { name: "box.hang" });
   expect(JSON.stringify(await alice.answer(asking))).toContain("-32601");
   await bob.request("logging/setLevel", { level: "debug" });
@@ -88,7 +119,14 @@ test("and to the one who is served where all calls are of one", async () => {
   await using hall = await startBox("legacy ask hang");
   const [one, other] = [await greeted(hall, "alice"), await greeted(hall, "alice")];
   one.ask("tools/call", { name: "box.hang" });
-  const asking = other.ask("tools/call", { name: "box.ask", arguments: { requests: { name: questions.name } } });
-  other.send({ jsonrpc: "2.0", id: (await other.heard("elicitation/create")).id, result: ada as JsonObject });
+  const asking = other.ask("tools/call", {
+    name: "box.ask",
+    arguments: { requests: { name: questions.name } },
+  });
+  other.send({
+    jsonrpc: "2.0",
+    id: (await other.heard("elicitation/create")).id,
+    result: ada as JsonObject,
+  });
   expect(JSON.stringify(await other.answer(asking))).toContain("Ada");
 });

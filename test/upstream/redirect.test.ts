@@ -4,9 +4,15 @@ import { expect, test } from "vitest";
 import { openRedirectPage } from "../../src/upstream/redirect.ts";
 
 test("the page of a login turns away what is no address, and still hears the issuer", async () => {
-  await using page = await openRedirectPage({ port: 0, path: "/callback", state: "s", timeoutMs: 10_000 });
+  await using page = await openRedirectPage({
+    port: 0,
+    path: "/callback",
+    state: "s",
+    timeoutMs: 10_000,
+  });
   const { port } = new URL(page.url);
-  for (const target of ["//", "http://", "/callback?state=other", "/%ff"]) expect(await ask(Number(port), target)).toMatch(/^HTTP\/1\.1 404 /);
+  for (const target of ["//", "http://", "/callback?state=other", "/%ff"])
+    expect(await ask(Number(port), target)).toMatch(/^HTTP\/1\.1 404 /);
   expect(await ask(Number(port), "/callback?state=s&code=c")).toMatch(/^HTTP\/1\.1 200 /);
   expect((await page.answer).get("code")).toBe("c");
 });

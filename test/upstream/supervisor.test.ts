@@ -2,7 +2,12 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { HallError } from "../../src/base/errors.ts";
 import { Scope } from "../../src/base/scope.ts";
 import type { Line } from "../../src/upstream/line.ts";
-import { createSupervisor, type Supervisor, type SupervisorOptions, type SupervisorState } from "../../src/upstream/supervisor.ts";
+import {
+  createSupervisor,
+  type Supervisor,
+  type SupervisorOptions,
+  type SupervisorState,
+} from "../../src/upstream/supervisor.ts";
 
 /** Starts, rests, and starts again: on a clock and with a die of our own, and a line that is nothing but a name. */
 interface Bench {
@@ -47,7 +52,13 @@ function createBench(options: Partial<SupervisorOptions> & { readonly opens?: Op
 
 function createLine(bench: Bench): Line {
   const line = {
-    greeting: { era: "legacy" as const, version: "2025-11-25", capabilities: {}, info: {}, instructions: undefined },
+    greeting: {
+      era: "legacy" as const,
+      version: "2025-11-25",
+      capabilities: {},
+      info: {},
+      instructions: undefined,
+    },
     relay: async () => ({}),
     request: async () => ({}),
     listen() {},
@@ -66,7 +77,10 @@ const broken = async (): Promise<void> => {
   throw new Error("no licence");
 };
 
-function use(bench: Bench, work: (line: Line) => Promise<unknown> = async () => "done"): Promise<unknown> {
+function use(
+  bench: Bench,
+  work: (line: Line) => Promise<unknown> = async () => "done",
+): Promise<unknown> {
   return bench.supervisor.use(new Scope(), work);
 }
 
@@ -98,7 +112,9 @@ describe("a start", () => {
   test("happens at the first use, once for all who wait", async () => {
     const bench = createBench();
     expect(bench.supervisor.state()).toEqual({ kind: "stopped" });
-    expect(await Promise.all(Array.from({ length: 10 }, () => use(bench)))).toEqual(Array.from({ length: 10 }, () => "done"));
+    expect(await Promise.all(Array.from({ length: 10 }, () => use(bench)))).toEqual(
+      Array.from({ length: 10 }, () => "done"),
+    );
     expect(bench.opened).toBe(1);
     expect(bench.states).toEqual(["starting", "ready"]);
   });
@@ -112,7 +128,12 @@ describe("a start", () => {
         code: "UNAVAILABLE",
         message: "box is down: no licence",
         hint: "It is tried again in 0.3 s; see `guildhall logs box`.",
-        details: { upstream: "box", reason: "no licence", retryAfterSeconds: 0.3, stderr: ["two", "three", "four", "five", "six"] },
+        details: {
+          upstream: "box",
+          reason: "no licence",
+          retryAfterSeconds: 0.3,
+          stderr: ["two", "three", "four", "five", "six"],
+        },
       });
     }
   });
@@ -167,14 +188,17 @@ describe("after a failure", () => {
     ["nothing at all, for the lowest throw", 0, [0, 0, 0, 0]],
     ["half of twice as long each time, for a middling one", 0.5, [250, 500, 1_000, 2_000]],
     ["twice as long each time, for the highest", 0.999_999, [500, 1_000, 2_000, 4_000]],
-  ])("the rest is %s; from the fifth in a row on it is half a minute", async (_what, thrown, rests) => {
-    const bench = createBench({ opens: broken, random: () => thrown });
-    for (const expected of [...rests, 30_000, 30_000]) {
-      await failureOf(use(bench));
-      expect(restMs(bench)).toBeCloseTo(expected, -1);
-      await vi.advanceTimersByTimeAsync(restMs(bench) + 1);
-    }
-  });
+  ])(
+    "the rest is %s; from the fifth in a row on it is half a minute",
+    async (_what, thrown, rests) => {
+      const bench = createBench({ opens: broken, random: () => thrown });
+      for (const expected of [...rests, 30_000, 30_000]) {
+        await failureOf(use(bench));
+        expect(restMs(bench)).toBeCloseTo(expected, -1);
+        await vi.advanceTimersByTimeAsync(restMs(bench) + 1);
+      }
+    },
+  );
 
   test("one probe decides for all: its success closes the breaker and forgets the failures", async () => {
     let isBroken = true;
@@ -230,7 +254,9 @@ describe("after a failure", () => {
     for (let n = 0; n < 6; n++) {
       const refusal = failureOf(
         use(bench, async () => {
-          throw new HallError("EXECUTION", "no luck", { relayed: { code: -32050, message: "no luck" } });
+          throw new HallError("EXECUTION", "no luck", {
+            relayed: { code: -32050, message: "no luck" },
+          });
         }),
       );
       expect((await refusal).message).toBe("no luck");
@@ -242,7 +268,10 @@ describe("after a failure", () => {
 
   test("an eager one is opened again by itself", async () => {
     let failing = 2;
-    const bench = createBench({ isEager: true, opens: () => (failing-- > 0 ? broken() : Promise.resolve()) });
+    const bench = createBench({
+      isEager: true,
+      opens: () => (failing-- > 0 ? broken() : Promise.resolve()),
+    });
     await failureOf(use(bench));
     await vi.advanceTimersByTimeAsync(5_000);
     expect(bench.opened).toBe(3);
@@ -318,7 +347,10 @@ describe("an idle line", () => {
 
   test("is not idle while a call runs", async () => {
     const bench = createBench({ idleMs: 1_000 });
-    const long = use(bench, () => new Promise((resolve) => setTimeout(() => resolve("late"), 60_000)));
+    const long = use(
+      bench,
+      () => new Promise((resolve) => setTimeout(() => resolve("late"), 60_000)),
+    );
     await vi.advanceTimersByTimeAsync(59_000);
     expect(bench.supervisor.state().kind).toBe("ready");
     await vi.advanceTimersByTimeAsync(1_000);
@@ -372,7 +404,9 @@ describe("told to", () => {
     await open.supervisor.close();
     expect(open.closed).toBe(1);
     expect((await failureOf(use(open))).message).toBe("box was closed");
-    const starting = createBench({ opens: (scope) => new Promise((_resolve, reject) => void scope.onCancel(reject)) });
+    const starting = createBench({
+      opens: (scope) => new Promise((_resolve, reject) => void scope.onCancel(reject)),
+    });
     const waiting = failureOf(use(starting));
     await vi.advanceTimersByTimeAsync(1);
     await starting.supervisor.close();

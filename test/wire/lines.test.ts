@@ -4,37 +4,58 @@ import { createLineReader } from "../../src/wire/lines.ts";
 
 test("any way of cutting the bytes gives the same lines", () => {
   fc.assert(
-    fc.property(fc.array(piece, { maxLength: 14 }), fc.array(fc.nat(400), { maxLength: 12 }), fc.integer({ min: 1, max: 24 }), (pieces, cuts, lineBytesMax) => {
-      const bytes = Buffer.concat(pieces);
-      const expected = linesOf(bytes, lineBytesMax);
-      expect(read(cutAt(bytes, cuts), lineBytesMax)).toEqual(expected);
-    }),
+    fc.property(
+      fc.array(piece, { maxLength: 14 }),
+      fc.array(fc.nat(400), { maxLength: 12 }),
+      fc.integer({ min: 1, max: 24 }),
+      (pieces, cuts, lineBytesMax) => {
+        const bytes = Buffer.concat(pieces);
+        const expected = linesOf(bytes, lineBytesMax);
+        expect(read(cutAt(bytes, cuts), lineBytesMax)).toEqual(expected);
+      },
+    ),
     { numRuns: 8_000 },
   );
 });
 
 test("bytes that come one at a time give the same lines as bytes that come at once", () => {
   fc.assert(
-    fc.property(fc.array(piece, { maxLength: 10 }), fc.integer({ min: 1, max: 24 }), (pieces, lineBytesMax) => {
-      const bytes = Buffer.concat(pieces);
-      const single = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));
-      expect(read(single, lineBytesMax)).toEqual(read([bytes], lineBytesMax));
-    }),
+    fc.property(
+      fc.array(piece, { maxLength: 10 }),
+      fc.integer({ min: 1, max: 24 }),
+      (pieces, lineBytesMax) => {
+        const bytes = Buffer.concat(pieces);
+        const single = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));
+        expect(read(single, lineBytesMax)).toEqual(read([bytes], lineBytesMax));
+      },
+    ),
     { numRuns: 5_000 },
   );
 });
 
 test("an empty chunk changes nothing", () => {
-  expect(read([Buffer.alloc(0), Buffer.from("a"), Buffer.alloc(0), Buffer.from("b\n"), Buffer.alloc(0)], 10)).toEqual(["line 6162"]);
+  expect(
+    read(
+      [Buffer.alloc(0), Buffer.from("a"), Buffer.alloc(0), Buffer.from("b\n"), Buffer.alloc(0)],
+      10,
+    ),
+  ).toEqual(["line 6162"]);
 });
 
 test("a line of exactly the limit is read, one byte more is oversize, and the next line is read again", () => {
-  expect(read([Buffer.from("1234\n12345\n1234\n")], 4)).toEqual(["line 31323334", "oversize", "line 31323334"]);
+  expect(read([Buffer.from("1234\n12345\n1234\n")], 4)).toEqual([
+    "line 31323334",
+    "oversize",
+    "line 31323334",
+  ]);
 });
 
 test("an oversize line is reported once, as soon as it is known, however long it goes on", () => {
   const events: string[] = [];
-  const take = createLineReader(100, { line: (bytes) => events.push(bytes.toString()), oversize: () => events.push("oversize") });
+  const take = createLineReader(100, {
+    line: (bytes) => events.push(bytes.toString()),
+    oversize: () => events.push("oversize"),
+  });
   take(Buffer.alloc(100, "x"));
   expect(events).toEqual([]);
   take(Buffer.from("x"));
@@ -49,17 +70,41 @@ test("a line of only spaces, tabs and carriage returns is nothing", () => {
 });
 
 test("bytes that are not UTF-8 reach the reader of the line unchanged", () => {
-  expect(read([Buffer.from([0xff, 0xfe]), Buffer.from([0x80, 0x0a, 0xc3]), Buffer.from([0x28, 0x0a])], 10)).toEqual(["line fffe80", "line c328"]);
+  expect(
+    read(
+      [Buffer.from([0xff, 0xfe]), Buffer.from([0x80, 0x0a, 0xc3]), Buffer.from([0x28, 0x0a])],
+      10,
+    ),
+  ).toEqual(["line fffe80", "line c328"]);
 });
 
 /** Stretches of bytes that between them make short, long, blank, CRLF-ended and undecodable lines. */
 const piece: fc.Arbitrary<Buffer> = fc.oneof(
-  { weight: 4, arbitrary: fc.constantFrom("\n", "\r\n", "\n\n", " ", "\t", "\r").map((text) => Buffer.from(text)) },
-  { weight: 3, arbitrary: fc.string({ unit: "binary", maxLength: 8 }).map((text) => Buffer.from(text)) },
+  {
+    weight: 4,
+    arbitrary: fc
+      .constantFrom("\n", "\r\n", "\n\n", " ", "\t", "\r")
+      .map((text) => Buffer.from(text)),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.string({ unit: "binary", maxLength: 8 }).map((text) => Buffer.from(text)),
+  },
   { weight: 2, arbitrary: fc.uint8Array({ maxLength: 12 }).map((bytes) => Buffer.from(bytes)) },
-  { weight: 1, arbitrary: fc.integer({ min: 15, max: 60 }).map((length) => Buffer.alloc(length, "x")) },
-  { weight: 1, arbitrary: fc.integer({ min: 1, max: 40 }).map((length) => Buffer.alloc(length, " ")) },
-  { weight: 1, arbitrary: fc.constantFrom([0xff], [0xc3], [0xe2, 0x82], [0xf0, 0x9f, 0x91]).map((bytes) => Buffer.from(bytes)) },
+  {
+    weight: 1,
+    arbitrary: fc.integer({ min: 15, max: 60 }).map((length) => Buffer.alloc(length, "x")),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.integer({ min: 1, max: 40 }).map((length) => Buffer.alloc(length, " ")),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .constantFrom([0xff], [0xc3], [0xe2, 0x82], [0xf0, 0x9f, 0x91])
+      .map((bytes) => Buffer.from(bytes)),
+  },
 );
 
 /** The plain definition: cut at newlines, look at each piece; what follows the last newline is only looked at for its length. */
@@ -72,7 +117,9 @@ function linesOf(bytes: Buffer, lineBytesMax: number): string[] {
   }
   const events = parts.flatMap((part) => {
     if (part.length > lineBytesMax) return ["oversize"];
-    return part.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d) ? [] : [`line ${part.toString("hex")}`];
+    return part.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d)
+      ? []
+      : [`line ${part.toString("hex")}`];
   });
   return bytes.length - start > lineBytesMax ? [...events, "oversize"] : events;
 }
@@ -80,7 +127,10 @@ function linesOf(bytes: Buffer, lineBytesMax: number): string[] {
 /** Lines are written down only at the end, so that one that changes after it was handed over is noticed. */
 function read(chunks: readonly Buffer[], lineBytesMax: number): string[] {
   const events: (Buffer | "oversize")[] = [];
-  const take = createLineReader(lineBytesMax, { line: (bytes) => events.push(bytes), oversize: () => events.push("oversize") });
+  const take = createLineReader(lineBytesMax, {
+    line: (bytes) => events.push(bytes),
+    oversize: () => events.push("oversize"),
+  });
   for (const chunk of chunks) take(chunk);
   return events.map((event) => (event === "oversize" ? event : `line ${event.toString("hex")}`));
 }

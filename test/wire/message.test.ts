@@ -1,12 +1,22 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { defaultLimits } from "../../src/wire/limits.ts";
-import { errorFrame, isId, type Message, notificationFrame, parseFrame, requestFrame, resultFrame } from "../../src/wire/message.ts";
+import {
+  errorFrame,
+  isId,
+  type Message,
+  notificationFrame,
+  parseFrame,
+  requestFrame,
+  resultFrame,
+} from "../../src/wire/message.ts";
 import { findFault } from "../../src/wire/scan.ts";
 
 describe("a message that is one", () => {
   test("with id and method is a request", () => {
-    expect(parse('{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo"}}')).toEqual({
+    expect(
+      parse('{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo"}}'),
+    ).toEqual({
       kind: "request",
       id: 7,
       method: "tools/call",
@@ -15,35 +25,77 @@ describe("a message that is one", () => {
   });
 
   test("without id is a notification", () => {
-    expect(parse('{"jsonrpc":"2.0","method":"m"}')).toEqual({ kind: "notification", method: "m", params: undefined });
+    expect(parse('{"jsonrpc":"2.0","method":"m"}')).toEqual({
+      kind: "notification",
+      method: "m",
+      params: undefined,
+    });
   });
 
   test("with id null is a notification only where the method says so", () => {
     const text = '{"jsonrpc":"2.0","id":null,"method":"notifications/x"}';
-    expect(parse(text, (method) => method.startsWith("notifications/"))).toMatchObject({ kind: "notification", method: "notifications/x" });
+    expect(parse(text, (method) => method.startsWith("notifications/"))).toMatchObject({
+      kind: "notification",
+      method: "notifications/x",
+    });
     expect(parse(text)).toMatchObject({ kind: "invalid", code: "INVALID_REQUEST", id: undefined });
   });
 
   test.each([
     ["a result", '{"jsonrpc":"2.0","id":1,"result":{"a":1}}', { result: { a: 1 } }],
     ["a null result", '{"jsonrpc":"2.0","id":1,"result":null}', { result: null }],
-    ["an error", '{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}', { error: { code: -32000, message: "no" } }],
-    ["both result and error, malformed", '{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":"m"}}', { bad: expect.any(String) }],
-    ["an error without code, malformed", '{"jsonrpc":"2.0","id":1,"error":{"message":"m"}}', { bad: expect.any(String) }],
-    ["an error with a fractional code, malformed", '{"jsonrpc":"2.0","id":1,"error":{"code":1.5,"message":"m"}}', { bad: expect.any(String) }],
-    ["an error without message, malformed", '{"jsonrpc":"2.0","id":1,"error":{"code":1}}', { bad: expect.any(String) }],
-    ["an error that is a string, malformed", '{"jsonrpc":"2.0","id":1,"error":"no"}', { bad: expect.any(String) }],
-    ["an error that is null, malformed", '{"jsonrpc":"2.0","id":1,"error":null}', { bad: expect.any(String) }],
+    [
+      "an error",
+      '{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}',
+      { error: { code: -32000, message: "no" } },
+    ],
+    [
+      "both result and error, malformed",
+      '{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":"m"}}',
+      { bad: expect.any(String) },
+    ],
+    [
+      "an error without code, malformed",
+      '{"jsonrpc":"2.0","id":1,"error":{"message":"m"}}',
+      { bad: expect.any(String) },
+    ],
+    [
+      "an error with a fractional code, malformed",
+      '{"jsonrpc":"2.0","id":1,"error":{"code":1.5,"message":"m"}}',
+      { bad: expect.any(String) },
+    ],
+    [
+      "an error without message, malformed",
+      '{"jsonrpc":"2.0","id":1,"error":{"code":1}}',
+      { bad: expect.any(String) },
+    ],
+    [
+      "an error that is a string, malformed",
+      '{"jsonrpc":"2.0","id":1,"error":"no"}',
+      { bad: expect.any(String) },
+    ],
+    [
+      "an error that is null, malformed",
+      '{"jsonrpc":"2.0","id":1,"error":null}',
+      { bad: expect.any(String) },
+    ],
   ])("with %s is an answer", (_, text, outcome) => {
     expect(parse(text)).toEqual({ kind: "answer", id: 1, outcome });
   });
 
   test("may have white space around it and a carriage return at its end", () => {
-    expect(parse(' \t{"jsonrpc":"2.0","id":1,"method":"m"} \r')).toMatchObject({ kind: "request", id: 1 });
+    expect(parse(' \t{"jsonrpc":"2.0","id":1,"method":"m"} \r')).toMatchObject({
+      kind: "request",
+      id: 1,
+    });
   });
 
   test("may come in a batch, each read for itself", () => {
-    expect(parse('[{"jsonrpc":"2.0","id":1,"method":"m"},3,{"jsonrpc":"2.0","method":"n"},{"jsonrpc":"2.0","id":"x"}]')).toMatchObject([
+    expect(
+      parse(
+        '[{"jsonrpc":"2.0","id":1,"method":"m"},3,{"jsonrpc":"2.0","method":"n"},{"jsonrpc":"2.0","id":"x"}]',
+      ),
+    ).toMatchObject([
       { kind: "request", id: 1 },
       { kind: "invalid", id: undefined },
       { kind: "notification", method: "n" },
@@ -53,7 +105,9 @@ describe("a message that is one", () => {
   });
 
   test("keeps a key called __proto__ as a plain key", () => {
-    const message = parse('{"jsonrpc":"2.0","id":1,"method":"m","params":{"__proto__":{"name":"x"}},"__proto__":{"id":2}}');
+    const message = parse(
+      '{"jsonrpc":"2.0","id":1,"method":"m","params":{"__proto__":{"name":"x"}},"__proto__":{"id":2}}',
+    );
     expect(message).toMatchObject({ kind: "request", id: 1 });
     expect(Object.keys((message as { params: object }).params)).toEqual(["__proto__"]);
   });
@@ -85,8 +139,16 @@ describe("what is not a message", () => {
     ["a surrogate in UTF-8", [0xed, 0xa0, 0x80]],
     ["a byte that never occurs", [0xff]],
   ])("because of %s is a PARSE error, not a message with U+FFFD in it", (_, bytes) => {
-    const frame = Buffer.concat([Buffer.from('{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"'), Buffer.from(bytes), Buffer.from('"}}')]);
-    expect(parseFrame(frame, defaultLimits, () => false)).toMatchObject({ kind: "invalid", code: "PARSE", id: undefined });
+    const frame = Buffer.concat([
+      Buffer.from('{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"'),
+      Buffer.from(bytes),
+      Buffer.from('"}}'),
+    ]);
+    expect(parseFrame(frame, defaultLimits, () => false)).toMatchObject({
+      kind: "invalid",
+      code: "PARSE",
+      id: undefined,
+    });
   });
 
   test.each([
@@ -106,7 +168,11 @@ describe("what is not a message", () => {
     ["params that are null", '{"jsonrpc":"2.0","id":1,"method":"m","params":null}'],
     ["params that are a string", '{"jsonrpc":"2.0","id":1,"method":"m","params":"x"}'],
   ])("because it is or has %s is an INVALID_REQUEST that names the id it has", (_, text) => {
-    expect(parse(text)).toMatchObject({ kind: "invalid", code: "INVALID_REQUEST", id: text.includes('"id":1') ? 1 : undefined });
+    expect(parse(text)).toMatchObject({
+      kind: "invalid",
+      code: "INVALID_REQUEST",
+      id: text.includes('"id":1') ? 1 : undefined,
+    });
   });
 });
 
@@ -125,9 +191,18 @@ describe("an id", () => {
     ["half a surrogate pair, escaped", '"\\ud800"', "\ud800"],
     ["line separators, which are no control characters", '"\u2028\u0085"', "\u2028\u0085"],
   ])("may be %s, and is echoed exactly", (_, text, id) => {
-    expect(parse(`{"jsonrpc":"2.0","id":${text},"method":"m"}`)).toEqual({ kind: "request", id, method: "m", params: undefined });
+    expect(parse(`{"jsonrpc":"2.0","id":${text},"method":"m"}`)).toEqual({
+      kind: "request",
+      id,
+      method: "m",
+      params: undefined,
+    });
     expect(JSON.parse(resultFrame(id, {}))).toEqual({ jsonrpc: "2.0", id, result: {} });
-    expect(JSON.parse(errorFrame(id, { code: 1, message: "m" }, "null"))).toEqual({ jsonrpc: "2.0", id, error: { code: 1, message: "m" } });
+    expect(JSON.parse(errorFrame(id, { code: 1, message: "m" }, "null"))).toEqual({
+      jsonrpc: "2.0",
+      id,
+      error: { code: 1, message: "m" },
+    });
   });
 
   test.each([
@@ -148,14 +223,22 @@ describe("an id", () => {
     ["true", "true"],
     ["false", "false"],
   ])("may not be %s", (_, text) => {
-    expect(parse(`{"jsonrpc":"2.0","id":${text},"method":"m"}`)).toMatchObject({ kind: "invalid", code: "INVALID_REQUEST", id: undefined });
+    expect(parse(`{"jsonrpc":"2.0","id":${text},"method":"m"}`)).toMatchObject({
+      kind: "invalid",
+      code: "INVALID_REQUEST",
+      id: undefined,
+    });
     expect(isId(JSON.parse(text))).toBe(false);
   });
 
   test("that is unreadable is written as null to older peers and left out for newer ones", () => {
     const error = { code: -32700, message: "m" };
-    expect(errorFrame(undefined, error, "null")).toBe('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}');
-    expect(errorFrame(undefined, error, "omit")).toBe('{"jsonrpc":"2.0","error":{"code":-32700,"message":"m"}}');
+    expect(errorFrame(undefined, error, "null")).toBe(
+      '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}',
+    );
+    expect(errorFrame(undefined, error, "omit")).toBe(
+      '{"jsonrpc":"2.0","error":{"code":-32700,"message":"m"}}',
+    );
   });
 });
 
@@ -166,22 +249,41 @@ describe("a deciding key that is there twice", () => {
     ["id", '{"jsonrpc":"2.0","id":1,"method":"m","params":{"x":[{"y":1}]},"id":1}'],
     ["method", '{"jsonrpc":"2.0","id":1,"method":"m","method":"m"}'],
     ["method", '{"jsonrpc":"2.0","id":1,"method":"m","\\u006dethod":"n"}'],
-    ["method", '{"jsonrpc":"2.0","id":1,"m\\u0065thod":"m","\\u006d\\u0065\\u0074\\u0068\\u006F\\u0064":"n"}'],
+    [
+      "method",
+      '{"jsonrpc":"2.0","id":1,"m\\u0065thod":"m","\\u006d\\u0065\\u0074\\u0068\\u006F\\u0064":"n"}',
+    ],
     ["params", '{"jsonrpc":"2.0","id":1,"method":"m","params":{},"params":{}}'],
-    ["params", '{"jsonrpc":"2.0","id":1,"method":"m","params":{"name":"a"},"p\\u0061rams":{"name":"b"}}'],
+    [
+      "params",
+      '{"jsonrpc":"2.0","id":1,"method":"m","params":{"name":"a"},"p\\u0061rams":{"name":"b"}}',
+    ],
     ["result", '{"jsonrpc":"2.0","id":1,"result":1,"result":2}'],
-    ["error", '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""},"error":{"code":2,"message":""}}'],
+    [
+      "error",
+      '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""},"error":{"code":2,"message":""}}',
+    ],
     ["name", '{"jsonrpc":"2.0","id":1,"method":"m","params":{"name":"a","name":"b"}}'],
-    ["name", '{"jsonrpc":"2.0","id":1,"method":"m","params":{"name":"a","arguments":{"name":1},"name":"b"}}'],
+    [
+      "name",
+      '{"jsonrpc":"2.0","id":1,"method":"m","params":{"name":"a","arguments":{"name":1},"name":"b"}}',
+    ],
     ["name", '{"jsonrpc":"2.0","id":1,"method":"m","\\u0070arams":{"name":"a","\\u006eame":"b"}}'],
-    ["name", '{"params":{"a":[[{"b":{}}]],"name":"a","x":{"name":"c"},"name":"b"},"jsonrpc":"2.0","id":1,"method":"m"}'],
+    [
+      "name",
+      '{"params":{"a":[[{"b":{}}]],"name":"a","x":{"name":"c"},"name":"b"},"jsonrpc":"2.0","id":1,"method":"m"}',
+    ],
     ["id", '[{"jsonrpc":"2.0","id":1,"method":"m"},{"jsonrpc":"2.0","id":2,"id":3,"method":"m"}]'],
     ["method", '[{"jsonrpc":"2.0","id":2,"method":"m","\\u006dethod":"n"}]'],
     ["name", '[3,{"jsonrpc":"2.0","id":2,"method":"m","params":{"name":"a","name":"b"}}]'],
     ["id", ' \r\n\t{ "id" : 1 ,\n "id" : 2 }'],
   ])("%s is an INVALID_REQUEST that says so", (key, text) => {
     expect(JSON.parse(text)).toBeTypeOf("object");
-    expect(parse(text)).toMatchObject({ kind: "invalid", code: "INVALID_REQUEST", reason: `the key "${key}" is there twice` });
+    expect(parse(text)).toMatchObject({
+      kind: "invalid",
+      code: "INVALID_REQUEST",
+      reason: `the key "${key}" is there twice`,
+    });
   });
 
   test.each([
@@ -189,31 +291,62 @@ describe("a deciding key that is there twice", () => {
       "deeper, inside the arguments",
       '{"jsonrpc":"2.0","id":1,"method":"m","params":{"name":"a","arguments":{"id":1,"id":2,"method":1,"method":2,"name":1,"name":2,"params":1,"params":2}}}',
     ],
-    ["name beside params, where it decides nothing", '{"jsonrpc":"2.0","id":1,"method":"m","name":1,"name":2}'],
-    ["name in another object of the message", '{"jsonrpc":"2.0","id":1,"method":"m","params":{"name":"a"},"other":{"name":1,"name":2}}'],
-    ["jsonrpc, id and method inside params", '{"jsonrpc":"2.0","id":1,"method":"m","params":{"id":1,"id":2,"method":1,"method":2,"jsonrpc":1,"jsonrpc":2}}'],
-    ["name in an object inside a list of params", '{"jsonrpc":"2.0","id":1,"method":"m","params":{"list":[{"name":1},{"name":2},{"name":3,"name":4}]}}'],
-    ["keys that only look alike", '{"jsonrpc":"2.0","id":1,"method":"m","Method":1,"method ":2,"ID":3,"iD":4,"\\\\u006dethod":5}'],
+    [
+      "name beside params, where it decides nothing",
+      '{"jsonrpc":"2.0","id":1,"method":"m","name":1,"name":2}',
+    ],
+    [
+      "name in another object of the message",
+      '{"jsonrpc":"2.0","id":1,"method":"m","params":{"name":"a"},"other":{"name":1,"name":2}}',
+    ],
+    [
+      "jsonrpc, id and method inside params",
+      '{"jsonrpc":"2.0","id":1,"method":"m","params":{"id":1,"id":2,"method":1,"method":2,"jsonrpc":1,"jsonrpc":2}}',
+    ],
+    [
+      "name in an object inside a list of params",
+      '{"jsonrpc":"2.0","id":1,"method":"m","params":{"list":[{"name":1},{"name":2},{"name":3,"name":4}]}}',
+    ],
+    [
+      "keys that only look alike",
+      '{"jsonrpc":"2.0","id":1,"method":"m","Method":1,"method ":2,"ID":3,"iD":4,"\\\\u006dethod":5}',
+    ],
     ["unknown keys", '{"jsonrpc":"2.0","id":1,"method":"m","x":1,"x":2}'],
-    ["values that spell keys", '{"jsonrpc":"2.0","id":1,"method":"id","params":{"a":"name","b":"name","name":"name"},"x":"method","y":"params"}'],
-    ["a string value that holds a whole message", `{"jsonrpc":"2.0","id":1,"method":"m","params":{"name":${JSON.stringify('{"name":1,"name":2,"id":1')}}}`],
+    [
+      "values that spell keys",
+      '{"jsonrpc":"2.0","id":1,"method":"id","params":{"a":"name","b":"name","name":"name"},"x":"method","y":"params"}',
+    ],
+    [
+      "a string value that holds a whole message",
+      `{"jsonrpc":"2.0","id":1,"method":"m","params":{"name":${JSON.stringify('{"name":1,"name":2,"id":1')}}}`,
+    ],
   ])("is no fault for %s", (_, text) => {
     expect(parse(text)).toMatchObject({ kind: "request", id: 1 });
   });
 
   test("is no fault when it is once in each message of a batch", () => {
     const one = '{"jsonrpc":"2.0","id":1,"method":"m","params":{"name":"a"}}';
-    expect(parse(`[${one},${one}, ${one}]`)).toMatchObject([{ kind: "request" }, { kind: "request" }, { kind: "request" }]);
+    expect(parse(`[${one},${one}, ${one}]`)).toMatchObject([
+      { kind: "request" },
+      { kind: "request" },
+      { kind: "request" },
+    ]);
   });
 });
 
 describe("the limits of a message", () => {
-  const nested = (levels: number) => `{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":${"[".repeat(levels)}${"]".repeat(levels)}}}`;
-  const wide = (values: number) => `{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":[${Array(values).fill("0").join(",")}]}}`;
+  const nested = (levels: number) =>
+    `{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":${"[".repeat(levels)}${"]".repeat(levels)}}}`;
+  const wide = (values: number) =>
+    `{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":[${Array(values).fill("0").join(",")}]}}`;
 
   test("depth 64 is read and depth 65 is refused", () => {
     expect(parse(nested(62))).toMatchObject({ kind: "request" });
-    expect(parse(nested(63))).toMatchObject({ kind: "invalid", code: "INVALID_REQUEST", reason: "nested deeper than 64 levels" });
+    expect(parse(nested(63))).toMatchObject({
+      kind: "invalid",
+      code: "INVALID_REQUEST",
+      reason: "nested deeper than 64 levels",
+    });
   });
 
   test("depth counts what is open at once, not how often something opens", () => {
@@ -223,7 +356,11 @@ describe("the limits of a message", () => {
   test("a million values are read and one more is refused", () => {
     // The message itself, jsonrpc, id, method, params and the list make six.
     expect(parse(wide(999_994))).toMatchObject({ kind: "request" });
-    expect(parse(wide(999_995))).toMatchObject({ kind: "invalid", code: "INVALID_REQUEST", reason: "more than 1000000 values" });
+    expect(parse(wide(999_995))).toMatchObject({
+      kind: "invalid",
+      code: "INVALID_REQUEST",
+      reason: "more than 1000000 values",
+    });
   });
 
   test.each([
@@ -242,7 +379,9 @@ describe("the limits of a message", () => {
 
   test("keys are not counted", () => {
     expect(findFault('{"a":1,"b":2,"c":3}', { depthMax: 1, nodesMax: 4 })).toBeUndefined();
-    expect(findFault('{"a":1,"b":2,"c":3}', { depthMax: 1, nodesMax: 3 })).toBe("more than 3 values");
+    expect(findFault('{"a":1,"b":2,"c":3}', { depthMax: 1, nodesMax: 3 })).toBe(
+      "more than 3 values",
+    );
   });
 
   test.each([
@@ -279,8 +418,25 @@ describe("the limits of a message", () => {
   });
 
   test("the scan finds a fault exactly when the plain count of depth or values is over the limit", () => {
-    const confusing = fc.constantFrom('"', "\\", "[", "]", "{", "}", ",", ":", "a", "1", " ", "\n", "€");
-    const value = fc.oneof(fc.jsonValue({ maxDepth: 6 }), fc.jsonValue({ maxDepth: 6, stringUnit: confusing }));
+    const confusing = fc.constantFrom(
+      '"',
+      "\\",
+      "[",
+      "]",
+      "{",
+      "}",
+      ",",
+      ":",
+      "a",
+      "1",
+      " ",
+      "\n",
+      "€",
+    );
+    const value = fc.oneof(
+      fc.jsonValue({ maxDepth: 6 }),
+      fc.jsonValue({ maxDepth: 6, stringUnit: confusing }),
+    );
     fc.assert(
       fc.property(
         value,
@@ -305,7 +461,8 @@ describe("the limits of a message", () => {
         const nodesMax = nodesOf(json);
         expect(findFault(text, { depthMax, nodesMax })).toBeUndefined();
         expect(findFault(text, { depthMax, nodesMax: nodesMax - 1 })).toBeDefined();
-        if (depthMax > 0) expect(findFault(text, { depthMax: depthMax - 1, nodesMax })).toBeDefined();
+        if (depthMax > 0)
+          expect(findFault(text, { depthMax: depthMax - 1, nodesMax })).toBeDefined();
       }),
       { numRuns: 3_000 },
     );
@@ -381,10 +538,28 @@ describe("what we write", () => {
   });
 
   test("can be read back as what it was", () => {
-    expect(parse(requestFrame(3, "m", { a: 1 }))).toEqual({ kind: "request", id: 3, method: "m", params: { a: 1 } });
-    expect(parse(requestFrame(3, "m", undefined))).toEqual({ kind: "request", id: 3, method: "m", params: undefined });
-    expect(parse(notificationFrame("n", { a: 1 }))).toEqual({ kind: "notification", method: "n", params: { a: 1 } });
-    expect(parse(resultFrame("x", [1]))).toEqual({ kind: "answer", id: "x", outcome: { result: [1] } });
+    expect(parse(requestFrame(3, "m", { a: 1 }))).toEqual({
+      kind: "request",
+      id: 3,
+      method: "m",
+      params: { a: 1 },
+    });
+    expect(parse(requestFrame(3, "m", undefined))).toEqual({
+      kind: "request",
+      id: 3,
+      method: "m",
+      params: undefined,
+    });
+    expect(parse(notificationFrame("n", { a: 1 }))).toEqual({
+      kind: "notification",
+      method: "n",
+      params: { a: 1 },
+    });
+    expect(parse(resultFrame("x", [1]))).toEqual({
+      kind: "answer",
+      id: "x",
+      outcome: { result: [1] },
+    });
   });
 });
 
@@ -414,18 +589,34 @@ describe("a long result", () => {
 
   test("is read right whatever it is written in, and refused where it is no text", () => {
     const foreign = `${text} – größer als 3 €`;
-    expect(resultOf(`{"jsonrpc":"2.0","id":1,"result":{"text":"${foreign}"}}`)).toEqual({ text: foreign });
-    const broken = Buffer.concat([Buffer.from(`{"jsonrpc":"2.0","id":1,"result":{"text":"${text}`), Buffer.from([0xff]), Buffer.from('"}}')]);
-    expect(parseFrame(broken, defaultLimits, () => false)).toMatchObject({ kind: "invalid", code: "PARSE", answerId: 1 });
+    expect(resultOf(`{"jsonrpc":"2.0","id":1,"result":{"text":"${foreign}"}}`)).toEqual({
+      text: foreign,
+    });
+    const broken = Buffer.concat([
+      Buffer.from(`{"jsonrpc":"2.0","id":1,"result":{"text":"${text}`),
+      Buffer.from([0xff]),
+      Buffer.from('"}}'),
+    ]);
+    expect(parseFrame(broken, defaultLimits, () => false)).toMatchObject({
+      kind: "invalid",
+      code: "PARSE",
+      answerId: 1,
+    });
   });
 
   test("that somebody changed is written anew", () => {
-    const changed = { ...(resultOf(`{"jsonrpc":"2.0","id":1,"result":{"text":"${text}","a":1}}`) as object), a: 2 };
+    const changed = {
+      ...(resultOf(`{"jsonrpc":"2.0","id":1,"result":{"text":"${text}","a":1}}`) as object),
+      a: 2,
+    };
     expect(JSON.parse(resultFrame(2, changed)).result).toEqual({ text, a: 2 });
   });
 });
 
-function parse(text: string, isNotification: (method: string) => boolean = () => false): Message | readonly Message[] {
+function parse(
+  text: string,
+  isNotification: (method: string) => boolean = () => false,
+): Message | readonly Message[] {
   return parseFrame(Buffer.from(text), defaultLimits, isNotification);
 }
 

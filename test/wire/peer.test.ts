@@ -26,7 +26,9 @@ describe("a request", () => {
     const seen: Request[] = [];
     const { channel } = connect({ handle: (served) => seen.push(served) });
     channel.deliver('{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"echo"}}');
-    expect(seen).toEqual([{ kind: "request", id: "x", method: "tools/call", params: { name: "echo" } }]);
+    expect(seen).toEqual([
+      { kind: "request", id: "x", method: "tools/call", params: { name: "echo" } },
+    ]);
     expect(channel.about).toEqual(["x"]);
   });
 
@@ -38,7 +40,11 @@ describe("a request", () => {
       },
       { code: -32602, message: "no such tool", data: "NOT_FOUND" },
     ],
-    ["rejects with a HallError", () => Promise.reject(new HallError("DENIED", "not allowed")), { code: -32603, message: "not allowed", data: "DENIED" }],
+    [
+      "rejects with a HallError",
+      () => Promise.reject(new HallError("DENIED", "not allowed")),
+      { code: -32603, message: "not allowed", data: "DENIED" },
+    ],
     [
       "throws an Error",
       () => {
@@ -46,7 +52,11 @@ describe("a request", () => {
       },
       { code: -32603, message: "Error: boom", data: "INTERNAL" },
     ],
-    ["rejects with nothing", () => Promise.reject(), { code: -32603, message: "undefined", data: "INTERNAL" }],
+    [
+      "rejects with nothing",
+      () => Promise.reject(),
+      { code: -32603, message: "undefined", data: "INTERNAL" },
+    ],
     [
       "throws a string",
       () => {
@@ -81,20 +91,31 @@ describe("a request", () => {
     const { channel } = connect({ handle });
     channel.deliver(request(1));
     await nextTurn();
-    expect(answers(channel)).toMatchObject([{ id: 1, error: { code: -32603, data: "SERIALIZATION" } }]);
+    expect(answers(channel)).toMatchObject([
+      { id: 1, error: { code: -32603, data: "SERIALIZATION" } },
+    ]);
   });
 
   test("whose answer is exactly as long as a message may be gets it, and TOO_LARGE for one byte more", async () => {
     const overhead = '{"jsonrpc":"2.0","id":1,"result":""}'.length;
-    const { channel } = connect({ limits: { messageBytesMax: 1_000 }, handle: ({ params }) => "x".repeat(Number(params?.length)) });
+    const { channel } = connect({
+      limits: { messageBytesMax: 1_000 },
+      handle: ({ params }) => "x".repeat(Number(params?.length)),
+    });
     channel.deliver(request(1, { length: 1_000 - overhead }));
     channel.deliver(request(1, { length: 1_001 - overhead }));
     expect(channel.sent[0]).toHaveLength(1_000);
-    expect(answers(channel)[1]).toMatchObject({ id: 1, error: { code: -32603, data: "TOO_LARGE" } });
+    expect(answers(channel)[1]).toMatchObject({
+      id: 1,
+      error: { code: -32603, data: "TOO_LARGE" },
+    });
   });
 
   test("whose answer is too long only in bytes gets TOO_LARGE as well", () => {
-    const { channel } = connect({ limits: { messageBytesMax: 1_000 }, handle: () => "€".repeat(400) });
+    const { channel } = connect({
+      limits: { messageBytesMax: 1_000 },
+      handle: () => "€".repeat(400),
+    });
     channel.deliver(request(1));
     expect(answers(channel)).toMatchObject([{ id: 1, error: { data: "TOO_LARGE" } }]);
   });
@@ -104,11 +125,20 @@ describe("a request", () => {
     ["is itself too long", { error: { code: -32000, message: "x".repeat(2_000) } }],
     ["is a result that is a cycle", { result: cycle() }],
     ["is a result of undefined", { result: undefined }],
-  ] satisfies [string, Reply][])("is answered with a plain error when the explanation %s", (_, explanation) => {
-    const { channel } = connect({ limits: { messageBytesMax: 1_000 }, handle: fail, explain: () => explanation });
-    channel.deliver(request(1));
-    expect(answers(channel)).toEqual([{ jsonrpc: "2.0", id: 1, error: { code: -32603, message: expect.any(String) } }]);
-  });
+  ] satisfies [string, Reply][])(
+    "is answered with a plain error when the explanation %s",
+    (_, explanation) => {
+      const { channel } = connect({
+        limits: { messageBytesMax: 1_000 },
+        handle: fail,
+        explain: () => explanation,
+      });
+      channel.deliver(request(1));
+      expect(answers(channel)).toEqual([
+        { jsonrpc: "2.0", id: 1, error: { code: -32603, message: expect.any(String) } },
+      ]);
+    },
+  );
 
   test("is answered with a plain error when explaining its failure throws", () => {
     const { channel } = connect({
@@ -118,7 +148,9 @@ describe("a request", () => {
       },
     });
     expect(() => channel.deliver(request(1))).not.toThrow();
-    expect(answers(channel)).toEqual([{ jsonrpc: "2.0", id: 1, error: { code: -32603, message: expect.any(String) } }]);
+    expect(answers(channel)).toEqual([
+      { jsonrpc: "2.0", id: 1, error: { code: -32603, message: expect.any(String) } },
+    ]);
   });
 
   test("is answered with a result when that is how failures are explained", () => {
@@ -132,7 +164,9 @@ describe("a request", () => {
     const { channel } = connect({ handle: () => first.promise });
     channel.deliver(request(1));
     channel.deliver(request(1));
-    expect(answers(channel)).toMatchObject([{ id: 1, error: { code: -32600, message: "a request with id 1 is still running" } }]);
+    expect(answers(channel)).toMatchObject([
+      { id: 1, error: { code: -32600, message: "a request with id 1 is still running" } },
+    ]);
     first.resolve("first");
     await nextTurn();
     expect(answers(channel).slice(1)).toEqual([{ jsonrpc: "2.0", id: 1, result: "first" }]);
@@ -160,12 +194,16 @@ describe("a request", () => {
 
   test("number 1,001 at once is refused as OVERLOADED, and served once another has ended", async () => {
     const open = new Map<Id, () => void>();
-    const { channel, peer } = connect({ handle: ({ id }) => new Promise((resolve) => open.set(id, () => resolve(id))) });
+    const { channel, peer } = connect({
+      handle: ({ id }) => new Promise((resolve) => open.set(id, () => resolve(id))),
+    });
     for (let id = 1; id <= 1_000; id++) channel.deliver(request(id));
     expect(channel.sent).toEqual([]);
     expect(peer.inFlightCount).toBe(1_000);
     channel.deliver(request(1_001));
-    expect(answers(channel)).toMatchObject([{ id: 1_001, error: { code: -32603, data: "OVERLOADED" } }]);
+    expect(answers(channel)).toMatchObject([
+      { id: 1_001, error: { code: -32603, data: "OVERLOADED" } },
+    ]);
     open.get(7)?.();
     await nextTurn();
     channel.deliver(request(1_001));
@@ -238,7 +276,10 @@ describe("what is not a request", () => {
 
   test("a notification goes to its receiver and is not answered", () => {
     const seen: Notification[] = [];
-    const { channel } = connect({ notified: (notification) => seen.push(notification), isNotification: (method) => method === "n" });
+    const { channel } = connect({
+      notified: (notification) => seen.push(notification),
+      isNotification: (method) => method === "n",
+    });
     channel.deliver('{"jsonrpc":"2.0","method":"n","params":{"a":1}}');
     channel.deliver('{"jsonrpc":"2.0","id":null,"method":"n"}');
     expect(seen).toMatchObject([{ method: "n", params: { a: 1 } }, { method: "n" }]);
@@ -275,11 +316,26 @@ describe("what is not a request", () => {
   });
 
   test("junk of any kind gets at most one answer, always readable, and the next request is served", () => {
-    const wellFormed = ['{"jsonrpc":"2.0"', ',"id":', "1", '"a"', "null", ',"method":"m"', ',"params":{}', "}", "{", "[", "]", ","];
+    const wellFormed = [
+      '{"jsonrpc":"2.0"',
+      ',"id":',
+      "1",
+      '"a"',
+      "null",
+      ',"method":"m"',
+      ',"params":{}',
+      "}",
+      "{",
+      "[",
+      "]",
+      ",",
+    ];
     const junk = fc.oneof(
       fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)),
       fc.json().map((text) => Buffer.from(text)),
-      fc.array(fc.constantFrom(...wellFormed), { maxLength: 10 }).map((parts) => Buffer.from(parts.join(""))),
+      fc
+        .array(fc.constantFrom(...wellFormed), { maxLength: 10 })
+        .map((parts) => Buffer.from(parts.join(""))),
     );
     fc.assert(
       fc.property(junk, fc.boolean(), (bytes, acceptsBatches) => {
@@ -326,13 +382,17 @@ describe("a request the peer withdraws", () => {
     peer.cancel("x", withdrawn, { code: -32800, message: "withdrawn" });
     work.reject(new Error("too late"));
     await nextTurn();
-    expect(answers(channel)).toEqual([{ jsonrpc: "2.0", id: "x", error: { code: -32800, message: "withdrawn" } }]);
+    expect(answers(channel)).toEqual([
+      { jsonrpc: "2.0", id: "x", error: { code: -32800, message: "withdrawn" } },
+    ]);
     expect(peer.counts.withdrawn).toBe(1);
   });
 
   test("gives its id free at once, and the old handler cannot answer for the new request", async () => {
     const [first, second] = [deferred(), deferred()];
-    const { channel, peer } = connect({ handle: ({ params }) => (params?.n === 1 ? first.promise : second.promise) });
+    const { channel, peer } = connect({
+      handle: ({ params }) => (params?.n === 1 ? first.promise : second.promise),
+    });
     channel.deliver(request(1, { n: 1 }));
     peer.cancel(1, withdrawn);
     channel.deliver(request(1, { n: 2 }));
@@ -360,7 +420,8 @@ describe("a request the peer withdraws", () => {
     const { channel, peer } = connect({ handle: ({ id }) => (id === 1 ? work.promise : "done") });
     channel.deliver(request(1));
     channel.deliver(request(2));
-    for (const id of [2, 3, "1", ""]) peer.cancel(id, withdrawn, { code: 1, message: "never sent" });
+    for (const id of [2, 3, "1", ""])
+      peer.cancel(id, withdrawn, { code: 1, message: "never sent" });
     work.resolve("alive");
     await nextTurn();
     expect(answers(channel)).toMatchObject([
@@ -402,7 +463,9 @@ describe("a batch", () => {
     const { channel, peer } = connect({});
     peer.acceptsBatches = true;
     channel.deliver("[]");
-    expect(answers(channel)).toMatchObject([{ id: null, error: { code: -32600, message: "an empty batch" } }]);
+    expect(answers(channel)).toMatchObject([
+      { id: null, error: { code: -32600, message: "an empty batch" } },
+    ]);
   });
 
   test("of notifications and answers only is not answered", () => {
@@ -469,7 +532,10 @@ describe("a batch", () => {
   });
 
   test("is never answered with a message over the size limit, and each of its requests still gets one answer", () => {
-    const { channel, peer } = connect({ limits: { messageBytesMax: 4_000 }, handle: () => "x".repeat(1_500) });
+    const { channel, peer } = connect({
+      limits: { messageBytesMax: 4_000 },
+      handle: () => "x".repeat(1_500),
+    });
     peer.acceptsBatches = true;
     channel.deliver(`[${request(1)},${request(2)},${request(3)}]`);
     for (const frame of channel.sent) expect(frame.length).toBeLessThanOrEqual(4_000);
@@ -519,12 +585,22 @@ describe("a request of ours", () => {
   test("rejects with the peer's error, kept as it is", async () => {
     const { channel, peer } = connect({});
     const asked = peer.request("m", {});
-    channel.deliver('{"jsonrpc":"2.0","id":1,"error":{"code":-32042,"message":"no","data":{"x":1}}}');
-    await expect(asked).rejects.toMatchObject({ name: "HallError", code: "EXECUTION", message: "no", relayed: { code: -32042, data: { x: 1 } } });
+    channel.deliver(
+      '{"jsonrpc":"2.0","id":1,"error":{"code":-32042,"message":"no","data":{"x":1}}}',
+    );
+    await expect(asked).rejects.toMatchObject({
+      name: "HallError",
+      code: "EXECUTION",
+      message: "no",
+      relayed: { code: -32042, data: { x: 1 } },
+    });
   });
 
   test.each([
-    ["both result and error", '{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":"m"}}'],
+    [
+      "both result and error",
+      '{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":"m"}}',
+    ],
     ["an error without code", '{"jsonrpc":"2.0","id":1,"error":{"message":"m"}}'],
     ["no jsonrpc", '{"id":1,"result":1}'],
   ])("rejects with BAD_ANSWER at once when the answer has %s", async (_, answer) => {
@@ -564,21 +640,29 @@ describe("a request of ours", () => {
     expect(await answered).toBe("quick");
     scope.cancel(new HallError("CANCELLED", "no longer wanted"));
     await expect(cancelled).rejects.toMatchObject({ code: "CANCELLED" });
-    expect(answers(channel).slice(2)).toEqual([{ jsonrpc: "2.0", method: "withdraw", params: { id: 1, reason: "no longer wanted" } }]);
+    expect(answers(channel).slice(2)).toEqual([
+      { jsonrpc: "2.0", method: "withdraw", params: { id: 1, reason: "no longer wanted" } },
+    ]);
   });
 
   test("rejects at once when its scope was cancelled before", async () => {
     const { peer } = connect({ withdrawal });
     const scope = new Scope();
     scope.cancel(new HallError("CANCELLED", "too late"));
-    await expect(peer.request("m", {}, { scope, timeoutMs: 60_000 })).rejects.toMatchObject({ code: "CANCELLED" });
+    await expect(peer.request("m", {}, { scope, timeoutMs: 60_000 })).rejects.toMatchObject({
+      code: "CANCELLED",
+    });
   });
 
   test("rejects as UNAVAILABLE when the line closes first", async () => {
     const { channel, peer } = connect({ withdrawal });
     const asked = peer.request("m", {});
     channel.lose();
-    await expect(asked).rejects.toMatchObject({ name: "HallError", code: "UNAVAILABLE", message: "the connection closed" });
+    await expect(asked).rejects.toMatchObject({
+      name: "HallError",
+      code: "UNAVAILABLE",
+      message: "the connection closed",
+    });
     expect(channel.sent).toHaveLength(1);
   });
 
@@ -591,7 +675,10 @@ describe("a request of ours", () => {
 
   test("rejects with a HallError, and leaves nothing behind, when its params cannot be written as JSON", async () => {
     const { channel, peer } = connect({ withdrawal });
-    await expect(peer.request("m", { n: 1n })).rejects.toMatchObject({ name: "HallError", code: "SERIALIZATION" });
+    await expect(peer.request("m", { n: 1n })).rejects.toMatchObject({
+      name: "HallError",
+      code: "SERIALIZATION",
+    });
     expect(channel.sent).toEqual([]);
   });
 
@@ -702,7 +789,10 @@ describe("with the clock in hand", () => {
   });
 
   test("a slow reader is not read from past the limit, and read from again when it has caught up", () => {
-    const { channel, peer } = connect({ limits: { writeQueueBytesMax: 1_000, stalledMsMax: 10_000 }, handle: () => "x".repeat(600) });
+    const { channel, peer } = connect({
+      limits: { writeQueueBytesMax: 1_000, stalledMsMax: 10_000 },
+      handle: () => "x".repeat(600),
+    });
     channel.isStuck = true;
     channel.deliver(request(1));
     expect(channel.isPaused).toBe(false);
@@ -719,7 +809,11 @@ describe("with the clock in hand", () => {
 
   test("a reader that stays slow is cut, once, without waiting for what is queued", () => {
     const closed = vi.fn();
-    const { channel } = connect({ limits: { writeQueueBytesMax: 1_000, stalledMsMax: 10_000 }, handle: () => "x".repeat(600), closed });
+    const { channel } = connect({
+      limits: { writeQueueBytesMax: 1_000, stalledMsMax: 10_000 },
+      handle: () => "x".repeat(600),
+      closed,
+    });
     channel.isStuck = true;
     for (let id = 1; id <= 5; id++) channel.deliver(request(id));
     vi.advanceTimersByTime(9_999);
@@ -732,7 +826,10 @@ describe("with the clock in hand", () => {
   });
 
   test("notifications for a reader that is behind are left out and counted, answers are not", () => {
-    const { channel, peer } = connect({ limits: { writeQueueBytesMax: 1_000 }, handle: () => "x".repeat(1_200) });
+    const { channel, peer } = connect({
+      limits: { writeQueueBytesMax: 1_000 },
+      handle: () => "x".repeat(1_200),
+    });
     channel.isStuck = true;
     peer.notify("heard", {});
     channel.deliver(request(1));
@@ -740,12 +837,20 @@ describe("with the clock in hand", () => {
     channel.deliver(request(2));
     channel.read();
     peer.notify("heard again", {});
-    expect(answers(channel)).toMatchObject([{ method: "heard" }, { id: 1 }, { id: 2 }, { method: "heard again" }]);
+    expect(answers(channel)).toMatchObject([
+      { method: "heard" },
+      { id: 1 },
+      { id: 2 },
+      { method: "heard again" },
+    ]);
     expect(peer.counts.dropped).toBe(1);
   });
 
   test("a reader that is slow twice gets the whole time twice", () => {
-    const { channel } = connect({ limits: { writeQueueBytesMax: 1_000, stalledMsMax: 10_000 }, handle: () => "x".repeat(1_200) });
+    const { channel } = connect({
+      limits: { writeQueueBytesMax: 1_000, stalledMsMax: 10_000 },
+      handle: () => "x".repeat(1_200),
+    });
     channel.isStuck = true;
     channel.deliver(request(1));
     vi.advanceTimersByTime(8_000);
@@ -759,7 +864,10 @@ describe("with the clock in hand", () => {
   });
 
   test("a reader whose queue is below the limit again after the time is read from, not cut, though it has not read everything", () => {
-    const { channel } = connect({ limits: { writeQueueBytesMax: 1_000, stalledMsMax: 10_000 }, handle: () => "x".repeat(1_200) });
+    const { channel } = connect({
+      limits: { writeQueueBytesMax: 1_000, stalledMsMax: 10_000 },
+      handle: () => "x".repeat(1_200),
+    });
     channel.isStuck = true;
     channel.deliver(request(1));
     vi.advanceTimersByTime(5_000);
@@ -770,7 +878,10 @@ describe("with the clock in hand", () => {
   });
 
   test("a line that is lost leaves no timer, whatever was going on", async () => {
-    const { channel, peer } = connect({ limits: { writeQueueBytesMax: 1_000 }, handle: ({ id }) => (id === 1 ? never() : "x".repeat(1_200)) });
+    const { channel, peer } = connect({
+      limits: { writeQueueBytesMax: 1_000 },
+      handle: ({ id }) => (id === 1 ? never() : "x".repeat(1_200)),
+    });
     channel.isStuck = true;
     channel.deliver(request(1));
     channel.deliver(request(2));
@@ -811,7 +922,11 @@ describe("a line that is lost", () => {
     });
     for (const id of [0, 1, 2]) channel.deliver(request(id));
     channel.lose();
-    expect(scopes.map((scope) => scope.cancelled?.code)).toEqual(["UNAVAILABLE", "UNAVAILABLE", "UNAVAILABLE"]);
+    expect(scopes.map((scope) => scope.cancelled?.code)).toEqual([
+      "UNAVAILABLE",
+      "UNAVAILABLE",
+      "UNAVAILABLE",
+    ]);
     expect(scopes[0]?.signal.aborted).toBe(true);
     work[0]?.resolve("late");
     work[1]?.reject(new Error("late"));
@@ -865,7 +980,9 @@ describe("drain", () => {
     channel.deliver(request(2));
     await nextTurn();
     expect(isDrained).toBe(false);
-    expect(answers(channel)).toMatchObject([{ id: 2, error: { data: "UNAVAILABLE", message: "shutting down" } }]);
+    expect(answers(channel)).toMatchObject([
+      { id: 2, error: { data: "UNAVAILABLE", message: "shutting down" } },
+    ]);
     work.resolve("done");
     await drained;
     expect(answers(channel)[1]).toEqual({ jsonrpc: "2.0", id: 1, result: "done" });
@@ -947,8 +1064,14 @@ describe("close", () => {
 describe("two peers on a memory pair", () => {
   test("ask each other at the same time with the same ids, and each gets its own answers", async () => {
     const [left, right] = createMemoryPair();
-    const alice = new Peer(left, options({ handle: async ({ params }) => `alice heard ${params?.n}` }));
-    const bob = new Peer(right, options({ handle: async ({ params }) => `bob heard ${params?.n}` }));
+    const alice = new Peer(
+      left,
+      options({ handle: async ({ params }) => `alice heard ${params?.n}` }),
+    );
+    const bob = new Peer(
+      right,
+      options({ handle: async ({ params }) => `bob heard ${params?.n}` }),
+    );
     const numbers = [1, 2, 3];
     const [fromBob, fromAlice] = await Promise.all([
       Promise.all(numbers.map((n) => alice.request("say", { n }))),
@@ -964,7 +1087,10 @@ describe("two peers on a memory pair", () => {
     const alice = new Peer(left, options({}));
     const bob = new Peer(right, options({ handle: never }));
     const asked = alice.request("wait", {});
-    const rejected = expect(asked).rejects.toMatchObject({ code: "EXECUTION", message: "going home" });
+    const rejected = expect(asked).rejects.toMatchObject({
+      code: "EXECUTION",
+      message: "going home",
+    });
     await nextTurn();
     await bob.close(new HallError("UNAVAILABLE", "going home"));
     await rejected;
@@ -979,13 +1105,21 @@ function connect(setup: Setup): { readonly channel: FakeChannel; readonly peer: 
 }
 
 function options({ limits, ...rest }: Setup): PeerOptions {
-  return { handle: () => null, notified: () => {}, explain, ...rest, limits: { ...defaultLimits, ...limits } };
+  return {
+    handle: () => null,
+    notified: () => {},
+    explain,
+    ...rest,
+    limits: { ...defaultLimits, ...limits },
+  };
 }
 
 /** What the server does, in short: the table's number, and our own word for it as data. */
 function explain(failure: unknown): Reply {
   const error = failure instanceof HallError ? failure : new HallError("INTERNAL", String(failure));
-  return { error: { code: errorTable[error.code].request, message: error.message, data: error.code } };
+  return {
+    error: { code: errorTable[error.code].request, message: error.message, data: error.code },
+  };
 }
 
 function withdrawal(id: Id, reason: string) {

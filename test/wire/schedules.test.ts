@@ -17,7 +17,9 @@ const replaySeed = process.env.SEED === undefined ? undefined : Number(process.e
 
 const { stackTraceLimit } = Error;
 beforeAll(() => {
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout", "performance"] });
+  vi.useFakeTimers({
+    toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout", "performance"],
+  });
   // Half a million errors are made here, and nobody looks at where.
   Error.stackTraceLimit = 0;
 });
@@ -27,12 +29,18 @@ afterAll(() => {
 });
 
 test("in every interleaving each request gets exactly one answer, or none when it was withdrawn", async () => {
-  const seeds = replaySeed === undefined ? Array.from({ length: scheduleCount }, (_, index) => index + 1) : [replaySeed];
+  const seeds =
+    replaySeed === undefined
+      ? Array.from({ length: scheduleCount }, (_, index) => index + 1)
+      : [replaySeed];
   const totals = { answers: 0, silent: 0 };
   for (const seed of seeds) {
     const schedule = new Schedule(seed);
     const faults = await faultsOf(schedule);
-    if (faults.length > 0) expect.fail(`${faults.join("\n")}\n\nseed ${seed}; replay with SEED=${seed}. Steps:\n${schedule.steps.join("\n")}`);
+    if (faults.length > 0)
+      expect.fail(
+        `${faults.join("\n")}\n\nseed ${seed}; replay with SEED=${seed}. Steps:\n${schedule.steps.join("\n")}`,
+      );
     totals.answers += schedule.answerCount;
     totals.silent += schedule.silentCount;
     if (seed % 1_000 === 0) await nextTurn();
@@ -52,11 +60,31 @@ async function faultsOf(schedule: Schedule): Promise<string[]> {
 }
 
 /** What a request says its handler should do. `wait` waits for a step that resolves or rejects it; many are never reached. */
-const behaviours = ["wait", "wait", "wait", "return", "throw", "resolve", "reject", "twice", "unserialisable"] as const;
+const behaviours = [
+  "wait",
+  "wait",
+  "wait",
+  "return",
+  "throw",
+  "resolve",
+  "reject",
+  "twice",
+  "unserialisable",
+] as const;
 type Behaviour = (typeof behaviours)[number];
 
 /** `withdrawn` has the one answer given with the withdrawal; `silenced` and `lost` have none. */
-type Ending = "result" | "failed" | "unserialisable" | "duplicate" | "overloaded" | "withdrawn" | "silenced" | "timeout" | "shutdown" | "lost";
+type Ending =
+  | "result"
+  | "failed"
+  | "unserialisable"
+  | "duplicate"
+  | "overloaded"
+  | "withdrawn"
+  | "silenced"
+  | "timeout"
+  | "shutdown"
+  | "lost";
 
 interface Sent {
   readonly token: number;
@@ -108,7 +136,8 @@ class Schedule {
   constructor(seed: number) {
     this.#random = createRandom(seed);
     const sideCount = 1 + this.#below(3);
-    for (let index = 0; index < sideCount; index++) this.#sides.push(this.#openSide(`peer ${index}`));
+    for (let index = 0; index < sideCount; index++)
+      this.#sides.push(this.#openSide(`peer ${index}`));
   }
 
   async run(): Promise<void> {
@@ -149,11 +178,14 @@ class Schedule {
 
   #deliverBatch(side: Side): void {
     const batch = this.#batchCount++;
-    const items = Array.from({ length: 1 + this.#below(inFlightMax) }, () => this.#compose(side, batch));
+    const items = Array.from({ length: 1 + this.#below(inFlightMax) }, () =>
+      this.#compose(side, batch),
+    );
     this.#note(() => `${side.name} gets batch ${batch}: ${items.map(label).join(", ")}`);
     for (const item of items) this.#foresee(item);
     const frames = items.map(frameOf);
-    if (frames.length < inFlightMax && this.#below(3) === 0) frames.splice(this.#below(frames.length + 1), 0, '{"jsonrpc":"2.0","method":"note"}');
+    if (frames.length < inFlightMax && this.#below(3) === 0)
+      frames.splice(this.#below(frames.length + 1), 0, '{"jsonrpc":"2.0","method":"note"}');
     if (!side.isLost) side.channel.deliver(`[${frames.join(",")}]`);
   }
 
@@ -211,8 +243,14 @@ class Schedule {
     const id = this.#pick(ids);
     const isAnswered = this.#below(2) === 0;
     const sent = side.running.get(keyOf(id));
-    this.#note(() => `${side.name} cancels ${JSON.stringify(id)}${isAnswered ? " with an answer" : ""}`);
-    const answer = { code: codeOf.withdrawn, message: "withdrawn", data: { token: sent?.token ?? "nobody", peer: side.name } };
+    this.#note(
+      () => `${side.name} cancels ${JSON.stringify(id)}${isAnswered ? " with an answer" : ""}`,
+    );
+    const answer = {
+      code: codeOf.withdrawn,
+      message: "withdrawn",
+      data: { token: sent?.token ?? "nobody", peer: side.name },
+    };
     if (sent) this.#end(sent, isAnswered ? "withdrawn" : "silenced");
     side.peer.cancel(id, new HallError("CANCELLED", "withdrawn"), isAnswered ? answer : undefined);
   }
@@ -241,7 +279,8 @@ class Schedule {
 
   /** Lets the microtasks run: handlers that have settled and whose requests still run are heard now. */
   async #wait(): Promise<void> {
-    for (const sent of this.#sent) if (sent.ending === undefined && sent.pending !== undefined) this.#end(sent, sent.pending);
+    for (const sent of this.#sent)
+      if (sent.ending === undefined && sent.pending !== undefined) this.#end(sent, sent.pending);
     for (let turn = 0; turn < 4; turn++) await undefined;
   }
 
@@ -311,25 +350,45 @@ class Schedule {
           }
           answered.set(sent.token, (answered.get(sent.token) ?? 0) + 1);
           places.add(sent.batch);
-          if (sent.side !== side || carried?.peer !== side.name) faults.push(`${side.name} got an answer meant for ${sent.side.name}: ${frame}`);
-          if (answer.id !== sent.id) faults.push(`${label(sent)} was answered with id ${JSON.stringify(answer.id)}`);
-          if (!isExpected(answer, sent.ending)) faults.push(`${label(sent)} should end as ${sent.ending}, but got ${JSON.stringify(answer)}`);
+          if (sent.side !== side || carried?.peer !== side.name)
+            faults.push(`${side.name} got an answer meant for ${sent.side.name}: ${frame}`);
+          if (answer.id !== sent.id)
+            faults.push(`${label(sent)} was answered with id ${JSON.stringify(answer.id)}`);
+          if (!isExpected(answer, sent.ending))
+            faults.push(
+              `${label(sent)} should end as ${sent.ending}, but got ${JSON.stringify(answer)}`,
+            );
         }
         const [place] = places;
-        if (places.size > 1 || (place !== undefined) !== isList) faults.push(`answers in the wrong frame: ${frame}`);
+        if (places.size > 1 || (place !== undefined) !== isList)
+          faults.push(`answers in the wrong frame: ${frame}`);
         if (place === undefined) continue;
         if (batches.has(place)) faults.push(`batch ${place} was answered twice`);
         batches.add(place);
       }
-      if (side.peer.inFlightCount > 0) faults.push(`${side.name} still holds ${side.peer.inFlightCount} requests`);
+      if (side.peer.inFlightCount > 0)
+        faults.push(`${side.name} still holds ${side.peer.inFlightCount} requests`);
     }
     const unheard = this.#unheardBatches();
     for (const sent of this.#sent) {
       const count = answered.get(sent.token) ?? 0;
-      const expected = sent.ending === "silenced" || sent.ending === "lost" || (sent.batch !== undefined && unheard.has(sent.batch)) ? 0 : 1;
-      if (count !== expected) faults.push(`${label(sent)} ends as ${sent.ending} and needs ${expected} answers, but got ${count}`);
-      if (sent.exchange && isStopped(sent.ending) !== (sent.exchange.scope.cancelled !== undefined)) {
-        faults.push(`${label(sent)} ended as ${sent.ending}, but its handler was ${isStopped(sent.ending) ? "not " : ""}told to stop`);
+      const expected =
+        sent.ending === "silenced" ||
+        sent.ending === "lost" ||
+        (sent.batch !== undefined && unheard.has(sent.batch))
+          ? 0
+          : 1;
+      if (count !== expected)
+        faults.push(
+          `${label(sent)} ends as ${sent.ending} and needs ${expected} answers, but got ${count}`,
+        );
+      if (
+        sent.exchange &&
+        isStopped(sent.ending) !== (sent.exchange.scope.cancelled !== undefined)
+      ) {
+        faults.push(
+          `${label(sent)} ended as ${sent.ending}, but its handler was ${isStopped(sent.ending) ? "not " : ""}told to stop`,
+        );
       }
       if (expected === 0) this.silentCount++;
       else this.answerCount++;
@@ -340,7 +399,8 @@ class Schedule {
   /** Batches whose line was lost before their last request ended: the list was never complete. */
   #unheardBatches(): Set<number> {
     const unheard = new Set<number>();
-    for (const { batch, ending } of this.#sent) if (batch !== undefined && ending === "lost") unheard.add(batch);
+    for (const { batch, ending } of this.#sent)
+      if (batch !== undefined && ending === "lost") unheard.add(batch);
     return unheard;
   }
 
@@ -365,7 +425,10 @@ class Schedule {
 interface Answer {
   readonly id: Id;
   readonly result?: { readonly token: number; readonly peer: string };
-  readonly error?: { readonly code: number; readonly data?: { readonly token: number; readonly peer: string; readonly code?: string } };
+  readonly error?: {
+    readonly code: number;
+    readonly data?: { readonly token: number; readonly peer: string; readonly code?: string };
+  };
 }
 
 function isExpected(answer: Answer, ending: Ending | undefined): boolean {
@@ -385,7 +448,13 @@ const hallCodeOf = {
 } as const;
 
 function isStopped(ending: Ending | undefined): boolean {
-  return ending === "lost" || ending === "silenced" || ending === "withdrawn" || ending === "timeout" || ending === "shutdown";
+  return (
+    ending === "lost" ||
+    ending === "silenced" ||
+    ending === "withdrawn" ||
+    ending === "timeout" ||
+    ending === "shutdown"
+  );
 }
 
 function failure(): HallError {
@@ -395,7 +464,13 @@ function failure(): HallError {
 /** Every answer says which request it believes to answer, and through which peer. */
 function explain(error: unknown, request: Request | undefined, peer: string): Reply {
   const code = error instanceof HallError ? error.code : "INTERNAL";
-  return { error: { code: errorTable[code].request, message: "explained", data: { token: request?.params?.token, peer, code } } };
+  return {
+    error: {
+      code: errorTable[code].request,
+      message: "explained",
+      data: { token: request?.params?.token, peer, code },
+    },
+  };
 }
 
 function frameOf({ id, token }: Sent): string {

@@ -65,9 +65,18 @@ test("queuedBytes counts bytes, not characters", () => {
 
 test("long frames and short ones leave in the order they were sent", async () => {
   const { channel, output } = open();
-  const frames = ['"one"', JSON.stringify("€".repeat(100_000)), '"two"', '"three"', JSON.stringify("x".repeat(100_000)), '"four"'];
+  const frames = [
+    '"one"',
+    JSON.stringify("€".repeat(100_000)),
+    '"two"',
+    '"three"',
+    JSON.stringify("x".repeat(100_000)),
+    '"four"',
+  ];
   for (const frame of frames) channel.send(frame);
-  expect(channel.queuedBytes).toBe(frames.reduce((sum, frame) => sum + Buffer.byteLength(frame) + 1, 0));
+  expect(channel.queuedBytes).toBe(
+    frames.reduce((sum, frame) => sum + Buffer.byteLength(frame) + 1, 0),
+  );
   const chunks: Buffer[] = [];
   output.on("data", (chunk: Buffer) => chunks.push(chunk));
   await channel.close();
@@ -75,7 +84,10 @@ test("long frames and short ones leave in the order they were sent", async () =>
 });
 
 test("a child that still talks while we close is not heard after closed", async () => {
-  const child = spawn(process.execPath, ["-e", 'process.stdin.resume().on("end", () => { console.log(\'"last words"\'); console.log(\'"and more"\'); })']);
+  const child = spawn(process.execPath, [
+    "-e",
+    'process.stdin.resume().on("end", () => { console.log(\'"last words"\'); console.log(\'"and more"\'); })',
+  ]);
   onTestFinished(() => void child.kill("SIGKILL"));
   const channel = createStdioChannel(child.stdout, child.stdin, defaultLimits);
   const events = record(channel);
@@ -103,7 +115,10 @@ test("frames of the piece that was being read are not heard after closed either"
 });
 
 test("a client that never reads is no longer read from at the limit and cut after the time it has", async () => {
-  const { input, peer, closed, served } = serve({ writeQueueBytesMax: 50_000, stalledMsMax: 1_000 }, "x".repeat(20_000));
+  const { input, peer, closed, served } = serve(
+    { writeQueueBytesMax: 50_000, stalledMsMax: 1_000 },
+    "x".repeat(20_000),
+  );
   for (let id = 1; id <= 50; id++) {
     input.write(request(id));
     await delay(0);
@@ -115,7 +130,10 @@ test("a client that never reads is no longer read from at the limit and cut afte
 });
 
 test("a client that reads after a pause gets every answer", async () => {
-  const { input, output, closed } = serve({ writeQueueBytesMax: 50_000, stalledMsMax: 5_000 }, "x".repeat(20_000));
+  const { input, output, closed } = serve(
+    { writeQueueBytesMax: 50_000, stalledMsMax: 5_000 },
+    "x".repeat(20_000),
+  );
   for (let id = 1; id <= 50; id++) {
     input.write(request(id));
     await delay(0);
@@ -134,7 +152,10 @@ test("a client that reads after a pause gets every answer", async () => {
 });
 
 test("a client that reads at once is never held back, however small the queue may be", async () => {
-  const { input, output, served, closed } = serve({ writeQueueBytesMax: 1_000, stalledMsMax: 100 }, "x".repeat(2_000));
+  const { input, output, served, closed } = serve(
+    { writeQueueBytesMax: 1_000, stalledMsMax: 100 },
+    "x".repeat(2_000),
+  );
   output.resume();
   input.write(request(1));
   await until(() => served.length === 1);
@@ -183,7 +204,8 @@ function serve(limits: Partial<Limits>, answer: string) {
     },
     notified: () => {},
     explain: (failure) => {
-      const error = failure instanceof HallError ? failure : new HallError("INTERNAL", String(failure));
+      const error =
+        failure instanceof HallError ? failure : new HallError("INTERNAL", String(failure));
       return { error: { code: errorTable[error.code].request, message: error.message } };
     },
     closed,

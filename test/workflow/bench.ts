@@ -23,17 +23,33 @@ export interface Called {
 
 const now = new Date("2026-11-16T09:30:00Z");
 
-export async function startBench(workflow: Partial<WorkflowOptions> & { readonly folder: string }, options: HallOptions = {}): Promise<Bench> {
+export async function startBench(
+  workflow: Partial<WorkflowOptions> & { readonly folder: string },
+  options: HallOptions = {},
+): Promise<Bench> {
   const { toolkits = [], ...rest } = options;
   const hall = await startHall({
     ...rest,
-    toolkits: [createWorkflow({ now: () => now, claims: join(workflow.folder, ".guildhall", "claims"), ...workflow }), ...toolkits],
+    toolkits: [
+      createWorkflow({
+        now: () => now,
+        claims: join(workflow.folder, ".guildhall", "claims"),
+        ...workflow,
+      }),
+      ...toolkits,
+    ],
   });
   const client = hall.connect();
   return {
     hall,
     client,
-    call: async (step, args, capabilities = {}) => read(await client.request("tools/call", modern({ name: `speckit.${step}`, arguments: args }, capabilities))),
+    call: async (step, args, capabilities = {}) =>
+      read(
+        await client.request(
+          "tools/call",
+          modern({ name: `speckit.${step}`, arguments: args }, capabilities),
+        ),
+      ),
     [Symbol.asyncDispose]: () => hall[Symbol.asyncDispose](),
   };
 }
@@ -42,7 +58,13 @@ export async function startBench(workflow: Partial<WorkflowOptions> & { readonly
 export function read({ result, error }: JsonObject): Called {
   if (!isObject(result)) {
     const data = isObject(error) && isObject(error.data) ? error.data : {};
-    return { isError: true, text: isObject(error) ? String(error.message) : "", data, code: String(data.error_type), result: {} };
+    return {
+      isError: true,
+      text: isObject(error) ? String(error.message) : "",
+      data,
+      code: String(data.error_type),
+      result: {},
+    };
   }
   const content = Array.isArray(result.content) ? (result.content as JsonObject[]) : [];
   const meta = isObject(result._meta) ? result._meta["guildhall/error"] : undefined;

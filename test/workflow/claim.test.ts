@@ -19,7 +19,9 @@ const claimOf = (project: Project, run = "run_1"): NewClaim => ({
 });
 
 test("a process is told from another with its number by its birth", async () => {
-  const child = spawn(process.execPath, ["-e", "process.stdin.resume()"], { stdio: ["pipe", "ignore", "ignore"] });
+  const child = spawn(process.execPath, ["-e", "process.stdin.resume()"], {
+    stdio: ["pipe", "ignore", "ignore"],
+  });
   const exited = once(child, "exit");
   const birth = await findBirth(child.pid ?? 0);
   expect(birth).toBeDefined();
@@ -34,9 +36,16 @@ test("a process is told from another with its number by its birth", async () => 
 test("a claim holds while its run is at work, and is gone when it ends", async () => {
   using project = makeProject();
   const leave = await takeClaim(project.folder, claimOf(project));
-  await expect(takeClaim(project.folder, claimOf(project, "run_2"))).rejects.toMatchObject({ code: "EXECUTION", details: { run: "run_1" } });
+  await expect(takeClaim(project.folder, claimOf(project, "run_2"))).rejects.toMatchObject({
+    code: "EXECUTION",
+    details: { run: "run_1" },
+  });
   const { directory } = claimOf(project);
-  expect(await findClaim(directory, project.folder)).toMatchObject({ run: "run_1", isAtWork: true, arguments: { technical_context: "Fastify" } });
+  expect(await findClaim(directory, project.folder)).toMatchObject({
+    run: "run_1",
+    isAtWork: true,
+    arguments: { technical_context: "Fastify" },
+  });
   await leave();
   expect(readdirSync(project.folder)).toEqual([]);
   expect(await findClaim(directory, project.folder)).toBeUndefined();
@@ -54,9 +63,15 @@ test.each([
   const written = JSON.parse(readFileSync(file, "utf8"));
   await leave();
   writeFileSync(file, JSON.stringify({ ...written, ...change }));
-  expect(await findClaim(written.directory, project.folder)).toMatchObject({ step: "plan", isAtWork: false });
+  expect(await findClaim(written.directory, project.folder)).toMatchObject({
+    step: "plan",
+    isAtWork: false,
+  });
   const leaveAgain = await takeClaim(project.folder, claimOf(project, "run_2"));
-  expect(await findClaim(written.directory, project.folder)).toMatchObject({ run: "run_2", isAtWork: true });
+  expect(await findClaim(written.directory, project.folder)).toMatchObject({
+    run: "run_2",
+    isAtWork: true,
+  });
   await leaveAgain();
 });
 
@@ -64,7 +79,10 @@ test.each([
   ["no JSON", () => "{"],
   ["a step there is none of", (claim: object) => JSON.stringify({ ...claim, step: "command" })],
   ["another feature", (claim: object) => JSON.stringify({ ...claim, directory: "/elsewhere" })],
-  ["arguments that are none", (claim: object) => JSON.stringify({ ...claim, arguments: ["--force"] })],
+  [
+    "arguments that are none",
+    (claim: object) => JSON.stringify({ ...claim, arguments: ["--force"] }),
+  ],
   ["a process without a birth", (claim: object) => JSON.stringify({ ...claim, birth: undefined })],
 ])("a file with %s is nobody's claim", async (_name, spoil) => {
   using project = makeProject();
@@ -87,11 +105,20 @@ test("what a repository brings neither stops a feature nor says how to go on wit
   using claims = makeProject();
   using project = makeProject({ "specs/001-photos/spec.md": spec });
   for (const path of [".guildhall/workflow/001-photos.run.json", "specs/001-photos/.run.json"])
-    project.write(path, JSON.stringify({ ...hostile, birth: await findBirth(1), directory: project.path("specs/001-photos") }));
+    project.write(
+      path,
+      JSON.stringify({
+        ...hostile,
+        birth: await findBirth(1),
+        directory: project.path("specs/001-photos"),
+      }),
+    );
   await using bench = await startBench({ folder: project.folder, claims: claims.folder });
   const { data } = await bench.call("status", {});
   expect(data.features).toMatchObject([{ name: "001-photos", phase: "plan" }]);
   expect(JSON.stringify(data)).not.toContain("shell_agent");
-  expect(await bench.call("plan", { spec_directory: project.path("specs/001-photos") })).toMatchObject({ isError: false });
+  expect(
+    await bench.call("plan", { spec_directory: project.path("specs/001-photos") }),
+  ).toMatchObject({ isError: false });
   expect(readdirSync(claims.folder)).toEqual([]);
 });

@@ -18,28 +18,49 @@ const requirementsOf = (description: string): readonly string[] =>
 test.each([
   [
     "A tool that converts Markdown files to PDF, and warns when a link is broken",
-    ["The system MUST convert Markdown files to PDF.", "When a link is broken, the system MUST warn."],
+    [
+      "The system MUST convert Markdown files to PDF.",
+      "When a link is broken, the system MUST warn.",
+    ],
   ],
   [
     "Admins can export orders, and customers get an email when their order ships",
-    ["Admins MUST be able to export orders.", "When their order ships, customers MUST get an email."],
+    [
+      "Admins MUST be able to export orders.",
+      "When their order ships, customers MUST get an email.",
+    ],
   ],
   [
     "Managers can create reports and archive them when a quarter ends",
-    ["Managers MUST be able to create reports.", "When a quarter ends, managers MUST be able to archive reports."],
+    [
+      "Managers MUST be able to create reports.",
+      "When a quarter ends, managers MUST be able to archive reports.",
+    ],
   ],
   [
     "Members can edit and cancel bookings unless the meeting has begun",
-    ["Unless the meeting has begun, members MUST be able to edit bookings.", "Unless the meeting has begun, members MUST be able to cancel bookings."],
+    [
+      "Unless the meeting has begun, members MUST be able to edit bookings.",
+      "Unless the meeting has begun, members MUST be able to cancel bookings.",
+    ],
   ],
-  ["When an order ships, customers get an email", ["When an order ships, customers MUST get an email."]],
+  [
+    "When an order ships, customers get an email",
+    ["When an order ships, customers MUST get an email."],
+  ],
   [
     "Users can call the API. Rate limit 100 requests per minute per key",
-    ["Users MUST be able to call the API.", "The rate limit MUST be 100 requests per minute per key."],
+    [
+      "Users MUST be able to call the API.",
+      "The rate limit MUST be 100 requests per minute per key.",
+    ],
   ],
-])("a condition holds for what it stands with, and each subject for itself: %s", (description, requirements) => {
-  expect(requirementsOf(description)).toEqual(requirements);
-});
+])(
+  "a condition holds for what it stands with, and each subject for itself: %s",
+  (description, requirements) => {
+    expect(requirementsOf(description)).toEqual(requirements);
+  },
+);
 
 test("entities are what people make many of, never a number, and keep their abbreviations", () => {
   expect(
@@ -56,7 +77,9 @@ test("a description that says nothing gets no spec and no folder, but what one n
   using project = makeProject();
   await using bench = await startBench({ folder: project.folder });
   for (const feature_description of ["asdf", "Dark mode"]) {
-    expect(await bench.call("specify", { feature_description, spec_directory: project.path("specs") })).toMatchObject({
+    expect(
+      await bench.call("specify", { feature_description, spec_directory: project.path("specs") }),
+    ).toMatchObject({
       isError: true,
       code: "validation",
       text: expect.stringContaining("no spec was written"),
@@ -68,11 +91,23 @@ test("a description that says nothing gets no spec and no folder, but what one n
 test("requirements are not called unambiguous while one of them is open", async () => {
   using project = makeProject();
   await using bench = await startBench({ folder: project.folder });
-  const { data } = await bench.call("specify", { feature_description: "Users can upload photos", spec_directory: project.path("specs") });
-  expect(project.read(`${data.folder}/checklists/requirements.md`)).toContain("- [ ] Requirements are testable and unambiguous");
-  await bench.call("clarify", { spec_directory: String(data.directory), answers: ["1", "1", "B", "1", "1"] });
-  expect(project.read(`${data.folder}/spec.md`)).toContain("Photos MUST be seen and changed by only whoever created them.");
-  expect(project.read(`${data.folder}/checklists/requirements.md`)).toContain("- [x] Requirements are testable and unambiguous");
+  const { data } = await bench.call("specify", {
+    feature_description: "Users can upload photos",
+    spec_directory: project.path("specs"),
+  });
+  expect(project.read(`${data.folder}/checklists/requirements.md`)).toContain(
+    "- [ ] Requirements are testable and unambiguous",
+  );
+  await bench.call("clarify", {
+    spec_directory: String(data.directory),
+    answers: ["1", "1", "B", "1", "1"],
+  });
+  expect(project.read(`${data.folder}/spec.md`)).toContain(
+    "Photos MUST be seen and changed by only whoever created them.",
+  );
+  expect(project.read(`${data.folder}/checklists/requirements.md`)).toContain(
+    "- [x] Requirements are testable and unambiguous",
+  );
   await bench.call("plan", { spec_directory: String(data.directory) });
   expect(project.read(`${data.folder}/research.md`)).not.toContain("names no figure");
 });

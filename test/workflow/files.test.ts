@@ -9,11 +9,15 @@ import { faultsOfPlan, faultsOfTasks } from "./grammar.ts";
 import { makeProject, type Project, typescriptService } from "./projects.ts";
 
 /** What becomes of files: edited by hand, of other tools, on full disks, behind links, while others work. */
-const description = "Users can add notes with a title. Users can delete notes. Only the owner sees a note.";
+const description =
+  "Users can add notes with a title. Users can delete notes. Only the owner sees a note.";
 const feature = "specs/001-users-notes-title";
 
 async function specified(bench: Bench, project: Project): Promise<string> {
-  const { isError, data, text } = await bench.call("specify", { feature_description: description, spec_directory: project.path("specs") });
+  const { isError, data, text } = await bench.call("specify", {
+    feature_description: description,
+    spec_directory: project.path("specs"),
+  });
   expect(isError, text).toBe(false);
   expect(data.folder).toBe(feature);
   return project.path(feature);
@@ -24,10 +28,18 @@ describe("hand edits", () => {
     using project = makeProject(typescriptService);
     await using bench = await startBench({ folder: project.folder });
     const directory = await specified(bench, project);
-    const edited = project.read(`${feature}/spec.md`).replace("## Assumptions\n", "## Assumptions\n\n- A person wrote this.");
+    const edited = project
+      .read(`${feature}/spec.md`)
+      .replace("## Assumptions\n", "## Assumptions\n\n- A person wrote this.");
     project.write(`${feature}/spec.md`, edited);
-    const again = await bench.call("specify", { feature_description: `${description} Users can export notes.`, spec_directory: directory });
-    expect(again).toMatchObject({ isError: false, data: { files: [{ path: "spec.md", change: "merged" }, expect.anything()] } });
+    const again = await bench.call("specify", {
+      feature_description: `${description} Users can export notes.`,
+      spec_directory: directory,
+    });
+    expect(again).toMatchObject({
+      isError: false,
+      data: { files: [{ path: "spec.md", change: "merged" }, expect.anything()] },
+    });
     expect(project.read(`${feature}/spec.md`)).toContain("- A person wrote this.");
     expect(project.read(`${feature}/spec.md`)).toContain("Users MUST be able to export notes.");
   });
@@ -36,9 +48,14 @@ describe("hand edits", () => {
     using project = makeProject(typescriptService);
     await using bench = await startBench({ folder: project.folder });
     const directory = await specified(bench, project);
-    const edited = project.read(`${feature}/spec.md`).replace(/^\*\*Input\*\*: .+$/m, "**Input**: mine");
+    const edited = project
+      .read(`${feature}/spec.md`)
+      .replace(/^\*\*Input\*\*: .+$/m, "**Input**: mine");
     project.write(`${feature}/spec.md`, edited);
-    const args = { feature_description: `${description} Users can export notes.`, spec_directory: directory };
+    const args = {
+      feature_description: `${description} Users can export notes.`,
+      spec_directory: directory,
+    };
     const refused = await bench.call("specify", args);
     expect(refused).toMatchObject({ isError: true, code: "execution" });
     expect(refused.text).toMatch(/spec\.md: line \d+ was changed here/);
@@ -49,7 +66,8 @@ describe("hand edits", () => {
   });
 
   test("a file somebody else wrote is left alone, unless it is an unfilled template", async () => {
-    const template = "# Implementation Plan: [FEATURE]\n\n**Language/Version**: [e.g., Python 3.11]\n";
+    const template =
+      "# Implementation Plan: [FEATURE]\n\n**Language/Version**: [e.g., Python 3.11]\n";
     using project = makeProject({ ".specify/templates/plan-template.md": template });
     await using bench = await startBench({ folder: project.folder });
     const directory = await specified(bench, project);
@@ -61,7 +79,9 @@ describe("hand edits", () => {
     expect(project.read(`${feature}/plan.md`)).toBe("# My own plan\n");
     expect(readdirSync(directory)).not.toContain("research.md");
     project.write(`${feature}/plan.md`, template);
-    expect(await bench.call("plan", { spec_directory: directory })).toMatchObject({ isError: false });
+    expect(await bench.call("plan", { spec_directory: directory })).toMatchObject({
+      isError: false,
+    });
     expect(faultsOfPlan(project.read(`${feature}/plan.md`))).toEqual([]);
   });
 });
@@ -147,9 +167,12 @@ test("a project of spec-kit's shape goes on: its files stay byte for byte but fo
       "## Clarifications\r\n\r\n### Session 2026-11-16\r\n\r\n- Q: which channel: email, chat, or both? → A: Both\r\n\r\n## User Scenarios",
     );
   expect(project.read("specs/007-team-rota/spec.md")).toBe(changed);
-  for (const step of ["plan", "tasks"]) expect(await bench.call(step, { spec_directory: directory })).toMatchObject({ isError: false });
+  for (const step of ["plan", "tasks"])
+    expect(await bench.call(step, { spec_directory: directory })).toMatchObject({ isError: false });
   expect(faultsOfPlan(project.read("specs/007-team-rota/plan.md"))).toEqual([]);
-  expect(project.read("specs/007-team-rota/plan.md")).toContain("- [ ] Test-First: Tests MUST be written before the code.");
+  expect(project.read("specs/007-team-rota/plan.md")).toContain(
+    "- [ ] Test-First: Tests MUST be written before the code.",
+  );
   const tasks = project.read("specs/007-team-rota/tasks.md");
   expect(faultsOfTasks(tasks)).toEqual([]);
   expect(tasks).toContain("**Tests**: asked for by the constitution (Test-First)");
@@ -165,23 +188,49 @@ test("a project of spec-kit's shape goes on: its files stay byte for byte but fo
     expect(project.read(path)).toBe(files[path as keyof typeof files]);
   }
   // The next one takes the number behind the highest; what else is in feature.json stays.
-  const next = await bench.call("specify", { feature_description: "Add an ICS export of my rota", spec_directory: project.path("specs") });
+  const next = await bench.call("specify", {
+    feature_description: "Add an ICS export of my rota",
+    spec_directory: project.path("specs"),
+  });
   expect(next.data.folder).toBe("specs/008-ics-export-rota");
-  expect(JSON.parse(project.read(".specify/feature.json"))).toEqual({ feature_directory: "specs/008-ics-export-rota", other: 1 });
+  expect(JSON.parse(project.read(".specify/feature.json"))).toEqual({
+    feature_directory: "specs/008-ics-export-rota",
+    other: 1,
+  });
 });
 
 test("folders are numbered, stamped and bumped as the project wants", async () => {
-  using project = makeProject({ ".specify/init-options.json": '{"feature_numbering": "timestamp"}' });
+  using project = makeProject({
+    ".specify/init-options.json": '{"feature_numbering": "timestamp"}',
+  });
   await using bench = await startBench({ folder: project.folder });
-  const specify = async (args: object) => (await bench.call("specify", { feature_description: "Users can sort the list of OAuth apps", ...args })).data;
-  expect((await specify({ spec_directory: project.path("specs") })).folder).toBe("specs/20261116-093000-users-sort-list");
-  expect((await specify({ spec_directory: project.path("specs"), number: 12, short_name: "My Näme!" })).folder).toBe("specs/012-my-name");
+  const specify = async (args: object) =>
+    (
+      await bench.call("specify", {
+        feature_description: "Users can sort the list of OAuth apps",
+        ...args,
+      })
+    ).data;
+  expect((await specify({ spec_directory: project.path("specs") })).folder).toBe(
+    "specs/20261116-093000-users-sort-list",
+  );
+  expect(
+    (await specify({ spec_directory: project.path("specs"), number: 12, short_name: "My Näme!" }))
+      .folder,
+  ).toBe("specs/012-my-name");
   expect(await specify({ spec_directory: project.path("specs/012-other") })).toMatchObject({
     folder: "specs/013-other",
     notes: ["012 is taken, so the feature is 013"],
   });
-  expect((await specify({ spec_directory: project.path("specs/named-by-hand") })).folder).toBe("specs/named-by-hand");
-  expect(await bench.call("specify", { feature_description: "  ", spec_directory: project.path("specs") })).toMatchObject({
+  expect((await specify({ spec_directory: project.path("specs/named-by-hand") })).folder).toBe(
+    "specs/named-by-hand",
+  );
+  expect(
+    await bench.call("specify", {
+      feature_description: "  ",
+      spec_directory: project.path("specs"),
+    }),
+  ).toMatchObject({
     isError: true,
     code: "validation",
   });
@@ -192,9 +241,18 @@ describe("two at once", () => {
     using project = makeProject();
     await using bench = await startBench({ folder: project.folder });
     const other = bench.hall.connect();
-    const args = { name: "speckit.specify", arguments: { feature_description: description, spec_directory: project.path("specs") } };
-    const both = await Promise.all([bench.client.request("tools/call", modern(args)), other.request("tools/call", modern(args))]);
-    expect(both.map((answer) => read(answer).data.folder).sort()).toEqual(["specs/001-users-notes-title", "specs/002-users-notes-title"]);
+    const args = {
+      name: "speckit.specify",
+      arguments: { feature_description: description, spec_directory: project.path("specs") },
+    };
+    const both = await Promise.all([
+      bench.client.request("tools/call", modern(args)),
+      other.request("tools/call", modern(args)),
+    ]);
+    expect(both.map((answer) => read(answer).data.folder).sort()).toEqual([
+      "specs/001-users-notes-title",
+      "specs/002-users-notes-title",
+    ]);
   });
 
   test("a second run of a feature is refused while the first one works, and may run after it", async () => {
@@ -210,39 +268,66 @@ describe("two at once", () => {
       return /start from\n\n([\s\S]*?)\n\nAnswer with/.exec(prompt)?.[1] ?? "";
     };
     await using bench = await startBench({ folder: project.folder, writer });
-    const first = bench.call("specify", { feature_description: description, spec_directory: project.path("specs") });
+    const first = bench.call("specify", {
+      feature_description: description,
+      spec_directory: project.path("specs"),
+    });
     await until(() => isWriting, "the first run");
     const status = await bench.call("status", {});
     expect(status.data.features).toMatchObject([{ run: { step: "specify", isAtWork: true } }]);
-    const second = await bench.call("specify", { feature_description: description, spec_directory: project.path(feature) });
-    expect(second).toMatchObject({ isError: true, code: "execution", text: expect.stringContaining("is being worked on: specify runs since") });
+    const second = await bench.call("specify", {
+      feature_description: description,
+      spec_directory: project.path(feature),
+    });
+    expect(second).toMatchObject({
+      isError: true,
+      code: "execution",
+      text: expect.stringContaining("is being worked on: specify runs since"),
+    });
     release();
     expect(await first).toMatchObject({ isError: false });
-    expect(await bench.call("specify", { feature_description: description, spec_directory: project.path(feature) })).toMatchObject({ isError: false });
+    expect(
+      await bench.call("specify", {
+        feature_description: description,
+        spec_directory: project.path(feature),
+      }),
+    ).toMatchObject({ isError: false });
   });
 });
 
 test("each step can be cancelled: what is done stays, nothing is torn, and the next call goes on", async () => {
   using project = makeProject(typescriptService);
-  const drafts = (prompt: string): string => /start from\n\n([\s\S]*?)\n\nAnswer with/.exec(prompt)?.[1] ?? "";
+  const drafts = (prompt: string): string =>
+    /start from\n\n([\s\S]*?)\n\nAnswer with/.exec(prompt)?.[1] ?? "";
   let isStuck = true;
   let isAsked = false;
   const writer = async () => async (prompt: string, signal: AbortSignal) => {
     if (!isStuck) return drafts(prompt);
     isAsked = true;
-    return new Promise<string>((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    return new Promise<string>((_resolve, reject) =>
+      signal.addEventListener("abort", () => reject(signal.reason)),
+    );
   };
   await using bench = await startBench({ folder: project.folder, writer });
   const cancel = async (step: string, args: object): Promise<void> => {
     isStuck = true;
     isAsked = false;
-    const id = bench.client.ask("tools/call", modern({ name: `speckit.${step}`, arguments: args as never }));
+    const id = bench.client.ask(
+      "tools/call",
+      modern({ name: `speckit.${step}`, arguments: args as never }),
+    );
     await until(() => isAsked, step);
     bench.client.notify("notifications/cancelled", { requestId: id });
-    await until(() => !project.files(".guildhall").some((file) => file.endsWith(".run.json")), `the end of ${step}`);
+    await until(
+      () => !project.files(".guildhall").some((file) => file.endsWith(".run.json")),
+      `the end of ${step}`,
+    );
     isStuck = false;
   };
-  await cancel("specify", { feature_description: description, spec_directory: project.path("specs") });
+  await cancel("specify", {
+    feature_description: description,
+    spec_directory: project.path("specs"),
+  });
   expect(readdirSync(project.path("specs"))).toEqual([]);
   const directory = await specified(bench, project);
   for (const [step, file] of [
@@ -253,8 +338,12 @@ test("each step can be cancelled: what is done stays, nothing is torn, and the n
     expect(readdirSync(directory)).not.toContain(file);
     expect(await bench.call(step, { spec_directory: directory })).toMatchObject({ isError: false });
   }
-  const logs = readdirSync(project.path(".guildhall/logs")).filter((name) => name.includes("-plan-"));
-  expect(logs.map((name) => project.read(`.guildhall/logs/${name}`)).join("")).toContain("cancelled:");
+  const logs = readdirSync(project.path(".guildhall/logs")).filter((name) =>
+    name.includes("-plan-"),
+  );
+  expect(logs.map((name) => project.read(`.guildhall/logs/${name}`)).join("")).toContain(
+    "cancelled:",
+  );
   // A question that is open when the caller leaves: the answers before it stay.
   project.write(
     `${feature}/spec.md`,
@@ -267,19 +356,32 @@ test("each step can be cancelled: what is done stays, nothing is torn, and the n
   );
   const client = bench.hall.connect();
   await client.greet("2025-11-25", { elicitation: {} });
-  const id = client.ask("tools/call", { name: "speckit.clarify", arguments: { spec_directory: directory } });
+  const id = client.ask("tools/call", {
+    name: "speckit.clarify",
+    arguments: { spec_directory: directory },
+  });
   const asked = await client.heard("elicitation/create");
-  client.send({ jsonrpc: "2.0", id: asked.id as number, result: { action: "accept", content: { answer: "Blue", other: "" } } });
+  client.send({
+    jsonrpc: "2.0",
+    id: asked.id as number,
+    result: { action: "accept", content: { answer: "Blue", other: "" } },
+  });
   await client.heard("elicitation/create");
   client.notify("notifications/cancelled", { requestId: id });
-  await until(() => !project.files(".guildhall").some((file) => file.endsWith(".run.json")), "the end of clarify");
+  await until(
+    () => !project.files(".guildhall").some((file) => file.endsWith(".run.json")),
+    "the end of clarify",
+  );
   expect(project.read(`${feature}/spec.md`)).toContain("A is blue");
   expect(project.read(`${feature}/spec.md`)).toContain("B is [NEEDS CLARIFICATION: one or two?]");
 });
 
 test("paths that lead out are refused, whatever they look like", async () => {
   using outside = makeProject();
-  using project = makeProject({ "specs/001-a/spec.md": "# Feature Specification: A\n", "file.txt": "" });
+  using project = makeProject({
+    "specs/001-a/spec.md": "# Feature Specification: A\n",
+    "file.txt": "",
+  });
   symlinkSync(outside.folder, project.path("specs/002-link"));
   symlinkSync(outside.folder, project.path("away"));
   symlinkSync(outside.path("spec.md"), project.path("specs/001-a/plan.md"));
@@ -295,30 +397,52 @@ test("paths that lead out are refused, whatever they look like", async () => {
     `${project.folder}-beside`,
   ];
   for (const spec_directory of denied) {
-    expect(await bench.call("specify", { feature_description: description, spec_directory }), spec_directory).toMatchObject({ isError: true, code: "denied" });
+    expect(
+      await bench.call("specify", { feature_description: description, spec_directory }),
+      spec_directory,
+    ).toMatchObject({ isError: true, code: "denied" });
   }
   for (const spec_directory of ["", "a\0b", project.path("file.txt"), project.path("file.txt/x")]) {
-    expect(await bench.call("specify", { feature_description: description, spec_directory }), spec_directory).toMatchObject({
+    expect(
+      await bench.call("specify", { feature_description: description, spec_directory }),
+      spec_directory,
+    ).toMatchObject({
       isError: true,
       code: "validation",
     });
   }
   // A document that is a link is neither read nor replaced.
-  expect(await bench.call("plan", { spec_directory: project.path("specs/001-a") })).toMatchObject({ isError: true, code: "denied" });
+  expect(await bench.call("plan", { spec_directory: project.path("specs/001-a") })).toMatchObject({
+    isError: true,
+    code: "denied",
+  });
   expect(readdirSync(outside.folder)).toEqual([]);
   // Nor are our own folders, should a project bring links in their place.
   using trap = makeProject();
   symlinkSync(outside.folder, trap.path(".guildhall"));
   await using trapped = await startBench({ folder: trap.folder });
-  expect(await trapped.call("specify", { feature_description: description, spec_directory: trap.path("specs") })).toMatchObject({
+  expect(
+    await trapped.call("specify", {
+      feature_description: description,
+      spec_directory: trap.path("specs"),
+    }),
+  ).toMatchObject({
     isError: true,
     code: "denied",
   });
   expect(readdirSync(outside.folder)).toEqual([]);
   expect(readdirSync(trap.path("specs"))).toEqual([]);
   // A root of its own may be elsewhere.
-  await using wide = await startBench({ folder: project.folder, roots: [project.folder, outside.folder] });
-  expect(await wide.call("specify", { feature_description: description, spec_directory: outside.path("specs") })).toMatchObject({ isError: false });
+  await using wide = await startBench({
+    folder: project.folder,
+    roots: [project.folder, outside.folder],
+  });
+  expect(
+    await wide.call("specify", {
+      feature_description: description,
+      spec_directory: outside.path("specs"),
+    }),
+  ).toMatchObject({ isError: false });
   expect(outside.files("specs")).toContain("001-users-notes-title/spec.md");
 });
 
@@ -329,14 +453,23 @@ test("on a full disk a step fails with the reason, and the files are as they wer
   const before = project.read(`${feature}/spec.md`);
   const small = project.path("specs/small");
   mkdirSync(small);
-  const isMounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=32k", "none", small]).status === 0;
+  const isMounted =
+    spawnSync("mount", ["-t", "tmpfs", "-o", "size=32k", "none", small]).status === 0;
   try {
     // Where nothing may be mounted, a folder that takes no files.
-    if (isMounted) expect(() => writeFileSync(join(small, "filler"), "x".repeat(64 * 1024))).toThrow("ENOSPC");
+    if (isMounted)
+      expect(() => writeFileSync(join(small, "filler"), "x".repeat(64 * 1024))).toThrow("ENOSPC");
     else execFileSync("chmod", ["500", small]);
     if (!isMounted && process.getuid?.() === 0) return;
-    const full = await bench.call("specify", { feature_description: description, spec_directory: small });
-    expect(full).toMatchObject({ isError: true, code: "execution", text: expect.stringMatching(/no room on the disk|may not be written/) });
+    const full = await bench.call("specify", {
+      feature_description: description,
+      spec_directory: small,
+    });
+    expect(full).toMatchObject({
+      isError: true,
+      code: "execution",
+      text: expect.stringMatching(/no room on the disk|may not be written/),
+    });
     expect(readdirSync(small).filter((name) => name.startsWith("."))).toEqual([]);
     expect(readdirSync(small)).not.toContain("spec.md");
   } finally {

@@ -11,7 +11,8 @@ import { descriptions, makeProject } from "./projects.ts";
 /** The models that write: the config's over the network, and a client's own. */
 function draftIn(request: unknown): string {
   const prompt = JSON.stringify(request);
-  const draft = /to start from\\+n\\+n([\s\S]*?)\\+n\\+nAnswer with the section alone/.exec(prompt)?.[1] ?? "";
+  const draft =
+    /to start from\\+n\\+n([\s\S]*?)\\+n\\+nAnswer with the section alone/.exec(prompt)?.[1] ?? "";
   return JSON.parse(`"${draft.replaceAll('\\\\"', '\\"').replaceAll("\\\\n", "\\n")}"`) as string;
 }
 
@@ -24,7 +25,11 @@ test("the model that plans for agents writes the documents too", async () => {
   using project = makeProject();
   const script = (_turn: number, request: JsonObject): Reply => {
     const text = JSON.stringify(request);
-    return { say: text.includes("# The section: Assumptions") ? "- The model assumes this." : draftIn(request.messages) };
+    return {
+      say: text.includes("# The section: Assumptions")
+        ? "- The model assumes this."
+        : draftIn(request.messages),
+    };
   };
   await using model = await startOpenAi(script);
   await using hall = await startHall({
@@ -55,20 +60,34 @@ test("a model that is refused fails the step with its reason, and leaves nothing
 
 test("a client's own model writes only where that is asked for", async () => {
   using project = makeProject();
-  await using hall = await startHall({ toolkits: [], workflow: { folder: project.folder }, planner: { kind: "sampling" } });
+  await using hall = await startHall({
+    toolkits: [],
+    workflow: { folder: project.folder },
+    planner: { kind: "sampling" },
+  });
   const client = hall.connect();
   await client.greet("2025-11-25", { sampling: {} });
   const id = client.ask("tools/call", specify(project.folder));
   for (let asked = 0; asked < 6; asked++) {
     const question = await client.heard("sampling/createMessage");
-    const text = JSON.stringify(question.params).includes("# The section: Assumptions") ? "- The client's model assumes this." : draftIn(question.params);
-    client.send({ jsonrpc: "2.0", id: question.id as number, result: { role: "assistant", model: "m", content: { type: "text", text } } });
+    const text = JSON.stringify(question.params).includes("# The section: Assumptions")
+      ? "- The client's model assumes this."
+      : draftIn(question.params);
+    client.send({
+      jsonrpc: "2.0",
+      id: question.id as number,
+      result: { role: "assistant", model: "m", content: { type: "text", text } },
+    });
   }
   expect(read(await client.answer(id))).toMatchObject({ isError: false });
-  expect(project.read("specs/001-librarian-create-edit/spec.md")).toContain("- The client's model assumes this.");
+  expect(project.read("specs/001-librarian-create-edit/spec.md")).toContain(
+    "- The client's model assumes this.",
+  );
   await using plain = await startHall({ toolkits: [], workflow: { folder: project.folder } });
   const other = plain.connect();
   await other.greet("2025-11-25", { sampling: {} });
-  expect(read(await other.request("tools/call", specify(project.folder)))).toMatchObject({ isError: false });
+  expect(read(await other.request("tools/call", specify(project.folder)))).toMatchObject({
+    isError: false,
+  });
   expect(other.received.some(({ method }) => method === "sampling/createMessage")).toBe(false);
 });

@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
@@ -81,5 +89,6 @@ export const descriptions = {
 - If an endpoint fails for 24 hours, it should be disabled and its owner is notified by email
 - Operators can see the last 100 deliveries of an endpoint and replay any of them
 - Delivery must be fast and the system should be secure`,
-  empty: "Users can upload photos and organize them into albums. Albums are grouped by date. Admins must approve shared albums within 24 hours.",
+  empty:
+    "Users can upload photos and organize them into albums. Albums are grouped by date. Admins must approve shared albums within 24 hours.",
 } as const;

@@ -14,8 +14,15 @@ const description = "Users can add notes with a title. Only the owner sees a not
 const spec = "specs/001-users-notes-title";
 const forms = { elicitation: { form: {} } };
 
-async function upTo(step: "specify" | "plan" | "tasks", { call }: Bench, project: Project): Promise<string> {
-  const { data } = await call("specify", { feature_description: description, spec_directory: project.path("specs") });
+async function upTo(
+  step: "specify" | "plan" | "tasks",
+  { call }: Bench,
+  project: Project,
+): Promise<string> {
+  const { data } = await call("specify", {
+    feature_description: description,
+    spec_directory: project.path("specs"),
+  });
   const spec_directory = String(data.directory);
   for (const next of step === "specify" ? [] : step === "plan" ? ["plan"] : ["plan", "tasks"])
     expect(await call(next, { spec_directory })).toMatchObject({ isError: false });
@@ -26,23 +33,50 @@ test("the five tools have exactly the properties and requirements that clients o
   using project = makeProject();
   await using bench = await startBench({ folder: project.folder });
   const { tools } = (await bench.client.result("tools/list", modern())) as unknown as {
-    tools: { name: string; inputSchema: { required?: string[]; properties: Record<string, JsonObject> } }[];
+    tools: {
+      name: string;
+      inputSchema: { required?: string[]; properties: Record<string, JsonObject> };
+    }[];
   };
   const text = { type: "string" };
-  const known: Record<string, { required: readonly string[]; properties: Record<string, JsonObject> }> = {
-    specify: { required: ["feature_description", "spec_directory"], properties: { feature_description: text, spec_directory: text } },
-    clarify: { required: ["spec_directory"], properties: { spec_directory: text, questions: { type: "array", items: text } } },
+  const known: Record<
+    string,
+    { required: readonly string[]; properties: Record<string, JsonObject> }
+  > = {
+    specify: {
+      required: ["feature_description", "spec_directory"],
+      properties: { feature_description: text, spec_directory: text },
+    },
+    clarify: {
+      required: ["spec_directory"],
+      properties: { spec_directory: text, questions: { type: "array", items: text } },
+    },
     plan: { required: ["spec_directory"], properties: { spec_directory: text } },
     tasks: { required: ["spec_directory"], properties: { spec_directory: text } },
-    implement: { required: ["spec_directory"], properties: { spec_directory: text, task_filter: text } },
+    implement: {
+      required: ["spec_directory"],
+      properties: { spec_directory: text, task_filter: text },
+    },
   };
   for (const [name, { required, properties }] of Object.entries(known)) {
-    const { inputSchema } = tools.find((tool) => tool.name === `speckit.${name}`) ?? { inputSchema: { required: [], properties: {} } };
+    const { inputSchema } = tools.find((tool) => tool.name === `speckit.${name}`) ?? {
+      inputSchema: { required: [], properties: {} },
+    };
     expect(inputSchema.required).toEqual(required);
     expect(inputSchema.properties).toMatchObject(properties);
   }
   expect(tools.map(({ name }) => name).filter((name) => name.startsWith("speckit."))).toEqual(
-    ["analyze", "checklist", "clarify", "constitution", "implement", "plan", "specify", "status", "tasks"].map((name) => `speckit.${name}`),
+    [
+      "analyze",
+      "checklist",
+      "clarify",
+      "constitution",
+      "implement",
+      "plan",
+      "specify",
+      "status",
+      "tasks",
+    ].map((name) => `speckit.${name}`),
   );
 });
 
@@ -64,7 +98,10 @@ test("a missing prerequisite is named, with the step to run", async () => {
   });
   await bench.call("plan", { spec_directory });
   for (const step of ["implement", "analyze"])
-    expect(await bench.call(step, { spec_directory })).toMatchObject({ isError: true, text: expect.stringContaining("run speckit.tasks first") });
+    expect(await bench.call(step, { spec_directory })).toMatchObject({
+      isError: true,
+      text: expect.stringContaining("run speckit.tasks first"),
+    });
 });
 
 describe("clarify", () => {
@@ -73,32 +110,64 @@ describe("clarify", () => {
 
   async function withMarks(bench: Bench, project: Project): Promise<string> {
     const directory = await upTo("specify", bench, project);
-    project.write(`${spec}/spec.md`, project.read(`${spec}/spec.md`).replace("### Key Entities", marked));
+    project.write(
+      `${spec}/spec.md`,
+      project.read(`${spec}/spec.md`).replace("### Key Entities", marked),
+    );
     return directory;
   }
 
   test("asks a modern client one question a round, the recommended answer first, and saves each answer at once", async () => {
     using project = makeProject();
     await using bench = await startBench({ folder: project.folder });
-    const params = { name: "speckit.clarify", arguments: { spec_directory: await withMarks(bench, project) } };
+    const params = {
+      name: "speckit.clarify",
+      arguments: { spec_directory: await withMarks(bench, project) },
+    };
     const first = await bench.client.result("tools/call", modern(params, forms));
     expect(first).toMatchObject({ resultType: "input_required" });
     expect(Object.keys(first.inputRequests as object)).toEqual(["clarify-1"]);
-    const requests = first.inputRequests as Record<string, { params: { requestedSchema: { properties: { answer: JsonObject } } } }>;
+    const requests = first.inputRequests as Record<
+      string,
+      { params: { requestedSchema: { properties: { answer: JsonObject } } } }
+    >;
     const answer = requests["clarify-1"]?.params.requestedSchema.properties.answer;
-    expect(answer).toMatchObject({ enum: ["Red", "Blue", "Green"], enumNames: ["Red (recommended)", "Blue", "Green"], default: "Red" });
+    expect(answer).toMatchObject({
+      enum: ["Red", "Blue", "Green"],
+      enumNames: ["Red (recommended)", "Blue", "Green"],
+      default: "Red",
+    });
     const second = await bench.client.result(
       "tools/call",
-      modern({ ...params, requestState: first.requestState, inputResponses: { "clarify-1": accept("Blue") } }, forms),
+      modern(
+        {
+          ...params,
+          requestState: first.requestState,
+          inputResponses: { "clarify-1": accept("Blue") },
+        },
+        forms,
+      ),
     );
     expect(second).toMatchObject({ resultType: "input_required" });
     expect(project.read(`${spec}/spec.md`)).toContain("The colour MUST be blue");
     const last = await bench.client.request(
       "tools/call",
-      modern({ ...params, requestState: second.requestState, inputResponses: { "clarify-2": { action: "decline" } } }, forms),
+      modern(
+        {
+          ...params,
+          requestState: second.requestState,
+          inputResponses: { "clarify-2": { action: "decline" } },
+        },
+        forms,
+      ),
     );
-    expect(read(last)).toMatchObject({ isError: false, data: { answered: 1, state: "paused", next: "clarify" } });
-    expect(project.read(`${spec}/spec.md`)).toContain("- Q: Which colour: red, blue, or green? → A: Blue");
+    expect(read(last)).toMatchObject({
+      isError: false,
+      data: { answered: 1, state: "paused", next: "clarify" },
+    });
+    expect(project.read(`${spec}/spec.md`)).toContain(
+      "- Q: Which colour: red, blue, or green? → A: Blue",
+    );
     expect(project.read(`${spec}/spec.md`)).toContain("[NEEDS CLARIFICATION: What size?]");
   });
 
@@ -108,7 +177,11 @@ describe("clarify", () => {
     const spec_directory = await withMarks(bench, project);
     const client = bench.hall.connect();
     await client.greet("2025-11-25", { elicitation: {} });
-    const id = client.ask("tools/call", { name: "speckit.clarify", arguments: { spec_directory }, _meta: { progressToken: 7 } });
+    const id = client.ask("tools/call", {
+      name: "speckit.clarify",
+      arguments: { spec_directory },
+      _meta: { progressToken: 7 },
+    });
     for (const content of [accept("Green"), accept("Leave it out of this feature", "1")]) {
       const asked = await client.heard("elicitation/create");
       client.send({ jsonrpc: "2.0", id: asked.id as number, result: content });
@@ -116,10 +189,15 @@ describe("clarify", () => {
     // What else a look through the areas finds is asked too; the user has had enough.
     const more = await client.heard("elicitation/create");
     client.send({ jsonrpc: "2.0", id: more.id as number, result: { action: "cancel" } });
-    expect(read(await client.answer(id))).toMatchObject({ isError: false, data: { answered: 2, next: "plan" } });
+    expect(read(await client.answer(id))).toMatchObject({
+      isError: false,
+      data: { answered: 2, next: "plan" },
+    });
     expect(project.read(`${spec}/spec.md`)).toContain("The size MUST be 1");
     const progress = client.received.filter(({ method }) => method === "notifications/progress");
-    expect(progress[0]).toMatchObject({ params: { progressToken: 7, total: 100, message: "Looking for what is open" } });
+    expect(progress[0]).toMatchObject({
+      params: { progressToken: 7, total: 100, message: "Looking for what is open" },
+    });
   });
 
   test("returns the questions to whoever cannot be asked, and takes answers in their order; surplus is told", async () => {
@@ -131,16 +209,31 @@ describe("clarify", () => {
       isError: false,
       data: {
         state: "paused",
-        questions: [{ question: "Which colour: red, blue, or green?", recommended: "Red" }, { question: "What size?" }, expect.anything(), expect.anything()],
+        questions: [
+          { question: "Which colour: red, blue, or green?", recommended: "Red" },
+          { question: "What size?" },
+          expect.anything(),
+          expect.anything(),
+        ],
       },
     });
-    const answered = await bench.call("clarify", { spec_directory, answers: ["yes", "Small", "A", "2", "x", "y", "z"] });
-    expect(answered).toMatchObject({ isError: false, data: { answered: 4, state: "completed", next: "plan", questions: [] } });
-    expect(answered.data.notes).toEqual(["there were only 4 questions: the last 3 answers were not used"]);
+    const answered = await bench.call("clarify", {
+      spec_directory,
+      answers: ["yes", "Small", "A", "2", "x", "y", "z"],
+    });
+    expect(answered).toMatchObject({
+      isError: false,
+      data: { answered: 4, state: "completed", next: "plan", questions: [] },
+    });
+    expect(answered.data.notes).toEqual([
+      "there were only 4 questions: the last 3 answers were not used",
+    ]);
     const text = project.read(`${spec}/spec.md`);
     expect(text).toContain("The colour MUST be red.\n");
     expect(text.match(/^- Q: .+ → A: .+$/gm)).toHaveLength(4);
-    expect(project.read(`${spec}/checklists/requirements.md`)).toContain("- [x] No [NEEDS CLARIFICATION] marks remain");
+    expect(project.read(`${spec}/checklists/requirements.md`)).toContain(
+      "- [x] No [NEEDS CLARIFICATION] marks remain",
+    );
     expect((await bench.call("clarify", { spec_directory })).text).toContain("Nothing to ask");
   });
 
@@ -154,8 +247,12 @@ describe("clarify", () => {
     );
     await bench.call("clarify", { spec_directory, questions, answers: ["No", "Only English"] });
     const text = project.read(`${spec}/spec.md`);
-    expect(text).toContain("- Q: Is there a dark mode? → A: No\n- Q: Which languages? → A: Only English");
-    expect(text).toMatch(/## Assumptions[\s\S]*- Is there a dark mode\? No\.\n- Which languages\? Only English\./);
+    expect(text).toContain(
+      "- Q: Is there a dark mode? → A: No\n- Q: Which languages? → A: Only English",
+    );
+    expect(text).toMatch(
+      /## Assumptions[\s\S]*- Is there a dark mode\? No\.\n- Which languages\? Only English\./,
+    );
   });
 });
 
@@ -166,7 +263,12 @@ function accept(answer: string, other = ""): JsonObject {
 describe("at a terminal", () => {
   const params = {
     message: "Question 1 of 2: Which colour?\n\nRecommended: Red",
-    requestedSchema: { properties: { answer: { enum: ["Red", "Blue"], enumNames: ["Red (recommended)", "Blue"] }, other: { type: "string" } } },
+    requestedSchema: {
+      properties: {
+        answer: { enum: ["Red", "Blue"], enumNames: ["Red (recommended)", "Blue"] },
+        other: { type: "string" },
+      },
+    },
   };
 
   test.each([
@@ -186,22 +288,38 @@ describe("at a terminal", () => {
       ),
     ).toEqual({ action: "accept", content });
     expect(left).toEqual([]);
-    expect(shown.slice(0, 3)).toEqual(["Question 1 of 2: Which colour?", "  1. Red (recommended)", "  2. Blue"]);
+    expect(shown.slice(0, 3)).toEqual([
+      "Question 1 of 2: Which colour?",
+      "  1. Red (recommended)",
+      "  2. Blue",
+    ]);
   });
 
   test("advice names commands, not calls", () => {
     expect(asCommands('Then call speckit.implement again with completed: ["T001", "T002"].')).toBe(
       "Then run `guildhall spec run implement --completed T001 T002`.",
     );
-    expect(asCommands("Call speckit.plan with the same spec_directory.")).toBe("Run `guildhall spec run plan`.");
+    expect(asCommands("Call speckit.plan with the same spec_directory.")).toBe(
+      "Run `guildhall spec run plan`.",
+    );
     // Another feature may be the active one.
     expect(asCommands('Then call speckit.implement again with completed: ["T001"].', "001")).toBe(
       "Then run `guildhall spec run implement --feature 001 --completed T001`.",
     );
-    expect(asCommands("Written\n\nNext: speckit.tasks", "my notes")).toBe("Written\n\nNext: guildhall spec run tasks --feature 'my notes'");
-    expect(asCommands("x has no plan.md: run speckit.plan first")).toBe("x has no plan.md: run `guildhall spec run plan` first");
-    expect(asCommands("Check the items in the files, or call again with force: true to go on as they are.")).toContain("run it again with --force");
-    expect(asCommands("Written\n\nNext: speckit.tasks")).toBe("Written\n\nNext: guildhall spec run tasks");
+    expect(asCommands("Written\n\nNext: speckit.tasks", "my notes")).toBe(
+      "Written\n\nNext: guildhall spec run tasks --feature 'my notes'",
+    );
+    expect(asCommands("x has no plan.md: run speckit.plan first")).toBe(
+      "x has no plan.md: run `guildhall spec run plan` first",
+    );
+    expect(
+      asCommands(
+        "Check the items in the files, or call again with force: true to go on as they are.",
+      ),
+    ).toContain("run it again with --force");
+    expect(asCommands("Written\n\nNext: speckit.tasks")).toBe(
+      "Written\n\nNext: guildhall spec run tasks",
+    );
   });
 });
 
@@ -227,7 +345,8 @@ describe("implement", () => {
     return directory;
   }
 
-  const doneIds = (project: Project): string[] => [...project.read(`${spec}/tasks.md`).matchAll(/^- \[X\] (T\d+)/gm)].map(([, id]) => id ?? "");
+  const doneIds = (project: Project): string[] =>
+    [...project.read(`${spec}/tasks.md`).matchAll(/^- \[X\] (T\d+)/gm)].map(([, id]) => id ?? "");
 
   test("tells what only a person can tick, and is not held up by it", async () => {
     using project = makeProject();
@@ -235,7 +354,10 @@ describe("implement", () => {
     const spec_directory = await ready(bench, project);
     expect(await bench.call("implement", { spec_directory })).toMatchObject({
       isError: false,
-      data: { tasks: [{ id: "T001" }], notes: ["checklists/requirements.md: 4 items wait for a person to tick"] },
+      data: {
+        tasks: [{ id: "T001" }],
+        notes: ["checklists/requirements.md: 4 items wait for a person to tick"],
+      },
     });
   });
 
@@ -244,16 +366,23 @@ describe("implement", () => {
     await using bench = await startBench({ folder: project.folder });
     const spec_directory = await ready(bench, project);
     project.write(`${spec}/checklists/security.md`, openChecklist);
-    expect(await bench.call("implement", { spec_directory, completed: ["T001"] })).toMatchObject({ isError: false, data: { done: 1 } });
+    expect(await bench.call("implement", { spec_directory, completed: ["T001"] })).toMatchObject({
+      isError: false,
+      data: { done: 1 },
+    });
     expect(await bench.call("tasks", { spec_directory, completed: ["T002"] })).toMatchObject({
       isError: false,
       data: { done: 2, total: 6, state: "paused", next: "implement", tasks: [{ id: "T003" }] },
     });
     expect(doneIds(project)).toEqual(["T001", "T002"]);
-    expect(await bench.call("tasks", { spec_directory, completed: ["T099"] })).toMatchObject({ isError: true, code: "validation" });
+    expect(await bench.call("tasks", { spec_directory, completed: ["T099"] })).toMatchObject({
+      isError: true,
+      code: "validation",
+    });
   });
 
-  const openChecklist = "# Security Checklist\n\n- [ ] CHK001 Is it said who may do what?\n- [x] CHK002 Is it said what is logged?\n";
+  const openChecklist =
+    "# Security Checklist\n\n- [ ] CHK001 Is it said who may do what?\n- [x] CHK002 Is it said what is logged?\n";
 
   test("stops at open checklists, asks whoever can be asked, and goes on with force", async () => {
     using project = makeProject();
@@ -269,14 +398,27 @@ describe("implement", () => {
     const asked = await bench.client.result("tools/call", modern(params, forms));
     expect(asked).toMatchObject({
       resultType: "input_required",
-      inputRequests: { checklists: { params: { message: expect.stringContaining("| requirements.md | 16 | 12 | 4 |") } } },
+      inputRequests: {
+        checklists: {
+          params: { message: expect.stringContaining("| requirements.md | 16 | 12 | 4 |") },
+        },
+      },
     });
     const went = await bench.client.request(
       "tools/call",
-      modern({ ...params, requestState: asked.requestState, inputResponses: { checklists: { action: "accept", content: { proceed: true } } } }, forms),
+      modern(
+        {
+          ...params,
+          requestState: asked.requestState,
+          inputResponses: { checklists: { action: "accept", content: { proceed: true } } },
+        },
+        forms,
+      ),
     );
     expect(read(went)).toMatchObject({ isError: false, data: { tasks: [{ id: "T001" }] } });
-    expect(await bench.call("implement", { spec_directory, force: true })).toMatchObject({ isError: false });
+    expect(await bench.call("implement", { spec_directory, force: true })).toMatchObject({
+      isError: false,
+    });
   });
 
   test("gives the caller one batch after the other, those beside each other together, and marks what is reported", async () => {
@@ -286,7 +428,11 @@ describe("implement", () => {
     const batches: string[][] = [];
     let completed: string[] = [];
     for (;;) {
-      const { data, isError, text } = await bench.call("implement", { spec_directory, completed, force: true });
+      const { data, isError, text } = await bench.call("implement", {
+        spec_directory,
+        completed,
+        force: true,
+      });
       expect(isError, text).toBe(false);
       completed = (data.tasks as { id: string }[]).map(({ id }) => id);
       if (completed.length === 0) break;
@@ -295,21 +441,28 @@ describe("implement", () => {
     // T004 names the file of T003, so it waits; commands are off, so T006 is the caller's.
     expect(batches).toEqual([["T001"], ["T002", "T003"], ["T004"], ["T005"], ["T006"]]);
     expect(doneIds(project)).toEqual(["T001", "T002", "T003", "T004", "T005", "T006"]);
-    expect((await bench.call("status", { spec_directory })).data.features).toMatchObject([{ phase: "done", tasks: { done: 6, total: 6 } }]);
-    expect(await bench.call("implement", { spec_directory, completed: ["T099"], force: true })).toMatchObject({ isError: true, code: "validation" });
+    expect((await bench.call("status", { spec_directory })).data.features).toMatchObject([
+      { phase: "done", tasks: { done: 6, total: 6 } },
+    ]);
+    expect(
+      await bench.call("implement", { spec_directory, completed: ["T099"], force: true }),
+    ).toMatchObject({ isError: true, code: "validation" });
   });
 
   test("understands which tasks are meant, and names what there is when none is", async () => {
     using project = makeProject();
     await using bench = await startBench({ folder: project.folder });
     const spec_directory = await ready(bench, project);
-    const first = async (task_filter: string) => (await bench.call("implement", { spec_directory, task_filter, force: true })).data.tasks;
+    const first = async (task_filter: string) =>
+      (await bench.call("implement", { spec_directory, task_filter, force: true })).data.tasks;
     expect(await first("T003,T005-T006")).toMatchObject([{ id: "T003" }]);
     expect(await first("US1")).toMatchObject([{ id: "T005" }]);
     expect(await first("phase:2")).toMatchObject([{ id: "T005" }]);
     expect(await first("next")).toMatchObject([{ id: "T001" }]);
     expect(await first("unchecked")).toMatchObject([{ id: "T001" }]);
-    expect(await bench.call("implement", { spec_directory, task_filter: "US9", force: true })).toMatchObject({
+    expect(
+      await bench.call("implement", { spec_directory, task_filter: "US9", force: true }),
+    ).toMatchObject({
       isError: true,
       code: "validation",
       text: expect.stringContaining("there is: T001-T006, US1, phase:1, phase:2, 6 unchecked"),
@@ -317,19 +470,34 @@ describe("implement", () => {
   });
 
   /** An agent that does what it is told, but for the tasks it is told to fail at, or leaves to others. */
-  function agentToolkit(seen: string[], fails: readonly string[] = [], leaves: readonly string[] = []): Toolkit {
+  function agentToolkit(
+    seen: string[],
+    fails: readonly string[] = [],
+    leaves: readonly string[] = [],
+  ): Toolkit {
     return {
       ...createToolkit("helpers", {}),
       id: "helpers",
       prefix: "",
-      list: async () => [{ name: "coding_agent", inputSchema: { type: "object" }, annotations: { readOnlyHint: true } }],
+      list: async () => [
+        {
+          name: "coding_agent",
+          inputSchema: { type: "object" },
+          annotations: { readOnlyHint: true },
+        },
+      ],
       async call(_tool, { task }) {
         const id = /T\d{3}/.exec(String(task))?.[0] ?? "";
         seen.push(id);
-        if (fails.includes(id)) return { content: [{ type: "text", text: `${id} went wrong` }], isError: true };
+        if (fails.includes(id))
+          return { content: [{ type: "text", text: `${id} went wrong` }], isError: true };
         return {
           content: [{ type: "text", text: "ok" }],
-          structuredContent: { stopped_because: leaves.includes(id) ? "not sure" : "done", planner: "model", approvals_needed: [] },
+          structuredContent: {
+            stopped_because: leaves.includes(id) ? "not sure" : "done",
+            planner: "model",
+            approvals_needed: [],
+          },
         };
       },
     };
@@ -339,15 +507,25 @@ describe("implement", () => {
     using project = makeProject();
     const seen: string[] = [];
     const fails = ["T003"];
-    await using bench = await startBench({ folder: project.folder }, { toolkits: [agentToolkit(seen, fails, ["T005"])] });
+    await using bench = await startBench(
+      { folder: project.folder },
+      { toolkits: [agentToolkit(seen, fails, ["T005"])] },
+    );
     const spec_directory = await ready(bench, project);
     const args = { spec_directory, agent: "coding_agent", force: true };
     // What an agent leaves undone comes back to the caller, failures of others notwithstanding.
-    expect(await bench.call("implement", args)).toMatchObject({ isError: true, code: "execution", text: expect.stringContaining("T003 (T003 went wrong)") });
+    expect(await bench.call("implement", args)).toMatchObject({
+      isError: true,
+      code: "execution",
+      text: expect.stringContaining("T003 (T003 went wrong)"),
+    });
     expect(doneIds(project)).toEqual(["T001", "T002", "T004"]);
     fails.length = 0;
     seen.length = 0;
-    expect(await bench.call("implement", args)).toMatchObject({ isError: false, data: { tasks: [{ id: "T005" }], done: 4 } });
+    expect(await bench.call("implement", args)).toMatchObject({
+      isError: false,
+      data: { tasks: [{ id: "T005" }], done: 4 },
+    });
     expect(seen).toEqual(["T003", "T005"]);
     project.write(`${spec}/tasks.md`, tasks);
     fails.push("T001");
@@ -365,7 +543,8 @@ describe("implement", () => {
     const stuck: Toolkit = {
       ...agents,
       async call(tool, args, context) {
-        if (!isStuck || !String(args.task).includes("T002")) return agents.call(tool, args, context);
+        if (!isStuck || !String(args.task).includes("T002"))
+          return agents.call(tool, args, context);
         seen.push("T002");
         return new Promise((_resolve, reject) =>
           context.scope.onCancel((reason) => {
@@ -378,10 +557,16 @@ describe("implement", () => {
     await using bench = await startBench({ folder: project.folder }, { toolkits: [stuck] });
     const spec_directory = await ready(bench, project);
     const args = { spec_directory, agent: "coding_agent", force: true };
-    const id = bench.client.ask("tools/call", modern({ name: "speckit.implement", arguments: args }));
+    const id = bench.client.ask(
+      "tools/call",
+      modern({ name: "speckit.implement", arguments: args }),
+    );
     await until(() => seen.includes("T002"), "the second task");
     bench.client.notify("notifications/cancelled", { requestId: id });
-    await until(() => isEnded && !project.files(".guildhall").some((file) => file.endsWith(".run.json")), "the end of implement");
+    await until(
+      () => isEnded && !project.files(".guildhall").some((file) => file.endsWith(".run.json")),
+      "the end of implement",
+    );
     expect(doneIds(project)).toEqual(["T001"]);
     isStuck = false;
     seen.length = 0;
@@ -399,16 +584,31 @@ describe("implement", () => {
       { trust: { ledger: openLedger(project.folder, { folder: data.folder, warn: () => {} }) } },
     );
     const spec_directory = await ready(bench, project);
-    const params = { name: "speckit.implement", arguments: { spec_directory, task_filter: "T006", force: true } };
-    const answer = async (asked: JsonObject, decision: string, capabilities = forms): Promise<JsonObject> => {
+    const params = {
+      name: "speckit.implement",
+      arguments: { spec_directory, task_filter: "T006", force: true },
+    };
+    const answer = async (
+      asked: JsonObject,
+      decision: string,
+      capabilities = forms,
+    ): Promise<JsonObject> => {
       const [key = ""] = Object.keys(asked.inputRequests as object);
       const reply = { [key]: { action: "accept", content: { decision } } };
-      return bench.client.result("tools/call", modern({ ...params, requestState: asked.requestState, inputResponses: reply }, capabilities));
+      return bench.client.result(
+        "tools/call",
+        modern(
+          { ...params, requestState: asked.requestState, inputResponses: reply },
+          capabilities,
+        ),
+      );
     };
     const forStep = await bench.client.result("tools/call", modern(params, forms));
     expect(JSON.stringify(forStep.inputRequests)).toContain("speckit.implement");
     const forCommand = await answer(forStep, "always");
-    expect(JSON.stringify(forCommand.inputRequests)).toContain('argv: [\\"node\\",\\"--version\\"]');
+    expect(JSON.stringify(forCommand.inputRequests)).toContain(
+      'argv: [\\"node\\",\\"--version\\"]',
+    );
     // No lasting yes is offered for commands.
     expect(JSON.stringify(forCommand.inputRequests)).toContain('"enum":["once","no"]');
     expect(read({ result: await answer(forCommand, "no") })).toMatchObject({
@@ -434,41 +634,79 @@ describe("implement", () => {
 });
 
 test("a constitution is written from principles, amended by version, and never loses what others wrote", async () => {
-  using project = makeProject({ "AGENTS.md": "- Every change must come with a test.\n- Some prose.\n- Never push to main without a review.\n" });
+  using project = makeProject({
+    "AGENTS.md":
+      "- Every change must come with a test.\n- Some prose.\n- Never push to main without a review.\n",
+  });
   await using bench = await startBench({ folder: project.folder });
   expect(await bench.call("constitution", {})).toMatchObject({
     isError: false,
-    data: { version: "1.0.0", principles: ["Every change must come with a", "Never push to main without a"] },
+    data: {
+      version: "1.0.0",
+      principles: ["Every change must come with a", "Never push to main without a"],
+    },
   });
   const file = ".specify/memory/constitution.md";
-  project.write(file, project.read(file).replace("## Governance\n", "## Governance\n\nA person wrote this.\n"));
-  expect((await bench.call("constitution", { principles: ["Small: changes stay small"] })).data.version).toBe("1.1.0");
-  expect((await bench.call("constitution", { principles: ["Small: changes stay under 400 lines"] })).data.version).toBe("1.1.1");
-  expect((await bench.call("constitution", { principles: ["Small: changes stay under 400 lines"] })).text).toContain("Nothing to change");
+  project.write(
+    file,
+    project.read(file).replace("## Governance\n", "## Governance\n\nA person wrote this.\n"),
+  );
+  expect(
+    (await bench.call("constitution", { principles: ["Small: changes stay small"] })).data.version,
+  ).toBe("1.1.0");
+  expect(
+    (await bench.call("constitution", { principles: ["Small: changes stay under 400 lines"] })).data
+      .version,
+  ).toBe("1.1.1");
+  expect(
+    (await bench.call("constitution", { principles: ["Small: changes stay under 400 lines"] }))
+      .text,
+  ).toContain("Nothing to change");
   const text = project.read(file);
   expect(text).toMatch(/^<!--\nSync Impact Report\nVersion: 1\.1\.0 → 1\.1\.1\n/);
   expect(text).toContain("### III. Small\n\nchanges stay under 400 lines");
   expect(text).toContain("A person wrote this.");
   using bare = makeProject();
   await using other = await startBench({ folder: bare.folder });
-  expect(await other.call("constitution", {})).toMatchObject({ isError: true, code: "execution", text: expect.stringContaining("there are no principles") });
+  expect(await other.call("constitution", {})).toMatchObject({
+    isError: true,
+    code: "execution",
+    text: expect.stringContaining("there are no principles"),
+  });
 });
 
 test("checklists are appended to, and an analysis finds what no task does, the same each time", async () => {
   using project = makeProject();
   await using bench = await startBench({ folder: project.folder });
   const spec_directory = await upTo("tasks", bench, project);
-  expect(await bench.call("checklist", { spec_directory, domain: "Security" })).toMatchObject({ isError: false });
+  expect(await bench.call("checklist", { spec_directory, domain: "Security" })).toMatchObject({
+    isError: false,
+  });
   const first = project.read(`${spec}/checklists/security.md`);
   expect(first).toMatch(/^- \[ \] CHK001 .+\[\w+.*\]$/m);
-  expect((await bench.call("checklist", { spec_directory, domain: "Security" })).data.added).toBe(0);
-  project.write(`${spec}/spec.md`, project.read(`${spec}/spec.md`).replace("### Key Entities", "- **FR-050**: Search MUST be fast.\n\n### Key Entities"));
-  expect((await bench.call("checklist", { spec_directory, domain: "Security" })).data.added).toBeGreaterThan(0);
+  expect((await bench.call("checklist", { spec_directory, domain: "Security" })).data.added).toBe(
+    0,
+  );
+  project.write(
+    `${spec}/spec.md`,
+    project
+      .read(`${spec}/spec.md`)
+      .replace("### Key Entities", "- **FR-050**: Search MUST be fast.\n\n### Key Entities"),
+  );
+  expect(
+    (await bench.call("checklist", { spec_directory, domain: "Security" })).data.added,
+  ).toBeGreaterThan(0);
   expect(project.read(`${spec}/checklists/security.md`).startsWith(first)).toBe(true);
   const report = await bench.call("analyze", { spec_directory });
-  expect(report.data.findings).toContainEqual(expect.objectContaining({ id: "E1", category: "Coverage", where: "spec.md FR-050" }));
-  expect(report.data.findings).toContainEqual(expect.objectContaining({ id: "A1", what: "“fast” cannot be checked" }));
-  expect((await bench.call("analyze", { spec_directory })).data.findings).toEqual(report.data.findings);
+  expect(report.data.findings).toContainEqual(
+    expect.objectContaining({ id: "E1", category: "Coverage", where: "spec.md FR-050" }),
+  );
+  expect(report.data.findings).toContainEqual(
+    expect.objectContaining({ id: "A1", what: "“fast” cannot be checked" }),
+  );
+  expect((await bench.call("analyze", { spec_directory })).data.findings).toEqual(
+    report.data.findings,
+  );
 });
 
 test("features are resources, every step is a prompt, and lists follow", async () => {
@@ -476,35 +714,75 @@ test("features are resources, every step is a prompt, and lists follow", async (
   await using bench = await startBench({ folder: project.folder });
   const client = bench.hall.connect();
   await client.greet();
-  const uris = async (): Promise<string[]> => ((await client.result("resources/list")).resources as { uri: string }[]).map(({ uri }) => uri);
+  const uris = async (): Promise<string[]> =>
+    ((await client.result("resources/list")).resources as { uri: string }[]).map(({ uri }) => uri);
   expect(await uris()).toEqual([]);
   await upTo("specify", bench, project);
   await client.heard("notifications/resources/list_changed");
   expect(await uris()).toContain("speckit://features/001-users-notes-title/spec.md");
-  const { contents } = (await client.result("resources/read", { uri: "speckit://features/001-users-notes-title/spec.md" })) as unknown as {
+  const { contents } = (await client.result("resources/read", {
+    uri: "speckit://features/001-users-notes-title/spec.md",
+  })) as unknown as {
     contents: { text: string }[];
   };
   expect(contents[0]?.text).toBe(project.read(`${spec}/spec.md`));
-  for (const uri of ["speckit://features/../x", "speckit://features/001-users-notes-title/../../x", "speckit://features/009-none/spec.md"]) {
-    expect(await client.request("resources/read", { uri })).toMatchObject({ error: { data: { error_type: "not_found" } } });
+  for (const uri of [
+    "speckit://features/../x",
+    "speckit://features/001-users-notes-title/../../x",
+    "speckit://features/009-none/spec.md",
+  ]) {
+    expect(await client.request("resources/read", { uri })).toMatchObject({
+      error: { data: { error_type: "not_found" } },
+    });
   }
-  const { prompts } = (await client.result("prompts/list")) as unknown as { prompts: { name: string }[] };
+  const { prompts } = (await client.result("prompts/list")) as unknown as {
+    prompts: { name: string }[];
+  };
   expect(prompts.map(({ name }) => name)).toEqual(
-    ["analyze", "checklist", "clarify", "constitution", "implement", "plan", "specify", "tasks"].map((name) => `speckit.${name}`),
+    [
+      "analyze",
+      "checklist",
+      "clarify",
+      "constitution",
+      "implement",
+      "plan",
+      "specify",
+      "tasks",
+    ].map((name) => `speckit.${name}`),
   );
-  expect(await client.result("prompts/get", { name: "speckit.specify", arguments: { feature_description: "X" } })).toMatchObject({
-    messages: [{ role: "user", content: { text: expect.stringContaining("Call speckit.specify") } }],
+  expect(
+    await client.result("prompts/get", {
+      name: "speckit.specify",
+      arguments: { feature_description: "X" },
+    }),
+  ).toMatchObject({
+    messages: [
+      { role: "user", content: { text: expect.stringContaining("Call speckit.specify") } },
+    ],
   });
 });
 
 test("the steps stand beside the agents once there is a .specify folder, and belong to no group", async () => {
   using project = makeProject();
-  const files = [{ name: "notes_agent", description: "Notes", tools: ["helpers.*"], instructions: "" }];
-  const helpers: Toolkit = { ...createToolkit("helpers", {}), list: async () => [{ name: "look", inputSchema: { type: "object" } }] };
-  await using bench = await startBench({ folder: project.folder }, { faces: ["agents"], agents: { files }, toolkits: [helpers] });
-  const names = async (): Promise<string[]> => ((await bench.client.result("tools/list", modern())).tools as { name: string }[]).map(({ name }) => name);
+  const files = [
+    { name: "notes_agent", description: "Notes", tools: ["helpers.*"], instructions: "" },
+  ];
+  const helpers: Toolkit = {
+    ...createToolkit("helpers", {}),
+    list: async () => [{ name: "look", inputSchema: { type: "object" } }],
+  };
+  await using bench = await startBench(
+    { folder: project.folder },
+    { faces: ["agents"], agents: { files }, toolkits: [helpers] },
+  );
+  const names = async (): Promise<string[]> =>
+    ((await bench.client.result("tools/list", modern())).tools as { name: string }[]).map(
+      ({ name }) => name,
+    );
   expect((await names()).filter((name) => name.startsWith("speckit."))).toEqual([]);
-  expect(bench.hall.hall.groups.all().flatMap(({ tools }) => [...tools].map(({ fullName }) => fullName))).toEqual(["helpers.look"]);
+  expect(
+    bench.hall.hall.groups.all().flatMap(({ tools }) => [...tools].map(({ fullName }) => fullName)),
+  ).toEqual(["helpers.look"]);
   await upTo("specify", bench, project);
   expect((await names()).filter((name) => name.startsWith("speckit."))).toHaveLength(9);
 });
@@ -522,7 +800,12 @@ test("each run has an id, a log and a row that says how it ended", async () => {
   await using bench = await startBench({ folder: project.folder, shelf });
   const directory = await upTo("plan", bench, project);
   await bench.call("implement", { spec_directory: directory });
-  const states = [...rows.values()] as { step: string; state: string; log: string; feature: string }[];
+  const states = [...rows.values()] as {
+    step: string;
+    state: string;
+    log: string;
+    feature: string;
+  }[];
   expect(states.map(({ step, state, feature }) => [step, state, feature])).toEqual([
     ["specify", "completed", "001-users-notes-title"],
     ["plan", "completed", "001-users-notes-title"],

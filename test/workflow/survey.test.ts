@@ -20,7 +20,11 @@ test("a repository tells its languages, frameworks, folders, tests and commands"
       { name: "PostgreSQL", role: "storage", dependency: "pg" },
       { name: "Vitest", role: "test" },
     ],
-    commands: { install: { text: "npm install" }, test: { text: "npm test" }, run: { text: "npm start" } },
+    commands: {
+      install: { text: "npm install" },
+      test: { text: "npm test" },
+      run: { text: "npm start" },
+    },
     sourceFolder: "src",
     tests: { files: 1, folder: "test", example: "test/price-service.test.ts" },
     naming: "kebab",
@@ -35,7 +39,11 @@ test("a repository tells its languages, frameworks, folders, tests and commands"
     projectType: "command-line tool",
     commands: { test: { text: "pytest" } },
   });
-  using broken = makeProject({ "package.json": "{", "go.mod": "module example.com/x\n\ngo 1.23\n\nrequire github.com/go-chi/chi/v5 v5.1.0\n", "main.go": "" });
+  using broken = makeProject({
+    "package.json": "{",
+    "go.mod": "module example.com/x\n\ngo 1.23\n\nrequire github.com/go-chi/chi/v5 v5.1.0\n",
+    "main.go": "",
+  });
   expect(await surveyRepository(broken.folder, new Scope())).toMatchObject({
     runtime: { text: "Go 1.23" },
     technologies: [{ name: "chi" }],
@@ -47,7 +55,8 @@ test("on 5,000 files each step takes well under half a second, and nobody else w
   using project = makeProject({ "package.json": typescriptService["package.json"] ?? "" });
   for (let folder = 0; folder < 100; folder++) {
     mkdirSync(project.path(`src/part-${folder}`), { recursive: true });
-    for (let file = 0; file < 52; file++) writeFileSync(join(project.folder, `src/part-${folder}/file-${file}.ts`), "");
+    for (let file = 0; file < 52; file++)
+      writeFileSync(join(project.folder, `src/part-${folder}/file-${file}.ts`), "");
   }
   await using bench = await startBench({ folder: project.folder });
   // The first call of each step loads its code; that is not what is measured.
@@ -77,13 +86,16 @@ test("on 5,000 files each step takes well under half a second, and nobody else w
   // Ten times what was measured on an idle machine; the figures themselves are in docs/figures.md.
   for (const [step, ms] of Object.entries(took)) expect(ms, step).toBeLessThan(3_000);
   expect(delay.max / 1e6).toBeLessThan(500);
-  if (process.env.GUILDHALL_FIGURES) console.log(took, `longest block ${(delay.max / 1e6).toFixed(1)} ms`);
+  if (process.env.GUILDHALL_FIGURES)
+    console.log(took, `longest block ${(delay.max / 1e6).toFixed(1)} ms`);
   const survey = await surveyRepository(project.folder, new Scope());
   expect(survey).toMatchObject({ fileCount: 5_000, isCut: true });
 });
 
 test("a description is read sentence by sentence; what the rules do not understand stays as it was written", () => {
-  expect(parseStatements("Users can upload photos and organize them into albums.")[0]).toMatchObject({
+  expect(
+    parseStatements("Users can upload photos and organize them into albums.")[0],
+  ).toMatchObject({
     actor: "user",
     actions: [
       { verb: "upload", kind: "upload", things: ["photo"] },
@@ -93,13 +105,22 @@ test("a description is read sentence by sentence; what the rules do not understa
   expect(parseStatements("Readers can search books by title or author")[0]?.actions).toMatchObject([
     { verb: "search", rest: "books by title or author", attributes: ["title", "author"] },
   ]);
-  expect(parseStatements("Colourless green ideas sleep furiously")).toMatchObject([{ kind: "rule", text: "Colourless green ideas sleep furiously" }]);
+  expect(parseStatements("Colourless green ideas sleep furiously")).toMatchObject([
+    { kind: "rule", text: "Colourless green ideas sleep furiously" },
+  ]);
   expect(parseStatements("- one\n- two; three")).toHaveLength(3);
   expect(parseStatements("x".repeat(100_000)).length).toBe(1);
 });
 
 test("a command is a program and its arguments, never a line for a shell", () => {
-  expect(parseCommand(`go test ./... -run "A B" ''`)).toEqual(["go", "test", "./...", "-run", "A B", ""]);
+  expect(parseCommand(`go test ./... -run "A B" ''`)).toEqual([
+    "go",
+    "test",
+    "./...",
+    "-run",
+    "A B",
+    "",
+  ]);
   for (const line of ["a | b", "a && b", "a > b", "$(a)", "`a`", "A=1 b", "a; b", "'a", "", "a\nb"])
     expect(() => parseCommand(line), line).toThrow("is not a plain command");
 });

@@ -35,7 +35,10 @@ function projectWith(task: string): Project {
 }
 
 function paramsFor(project: Project, args: JsonObject = {}): JsonObject {
-  return { name: "speckit.implement", arguments: { spec_directory: project.path("specs/001-x"), ...args } };
+  return {
+    name: "speckit.implement",
+    arguments: { spec_directory: project.path("specs/001-x"), ...args },
+  };
 }
 
 const heard = { progressToken: "here", [keys.logLevel]: "info" };
@@ -48,22 +51,34 @@ async function progressUntil(client: RawClient, pattern: RegExp): Promise<readon
   return all;
 }
 
-test.each(["modern", "legacy"])("a silent command gives signs of life under the step's own progress, to a %s client", async (era) => {
-  using project = projectWith("Run `node wait.mjs`");
-  await using bench = await startBench({ folder: project.folder, commands: true, pulseMs: 20 });
-  const { client } = bench;
-  if (era === "legacy") await client.greet();
-  const params = paramsFor(project);
-  const id = client.ask("tools/call", era === "modern" ? modern(params, {}, heard) : { ...params, _meta: { progressToken: "here" } });
-  const told: JsonObject[] = [];
-  for (let beats = 0; beats < 3; beats++) told.push(...(await progressUntil(client, /^T001: node wait\.mjs \(\d+ s\)$/)));
-  project.write("go", "");
-  expect(read(await client.answer(id, waitMs))).toMatchObject({ isError: false, data: { done: 1 } });
-  const values = told.map(({ progress }) => Number(progress));
-  expect(values).toEqual([...new Set(values)].sort((a, b) => a - b));
-  expect(values.at(-1)).toBeLessThan(100);
-  expect(told.every(({ total }) => total === 100)).toBe(true);
-});
+test.each(["modern", "legacy"])(
+  "a silent command gives signs of life under the step's own progress, to a %s client",
+  async (era) => {
+    using project = projectWith("Run `node wait.mjs`");
+    await using bench = await startBench({ folder: project.folder, commands: true, pulseMs: 20 });
+    const { client } = bench;
+    if (era === "legacy") await client.greet();
+    const params = paramsFor(project);
+    const id = client.ask(
+      "tools/call",
+      era === "modern"
+        ? modern(params, {}, heard)
+        : { ...params, _meta: { progressToken: "here" } },
+    );
+    const told: JsonObject[] = [];
+    for (let beats = 0; beats < 3; beats++)
+      told.push(...(await progressUntil(client, /^T001: node wait\.mjs \(\d+ s\)$/)));
+    project.write("go", "");
+    expect(read(await client.answer(id, waitMs))).toMatchObject({
+      isError: false,
+      data: { done: 1 },
+    });
+    const values = told.map(({ progress }) => Number(progress));
+    expect(values).toEqual([...new Set(values)].sort((a, b) => a - b));
+    expect(values.at(-1)).toBeLessThan(100);
+    expect(told.every(({ total }) => total === 100)).toBe(true);
+  },
+);
 
 test("what a command writes is heard as it is written, by stream, harmless and without secrets; its end is in the answer, all of it in the log", async () => {
   using project = projectWith("Run `node talk.mjs`");
@@ -72,14 +87,24 @@ test("what a command writes is heard as it is written, by stream, harmless and w
   await using bench = await startBench({ folder: project.folder, commands: true, secrets });
   const id = bench.client.ask("tools/call", modern(paramsFor(project), {}, heard));
   const first = await bench.client.heard("notifications/message", waitMs);
-  expect(first.params).toEqual({ level: "info", logger: "speckit.command.stdout", data: "building with ***" });
+  expect(first.params).toEqual({
+    level: "info",
+    logger: "speckit.command.stdout",
+    data: "building with ***",
+  });
   project.write("go", "");
   const second = await bench.client.heard("notifications/message", waitMs);
-  expect(second.params).toEqual({ level: "notice", logger: "speckit.command.stderr", data: "cannot find it\nas *** without an end" });
+  expect(second.params).toEqual({
+    level: "notice",
+    logger: "speckit.command.stderr",
+    data: "cannot find it\nas *** without an end",
+  });
   const failed = read(await bench.client.answer(id, waitMs));
   expect(failed).toMatchObject({ isError: true, code: "execution" });
   expect(failed.text).toContain("T001 (node talk.mjs exited with code 3)");
-  expect(failed.text).toContain("stdout:\nbuilding with ***\nstderr:\ncannot find it\nas *** without an end");
+  expect(failed.text).toContain(
+    "stdout:\nbuilding with ***\nstderr:\ncannot find it\nas *** without an end",
+  );
   const log = logOf(project);
   expect(log).toContain("T001 speckit.command.stdout: building with ***");
   expect(log).toContain("T001 speckit.command.stderr: cannot find it\n  as *** without an end");
@@ -88,7 +113,10 @@ test("what a command writes is heard as it is written, by stream, harmless and w
 
 function logOf(project: Project): string {
   const [file = ""] = project.files(".guildhall").filter((name) => name.endsWith(".log"));
-  return readFileSync(project.path(file.startsWith(".guildhall") ? file : `.guildhall/${file}`), "utf8");
+  return readFileSync(
+    project.path(file.startsWith(".guildhall") ? file : `.guildhall/${file}`),
+    "utf8",
+  );
 }
 
 test("after a person's yes a modern client hears what runs now", async () => {
@@ -104,11 +132,23 @@ test("after a person's yes a modern client hears what runs now", async () => {
   let id = client.ask("tools/call", modern(params, forms, heard));
   for (const decision of ["always", "once"]) {
     const { requestState, inputRequests } = (await client.answer(id, waitMs)).result as JsonObject;
-    const inputResponses = Object.fromEntries(Object.keys(inputRequests as object).map((key) => [key, { action: "accept", content: { decision } }]));
-    id = client.ask("tools/call", modern({ ...params, requestState, inputResponses }, forms, { ...heard, progressToken: decision }));
+    const inputResponses = Object.fromEntries(
+      Object.keys(inputRequests as object).map((key) => [
+        key,
+        { action: "accept", content: { decision } },
+      ]),
+    );
+    id = client.ask(
+      "tools/call",
+      modern({ ...params, requestState, inputResponses }, forms, {
+        ...heard,
+        progressToken: decision,
+      }),
+    );
   }
   const running = await client.take(
-    ({ method, params: told }) => method === "notifications/progress" && (told as JsonObject).progressToken === "once",
+    ({ method, params: told }) =>
+      method === "notifications/progress" && (told as JsonObject).progressToken === "once",
     "progress after the last yes",
     waitMs,
   );
@@ -127,13 +167,30 @@ test("what an agent says and does is heard under the step's progress, a silent o
     progress({ progress: 1, total: 4, message: "1/4 files.write …" });
     log("info", "written", "files");
     await finished;
-    return { ...text("Wrote src/a.ts.\nIt has two functions."), structuredContent: { stopped_because: "done", planner: "model", approvals_needed: [] } };
+    return {
+      ...text("Wrote src/a.ts.\nIt has two functions."),
+      structuredContent: { stopped_because: "done", planner: "model", approvals_needed: [] },
+    };
   };
-  const coding = createToolkit("coding", { coding_agent: { annotations: { readOnlyHint: true }, run: agent } }, { prefix: "" });
-  await using bench = await startBench({ folder: project.folder, pulseMs: 20 }, { toolkits: [coding] });
-  const id = bench.client.ask("tools/call", modern(paramsFor(project, { agent: "coding_agent" }), {}, heard));
+  const coding = createToolkit(
+    "coding",
+    { coding_agent: { annotations: { readOnlyHint: true }, run: agent } },
+    { prefix: "" },
+  );
+  await using bench = await startBench(
+    { folder: project.folder, pulseMs: 20 },
+    { toolkits: [coding] },
+  );
+  const id = bench.client.ask(
+    "tools/call",
+    modern(paramsFor(project, { agent: "coding_agent" }), {}, heard),
+  );
   await progressUntil(bench.client, /^T001: 1\/4 files\.write … \(\d+ s\)$/);
-  expect((await bench.client.heard("notifications/message", waitMs)).params).toEqual({ level: "info", logger: "files", data: "written" });
+  expect((await bench.client.heard("notifications/message", waitMs)).params).toEqual({
+    level: "info",
+    logger: "files",
+    data: "written",
+  });
   finish();
   expect((await bench.client.heard("notifications/message", waitMs)).params).toMatchObject({
     logger: "coding_agent",
@@ -149,7 +206,10 @@ test("what an agent says and does is heard under the step's progress, a silent o
 
 test("a flood of output is told up to a bound, in pieces that a client can take, and its end is kept", () => {
   const told: string[] = [];
-  const output = createCommandOutput({ told: (_stream, lines) => told.push(lines), scrub: (words) => words.replaceAll("secret", "***") });
+  const output = createCommandOutput({
+    told: (_stream, lines) => told.push(lines),
+    scrub: (words) => words.replaceAll("secret", "***"),
+  });
   output.take("stdout", `${"x".repeat(3_998)}secret${"y".repeat(100_000)}\n`);
   for (let at = 0; at < 60; at++) output.take("stdout", `line ${at} is secret\n`.repeat(4_000));
   const { stdout, stderr } = output.end();

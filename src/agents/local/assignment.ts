@@ -13,7 +13,8 @@ export function assign(weighed: readonly Weighed[]): readonly (Candidate | undef
   const order = weighed.map((_, at) => at).sort((a, b) => topOf(weighed[b]) - topOf(weighed[a]));
   const choices = order.map((at) => listChoices(weighed[at] as Weighed));
   const bestLeft = choices.map(() => 0);
-  for (let at = choices.length - 1; at >= 0; at--) bestLeft[at] = (bestLeft[at + 1] ?? 0) + (choices[at]?.[0]?.worth ?? 0);
+  for (let at = choices.length - 1; at >= 0; at--)
+    bestLeft[at] = (bestLeft[at + 1] ?? 0) + (choices[at]?.[0]?.worth ?? 0);
   let steps = 0;
   let best = Number.NEGATIVE_INFINITY;
   let chosen: readonly (Candidate | undefined)[] = [];
@@ -45,9 +46,18 @@ const logOf = (likelihood: number): number => Math.log(Math.max(1e-9, likelihood
 /** What it costs to leave a required parameter empty: more than any bad candidate, so that a person sees what was thought of. */
 const emptyPenalty = -30;
 
-function listChoices({ parameter, candidates, nothing }: Weighed): { readonly candidate: Candidate | undefined; readonly worth: number }[] {
-  const some = candidates.slice(0, candidatesMax).map((candidate) => ({ candidate, worth: logOf(candidate.likelihood) }));
-  const none = { candidate: undefined, worth: parameter.isRequired ? emptyPenalty : logOf(nothing) };
+function listChoices({
+  parameter,
+  candidates,
+  nothing,
+}: Weighed): { readonly candidate: Candidate | undefined; readonly worth: number }[] {
+  const some = candidates
+    .slice(0, candidatesMax)
+    .map((candidate) => ({ candidate, worth: logOf(candidate.likelihood) }));
+  const none = {
+    candidate: undefined,
+    worth: parameter.isRequired ? emptyPenalty : logOf(nothing),
+  };
   return [...some, none].sort((a, b) => b.worth - a.worth);
 }
 

@@ -13,13 +13,18 @@ export interface Choice {
 }
 
 /** Where a task names any of the choices. A choice may be named in several places; the first surest counts. */
-export function findChoices(choices: readonly unknown[], description: string, reading: Reading): readonly Choice[] {
+export function findChoices(
+  choices: readonly unknown[],
+  description: string,
+  reading: Reading,
+): readonly Choice[] {
   const { tokens } = reading;
   const found: Choice[] = [];
   const counts = new Map<string, number>();
   const glossary = new Map(glossaryOf(description));
   const split = choices.map((value) => (typeof value === "string" ? wordsOf(value) : []));
-  for (const words of split) for (const word of new Set(words)) counts.set(word, (counts.get(word) ?? 0) + 1);
+  for (const words of split)
+    for (const word of new Set(words)) counts.set(word, (counts.get(word) ?? 0) + 1);
   for (const [at, value] of choices.entries()) {
     if (typeof value === "number") {
       const place = findMeaning(glossary.get(String(value)), reading);
@@ -41,7 +46,13 @@ export function findChoices(choices: readonly unknown[], description: string, re
   // "Comfort plus" is not "plus".
   return found.filter(
     (choice) =>
-      !found.some((other) => other !== choice && other.start <= choice.start && choice.end <= other.end && other.end - other.start > choice.end - choice.start),
+      !found.some(
+        (other) =>
+          other !== choice &&
+          other.start <= choice.start &&
+          choice.end <= other.end &&
+          other.end - other.start > choice.end - choice.start,
+      ),
   );
 }
 
@@ -50,12 +61,25 @@ export function findMeaning(meaning: string | undefined, reading: Reading): Plac
   if (meaning === undefined) return undefined;
   const { tokens } = reading;
   const words = wordsOf(meaning).filter((word) => !empty.has(word));
-  const place = findExact(meaning, reading) ?? findForm(words, tokens) ?? findForm(words.slice(0, 1), tokens);
+  const place =
+    findExact(meaning, reading) ?? findForm(words, tokens) ?? findForm(words.slice(0, 1), tokens);
   return place && { ...place, how: "alias" };
 }
 
 /** Words of an explanation that explain nothing. */
-const empty = new Set(["no", "not", "all", "any", "onli", "only", "other", "us", "use", "servic", "typ"]);
+const empty = new Set([
+  "no",
+  "not",
+  "all",
+  "any",
+  "onli",
+  "only",
+  "other",
+  "us",
+  "use",
+  "servic",
+  "typ",
+]);
 
 type Place = Omit<Choice, "value">;
 
@@ -71,20 +95,35 @@ function findExact(value: string, { text, lower }: Reading): Place | undefined {
     .replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
     .replace(/[\s_-]+/g, "[\\s_-]+");
   // One letter must be written as it is: "a" is no grade, "A" may be.
-  const match = new RegExp(String.raw`(?<![\p{L}\p{N}])${pattern}(?![\p{L}\p{N}])`, value.length === 1 ? "u" : "iu").exec(text);
-  return match ? { how: "exact", start: match.index, end: match.index + match[0].length } : undefined;
+  const match = new RegExp(
+    String.raw`(?<![\p{L}\p{N}])${pattern}(?![\p{L}\p{N}])`,
+    value.length === 1 ? "u" : "iu",
+  ).exec(text);
+  return match
+    ? { how: "exact", start: match.index, end: match.index + match[0].length }
+    : undefined;
 }
 
 function findForm(words: readonly string[], tokens: readonly Token[]): Place | undefined {
   if (words.length === 0) return undefined;
   const at = tokens.findIndex((_, place) =>
-    words.every((word, step) => tokens[place + step]?.stem === word && (tokens[place + step]?.lower ?? "").startsWith(word.slice(0, 4))),
+    words.every(
+      (word, step) =>
+        tokens[place + step]?.stem === word &&
+        (tokens[place + step]?.lower ?? "").startsWith(word.slice(0, 4)),
+    ),
   );
-  return at === -1 ? undefined : { how: "form", start: tokens[at]?.start ?? 0, end: tokens[at + words.length - 1]?.end ?? 0 };
+  return at === -1
+    ? undefined
+    : { how: "form", start: tokens[at]?.start ?? 0, end: tokens[at + words.length - 1]?.end ?? 0 };
 }
 
 /** What the description says a choice stands for, what its code means, or another word for it. */
-function findAlias(value: string, glossary: ReadonlyMap<string, string>, reading: Reading): Place | undefined {
+function findAlias(
+  value: string,
+  glossary: ReadonlyMap<string, string>,
+  reading: Reading,
+): Place | undefined {
   const said = findMeaning(glossary.get(value), reading);
   if (said) return said;
   for (const meaning of meaningOfCode(value)) {
@@ -106,7 +145,8 @@ function findShort(value: string, tokens: readonly Token[]): Place | undefined {
     ({ lower }) =>
       lower.length >= 3 &&
       lower !== wanted &&
-      ((lower.length >= 4 && wanted.startsWith(lower)) || (wanted.length >= 3 && lower.startsWith(wanted) && lower.length > wanted.length + 1)),
+      ((lower.length >= 4 && wanted.startsWith(lower)) ||
+        (wanted.length >= 3 && lower.startsWith(wanted) && lower.length > wanted.length + 1)),
   );
   return token && { how: "short", start: token.start, end: token.end };
 }

@@ -20,7 +20,11 @@ type Offered = Pick<OfferedTool, "name" | "description" | "inputSchema" | "score
 const readMax = 6;
 
 /** The tools by how well they fit and how well their arguments can be filled, best first. */
-export function chooseTool<Tool extends Offered>(reading: Reading, tools: readonly Tool[], given: Given = {}): readonly (Choice & { readonly tool: Tool })[] {
+export function chooseTool<Tool extends Offered>(
+  reading: Reading,
+  tools: readonly Tool[],
+  given: Given = {},
+): readonly (Choice & { readonly tool: Tool })[] {
   const best = [...tools].sort((a, b) => b.score - a.score).slice(0, readMax);
   const marked = reading.mentions.filter(isMarked);
   const wordCount = reading.tokens.filter(({ isWord }) => isWord).length;
@@ -28,7 +32,8 @@ export function chooseTool<Tool extends Offered>(reading: Reading, tools: readon
   const read = best.map((tool) => {
     const filling = fill(reading, tool, given);
     const leftOver = findLeftOver(reading, tool, filling);
-    const usedShare = marked.filter((mention) => isUsed(mention, filling)).length / Math.max(1, marked.length);
+    const usedShare =
+      marked.filter((mention) => isUsed(mention, filling)).length / Math.max(1, marked.length);
     const worth =
       judgeRank(tool.score, scoreMax) +
       judgeFilling(filling) +
@@ -38,7 +43,9 @@ export function chooseTool<Tool extends Offered>(reading: Reading, tools: readon
   });
   const most = Math.max(...read.map(({ worth }) => worth));
   const total = read.reduce((sum, { worth }) => sum + Math.exp(worth - most), 0);
-  return read.map(({ worth, ...choice }) => ({ ...choice, likelihood: Math.exp(worth - most) / total })).sort((a, b) => b.likelihood - a.likelihood);
+  return read
+    .map(({ worth, ...choice }) => ({ ...choice, likelihood: Math.exp(worth - most) / total }))
+    .sort((a, b) => b.likelihood - a.likelihood);
 }
 
 /** Fitted on the seen halves of BFCL and of its conversations, then rounded. */
@@ -58,14 +65,19 @@ const weights = {
 };
 
 function judgeRank(score: number, scoreMax: number): number {
-  return weights.score * score + (weights.ofBest * score) / scoreMax + (score === scoreMax ? weights.first : 0);
+  return (
+    weights.score * score +
+    (weights.ofBest * score) / scoreMax +
+    (score === scoreMax ? weights.first : 0)
+  );
 }
 
 function judgeFilling({ filled, missing }: Filling): number {
   const required = filled.filter(({ isRequired }) => isRequired);
   const count = required.length + missing.length;
   if (count === 0) return weights.optional * filled.length - weights.bare;
-  const shareOf = (certainty: Certainty): number => required.filter((each) => each.certainty === certainty).length / count;
+  const shareOf = (certainty: Certainty): number =>
+    required.filter((each) => each.certainty === certainty).length / count;
   return (
     weights.certain * shareOf("certain") +
     weights.likely * shareOf("likely") -
@@ -83,14 +95,27 @@ function judgeWords(usedShare: number, leftShare: number): number {
 
 /** Says of itself that another has taken its place. */
 const isDeprecated = ({ description }: Offered): boolean =>
-  /\bDEPRECATED\b|(?:^|[.!([]\s*)deprecated\b|\b(?:tool|function|method) is deprecated\b/i.test(description);
+  /\bDEPRECATED\b|(?:^|[.!([]\s*)deprecated\b|\b(?:tool|function|method) is deprecated\b/i.test(
+    description,
+  );
 
-const markedKinds = new Set<Mention["kind"]>(["quoted", "link", "email", "path", "code", "moment", "json", "number"]);
+const markedKinds = new Set<Mention["kind"]>([
+  "quoted",
+  "link",
+  "email",
+  "path",
+  "code",
+  "moment",
+  "json",
+  "number",
+]);
 
 function isMarked({ kind, quantity, isPart }: Mention): boolean {
   return markedKinds.has(kind) && !isPart && !quantity?.isVague && !quantity?.isOrdinal;
 }
 
 function isUsed({ start, end }: Mention, { filled }: Filling): boolean {
-  return filled.some(({ from }) => typeof from === "object" && from.start < end && start < from.end);
+  return filled.some(
+    ({ from }) => typeof from === "object" && from.start < end && start < from.end,
+  );
 }

@@ -16,7 +16,11 @@ export interface FillableTool {
 }
 
 /** Every parameter with all its options and what speaks for each. */
-export function consider(reading: Reading, tool: FillableTool, parameters: readonly Parameter[] = parametersOf(tool.inputSchema)): readonly Considered[] {
+export function consider(
+  reading: Reading,
+  tool: FillableTool,
+  parameters: readonly Parameter[] = parametersOf(tool.inputSchema),
+): readonly Considered[] {
   const toolWords = new Set(wordsOf(`${tool.name} ${tool.description}`));
   const pairs = new Map<Parameter, Option>();
   for (const parameter of parameters) {
@@ -31,7 +35,8 @@ export function consider(reading: Reading, tool: FillableTool, parameters: reado
   const taken = [...pairs.values()];
   const choices = parameters.map((parameter) => {
     const pair = pairs.get(parameter);
-    const isFree = ({ start, end }: Option): boolean => !taken.some((other) => other.start < end && start < other.end);
+    const isFree = ({ start, end }: Option): boolean =>
+      !taken.some((other) => other.start < end && start < other.end);
     return { parameter, options: pair ? [pair] : optionsFor(parameter, reading).filter(isFree) };
   });
   return weighSigns(choices, { reading, parameters, toolWords });

@@ -16,7 +16,9 @@ export function weighSigns(
   choices: readonly { readonly parameter: Parameter; readonly options: readonly Option[] }[],
   setting: Setting,
 ): readonly Considered[] {
-  const nearness = choices.map(({ parameter, options }) => options.map((option) => distanceTo(parameter, option, setting.reading)));
+  const nearness = choices.map(({ parameter, options }) =>
+    options.map((option) => distanceTo(parameter, option, setting.reading)),
+  );
   /** For each mention the parameter whose name stands nearest. */
   const nearest = new Map<Mention, number>();
   for (const [row, { options }] of choices.entries()) {
@@ -26,12 +28,17 @@ export function weighSigns(
       if (distance < (nearest.get(mention) ?? far)) nearest.set(mention, distance);
     }
   }
-  const overlaps = new Map(setting.reading.mentions.map((mention) => [mention, signsOfOverlap(mention, setting.reading)]));
+  const overlaps = new Map(
+    setting.reading.mentions.map((mention) => [mention, signsOfOverlap(mention, setting.reading)]),
+  );
   return choices.map(({ parameter, options }, row) => {
     const own = nearness[row] ?? [];
     const least = Math.min(far, ...own.map(({ distance }) => distance));
     const sameSort = setting.parameters.filter(
-      (other) => other.type === parameter.type && other.sort === parameter.sort && other.isRequired === parameter.isRequired,
+      (other) =>
+        other.type === parameter.type &&
+        other.sort === parameter.sort &&
+        other.isRequired === parameter.isRequired,
     );
     const place = sameSort.indexOf(parameter);
     const isAlone = sameSort.length === 1 && parameter.isRequired;
@@ -40,16 +47,23 @@ export function weighSigns(
       parameter,
       options: options.map((option, at) => {
         const near = own[at] ?? { distance: far, side: "none" as const, share: 0 };
-        const signs = [...signsOf(parameter, option, { near, setting }), ...(option.mention ? (overlaps.get(option.mention) ?? []) : [])];
+        const signs = [
+          ...signsOf(parameter, option, { near, setting }),
+          ...(option.mention ? (overlaps.get(option.mention) ?? []) : []),
+        ];
         if (near.distance < far && near.distance === least) signs.push("nearest of all");
         else if (least < far) signs.push("another stands nearer");
-        if (option.mention && near.distance < far && near.distance === nearest.get(option.mention)) signs.push("its own name is nearest");
-        else if (option.mention && (nearest.get(option.mention) ?? far) < near.distance) signs.push("another name is nearer");
+        if (option.mention && near.distance < far && near.distance === nearest.get(option.mention))
+          signs.push("its own name is nearest");
+        else if (option.mention && (nearest.get(option.mention) ?? far) < near.distance)
+          signs.push("another name is nearer");
         const order = lined.get(option);
         if (order !== undefined) {
           if (order.count === 1) signs.push(`only ${option.kind}`);
-          if (order.count === 1 && isAlone && parameter.type === "string") signs.push(`only ${option.kind} for the only ${parameter.sort}`);
-          if (order.count === 1 && isAlone && madeFor[parameter.sort] === option.kind) signs.push("made for each other");
+          if (order.count === 1 && isAlone && parameter.type === "string")
+            signs.push(`only ${option.kind} for the only ${parameter.sort}`);
+          if (order.count === 1 && isAlone && madeFor[parameter.sort] === option.kind)
+            signs.push("made for each other");
           if (sameSort.length > 1)
             signs.push(
               order.at === place
@@ -60,7 +74,8 @@ export function weighSigns(
                   ? "out of order, as many"
                   : "out of order",
             );
-          else if (order.count > 1) signs.push(order.at === 0 ? "first" : order.at === order.count - 1 ? "last" : "middle");
+          else if (order.count > 1)
+            signs.push(order.at === 0 ? "first" : order.at === order.count - 1 ? "last" : "middle");
         }
         return { option, signs };
       }),
@@ -69,13 +84,23 @@ export function weighSigns(
 }
 
 /** Sorts that only one kind of words can be. */
-const madeFor: Readonly<Partial<Record<Sort, OptionKind>>> = { link: "link", path: "path", email: "email" };
+const madeFor: Readonly<Partial<Record<Sort, OptionKind>>> = {
+  link: "link",
+  path: "path",
+  email: "email",
+};
 
 /** Which of its kind an option is, parts of others left out. */
 function lineUp(options: readonly Option[]): Map<Option, { at: number; count: number }> {
   const lines = new Map<string, Option[]>();
   for (const option of options) {
-    if (option.mention?.isPart || option.turn === "share" || option.turn === "unit" || option.turn === "digits") continue;
+    if (
+      option.mention?.isPart ||
+      option.turn === "share" ||
+      option.turn === "unit" ||
+      option.turn === "digits"
+    )
+      continue;
     if (option.mention?.quantity?.isVague || option.mention?.quantity?.isOrdinal) continue;
     const line = lines.get(option.kind);
     if (!line) lines.set(option.kind, [option]);

@@ -14,7 +14,11 @@ export interface Filled {
   readonly value: unknown;
   readonly certainty: Certainty;
   /** The words of the task it was read from, or where else it comes from. */
-  readonly from: { readonly text: string; readonly start: number; readonly end: number } | "data" | "context" | "default";
+  readonly from:
+    | { readonly text: string; readonly start: number; readonly end: number }
+    | "data"
+    | "context"
+    | "default";
   readonly isRequired: boolean;
   /** The task says it for this parameter and no other: an expression, the units of a conversion, a zone, `limit=5`. */
   readonly isOutright?: boolean;
@@ -40,7 +44,11 @@ export interface Given {
  * The arguments of a tool, read out of a task. Nothing is invented: every value is in the task's words, in `data`, or among the choices and
  * defaults of the schema.
  */
-export function fill(task: Reading | string, tool: FillableTool, { data, context }: Given = {}): Filling {
+export function fill(
+  task: Reading | string,
+  tool: FillableTool,
+  { data, context }: Given = {},
+): Filling {
   const reading = typeof task === "string" ? readTask(task) : task;
   const parameters = parametersOf(tool.inputSchema);
   const given = giveData(parameters, data);
@@ -52,13 +60,23 @@ export function fill(task: Reading | string, tool: FillableTool, { data, context
     const filled = settle(each, chosen[at], reading);
     if (filled) found.set(each.parameter, filled);
   }
-  const empty = open.filter((parameter) => parameter.isRequired && (found.get(parameter)?.certainty ?? "guess") === "guess");
-  for (const [parameter, filled] of lookAround(empty, tool, { data, context })) found.set(parameter, filled);
-  const filled = parameters.flatMap((parameter) => given.get(parameter) ?? found.get(parameter) ?? []);
+  const empty = open.filter(
+    (parameter) => parameter.isRequired && (found.get(parameter)?.certainty ?? "guess") === "guess",
+  );
+  for (const [parameter, filled] of lookAround(empty, tool, { data, context }))
+    found.set(parameter, filled);
+  const filled = parameters.flatMap(
+    (parameter) => given.get(parameter) ?? found.get(parameter) ?? [],
+  );
   const names = new Set(filled.map(({ name }) => name));
-  const missing = parameters.filter((parameter) => parameter.isRequired && !names.has(nameOf(parameter))).map(nameOf);
+  const missing = parameters
+    .filter((parameter) => parameter.isRequired && !names.has(nameOf(parameter)))
+    .map(nameOf);
   const unclear = weighed
-    .filter(({ parameter, nothing }) => !names.has(nameOf(parameter)) && !parameter.isRequired && nothing < silentFrom)
+    .filter(
+      ({ parameter, nothing }) =>
+        !names.has(nameOf(parameter)) && !parameter.isRequired && nothing < silentFrom,
+    )
     .map(({ parameter }) => nameOf(parameter));
   return { values: build(parameters, filled), filled, missing, unclear };
 }
@@ -74,18 +92,32 @@ function giveData(parameters: readonly Parameter[], data: unknown): Map<Paramete
   if (!isObject(data)) return given;
   const keys = new Map(Object.entries(data).map(([key, value]) => [plain(key), value]));
   for (const parameter of parameters) {
-    const value = keys.get(plain(nameOf(parameter))) ?? keys.get(plain(parameter.path.at(-1) ?? ""));
+    const value =
+      keys.get(plain(nameOf(parameter))) ?? keys.get(plain(parameter.path.at(-1) ?? ""));
     if (value !== undefined && suits(value, parameter))
-      given.set(parameter, { name: nameOf(parameter), value, certainty: "certain", from: "data", isRequired: parameter.isRequired });
+      given.set(parameter, {
+        name: nameOf(parameter),
+        value,
+        certainty: "certain",
+        from: "data",
+        isRequired: parameter.isRequired,
+      });
   }
   return given;
 }
 
 /** For what the task leaves open: what the context says, and data without a name where only one parameter is left for it. Never certain. */
-function* lookAround(empty: readonly Parameter[], tool: FillableTool, { data, context }: Given): Generator<readonly [Parameter, Filled]> {
+function* lookAround(
+  empty: readonly Parameter[],
+  tool: FillableTool,
+  { data, context }: Given,
+): Generator<readonly [Parameter, Filled]> {
   const [only, ...others] = empty;
   if (only && others.length === 0 && data !== undefined && !isObject(data) && suits(data, only)) {
-    yield [only, { name: nameOf(only), value: data, certainty: "likely", from: "data", isRequired: true }];
+    yield [
+      only,
+      { name: nameOf(only), value: data, certainty: "likely", from: "data", isRequired: true },
+    ];
     return;
   }
   if (!context || empty.length === 0) return;
@@ -93,7 +125,16 @@ function* lookAround(empty: readonly Parameter[], tool: FillableTool, { data, co
   for (const [at, candidate] of assign(weighed).entries()) {
     const each = weighed[at] as Weighed;
     if (!candidate || certaintyOf(candidate, each) === "guess") continue;
-    yield [each.parameter, { name: nameOf(each.parameter), value: candidate.option.value, certainty: "likely", from: "context", isRequired: true }];
+    yield [
+      each.parameter,
+      {
+        name: nameOf(each.parameter),
+        value: candidate.option.value,
+        certainty: "likely",
+        from: "context",
+        isRequired: true,
+      },
+    ];
   }
 }
 
@@ -115,7 +156,11 @@ function suits(value: unknown, { type, choices }: Parameter): boolean {
   }
 }
 
-function settle(weighed: Weighed, candidate: Candidate | undefined, { text }: Reading): Filled | undefined {
+function settle(
+  weighed: Weighed,
+  candidate: Candidate | undefined,
+  { text }: Reading,
+): Filled | undefined {
   const { parameter, nothing } = weighed;
   const name = nameOf(parameter);
   const { isRequired, fallback } = parameter;
@@ -134,12 +179,18 @@ function settle(weighed: Weighed, candidate: Candidate | undefined, { text }: Re
         isOutright: option.kind === "pair",
       };
   }
-  return isRequired && fallback ? { name, value: fallback.value, certainty: "likely", from: "default", isRequired } : undefined;
+  return isRequired && fallback
+    ? { name, value: fallback.value, certainty: "likely", from: "default", isRequired }
+    : undefined;
 }
 
 /** Nobody says nothing but the value. */
 function isWholeTask({ start, end, kind }: Option, text: string): boolean {
-  return (kind === "rest" || kind === "phrase") && text.slice(0, start).trim() === "" && /^[\s.?!]*$/.test(text.slice(end));
+  return (
+    (kind === "rest" || kind === "phrase") &&
+    text.slice(0, start).trim() === "" &&
+    /^[\s.?!]*$/.test(text.slice(end))
+  );
 }
 
 function build(parameters: readonly Parameter[], filled: readonly Filled[]): JsonObject {

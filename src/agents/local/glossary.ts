@@ -1,5 +1,7 @@
 /** What a description says its values stand for: "1 represents cleaning", "'CA' for California", "asc (ascending)". By value, in words. */
-export function glossaryOf(description: string): readonly (readonly [value: string, meaning: string])[] {
+export function glossaryOf(
+  description: string,
+): readonly (readonly [value: string, meaning: string])[] {
   return [...description.matchAll(entries)].flatMap((match) => {
     const [, quoted, digits, meaning = ""] = match;
     const value = quoted ?? digits ?? "";
@@ -9,7 +11,9 @@ export function glossaryOf(description: string): readonly (readonly [value: stri
         .replace(/^(?:the|a|an)\s+/i, "")
         .split(/\s+(?:and|or|while|if|when|in|to)\s+/)[0]
         ?.trim() ?? "";
-    return value !== "" && words.length > 1 && words.toLowerCase() !== value.toLowerCase() ? [[value, words] as const] : [];
+    return value !== "" && words.length > 1 && words.toLowerCase() !== value.toLowerCase()
+      ? [[value, words] as const]
+      : [];
   });
 }
 
@@ -77,7 +81,11 @@ const groups = [
 ];
 const synonyms = new Map<string, readonly string[]>();
 for (const group of groups)
-  for (const word of group.split(" ")) synonyms.set(word, [...(synonyms.get(word) ?? []), ...group.split(" ").filter((other) => other !== word)]);
+  for (const word of group.split(" "))
+    synonyms.set(word, [
+      ...(synonyms.get(word) ?? []),
+      ...group.split(" ").filter((other) => other !== word),
+    ]);
 
 export function synonymsOf(word: string): readonly string[] {
   return synonyms.get(word.toLowerCase()) ?? [];

@@ -7,10 +7,15 @@ import { findUnit } from "./quantities.ts";
 import type { Token } from "./tokens.ts";
 
 /** The words of a task that neither the tool's own words nor the values taken from the task account for: what would be ignored if it were run. */
-export function findLeftOver({ tokens }: Reading, tool: FillableTool, { filled }: Filling): readonly string[] {
+export function findLeftOver(
+  { tokens }: Reading,
+  tool: FillableTool,
+  { filled }: Filling,
+): readonly string[] {
   const known = knownTo(tool);
   const used = filled.flatMap(({ from }) => (typeof from === "object" ? [from] : []));
-  const isUsed = ({ start, end }: Token): boolean => used.some((span) => span.start < end && start < span.end);
+  const isUsed = ({ start, end }: Token): boolean =>
+    used.some((span) => span.start < end && start < span.end);
   const left = tokens.filter((token, at) => {
     const before = tokens[at - 1];
     // The unit belongs to the number before it.
@@ -36,14 +41,17 @@ interface Known {
 
 function knownTo({ name, description, inputSchema }: FillableTool): Known {
   const known = read.get(inputSchema) ?? {
-    words: new Set(wordsOf(`${name} ${withoutExamples(description)} ${textOf(inputSchema)}`, charactersMax)),
+    words: new Set(
+      wordsOf(`${name} ${withoutExamples(description)} ${textOf(inputSchema)}`, charactersMax),
+    ),
     names: new Set(wordsOf(`${name} ${namesOf(inputSchema)}`, charactersMax)),
   };
   read.set(inputSchema, known);
   return known;
 }
 
-const withoutExamples = (description: string): string => description.replace(/\b(?:e\.g\.|such as|for example|for instance)[^.;)]{0,200}/gi, " ");
+const withoutExamples = (description: string): string =>
+  description.replace(/\b(?:e\.g\.|such as|for example|for instance)[^.;)]{0,200}/gi, " ");
 
 const charactersMax = 20_000;
 /** A schema belongs to one tool. */
@@ -70,5 +78,7 @@ function textOf(schema: JsonObject): string {
 
 function namesOf(schema: JsonObject): string {
   const properties = isObject(schema.properties) ? Object.entries(schema.properties) : [];
-  return properties.map(([name, property]) => (isObject(property) ? `${name} ${namesOf(property)}` : name)).join(" ");
+  return properties
+    .map(([name, property]) => (isObject(property) ? `${name} ${namesOf(property)}` : name))
+    .join(" ");
 }

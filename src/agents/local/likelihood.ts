@@ -21,14 +21,17 @@ export interface Weighed {
 /** Signs added up, and turned into shares that add up to one. */
 export function weigh({ parameter, options }: Considered): Weighed {
   const [first] = options;
-  if (first?.option.kind === "pair") return { parameter, candidates: [{ option: first.option, likelihood: 1 }], nothing: 0 };
+  if (first?.option.kind === "pair")
+    return { parameter, candidates: [{ option: first.option, likelihood: 1 }], nothing: 0 };
   const scores = options.map(({ signs }) => scoreOf(signs));
   const silence = scoreOf(signsOfNothing(parameter));
   const most = Math.max(silence, ...scores);
   const powers = scores.map((score) => Math.exp(score - most));
   const nothing = Math.exp(silence - most);
   const total = powers.reduce((sum, power) => sum + power, nothing);
-  const candidates = options.map(({ option }, at) => ({ option, likelihood: (powers[at] ?? 0) / total })).sort((a, b) => b.likelihood - a.likelihood);
+  const candidates = options
+    .map(({ option }, at) => ({ option, likelihood: (powers[at] ?? 0) / total }))
+    .sort((a, b) => b.likelihood - a.likelihood);
   return { parameter, candidates: join(candidates), nothing: nothing / total };
 }
 
@@ -49,7 +52,12 @@ function join(candidates: readonly Candidate[]): Candidate[] {
     const same =
       typeof option.value === "object"
         ? undefined
-        : joined.find((other) => other.option.value === option.value && other.option.start < option.end && option.start < other.option.end);
+        : joined.find(
+            (other) =>
+              other.option.value === option.value &&
+              other.option.start < option.end &&
+              option.start < other.option.end,
+          );
     if (same) same.likelihood += likelihood;
     else joined.push({ option, likelihood });
   }

@@ -20,17 +20,40 @@ export function localPlanner({ now = () => new Date() }: LocalPlannerOptions = {
     kind: "local",
     async plan(job) {
       const steps = stepsOf(job.task);
-      if (steps.length > 1) job.note("think", `${steps.length} steps: ${steps.map((step) => shorten(step, 60)).join(" → ")}`);
+      if (steps.length > 1)
+        job.note(
+          "think",
+          `${steps.length} steps: ${steps.map((step) => shorten(step, 60)).join(" → ")}`,
+        );
       const done: StepResult[] = [];
       for (const [at, step] of steps.entries()) {
         const choices = chooseFor(step, await toolsFor(step, job, steps.length), job, now());
         const [first] = choices;
-        const doubt = at > 0 && leansBack(step) ? "it speaks of what an earlier step gave" : findDoubt(first, { fits: job.fits });
-        if (!first || doubt !== undefined) return prepare(job, { done, step, choices, doubt: doubt ?? "", left: steps.slice(at + 1) });
-        job.note("think", `${first.tool.name}, by ${Math.round(first.likelihood * 100)} % and every argument certain`);
+        const doubt =
+          at > 0 && leansBack(step)
+            ? "it speaks of what an earlier step gave"
+            : findDoubt(first, { fits: job.fits });
+        if (!first || doubt !== undefined)
+          return prepare(job, {
+            done,
+            step,
+            choices,
+            doubt: doubt ?? "",
+            left: steps.slice(at + 1),
+          });
+        job.note(
+          "think",
+          `${first.tool.name}, by ${Math.round(first.likelihood * 100)} % and every argument certain`,
+        );
         const result = await job.call(first.tool.name, first.filling.values);
         if (result.step.outcome !== "ok" && result.step.outcome !== "empty")
-          return prepare(job, { done: [...done, result], step, choices, doubt: `${first.tool.name} failed`, left: steps.slice(at + 1) });
+          return prepare(job, {
+            done: [...done, result],
+            step,
+            choices,
+            doubt: `${first.tool.name} failed`,
+            left: steps.slice(at + 1),
+          });
         done.push(result);
       }
       return conclude(done);
@@ -39,15 +62,27 @@ export function localPlanner({ now = () => new Date() }: LocalPlannerOptions = {
 }
 
 /** The tools of a task are ranked already; a step of it is another task. */
-async function toolsFor(step: string, job: Job, stepCount: number): Promise<readonly OfferedTool[]> {
+async function toolsFor(
+  step: string,
+  job: Job,
+  stepCount: number,
+): Promise<readonly OfferedTool[]> {
   return stepCount === 1 ? job.tools.filter(({ score }) => score > 0) : job.find(step, foundMax);
 }
 
 const foundMax = 8;
 const toldMax = 5;
 
-function chooseFor(step: string, tools: readonly OfferedTool[], { data, context }: Job, today: Date): readonly Chosen[] {
-  return chooseTool(readTask(step, today), tools, { data, context: context === undefined ? undefined : readTask(context, today) });
+function chooseFor(
+  step: string,
+  tools: readonly OfferedTool[],
+  { data, context }: Job,
+  today: Date,
+): readonly Chosen[] {
+  return chooseTool(readTask(step, today), tools, {
+    data,
+    context: context === undefined ? undefined : readTask(context, today),
+  });
 }
 
 interface Prepared {
@@ -76,7 +111,9 @@ function prepare(job: Job, { done, step, choices, doubt, left }: Prepared): Conc
     lead,
     ...told.map((choice, at) => sayTool(choice, at + 1)),
     left.length > 0 ? `Still to do: ${left.map((text) => shorten(text, 120)).join("; ")}.` : "",
-    told.length > 0 ? "Check the values, add what is missing, and go on with one of the call_tool lines." : "",
+    told.length > 0
+      ? "Check the values, add what is missing, and go on with one of the call_tool lines."
+      : "",
   ];
   const details: JsonObject = {
     fits,
@@ -86,20 +123,38 @@ function prepare(job: Job, { done, step, choices, doubt, left }: Prepared): Conc
     ...(better === undefined ? {} : { better }),
     ...(left.length > 0 ? { left } : {}),
   };
-  return { answer: parts.filter(Boolean).join("\n\n"), stopped: "not sure", carried: carriedOf(done), details };
+  return {
+    answer: parts.filter(Boolean).join("\n\n"),
+    stopped: "not sure",
+    carried: carriedOf(done),
+    details,
+  };
 }
 
 function conclude(done: readonly StepResult[]): Conclusion {
   const [only] = done;
-  const answer = done.length === 1 && only ? textOf(only.outcome) : done.map(({ step: { tool }, outcome }) => `${tool}:\n${textOf(outcome)}`).join("\n\n");
+  const answer =
+    done.length === 1 && only
+      ? textOf(only.outcome)
+      : done.map(({ step: { tool }, outcome }) => `${tool}:\n${textOf(outcome)}`).join("\n\n");
   const result = done.at(-1)?.outcome.structuredContent;
-  return { answer, stopped: "done", carried: carriedOf(done), ...(result === undefined ? {} : { result }) };
+  return {
+    answer,
+    stopped: "done",
+    carried: carriedOf(done),
+    ...(result === undefined ? {} : { result }),
+  };
 }
 
 function textOf({ content, structuredContent }: Outcome): string {
-  const text = content.flatMap(({ type, text }) => (type === "text" ? [String(text ?? "")] : [])).join("\n");
+  const text = content
+    .flatMap(({ type, text }) => (type === "text" ? [String(text ?? "")] : []))
+    .join("\n");
   if (text.trim() !== "") return text;
-  return structuredContent === undefined ? "(nothing came back)" : JSON.stringify(structuredContent);
+  return structuredContent === undefined
+    ? "(nothing came back)"
+    : JSON.stringify(structuredContent);
 }
 
-const carriedOf = (done: readonly StepResult[]): readonly JsonObject[] => done.flatMap(({ outcome }) => outcome.content.filter(({ type }) => type !== "text"));
+const carriedOf = (done: readonly StepResult[]): readonly JsonObject[] =>
+  done.flatMap(({ outcome }) => outcome.content.filter(({ type }) => type !== "text"));

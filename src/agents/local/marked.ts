@@ -74,7 +74,12 @@ export function* readMarked(text: string, make: Make): Generator<Mention> {
       const [start, end] = [match.index, match.index + match[0].length];
       if (taken.some((other) => other.start < end && start < other.end)) continue;
       // "and/or", "6/2": no path.
-      if (kind === "path" && /^\p{L}+\/\p{L}+$|^[\d/]+$|^\d+\.\p{L}+$/u.test(match[0]) && !/^[./~]/.test(match[0])) continue;
+      if (
+        kind === "path" &&
+        /^\p{L}+\/\p{L}+$|^[\d/]+$|^\d+\.\p{L}+$/u.test(match[0]) &&
+        !/^[./~]/.test(match[0])
+      )
+        continue;
       taken.push({ start, end });
       yield make(kind, start, end);
     }

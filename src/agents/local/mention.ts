@@ -6,7 +6,20 @@ import type { Token } from "./tokens.ts";
  * `code` is what only a machine would say, `name` begins with capitals, `phrase` is a run of plain words, `rest` everything up to the end of
  * the sentence, `list` several of one kind.
  */
-export type MentionKind = "quoted" | "link" | "email" | "path" | "code" | "number" | "moment" | "name" | "phrase" | "formula" | "rest" | "json" | "list";
+export type MentionKind =
+  | "quoted"
+  | "link"
+  | "email"
+  | "path"
+  | "code"
+  | "number"
+  | "moment"
+  | "name"
+  | "phrase"
+  | "formula"
+  | "rest"
+  | "json"
+  | "list";
 
 export interface Mention {
   readonly kind: MentionKind;
@@ -38,4 +51,9 @@ export interface Reading {
 }
 
 /** Makes a mention of a place in the task. */
-export type Make = (kind: MentionKind, start: number, end: number, more?: Partial<Mention>) => Mention;
+export type Make = (
+  kind: MentionKind,
+  start: number,
+  end: number,
+  more?: Partial<Mention>,
+) => Mention;

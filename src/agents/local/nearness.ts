@@ -21,7 +21,11 @@ const connecting = new Set(
   ),
 );
 
-export function distanceTo({ words, path }: Parameter, option: Option, { tokens }: Reading): Nearness {
+export function distanceTo(
+  { words, path }: Parameter,
+  option: Option,
+  { tokens }: Reading,
+): Nearness {
   const span = option.mention ?? spanOf(option, tokens);
   let best: Nearness = { distance: far, side: "none", share: 0 };
   const named = new Set(words);
@@ -29,7 +33,8 @@ export function distanceTo({ words, path }: Parameter, option: Option, { tokens 
   let shared = 0;
   for (let step = 1, walked = 0; step <= 9; step++) {
     const token = tokens[span.first - step];
-    if (!token || (token.opensSentence && step > 1 && tokens[span.first - step + 1]?.opensSentence)) break;
+    if (!token || (token.opensSentence && step > 1 && tokens[span.first - step + 1]?.opensSentence))
+      break;
     if (named.has(token.stem) || token.lower === name) {
       if (walked < best.distance) best = { distance: walked, side: "before", share: 0 };
       shared++;
@@ -50,8 +55,14 @@ export function distanceTo({ words, path }: Parameter, option: Option, { tokens 
 }
 
 /** The tokens an option covers. */
-export function spanOf({ start, end }: Option, tokens: readonly Token[]): { first: number; last: number } {
+export function spanOf(
+  { start, end }: Option,
+  tokens: readonly Token[],
+): { first: number; last: number } {
   const first = tokens.findIndex((token) => token.end > start);
   const after = tokens.findIndex((token) => token.start >= end);
-  return { first: first === -1 ? tokens.length : first, last: after === -1 ? tokens.length : after };
+  return {
+    first: first === -1 ? tokens.length : first,
+    last: after === -1 ? tokens.length : after,
+  };
 }

@@ -4,7 +4,14 @@ import { glossaryOf } from "./glossary.ts";
 import { shapeOf } from "./moments.ts";
 import { findUnit, type Unit } from "./quantities.ts";
 
-export type ParameterType = "string" | "integer" | "number" | "boolean" | "array" | "object" | "any";
+export type ParameterType =
+  | "string"
+  | "integer"
+  | "number"
+  | "boolean"
+  | "array"
+  | "object"
+  | "any";
 
 /** What a parameter is for, as far as its name and description give it away. */
 export type Sort =
@@ -44,12 +51,20 @@ export interface Parameter {
 
 /** "The stock symbol", "the ISO country code": a name will not do. */
 export function wantsCode({ description, type, choices }: Parameter): boolean {
-  return type === "string" && !choices && /\b(?:ISO|IATA|codes?|abbreviat\w*|ticker|symbols?|acronym|initials)\b/i.test(description);
+  return (
+    type === "string" &&
+    !choices &&
+    /\b(?:ISO|IATA|codes?|abbreviat\w*|ticker|symbols?|acronym|initials)\b/i.test(description)
+  );
 }
 
 /** "City, State": a city alone will not do. */
 export function wantsState({ description, examples, sort }: Parameter): boolean {
-  return sort === "place" && (/\bcity(?: and|,) (?:state|country)\b/i.test(description) || examples.some((example) => example.includes(",")));
+  return (
+    sort === "place" &&
+    (/\bcity(?: and|,) (?:state|country)\b/i.test(description) ||
+      examples.some((example) => example.includes(",")))
+  );
 }
 
 const depthMax = 3;
@@ -61,7 +76,10 @@ export function parametersOf(schema: JsonObject): readonly Parameter[] {
   if (known) return known;
   const found: Parameter[] = [];
   collect(schema, [], true, found);
-  const parameters = [...found.filter(({ isRequired }) => isRequired), ...found.filter(({ isRequired }) => !isRequired)];
+  const parameters = [
+    ...found.filter(({ isRequired }) => isRequired),
+    ...found.filter(({ isRequired }) => !isRequired),
+  ];
   read.set(schema, parameters);
   return parameters;
 }
@@ -69,14 +87,20 @@ export function parametersOf(schema: JsonObject): readonly Parameter[] {
 /** Schemas live as long as their tools and are asked about again and again; reading one takes longer than all the rest. */
 const read = new WeakMap<JsonObject, readonly Parameter[]>();
 
-function collect(schema: JsonObject, path: readonly string[], isNeeded: boolean, found: Parameter[]): void {
+function collect(
+  schema: JsonObject,
+  path: readonly string[],
+  isNeeded: boolean,
+  found: Parameter[],
+): void {
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
   const properties = isObject(schema.properties) ? Object.entries(schema.properties) : [];
   for (const [name, given] of properties) {
     if (found.length >= parametersMax) return;
     const property = simplify(given);
     const isRequired = isNeeded && required.has(name);
-    if (isObject(property.properties) && path.length + 1 < depthMax) collect(property, [...path, name], isRequired, found);
+    if (isObject(property.properties) && path.length + 1 < depthMax)
+      collect(property, [...path, name], isRequired, found);
     else found.push(describe(property, [...path, name], isRequired));
   }
 }
@@ -91,11 +115,18 @@ function simplify(schema: unknown): JsonObject {
 
 function describe(schema: JsonObject, path: readonly string[], isRequired: boolean): Parameter {
   const name = path.at(-1) ?? "";
-  const description = typeof schema.description === "string" ? schema.description.slice(0, 1_000) : "";
+  const description =
+    typeof schema.description === "string" ? schema.description.slice(0, 1_000) : "";
   const type = typeOf(schema);
   const words = wordsOf(name.replace(/(\p{L})(\d)/gu, "$1 $2"));
   const items = isObject(schema.items) ? schema.items : {};
-  const choices = Array.isArray(schema.enum) ? schema.enum : Array.isArray(items.enum) ? items.enum : "const" in schema ? [schema.const] : undefined;
+  const choices = Array.isArray(schema.enum)
+    ? schema.enum
+    : Array.isArray(items.enum)
+      ? items.enum
+      : "const" in schema
+        ? [schema.const]
+        : undefined;
   const about = new Set(wordsOf(description));
   const fallback = "default" in schema ? { value: schema.default } : undefined;
   return {
@@ -137,13 +168,24 @@ function typeOf({ type, enum: choices }: JsonObject): ParameterType {
 
 /** What stands in quotes, and what follows "e.g." or "such as". */
 function examplesOf(description: string): readonly string[] {
-  const quoted = [...description.matchAll(/(?<![\p{L}\p{N}])(?:'([^'\n]{1,60})'|"([^"\n]{1,60})"|`([^`\n]{1,60})`)(?![\p{L}\p{N}])/gu)].map(
-    (match) => match.slice(1).find((group) => group !== undefined) ?? "",
-  );
+  const quoted = [
+    ...description.matchAll(
+      /(?<![\p{L}\p{N}])(?:'([^'\n]{1,60})'|"([^"\n]{1,60})"|`([^`\n]{1,60})`)(?![\p{L}\p{N}])/gu,
+    ),
+  ].map((match) => match.slice(1).find((group) => group !== undefined) ?? "");
   const said =
-    /\b(?:e\.g\.,?|such as|for example,?|like|options? (?:are|include)|one of|can be|either|could be)\s*:?\s*([^.;()'"`]{2,120})/i.exec(description)?.[1] ?? "";
-  const listed = said.split(/,\s*|\s+or\s+|\s+and\s+/).map((part) => part.replace(/^(?:or|and)\s+/, "").trim());
-  return [...new Set([...quoted, ...listed.filter((part) => part.length > 1 && part.split(" ").length <= 3)])].slice(0, 30);
+    /\b(?:e\.g\.,?|such as|for example,?|like|options? (?:are|include)|one of|can be|either|could be)\s*:?\s*([^.;()'"`]{2,120})/i.exec(
+      description,
+    )?.[1] ?? "";
+  const listed = said
+    .split(/,\s*|\s+or\s+|\s+and\s+/)
+    .map((part) => part.replace(/^(?:or|and)\s+/, "").trim());
+  return [
+    ...new Set([
+      ...quoted,
+      ...listed.filter((part) => part.length > 1 && part.split(" ").length <= 3),
+    ]),
+  ].slice(0, 30);
 }
 
 /** Read from the last word of the name backwards, since that is what it is; then from the first words of the description. */
@@ -158,10 +200,16 @@ const sorts: readonly (readonly [Sort, ReadonlySet<string>])[] = (
     ["unit", "unit units currency scale"],
     ["language", "language lang locale"],
     ["colour", "color colour"],
-    ["id", "id identifier uuid guid code key token sku symbol ticker isbn number no serial reference username password pin uid vin zip zipcode hash"],
+    [
+      "id",
+      "id identifier uuid guid code key token sku symbol ticker isbn number no serial reference username password pin uid vin zip zipcode hash",
+    ],
     ["rate", "rate ratio percentage percent probability fraction discount"],
     ["duration", "days hours minutes seconds weeks months years duration nights timeout timespan"],
-    ["count", "count quantity amount size limit num total max min adults passengers guests people participants players tickets rooms"],
+    [
+      "count",
+      "count quantity amount size limit num total max min adults passengers guests people participants players tickets rooms",
+    ],
     [
       "place",
       "location loc city place country state address destination origin region area town venue where departure arrival county province airport station land",
@@ -174,7 +222,10 @@ const sorts: readonly (readonly [Sort, ReadonlySet<string>])[] = (
       "organisation",
       "company organization organisation team club brand bank university school hotel restaurant store shop museum airline manufacturer league publisher",
     ],
-    ["title", "title book movie film song album game show series artwork painting event product item recipe dish food species animal plant gene instrument"],
+    [
+      "title",
+      "title book movie film song album game show series artwork painting event product item recipe dish food species animal plant gene instrument",
+    ],
     ["formula", "function equation expression formula polynomial"],
     [
       "text",
@@ -234,12 +285,21 @@ function plainWords(text: string): readonly string[] {
   );
 }
 
-const startWords = new Set("start starting from source origin initial begin beginning min minimum lower departure first low old src current after".split(" "));
-const endWords = new Set("end ending to target destination final finish stop max maximum upper arrival second high new dest dst until before last".split(" "));
+const startWords = new Set(
+  "start starting from source origin initial begin beginning min minimum lower departure first low old src current after".split(
+    " ",
+  ),
+);
+const endWords = new Set(
+  "end ending to target destination final finish stop max maximum upper arrival second high new dest dst until before last".split(
+    " ",
+  ),
+);
 
 function roleOf(name: string, description: string): Role | undefined {
   for (const words of [plainWords(name), plainWords(description).slice(0, 6)]) {
-    if (words.some((word) => startWords.has(word))) return words.some((word) => endWords.has(word)) ? undefined : "start";
+    if (words.some((word) => startWords.has(word)))
+      return words.some((word) => endWords.has(word)) ? undefined : "start";
     if (words.some((word) => endWords.has(word))) return "end";
   }
   return undefined;
@@ -251,7 +311,9 @@ function ordinalOf(name: string, description: string): number | undefined {
   const letter = /^([abcxyz])$/i.exec(name)?.[1]?.toLowerCase();
   if (letter) return "abc".includes(letter) ? "abc".indexOf(letter) + 1 : "xyz".indexOf(letter) + 1;
   const places = ["first", "second", "third", "fourth"];
-  const at = [...plainWords(name), ...plainWords(description).slice(0, 4)].map((word) => places.indexOf(word)).find((place) => place >= 0);
+  const at = [...plainWords(name), ...plainWords(description).slice(0, 4)]
+    .map((word) => places.indexOf(word))
+    .find((place) => place >= 0);
   return at === undefined ? undefined : at + 1;
 }
 
@@ -264,5 +326,8 @@ function unitOf(name: string, description: string): Unit | undefined {
   }
   const bracketed = /\((?:in\s+)?([A-Za-z]+)\)/.exec(description)?.[1];
   const own = plainWords(name).at(-1) ?? "";
-  return (bracketed === undefined ? undefined : findUnit(bracketed)) ?? (own.length > 1 ? findUnit(own) : undefined);
+  return (
+    (bracketed === undefined ? undefined : findUnit(bracketed)) ??
+    (own.length > 1 ? findUnit(own) : undefined)
+  );
 }

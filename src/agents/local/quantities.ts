@@ -32,12 +32,14 @@ export function quantitiesOf(text: string): readonly Quantity[] {
   }
   for (const match of text.matchAll(spelled)) {
     const quantity = readSpelled(text, match);
-    if (quantity && !found.some(({ start, end }) => start < quantity.end && quantity.start < end)) found.push(quantity);
+    if (quantity && !found.some(({ start, end }) => start < quantity.end && quantity.start < end))
+      found.push(quantity);
   }
   return found.sort((a, b) => a.start - b.start);
 }
 
-const digits = /(?<![\p{L}\p{N}_^]|\d\.)([$€£¥₹]\s?)?([-+−](?=[.\d]))?(\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(\.\d+)?(e[-+]?\d+)?/giu;
+const digits =
+  /(?<![\p{L}\p{N}_^]|\d\.)([$€£¥₹]\s?)?([-+−](?=[.\d]))?(\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(\.\d+)?(e[-+]?\d+)?/giu;
 const scales: Readonly<Record<string, number>> = {
   hundred: 100,
   k: 1e3,
@@ -57,7 +59,8 @@ function readDigits(text: string, match: RegExpExecArray): Quantity | undefined 
   const [whole, money, sign = "", integer, fraction, exponent] = match;
   if (integer === undefined && fraction === undefined) return undefined;
   // 2.1.3 is a version.
-  if (fraction !== undefined && /^\.\d/.test(text.slice(match.index + whole.length))) return undefined;
+  if (fraction !== undefined && /^\.\d/.test(text.slice(match.index + whole.length)))
+    return undefined;
   const start = match.index + (money?.length ?? 0);
   let end = match.index + whole.length;
   const before = text[start - 1] ?? " ";
@@ -66,7 +69,10 @@ function readDigits(text: string, match: RegExpExecArray): Quantity | undefined 
   const bare = Number(`${(integer ?? "0").replaceAll(",", "")}${fraction ?? ""}${exponent ?? ""}`);
   if (!Number.isFinite(bare)) return undefined;
   let value = bare;
-  const scale = /^(?:(k|bn|mn|m|b)(?![\p{L}\p{N}])|\s?(hundred|thousand|millions?|billion|trillion|dozen)\b)/iu.exec(text.slice(end, end + 12));
+  const scale =
+    /^(?:(k|bn|mn|m|b)(?![\p{L}\p{N}])|\s?(hundred|thousand|millions?|billion|trillion|dozen)\b)/iu.exec(
+      text.slice(end, end + 12),
+    );
   const letter = scale?.[1];
   // 5m are five metres, $5m five millions.
   if (scale && (letter === undefined || /k|bn|mn/i.test(letter) || money !== undefined)) {
@@ -100,10 +106,16 @@ const money_: Unit = { name: "money", kind: "money" };
 /** For what was worked out: 0.1 + 0.2 must not show. A number as it is written stays as it is, however long. */
 const clean = (value: number): number => Number(value.toPrecision(12));
 
-const small = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split(" ");
+const small =
+  "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split(
+    " ",
+  );
 const tens = "twenty thirty forty fifty sixty seventy eighty ninety".split(" ");
 const ordinals = "first second third fourth fifth sixth seventh eighth ninth tenth".split(" ");
-const numberWord = new Map<string, number>([...small.map((word, at) => [word, at] as const), ...tens.map((word, at) => [word, 20 + 10 * at] as const)]);
+const numberWord = new Map<string, number>([
+  ...small.map((word, at) => [word, at] as const),
+  ...tens.map((word, at) => [word, 20 + 10 * at] as const),
+]);
 const multiplier = new Map<string, number>([
   ["dozen", 12],
   ["hundred", 100],
@@ -126,20 +138,27 @@ const loose = new Map<string, number>([
   ["couple of", 2],
   ["half", 0.5],
   ["half a", 0.5],
-  ...["next", "past", "last", "coming", "upcoming", "per", "each", "every"].flatMap((word): [string, number][] => [
-    [word, 1],
-    [`the ${word}`, 1],
-  ]),
+  ...["next", "past", "last", "coming", "upcoming", "per", "each", "every"].flatMap(
+    (word): [string, number][] => [
+      [word, 1],
+      [`the ${word}`, 1],
+    ],
+  ),
 ]);
 
 const exactly = new Set<string | undefined>(["single", "once", "twice", "half", "couple of"]);
 
 function readSpelled(text: string, match: RegExpExecArray): Quantity | undefined {
   const words = match[0].toLowerCase();
-  const opening = [...loose.keys()].sort((a, b) => b.length - a.length).find((word) => words === word || words.startsWith(`${word} `));
+  const opening = [...loose.keys()]
+    .sort((a, b) => b.length - a.length)
+    .find((word) => words === word || words.startsWith(`${word} `));
   const ordinal = ordinals.indexOf(words);
   const rest = opening === undefined ? words : words.slice(opening.length).trim();
-  const value = ordinal >= 0 ? ordinal + 1 : (opening === undefined ? 1 : (loose.get(opening) ?? 1)) * (rest === "" ? 1 : addUp(rest));
+  const value =
+    ordinal >= 0
+      ? ordinal + 1
+      : (opening === undefined ? 1 : (loose.get(opening) ?? 1)) * (rest === "" ? 1 : addUp(rest));
   const numberEnd = match.index + match[0].length;
   const unit = unitAfter(text, numberEnd);
   const isVague = opening !== undefined && rest === "";
@@ -178,11 +197,14 @@ const kinds: Readonly<Record<string, string>> = {
     "meter=1 meters=1 metre=1 metres=1 m=1 kilometer=1000 kilometers=1000 kilometre=1000 kilometres=1000 km=1000 kms=1000 centimeter=0.01 centimeters=0.01 cm=0.01 millimeter=0.001 millimeters=0.001 mm=0.001 mile=1609.344 miles=1609.344 mi=1609.344 foot=0.3048 feet=0.3048 ft=0.3048 inch=0.0254 inches=0.0254 yard=0.9144 yards=0.9144",
   mass: "gram=1 grams=1 g=1 kilogram=1000 kilograms=1000 kg=1000 kgs=1000 milligram=0.001 milligrams=0.001 mg=0.001 pound=453.59237 pounds=453.59237 lbs=453.59237 lb=453.59237 ounce=28.349523125 ounces=28.349523125 oz=28.349523125 ton=1000000 tons=1000000",
   volume: "liter=1 liters=1 litre=1 litres=1 l=1 milliliter=0.001 milliliters=0.001 ml=0.001",
-  bytes: "byte=1 bytes=1 kb=1000 mb=1000000 gb=1000000000 tb=1000000000000 kib=1024 mib=1048576 gib=1073741824",
+  bytes:
+    "byte=1 bytes=1 kb=1000 mb=1000000 gb=1000000000 tb=1000000000000 kib=1024 mib=1048576 gib=1073741824",
   money: "dollar dollars usd euro euros eur pound_sterling gbp yen jpy inr rupees rs bucks cents",
   temperature: "degree degrees celsius fahrenheit kelvin c f k",
-  electric: "volt volts v ampere amperes amp amps a ohm ohms watt watts w coulomb coulombs farad farads tesla",
-  people: "people person persons ppl guest guests adult adults passenger passengers traveler travelers traveller travellers child children kid kids",
+  electric:
+    "volt volts v ampere amperes amp amps a ohm ohms watt watts w coulomb coulombs farad farads tesla",
+  people:
+    "people person persons ppl guest guests adult adults passenger passengers traveler travelers traveller travellers child children kid kids",
   stay: "night nights",
   other:
     "times pages page items results units bpm mph kmh hz joules j newtons n pa atm mol moles points rooms bedrooms seats tickets shares copies bases steps iterations calories",
@@ -200,24 +222,31 @@ export function findUnit(word: string): Unit | undefined {
   return units.get(word.toLowerCase());
 }
 
-function unitAfter(text: string, place: number): { readonly unit: Unit; readonly end: number } | undefined {
+function unitAfter(
+  text: string,
+  place: number,
+): { readonly unit: Unit; readonly end: number } | undefined {
   const match = /^[\s-]{0,2}°?([A-Za-z]+)(?![\p{L}\p{N}_])/u.exec(text.slice(place, place + 24));
   const word = match?.[1];
   const unit = word === undefined ? undefined : findUnit(word);
   if (!match || !word || !unit) return undefined;
   // A lone letter is a unit only where it touches the number.
-  if (word.length === 1 && match[0].length > 1 && !match[0].includes("°") && !/[A-Z]/.test(word)) return undefined;
+  if (word.length === 1 && match[0].length > 1 && !match[0].includes("°") && !/[A-Z]/.test(word))
+    return undefined;
   if (/^[A-Z]$/.test(word) && match[0].length > 1 && unit.kind !== "temperature") return undefined;
   return { unit, end: place + match[0].length };
 }
 
 /** Digits that no number of JSON keeps: an id of twenty of them would become another one. */
 export function isTooLong(digits: string): boolean {
-  return /^[-+−]?[\d,]+$/.test(digits) && !Number.isSafeInteger(Number(digits.replace(/[-+−,]/g, "")));
+  return (
+    /^[-+−]?[\d,]+$/.test(digits) && !Number.isSafeInteger(Number(digits.replace(/[-+−,]/g, "")))
+  );
 }
 
 /** The same amount in another unit of its kind. */
 export function convert(value: number, from: Unit, to: Unit): number | undefined {
-  if (from.kind !== to.kind || from.factor === undefined || to.factor === undefined) return undefined;
+  if (from.kind !== to.kind || from.factor === undefined || to.factor === undefined)
+    return undefined;
   return clean((value * from.factor) / to.factor);
 }

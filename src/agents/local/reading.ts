@@ -16,12 +16,27 @@ const mentionsMax = 400;
 export function readTask(task: string, today?: Date): Reading {
   const text = task.slice(0, charactersMax);
   const tokens = tokensOf(text);
-  const make = (kind: MentionKind, start: number, end: number, more: Partial<Mention> = {}): Mention => {
+  const make = (
+    kind: MentionKind,
+    start: number,
+    end: number,
+    more: Partial<Mention> = {},
+  ): Mention => {
     const first = tokenAt(tokens, start);
-    return { kind, start, end, text: text.slice(start, end), first, last: Math.max(first + 1, tokenAt(tokens, end)), ...more };
+    return {
+      kind,
+      start,
+      end,
+      text: text.slice(start, end),
+      first,
+      last: Math.max(first + 1, tokenAt(tokens, end)),
+      ...more,
+    };
   };
   const solid = [...readJson(text, make), ...readQuoted(text, make), ...readMarked(text, make)];
-  const moments = momentsOf(text, today).map((moment) => make("moment", moment.start, moment.end, { moment }));
+  const moments = momentsOf(text, today).map((moment) =>
+    make("moment", moment.start, moment.end, { moment }),
+  );
   const numbers = quantitiesOf(text)
     .filter(
       ({ start, end }) =>
@@ -40,10 +55,16 @@ export function readTask(task: string, today?: Date): Reading {
   const names = readNames(text, tokens, make);
   const phrases = readPhrases(tokens, make);
   // The terms of a formula are not meant one by one.
-  const isFree = ({ start, end }: Mention): boolean => !formulas.some((formula) => formula.start <= start && end <= formula.end);
+  const isFree = ({ start, end }: Mention): boolean =>
+    !formulas.some((formula) => formula.start <= start && end <= formula.end);
   const plain = [...solid, ...moments, ...numbers, ...names, ...phrases].filter(isFree);
   const single = [...formulas, ...plain].slice(0, mentionsMax);
-  return { text, lower: text.toLowerCase(), tokens, mentions: [...single, ...readLists(text, single, make), ...readRests(text, tokens, make)] };
+  return {
+    text,
+    lower: text.toLowerCase(),
+    tokens,
+    mentions: [...single, ...readLists(text, single, make), ...readRests(text, tokens, make)],
+  };
 }
 
 /** "2-bedroom", "two-day": a number, and what is counted. */

@@ -3,12 +3,21 @@ import type { Option } from "./options.ts";
 import type { Parameter } from "./parameters.ts";
 
 const operand = String.raw`[(\s]*-?(?:(?:sqrt|cbrt|sin|cos|tan|ln|log|exp|abs)\([^()]{1,40}\)|\d+(?:\.\d+)?)[%!]?(?:\s*\))*`;
-const sum = new RegExp(String.raw`(?<![\p{L}\p{N}.,/-])${operand}(?:\s*(?:\*\*|[-+*/^])\s*${operand})+(?![\p{L}\p{N}/-])`, "gu");
+const sum = new RegExp(
+  String.raw`(?<![\p{L}\p{N}.,/-])${operand}(?:\s*(?:\*\*|[-+*/^])\s*${operand})+(?![\p{L}\p{N}/-])`,
+  "gu",
+);
 
 /** The one piece of arithmetic in a task, as it is written, for the one parameter that wants an expression: "17 * 23". */
-export function findSum(parameter: Parameter, { text }: Reading, parameters: readonly Parameter[]): Option | undefined {
+export function findSum(
+  parameter: Parameter,
+  { text }: Reading,
+  parameters: readonly Parameter[],
+): Option | undefined {
   if (!wantsSum(parameter) || parameters.filter(wantsSum).length > 1) return undefined;
-  const [first, second] = [...text.matchAll(sum)].filter(([found]) => !isDate.test(found.trim()) && isBalanced(found));
+  const [first, second] = [...text.matchAll(sum)].filter(
+    ([found]) => !isDate.test(found.trim()) && isBalanced(found),
+  );
   if (!first || second) return undefined;
   const value = first[0].trim();
   const start = first.index + first[0].indexOf(value);
@@ -22,7 +31,9 @@ function wantsSum({ type, choices, sort, description, path }: Parameter): boolea
   if (type !== "string" || choices) return false;
   return (
     (sort === "formula" && /expression/i.test(path.at(-1) ?? "")) ||
-    /\barithmetic\b|\bmath\w* expression\b|\bexpression to (?:evaluate|calculate)\b/i.test(description)
+    /\barithmetic\b|\bmath\w* expression\b|\bexpression to (?:evaluate|calculate)\b/i.test(
+      description,
+    )
   );
 }
 

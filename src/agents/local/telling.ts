@@ -27,7 +27,9 @@ export function tellTool({ tool, filling, likelihood }: Chosen): JsonObject {
 
 /** What `call_tool` would be given: what is certain and likely. A guess is left for whoever reads to put in. */
 function callOf({ tool, filling }: Pick<Chosen, "tool" | "filling">): JsonObject {
-  const unsure = filling.filled.filter(({ certainty }) => certainty === "guess").map(({ name }) => name.split("."));
+  const unsure = filling.filled
+    .filter(({ certainty }) => certainty === "guess")
+    .map(({ name }) => name.split("."));
   return { name: tool.name, arguments: unsure.reduce<JsonObject>(without, filling.values) };
 }
 
@@ -43,13 +45,18 @@ export function sayTool(choice: Chosen, place: number): string {
   const { filled, missing } = filling;
   const shown = filled.filter(({ certainty }) => certainty !== "guess");
   const guesses = filled.filter(({ certainty }) => certainty === "guess");
-  const open = [...missing, ...guesses.filter(({ isRequired }) => isRequired).map(({ name }) => name)];
+  const open = [
+    ...missing,
+    ...guesses.filter(({ isRequired }) => isRequired).map(({ name }) => name),
+  ];
   const lines = [
     `${place}. ${signatureOf(tool.name, tool.inputSchema)}`,
     shorten(tool.description, 240),
     shown.length > 0 ? `filled: ${shown.map(sayFilled).join(", ")}` : "",
     guesses.length > 0 ? `perhaps: ${guesses.map(sayFilled).join(", ")}` : "",
-    open.length > 0 ? `to add: ${open.map((name) => sayMissing(name, tool.inputSchema)).join("; ")}` : "",
+    open.length > 0
+      ? `to add: ${open.map((name) => sayMissing(name, tool.inputSchema)).join("; ")}`
+      : "",
     tool.asks === undefined ? "" : `asks a person first: ${tool.asks}`,
     tool.unavailable === undefined ? "" : `not available right now: ${tool.unavailable}`,
     `call_tool ${JSON.stringify(callOf(choice))}`,
@@ -64,8 +71,13 @@ function sayFilled({ name, value, certainty, from }: Filled): string {
 
 function sayMissing(name: string, schema: JsonObject): string {
   let property: unknown = schema;
-  for (const step of name.split(".")) property = isObject(property) && isObject(property.properties) ? property.properties[step] : undefined;
-  const description = isObject(property) && typeof property.description === "string" ? shorten(property.description, 100) : "";
+  for (const step of name.split("."))
+    property =
+      isObject(property) && isObject(property.properties) ? property.properties[step] : undefined;
+  const description =
+    isObject(property) && typeof property.description === "string"
+      ? shorten(property.description, 100)
+      : "";
   return description === "" ? name : `${name} (${description})`;
 }
 

@@ -16,7 +16,11 @@ export interface KeySource {
 export function hasKey({ provider }: ModelName, source: KeySource): boolean {
   if (source.apiKeyCommand) return true;
   const { needsKey } = factsOf(provider);
-  if (provider === "bedrock") return findVariable(provider, source) !== undefined || (isSet(source.env.AWS_ACCESS_KEY_ID) && isSet(source.env.AWS_REGION));
+  if (provider === "bedrock")
+    return (
+      findVariable(provider, source) !== undefined ||
+      (isSet(source.env.AWS_ACCESS_KEY_ID) && isSet(source.env.AWS_REGION))
+    );
   return !needsKey || findVariable(provider, source) !== undefined;
 }
 
@@ -28,9 +32,13 @@ export async function readKey(model: ModelName, source: KeySource): Promise<stri
   if (variable !== undefined) return source.env[variable];
   const wanted = variablesOf(provider, source);
   if (!factsOf(provider).needsKey && source.apiKeyEnv === undefined) return undefined;
-  throw new HallError("UNAVAILABLE", `there is no key for ${provider}: ${wanted.join(" and ")} ${wanted.length > 1 ? "are" : "is"} not set`, {
-    hint: `Set ${wanted[0]} before the hall starts, or planner.apiKeyCommand to a program that prints the key.`,
-  });
+  throw new HallError(
+    "UNAVAILABLE",
+    `there is no key for ${provider}: ${wanted.join(" and ")} ${wanted.length > 1 ? "are" : "is"} not set`,
+    {
+      hint: `Set ${wanted[0]} before the hall starts, or planner.apiKeyCommand to a program that prints the key.`,
+    },
+  );
 }
 
 function variablesOf(provider: ModelName["provider"], { apiKeyEnv }: KeySource): readonly string[] {
@@ -48,12 +56,19 @@ function isSet(value: string | undefined): boolean {
 const commandMsMax = 20_000;
 
 async function runKeyCommand([file = "", ...args]: readonly string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(file, args, { timeout: commandMsMax, maxBuffer: 65_536 }).catch((error: NodeJS.ErrnoException) => {
+  const { stdout } = await promisify(execFile)(file, args, {
+    timeout: commandMsMax,
+    maxBuffer: 65_536,
+  }).catch((error: NodeJS.ErrnoException) => {
     // Its output may hold the key, so nothing of it is repeated.
     const why = error.code === "ENOENT" ? "is not there" : "failed";
-    throw new HallError("UNAVAILABLE", `planner.apiKeyCommand: ${file} ${why}`, { hint: "Run it in a terminal: it must print the key and nothing else." });
+    throw new HallError("UNAVAILABLE", `planner.apiKeyCommand: ${file} ${why}`, {
+      hint: "Run it in a terminal: it must print the key and nothing else.",
+    });
   });
   const key = stdout.trim();
   if (key !== "" && !/\s/.test(key)) return key;
-  throw new HallError("UNAVAILABLE", `planner.apiKeyCommand: ${file} did not print one word`, { hint: "It must print the key and nothing else." });
+  throw new HallError("UNAVAILABLE", `planner.apiKeyCommand: ${file} did not print one word`, {
+    hint: "It must print the key and nothing else.",
+  });
 }

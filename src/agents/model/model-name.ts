@@ -24,7 +24,11 @@ const providers = {
   openai: { keyVariables: ["OPENAI_API_KEY"], needsKey: true },
   google: { keyVariables: ["GOOGLE_GENERATIVE_AI_API_KEY", "GEMINI_API_KEY"], needsKey: true },
   bedrock: { keyVariables: ["AWS_BEARER_TOKEN_BEDROCK"], needsKey: false },
-  openrouter: { keyVariables: ["OPENROUTER_API_KEY"], needsKey: true, baseUrl: "https://openrouter.ai/api/v1" },
+  openrouter: {
+    keyVariables: ["OPENROUTER_API_KEY"],
+    needsKey: true,
+    baseUrl: "https://openrouter.ai/api/v1",
+  },
   ollama: { keyVariables: [], needsKey: false, baseUrl: "http://127.0.0.1:11434/v1" },
   "openai-compatible": { keyVariables: ["GUILDHALL_API_KEY"], needsKey: false },
 } as const satisfies Record<string, ProviderFacts>;
@@ -39,11 +43,17 @@ export function parseModelName(text: string): ModelName {
   const known = Object.keys(providers) as ProviderName[];
   const found = known.find((candidate) => candidate === provider);
   if (at < 1 || name === "") {
-    throw new HallError("INVALID_PARAMS", `"${text.slice(0, 80)}" does not name a model`, { hint: 'Write provider/name, such as "anthropic/NAME".' });
+    throw new HallError("INVALID_PARAMS", `"${text.slice(0, 80)}" does not name a model`, {
+      hint: 'Write provider/name, such as "anthropic/NAME".',
+    });
   }
   if (found) return { provider: found, name };
   const [near] = findNear(provider, known);
-  throw new HallError("INVALID_PARAMS", `there is no provider "${provider.slice(0, 40)}"${near === undefined ? "" : `; did you mean ${near}?`}`, {
-    hint: `There is: ${known.join(", ")}. Any endpoint that speaks OpenAI's form is openai-compatible/NAME with a baseUrl.`,
-  });
+  throw new HallError(
+    "INVALID_PARAMS",
+    `there is no provider "${provider.slice(0, 40)}"${near === undefined ? "" : `; did you mean ${near}?`}`,
+    {
+      hint: `There is: ${known.join(", ")}. Any endpoint that speaks OpenAI's form is openai-compatible/NAME with a baseUrl.`,
+    },
+  );
 }

@@ -76,16 +76,25 @@ class Conversation {
         else this.#messages.push({ role: "user", content: [{ type: "text", text: nudge }] });
       }
     } catch (error) {
-      const failure = explainModelError(error, { model: this.#model.modelId, secrets: this.#secrets });
+      const failure = explainModelError(error, {
+        model: this.#model.modelId,
+        secrets: this.#secrets,
+      });
       // Where nothing was said yet, another planner may do better.
       if (isFirst && failure.code !== "BUDGET") throw failure;
-      return { ...this.#carry(), stopped: "failed", ...(failure.code === "BUDGET" ? {} : { problem: failure.message }) };
+      return {
+        ...this.#carry(),
+        stopped: "failed",
+        ...(failure.code === "BUDGET" ? {} : { problem: failure.message }),
+      };
     }
   }
 
   async #ask(): Promise<Turn> {
     const { signal } = this.#job;
-    const tools = describeTools(this.#tools, this.#names, { hasMore: this.#job.toolCount > this.#job.tools.length });
+    const tools = describeTools(this.#tools, this.#names, {
+      hasMore: this.#job.toolCount > this.#job.tools.length,
+    });
     const turn = await takeTurn(
       this.#model,
       { prompt: this.#messages, tools, toolChoice: { type: "auto" } },
@@ -111,10 +120,16 @@ class Conversation {
 
   #hear({ content, usage, finish }: Turn): void {
     const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
-    const calls = content.flatMap((part) => (part.type === "tool-call" ? [this.#names.meant(part.toolName)] : []));
+    const calls = content.flatMap((part) =>
+      part.type === "tool-call" ? [this.#names.meant(part.toolName)] : [],
+    );
     const text = texts.join("\n").trim();
     if (text !== "" || calls.length === 0) this.#write(text);
-    this.#job.spend(readUsage(usage), { content: content as unknown as JsonObject[], finish, usage: usage as unknown as JsonObject });
+    this.#job.spend(readUsage(usage), {
+      content: content as unknown as JsonObject[],
+      finish,
+      usage: usage as unknown as JsonObject,
+    });
     this.#job.note("think", text === "" ? `calls ${calls.join(", ")}` : text);
     const said = content.flatMap(repeatPart);
     if (said.length > 0) this.#messages.push({ role: "assistant", content: said });
@@ -136,21 +151,31 @@ class Conversation {
         };
       }
     };
-    const settled = await Promise.allSettled(Array.from({ length: Math.min(parallelMax, calls.length) }, work));
+    const settled = await Promise.allSettled(
+      Array.from({ length: Math.min(parallelMax, calls.length) }, work),
+    );
     const failed = settled.find((one) => one.status === "rejected");
     if (failed) throw failed.reason;
     this.#messages.push({ role: "tool", content: answers });
-    if (this.#turns === this.#job.limits.turns - 1) this.#messages.push({ role: "user", content: [{ type: "text", text: lastTurn }] });
+    if (this.#turns === this.#job.limits.turns - 1)
+      this.#messages.push({ role: "user", content: [{ type: "text", text: lastTurn }] });
   }
 
   async #answer({ toolName, input }: LanguageModelV3ToolCall): Promise<Said> {
     const args = parseArguments(input);
     if (args === undefined) {
       this.#job.note("verify", `the arguments for ${this.#names.meant(toolName)} were not JSON`);
-      return failure(`The arguments are not a JSON object: ${input.slice(0, 300)}\nCall it again with a JSON object that fits its schema.`);
+      return failure(
+        `The arguments are not a JSON object: ${input.slice(0, 300)}\nCall it again with a JSON object that fits its schema.`,
+      );
     }
     if (toolName === plannerTools.read)
-      return { text: this.#results.read(String(args.handle ?? ""), args.range === undefined ? undefined : String(args.range)) };
+      return {
+        text: this.#results.read(
+          String(args.handle ?? ""),
+          args.range === undefined ? undefined : String(args.range),
+        ),
+      };
     if (toolName === plannerTools.find) return this.#findMore(String(args.query ?? ""));
     const result = await this.#job.call(this.#names.meant(toolName), args);
     return { text: this.#results.keep(result), isError: result.outcome.isError ?? false };
@@ -159,10 +184,13 @@ class Conversation {
   async #findMore(query: string): Promise<Said> {
     if (query.trim() === "") return failure('find_more needs {"query": "what a tool should do"}');
     const found = await this.#job.find(query, 10);
-    const fresh = found.filter(({ name }) => !this.#tools.some((tool) => tool.name === name)).slice(0, shownMax - this.#tools.length);
+    const fresh = found
+      .filter(({ name }) => !this.#tools.some((tool) => tool.name === name))
+      .slice(0, shownMax - this.#tools.length);
     this.#tools.push(...fresh);
     if (found.length === 0) return { text: "No tool of yours does that." };
-    const isShown = ({ name }: OfferedTool): boolean => this.#tools.some((tool) => tool.name === name);
+    const isShown = ({ name }: OfferedTool): boolean =>
+      this.#tools.some((tool) => tool.name === name);
     return {
       text: found
         .filter(isShown)
@@ -177,7 +205,11 @@ class Conversation {
 
   #carry(): Pick<Conclusion, "answer" | "carried" | "result"> {
     const { content, structured } = this.#results.carried(this.#text);
-    return { answer: this.#text, carried: content, ...(Object.keys(structured).length > 0 ? { result: structured } : {}) };
+    return {
+      answer: this.#text,
+      carried: content,
+      ...(Object.keys(structured).length > 0 ? { result: structured } : {}),
+    };
   }
 }
 
@@ -204,7 +236,11 @@ function isCut({ finish }: Turn): boolean {
 
 function readUsage({ inputTokens, outputTokens, raw }: LanguageModelV3Usage): Usage {
   const estimated = raw?.estimated === true;
-  return { inputTokens: inputTokens.total ?? 0, outputTokens: outputTokens.total ?? 0, ...(estimated ? { estimated } : {}) };
+  return {
+    inputTokens: inputTokens.total ?? 0,
+    outputTokens: outputTokens.total ?? 0,
+    ...(estimated ? { estimated } : {}),
+  };
 }
 
 function parseArguments(input: string): JsonObject | undefined {
@@ -224,14 +260,26 @@ function repeatPart(part: LanguageModelV3Content): AssistantPart[] {
   switch (part.type) {
     case "text":
     case "reasoning":
-      return part.text === "" && part.providerMetadata === undefined ? [] : [{ type: part.type, text: part.text, ...optionsOf(part) }];
+      return part.text === "" && part.providerMetadata === undefined
+        ? []
+        : [{ type: part.type, text: part.text, ...optionsOf(part) }];
     case "tool-call":
-      return [{ type: "tool-call", toolCallId: part.toolCallId, toolName: part.toolName, input: parseArguments(part.input) ?? {}, ...optionsOf(part) }];
+      return [
+        {
+          type: "tool-call",
+          toolCallId: part.toolCallId,
+          toolName: part.toolName,
+          input: parseArguments(part.input) ?? {},
+          ...optionsOf(part),
+        },
+      ];
     default:
       return [];
   }
 }
 
-function optionsOf({ providerMetadata }: Pick<LanguageModelV3Content, "providerMetadata">): Pick<AssistantPart, "providerOptions"> {
+function optionsOf({
+  providerMetadata,
+}: Pick<LanguageModelV3Content, "providerMetadata">): Pick<AssistantPart, "providerOptions"> {
   return providerMetadata === undefined ? {} : { providerOptions: providerMetadata };
 }

@@ -15,11 +15,18 @@ export interface OpenModelOptions extends KeySource {
 }
 
 /** Loads the provider's package and nothing of the others. Throws INVALID_PARAMS, or UNAVAILABLE where there is no key. */
-export async function openModel({ model, baseUrl, secrets, ...source }: OpenModelOptions): Promise<LanguageModelV3> {
+export async function openModel({
+  model,
+  baseUrl,
+  secrets,
+  ...source
+}: OpenModelOptions): Promise<LanguageModelV3> {
   const name = parseModelName(model);
   const address = baseUrl ?? factsOf(name.provider).baseUrl;
   if (name.provider === "openai-compatible" && address === undefined) {
-    throw new HallError("INVALID_PARAMS", `${model} needs planner.baseUrl`, { hint: "Such as http://127.0.0.1:8000/v1." });
+    throw new HallError("INVALID_PARAMS", `${model} needs planner.baseUrl`, {
+      hint: "Such as http://127.0.0.1:8000/v1.",
+    });
   }
   const apiKey = await readKey(name, source);
   if (apiKey !== undefined) secrets.add(apiKey);
@@ -36,18 +43,29 @@ type Opener = (name: ModelName, opening: Opening) => Promise<LanguageModelV3>;
 
 const openCompatible: Opener = async ({ provider, name }, opening) => {
   const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
-  return createOpenAICompatible({ baseURL: "", ...settingsOf(opening), name: provider, includeUsage: true })(name);
+  return createOpenAICompatible({
+    baseURL: "",
+    ...settingsOf(opening),
+    name: provider,
+    includeUsage: true,
+  })(name);
 };
 
 const openers: Readonly<Record<ProviderName, Opener>> = {
-  anthropic: async ({ name }, opening) => (await import("@ai-sdk/anthropic")).createAnthropic(settingsOf(opening))(name),
+  anthropic: async ({ name }, opening) =>
+    (await import("@ai-sdk/anthropic")).createAnthropic(settingsOf(opening))(name),
   // The chat form: the other one keeps conversations at the provider unless told not to.
-  openai: async ({ name }, opening) => (await import("@ai-sdk/openai")).createOpenAI(settingsOf(opening)).chat(name),
-  google: async ({ name }, opening) => (await import("@ai-sdk/google")).createGoogleGenerativeAI(settingsOf(opening))(name),
+  openai: async ({ name }, opening) =>
+    (await import("@ai-sdk/openai")).createOpenAI(settingsOf(opening)).chat(name),
+  google: async ({ name }, opening) =>
+    (await import("@ai-sdk/google")).createGoogleGenerativeAI(settingsOf(opening))(name),
   async bedrock({ name }, { env, ...opening }) {
     const { createAmazonBedrock } = await import("@ai-sdk/amazon-bedrock");
     const region = env.AWS_REGION ?? env.AWS_DEFAULT_REGION;
-    return createAmazonBedrock({ ...settingsOf(opening), ...(region === undefined ? {} : { region }) })(name);
+    return createAmazonBedrock({
+      ...settingsOf(opening),
+      ...(region === undefined ? {} : { region }),
+    })(name);
   },
   openrouter: openCompatible,
   ollama: openCompatible,
@@ -61,5 +79,9 @@ interface ProviderSettings {
 }
 
 function settingsOf({ apiKey, baseUrl }: Pick<Opening, "apiKey" | "baseUrl">): ProviderSettings {
-  return { fetch: fetchFromProvider, ...(apiKey === undefined ? {} : { apiKey }), ...(baseUrl === undefined ? {} : { baseURL: baseUrl }) };
+  return {
+    fetch: fetchFromProvider,
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(baseUrl === undefined ? {} : { baseURL: baseUrl }),
+  };
 }

@@ -6,9 +6,13 @@ export const fetchFromProvider: typeof fetch = async (input, init) => {
   if (response.status < 300 || response.status > 399 || response.status === 304) return response;
   await response.body?.cancel();
   const { origin } = new URL(input instanceof Request ? input.url : input);
-  throw new HallError("UNAVAILABLE", `${origin} answered ${response.status}, which leads to ${tellTarget(response, origin)}; nothing was sent there`, {
-    hint: "If that is where the provider is, set planner.baseUrl to it.",
-  });
+  throw new HallError(
+    "UNAVAILABLE",
+    `${origin} answered ${response.status}, which leads to ${tellTarget(response, origin)}; nothing was sent there`,
+    {
+      hint: "If that is where the provider is, set planner.baseUrl to it.",
+    },
+  );
 };
 
 /** Its host says enough: an address may hold what is nobody's to read. */

@@ -25,13 +25,19 @@ const toolsMax = 1_000;
  */
 export function regroupWithModel({ open, secrets }: RegroupOptions): Refine {
   return async (proposal, facts) => {
-    const stays = (why: string): Proposal => ({ ...proposal, warnings: [...proposal.warnings, `the groups are those made without a model: ${why}`] });
+    const stays = (why: string): Proposal => ({
+      ...proposal,
+      warnings: [...proposal.warnings, `the groups are those made without a model: ${why}`],
+    });
     if (facts.targets.length > toolsMax) return stays(`there are more than ${toolsMax} tools`);
     let name = "the model";
     try {
       const model = await open();
       name = model.modelId;
-      return (await converse(model, proposal, facts)) ?? stays(`${name} did not keep to the rules in ${repairsMax + 1} tries`);
+      return (
+        (await converse(model, proposal, facts)) ??
+        stays(`${name} did not keep to the rules in ${repairsMax + 1} tries`)
+      );
     } catch (error) {
       return stays(explainModelError(error, { model: name, secrets }).message);
     }
@@ -39,21 +45,37 @@ export function regroupWithModel({ open, secrets }: RegroupOptions): Refine {
 }
 
 /** Undefined when it cannot be had. */
-async function converse(model: LanguageModelV3, proposal: Proposal, facts: RefineFacts): Promise<Proposal | undefined> {
+async function converse(
+  model: LanguageModelV3,
+  proposal: Proposal,
+  facts: RefineFacts,
+): Promise<Proposal | undefined> {
   const messages: LanguageModelV3Message[] = [
     { role: "system", content: rules },
     { role: "user", content: [{ type: "text", text: describe(proposal, facts) }] },
   ];
   for (let tries = 0; tries <= repairsMax; tries++) {
     const signal = AbortSignal.timeout(turnMsMax);
-    const { content } = await takeTurn(model, { prompt: messages, maxOutputTokens: 16_384 }, { signal, remainingMs: () => turnMsMax });
+    const { content } = await takeTurn(
+      model,
+      { prompt: messages, maxOutputTokens: 16_384 },
+      { signal, remainingMs: () => turnMsMax },
+    );
     const text = content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
     const checked = check(findObject(text), proposal, facts);
     if ("agents" in checked) return { agents: checked.agents, warnings: proposal.warnings };
-    messages.push({ role: "assistant", content: [{ type: "text", text: text === "" ? "{}" : text }] });
+    messages.push({
+      role: "assistant",
+      content: [{ type: "text", text: text === "" ? "{}" : text }],
+    });
     messages.push({
       role: "user",
-      content: [{ type: "text", text: `That breaks rules:\n${checked.problems.join("\n")}\nAnswer with the whole JSON object again.` }],
+      content: [
+        {
+          type: "text",
+          text: `That breaks rules:\n${checked.problems.join("\n")}\nAnswer with the whole JSON object again.`,
+        },
+      ],
     });
   }
   return undefined;
@@ -74,8 +96,16 @@ const rules = [
 ].join("\n\n");
 
 function describe({ agents }: Proposal, { targets, notes, fixed }: RefineFacts): string {
-  const groups = agents.map(({ name, description, tools }) => ({ name, description, tools, ...(fixed.has(name) ? { fixed: true } : {}) }));
-  const tools = targets.map(({ fullName, tool }) => `${fullName}: ${(tool.description ?? tool.title ?? "").replace(/\s+/g, " ").slice(0, 120)}`);
+  const groups = agents.map(({ name, description, tools }) => ({
+    name,
+    description,
+    tools,
+    ...(fixed.has(name) ? { fixed: true } : {}),
+  }));
+  const tools = targets.map(
+    ({ fullName, tool }) =>
+      `${fullName}: ${(tool.description ?? tool.title ?? "").replace(/\s+/g, " ").slice(0, 120)}`,
+  );
   return [
     ...(notes.domain === undefined ? [] : [`The project is about ${notes.domain}.`]),
     `The groups:\n${JSON.stringify({ agents: groups }, null, 1)}`,
@@ -92,7 +122,10 @@ const namedMax = 10;
 function check(said: JsonObject | undefined, proposal: Proposal, facts: RefineFacts): Checked {
   const entries = Array.isArray(said?.agents) ? said.agents : undefined;
   if (!entries) return { problems: ['- it is not a JSON object with "agents"'] };
-  const problems: string[] = entries.length > groupsMax ? [`- there are ${entries.length} groups; at most ${groupsMax}`] : [];
+  const problems: string[] =
+    entries.length > groupsMax
+      ? [`- there are ${entries.length} groups; at most ${groupsMax}`]
+      : [];
   const agents = entries.flatMap((entry) => {
     try {
       return [readAgent(entry, facts)];
@@ -102,7 +135,9 @@ function check(said: JsonObject | undefined, proposal: Proposal, facts: RefineFa
     }
   });
   problems.push(...checkTogether(agents, proposal, facts));
-  return problems.length > 0 ? { problems } : { agents: [...agents].sort((a, b) => (a.name < b.name ? -1 : 1)) };
+  return problems.length > 0
+    ? { problems }
+    : { agents: [...agents].sort((a, b) => (a.name < b.name ? -1 : 1)) };
 }
 
 /** Throws INVALID_PARAMS. */
@@ -112,27 +147,50 @@ function readAgent(entry: unknown, { targets, notes }: RefineFacts): AgentFile {
   const full = agentName(name);
   const text = typeof description === "string" ? description.replace(/\s+/g, " ").trim() : "";
   if (!/^Specialized agent for /.test(text) || text.length > descriptionMax)
-    throw new HallError("INVALID_PARAMS", `the description of ${full} must begin with "Specialized agent for" and have at most ${descriptionMax} characters`);
+    throw new HallError(
+      "INVALID_PARAMS",
+      `the description of ${full} must begin with "Specialized agent for" and have at most ${descriptionMax} characters`,
+    );
   const names = Array.isArray(tools) ? tools.map(String) : [];
   if (names.length === 0) throw new HallError("INVALID_PARAMS", `${full} has no tools`);
   const members = targets.filter(({ fullName }) => names.includes(fullName));
   const unknown = names.filter((tool) => !members.some(({ fullName }) => fullName === tool));
-  if (unknown.length > 0) throw new HallError("INVALID_PARAMS", `${full} has tools that do not exist: ${unknown.slice(0, namedMax).join(", ")}`);
-  if (new Set(names).size < names.length) throw new HallError("INVALID_PARAMS", `${full} names a tool twice`);
-  return { name: full, description: text, tools: [...names].sort(), instructions: writeInstructions(members, notes) };
+  if (unknown.length > 0)
+    throw new HallError(
+      "INVALID_PARAMS",
+      `${full} has tools that do not exist: ${unknown.slice(0, namedMax).join(", ")}`,
+    );
+  if (new Set(names).size < names.length)
+    throw new HallError("INVALID_PARAMS", `${full} names a tool twice`);
+  return {
+    name: full,
+    description: text,
+    tools: [...names].sort(),
+    instructions: writeInstructions(members, notes),
+  };
 }
 
-function checkTogether(agents: readonly AgentFile[], proposal: Proposal, { targets, fixed }: RefineFacts): string[] {
+function checkTogether(
+  agents: readonly AgentFile[],
+  proposal: Proposal,
+  { targets, fixed }: RefineFacts,
+): string[] {
   const names = agents.map(({ name }) => name);
   const twice = names.filter((name, at) => names.indexOf(name) < at);
   const placed = new Set(agents.flatMap(({ tools }) => tools));
   const lost = targets.map(({ fullName }) => fullName).filter((name) => !placed.has(name));
   const changed = proposal.agents.filter(
-    ({ name, tools }) => fixed.has(name) && agents.find((agent) => agent.name === name)?.tools.join() !== [...tools].sort().join(),
+    ({ name, tools }) =>
+      fixed.has(name) &&
+      agents.find((agent) => agent.name === name)?.tools.join() !== [...tools].sort().join(),
   );
   return [
     ...twice.map((name) => `- two groups are called ${name}`),
-    ...(lost.length > 0 ? [`- ${lost.length} tools are in no group: ${lost.slice(0, namedMax).join(", ")}${lost.length > namedMax ? ", …" : ""}`] : []),
+    ...(lost.length > 0
+      ? [
+          `- ${lost.length} tools are in no group: ${lost.slice(0, namedMax).join(", ")}${lost.length > namedMax ? ", …" : ""}`,
+        ]
+      : []),
     ...changed.map(({ name }) => `- ${name} is fixed: it must keep its name and its tools`),
   ];
 }

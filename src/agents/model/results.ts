@@ -47,15 +47,19 @@ export function createResults(): Results {
     },
     read(handle, range) {
       const text = texts.get(handle);
-      if (text === undefined) return `there is no result "${handle}"; there is: ${[...texts.keys()].join(", ") || "none yet"}`;
+      if (text === undefined)
+        return `there is no result "${handle}"; there is: ${[...texts.keys()].join(", ") || "none yet"}`;
       const [, from = "0", to] = /^\s*(\d+)\s*-\s*(\d*)\s*$/.exec(range ?? "0-") ?? [];
       const start = Math.min(Number(from), text.length);
       const end = Math.min(to ? Number(to) : text.length, start + readMax, text.length);
-      const rest = end < text.length ? `\n[${text.length - end} characters follow, from ${end} on]` : "";
+      const rest =
+        end < text.length ? `\n[${text.length - end} characters follow, from ${end} on]` : "";
       return `<result handle="${handle}" range="${start}-${end}">\n${guard(text.slice(start, end))}\n</result>${rest}`;
     },
     carried(answer) {
-      const named = [...new Set([...answer.matchAll(/\[\[(r\d+)\]\]/g)].map(([, handle = ""]) => handle))].filter((handle) => outcomes.has(handle));
+      const named = [
+        ...new Set([...answer.matchAll(/\[\[(r\d+)\]\]/g)].map(([, handle = ""]) => handle)),
+      ].filter((handle) => outcomes.has(handle));
       const all = named.length > 0 ? named : [...outcomes.keys()];
       const parts = all.flatMap((handle) => {
         const { content = [], isError = false } = outcomes.get(handle) ?? { content: [] };

@@ -28,7 +28,11 @@ export function createSamplingModel({ hasTools, sample }: SamplingOptions): Lang
     const result = await sample(params);
     const content = hasTools ? readParts(result) : readWords(result);
     const hasCalls = content.some(({ type }) => type === "tool-call");
-    return { content, finish: hasCalls ? "tool-calls" : finishOf(result.stopReason), usage: estimate(params, result) };
+    return {
+      content,
+      finish: hasCalls ? "tool-calls" : finishOf(result.stopReason),
+      usage: estimate(params, result),
+    };
   };
   return {
     specificationVersion: "v3",
@@ -37,7 +41,12 @@ export function createSamplingModel({ hasTools, sample }: SamplingOptions): Lang
     supportedUrls: {},
     async doGenerate(call) {
       const { content, finish, usage } = await ask(call);
-      return { content: [...content], finishReason: { unified: finish, raw: finish }, usage, warnings: [] };
+      return {
+        content: [...content],
+        finishReason: { unified: finish, raw: finish },
+        usage,
+        warnings: [],
+      };
     },
     doStream: async (call) => ({ stream: streamOf(await ask(call)) }),
   };
@@ -45,8 +54,14 @@ export function createSamplingModel({ hasTools, sample }: SamplingOptions): Lang
 
 const tokensUsual = 4_096;
 
-function writeWithTools({ prompt, tools = [], maxOutputTokens = tokensUsual }: LanguageModelV3CallOptions): JsonObject {
-  const described = tools.filter((tool) => tool.type === "function").map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+function writeWithTools({
+  prompt,
+  tools = [],
+  maxOutputTokens = tokensUsual,
+}: LanguageModelV3CallOptions): JsonObject {
+  const described = tools
+    .filter((tool) => tool.type === "function")
+    .map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
   return {
     systemPrompt: systemOf(prompt),
     messages: joinRoles(prompt.flatMap(writeMessage)),
@@ -65,14 +80,23 @@ function writeMessage(message: LanguageModelV3Message): SamplingMessage[] {
     case "system":
       return [];
     case "user":
-      return [{ role: "user", content: message.content.flatMap((part) => (part.type === "text" ? [text(part.text)] : [])) }];
+      return [
+        {
+          role: "user",
+          content: message.content.flatMap((part) =>
+            part.type === "text" ? [text(part.text)] : [],
+          ),
+        },
+      ];
     case "assistant":
       return [
         {
           role: "assistant",
           content: message.content.flatMap((part): JsonObject[] => {
             if (part.type === "text") return [text(part.text)];
-            return part.type === "tool-call" ? [{ type: "tool_use", id: part.toolCallId, name: part.toolName, input: part.input }] : [];
+            return part.type === "tool-call"
+              ? [{ type: "tool_use", id: part.toolCallId, name: part.toolName, input: part.input }]
+              : [];
           }),
         },
       ];
@@ -82,7 +106,14 @@ function writeMessage(message: LanguageModelV3Message): SamplingMessage[] {
           role: "user",
           content: message.content.flatMap((part): JsonObject[] =>
             part.type === "tool-result"
-              ? [{ type: "tool_result", toolUseId: part.toolCallId, content: [text(textOf(part.output))], isError: part.output.type === "error-text" }]
+              ? [
+                  {
+                    type: "tool_result",
+                    toolUseId: part.toolCallId,
+                    content: [text(textOf(part.output))],
+                    isError: part.output.type === "error-text",
+                  },
+                ]
               : [],
           ),
         },
@@ -97,11 +128,18 @@ function joinRoles(messages: readonly SamplingMessage[]): SamplingMessage[] {
     const last = joined.at(-1);
     const [first] = last?.content ?? [];
     if (!last || last.role !== message.role) joined.push(message);
-    else if (first?.type !== "tool_result") joined[joined.length - 1] = { role: last.role, content: [...last.content, ...message.content] };
+    else if (first?.type !== "tool_result")
+      joined[joined.length - 1] = {
+        role: last.role,
+        content: [...last.content, ...message.content],
+      };
     else {
       const end = last.content.at(-1) as JsonObject;
       const longer = { ...end, content: [...(end.content as JsonObject[]), ...message.content] };
-      joined[joined.length - 1] = { role: last.role, content: [...last.content.slice(0, -1), longer] };
+      joined[joined.length - 1] = {
+        role: last.role,
+        content: [...last.content.slice(0, -1), longer],
+      };
     }
   }
   return joined;
@@ -112,11 +150,15 @@ function text(words: string): JsonObject {
 }
 
 function textOf(output: LanguageModelV3ToolResultOutput): string {
-  return output.type === "text" || output.type === "error-text" ? output.value : JSON.stringify(output);
+  return output.type === "text" || output.type === "error-text"
+    ? output.value
+    : JSON.stringify(output);
 }
 
 function systemOf(prompt: readonly LanguageModelV3Message[]): string {
-  return prompt.flatMap((message) => (message.role === "system" ? [message.content] : [])).join("\n\n");
+  return prompt
+    .flatMap((message) => (message.role === "system" ? [message.content] : []))
+    .join("\n\n");
 }
 
 function readParts({ content }: JsonObject): LanguageModelV3Content[] {
@@ -133,18 +175,31 @@ function toolCall(name: string, input: unknown, id: string): LanguageModelV3Cont
 }
 
 /** For models that are only given words: one message a turn, and what to answer with. */
-function writeInWords({ prompt, tools = [], maxOutputTokens = tokensUsual }: LanguageModelV3CallOptions): JsonObject {
+function writeInWords({
+  prompt,
+  tools = [],
+  maxOutputTokens = tokensUsual,
+}: LanguageModelV3CallOptions): JsonObject {
   const functions = tools.filter((tool) => tool.type === "function");
   return {
-    systemPrompt: [systemOf(prompt), ...(functions.length > 0 ? [describeProtocol(functions)] : [])].join("\n\n"),
+    systemPrompt: [
+      systemOf(prompt),
+      ...(functions.length > 0 ? [describeProtocol(functions)] : []),
+    ].join("\n\n"),
     // One part a message: clients of this age know no lists.
-    messages: joinRoles(prompt.flatMap(writePlainMessage)).map(({ role, content }) => ({ role, content: text(content.map((part) => part.text).join("\n\n")) })),
+    messages: joinRoles(prompt.flatMap(writePlainMessage)).map(({ role, content }) => ({
+      role,
+      content: text(content.map((part) => part.text).join("\n\n")),
+    })),
     maxTokens: maxOutputTokens,
   };
 }
 
 function describeProtocol(tools: readonly LanguageModelV3FunctionTool[]): string {
-  const described = tools.map(({ name, description = "", inputSchema }) => `${name}: ${description}\n  arguments: ${JSON.stringify(inputSchema)}`);
+  const described = tools.map(
+    ({ name, description = "", inputSchema }) =>
+      `${name}: ${description}\n  arguments: ${JSON.stringify(inputSchema)}`,
+  );
   return [
     "Your tools:",
     described.join("\n"),
@@ -159,16 +214,31 @@ function writePlainMessage(message: LanguageModelV3Message): SamplingMessage[] {
     case "user":
       return writeMessage(message);
     case "assistant": {
-      const calls = message.content.flatMap((part) => (part.type === "tool-call" ? [{ name: part.toolName, arguments: part.input }] : []));
-      const words = message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
-      return [{ role: "assistant", content: [text(JSON.stringify(calls.length > 0 ? { calls } : { answer: words }))] }];
+      const calls = message.content.flatMap((part) =>
+        part.type === "tool-call" ? [{ name: part.toolName, arguments: part.input }] : [],
+      );
+      const words = message.content
+        .flatMap((part) => (part.type === "text" ? [part.text] : []))
+        .join("\n");
+      return [
+        {
+          role: "assistant",
+          content: [text(JSON.stringify(calls.length > 0 ? { calls } : { answer: words }))],
+        },
+      ];
     }
     case "tool":
       return [
         {
           role: "user",
           content: message.content.flatMap((part) =>
-            part.type === "tool-result" ? [text(`${part.output.type === "error-text" ? `${part.toolName} failed:\n` : ""}${textOf(part.output)}`)] : [],
+            part.type === "tool-result"
+              ? [
+                  text(
+                    `${part.output.type === "error-text" ? `${part.toolName} failed:\n` : ""}${textOf(part.output)}`,
+                  ),
+                ]
+              : [],
           ),
         },
       ];
@@ -178,10 +248,19 @@ function writePlainMessage(message: LanguageModelV3Message): SamplingMessage[] {
 /** Words that are not in the form asked for are the answer itself. */
 function readWords({ content }: JsonObject): LanguageModelV3Content[] {
   const parts = (Array.isArray(content) ? content : [content]).filter(isObject);
-  const words = parts.flatMap((part) => (part.type === "text" ? [String(part.text ?? "")] : [])).join("\n");
+  const words = parts
+    .flatMap((part) => (part.type === "text" ? [String(part.text ?? "")] : []))
+    .join("\n");
   const said = findObject(words);
-  const calls = Array.isArray(said?.calls) ? said.calls.filter(isObject) : isObject(said?.call) ? [said.call] : [];
-  if (calls.length > 0) return calls.map(({ name, arguments: args }) => toolCall(String(name ?? ""), args, randomUUID()));
+  const calls = Array.isArray(said?.calls)
+    ? said.calls.filter(isObject)
+    : isObject(said?.call)
+      ? [said.call]
+      : [];
+  if (calls.length > 0)
+    return calls.map(({ name, arguments: args }) =>
+      toolCall(String(name ?? ""), args, randomUUID()),
+    );
   return [{ type: "text", text: typeof said?.answer === "string" ? said.answer : words }];
 }
 

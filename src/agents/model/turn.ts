@@ -34,7 +34,11 @@ const unreachedTriesMax = 2;
 const delayMsMax = 20_000;
 
 /** Asks once, and again where the provider is busy or the line broke; nothing has been done by then, so nothing is done twice. */
-export async function takeTurn(model: LanguageModelV3, call: LanguageModelV3CallOptions, options: TurnOptions): Promise<Turn> {
+export async function takeTurn(
+  model: LanguageModelV3,
+  call: LanguageModelV3CallOptions,
+  options: TurnOptions,
+): Promise<Turn> {
   for (let tries = 1; ; tries++) {
     try {
       return await askOnce(model, call, options);
@@ -65,7 +69,8 @@ function delayFor(error: unknown, tries: number): number | undefined {
 
 function isWorthAnother(error: unknown, tries: number): boolean {
   if (error instanceof CutOff) return true;
-  if (APICallError.isInstance(error)) return error.isRetryable && (error.statusCode !== undefined || tries < unreachedTriesMax);
+  if (APICallError.isInstance(error))
+    return error.isRetryable && (error.statusCode !== undefined || tries < unreachedTriesMax);
   // The body broke off under the reader's hands.
   return error instanceof TypeError;
 }
@@ -80,18 +85,29 @@ function readRetryAfter(headers: Record<string, string> | undefined): number | u
   return Number.isFinite(delayMs) ? Math.max(0, delayMs) : undefined;
 }
 
-async function askOnce(model: LanguageModelV3, call: LanguageModelV3CallOptions, { signal, heard }: TurnOptions): Promise<Turn> {
+async function askOnce(
+  model: LanguageModelV3,
+  call: LanguageModelV3CallOptions,
+  { signal, heard }: TurnOptions,
+): Promise<Turn> {
   const { stream } = await model.doStream({ ...call, abortSignal: signal });
   const gathered = new Gathered(heard);
   for await (const part of stream) {
     const finish = gathered.take(part);
-    if (finish) return { content: gathered.content, finish: finish.finishReason.unified, usage: finish.usage };
+    if (finish)
+      return {
+        content: gathered.content,
+        finish: finish.finishReason.unified,
+        usage: finish.usage,
+      };
   }
   throw new CutOff();
 }
 
 type Finish = Extract<LanguageModelV3StreamPart, { type: "finish" }>;
-type Writable = { -readonly [Key in keyof LanguageModelV3Content]: LanguageModelV3Content[Key] } & { text: string };
+type Writable = { -readonly [Key in keyof LanguageModelV3Content]: LanguageModelV3Content[Key] } & {
+  text: string;
+};
 
 /** Puts the pieces of a stream together. */
 class Gathered {
@@ -109,7 +125,11 @@ class Gathered {
     switch (part.type) {
       case "text-start":
       case "reasoning-start": {
-        const piece = { type: part.type === "text-start" ? "text" : "reasoning", text: "", ...metadataOf(part) } as Writable;
+        const piece = {
+          type: part.type === "text-start" ? "text" : "reasoning",
+          text: "",
+          ...metadataOf(part),
+        } as Writable;
         this.#open.set(`${piece.type} ${part.id}`, piece);
         this.content.push(piece as LanguageModelV3Content);
         return undefined;
@@ -124,7 +144,10 @@ class Gathered {
         return undefined;
       case "text-end":
       case "reasoning-end":
-        Object.assign(this.#open.get(`${part.type === "text-end" ? "text" : "reasoning"} ${part.id}`) ?? {}, metadataOf(part));
+        Object.assign(
+          this.#open.get(`${part.type === "text-end" ? "text" : "reasoning"} ${part.id}`) ?? {},
+          metadataOf(part),
+        );
         return undefined;
       case "tool-call":
         this.content.push(part);
@@ -133,7 +156,8 @@ class Gathered {
         throw part.error;
       case "finish":
         // A provider that lost the line ends the turn without a reason of its own.
-        if (part.finishReason.raw === undefined && part.finishReason.unified === "other") throw new CutOff();
+        if (part.finishReason.raw === undefined && part.finishReason.unified === "other")
+          throw new CutOff();
         return part;
       default:
         // Pieces of a call, files, sources: the whole call comes by itself, and the rest is nothing we ask for.
@@ -141,7 +165,10 @@ class Gathered {
     }
   }
 
-  #extend(key: string, part: { readonly delta: string; readonly providerMetadata?: unknown }): void {
+  #extend(
+    key: string,
+    part: { readonly delta: string; readonly providerMetadata?: unknown },
+  ): void {
     const piece = this.#open.get(key);
     if (piece) Object.assign(piece, { text: piece.text + part.delta }, metadataOf(part));
   }
@@ -161,7 +188,11 @@ export function streamOf({ content, finish, usage }: Turn): LanguageModelV3Strea
           if (part.type === "tool-call") controller.enqueue(part);
           return;
         }
-        controller.enqueue({ type: `${part.type}-start`, id, ...(part.providerMetadata ? { providerMetadata: part.providerMetadata } : {}) });
+        controller.enqueue({
+          type: `${part.type}-start`,
+          id,
+          ...(part.providerMetadata ? { providerMetadata: part.providerMetadata } : {}),
+        });
         controller.enqueue({ type: `${part.type}-delta`, id, delta: part.text });
         controller.enqueue({ type: `${part.type}-end`, id });
       });

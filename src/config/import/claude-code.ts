@@ -22,7 +22,11 @@ export const claudeCode: Client = {
       return isSameFolder(folder, machine) ? list : { ...list, elsewhere: folder };
     });
     // The nearest first: what Claude Code itself would take when two have the same name.
-    return [...lists.filter(({ elsewhere }) => elsewhere === undefined), mapAt(tree, at), ...lists.filter(({ elsewhere }) => elsewhere !== undefined)];
+    return [
+      ...lists.filter(({ elsewhere }) => elsewhere === undefined),
+      mapAt(tree, at),
+      ...lists.filter(({ elsewhere }) => elsewhere !== undefined),
+    ];
   },
   entryFor: ([command, ...args]) => ({ type: "stdio", command, args }),
 };
@@ -30,7 +34,9 @@ export const claudeCode: Client = {
 function readLogin(login: unknown): { oauth?: unknown } {
   if (!isObject(login)) return {};
   const { clientId, callbackPort } = login;
-  return clientId === undefined ? {} : { ...as("oauth")({ clientId, ...(callbackPort === undefined ? {} : { callbackPort }) }) };
+  return clientId === undefined
+    ? {}
+    : { ...as("oauth")({ clientId, ...(callbackPort === undefined ? {} : { callbackPort }) }) };
 }
 
 function isSameFolder(folder: string, machine: Machine): boolean {

@@ -16,7 +16,14 @@ export const claudeDesktop: Client = {
       at: ["mcpServers"],
     },
     // As an app of the store it is shown a home of its own.
-    { scope: "user", path: { win32: "$LOCALAPPDATA/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude/claude_desktop_config.json" }, at: ["mcpServers"] },
+    {
+      scope: "user",
+      path: {
+        win32:
+          "$LOCALAPPDATA/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude/claude_desktop_config.json",
+      },
+      at: ["mcpServers"],
+    },
   ],
   references: noReferences,
   meanings: usualMeanings,

@@ -51,5 +51,9 @@ export interface ServerEntry {
 /** The usual list: a map by name. */
 export function mapAt(tree: unknown, at: Path): ServerList {
   const map = fieldAt(tree, at);
-  return { entries: isObject(map) ? Object.entries(map).map(([name, value]) => ({ name, value, path: [...at, name] })) : [] };
+  return {
+    entries: isObject(map)
+      ? Object.entries(map).map(([name, value]) => ({ name, value, path: [...at, name] }))
+      : [],
+  };
 }

@@ -11,4 +11,15 @@ import { windsurf } from "./windsurf.ts";
 import { zed } from "./zed.ts";
 
 /** Every client we know. Where the same server stands in several, the first one's name for it is taken. */
-export const clients: readonly Client[] = [claudeCode, claudeDesktop, cursor, vscode, codex, geminiCli, windsurf, zed, continueDev, opencode];
+export const clients: readonly Client[] = [
+  claudeCode,
+  claudeDesktop,
+  cursor,
+  vscode,
+  codex,
+  geminiCli,
+  windsurf,
+  zed,
+  continueDev,
+  opencode,
+];

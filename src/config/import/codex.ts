@@ -16,13 +16,22 @@ export const codex: Client = {
     ...usualMeanings,
     env_vars: (names) => ({ env: referTo(namesOf(names)) }),
     http_headers: texts("headers"),
-    env_http_headers: (map) => ({ headers: isObject(map) ? Object.fromEntries(Object.entries(map).map(([key, name]) => [key, variable(String(name))])) : {} }),
-    bearer_token_env_var: (name) => ({ headers: { Authorization: `Bearer ${variable(String(name))}` } }),
+    env_http_headers: (map) => ({
+      headers: isObject(map)
+        ? Object.fromEntries(
+            Object.entries(map).map(([key, name]) => [key, variable(String(name))]),
+          )
+        : {},
+    }),
+    bearer_token_env_var: (name) => ({
+      headers: { Authorization: `Bearer ${variable(String(name))}` },
+    }),
     bearer_token: (token) => ({ headers: { Authorization: `Bearer ${token}` } }),
     enabled_tools: includeTools,
     disabled_tools: excludeTools,
     tool_timeout_sec: timeout(1),
-    scopes: (scopes) => (Array.isArray(scopes) && scopes.length > 0 ? { oauth: { scope: scopes.join(" ") } } : {}),
+    scopes: (scopes) =>
+      Array.isArray(scopes) && scopes.length > 0 ? { oauth: { scope: scopes.join(" ") } } : {},
     startup_timeout_sec: nothing,
     startup_timeout_ms: nothing,
     required: nothing,

@@ -18,12 +18,18 @@ export const continueDev: Client = {
     { scope: "project", path: "./.continue/mcpServers/*", at: ["mcpServers"] },
     { scope: "user", path: "~/.continue/mcpServers/*", at: ["mcpServers"] },
     { scope: "user", path: "~/.continue/config.yaml", at: ["mcpServers"] },
-    { scope: "user", path: "~/.continue/config.json", at: ["experimental", "modelContextProtocolServers"], isOld: true },
+    {
+      scope: "user",
+      path: "~/.continue/config.json",
+      at: ["experimental", "modelContextProtocolServers"],
+      isOld: true,
+    },
   ],
   references,
   meanings: {
     ...usualMeanings,
-    requestOptions: (options) => (isObject(options) ? { ...texts("headers")(options.headers ?? {}) } : {}),
+    requestOptions: (options) =>
+      isObject(options) ? { ...texts("headers")(options.headers ?? {}) } : {},
     apiKey: (key) => ({ headers: { Authorization: `Bearer ${key}` } }),
     connectionTimeout: nothing,
     timeout: timeout(1000),
@@ -32,18 +38,27 @@ export const continueDev: Client = {
   },
   listsIn(tree, { at }: Place) {
     const list = fieldAt(tree, at);
-    return [Array.isArray(list) ? { entries: list.map((item, index) => entryOf(item, [...at, index])) } : mapAt(tree, at)];
+    return [
+      Array.isArray(list)
+        ? { entries: list.map((item, index) => entryOf(item, [...at, index])) }
+        : mapAt(tree, at),
+    ];
   },
 };
 
 function entryOf(item: unknown, path: ServerEntry["path"]): ServerEntry {
   if (!isObject(item)) return { name: `server-${Number(path.at(-1)) + 1}`, value: item, path };
   // The oldest form wraps everything in `transport`, and has no name.
-  const value = isObject(item.transport) ? { ...item.transport, ...(item.name === undefined ? {} : { name: item.name }) } : item;
+  const value = isObject(item.transport)
+    ? { ...item.transport, ...(item.name === undefined ? {} : { name: item.name }) }
+    : item;
   const args = Array.isArray(value.args) ? value.args : [];
   const name =
     typeof item.name === "string"
       ? item.name
-      : String(args.findLast((word) => typeof word === "string" && !word.startsWith("-")) ?? `server-${Number(path.at(-1)) + 1}`);
+      : String(
+          args.findLast((word) => typeof word === "string" && !word.startsWith("-")) ??
+            `server-${Number(path.at(-1)) + 1}`,
+        );
   return { name, value, path };
 }

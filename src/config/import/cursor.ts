@@ -20,6 +20,8 @@ function readLogin(): Meaning {
     if (!isObject(login)) return {};
     const { CLIENT_ID: clientId, CLIENT_SECRET: clientSecret, scopes } = login;
     const scope = Array.isArray(scopes) && scopes.length > 0 ? { scope: scopes.join(" ") } : {};
-    return clientId === undefined ? {} : { oauth: { clientId, ...(clientSecret === undefined ? {} : { clientSecret }), ...scope } };
+    return clientId === undefined
+      ? {}
+      : { oauth: { clientId, ...(clientSecret === undefined ? {} : { clientSecret }), ...scope } };
   };
 }

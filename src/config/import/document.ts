@@ -1,7 +1,13 @@
 import { constants } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser/lib/esm/main.js";
+import {
+  findNodeAtLocation,
+  type Node,
+  type ParseError,
+  parseTree,
+  printParseErrorCode,
+} from "jsonc-parser/lib/esm/main.js";
 import { ConfigError, type Path } from "../error.ts";
 import { parseTomlLayer } from "../toml.ts";
 
@@ -43,29 +49,41 @@ export async function readDocument(file: string): Promise<Document | undefined> 
 /** Throws ConfigError naming line and column. */
 export async function parseDocument(file: string, text: string): Promise<Document> {
   const format = formatOf(file);
-  if (text.trim() === "" || text === "\ufeff") return { file, text, format, tree: {}, locate: () => `${file}:1:1` };
+  if (text.trim() === "" || text === "\ufeff")
+    return { file, text, format, tree: {}, locate: () => `${file}:1:1` };
   try {
     if (format === "json") return parseJson(file, text);
     if (format === "yaml") return await parseYaml(file, text);
     const { tree, locate } = parseTomlLayer({ file, text });
     return { file, text, format, tree, locate };
   } catch (error) {
-    if (error instanceof RangeError) throw new ConfigError(`${file}:1:1: nested too deeply; expected a config file; look at what stands there`);
+    if (error instanceof RangeError)
+      throw new ConfigError(
+        `${file}:1:1: nested too deeply; expected a config file; look at what stands there`,
+      );
     throw error;
   }
 }
 
 export async function readBytes(file: string): Promise<Buffer | undefined> {
   // Without waiting: opening a pipe that nobody writes to would hang.
-  const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
-    throw new ConfigError(`${file}: cannot be read (${error.code}); expected a file this user may read; check its path and mode`);
-  });
+  const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
+      throw new ConfigError(
+        `${file}: cannot be read (${error.code}); expected a file this user may read; check its path and mode`,
+      );
+    },
+  );
   if (!handle) return undefined;
   try {
     const stats = await handle.stat();
-    if (!stats.isFile()) throw new ConfigError(`${file}: is not a file; expected a config file; look at what stands there`);
-    if (stats.size > bytesMax) throw new ConfigError(`${file}: has ${stats.size} bytes; expected at most ${bytesMax}`);
+    if (!stats.isFile())
+      throw new ConfigError(
+        `${file}: is not a file; expected a config file; look at what stands there`,
+      );
+    if (stats.size > bytesMax)
+      throw new ConfigError(`${file}: has ${stats.size} bytes; expected at most ${bytesMax}`);
     return await handle.readFile();
   } finally {
     await handle.close();
@@ -86,7 +104,10 @@ function parseJson(file: string, text: string): Document {
   // As a space, so that every offset stays what it is in the file.
   const root = parseTree(text.replace(/^\ufeff/, " "), errors, { allowTrailingComma: true });
   const [first] = errors;
-  if (first) throw new ConfigError(`${place(first.offset)}: not valid JSON (${printParseErrorCode(first.error)}); fix it there`);
+  if (first)
+    throw new ConfigError(
+      `${place(first.offset)}: not valid JSON (${printParseErrorCode(first.error)}); fix it there`,
+    );
   if (!root) throw new ConfigError(`${place(0)}: not valid JSON; nothing but comments; write {}`);
   const locate = (path: Path): string => {
     const node = findNodeAtLocation(
@@ -102,7 +123,11 @@ function parseJson(file: string, text: string): Document {
 function readNode({ type, children = [], value }: Node): unknown {
   if (type === "array") return children.map(readNode);
   if (type !== "object") return value;
-  return Object.fromEntries(children.flatMap(({ children: [key, inner] = [] }) => (key && inner ? [[String(key.value), readNode(inner)]] : [])));
+  return Object.fromEntries(
+    children.flatMap(({ children: [key, inner] = [] }) =>
+      key && inner ? [[String(key.value), readNode(inner)]] : [],
+    ),
+  );
 }
 
 async function parseYaml(file: string, text: string): Promise<Document> {
@@ -111,7 +136,9 @@ async function parseYaml(file: string, text: string): Promise<Document> {
   const [first] = document.errors;
   if (first) {
     const { line = 1, col = 1 } = first.linePos?.[0] ?? {};
-    throw new ConfigError(`${file}:${line}:${col}: not valid YAML (${first.message.split("\n")[0]?.replace(/ at line .*$/, "")}); fix it there`);
+    throw new ConfigError(
+      `${file}:${line}:${col}: not valid YAML (${first.message.split("\n")[0]?.replace(/ at line .*$/, "")}); fix it there`,
+    );
   }
   const locate = (path: Path): string => {
     const node = path.length === 0 ? document.contents : document.getIn(path, true);

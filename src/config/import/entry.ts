@@ -14,10 +14,17 @@ export interface Draft {
 
 /** The keys of an entry, each said in our words, and put together. */
 export function draftServer(entry: JsonObject, meanings: Meanings): Draft {
-  const present = Object.entries(entry).filter(([, value]) => value !== undefined && value !== null);
-  const said = present.flatMap(([key, value]) => (Object.hasOwn(meanings, key) ? [meanings[key]?.(value) ?? {}] : []));
+  const present = Object.entries(entry).filter(
+    ([, value]) => value !== undefined && value !== null,
+  );
+  const said = present.flatMap(([key, value]) =>
+    Object.hasOwn(meanings, key) ? [meanings[key]?.(value) ?? {}] : [],
+  );
   const server = tidy(said.reduce<JsonObject>(mergeTrees, {}));
-  return { server, leftOut: present.map(([key]) => key).filter((key) => !Object.hasOwn(meanings, key)) };
+  return {
+    server,
+    leftOut: present.map(([key]) => key).filter((key) => !Object.hasOwn(meanings, key)),
+  };
 }
 
 export const as =
@@ -33,14 +40,17 @@ export const texts =
   (value) => ({ [key]: isObject(value) ? mapValues(value, textOf) : value });
 
 export const includeTools: Meaning = (names) => ({ tools: { include: names } });
-export const excludeTools: Meaning = (names) => (Array.isArray(names) && names.length === 0 ? {} : { tools: { exclude: names } });
+export const excludeTools: Meaning = (names) =>
+  Array.isArray(names) && names.length === 0 ? {} : { tools: { exclude: names } };
 const enabled: Meaning = (isEnabled) => (isEnabled === false ? { disabled: true } : {});
 
 /** A time limit, held within what our config takes. */
 export const timeout =
   (perSecond: number): Meaning =>
   (value) =>
-    typeof value === "number" && value > 0 ? { timeoutSeconds: Math.min(600, Math.max(1, Math.round(value / perSecond))) } : {};
+    typeof value === "number" && value > 0
+      ? { timeoutSeconds: Math.min(600, Math.max(1, Math.round(value / perSecond))) }
+      : {};
 
 /** The keys almost every client has. */
 export const usualMeanings: Meanings = {
@@ -77,14 +87,18 @@ function tidy(server: JsonObject): JsonObject {
   const foreign = typeof server.url === "string" ? ["args", "env", "cwd"] : ["headers"];
   const kept = Object.entries(server).filter(([key, value]) => {
     if (key === "type") return value !== "stdio" && value !== "http";
-    const isEmpty = Array.isArray(value) ? value.length === 0 : isObject(value) && Object.keys(value).length === 0;
+    const isEmpty = Array.isArray(value)
+      ? value.length === 0
+      : isObject(value) && Object.keys(value).length === 0;
     return !isEmpty && !(foreign.includes(key) && !("command" in server && "url" in server));
   });
   return Object.fromEntries(kept);
 }
 
 function mapValues(map: JsonObject, change: (value: unknown) => unknown): JsonObject {
-  return Object.fromEntries(Object.entries(map).flatMap(([key, value]) => (value === null ? [] : [[key, change(value)]])));
+  return Object.fromEntries(
+    Object.entries(map).flatMap(([key, value]) => (value === null ? [] : [[key, change(value)]])),
+  );
 }
 
 function textOf(value: unknown): unknown {

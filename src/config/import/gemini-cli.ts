@@ -6,7 +6,8 @@ import { type References, variable } from "./references.ts";
 /** `$NAME`, `${NAME}`, `${NAME:-otherwise}`, and `%NAME%` as Windows writes it. */
 const references: References = {
   pattern: /\$\{([A-Za-z_]\w*)(?::-([^{}]*))?\}|\$([A-Za-z_]\w*)|%([A-Za-z_]\w*)%/g,
-  read: ([written, , , bare, windows]) => (bare !== undefined || windows !== undefined ? variable(bare ?? windows ?? "") : written),
+  read: ([written, , , bare, windows]) =>
+    bare !== undefined || windows !== undefined ? variable(bare ?? windows ?? "") : written,
 };
 
 export const geminiCli: Client = {
@@ -25,12 +26,24 @@ export const geminiCli: Client = {
     timeout: timeout(1000),
     oauth: readLogin(),
   },
-  listsIn: (tree, { at }) => [{ entries: mapAt(tree, at).entries.map((entry) => ({ ...entry, value: sayTransport(entry.value) })) }],
+  listsIn: (tree, { at }) => [
+    {
+      entries: mapAt(tree, at).entries.map((entry) => ({
+        ...entry,
+        value: sayTransport(entry.value),
+      })),
+    },
+  ],
 };
 
 /** Here `url` alone means SSE, and `httpUrl` the newer transport. */
 function sayTransport(entry: unknown): unknown {
-  return isObject(entry) && typeof entry.url === "string" && entry.type === undefined && entry.httpUrl === undefined ? { ...entry, type: "sse" } : entry;
+  return isObject(entry) &&
+    typeof entry.url === "string" &&
+    entry.type === undefined &&
+    entry.httpUrl === undefined
+    ? { ...entry, type: "sse" }
+    : entry;
 }
 
 function readLogin(): Meaning {
@@ -38,6 +51,13 @@ function readLogin(): Meaning {
     if (!isObject(login) || login.clientId === undefined) return {};
     const { clientId, clientSecret, issuer, scopes } = login;
     const scope = Array.isArray(scopes) && scopes.length > 0 ? { scope: scopes.join(" ") } : {};
-    return { oauth: { clientId, ...(clientSecret === undefined ? {} : { clientSecret }), ...(issuer === undefined ? {} : { issuer }), ...scope } };
+    return {
+      oauth: {
+        clientId,
+        ...(clientSecret === undefined ? {} : { clientSecret }),
+        ...(issuer === undefined ? {} : { issuer }),
+        ...scope,
+      },
+    };
   };
 }

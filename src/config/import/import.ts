@@ -47,7 +47,13 @@ export interface FoundFile {
 }
 
 /** Reads every client's files. A file that cannot be read is a warning; the rest is read all the same. */
-export async function findServers({ machine, from = clients, file: only, existing = {}, ownScript }: ImportOptions): Promise<Findings> {
+export async function findServers({
+  machine,
+  from = clients,
+  file: only,
+  existing = {},
+  ownScript,
+}: ImportOptions): Promise<Findings> {
   const keeper = createKeeper(machine.env);
   const sightings: Sighting[] = [];
   const warnings: string[] = [];
@@ -59,7 +65,9 @@ export async function findServers({ machine, from = clients, file: only, existin
         if (only !== undefined && file !== only) continue;
         const document = await readDocument(file).catch((error: unknown) => {
           if (!(error instanceof ConfigError)) throw error;
-          warnings.push(`${shorten(error.message, machine)}; the file of ${client.name} was left out`);
+          warnings.push(
+            `${shorten(error.message, machine)}; the file of ${client.name} was left out`,
+          );
         });
         if (document) await readFile(client, place, document);
       }
@@ -70,15 +78,23 @@ export async function findServers({ machine, from = clients, file: only, existin
   async function readFile(client: Client, place: Place, document: Document): Promise<void> {
     let serverCount = 0;
     let hasHall = false;
-    for (const { entries, elsewhere } of client.listsIn?.(document.tree, place, machine) ?? [mapAt(document.tree, place.at)]) {
+    for (const { entries, elsewhere } of client.listsIn?.(document.tree, place, machine) ?? [
+      mapAt(document.tree, place.at),
+    ]) {
       for (const entry of entries) {
         const location = document.locate(entry.path);
-        const found = await readEntry(client, entry, keeper.keepAt(entry.name, shortPlace(location)));
+        const found = await readEntry(
+          client,
+          entry,
+          keeper.keepAt(entry.name, shortPlace(location)),
+        );
         if (found === "hall") hasHall = true;
-        else if (typeof found === "string") warnings.push(`${shortPlace(location)}: ${entry.name}: ${found}`);
+        else if (typeof found === "string")
+          warnings.push(`${shortPlace(location)}: ${entry.name}: ${found}`);
         else {
           serverCount++;
-          for (const note of found.notes) warnings.push(`${shortPlace(location)}: ${entry.name}: ${note}`);
+          for (const note of found.notes)
+            warnings.push(`${shortPlace(location)}: ${entry.name}: ${note}`);
           const { id, name } = client;
           sightings.push({
             name: entry.name,
@@ -90,53 +106,95 @@ export async function findServers({ machine, from = clients, file: only, existin
         }
       }
     }
-    if (serverCount > 0 || hasHall) files.push({ client: client.id, scope: place.scope, file: document.file, serverCount, hasHall });
+    if (serverCount > 0 || hasHall)
+      files.push({
+        client: client.id,
+        scope: place.scope,
+        file: document.file,
+        serverCount,
+        hasHall,
+      });
   }
 
   function shortPlace(location: string): string {
     return shorten(location, machine);
   }
 
-  async function readEntry(client: Client, { name, value }: ServerEntry, keep: Keep): Promise<{ server: JsonObject; notes: string[] } | string> {
+  async function readEntry(
+    client: Client,
+    { name, value }: ServerEntry,
+    keep: Keep,
+  ): Promise<{ server: JsonObject; notes: string[] } | string> {
     if (!isObject(value)) return "is not an object; left out";
     const rewritten = rewriteReferences(value, client.references, machine);
     const { server, leftOut } = draftServer(rewritten.value as JsonObject, client.meanings);
     if (isHall(name, server, ownScript)) return "hall";
-    if (rewritten.unknown.length > 0) return `uses ${[...new Set(rewritten.unknown)].join(", ")}, which only ${client.name} knows; left out, add it by hand`;
-    if (server.command === undefined && server.url === undefined) return `has neither a command nor a url here (an extension of ${client.name}?); left out`;
+    if (rewritten.unknown.length > 0)
+      return `uses ${[...new Set(rewritten.unknown)].join(", ")}, which only ${client.name} knows; left out, add it by hand`;
+    if (server.command === undefined && server.url === undefined)
+      return `has neither a command nor a url here (an extension of ${client.name}?); left out`;
     const checked = await checkServer(server, machine);
     if (typeof checked === "string") return `${checked}; left out, add it by hand`;
-    return { server: hideSecrets(name, checked.server, keep), notes: [...checked.notes, ...notesOn(leftOut, client)] };
+    return {
+      server: hideSecrets(name, checked.server, keep),
+      notes: [...checked.notes, ...notesOn(leftOut, client)],
+    };
   }
 }
 
 function notesOn(leftOut: readonly string[], client: Client): string[] {
   const others = leftOut.filter((key) => key !== "envFile");
   return [
-    ...(leftOut.includes("envFile") ? ["has an envFile, which is not read here; set its variables before the hall starts, and name them in env"] : []),
+    ...(leftOut.includes("envFile")
+      ? [
+          "has an envFile, which is not read here; set its variables before the hall starts, and name them in env",
+        ]
+      : []),
     ...(others.length > 0 ? [`without ${others.join(", ")}, which only ${client.name} knows`] : []),
   ];
 }
 
 /** Holds an entry against our own rules: one that they refuse would make the whole config unusable. */
-async function checkServer(server: JsonObject, machine: Machine): Promise<{ server: JsonObject; notes: string[] } | string> {
+async function checkServer(
+  server: JsonObject,
+  machine: Machine,
+): Promise<{ server: JsonObject; notes: string[] } | string> {
   const problem = await findProblem(server, machine);
   if (!problem) return { server, notes: [] };
-  if (problem.path.at(-1) === "url" && problem.text.startsWith("points into a private network") && server.allowPrivate === undefined) {
+  if (
+    problem.path.at(-1) === "url" &&
+    problem.text.startsWith("points into a private network") &&
+    server.allowPrivate === undefined
+  ) {
     const checked = await checkServer({ ...server, allowPrivate: true }, machine);
-    return typeof checked === "string" ? checked : { ...checked, notes: ["points into a private network: allowPrivate is set"] };
+    return typeof checked === "string"
+      ? checked
+      : { ...checked, notes: ["points into a private network: allowPrivate is set"] };
   }
   const field = fieldOf(problem.path.slice(2));
   return `${field ? `${field}: ` : ""}${problem.text}`;
 }
 
-async function findProblem(server: JsonObject, { env, folder }: Machine): Promise<Problem | undefined> {
+async function findProblem(
+  server: JsonObject,
+  { env, folder }: Machine,
+): Promise<Problem | undefined> {
   const tree = { mcpServers: { server } };
   // A variable that is not set yet will be: any word will do for now.
-  const names = Array.from(JSON.stringify(server).matchAll(/\$\{(?:env:)?([A-Za-z_]\w*)/g), ([, name = ""]) => name);
-  const expanded = expandVariables(tree, { ...Object.fromEntries(names.map((name) => [name, "variable"])), ...env });
+  const names = Array.from(
+    JSON.stringify(server).matchAll(/\$\{(?:env:)?([A-Za-z_]\w*)/g),
+    ([, name = ""]) => name,
+  );
+  const expanded = expandVariables(tree, {
+    ...Object.fromEntries(names.map((name) => [name, "variable"])),
+    ...env,
+  });
   const result = await validateTree(expanded.tree);
-  const [problem] = [...expanded.problems, ...findServerProblems(expanded.tree, folder), ...("problems" in result ? result.problems : [])];
+  const [problem] = [
+    ...expanded.problems,
+    ...findServerProblems(expanded.tree, folder),
+    ...("problems" in result ? result.problems : []),
+  ];
   return problem;
 }
 
@@ -147,17 +205,29 @@ async function filesOf({ path }: Place, machine: Machine): Promise<string[]> {
 
 /** The variables an entry names and that have no value yet: a person must set them. */
 export function findUnset(server: JsonObject, env: NodeJS.ProcessEnv): string[] {
-  const names = Array.from(JSON.stringify(server).matchAll(/(?<!\$)\$\{(?:env:)?([A-Za-z_]\w*)\}/g), ([, name = ""]) => name);
+  const names = Array.from(
+    JSON.stringify(server).matchAll(/(?<!\$)\$\{(?:env:)?([A-Za-z_]\w*)\}/g),
+    ([, name = ""]) => name,
+  );
   return [...new Set(names)].filter((name) => env[name] === undefined);
 }
 
 /** The secrets in a text that is, or was, a file of this client: for masking. */
-export async function findSecretsIn(client: Client, file: string, text: string, machine: Machine): Promise<readonly FoundSecret[]> {
+export async function findSecretsIn(
+  client: Client,
+  file: string,
+  text: string,
+  machine: Machine,
+): Promise<readonly FoundSecret[]> {
   const keeper = createKeeper({});
   const document = await parseDocument(file, text);
   for (const place of client.places) {
-    for (const { entries } of client.listsIn?.(document.tree, place, machine) ?? [mapAt(document.tree, place.at)]) {
-      for (const { name, value } of entries) if (isObject(value)) hideSecrets(name, draftServer(value, client.meanings).server, keeper.keepAt(name, file));
+    for (const { entries } of client.listsIn?.(document.tree, place, machine) ?? [
+      mapAt(document.tree, place.at),
+    ]) {
+      for (const { name, value } of entries)
+        if (isObject(value))
+          hideSecrets(name, draftServer(value, client.meanings).server, keeper.keepAt(name, file));
     }
   }
   return keeper.found();

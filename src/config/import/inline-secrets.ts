@@ -8,15 +8,26 @@ import { variable, variableName } from "./references.ts";
  */
 export function hideSecrets(name: string, server: JsonObject, keep: Keep): JsonObject {
   const hidden = {
-    env: isObject(server.env) ? mapTexts(server.env, (key, value) => hideInVariable(key, value, keep)) : undefined,
-    headers: isObject(server.headers) ? mapTexts(server.headers, (key, value) => hideInHeader(name, key, value, keep)) : undefined,
+    env: isObject(server.env)
+      ? mapTexts(server.env, (key, value) => hideInVariable(key, value, keep))
+      : undefined,
+    headers: isObject(server.headers)
+      ? mapTexts(server.headers, (key, value) => hideInHeader(name, key, value, keep))
+      : undefined,
     args: Array.isArray(server.args) ? hideInArguments(name, server.args, keep) : undefined,
     url: typeof server.url === "string" ? hideInUrl(name, server.url, keep) : undefined,
     oauth: isObject(server.oauth)
-      ? mapTexts(server.oauth, (key, value) => (key === "clientSecret" && !isReference(value) ? keep(`${name}_CLIENT_SECRET`, value) : value))
+      ? mapTexts(server.oauth, (key, value) =>
+          key === "clientSecret" && !isReference(value)
+            ? keep(`${name}_CLIENT_SECRET`, value)
+            : value,
+        )
       : undefined,
   };
-  return { ...server, ...Object.fromEntries(Object.entries(hidden).filter(([, value]) => value !== undefined)) };
+  return {
+    ...server,
+    ...Object.fromEntries(Object.entries(hidden).filter(([, value]) => value !== undefined)),
+  };
 }
 
 /** Takes a secret and the words its variable should be called by; gives what to write in its place. */
@@ -27,7 +38,8 @@ function hideInVariable(key: string, value: string, keep: Keep): string {
 }
 
 function hideInHeader(name: string, key: string, value: string, keep: Keep): string {
-  const [, scheme = "", rest = ""] = /^((?:Bearer|Basic|Token|ApiKey)\s+)?(.*)$/is.exec(value) ?? [];
+  const [, scheme = "", rest = ""] =
+    /^((?:Bearer|Basic|Token|ApiKey)\s+)?(.*)$/is.exec(value) ?? [];
   if (!isSecret(key, rest) && !(scheme && !isReference(rest))) return value;
   return scheme + keep(`${name}_${/^authorization$/i.test(key) ? "token" : key}`, rest);
 }
@@ -36,9 +48,18 @@ function hideInArguments(name: string, args: readonly unknown[], keep: Keep): un
   return args.map((arg, index) => {
     if (typeof arg !== "string") return arg;
     const [, flag, given] = /^--?([\w-]+)=(.*)$/s.exec(arg) ?? [];
-    if (flag !== undefined && given !== undefined) return isSecret(flag, given) ? `${arg.slice(0, -given.length)}${keep(`${name}_${flag}`, given)}` : arg;
+    if (flag !== undefined && given !== undefined)
+      return isSecret(flag, given)
+        ? `${arg.slice(0, -given.length)}${keep(`${name}_${flag}`, given)}`
+        : arg;
     const [, before] = /^--?([\w-]+)$/.exec(String(args[index - 1] ?? "")) ?? [];
-    if (before !== undefined && !arg.startsWith("-") && isSecret(before, arg) && !/^[\w-]+[:=]/.test(arg)) return keep(`${name}_${before}`, arg);
+    if (
+      before !== undefined &&
+      !arg.startsWith("-") &&
+      isSecret(before, arg) &&
+      !/^[\w-]+[:=]/.test(arg)
+    )
+      return keep(`${name}_${before}`, arg);
     return hideInWord(name, arg, keep);
   });
 }
@@ -48,7 +69,8 @@ function hideInWord(name: string, word: string, keep: Keep): string {
   if (URL.canParse(word) && /^\w+:\/\//.test(word)) return hideInUrl(name, word, keep);
   const [, key, between, value] = /^([A-Za-z][\w-]*)(=|:\s*)(.+)$/s.exec(word) ?? [];
   if (key !== undefined && value !== undefined) {
-    const kept = between === "=" ? hideInVariable(key, value, keep) : hideInHeader(name, key, value, keep);
+    const kept =
+      between === "=" ? hideInVariable(key, value, keep) : hideInHeader(name, key, value, keep);
     if (kept !== value) return `${key}${between}${kept}`;
   }
   return looksSecret(word) ? keep(`${name}_secret`, word) : word;
@@ -58,9 +80,13 @@ function hideInWord(name: string, word: string, keep: Keep): string {
 function hideInUrl(name: string, url: string, keep: Keep): string {
   if (isPassworded(url)) return keep(`${name}_url`, url);
   const [, start = "", path = "", query = ""] = /^(\w+:\/\/[^/?#]*)([^?#]*)(.*)$/s.exec(url) ?? [];
-  const segments = path.replace(/[^/]+/g, (segment) => (looksSecret(segment) || isUuid(segment) ? keep(`${name}_key`, segment) : segment));
-  const parameters = query.replace(/([?&])([^=&#]+)=([^&#]+)/g, (whole, sign: string, key: string, value: string) =>
-    isSecret(key, value) ? `${sign}${key}=${keep(`${name}_${key}`, value)}` : whole,
+  const segments = path.replace(/[^/]+/g, (segment) =>
+    looksSecret(segment) || isUuid(segment) ? keep(`${name}_key`, segment) : segment,
+  );
+  const parameters = query.replace(
+    /([?&])([^=&#]+)=([^&#]+)/g,
+    (whole, sign: string, key: string, value: string) =>
+      isSecret(key, value) ? `${sign}${key}=${keep(`${name}_${key}`, value)}` : whole,
   );
   return start + segments + parameters;
 }
@@ -70,7 +96,12 @@ function isSecret(key: string, value: string): boolean {
   if (isReference(value) || value.trim() === "") return false;
   if (looksSecret(value)) return true;
   const words = key.replace(/([a-z\d])([A-Z])/g, "$1_$2");
-  return secretName.test(words) && !harmlessName.test(words) && !isHarmless(value) && !(fileName.test(words) && isPath(value));
+  return (
+    secretName.test(words) &&
+    !harmlessName.test(words) &&
+    !isHarmless(value) &&
+    !(fileName.test(words) && isPath(value))
+  );
 }
 
 const secretName =
@@ -88,7 +119,12 @@ function looksSecret(value: string): boolean {
 /** One long word of mixed characters. Names of packages and files have dots, slashes or a single case. */
 function isRandom(value: string): boolean {
   if (/^[0-9a-f]{32,}$/i.test(value)) return true;
-  return /^[A-Za-z0-9_+=-]{24,}$/.test(value) && /\d/.test(value) && /[a-z]/.test(value) && /[A-Z]/.test(value);
+  return (
+    /^[A-Za-z0-9_+=-]{24,}$/.test(value) &&
+    /\d/.test(value) &&
+    /[a-z]/.test(value) &&
+    /[A-Z]/.test(value)
+  );
 }
 
 function isUuid(value: string): boolean {
@@ -120,7 +156,12 @@ function isPath(value: string): boolean {
 }
 
 function mapTexts(map: JsonObject, change: (key: string, value: string) => string): JsonObject {
-  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, typeof value === "string" ? change(key, value) : value]));
+  return Object.fromEntries(
+    Object.entries(map).map(([key, value]) => [
+      key,
+      typeof value === "string" ? change(key, value) : value,
+    ]),
+  );
 }
 
 /** A secret that was found, and the variable that now stands for it. */
@@ -132,7 +173,10 @@ export interface FoundSecret {
 }
 
 /** Names variables: the same value has the same one everywhere, and none that already means something else on this machine. */
-export function createKeeper(env: NodeJS.ProcessEnv): { keepAt(server: string, place: string): Keep; found(): readonly FoundSecret[] } {
+export function createKeeper(env: NodeJS.ProcessEnv): {
+  keepAt(server: string, place: string): Keep;
+  found(): readonly FoundSecret[];
+} {
   const byValue = new Map<string, FoundSecret>();
   const byName = new Map<string, string>();
 

@@ -26,7 +26,12 @@ const usualFolders: Readonly<Record<string, string>> = {
 
 export function thisMachine(folder: string, env: NodeJS.ProcessEnv = process.env): Machine {
   const { platform } = process;
-  return { platform: platform === "darwin" || platform === "win32" ? platform : "linux", home: env.HOME || homedir(), env, folder };
+  return {
+    platform: platform === "darwin" || platform === "win32" ? platform : "linux",
+    home: env.HOME || homedir(),
+    env,
+    folder,
+  };
 }
 
 /** The file's full path, or nothing where the platform has no such file. */

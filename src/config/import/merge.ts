@@ -40,8 +40,14 @@ export function mergeSightings(sightings: readonly Sighting[], existing: JsonObj
     if (group) group.push(sighting);
     else groups.set(key, [sighting]);
   }
-  const targets = new Map(Object.entries(existing).flatMap(([name, server]) => (isObject(server) ? [[targetOf(server), name] as const] : [])));
-  const taken = new Map(Object.keys(existing).map((name) => [name.toLowerCase(), `${name} of your config`]));
+  const targets = new Map(
+    Object.entries(existing).flatMap(([name, server]) =>
+      isObject(server) ? [[targetOf(server), name] as const] : [],
+    ),
+  );
+  const taken = new Map(
+    Object.keys(existing).map((name) => [name.toLowerCase(), `${name} of your config`]),
+  );
   const servers: ImportedServer[] = [];
   const known: Merged["known"][number][] = [];
   for (const group of groups.values()) {
@@ -53,7 +59,10 @@ export function mergeSightings(sightings: readonly Sighting[], existing: JsonObj
   return { servers, known };
 }
 
-function nameServer(group: readonly [Sighting, ...Sighting[]], taken: Map<string, string>): ImportedServer {
+function nameServer(
+  group: readonly [Sighting, ...Sighting[]],
+  taken: Map<string, string>,
+): ImportedServer {
   const [first, ...others] = group;
   const notes: string[] = [];
   const wanted = validName(first.name);
@@ -61,11 +70,21 @@ function nameServer(group: readonly [Sighting, ...Sighting[]], taken: Map<string
   const name = freeName(wanted, first.client.id, taken);
   if (name !== wanted) notes.push(`is another server than ${taken.get(wanted.toLowerCase())}`);
   taken.set(name.toLowerCase(), `${name} of ${first.client.name}`);
-  const also = [...new Set(others.map(({ client }) => client.name))].filter((client) => client !== first.client.name);
+  const also = [...new Set(others.map(({ client }) => client.name))].filter(
+    (client) => client !== first.client.name,
+  );
   if (also.length > 0) notes.push(`also in ${also.join(", ")}`);
   // For this project if it is for this project anywhere.
-  const elsewhere = group.every((sighting) => sighting.elsewhere !== undefined) ? first.elsewhere : undefined;
-  return { name, server: first.server, sightings: group, notes, ...(elsewhere === undefined ? {} : { elsewhere }) };
+  const elsewhere = group.every((sighting) => sighting.elsewhere !== undefined)
+    ? first.elsewhere
+    : undefined;
+  return {
+    name,
+    server: first.server,
+    sightings: group,
+    notes,
+    ...(elsewhere === undefined ? {} : { elsewhere }),
+  };
 }
 
 /** What our config takes as a name: "GitHub (work)" is GitHub-work, "@acme/files" is acme-files. */
@@ -93,10 +112,24 @@ function freeName(wanted: string, client: string, taken: ReadonlyMap<string, str
 
 /** Two entries are the same server when all that reaches it is the same. */
 function identityOf({ type, command, args, env, cwd, url, headers, oauth }: JsonObject): string {
-  return JSON.stringify(sortKeys({ type, command, args: args ?? [], env: env ?? {}, cwd, url, headers: headers ?? {}, oauth }));
+  return JSON.stringify(
+    sortKeys({
+      type,
+      command,
+      args: args ?? [],
+      env: env ?? {},
+      cwd,
+      url,
+      headers: headers ?? {},
+      oauth,
+    }),
+  );
 }
 
 /** What a server is, without what it is told; a secret that was renewed since is the same by any variable's name. */
 function targetOf({ command, args, url }: JsonObject): string {
-  return JSON.stringify([command ?? null, args ?? [], url ?? null]).replace(/\$\{[^{}]*\}/g, "$VARIABLE");
+  return JSON.stringify([command ?? null, args ?? [], url ?? null]).replace(
+    /\$\{[^{}]*\}/g,
+    "$VARIABLE",
+  );
 }

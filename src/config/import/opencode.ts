@@ -7,7 +7,8 @@ import { type References, variable } from "./references.ts";
 /** `{env:NAME}`; `{file:…}` is text of another file, which only opencode reads. */
 const references: References = {
   pattern: /\{(env|file):([^{}]+)\}/g,
-  read: ([, kind, name = ""]) => (kind === "env" && /^[A-Za-z_]\w*$/.test(name) ? variable(name) : undefined),
+  read: ([, kind, name = ""]) =>
+    kind === "env" && /^[A-Za-z_]\w*$/.test(name) ? variable(name) : undefined,
 };
 
 /** Servers stand under `mcp`, or since version 2 under `mcp.servers`; the older form still works there. */
@@ -15,15 +16,21 @@ export const opencode: Client = {
   id: "opencode",
   name: "opencode",
   places: [
-    ...["opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"].map(
-      (name): Place => ({ scope: "project", path: `./${name}`, at: ["mcp"] }),
+    ...[
+      "opencode.json",
+      "opencode.jsonc",
+      ".opencode/opencode.json",
+      ".opencode/opencode.jsonc",
+    ].map((name): Place => ({ scope: "project", path: `./${name}`, at: ["mcp"] })),
+    ...["opencode.json", "opencode.jsonc"].map(
+      (name): Place => ({ scope: "user", path: `$XDG_CONFIG_HOME/opencode/${name}`, at: ["mcp"] }),
     ),
-    ...["opencode.json", "opencode.jsonc"].map((name): Place => ({ scope: "user", path: `$XDG_CONFIG_HOME/opencode/${name}`, at: ["mcp"] })),
   ],
   references,
   meanings: {
     ...usualMeanings,
-    command: (command) => (Array.isArray(command) ? { command: command[0], args: command.slice(1) } : { command }),
+    command: (command) =>
+      Array.isArray(command) ? { command: command[0], args: command.slice(1) } : { command },
     environment: texts("env"),
     // How long listing may take there: not a call's time.
     timeout: nothing,

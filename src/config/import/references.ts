@@ -14,7 +14,11 @@ export interface Rewritten {
 }
 
 /** The same value with every reference in our words; what looks like one of ours without being meant as one is kept from becoming it. */
-export function rewriteReferences(value: unknown, references: References, machine: Machine): Rewritten {
+export function rewriteReferences(
+  value: unknown,
+  references: References,
+  machine: Machine,
+): Rewritten {
   const unknown: string[] = [];
 
   function rewriteText(text: string): string {
@@ -32,7 +36,9 @@ export function rewriteReferences(value: unknown, references: References, machin
   function rewrite(inner: unknown): unknown {
     if (typeof inner === "string") return rewriteText(inner);
     if (Array.isArray(inner)) return inner.map(rewrite);
-    return isObject(inner) ? Object.fromEntries(Object.entries(inner).map(([key, each]) => [key, rewrite(each)])) : inner;
+    return isObject(inner)
+      ? Object.fromEntries(Object.entries(inner).map(([key, each]) => [key, rewrite(each)]))
+      : inner;
   }
 
   return { value: rewrite(value), unknown };

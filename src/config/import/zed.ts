@@ -11,7 +11,11 @@ export const zed: Client = {
     { scope: "project", path: "./.zed/settings.json", at: ["context_servers"] },
     {
       scope: "user",
-      path: { linux: "$XDG_CONFIG_HOME/zed/settings.json", darwin: "~/.config/zed/settings.json", win32: "$APPDATA/Zed/settings.json" },
+      path: {
+        linux: "$XDG_CONFIG_HOME/zed/settings.json",
+        darwin: "~/.config/zed/settings.json",
+        win32: "$APPDATA/Zed/settings.json",
+      },
       at: ["context_servers"],
     },
   ],
@@ -20,7 +24,13 @@ export const zed: Client = {
     ...usualMeanings,
     // Once the command was an object of all three.
     command: (command) =>
-      isObject(command) ? { command: command.path, ...usualMeanings.args?.(command.args ?? []), ...usualMeanings.env?.(command.env ?? {}) } : { command },
+      isObject(command)
+        ? {
+            command: command.path,
+            ...usualMeanings.args?.(command.args ?? []),
+            ...usualMeanings.env?.(command.env ?? {}),
+          }
+        : { command },
     timeout: timeout(1000),
     source: nothing,
     settings: nothing,

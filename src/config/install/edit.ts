@@ -16,8 +16,14 @@ export interface Edit {
  * The file's text after the edit. Everything else in it stays as it is, comments included; that is checked, not hoped: the new
  * text is read again and must say exactly what was meant. Throws ConfigError where this cannot be done.
  */
-export async function editDocument(document: Document, { at, put = {}, remove = [] }: Edit): Promise<string> {
-  if (!isObject(document.tree)) throw new ConfigError(`${document.file}: is not an object; expected a config file; look at what stands there`);
+export async function editDocument(
+  document: Document,
+  { at, put = {}, remove = [] }: Edit,
+): Promise<string> {
+  if (!isObject(document.tree))
+    throw new ConfigError(
+      `${document.file}: is not an object; expected a config file; look at what stands there`,
+    );
   const path = at.map(String);
   const mark = document.text.startsWith("\ufeff") ? "\ufeff" : "";
   let text = document.text.slice(mark.length);
@@ -27,8 +33,16 @@ export async function editDocument(document: Document, { at, put = {}, remove = 
   const after = await parseDocument(document.file, mark + text).catch(() => undefined);
   const map = fieldAt(document.tree, at);
   const kept = Object.entries(isObject(map) ? map : {}).filter(([name]) => !remove.includes(name));
-  if (!after || !isDeepStrictEqual(plain(after.tree), plain(withMap(document.tree, path, { ...Object.fromEntries(kept), ...put })))) {
-    throw new ConfigError(`${document.locate(at)}: cannot be changed without changing more than that; add the hall by hand`);
+  if (
+    !after ||
+    !isDeepStrictEqual(
+      plain(after.tree),
+      plain(withMap(document.tree, path, { ...Object.fromEntries(kept), ...put })),
+    )
+  ) {
+    throw new ConfigError(
+      `${document.locate(at)}: cannot be changed without changing more than that; add the hall by hand`,
+    );
   }
   return mark + text;
 }
@@ -43,9 +57,13 @@ async function editorOf({ file, format }: Document): Promise<Editor> {
     const { removeFromJson, setInJson } = await import("./json-edit.ts");
     return { removeOne: removeFromJson, setOne: setInJson };
   }
-  if (format === "yaml") throw new ConfigError(`${file}: is YAML, which is not edited here; change it by hand`);
+  if (format === "yaml")
+    throw new ConfigError(`${file}: is YAML, which is not edited here; change it by hand`);
   const { removeFromToml, setInToml } = await import("./toml-edit.ts");
-  return { removeOne: removeFromToml, setOne: (text, path, entry) => setInToml(removeFromToml(text, path), path, entry) };
+  return {
+    removeOne: removeFromToml,
+    setOne: (text, path, entry) => setInToml(removeFromToml(text, path), path, entry),
+  };
 }
 
 function withMap(tree: JsonObject, [key, ...rest]: readonly string[], map: JsonObject): JsonObject {
@@ -63,5 +81,7 @@ function plain(value: unknown): unknown {
 function dropEmpty(value: unknown): unknown {
   if (!isObject(value)) return value;
   const entries = Object.entries(value).map(([key, inner]) => [key, dropEmpty(inner)] as const);
-  return Object.fromEntries(entries.filter(([, inner]) => !(isObject(inner) && Object.keys(inner).length === 0)));
+  return Object.fromEntries(
+    entries.filter(([, inner]) => !(isObject(inner) && Object.keys(inner).length === 0)),
+  );
 }

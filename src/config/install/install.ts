@@ -37,7 +37,11 @@ export interface Target {
 }
 
 /** How the hall gets into a client's file; `move` names the servers that leave it. Throws ConfigError for a file that cannot be read. */
-export async function planInstall(target: Target, command: readonly [string, ...string[]], move: readonly string[] = []): Promise<Plan> {
+export async function planInstall(
+  target: Target,
+  command: readonly [string, ...string[]],
+  move: readonly string[] = [],
+): Promise<Plan> {
   const { client, ownScript } = target;
   const { file, scope, at: usual } = await findTarget(target);
   const { before, document } = await read(file);
@@ -45,17 +49,26 @@ export async function planInstall(target: Target, command: readonly [string, ...
   const entries = mapAt(document.tree, at).entries;
   const hall = entries.find(({ name, value }) => isHallEntry(client, name, value, ownScript))?.name;
   if (hall === undefined && entries.some(({ name }) => name === "guildhall")) {
-    throw new HallError("CONFLICT", `${document.locate([...at, "guildhall"])}: there is a server named guildhall that is not a hall`, {
-      hint: "Rename it there, then install again.",
-    });
+    throw new HallError(
+      "CONFLICT",
+      `${document.locate([...at, "guildhall"])}: there is a server named guildhall that is not a hall`,
+      {
+        hint: "Rename it there, then install again.",
+      },
+    );
   }
   const name = hall ?? "guildhall";
   const [program, ...args] = command;
   const entry = client.entryFor?.(command) ?? { command: program, args };
   const isThere = sameEntry(fieldAt(document.tree, [...at, name]), entry);
   const moved = move.filter((server) => entries.some((each) => each.name === server));
-  if (isThere && moved.length === 0) return { client, scope, file, before, after: before, name, moved, isRestored: false };
-  const text = await editDocument(document, { at, remove: moved, put: isThere ? {} : { [name]: entry } });
+  if (isThere && moved.length === 0)
+    return { client, scope, file, before, after: before, name, moved, isRestored: false };
+  const text = await editDocument(document, {
+    at,
+    remove: moved,
+    put: isThere ? {} : { [name]: entry },
+  });
   return { client, scope, file, before, after: Buffer.from(text), name, moved, isRestored: false };
 }
 
@@ -65,14 +78,27 @@ export async function planUninstall(target: Target, records: Records): Promise<P
   const { file, scope, at: usual } = await findTarget(target);
   const record = (await records.all()).find((each) => each.file === file);
   const { before, document } = await read(file);
-  const untouched: Plan = { client, scope, file, before, after: before, name: record?.name ?? "guildhall", moved: [], isRestored: false };
+  const untouched: Plan = {
+    client,
+    scope,
+    file,
+    before,
+    after: before,
+    name: record?.name ?? "guildhall",
+    moved: [],
+    isRestored: false,
+  };
   if (before && record?.left === hashOf(before)) {
     const after = record.backup === null ? undefined : await readBackup(record.backup);
     return { ...untouched, after, moved: record.moved, isRestored: true };
   }
   const at = client.mapIn?.(document.tree) ?? usual;
-  const halls = mapAt(document.tree, at).entries.filter(({ name, value }) => isHallEntry(client, name, value, ownScript));
-  const old = record?.backup ? await parseDocument(file, decode(await readBackup(record.backup), record.backup)) : undefined;
+  const halls = mapAt(document.tree, at).entries.filter(({ name, value }) =>
+    isHallEntry(client, name, value, ownScript),
+  );
+  const old = record?.backup
+    ? await parseDocument(file, decode(await readBackup(record.backup), record.backup))
+    : undefined;
   const present = mapAt(document.tree, at).entries.map(({ name }) => name);
   const missing = (record?.moved ?? []).filter((name) => !present.includes(name));
   const put = old ? pick(old, client.mapIn?.(old.tree) ?? usual, missing) : {};
@@ -88,7 +114,12 @@ export async function applyInstall(plan: Plan, records: Records): Promise<string
   const earlier = (await records.all()).find((record) => record.file === file);
   await refuseChanged(plan);
   const isOurs = earlier !== undefined && before !== undefined && earlier.left === hashOf(before);
-  const backup = before === undefined ? null : isOurs ? earlier.backup : await records.backUp(client.id, file, before);
+  const backup =
+    before === undefined
+      ? null
+      : isOurs
+        ? earlier.backup
+        : await records.backUp(client.id, file, before);
   const folders = await writeThrough(file, after);
   await records.save({
     client: client.id,
@@ -109,7 +140,8 @@ export async function applyUninstall(plan: Plan, records: Records): Promise<stri
   const { client, file, before, after, isRestored } = plan;
   const record = (await records.all()).find((each) => each.file === file);
   await refuseChanged(plan);
-  const backup = isRestored || before === undefined ? null : await records.backUp(client.id, file, before);
+  const backup =
+    isRestored || before === undefined ? null : await records.backUp(client.id, file, before);
   if (after === undefined) await removeFile(file, record);
   else if (before === undefined || !after.equals(before)) await writeThrough(file, after);
   if (record) await records.forget(file);
@@ -117,49 +149,80 @@ export async function applyUninstall(plan: Plan, records: Records): Promise<stri
   return backup;
 }
 
-function isHallEntry(client: Client, name: string, value: unknown, ownScript: string | undefined): boolean {
+function isHallEntry(
+  client: Client,
+  name: string,
+  value: unknown,
+  ownScript: string | undefined,
+): boolean {
   return isObject(value) && isHall(name, draftServer(value, client.meanings).server, ownScript);
 }
 
 /** The file that is written to: the first of its scope that is there, else the first. */
-async function findTarget({ client, machine, scope }: Target): Promise<{ readonly file: string; readonly scope: Place["scope"]; readonly at: Path }> {
-  const wanted = scope ?? (client.places.some((place) => place.scope === "project" && !place.isOld) ? "project" : "user");
+async function findTarget({
+  client,
+  machine,
+  scope,
+}: Target): Promise<{ readonly file: string; readonly scope: Place["scope"]; readonly at: Path }> {
+  const wanted =
+    scope ??
+    (client.places.some((place) => place.scope === "project" && !place.isOld) ? "project" : "user");
   const candidates = client.places.flatMap((place) => {
-    const file = place.scope === wanted && !place.isOld ? locatePlace(place.path, machine) : undefined;
+    const file =
+      place.scope === wanted && !place.isOld ? locatePlace(place.path, machine) : undefined;
     // In a folder of blocks the hall has one of its own.
-    return file === undefined || /\.ya?ml$/.test(file) ? [] : [{ file: file.replace("*", "guildhall.json"), scope: wanted, at: place.at }];
+    return file === undefined || /\.ya?ml$/.test(file)
+      ? []
+      : [{ file: file.replace("*", "guildhall.json"), scope: wanted, at: place.at }];
   });
   const [first] = candidates;
   if (!first) {
-    throw new HallError("INVALID_PARAMS", `${client.name} has no file for ${wanted === "project" ? "one project" : "a user"} on this system`, {
-      hint: wanted === "project" ? "Leave --project out." : "Leave --user out.",
-    });
+    throw new HallError(
+      "INVALID_PARAMS",
+      `${client.name} has no file for ${wanted === "project" ? "one project" : "a user"} on this system`,
+      {
+        hint: wanted === "project" ? "Leave --project out." : "Leave --user out.",
+      },
+    );
   }
-  for (const candidate of candidates) if ((await readBytes(candidate.file)) !== undefined) return candidate;
+  for (const candidate of candidates)
+    if ((await readBytes(candidate.file)) !== undefined) return candidate;
   return first;
 }
 
-async function read(file: string): Promise<{ readonly before: Buffer | undefined; readonly document: Document }> {
+async function read(
+  file: string,
+): Promise<{ readonly before: Buffer | undefined; readonly document: Document }> {
   const before = await readBytes(file);
-  return { before, document: await parseDocument(file, before === undefined ? "" : decode(before, file)) };
+  return {
+    before,
+    document: await parseDocument(file, before === undefined ? "" : decode(before, file)),
+  };
 }
 
 async function readBackup(backup: string): Promise<Buffer> {
   const bytes = await readBytes(backup);
-  if (!bytes) throw new ConfigError(`${backup}: is gone; expected the backup that \`guildhall install\` made; take the hall out by hand`);
+  if (!bytes)
+    throw new ConfigError(
+      `${backup}: is gone; expected the backup that \`guildhall install\` made; take the hall out by hand`,
+    );
   return bytes;
 }
 
 function pick({ tree }: Document, at: Path, names: readonly string[]): Record<string, JsonObject> {
   const map = fieldAt(tree, at);
-  return Object.fromEntries(names.flatMap((name) => (isObject(map) && isObject(map[name]) ? [[name, map[name]]] : [])));
+  return Object.fromEntries(
+    names.flatMap((name) => (isObject(map) && isObject(map[name]) ? [[name, map[name]]] : [])),
+  );
 }
 
 /** The client itself may have written meanwhile. */
 async function refuseChanged({ file, before }: Plan): Promise<void> {
   const now = await readBytes(file);
   if (now === undefined ? before === undefined : before?.equals(now)) return;
-  throw new HallError("CONFLICT", `${file} was changed while this ran`, { hint: "Close the client, then try again." });
+  throw new HallError("CONFLICT", `${file} was changed while this ran`, {
+    hint: "Close the client, then try again.",
+  });
 }
 
 async function removeFile(file: string, record: InstallRecord | undefined): Promise<void> {
@@ -169,7 +232,12 @@ async function removeFile(file: string, record: InstallRecord | undefined): Prom
 }
 
 function sameEntry(value: unknown, entry: JsonObject): boolean {
-  return isObject(value) && Object.entries(entry).every(([key, each]) => JSON.stringify(value[key]) === JSON.stringify(each));
+  return (
+    isObject(value) &&
+    Object.entries(entry).every(
+      ([key, each]) => JSON.stringify(value[key]) === JSON.stringify(each),
+    )
+  );
 }
 
 function hashOf(bytes: Uint8Array): string {

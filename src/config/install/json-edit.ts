@@ -1,4 +1,9 @@
-import { createScanner, findNodeAtLocation, type Node, parseTree } from "jsonc-parser/lib/esm/main.js";
+import {
+  createScanner,
+  findNodeAtLocation,
+  type Node,
+  parseTree,
+} from "jsonc-parser/lib/esm/main.js";
 
 /**
  * Changes to JSON with comments that leave every other character as it is. The parser's own `modify` reformats lines around a
@@ -13,7 +18,8 @@ export function setInJson(text: string, path: readonly string[], value: unknown)
   for (let depth = path.length - 1; depth >= 0; depth--) {
     const parent = depth === 0 ? root : findNodeAtLocation(root, path.slice(0, depth));
     const [name = "", ...rest] = path.slice(depth);
-    if (parent?.type === "object") return insertProperty(text, parent, name, nest(rest, value), style);
+    if (parent?.type === "object")
+      return insertProperty(text, parent, name, nest(rest, value), style);
     // What stands in the way is no object: nothing can be put into it.
     if (parent) return text;
   }
@@ -27,7 +33,11 @@ export function removeFromJson(text: string, path: readonly string[]): string {
   if (!property) return text;
   const end = property.offset + property.length;
   const comma = findComma(text, end);
-  if (comma !== undefined) return dropLine(text.slice(0, property.offset) + text.slice(end, comma) + text.slice(comma + 1), property.offset);
+  if (comma !== undefined)
+    return dropLine(
+      text.slice(0, property.offset) + text.slice(end, comma) + text.slice(comma + 1),
+      property.offset,
+    );
   const previous = siblings[siblings.indexOf(property) - 1];
   const without = text.slice(0, property.offset) + text.slice(end);
   const before = previous && findComma(text, previous.offset + previous.length);
@@ -40,7 +50,13 @@ interface Style {
   readonly eol: string;
 }
 
-function insertProperty(text: string, object: Node, name: string, value: unknown, style: Style): string {
+function insertProperty(
+  text: string,
+  object: Node,
+  name: string,
+  value: unknown,
+  style: Style,
+): string {
   const closing = object.offset + object.length - 1;
   const children = object.children ?? [];
   const last = children.at(-1);
@@ -55,7 +71,10 @@ function insertProperty(text: string, object: Node, name: string, value: unknown
       : `${text.slice(0, trailing + 1)} ${property},${text.slice(trailing + 1)}`;
   }
   const [first] = children;
-  const inner = first && isFirstOnLine(text, first.offset) ? indentAt(text, first.offset) : outer + style.indent;
+  const inner =
+    first && isFirstOnLine(text, first.offset)
+      ? indentAt(text, first.offset)
+      : outer + style.indent;
   const property = `${style.eol}${inner}${JSON.stringify(name)}: ${print(value, inner, style)}${trailing === undefined ? "" : ","}`;
   // Behind comments that follow the last property: they belong to it.
   const lineStart = text.lastIndexOf("\n", closing - 1);
@@ -64,7 +83,9 @@ function insertProperty(text: string, object: Node, name: string, value: unknown
   const end = isBraceAlone ? "" : `${style.eol}${outer}`;
   const before = isBraceAlone ? text.slice(0, at) : text.slice(0, at).trimEnd();
   const inserted = before + property + end + text.slice(at);
-  return lastEnd === undefined || trailing !== undefined ? inserted : `${inserted.slice(0, lastEnd)},${inserted.slice(lastEnd)}`;
+  return lastEnd === undefined || trailing !== undefined
+    ? inserted
+    : `${inserted.slice(0, lastEnd)},${inserted.slice(lastEnd)}`;
 }
 
 function parse(text: string): Node | undefined {
@@ -91,7 +112,9 @@ function findComma(text: string, from: number): number | undefined {
 function dropLine(text: string, offset: number): string {
   const start = text.lastIndexOf("\n", offset - 1) + 1;
   const newline = text.indexOf("\n", offset);
-  return newline >= 0 && start > 0 && text.slice(start, newline).trim() === "" ? text.slice(0, start) + text.slice(newline + 1) : text;
+  return newline >= 0 && start > 0 && text.slice(start, newline).trim() === ""
+    ? text.slice(0, start) + text.slice(newline + 1)
+    : text;
 }
 
 function indentAt(text: string, offset: number): string {
@@ -104,7 +127,10 @@ function isFirstOnLine(text: string, offset: number): boolean {
 }
 
 function styleOf(text: string): Style {
-  return { indent: /^([ \t]+)"/m.exec(text)?.[1] ?? "  ", eol: text.includes("\r\n") ? "\r\n" : "\n" };
+  return {
+    indent: /^([ \t]+)"/m.exec(text)?.[1] ?? "  ",
+    eol: text.includes("\r\n") ? "\r\n" : "\n",
+  };
 }
 
 function nest(path: readonly string[], value: unknown): unknown {

@@ -27,7 +27,10 @@ export async function readProjectFile({ folder, env }: Machine): Promise<Project
       ? (await import("../toml.ts")).parseTomlLayer({ file, text })
       : (await import("../json.ts")).parseJsonLayer({ file, text });
     const { mcpServers = {} } = layer.tree;
-    if (!isObject(mcpServers)) throw new ConfigError(`${layer.locate(["mcpServers"])}: mcpServers: must be an object; expected servers by name; fix it there`);
+    if (!isObject(mcpServers))
+      throw new ConfigError(
+        `${layer.locate(["mcpServers"])}: mcpServers: must be an object; expected servers by name; fix it there`,
+      );
     Object.assign(servers, mcpServers);
   }
   const own = files.find(({ file }) => file !== userFile);
@@ -35,11 +38,19 @@ export async function readProjectFile({ folder, env }: Machine): Promise<Project
 }
 
 /** The file's text with these servers: a new file, or the old one with its comments and everything it had. */
-export async function addToProjectFile({ file, text }: ProjectFile, servers: readonly ImportedServer[], isNew = text === undefined): Promise<string> {
-  if (isNew || text === undefined) return file.endsWith(".toml") ? newToml(servers) : newJson(servers);
+export async function addToProjectFile(
+  { file, text }: ProjectFile,
+  servers: readonly ImportedServer[],
+  isNew = text === undefined,
+): Promise<string> {
+  if (isNew || text === undefined)
+    return file.endsWith(".toml") ? newToml(servers) : newJson(servers);
   if (servers.length === 0) return text;
   const document = await parseDocument(file, text);
-  return editDocument(document, { at: ["mcpServers"], put: Object.fromEntries(servers.map(({ name, server }) => [name, server])) });
+  return editDocument(document, {
+    at: ["mcpServers"],
+    put: Object.fromEntries(servers.map(({ name, server }) => [name, server])),
+  });
 }
 
 function newJson(servers: readonly ImportedServer[]): string {
@@ -61,12 +72,17 @@ ${entries.length > 0 ? entries.join("") : example}  }
 }
 
 function newToml(servers: readonly ImportedServer[]): string {
-  const tables = servers.map((imported) => `# ${originOf(imported)}\n${stringify({ mcpServers: { [imported.name]: imported.server } }).trim()}\n`);
+  const tables = servers.map(
+    (imported) =>
+      `# ${originOf(imported)}\n${stringify({ mcpServers: { [imported.name]: imported.server } }).trim()}\n`,
+  );
   return `# Guildhall: the servers behind one hall, for every MCP client of this project.\n# \${NAME} is an environment variable: secrets belong there, not here.\n\n${tables.join("\n")}`;
 }
 
 /** Without line ends or anything else that could leave the comment. */
 function originOf({ sightings, notes }: ImportedServer): string {
   const [{ client, place }] = sightings;
-  return [`from ${client.name}: ${place.replace(/:\d+:\d+$/, "")}`, ...notes].join("; ").replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, "?");
+  return [`from ${client.name}: ${place.replace(/:\d+:\d+$/, "")}`, ...notes]
+    .join("; ")
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, "?");
 }

@@ -53,13 +53,17 @@ export function openRecords(env: NodeJS.ProcessEnv): Records {
   return {
     folder,
     all,
-    save: async (record) => write([...(await all()).filter(({ file }) => file !== record.file), record]),
+    save: async (record) =>
+      write([...(await all()).filter(({ file }) => file !== record.file), record]),
     forget: async (file) => write((await all()).filter((record) => record.file !== file)),
     async backUp(client, file, bytes) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const time = new Date().toISOString().replace(/[:.]/g, "-");
       for (let count = 1; ; count++) {
-        const backup = join(folder, `${time}${count === 1 ? "" : `-${count}`}-${client}-${basename(file)}`);
+        const backup = join(
+          folder,
+          `${time}${count === 1 ? "" : `-${count}`}-${client}-${basename(file)}`,
+        );
         try {
           await writeFile(backup, bytes, { mode: 0o600, flag: "wx" });
           return backup;
@@ -83,5 +87,7 @@ function parse(text: string, index: string): readonly InstallRecord[] {
   } catch {
     // Told below: it is not ours, whatever it is.
   }
-  throw new ConfigError(`${index}: is not a list of installs; expected what \`guildhall install\` wrote; move it away`);
+  throw new ConfigError(
+    `${index}: is not a list of installs; expected what \`guildhall install\` wrote; move it away`,
+  );
 }

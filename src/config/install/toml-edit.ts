@@ -4,7 +4,9 @@ import type { JsonObject } from "../../base/json.ts";
 /** Puts a table at the end of the file: the one place where it cannot change what stands before it. */
 export function setInToml(text: string, path: readonly string[], value: JsonObject): string {
   const eol = text.includes("\r\n") ? "\r\n" : "\n";
-  const table = stringify(path.reduceRight<JsonObject>((inner, key) => ({ [key]: inner }), value)).trim();
+  const table = stringify(
+    path.reduceRight<JsonObject>((inner, key) => ({ [key]: inner }), value),
+  ).trim();
   const start = text.trimEnd();
   // Without the empty tables above it: they may be there already.
   const block = table.replaceAll("\n", eol);
@@ -30,7 +32,13 @@ export function removeFromToml(text: string, path: readonly string[]): string {
 }
 
 function headerOf(line: string): string[] | undefined {
-  const [, inner] = /^\s*\[\[?\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*\]\]?\s*(?:#.*)?$/.exec(line.trimEnd()) ?? [];
+  const [, inner] =
+    /^\s*\[\[?\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*\]\]?\s*(?:#.*)?$/.exec(
+      line.trimEnd(),
+    ) ?? [];
   if (inner === undefined) return undefined;
-  return Array.from(inner.matchAll(/[\w-]+|"([^"]*)"|'([^']*)'/g), ([bare, double, single]) => double ?? single ?? bare);
+  return Array.from(
+    inner.matchAll(/[\w-]+|"([^"]*)"|'([^']*)'/g),
+    ([bare, double, single]) => double ?? single ?? bare,
+  );
 }

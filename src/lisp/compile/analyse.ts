@@ -24,7 +24,8 @@ export interface Place {
 export const elsewhere: Place = { direct: [], tail: [] };
 
 /** Not the last form, but one whose EXIT is passed on. */
-export const inside = (place: Place): Place => (place.tail.length === 0 ? place : { direct: place.direct, tail: [] });
+export const inside = (place: Place): Place =>
+  place.tail.length === 0 ? place : { direct: place.direct, tail: [] };
 
 const functionName = named("FUNCTION");
 const lambdaName = named("LAMBDA");
@@ -58,17 +59,23 @@ export class Analyser {
 
   #name(name: Sym, scope: Scope, place: Place): Node {
     const found = scope.findVariable(name);
-    if (found?.kind === "variable") return { kind: "local", variable: this.use(found.variable, scope) };
+    if (found?.kind === "variable")
+      return { kind: "local", variable: this.use(found.variable, scope) };
     if (found?.kind === "symbol-macro") return this.form(found.expansion, scope, place);
     const global = found === undefined ? this.m.symbolMacros.get(name) : undefined;
     if (global !== undefined) return this.form(global, scope, place);
-    if (name.kind === "constant" && name.value !== undefined) return { kind: "constant", value: name.value };
+    if (name.kind === "constant" && name.value !== undefined)
+      return { kind: "constant", value: name.value };
     return { kind: "special", sym: name };
   }
 
   /** Notes that a closure needs the variable, in every function between it and its owner. */
   use(variable: Variable, scope: Scope): Variable {
-    for (let at: Lambda | null = scope.lambda; at !== null && at !== variable.owner; at = at.parent) {
+    for (
+      let at: Lambda | null = scope.lambda;
+      at !== null && at !== variable.owner;
+      at = at.parent
+    ) {
       variable.captured = true;
       if (!at.captures.includes(variable)) at.captures.push(variable);
     }
@@ -80,15 +87,28 @@ export class Analyser {
     this.position = this.m.positions.get(form) ?? this.position;
     if (head instanceof Sym) {
       const local = scope.findFunction(head);
-      if (local?.kind === "macro") return this.form(this.expand(local.macro, form, scope), scope, place);
-      if (local?.kind === "function") return { kind: "call-local", variable: this.use(local.variable, scope), args: this.args(operands, scope) };
+      if (local?.kind === "macro")
+        return this.form(this.expand(local.macro, form, scope), scope, place);
+      if (local?.kind === "function")
+        return {
+          kind: "call-local",
+          variable: this.use(local.variable, scope),
+          args: this.args(operands, scope),
+        };
       const special = findSpecial(head);
       if (special !== undefined) return special(this, operands, scope, place, form);
       if (head.macro !== null) return this.form(this.expand(head.macro, form, scope), scope, place);
       return this.#call(head, operands, scope);
     }
-    if (head instanceof Cons && head.car === lambdaName) return { kind: "funcall", fn: this.lambdaForm(head, scope), args: this.args(operands, scope) };
-    return this.m.programError(`${this.m.show(head)} cannot be called: a form begins with a name or a lambda expression`);
+    if (head instanceof Cons && head.car === lambdaName)
+      return {
+        kind: "funcall",
+        fn: this.lambdaForm(head, scope),
+        args: this.args(operands, scope),
+      };
+    return this.m.programError(
+      `${this.m.show(head)} cannot be called: a form begins with a name or a lambda expression`,
+    );
   }
 
   #call(head: Sym, operands: Value, scope: Scope): Node {
@@ -104,11 +124,24 @@ export class Analyser {
     if (fn instanceof Cons && fn.car === functionName && fn.cdr instanceof Cons) {
       const name = fn.cdr.car;
       const setter = setterName(name);
-      const found = name instanceof Sym ? scope.findFunction(name) : setter === null ? undefined : scope.findFunction(setter, true);
-      if (found?.kind === "function") return { kind: "call-local", variable: this.use(found.variable, scope), args: this.args(operands.cdr, scope) };
-      if (setter?.pkg?.locked && setter.setter?.code.native) return { kind: "call-native", fn: setter.setter, args: this.args(operands.cdr, scope) };
-      if (setter !== null) return { kind: "call", sym: setter, setter: true, args: this.args(operands.cdr, scope) };
-      if (name instanceof Sym && name.macro === null && name !== funcallName && found === undefined) return this.#call(name, operands.cdr, scope);
+      const found =
+        name instanceof Sym
+          ? scope.findFunction(name)
+          : setter === null
+            ? undefined
+            : scope.findFunction(setter, true);
+      if (found?.kind === "function")
+        return {
+          kind: "call-local",
+          variable: this.use(found.variable, scope),
+          args: this.args(operands.cdr, scope),
+        };
+      if (setter?.pkg?.locked && setter.setter?.code.native)
+        return { kind: "call-native", fn: setter.setter, args: this.args(operands.cdr, scope) };
+      if (setter !== null)
+        return { kind: "call", sym: setter, setter: true, args: this.args(operands.cdr, scope) };
+      if (name instanceof Sym && name.macro === null && name !== funcallName && found === undefined)
+        return this.#call(name, operands.cdr, scope);
     }
     return { kind: "funcall", fn: this.form(fn, scope), args: this.args(operands.cdr, scope) };
   }
@@ -132,18 +165,21 @@ export class Analyser {
     this.m.tick(10);
     const expansion = macro.expand(form, new Opaque("ENVIRONMENT", scope), this.m);
     const position = this.m.positions.get(form);
-    if (position !== undefined && expansion instanceof Cons && !this.m.positions.has(expansion)) this.m.positions.set(expansion, position);
+    if (position !== undefined && expansion instanceof Cons && !this.m.positions.has(expansion))
+      this.m.positions.set(expansion, position);
     return expansion;
   }
 
   /** An implicit progn. */
   body(forms: Value, scope: Scope, place: Place = elsewhere): Node {
     if (forms === NIL) return { kind: "constant", value: NIL };
-    if (!(forms instanceof Cons)) return this.m.programError(`a body ends in a dot: ${this.m.show(forms)}`);
+    if (!(forms instanceof Cons))
+      return this.m.programError(`a body ends in a dot: ${this.m.show(forms)}`);
     if (forms.cdr === NIL) return this.form(forms.car, scope, place);
     const body: Node[] = [];
     const before = scope.lambda.exits;
-    for (let at: Value = forms; at instanceof Cons; at = at.cdr) this.#add(body, this.form(at.car, scope, at.cdr === NIL ? place : inside(place)));
+    for (let at: Value = forms; at instanceof Cons; at = at.cdr)
+      this.#add(body, this.form(at.car, scope, at.cdr === NIL ? place : inside(place)));
     const node: Node = { kind: "progn", body };
     if (scope.lambda.exits !== before) scope.lambda.exiting.add(node);
     return node;
@@ -157,8 +193,12 @@ export class Analyser {
 
   /** `(lambda (…) …)` as a node that makes the function. */
   lambdaForm(form: Cons, scope: Scope, name: Value = lambdaName): Node {
-    if (!(form.cdr instanceof Cons)) return this.m.programError("a lambda expression needs a lambda list");
-    return { kind: "lambda", lambda: analyseLambda(this, form.cdr.car, form.cdr.cdr, scope, { name, block: null }) };
+    if (!(form.cdr instanceof Cons))
+      return this.m.programError("a lambda expression needs a lambda list");
+    return {
+      kind: "lambda",
+      lambda: analyseLambda(this, form.cdr.car, form.cdr.cdr, scope, { name, block: null }),
+    };
   }
 
   /** The next free slot for a new variable of the function at hand. */
@@ -169,12 +209,19 @@ export class Analyser {
   }
 
   isSpecial(name: Sym, specials: readonly Sym[]): boolean {
-    if (name.kind === "constant") return this.m.programError(`${this.m.show(name)} is a constant and cannot be bound`);
+    if (name.kind === "constant")
+      return this.m.programError(`${this.m.show(name)} is a constant and cannot be bound`);
     return name.kind === "special" || specials.includes(name);
   }
 
   /** `let` and `let*`: the names, their forms and a body with declarations. */
-  bindings(names: readonly { readonly name: Sym; readonly init: Value }[], forms: Value, scope: Scope, place: Place, sequential: boolean): Node {
+  bindings(
+    names: readonly { readonly name: Sym; readonly init: Value }[],
+    forms: Value,
+    scope: Scope,
+    place: Place,
+    sequential: boolean,
+  ): Node {
     const { forms: rest, specials } = splitBody(forms, false);
     const made: Binding[] = [];
     let names_ = scope;
@@ -192,10 +239,15 @@ export class Analyser {
       if (sequential) names_ = names_.with({ kind: "variable", name, variable });
       else pending.push({ name, variable });
     }
-    for (const { name, variable } of pending) names_ = names_.with({ kind: "variable", name, variable });
+    for (const { name, variable } of pending)
+      names_ = names_.with({ kind: "variable", name, variable });
     const hasSpecial = made.some(({ to }) => to instanceof Sym);
     // A body under dynamic bindings is left through them: it passes EXIT on, but it is nobody's tail.
-    const body = this.body(rest, withSpecials(names_, specials).above(free), hasSpecial ? inside(place) : place);
+    const body = this.body(
+      rest,
+      withSpecials(names_, specials).above(free),
+      hasSpecial ? inside(place) : place,
+    );
     return made.length === 0 ? body : { kind: "let", bindings: made, sequential, body };
   }
 }

@@ -38,30 +38,62 @@ export function evaluateForm(m: Machine, form: Value): Value {
 export function compileLambda(m: Machine, expression: Value, name: Value = named("LAMBDA")): Fn {
   const holder = emptyLambda(null, topName);
   const [, lambdaList, ...body] = itemsOf(expression) as [Value, Value, ...Value[]];
-  const lambda = analyseLambda(new Analyser(m), lambdaList, makeForm(body), outermost(holder), { name, block: null });
+  const lambda = analyseLambda(new Analyser(m), lambdaList, makeForm(body), outermost(holder), {
+    name,
+    block: null,
+  });
   return new Fn(makeCode(m, lambda), []);
 }
 
 /** The expander of `defmacro` and `macrolet`. Inside `macrolet` it may use the macros around it, but no variables. */
-export function compileMacro(m: Machine, name: Value, lambdaList: Value, body: Value, scope: Scope | null = null): Macro {
+export function compileMacro(
+  m: Machine,
+  name: Value,
+  lambdaList: Value,
+  body: Value,
+  scope: Scope | null = null,
+): Macro {
   const whole = new Sym("WHOLE", null);
   const env = new Sym("ENVIRONMENT", null);
   const { forms, documentation } = splitBody(body, true);
-  const declarations = itemsOf(body).filter((item) => item instanceof Cons && item.car === named("DECLARE"));
-  const bindings = destructure(m, lambdaList, { whole, operands: makeForm(["CDR", whole]), env, what: name });
+  const declarations = itemsOf(body).filter(
+    (item) => item instanceof Cons && item.car === named("DECLARE"),
+  );
+  const bindings = destructure(m, lambdaList, {
+    whole,
+    operands: makeForm(["CDR", whole]),
+    env,
+    what: name,
+  });
   const block = name instanceof Sym ? name : NIL;
-  const inner = makeForm(["LET*", makeForm(bindings), ...declarations, ["BLOCK", block, ...itemsOf(forms)]]);
+  const inner = makeForm([
+    "LET*",
+    makeForm(bindings),
+    ...declarations,
+    ["BLOCK", block, ...itemsOf(forms)],
+  ]);
   const holder = emptyLambda(null, topName);
   const around = scope === null ? outermost(holder) : macrosOnly(scope, outermost(holder));
-  const lambda = analyseLambda(new Analyser(m), makeForm([whole, env]), makeForm([["DECLARE", ["IGNORABLE", whole, env]], inner]), around, {
-    name,
-    block: null,
-  });
+  const lambda = analyseLambda(
+    new Analyser(m),
+    makeForm([whole, env]),
+    makeForm([["DECLARE", ["IGNORABLE", whole, env]], inner]),
+    around,
+    {
+      name,
+      block: null,
+    },
+  );
   const fn = new Fn(makeCode(m, lambda), []);
-  return { expand: (form, environment, machine) => machine.call2(fn, form, environment), documentation };
+  return {
+    expand: (form, environment, machine) => machine.call2(fn, form, environment),
+    documentation,
+  };
 }
 
 function macrosOnly(scope: Scope, base: Scope): Scope {
   const outer = scope.outer === null ? base : macrosOnly(scope.outer, base);
-  return scope.entry?.kind === "macro" || scope.entry?.kind === "symbol-macro" ? outer.with(scope.entry) : outer;
+  return scope.entry?.kind === "macro" || scope.entry?.kind === "symbol-macro"
+    ? outer.with(scope.entry)
+    : outer;
 }

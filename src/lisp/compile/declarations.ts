@@ -21,7 +21,13 @@ export function splitBody(body: Value, takesDocumentation: boolean): Body {
   for (; at instanceof Cons; at = at.cdr) {
     const first: Value = at.car;
     if (first instanceof Cons && first.car === declare) specials.push(...specialsOf(first));
-    else if (takesDocumentation && first instanceof Str && documentation === null && at.cdr instanceof Cons) documentation = first.toString();
+    else if (
+      takesDocumentation &&
+      first instanceof Str &&
+      documentation === null &&
+      at.cdr instanceof Cons
+    )
+      documentation = first.toString();
     else break;
   }
   return { forms: at, documentation, specials };
@@ -29,6 +35,8 @@ export function splitBody(body: Value, takesDocumentation: boolean): Body {
 
 function specialsOf(declaration: Cons): Sym[] {
   return itemsOf(declaration.cdr).flatMap((specifier) =>
-    specifier instanceof Cons && specifier.car === special ? itemsOf(specifier.cdr).filter((name) => name instanceof Sym) : [],
+    specifier instanceof Cons && specifier.car === special
+      ? itemsOf(specifier.cdr).filter((name) => name instanceof Sym)
+      : [],
   );
 }

@@ -26,7 +26,8 @@ export function emitCall(e: Emitter, node: Extract<Node, { kind: "call" }>, mode
       () => sym.fn ?? undefinedFunction(m, sym),
       node.args.map((arg) => e.run(arg)),
     );
-  if (mode === "tail" || node.args.length > 3) return calling(e, () => sym.fn ?? undefinedFunction(m, sym), node.args, mode);
+  if (mode === "tail" || node.args.length > 3)
+    return calling(e, () => sym.fn ?? undefinedFunction(m, sym), node.args, mode);
   // The same as `calling`, without asking another closure for the function.
   const [a, b, c] = node.args.map((arg) => e.run(arg)) as [Run, Run, Run];
   switch (node.args.length) {
@@ -68,7 +69,11 @@ function settled(m: Machine, fn: Fn, answer: Value): Value {
   return answer;
 }
 
-export function emitLocalCall(e: Emitter, node: Extract<Node, { kind: "call-local" }>, mode: Mode): Run {
+export function emitLocalCall(
+  e: Emitter,
+  node: Extract<Node, { kind: "call-local" }>,
+  mode: Mode,
+): Run {
   return calling(e, readVariable(e, node.variable) as Callee, node.args, mode);
 }
 
@@ -205,7 +210,11 @@ function leave(m: Machine, fn: Fn, count: number): Value {
 }
 
 /** A native with several values sets `mv` itself, also when it answers one. */
-export function emitNativeCall(e: Emitter, node: Extract<Node, { kind: "call-native" }>, mode: Mode): Run {
+export function emitNativeCall(
+  e: Emitter,
+  node: Extract<Node, { kind: "call-native" }>,
+  mode: Mode,
+): Run {
   const { fn, args } = node;
   if (fn.code.single) return e.one(inlineNative(e, node) ?? nativeCall(e, fn, args), mode);
   if (mode === "single") return inlineFirst(e, node) ?? nativeCall(e, fn, args);
@@ -219,7 +228,8 @@ function nativeCall(e: Emitter, fn: Fn, args: readonly Node[]): Run {
   const { direct } = code;
   const [a, b, c] = runs as [Run, Run, Run];
   if (args.length > 3) return (f) => code.cn(m, fn, valuesOf(runs, f));
-  if (direct === null || args.length < code.min || args.length > code.max) return entryCall(e, fn, runs);
+  if (direct === null || args.length < code.min || args.length > code.max)
+    return entryCall(e, fn, runs);
   switch (args.length) {
     case 0:
       return () => direct(m);

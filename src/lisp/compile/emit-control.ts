@@ -27,7 +27,12 @@ export function emitBlock(e: Emitter, node: Extract<Node, { kind: "block" }>, mo
   };
 }
 
-function emitThrownBlock(e: Emitter, node: Extract<Node, { kind: "block" }>, variable: Variable, mode: Mode): Run {
+function emitThrownBlock(
+  e: Emitter,
+  node: Extract<Node, { kind: "block" }>,
+  variable: Variable,
+  mode: Mode,
+): Run {
   const { m } = e;
   const { target } = node;
   const body = e.run(node.body, notTail(mode));
@@ -70,7 +75,9 @@ function throwTo(e: Emitter, target: Target, value: Run): Run {
     const answer = value(f);
     const token = read(f) as Opaque;
     if (!(token.content as Token).active)
-      m.error("CONTROL-ERROR", { TEXT: m.string(`cannot leave the block ${m.show(target.name)}: it has been left already`) });
+      m.error("CONTROL-ERROR", {
+        TEXT: m.string(`cannot leave the block ${m.show(target.name)}: it has been left already`),
+      });
     throw new Transfer(token, answer, m.mv);
   };
 }
@@ -95,16 +102,19 @@ type Statement =
 export function emitTagbody(e: Emitter, node: Extract<Node, { kind: "tagbody" }>, mode: Mode): Run {
   const { target } = node;
   if (target.token !== null) return e.one(emitThrownTagbody(e, node, target.token), mode);
-  if (!target.hasDirect) return e.one(inOrder(node.statements.map((statement) => e.run(statement))), mode);
+  if (!target.hasDirect)
+    return e.one(inOrder(node.statements.map((statement) => e.run(statement))), mode);
   const statements = node.statements.map((statement) => statementOf(e, target, statement));
   return e.one(asLoop(e, target, statements) ?? jumping(e, target, statements), mode);
 }
 
 function statementOf(e: Emitter, target: Target, node: Node): Statement {
-  if (node.kind === "go" && node.target === target && node.direct) return { kind: "jump", to: node.index };
+  if (node.kind === "go" && node.target === target && node.direct)
+    return { kind: "jump", to: node.index };
   if (node.kind === "if") {
     const { when, otherwise } = node;
-    if (when.kind === "go" && when.target === target && isNothing(otherwise)) return { kind: "jump-if", test: e.test(node.test), to: when.index };
+    if (when.kind === "go" && when.target === target && isNothing(otherwise))
+      return { kind: "jump-if", test: e.test(node.test), to: when.index };
     if (otherwise.kind === "go" && otherwise.target === target && isNothing(when)) {
       const test = e.test(node.test);
       return { kind: "jump-if", test: (f) => !test(f), to: otherwise.index };
@@ -130,8 +140,11 @@ function asLoop(e: Emitter, target: Target, statements: readonly Statement[]): R
   if (last?.kind !== "jump" || last.to !== 0 || first === undefined) return null;
   const inner = statements.slice(0, -1);
   if (inner.some(({ kind }) => kind === "jump")) return null;
-  const test: Test = first.kind === "jump-if" && first.to === statements.length ? first.test : () => false;
-  const runs = inner.slice(first.kind === "jump-if" && first.to === statements.length ? 1 : 0).map((statement) => asRun(m, target, statement));
+  const test: Test =
+    first.kind === "jump-if" && first.to === statements.length ? first.test : () => false;
+  const runs = inner
+    .slice(first.kind === "jump-if" && first.to === statements.length ? 1 : 0)
+    .map((statement) => asRun(m, target, statement));
   const left = (): Value | null => (m.exitTarget === target ? null : EXIT);
   // An exit to a tag inside takes the general way, which begins where the tag is.
   const general = jumping(e, target, statements);
@@ -165,7 +178,8 @@ function asLoop(e: Emitter, target: Target, statements: readonly Statement[]): R
     default:
       return (f) => {
         while (!test(f)) {
-          for (let at = 0; at < runs.length; at++) if ((runs[at] as Run)(f) === EXIT) return resume(f);
+          for (let at = 0; at < runs.length; at++)
+            if ((runs[at] as Run)(f) === EXIT) return resume(f);
           if (--m.fuel < 0) m.refuel();
         }
         return NIL;
@@ -210,7 +224,11 @@ function jumping(e: Emitter, target: Target, statements: readonly Statement[]): 
   return Object.assign((f: Frame) => from(f, 0), { from });
 }
 
-function emitThrownTagbody(e: Emitter, node: Extract<Node, { kind: "tagbody" }>, variable: Variable): Run {
+function emitThrownTagbody(
+  e: Emitter,
+  node: Extract<Node, { kind: "tagbody" }>,
+  variable: Variable,
+): Run {
   const { m } = e;
   const { target } = node;
   const general = jumping(

@@ -26,7 +26,9 @@ export function readVariable(e: Emitter, variable: Variable): Run {
 
 /** The slot, when reading it takes no more than that. */
 export function plainSlot(e: Emitter, node: Node): number | null {
-  return node.kind === "local" && node.variable.owner === e.lambda && !node.variable.boxed ? node.variable.slot : null;
+  return node.kind === "local" && node.variable.owner === e.lambda && !node.variable.boxed
+    ? node.variable.slot
+    : null;
 }
 
 export function emitSetLocal(e: Emitter, node: Extract<Node, { kind: "set-local" }>): Run {
@@ -68,7 +70,10 @@ export function emitLet(e: Emitter, node: Extract<Node, { kind: "let" }>, mode: 
   const exits = node.bindings.some(({ init }) => e.exits(init));
   const plain = node.bindings.every(({ to }) => to instanceof Variable && !to.boxed);
   if (!exits && plain && node.bindings.length <= 2) return emitPlainLet(e, node, body);
-  const binders = node.bindings.map(({ to, init }) => ({ init: e.run(init), bind: bindVariable(to as Variable) }));
+  const binders = node.bindings.map(({ to, init }) => ({
+    init: e.run(init),
+    bind: bindVariable(to as Variable),
+  }));
   return (f) => {
     for (const { init, bind } of binders) {
       const value = init(f);
@@ -80,7 +85,10 @@ export function emitLet(e: Emitter, node: Extract<Node, { kind: "let" }>, mode: 
 }
 
 function emitPlainLet(e: Emitter, { bindings }: Extract<Node, { kind: "let" }>, body: Run): Run {
-  const [first, second] = bindings.map(({ to, init }) => ({ slot: (to as Variable).slot, init: e.run(init) }));
+  const [first, second] = bindings.map(({ to, init }) => ({
+    slot: (to as Variable).slot,
+    init: e.run(init),
+  }));
   const { slot: slotA, init: initA } = first as { slot: number; init: Run };
   if (second === undefined) {
     return (f) => {
@@ -124,12 +132,18 @@ function emitSpecialLet(e: Emitter, node: Extract<Node, { kind: "let" }>, mode: 
   };
 }
 
-export function emitValuesLet(e: Emitter, node: Extract<Node, { kind: "values-let" }>, mode: Mode): Run {
+export function emitValuesLet(
+  e: Emitter,
+  node: Extract<Node, { kind: "values-let" }>,
+  mode: Mode,
+): Run {
   const { m } = e;
   const special = node.variables.some((one) => one instanceof Sym);
   const form = e.run(node.form, "values");
   const body = e.run(node.body, special ? notTail(mode) : mode);
-  const binders = node.variables.map((one) => (one instanceof Sym ? (_: Frame, value: Value) => m.bind(one, value) : bindVariable(one)));
+  const binders = node.variables.map((one) =>
+    one instanceof Sym ? (_: Frame, value: Value) => m.bind(one, value) : bindVariable(one),
+  );
   const bindAll = (f: Frame): void => {
     const first = form(f);
     const { mv } = m;

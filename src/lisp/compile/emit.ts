@@ -9,9 +9,22 @@ import type { Code } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { unboundVariable, undefinedFunction, undefinedSetter } from "../restarts.ts";
 import { EXIT, NIL } from "../symbol.ts";
-import { emitCall, emitFuncall, emitLocalCall, emitNativeCall, emitValuesCall } from "./emit-calls.ts";
+import {
+  emitCall,
+  emitFuncall,
+  emitLocalCall,
+  emitNativeCall,
+  emitValuesCall,
+} from "./emit-calls.ts";
 import { emitBlock, emitGo, emitReturn, emitTagbody } from "./emit-control.ts";
-import { emitLabels, emitLambda, emitLet, emitSetLocal, emitValuesLet, readVariable } from "./emit-variables.ts";
+import {
+  emitLabels,
+  emitLambda,
+  emitLet,
+  emitSetLocal,
+  emitValuesLet,
+  readVariable,
+} from "./emit-variables.ts";
 import { inlineTest } from "./inline-tests.ts";
 import type { Lambda, Node } from "./nodes.ts";
 import type { Mode, Run, Test } from "./run.ts";
@@ -127,7 +140,8 @@ export class Emitter {
     const test = this.test(node.test);
     const then = this.test(node.when);
     const otherwise = this.test(node.otherwise);
-    if (node.otherwise.kind === "constant" && node.otherwise.value === NIL) return (f) => test(f) && then(f);
+    if (node.otherwise.kind === "constant" && node.otherwise.value === NIL)
+      return (f) => test(f) && then(f);
     return (f) => (test(f) ? then(f) : otherwise(f));
   }
 
@@ -160,7 +174,9 @@ export class Emitter {
 
   #or(items: readonly Node[], mode: Mode): Run {
     const { m } = this;
-    const runs = items.map((item, index) => this.run(item, index === items.length - 1 ? mode : "single"));
+    const runs = items.map((item, index) =>
+      this.run(item, index === items.length - 1 ? mode : "single"),
+    );
     const [a, b] = runs as [Run, Run];
     if (runs.length === 2 && mode === "single") {
       return (f) => {
@@ -182,7 +198,9 @@ export class Emitter {
   }
 
   #progn(body: readonly Node[], mode: Mode): Run {
-    const runs = body.map((node, index) => this.run(node, index === body.length - 1 ? mode : "single"));
+    const runs = body.map((node, index) =>
+      this.run(node, index === body.length - 1 ? mode : "single"),
+    );
     const last = runs.pop() as Run;
     if (body.slice(0, -1).some((node) => this.exits(node))) return prognWithExits(runs, last);
     const [a, b, c] = runs as [Run, Run, Run];

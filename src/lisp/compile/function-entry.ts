@@ -23,7 +23,8 @@ export function makeCode(m: Machine, lambda: Lambda): Code {
   const isDynamic = lambda.dynamic.size > 0;
   const body = emitter.run(lambda.body, single ? "single" : isDynamic ? "values" : "tail");
   if (isDynamic) setDynamicEntry(code, emitter, body);
-  else if (lambda.optional.length > 0 || lambda.rest !== null || lambda.hasKeys) setGeneralEntry(code, emitter, body);
+  else if (lambda.optional.length > 0 || lambda.rest !== null || lambda.hasKeys)
+    setGeneralEntry(code, emitter, body);
   else setFixedEntries(code, lambda, boxing(lambda.required, body));
   return code;
 }
@@ -120,12 +121,16 @@ function setGeneralEntry(code: Code, e: Emitter, body: Run): void {
   const { required } = lambda;
   const bindRequired = required.map((variable) => binderOf(e, variable));
   const bindRest = bindOptional(e);
-  const max = lambda.rest !== null || lambda.hasKeys ? Number.POSITIVE_INFINITY : required.length + lambda.optional.length;
+  const max =
+    lambda.rest !== null || lambda.hasKeys
+      ? Number.POSITIVE_INFINITY
+      : required.length + lambda.optional.length;
   code.cn = (m, fn, args) => {
     if (args.length < required.length || args.length > max) return m.wrongCount(fn, args.length);
     const frame: Frame = new Array(lambda.frameSize);
     frame[0] = fn;
-    for (let at = 0; at < bindRequired.length; at++) (bindRequired[at] as Binder)(frame, args[at] as Value);
+    for (let at = 0; at < bindRequired.length; at++)
+      (bindRequired[at] as Binder)(frame, args[at] as Value);
     return enter(m, frame, (f) => {
       bindRest(m, f, fn, args);
       return body(f);
@@ -158,7 +163,11 @@ function binderOf(e: Emitter, variable: Variable): Binder {
 
 function bindOptional(e: Emitter): (m: Machine, f: Frame, fn: Fn, args: Value[]) => void {
   const { lambda } = e;
-  const parameter = (one: { variable: Variable; init: Parameters<Emitter["run"]>[0]; supplied: Variable | null }) => ({
+  const parameter = (one: {
+    variable: Variable;
+    init: Parameters<Emitter["run"]>[0];
+    supplied: Variable | null;
+  }) => ({
     bind: binderOf(e, one.variable),
     init: e.run(one.init),
     supplied: one.supplied === null ? null : binderOf(e, one.supplied),
@@ -193,8 +202,15 @@ function findKeyword(args: readonly Value[], from: number, key: Value): number {
 
 const allowOtherKeys = keyword("ALLOW-OTHER-KEYS");
 
-export function checkKeywords(m: Machine, fn: Fn, lambda: Lambda, args: readonly Value[], from: number): void {
-  if (from < args.length && (args.length - from) % 2 === 1) m.programError(`odd number of keyword arguments in a call of ${m.show(fn.code.name)}`);
+export function checkKeywords(
+  m: Machine,
+  fn: Fn,
+  lambda: Lambda,
+  args: readonly Value[],
+  from: number,
+): void {
+  if (from < args.length && (args.length - from) % 2 === 1)
+    m.programError(`odd number of keyword arguments in a call of ${m.show(fn.code.name)}`);
   if (lambda.allowOtherKeys) return;
   const allow = findKeyword(args, from, allowOtherKeys);
   if (allow >= 0 && args[allow + 1] !== NIL) return;

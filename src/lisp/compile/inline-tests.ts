@@ -97,7 +97,13 @@ type Two = (e: Emitter, left: Node, right: Node) => Test;
 
 const two = new Map<string, Two>([
   ["EQ", identity],
-  ["EQL", (e, left, right) => (isIdentity(left) || isIdentity(right) ? identity(e, left, right) : comparing(e, left, right, eql))],
+  [
+    "EQL",
+    (e, left, right) =>
+      isIdentity(left) || isIdentity(right)
+        ? identity(e, left, right)
+        : comparing(e, left, right, eql),
+  ],
   [
     "=",
     (e, left, right) =>
@@ -148,7 +154,10 @@ const two = new Map<string, Two>([
 
 /** Constants for which eql is eq. */
 const isIdentity = (node: Node): boolean =>
-  node.kind === "constant" && (typeof node.value === "number" || node.value instanceof Sym || (node.value instanceof Char && node.value.code < 0x3000));
+  node.kind === "constant" &&
+  (typeof node.value === "number" ||
+    node.value instanceof Sym ||
+    (node.value instanceof Char && node.value.code < 0x3000));
 
 function identity(e: Emitter, left: Node, right: Node): Test {
   const a = e.run(left);
@@ -160,13 +169,24 @@ function identity(e: Emitter, left: Node, right: Node): Test {
   return (f) => a(f) === b(f);
 }
 
-function comparing(e: Emitter, left: Node, right: Node, same: (a: Value, b: Value) => boolean): Test {
+function comparing(
+  e: Emitter,
+  left: Node,
+  right: Node,
+  same: (a: Value, b: Value) => boolean,
+): Test {
   const a = e.run(left);
   const b = e.run(right);
   return (f) => same(a(f), b(f));
 }
 
-function numeric(e: Emitter, left: Node, right: Node, small: (a: number, b: number) => boolean, any: (a: Value, b: Value) => boolean): Test {
+function numeric(
+  e: Emitter,
+  left: Node,
+  right: Node,
+  small: (a: number, b: number) => boolean,
+  any: (a: Value, b: Value) => boolean,
+): Test {
   const a = e.run(left);
   const b = e.run(right);
   return (f) => {

@@ -18,7 +18,10 @@ type NativeNode = Extract<Node, { kind: "call-native" }>;
 /** Null where calling is as good as it gets. */
 export function inlineNative(e: Emitter, node: NativeNode): Run | null {
   const { name } = node.fn.code;
-  const inliner = typeof name === "object" && "name" in name && typeof name.name === "string" ? inliners.get(name.name) : undefined;
+  const inliner =
+    typeof name === "object" && "name" in name && typeof name.name === "string"
+      ? inliners.get(name.name)
+      : undefined;
   const inlined = inliner?.(e, node.args);
   if (inlined) return inlined;
   const test = inlineTest(e, node);
@@ -35,7 +38,8 @@ export function inlineFirst(e: Emitter, node: NativeNode): Run | null {
     const table = b(f);
     const missing = c === undefined ? NIL : c(f);
     // Such keys stand for themselves in every table.
-    if (table instanceof Table && (typeof key === "number" || key instanceof Sym)) return table.entries.get(key)?.value ?? missing;
+    if (table instanceof Table && (typeof key === "number" || key instanceof Sym))
+      return table.entries.get(key)?.value ?? missing;
     return m.call3(node.fn, key, table, missing);
   };
 }
@@ -45,11 +49,30 @@ const slowElement = named("AREF");
 const max = Number.MAX_SAFE_INTEGER;
 
 const inliners = new Map<string, (e: Emitter, args: readonly Node[]) => Run | null>([
-  ["+", (e, args) => (args.length === 2 ? sum(e, args) : args.length > 2 ? chain(e, args, add) : null)],
-  ["-", (e, args) => (args.length === 2 ? difference(e, args) : args.length > 2 ? chain(e, args, subtract) : null)],
-  ["*", (e, args) => (args.length === 2 ? product(e, args) : args.length > 2 ? chain(e, args, multiply) : null)],
-  ["1+", (e, args) => (args.length === 1 ? sum(e, [args[0] as Node, { kind: "constant", value: 1 }]) : null)],
-  ["1-", (e, args) => (args.length === 1 ? difference(e, [args[0] as Node, { kind: "constant", value: 1 }]) : null)],
+  [
+    "+",
+    (e, args) => (args.length === 2 ? sum(e, args) : args.length > 2 ? chain(e, args, add) : null),
+  ],
+  [
+    "-",
+    (e, args) =>
+      args.length === 2 ? difference(e, args) : args.length > 2 ? chain(e, args, subtract) : null,
+  ],
+  [
+    "*",
+    (e, args) =>
+      args.length === 2 ? product(e, args) : args.length > 2 ? chain(e, args, multiply) : null,
+  ],
+  [
+    "1+",
+    (e, args) =>
+      args.length === 1 ? sum(e, [args[0] as Node, { kind: "constant", value: 1 }]) : null,
+  ],
+  [
+    "1-",
+    (e, args) =>
+      args.length === 1 ? difference(e, [args[0] as Node, { kind: "constant", value: 1 }]) : null,
+  ],
   ["MOD", (e, args) => (args.length === 2 ? remainderOf(e, args, "MOD") : null)],
   ["REM", (e, args) => (args.length === 2 ? remainderOf(e, args, "REM") : null)],
   ["CAR", (e, args) => (args.length === 1 ? carOf(e, args[0] as Node) : null)],
@@ -62,7 +85,8 @@ const inliners = new Map<string, (e: Emitter, args: readonly Node[]) => Run | nu
   ["SVREF", (e, args) => (args.length === 2 ? elementOf(e, args) : null)],
 ]);
 
-const isSmall = (node: Node): node is Node & { value: number } => node.kind === "constant" && typeof node.value === "number";
+const isSmall = (node: Node): node is Node & { value: number } =>
+  node.kind === "constant" && typeof node.value === "number";
 
 function sum(e: Emitter, args: readonly Node[]): Run {
   const { m } = e;
@@ -157,7 +181,9 @@ function remainderOf(e: Emitter, args: readonly Node[], name: "MOD" | "REM"): Ru
   return (f) => {
     const x = a(f);
     const y = b(f);
-    return typeof x === "number" && typeof y === "number" && x >= 0 && y > 0 ? x % y : slow(m, x, y);
+    return typeof x === "number" && typeof y === "number" && x >= 0 && y > 0
+      ? x % y
+      : slow(m, x, y);
   };
 }
 
@@ -213,6 +239,8 @@ function elementOf(e: Emitter, args: readonly Node[]): Run | null {
       const item = vector.items[index];
       if (item !== undefined) return item;
     }
-    return slowElement.fn === null ? m.typeError(vector, "ARRAY") : m.call2(slowElement.fn, vector, index);
+    return slowElement.fn === null
+      ? m.typeError(vector, "ARRAY")
+      : m.call2(slowElement.fn, vector, index);
   };
 }

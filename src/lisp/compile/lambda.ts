@@ -32,7 +32,13 @@ export function emptyLambda(parent: Lambda | null, name: Value): Lambda {
 }
 
 /** `block` is the name of the block around the body, if any. */
-export function analyseLambda(a: Analyser, lambdaList: Value, bodyForms: Value, outer: Scope, options: { name: Value; block: Sym | null }): Lambda {
+export function analyseLambda(
+  a: Analyser,
+  lambdaList: Value,
+  bodyForms: Value,
+  outer: Scope,
+  options: { name: Value; block: Sym | null },
+): Lambda {
   const list = parseLambdaList(a.m, lambdaList, false);
   const { forms, documentation, specials } = splitBody(bodyForms, true);
   const lambda = emptyLambda(outer.lambda, options.name);
@@ -48,13 +54,20 @@ export function analyseLambda(a: Analyser, lambdaList: Value, bodyForms: Value, 
   const rest = list.rest === null ? null : parameters.reserve(false);
   const keys = list.keys.map((one) => parameters.reserve(one.supplied !== null));
   list.optional.forEach((one, index) => {
-    lambda.optional.push(parameters.fill(one.name as Sym, one.init, one.supplied, optional[index] as number));
+    lambda.optional.push(
+      parameters.fill(one.name as Sym, one.init, one.supplied, optional[index] as number),
+    );
   });
   if (rest !== null) lambda.rest = parameters.name(list.rest as Sym, rest);
   list.keys.forEach((one, index) => {
-    lambda.keys.push({ ...parameters.fill(one.name as Sym, one.init, one.supplied, keys[index] as number), key: one.key } satisfies KeyParameter);
+    lambda.keys.push({
+      ...parameters.fill(one.name as Sym, one.init, one.supplied, keys[index] as number),
+      key: one.key,
+    } satisfies KeyParameter);
   });
-  lambda.body = parameters.around(list.aux, (scope, place) => bodyIn(a, forms, scope, place, options.block));
+  lambda.body = parameters.around(list.aux, (scope, place) =>
+    bodyIn(a, forms, scope, place, options.block),
+  );
   return lambda;
 }
 
@@ -63,7 +76,10 @@ function bodyIn(a: Analyser, forms: Value, scope: Scope, place: Place, block: Sy
   const target = new Target(block, scope.lambda);
   const inner = scope.with({ kind: "block", name: block, target });
   // One slot is kept free for the token, in case a closure leaves the block.
-  const body = a.body(forms, inner.above(scope.free + 1), { direct: [...place.direct, target], tail: [...place.tail, target] });
+  const body = a.body(forms, inner.above(scope.free + 1), {
+    direct: [...place.direct, target],
+    tail: [...place.tail, target],
+  });
   return closeBlock(target, body);
 }
 
@@ -109,11 +125,18 @@ class Parameters {
   fill(name: Sym, init: Value, supplied: Sym | null, slot: number): OptionalParameter {
     const node = this.#a.form(init, this.#scope.above(this.#free));
     const variable = this.name(name, slot);
-    return { variable, init: node, supplied: supplied === null ? null : this.name(supplied, slot + 1) };
+    return {
+      variable,
+      init: node,
+      supplied: supplied === null ? null : this.name(supplied, slot + 1),
+    };
   }
 
   /** The body inside its `&aux` variables. */
-  around(aux: readonly { readonly name: Value; readonly init: Value }[], body: (scope: Scope, place: Place) => Node): Node {
+  around(
+    aux: readonly { readonly name: Value; readonly init: Value }[],
+    body: (scope: Scope, place: Place) => Node,
+  ): Node {
     const a = this.#a;
     const steps: Binding[] = [];
     let scope = this.#scope;
@@ -129,8 +152,11 @@ class Parameters {
         scope = scope.with({ kind: "variable", name: sym, variable });
       }
     }
-    for (const name of this.#specials) if (!steps.some(({ to }) => to === name)) scope = scope.with({ kind: "special", name });
+    for (const name of this.#specials)
+      if (!steps.some(({ to }) => to === name)) scope = scope.with({ kind: "special", name });
     const inner = body(scope.above(this.#free), { direct: [], tail: [] });
-    return steps.length === 0 ? inner : { kind: "let", bindings: steps, sequential: true, body: inner };
+    return steps.length === 0
+      ? inner
+      : { kind: "let", bindings: steps, sequential: true, body: inner };
   }
 }

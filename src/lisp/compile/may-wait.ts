@@ -45,7 +45,9 @@ function nodeCanWait(node: Node, seen: Set<Lambda>): boolean {
       return true;
     case "call": {
       const fn = node.setter ? node.sym.setter : node.sym.fn;
-      return fn === null || codeCanWait(fn.code, seen) || node.args.some((arg) => nodeCanWait(arg, seen));
+      return (
+        fn === null || codeCanWait(fn.code, seen) || node.args.some((arg) => nodeCanWait(arg, seen))
+      );
     }
     case "call-native":
       return codeCanWait(node.fn.code, seen) || node.args.some((arg) => nodeCanWait(arg, seen));

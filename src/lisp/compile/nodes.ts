@@ -16,12 +16,31 @@ export type Node =
   | { readonly kind: "if"; readonly test: Node; readonly when: Node; readonly otherwise: Node }
   | { readonly kind: "or"; readonly items: readonly Node[] }
   | { readonly kind: "progn"; readonly body: readonly Node[] }
-  | { readonly kind: "let"; readonly bindings: readonly Binding[]; readonly sequential: boolean; readonly body: Node }
-  | { readonly kind: "values-let"; readonly variables: readonly (Variable | Sym)[]; readonly form: Node; readonly body: Node }
+  | {
+      readonly kind: "let";
+      readonly bindings: readonly Binding[];
+      readonly sequential: boolean;
+      readonly body: Node;
+    }
+  | {
+      readonly kind: "values-let";
+      readonly variables: readonly (Variable | Sym)[];
+      readonly form: Node;
+      readonly body: Node;
+    }
   | { readonly kind: "lambda"; readonly lambda: Lambda }
   | { readonly kind: "function"; readonly sym: Sym; readonly setter: boolean }
-  | { readonly kind: "labels"; readonly functions: readonly { readonly variable: Variable; readonly lambda: Lambda }[]; readonly body: Node }
-  | { readonly kind: "call"; readonly sym: Sym; readonly setter: boolean; readonly args: readonly Node[] }
+  | {
+      readonly kind: "labels";
+      readonly functions: readonly { readonly variable: Variable; readonly lambda: Lambda }[];
+      readonly body: Node;
+    }
+  | {
+      readonly kind: "call";
+      readonly sym: Sym;
+      readonly setter: boolean;
+      readonly args: readonly Node[];
+    }
   | { readonly kind: "call-local"; readonly variable: Variable; readonly args: readonly Node[] }
   | { readonly kind: "call-native"; readonly fn: Fn; readonly args: readonly Node[] }
   | { readonly kind: "funcall"; readonly fn: Node; readonly args: readonly Node[] }
@@ -29,9 +48,19 @@ export type Node =
   | { readonly kind: "values-list"; readonly form: Node }
   | { readonly kind: "values-prog1"; readonly first: Node; readonly rest: Node }
   | { readonly kind: "block"; readonly target: Target; readonly body: Node }
-  | { readonly kind: "return"; readonly target: Target; readonly value: Node; readonly direct: boolean }
+  | {
+      readonly kind: "return";
+      readonly target: Target;
+      readonly value: Node;
+      readonly direct: boolean;
+    }
   | { readonly kind: "tagbody"; readonly target: Target; readonly statements: readonly Node[] }
-  | { readonly kind: "go"; readonly target: Target; readonly index: number; readonly direct: boolean };
+  | {
+      readonly kind: "go";
+      readonly target: Target;
+      readonly index: number;
+      readonly direct: boolean;
+    };
 
 /** A lexical variable or a special one. */
 export interface Binding {

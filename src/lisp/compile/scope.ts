@@ -44,7 +44,12 @@ export type Entry =
   | { readonly kind: "variable"; readonly name: Sym; readonly variable: Variable }
   | { readonly kind: "special"; readonly name: Sym }
   | { readonly kind: "symbol-macro"; readonly name: Sym; readonly expansion: Value }
-  | { readonly kind: "function"; readonly name: Sym; readonly setter: boolean; readonly variable: Variable }
+  | {
+      readonly kind: "function";
+      readonly name: Sym;
+      readonly setter: boolean;
+      readonly variable: Variable;
+    }
   | { readonly kind: "macro"; readonly name: Sym; readonly macro: Macro }
   | { readonly kind: "block"; readonly name: Sym; readonly target: Target }
   | { readonly kind: "tags"; readonly target: Target };
@@ -76,30 +81,43 @@ export class Scope {
     return new Scope(this.lambda, null, this, free);
   }
 
-  findVariable(name: Sym): Extract<Entry, { kind: "variable" | "special" | "symbol-macro" }> | undefined {
+  findVariable(
+    name: Sym,
+  ): Extract<Entry, { kind: "variable" | "special" | "symbol-macro" }> | undefined {
     for (let at: Scope | null = this; at !== null; at = at.outer) {
       const { entry } = at;
-      if (entry !== null && (entry.kind === "variable" || entry.kind === "special" || entry.kind === "symbol-macro") && entry.name === name) return entry;
+      if (
+        entry !== null &&
+        (entry.kind === "variable" || entry.kind === "special" || entry.kind === "symbol-macro") &&
+        entry.name === name
+      )
+        return entry;
     }
     return undefined;
   }
 
-  findFunction(name: Sym, setter = false): Extract<Entry, { kind: "function" | "macro" }> | undefined {
+  findFunction(
+    name: Sym,
+    setter = false,
+  ): Extract<Entry, { kind: "function" | "macro" }> | undefined {
     for (let at: Scope | null = this; at !== null; at = at.outer) {
       const { entry } = at;
-      if (entry?.kind === "function" && entry.name === name && entry.setter === setter) return entry;
+      if (entry?.kind === "function" && entry.name === name && entry.setter === setter)
+        return entry;
       if (entry?.kind === "macro" && entry.name === name && !setter) return entry;
     }
     return undefined;
   }
 
   findBlock(name: Sym): Target | undefined {
-    for (let at: Scope | null = this; at !== null; at = at.outer) if (at.entry?.kind === "block" && at.entry.name === name) return at.entry.target;
+    for (let at: Scope | null = this; at !== null; at = at.outer)
+      if (at.entry?.kind === "block" && at.entry.name === name) return at.entry.target;
     return undefined;
   }
 
   findTag(tag: Value): Target | undefined {
-    for (let at: Scope | null = this; at !== null; at = at.outer) if (at.entry?.kind === "tags" && at.entry.target.tags.has(tag)) return at.entry.target;
+    for (let at: Scope | null = this; at !== null; at = at.outer)
+      if (at.entry?.kind === "tags" && at.entry.target.tags.has(tag)) return at.entry.target;
     return undefined;
   }
 }

@@ -5,7 +5,14 @@ import { refuseLocked } from "../global.ts";
 import type { Machine } from "../machine.ts";
 import { NIL, Sym } from "../symbol.ts";
 import { Cons, itemsOf, type Value } from "../values.ts";
-import { type Analyser, elsewhere, inside, type Place, setterName, withSpecials } from "./analyse.ts";
+import {
+  type Analyser,
+  elsewhere,
+  inside,
+  type Place,
+  setterName,
+  withSpecials,
+} from "./analyse.ts";
 import { compileMacro } from "./compile.ts";
 import { splitBody } from "./declarations.ts";
 import { analyseLambda, closeBlock } from "./lambda.ts";
@@ -14,17 +21,28 @@ import { type Scope, Target, type Variable } from "./scope.ts";
 import { defineSpecial } from "./special-table.ts";
 
 export function defineSpecialForms(): void {
-  defineSpecial("QUOTE", (a, operands) => ({ kind: "constant", value: exactly(a.m, "quote", operands, 1)[0] as Value }));
-  defineSpecial("FUNCTION", (a, operands, scope) => functionNode(a, exactly(a.m, "function", operands, 1)[0] as Value, scope));
+  defineSpecial("QUOTE", (a, operands) => ({
+    kind: "constant",
+    value: exactly(a.m, "quote", operands, 1)[0] as Value,
+  }));
+  defineSpecial("FUNCTION", (a, operands, scope) =>
+    functionNode(a, exactly(a.m, "function", operands, 1)[0] as Value, scope),
+  );
   defineSpecial("IF", analyseIf);
   defineSpecial("PROGN", (a, operands, scope, place) => a.body(operands, scope, place));
   defineSpecial("LOCALLY", (a, operands, scope, place) => a.declaredBody(operands, scope, place));
   defineSpecial("LET", (a, operands, scope, place) => analyseLet(a, "let", operands, scope, place));
-  defineSpecial("LET*", (a, operands, scope, place) => analyseLet(a, "let*", operands, scope, place));
+  defineSpecial("LET*", (a, operands, scope, place) =>
+    analyseLet(a, "let*", operands, scope, place),
+  );
   defineSpecial("SETQ", analyseSetq);
   defineSpecial("OR", analyseOr);
-  defineSpecial("FLET", (a, operands, scope, place) => analyseFunctions(a, "flet", operands, scope, place));
-  defineSpecial("LABELS", (a, operands, scope, place) => analyseFunctions(a, "labels", operands, scope, place));
+  defineSpecial("FLET", (a, operands, scope, place) =>
+    analyseFunctions(a, "flet", operands, scope, place),
+  );
+  defineSpecial("LABELS", (a, operands, scope, place) =>
+    analyseFunctions(a, "labels", operands, scope, place),
+  );
   defineSpecial("MACROLET", analyseMacrolet);
   defineSpecial("SYMBOL-MACROLET", analyseSymbolMacrolet);
   defineSpecial("BLOCK", analyseBlock);
@@ -38,41 +56,56 @@ export function defineSpecialForms(): void {
   }));
   defineSpecial("MULTIPLE-VALUE-PROG1", analyseValuesProg1);
   defineSpecial("MULTIPLE-VALUE-BIND", analyseValuesBind);
-  defineSpecial("THE", (a, operands, scope, place) => a.form(exactly(a.m, "the", operands, 2)[1] as Value, scope, place));
+  defineSpecial("THE", (a, operands, scope, place) =>
+    a.form(exactly(a.m, "the", operands, 2)[1] as Value, scope, place),
+  );
   defineSpecial("EVAL-WHEN", analyseEvalWhen);
   defineSpecial("LOAD-TIME-VALUE", (a, operands) => ({
     kind: "constant",
     value: a.m.services.evaluate(a.m, atLeast(a.m, "load-time-value", operands, 1).car),
   }));
-  defineSpecial("DECLARE", (a) => a.m.programError("declare stands where no declaration is allowed: it belongs at the head of a body"));
+  defineSpecial("DECLARE", (a) =>
+    a.m.programError(
+      "declare stands where no declaration is allowed: it belongs at the head of a body",
+    ),
+  );
 }
 
 /** The operands as an array, when there are `count` of them. */
 function exactly(m: Machine, name: string, operands: Value, count: number): Value[] {
   const items = itemsOf(operands);
-  if (items.length !== count) m.programError(`${name} takes ${count} operand${count === 1 ? "" : "s"}, not ${items.length}`);
+  if (items.length !== count)
+    m.programError(`${name} takes ${count} operand${count === 1 ? "" : "s"}, not ${items.length}`);
   return items;
 }
 
 function atLeast(m: Machine, name: string, operands: Value, count: number): Cons {
   const length = itemsOf(operands).length;
-  if (length < count || !(operands instanceof Cons)) return m.programError(`${name} takes at least ${count} operand${count === 1 ? "" : "s"}, not ${length}`);
+  if (length < count || !(operands instanceof Cons))
+    return m.programError(
+      `${name} takes at least ${count} operand${count === 1 ? "" : "s"}, not ${length}`,
+    );
   return operands;
 }
 
 function nameOf(m: Machine, value: Value, what: string): Sym {
-  return value instanceof Sym ? value : m.programError(`${m.show(value)} cannot be the name of a ${what}`);
+  return value instanceof Sym
+    ? value
+    : m.programError(`${m.show(value)} cannot be the name of a ${what}`);
 }
 
 function functionNode(a: Analyser, name: Value, scope: Scope): Node {
   if (name instanceof Cons && name.car === named("LAMBDA")) return a.lambdaForm(name, scope);
-  if (name instanceof Cons && name.car === named("%NAMED-LAMBDA")) return namedLambda(a, name, scope);
+  if (name instanceof Cons && name.car === named("%NAMED-LAMBDA"))
+    return namedLambda(a, name, scope);
   const setter = setterName(name);
   const sym = setter ?? nameOf(a.m, name, "function");
   const found = scope.findFunction(sym, setter !== null);
   if (found?.kind === "function") return { kind: "local", variable: a.use(found.variable, scope) };
-  if (found?.kind === "macro" || (setter === null && sym.macro !== null)) a.m.error("UNDEFINED-FUNCTION", { NAME: sym });
-  if (setter === null && sym.pkg?.locked && sym.fn !== null) return { kind: "constant", value: sym.fn };
+  if (found?.kind === "macro" || (setter === null && sym.macro !== null))
+    a.m.error("UNDEFINED-FUNCTION", { NAME: sym });
+  if (setter === null && sym.pkg?.locked && sym.fn !== null)
+    return { kind: "constant", value: sym.fn };
   return { kind: "function", sym, setter: setter !== null };
 }
 
@@ -80,13 +113,25 @@ function functionNode(a: Analyser, name: Value, scope: Scope): Node {
 function namedLambda(a: Analyser, form: Cons, scope: Scope): Node {
   const [name, lambdaList] = itemsOf(form.cdr) as [Value, Value];
   const block = setterName(name) ?? (name instanceof Sym ? name : null);
-  return { kind: "lambda", lambda: analyseLambda(a, lambdaList, ((form.cdr as Cons).cdr as Cons).cdr, scope, { name, block }) };
+  return {
+    kind: "lambda",
+    lambda: analyseLambda(a, lambdaList, ((form.cdr as Cons).cdr as Cons).cdr, scope, {
+      name,
+      block,
+    }),
+  };
 }
 
 function analyseIf(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
   const [test, then, otherwise, ...more] = itemsOf(operands);
-  if (test === undefined || then === undefined || more.length > 0) return a.m.programError("if takes a test, a form and perhaps another form");
-  return { kind: "if", test: a.form(test, scope), when: a.form(then, scope, place), otherwise: a.form(otherwise ?? NIL, scope, place) };
+  if (test === undefined || then === undefined || more.length > 0)
+    return a.m.programError("if takes a test, a form and perhaps another form");
+  return {
+    kind: "if",
+    test: a.form(test, scope),
+    when: a.form(then, scope, place),
+    otherwise: a.form(otherwise ?? NIL, scope, place),
+  };
 }
 
 function analyseOr(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
@@ -102,7 +147,13 @@ function analyseOr(a: Analyser, operands: Value, scope: Scope, place: Place): No
   return { kind: "or", items };
 }
 
-function analyseLet(a: Analyser, name: "let" | "let*", operands: Value, scope: Scope, place: Place): Node {
+function analyseLet(
+  a: Analyser,
+  name: "let" | "let*",
+  operands: Value,
+  scope: Scope,
+  place: Place,
+): Node {
   const { car: list, cdr: body } = atLeast(a.m, name, operands, 1);
   const names = itemsOf(list).map((item) => {
     if (!(item instanceof Cons)) return { name: nameOf(a.m, item, "variable"), init: NIL };
@@ -110,7 +161,8 @@ function analyseLet(a: Analyser, name: "let" | "let*", operands: Value, scope: S
     if (more.length > 0) a.m.programError(`too many forms in the binding ${a.m.show(item)}`);
     return { name: nameOf(a.m, variable, "variable"), init: init ?? NIL };
   });
-  if (list !== NIL && !(list instanceof Cons)) a.m.programError(`${name} needs a list of bindings, not ${a.m.show(list)}`);
+  if (list !== NIL && !(list instanceof Cons))
+    a.m.programError(`${name} needs a list of bindings, not ${a.m.show(list)}`);
   return a.bindings(names, body, scope, place, name === "let*");
 }
 
@@ -118,7 +170,10 @@ function analyseSetq(a: Analyser, operands: Value, scope: Scope, place: Place): 
   const items = itemsOf(operands);
   if (items.length % 2 === 1) a.m.programError("setq takes names and values in pairs");
   const nodes: Node[] = [];
-  for (let at = 0; at < items.length; at += 2) nodes.push(setNode(a, nameOf(a.m, items[at] as Value, "variable"), items[at + 1] as Value, scope, place));
+  for (let at = 0; at < items.length; at += 2)
+    nodes.push(
+      setNode(a, nameOf(a.m, items[at] as Value, "variable"), items[at + 1] as Value, scope, place),
+    );
   if (nodes.length === 1) return nodes[0] as Node;
   return nodes.length === 0 ? { kind: "constant", value: NIL } : { kind: "progn", body: nodes };
 }
@@ -127,32 +182,67 @@ function setNode(a: Analyser, name: Sym, value: Value, scope: Scope, place: Plac
   const found = scope.findVariable(name);
   const expansion = found === undefined ? a.m.symbolMacros.get(name) : undefined;
   if (found?.kind === "symbol-macro" || expansion !== undefined) {
-    return a.form(makeForm(["SETF", found?.kind === "symbol-macro" ? found.expansion : (expansion as Value), value]), scope, place);
+    return a.form(
+      makeForm([
+        "SETF",
+        found?.kind === "symbol-macro" ? found.expansion : (expansion as Value),
+        value,
+      ]),
+      scope,
+      place,
+    );
   }
   const node = a.form(value, scope);
   if (found?.kind === "variable") {
     found.variable.assigned = true;
     return { kind: "set-local", variable: a.use(found.variable, scope), value: node };
   }
-  if (name.kind === "constant") return a.m.programError(`${a.m.show(name)} is a constant and cannot be set`);
+  if (name.kind === "constant")
+    return a.m.programError(`${a.m.show(name)} is a constant and cannot be set`);
   if (name.kind === "lexical") refuseLocked(a.m, name, "set");
   return { kind: "set-special", sym: name, value: node };
 }
 
-function analyseFunctions(a: Analyser, form: "flet" | "labels", operands: Value, scope: Scope, place: Place): Node {
+function analyseFunctions(
+  a: Analyser,
+  form: "flet" | "labels",
+  operands: Value,
+  scope: Scope,
+  place: Place,
+): Node {
   const { car: definitions, cdr: body } = atLeast(a.m, form, operands, 1);
   const made = itemsOf(definitions).map((definition, index) => {
-    if (!(definition instanceof Cons) || !(definition.cdr instanceof Cons)) return a.m.programError(`${a.m.show(definition)} is no function definition`);
+    if (!(definition instanceof Cons) || !(definition.cdr instanceof Cons))
+      return a.m.programError(`${a.m.show(definition)} is no function definition`);
     const setter = setterName(definition.car);
     const name = setter ?? nameOf(a.m, definition.car, "function");
-    return { name, setter: setter !== null, definition, variable: a.variable(definition.car, scope, scope.free + index) };
+    return {
+      name,
+      setter: setter !== null,
+      definition,
+      variable: a.variable(definition.car, scope, scope.free + index),
+    };
   });
   const free = scope.free + made.length;
-  const inner = made.reduce((outer, { name, setter, variable }) => outer.with({ kind: "function", name, setter, variable }), scope).above(free);
-  const functions: { variable: Variable; lambda: Lambda }[] = made.map(({ name, definition, variable }) => {
-    const { car: lambdaList, cdr: forms } = definition.cdr as Cons;
-    return { variable, lambda: analyseLambda(a, lambdaList, forms, form === "labels" ? inner : scope.above(free), { name: definition.car, block: name }) };
-  });
+  const inner = made
+    .reduce(
+      (outer, { name, setter, variable }) =>
+        outer.with({ kind: "function", name, setter, variable }),
+      scope,
+    )
+    .above(free);
+  const functions: { variable: Variable; lambda: Lambda }[] = made.map(
+    ({ name, definition, variable }) => {
+      const { car: lambdaList, cdr: forms } = definition.cdr as Cons;
+      return {
+        variable,
+        lambda: analyseLambda(a, lambdaList, forms, form === "labels" ? inner : scope.above(free), {
+          name: definition.car,
+          block: name,
+        }),
+      };
+    },
+  );
   return { kind: "labels", functions, body: a.declaredBody(body, inner, place) };
 }
 
@@ -181,15 +271,20 @@ function analyseBlock(a: Analyser, operands: Value, scope: Scope, place: Place):
   const target = new Target(name, scope.lambda);
   const inner = scope.with({ kind: "block", name: nameOf(a.m, name, "block"), target });
   // One slot is kept free for the token, in case a closure leaves the block.
-  const node = a.body(body, inner.above(scope.free + 1), { direct: [...place.direct, target], tail: [...place.tail, target] });
+  const node = a.body(body, inner.above(scope.free + 1), {
+    direct: [...place.direct, target],
+    tail: [...place.tail, target],
+  });
   return closeBlock(target, node);
 }
 
 function analyseReturn(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
   const [name, value, ...more] = itemsOf(operands);
-  if (name === undefined || more.length > 0) return a.m.programError("return-from takes the name of a block and perhaps a form");
+  if (name === undefined || more.length > 0)
+    return a.m.programError("return-from takes the name of a block and perhaps a form");
   const target = scope.findBlock(nameOf(a.m, name, "block"));
-  if (target === undefined) return a.m.programError(`return-from ${a.m.show(name)} stands in no block of that name`);
+  if (target === undefined)
+    return a.m.programError(`return-from ${a.m.show(name)} stands in no block of that name`);
   if (place.tail.includes(target)) return a.form(value ?? NIL, scope, place);
   const direct = place.direct.includes(target);
   const node: Node = { kind: "return", target, value: a.form(value ?? NIL, scope), direct };
@@ -209,7 +304,8 @@ function aim(a: Analyser, target: Target, direct: boolean, scope: Scope): void {
 }
 
 function scopeOf(target: Target, scope: Scope): Scope {
-  for (let at: Scope | null = scope; at !== null; at = at.outer) if (at.lambda === target.owner) return at;
+  for (let at: Scope | null = scope; at !== null; at = at.outer)
+    if (at.lambda === target.owner) return at;
   return scope;
 }
 
@@ -217,7 +313,8 @@ function scopeOf(target: Target, scope: Scope): Scope {
 function tokenSlot(target: Target, scope: Scope): number {
   for (let at: Scope | null = scope; at !== null; at = at.outer) {
     const { entry } = at;
-    if ((entry?.kind === "block" || entry?.kind === "tags") && entry.target === target) return at.free;
+    if ((entry?.kind === "block" || entry?.kind === "tags") && entry.target === target)
+      return at.free;
   }
   throw new Error("an exit without a target");
 }
@@ -228,7 +325,8 @@ function analyseTagbody(a: Analyser, operands: Value, scope: Scope, place: Place
   const forms: Value[] = [];
   for (const item of items) {
     if (item instanceof Cons) forms.push(item);
-    else if (item instanceof Sym || typeof item === "number" || typeof item === "bigint") target.tags.set(item, forms.length);
+    else if (item instanceof Sym || typeof item === "number" || typeof item === "bigint")
+      target.tags.set(item, forms.length);
     else a.m.programError(`${a.m.show(item)} is neither a tag nor a form`);
   }
   const inner = scope.with({ kind: "tags", target }).above(scope.free + 1);
@@ -240,7 +338,8 @@ function analyseTagbody(a: Analyser, operands: Value, scope: Scope, place: Place
 function analyseGo(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
   const tag = exactly(a.m, "go", operands, 1)[0] as Value;
   const target = scope.findTag(tag);
-  if (target === undefined) return a.m.programError(`go ${a.m.show(tag)} stands in no tagbody with that tag`);
+  if (target === undefined)
+    return a.m.programError(`go ${a.m.show(tag)} stands in no tagbody with that tag`);
   const direct = place.direct.includes(target);
   aim(a, target, direct, scope);
   return { kind: "go", target, index: target.tags.get(tag) as number, direct };
@@ -271,7 +370,12 @@ function analyseValuesBind(a: Analyser, operands: Value, scope: Scope, place: Pl
     return variable;
   });
   const place_ = variables.some((one) => one instanceof Sym) ? inside(place) : place;
-  return { kind: "values-let", variables, form: node, body: a.body(forms, withSpecials(inner, specials).above(free), place_) };
+  return {
+    kind: "values-let",
+    variables,
+    form: node,
+    body: a.body(forms, withSpecials(inner, specials).above(free), place_),
+  };
 }
 
 const evaluating = new Set(["EXECUTE", "EVAL"]);
@@ -279,6 +383,8 @@ const evaluating = new Set(["EXECUTE", "EVAL"]);
 /** Programs are evaluated form by form, so only `:execute` counts (and the old name `eval`). */
 function analyseEvalWhen(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
   const { car: situations, cdr: body } = atLeast(a.m, "eval-when", operands, 1);
-  const runs = itemsOf(situations).some((situation) => situation instanceof Sym && evaluating.has(situation.name));
+  const runs = itemsOf(situations).some(
+    (situation) => situation instanceof Sym && evaluating.has(situation.name),
+  );
   return runs ? a.body(body, scope, place) : { kind: "constant", value: NIL };
 }

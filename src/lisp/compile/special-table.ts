@@ -7,7 +7,13 @@ import type { Node } from "./nodes.ts";
 import type { Scope } from "./scope.ts";
 
 /** `operands` is the rest of the form. */
-export type AnalyseSpecial = (analyser: Analyser, operands: Value, scope: Scope, place: Place, form: Cons) => Node;
+export type AnalyseSpecial = (
+  analyser: Analyser,
+  operands: Value,
+  scope: Scope,
+  place: Place,
+  form: Cons,
+) => Node;
 
 const table = new Map<Sym, AnalyseSpecial>();
 

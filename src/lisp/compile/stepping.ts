@@ -94,7 +94,10 @@ class Stepper {
     const m = this.#m;
     const lambda = this.#lambda;
     const { required, optional, rest, keys } = lambda;
-    const max = rest !== null || lambda.hasKeys ? Number.POSITIVE_INFINITY : required.length + optional.length;
+    const max =
+      rest !== null || lambda.hasKeys
+        ? Number.POSITIVE_INFINITY
+        : required.length + optional.length;
     if (args.length < required.length || args.length > max) return m.wrongCount(fn, args.length);
     required.forEach((variable, index) => {
       this.#bind(f, variable, args[index] as Value);
@@ -110,7 +113,9 @@ class Stepper {
     if (!lambda.hasKeys) return NIL;
     checkKeywords(m, fn, lambda, args, at);
     for (const { key, variable, init, supplied } of keys) {
-      const found = args.findIndex((arg, index) => index >= at && (index - at) % 2 === 0 && arg === key);
+      const found = args.findIndex(
+        (arg, index) => index >= at && (index - at) % 2 === 0 && arg === key,
+      );
       this.#bind(f, variable, found < 0 ? yield* this.run(init, f) : (args[found + 1] as Value));
       if (supplied !== null) this.#bind(f, supplied, found < 0 ? NIL : T);
     }
@@ -132,7 +137,11 @@ class Stepper {
     if (!mayWait(node)) return closureOf(this.#emitter, node)(f);
     switch (node.kind) {
       case "if":
-        return yield* this.run((yield* this.run(node.test, f)) !== NIL ? node.when : node.otherwise, f, tail);
+        return yield* this.run(
+          (yield* this.run(node.test, f)) !== NIL ? node.when : node.otherwise,
+          f,
+          tail,
+        );
       case "or":
         return yield* this.#or(node.items, f, tail);
       case "progn": {
@@ -161,13 +170,21 @@ class Stepper {
       }
       case "call":
         return yield* this.#call(
-          () => (node.setter ? (node.sym.setter ?? undefinedSetter(m, node.sym)) : (node.sym.fn ?? undefinedFunction(m, node.sym))),
+          () =>
+            node.setter
+              ? (node.sym.setter ?? undefinedSetter(m, node.sym))
+              : (node.sym.fn ?? undefinedFunction(m, node.sym)),
           node.args,
           f,
           tail,
         );
       case "call-local":
-        return yield* this.#call(() => readVariable(this.#emitter, node.variable)(f) as Fn, node.args, f, tail);
+        return yield* this.#call(
+          () => readVariable(this.#emitter, node.variable)(f) as Fn,
+          node.args,
+          f,
+          tail,
+        );
       case "call-native":
         return yield* this.#call(() => node.fn, node.args, f, false);
       case "funcall": {
@@ -280,7 +297,10 @@ class Stepper {
     try {
       return yield* this.run(node.body, f);
     } catch (thrown) {
-      const left = thrown instanceof LocalExit ? thrown.target === node.target && thrown.frame === f : thrown instanceof Transfer && thrown.target === token;
+      const left =
+        thrown instanceof LocalExit
+          ? thrown.target === node.target && thrown.frame === f
+          : thrown instanceof Transfer && thrown.target === token;
       if (!left) throw thrown;
       restoreState(m, state);
       const exit = thrown as LocalExit | Transfer;
@@ -305,7 +325,9 @@ class Stepper {
           at++;
         } catch (thrown) {
           const here =
-            thrown instanceof LocalExit ? thrown.target === node.target && thrown.frame === f : thrown instanceof Transfer && thrown.target === token;
+            thrown instanceof LocalExit
+              ? thrown.target === node.target && thrown.frame === f
+              : thrown instanceof Transfer && thrown.target === token;
           if (!here) throw thrown;
           restoreState(m, state);
           m.tick(1);
@@ -321,7 +343,8 @@ class Stepper {
 
   #throwTo(target: Target, f: Frame, value: Value): never {
     const token = readVariable(this.#emitter, target.token as Variable)(f) as Opaque;
-    if (!(token.content as Token).active) this.#m.error("CONTROL-ERROR", { TEXT: this.#m.string("the block has been left already") });
+    if (!(token.content as Token).active)
+      this.#m.error("CONTROL-ERROR", { TEXT: this.#m.string("the block has been left already") });
     throw new Transfer(token, value, this.#m.mv);
   }
 

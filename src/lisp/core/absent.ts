@@ -17,7 +17,10 @@ const functions: readonly [names: string, why: string][] = [
     "SET-MACRO-CHARACTER SET-DISPATCH-MACRO-CHARACTER GET-MACRO-CHARACTER MAKE-DISPATCH-MACRO-CHARACTER SET-SYNTAX-FROM-CHAR COPY-READTABLE",
     "the syntax cannot be changed",
   ],
-  ["DISASSEMBLE ROOM ED DRIBBLE INSPECT", "this session runs without a person and a machine to look at"],
+  [
+    "DISASSEMBLE ROOM ED DRIBBLE INSPECT",
+    "this session runs without a person and a machine to look at",
+  ],
   ["COMPLEX REALPART IMAGPART CONJUGATE PHASE CIS", "there are no complex numbers"],
 ];
 
@@ -28,15 +31,21 @@ const extras: readonly [names: string, why: string][] = [
 ];
 
 export function defineAbsent(): void {
-  for (const [names, why] of functions) for (const name of names.split(" ")) absentFunction(name, why);
-  for (const [names, why] of extras) for (const name of names.split(" ")) absentFunction(`GUILDHALL:${name}`, why);
+  for (const [names, why] of functions)
+    for (const name of names.split(" ")) absentFunction(name, why);
+  for (const [names, why] of extras)
+    for (const name of names.split(" ")) absentFunction(`GUILDHALL:${name}`, why);
   for (const name of ["WITH-OPEN-FILE"]) {
-    defineMacro(name, (_, __, m) => m.unavailable(named(name), `${name.toLowerCase()} is not available: ${files}`));
+    defineMacro(name, (_, __, m) =>
+      m.unavailable(named(name), `${name.toLowerCase()} is not available: ${files}`),
+    );
   }
 }
 
 function absentFunction(name: string, why: string): void {
   const sym = named(name);
   if (sym.fn !== null) return;
-  defineFunction(name, "&rest arguments", (m: Machine) => m.unavailable(sym, `${sym.name.toLowerCase()} is not available: ${why}`));
+  defineFunction(name, "&rest arguments", (m: Machine) =>
+    m.unavailable(sym, `${sym.name.toLowerCase()} is not available: ${why}`),
+  );
 }

@@ -6,12 +6,21 @@ import { NIL } from "../symbol.ts";
 import { Cons, type Value } from "../values.ts";
 
 export function defineCalling(): void {
-  defineFunction("VALUES", "&rest values", (m: Machine, values: Value[]) => m.values(...values), { values: true });
-  defineFunction("VALUES-LIST", "list", (m: Machine, list: Value) => m.values(...spread(m, list)), { values: true });
-  defineFunction("FUNCALL", "function &rest arguments", (m: Machine, fn: Value, args: Value[]) => m.apply(m.fn(fn), args), {
+  defineFunction("VALUES", "&rest values", (m: Machine, values: Value[]) => m.values(...values), {
     values: true,
-    step: (m, [fn, ...args]) => stepCall(m, m.fn(fn as Value), args),
   });
+  defineFunction("VALUES-LIST", "list", (m: Machine, list: Value) => m.values(...spread(m, list)), {
+    values: true,
+  });
+  defineFunction(
+    "FUNCALL",
+    "function &rest arguments",
+    (m: Machine, fn: Value, args: Value[]) => m.apply(m.fn(fn), args),
+    {
+      values: true,
+      step: (m, [fn, ...args]) => stepCall(m, m.fn(fn as Value), args),
+    },
+  );
   defineFunction("APPLY", "function &rest arguments", applyTo, {
     values: true,
     step: (m, [fn, ...args]) => stepCall(m, m.fn(fn as Value), spreadLast(m, args)),
@@ -24,7 +33,8 @@ function applyTo(m: Machine, fn: Value, args: Value[]): Value {
 
 function spreadLast(m: Machine, args: Value[]): Value[] {
   const last = args.pop();
-  if (last === undefined) return m.programError("apply takes a function and at least a list of arguments");
+  if (last === undefined)
+    return m.programError("apply takes a function and at least a list of arguments");
   return [...args, ...spread(m, last)];
 }
 

@@ -17,8 +17,16 @@ export function defineCases(): void {
   defineMacro("TYPECASE", (whole, _, m) => expandTypecase(m, whole, "plain"));
   defineMacro("ETYPECASE", (whole, _, m) => expandTypecase(m, whole, "error"));
   defineMacro("CTYPECASE", (whole, _, m) => expandTypecase(m, whole, "correctable"));
-  defineFunction("%CASE-FAILED", "name datum expected possibilities", (m: Machine, name: Value, datum: Value, expected: Value, possibilities: Value) =>
-    m.error("%CASE-FAILURE", { NAME: name, DATUM: datum, "EXPECTED-TYPE": expected, POSSIBILITIES: possibilities }),
+  defineFunction(
+    "%CASE-FAILED",
+    "name datum expected possibilities",
+    (m: Machine, name: Value, datum: Value, expected: Value, possibilities: Value) =>
+      m.error("%CASE-FAILURE", {
+        NAME: name,
+        DATUM: datum,
+        "EXPECTED-TYPE": expected,
+        POSSIBILITIES: possibilities,
+      }),
   );
   defineFunction("%WITH-STORE-VALUE", "signaller", withStoreValue);
 }
@@ -29,20 +37,30 @@ interface Clause {
 }
 
 function clausesOf(m: Machine, items: readonly Value[]): Clause[] {
-  return items.map((item) => (item instanceof Cons ? { keys: item.car, body: itemsOf(item.cdr) } : m.programError(`${m.show(item)} is no clause`)));
+  return items.map((item) =>
+    item instanceof Cons
+      ? { keys: item.car, body: itemsOf(item.cdr) }
+      : m.programError(`${m.show(item)} is no clause`),
+  );
 }
 
-const isOtherwise = (keys: Value): boolean => keys === T || (keys instanceof Sym && keys.name === "OTHERWISE" && keys.pkg?.name === "COMMON-LISP");
+const isOtherwise = (keys: Value): boolean =>
+  keys === T ||
+  (keys instanceof Sym && keys.name === "OTHERWISE" && keys.pkg?.name === "COMMON-LISP");
 
 function expandCase(m: Machine, whole: Cons, strictness: Strictness): Value {
   const [key, ...items] = itemsOf(whole.cdr) as [Value, ...Value[]];
   const clauses = clausesOf(m, items);
   const value = fresh("KEY");
-  const wanted = clauses.flatMap(({ keys }) => (keys instanceof Cons ? itemsOf(keys) : keys === NIL ? [] : [keys]));
-  const failure = () => failed(whole, strictness, key, value, form(["QUOTE", form(["MEMBER", ...wanted])]), wanted);
+  const wanted = clauses.flatMap(({ keys }) =>
+    keys instanceof Cons ? itemsOf(keys) : keys === NIL ? [] : [keys],
+  );
+  const failure = () =>
+    failed(whole, strictness, key, value, form(["QUOTE", form(["MEMBER", ...wanted])]), wanted);
   const chosen = clauses.reduceRight<Template>(
     (rest, { keys, body }, index) => {
-      if (strictness === "plain" && isOtherwise(keys) && index === clauses.length - 1) return progn(body.length === 0 ? [NIL] : body);
+      if (strictness === "plain" && isOtherwise(keys) && index === clauses.length - 1)
+        return progn(body.length === 0 ? [NIL] : body);
       return ["IF", keyTest(value, keys), progn(body.length === 0 ? [NIL] : body), rest];
     },
     strictness === "plain" ? NIL : failure(),
@@ -64,9 +82,13 @@ function expandTypecase(m: Machine, whole: Cons, strictness: Strictness): Value 
   const chosen = clauses.reduceRight<Template>(
     (rest, { keys, body }) => {
       const result = progn(body.length === 0 ? [NIL] : body);
-      return isOtherwise(keys) && strictness === "plain" ? result : ["IF", ["TYPEP", value, ["QUOTE", keys]], result, rest];
+      return isOtherwise(keys) && strictness === "plain"
+        ? result
+        : ["IF", ["TYPEP", value, ["QUOTE", keys]], result, rest];
     },
-    strictness === "plain" ? NIL : failed(whole, strictness, key, value, form(["QUOTE", form(["OR", ...types])]), types),
+    strictness === "plain"
+      ? NIL
+      : failed(whole, strictness, key, value, form(["QUOTE", form(["OR", ...types])]), types),
   );
   return wrapped(strictness, key, value, chosen);
 }
@@ -74,19 +96,42 @@ function expandTypecase(m: Machine, whole: Cons, strictness: Strictness): Value 
 function wrapped(strictness: Strictness, key: Value, value: Sym, chosen: Template): Value {
   if (strictness !== "correctable") return form(["LET", [[value, key]], chosen]);
   const [again, answer] = [fresh("AGAIN"), fresh("ANSWER")];
-  return form(["BLOCK", answer, ["TAGBODY", again, ["LET", [[value, key]], ["RETURN-FROM", answer, substituteAgain(chosen, again)]]]]);
+  return form([
+    "BLOCK",
+    answer,
+    [
+      "TAGBODY",
+      again,
+      ["LET", [[value, key]], ["RETURN-FROM", answer, substituteAgain(chosen, again)]],
+    ],
+  ]);
 }
 
 /** The failure of a correctable case stores the new key and begins again. */
 function substituteAgain(chosen: Template, again: Sym): Template {
   if (chosen === againMark) return again;
-  return Array.isArray(chosen) ? chosen.map((part: Template) => substituteAgain(part, again)) : chosen;
+  return Array.isArray(chosen)
+    ? chosen.map((part: Template) => substituteAgain(part, again))
+    : chosen;
 }
 
 const againMark = new Sym("AGAIN-MARK", null);
 
-function failed(whole: Cons, strictness: Strictness, key: Value, value: Sym, expected: Value, wanted: readonly Value[]): Template {
-  const signal: Template = ["%CASE-FAILED", ["QUOTE", whole.car], value, expected, ["QUOTE", listOf(wanted)]];
+function failed(
+  whole: Cons,
+  strictness: Strictness,
+  key: Value,
+  value: Sym,
+  expected: Value,
+  wanted: readonly Value[],
+): Template {
+  const signal: Template = [
+    "%CASE-FAILED",
+    ["QUOTE", whole.car],
+    value,
+    expected,
+    ["QUOTE", listOf(wanted)],
+  ];
   if (strictness === "error") return signal;
   return ["PROGN", ["SETF", key, ["%WITH-STORE-VALUE", ["LAMBDA", [], signal]]], ["GO", againMark]];
 }
@@ -94,8 +139,16 @@ function failed(whole: Cons, strictness: Strictness, key: Value, value: Sym, exp
 /** Offers STORE-VALUE while `signaller` runs, and answers what was stored. */
 function withStoreValue(m: Machine, signaller: Value): Value {
   return transferOut(m, (leave) =>
-    withRestarts(m, [{ name: named("STORE-VALUE"), report: () => "Supply a new value.", invoke: (_, args) => leave(args[0] ?? NIL) }], () =>
-      m.call0(signaller as Fn),
+    withRestarts(
+      m,
+      [
+        {
+          name: named("STORE-VALUE"),
+          report: () => "Supply a new value.",
+          invoke: (_, args) => leave(args[0] ?? NIL),
+        },
+      ],
+      () => m.call0(signaller as Fn),
     ),
   );
 }

@@ -17,12 +17,21 @@ interface CatchTag {
 export function defineControl(): void {
   defineFunction("%CATCH", "tag thunk", catchTag, { values: true, step: stepCatch });
   defineFunction("%THROW", "tag values", throwTag);
-  defineFunction("%UNWIND-PROTECT", "thunk cleanup", unwindProtect, { values: true, step: stepUnwindProtect });
+  defineFunction("%UNWIND-PROTECT", "thunk cleanup", unwindProtect, {
+    values: true,
+    step: stepUnwindProtect,
+  });
   defineFunction("%PROGV", "names values thunk", withDynamic, { values: true, step: stepDynamic });
   defineMacro("CATCH", (whole) => form(["%CATCH", operand(whole), thunk(bodyOf(whole, 1))]));
-  defineMacro("THROW", (whole) => form(["%THROW", operand(whole), ["MULTIPLE-VALUE-LIST", itemsOf(whole.cdr)[1] ?? NIL]]));
-  defineMacro("UNWIND-PROTECT", (whole) => form(["%UNWIND-PROTECT", thunk([operand(whole)]), thunk(bodyOf(whole, 1))]));
-  defineMacro("PROGV", (whole) => form(["%PROGV", operand(whole), itemsOf(whole.cdr)[1] ?? NIL, thunk(bodyOf(whole, 2))]));
+  defineMacro("THROW", (whole) =>
+    form(["%THROW", operand(whole), ["MULTIPLE-VALUE-LIST", itemsOf(whole.cdr)[1] ?? NIL]]),
+  );
+  defineMacro("UNWIND-PROTECT", (whole) =>
+    form(["%UNWIND-PROTECT", thunk([operand(whole)]), thunk(bodyOf(whole, 1))]),
+  );
+  defineMacro("PROGV", (whole) =>
+    form(["%PROGV", operand(whole), itemsOf(whole.cdr)[1] ?? NIL, thunk(bodyOf(whole, 2))]),
+  );
 }
 
 const operand = (whole: Cons): Value => (whole.cdr instanceof Cons ? whole.cdr.car : NIL);
@@ -52,7 +61,8 @@ function* stepCatch(m: Machine, [tag, body]: Value[]): Stepping {
 
 function throwTag(m: Machine, tag: Value, values: Value): Value {
   const entry = (m.catchTags as CatchTag[]).findLast((one) => one.tag === tag);
-  if (entry === undefined) return m.error("CONTROL-ERROR", { TEXT: m.string(`nothing catches the tag ${m.show(tag)}`) });
+  if (entry === undefined)
+    return m.error("CONTROL-ERROR", { TEXT: m.string(`nothing catches the tag ${m.show(tag)}`) });
   const all = itemsOf(values);
   throw new Transfer(entry, all[0] ?? NIL, all.length === 1 ? null : all);
 }
@@ -123,7 +133,8 @@ function bindAll(m: Machine, names: Value, values: Value): void {
   let value = values;
   for (const name of itemsOf(names)) {
     if (!(name instanceof Sym)) m.typeError(name, "symbol");
-    if (name.kind === "constant") m.programError(`${m.show(name)} is a constant and cannot be bound`);
+    if (name.kind === "constant")
+      m.programError(`${m.show(name)} is a constant and cannot be bound`);
     if (name.kind === "lexical") refuseLocked(m, name, "bind");
     m.bind(name, value instanceof Cons ? value.car : undefined);
     value = value instanceof Cons ? value.cdr : NIL;

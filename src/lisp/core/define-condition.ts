@@ -17,15 +17,24 @@ import { Cons, itemsOf, list, type Opaque, Stream, type Value } from "../values.
 export function defineConditionForms(): void {
   defineMacro("DEFINE-CONDITION", expand);
   defineFunction("%DEFINE-CONDITION", "name supers slots report initargs documentation", define);
-  defineFunction("GUILDHALL:CONDITION-REPORT", "condition", (m: Machine, condition: Value) => m.string(reportOf(m, condition as Instance)), {
-    documentation: "What a condition says, as a string.",
-  });
+  defineFunction(
+    "GUILDHALL:CONDITION-REPORT",
+    "condition",
+    (m: Machine, condition: Value) => m.string(reportOf(m, condition as Instance)),
+    {
+      documentation: "What a condition says, as a string.",
+    },
+  );
 }
 
 function expand(whole: Cons, _: Opaque, m: Machine): Value {
   const [name, supers = NIL, slots = NIL, ...options] = itemsOf(whole.cdr);
   if (!(name instanceof Sym)) return m.programError("define-condition needs a name");
-  const option = (key: string): Value[] => itemsOf((options.find((one) => one instanceof Cons && one.car === keyword(key)) as Cons | undefined)?.cdr ?? NIL);
+  const option = (key: string): Value[] =>
+    itemsOf(
+      (options.find((one) => one instanceof Cons && one.car === keyword(key)) as Cons | undefined)
+        ?.cdr ?? NIL,
+    );
   const [report] = option("REPORT");
   const defaults = option("DEFAULT-INITARGS");
   const initargs = defaults.flatMap((item, index): Template[] =>
@@ -51,9 +60,14 @@ function expand(whole: Cons, _: Opaque, m: Machine): Value {
 function slotForm(slot: Value): Template {
   const [name, ...options] = slot instanceof Cons ? itemsOf(slot) : [slot];
   const all = (...keys: string[]): Value[] =>
-    options.flatMap((item, index) => (index % 2 === 1 && keys.some((key) => options[index - 1] === keyword(key)) ? [item] : []));
+    options.flatMap((item, index) =>
+      index % 2 === 1 && keys.some((key) => options[index - 1] === keyword(key)) ? [item] : [],
+    );
   const [initform] = all("INITFORM");
-  const writers = [...all("WRITER"), ...all("ACCESSOR").map((accessor) => list(named("SETF"), accessor))];
+  const writers = [
+    ...all("WRITER"),
+    ...all("ACCESSOR").map((accessor) => list(named("SETF"), accessor)),
+  ];
   return [
     "LIST",
     ["QUOTE", name as Value],
@@ -64,17 +78,35 @@ function slotForm(slot: Value): Template {
   ];
 }
 
-function define(m: Machine, name: Value, supers: Value, slots: Value, report: Value, initargs: Value, documentation: Value): Value {
+function define(
+  m: Machine,
+  name: Value,
+  supers: Value,
+  slots: Value,
+  report: Value,
+  initargs: Value,
+  documentation: Value,
+): Value {
   const sym = name as Sym;
   refuseLocked(m, sym, "define");
-  const above = itemsOf(supers).map((one) => findClass(m, one as Sym) ?? m.fail(`there is no condition ${m.show(one)}`));
-  const cls = new LispClass(sym, "condition", above.length === 0 ? [classNamed("CONDITION")] : above);
+  const above = itemsOf(supers).map(
+    (one) => findClass(m, one as Sym) ?? m.fail(`there is no condition ${m.show(one)}`),
+  );
+  const cls = new LispClass(
+    sym,
+    "condition",
+    above.length === 0 ? [classNamed("CONDITION")] : above,
+  );
   const precedence = precedenceOf(cls);
-  if (precedence === undefined) return m.fail(`the supertypes of ${m.show(sym)} contradict each other in their order`);
+  if (precedence === undefined)
+    return m.fail(`the supertypes of ${m.show(sym)} contradict each other in their order`);
   cls.precedence = precedence;
   setSlots(cls, itemsOf(slots).map(slotOf));
   cls.report = reporter(report);
-  cls.defaultInitargs = [...initargsOf(itemsOf(initargs)), ...above.flatMap((one) => one.defaultInitargs)];
+  cls.defaultInitargs = [
+    ...initargsOf(itemsOf(initargs)),
+    ...above.flatMap((one) => one.defaultInitargs),
+  ];
   cls.documentation = documentation instanceof Str ? documentation.toString() : null;
   registerClass(m, cls);
   for (const slot of itemsOf(slots)) {
@@ -99,7 +131,11 @@ function slotOf(slot: Value): Slot {
 }
 
 function initargsOf(items: readonly Value[]): LispClass["defaultInitargs"] {
-  return items.flatMap((item, index) => (index % 2 === 0 ? [{ key: item as Sym, init: (m: Machine) => m.call0(items[index + 1] as Fn) }] : []));
+  return items.flatMap((item, index) =>
+    index % 2 === 0
+      ? [{ key: item as Sym, init: (m: Machine) => m.call0(items[index + 1] as Fn) }]
+      : [],
+  );
 }
 
 function reporter(report: Value): LispClass["report"] {

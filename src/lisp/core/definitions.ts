@@ -29,11 +29,21 @@ export function defineDefinitions(): void {
   defineMacro("DEFUN", expandDefun);
   defineMacro("DEFMACRO", (whole) => {
     const [name, lambdaList, ...body] = itemsOf(whole.cdr) as [Value, Value, ...Value[]];
-    return form(["%DEFMACRO", ["QUOTE", name], ["QUOTE", lambdaList ?? NIL], ["QUOTE", form(body)]]);
+    return form([
+      "%DEFMACRO",
+      ["QUOTE", name],
+      ["QUOTE", lambdaList ?? NIL],
+      ["QUOTE", form(body)],
+    ]);
   });
   defineMacro("DEFVAR", (whole) => {
     const [name, init, documentation] = itemsOf(whole.cdr) as [Value, Value?, Value?];
-    return form(["%DEFVAR", ["QUOTE", name], init === undefined ? "NIL" : ["LAMBDA", [], init], documentation ?? "NIL"]);
+    return form([
+      "%DEFVAR",
+      ["QUOTE", name],
+      init === undefined ? "NIL" : ["LAMBDA", [], init],
+      documentation ?? "NIL",
+    ]);
   });
   defineMacro("DEFPARAMETER", (whole) => {
     const [name, init, documentation] = itemsOf(whole.cdr) as [Value, Value?, Value?];
@@ -47,24 +57,43 @@ export function defineDefinitions(): void {
     const [name, expansion] = itemsOf(whole.cdr) as [Value, Value];
     return form(["%DEFINE-SYMBOL-MACRO", ["QUOTE", name], ["QUOTE", expansion]]);
   });
-  defineMacro("DECLAIM", (whole) => form(["PROGN", ...itemsOf(whole.cdr).map((specifier) => ["%PROCLAIM", ["QUOTE", specifier]])]));
+  defineMacro("DECLAIM", (whole) =>
+    form(["PROGN", ...itemsOf(whole.cdr).map((specifier) => ["%PROCLAIM", ["QUOTE", specifier]])]),
+  );
   defineMacro("DESTRUCTURING-BIND", expandDestructuring);
-  defineFunction("MACROEXPAND-1", "form &optional environment", (m: Machine, whole: Value, env?: Value) => macroexpand(m, whole, env, true), { values: true });
-  defineFunction("MACROEXPAND", "form &optional environment", (m: Machine, whole: Value, env?: Value) => macroexpand(m, whole, env, false), { values: true });
+  defineFunction(
+    "MACROEXPAND-1",
+    "form &optional environment",
+    (m: Machine, whole: Value, env?: Value) => macroexpand(m, whole, env, true),
+    { values: true },
+  );
+  defineFunction(
+    "MACROEXPAND",
+    "form &optional environment",
+    (m: Machine, whole: Value, env?: Value) => macroexpand(m, whole, env, false),
+    { values: true },
+  );
   defineFunction("MACRO-FUNCTION", "symbol &optional environment", macroFunction);
   defineFunction("SPECIAL-OPERATOR-P", "symbol", (_: Machine, name: Value) =>
     bool(name instanceof Sym && name.pkg?.name === "COMMON-LISP" && specialNames.has(name.name)),
   );
   defineFunction("CONSTANTP", "form &optional environment", (_: Machine, whole: Value) =>
-    bool(whole instanceof Sym ? whole.kind === "constant" : !(whole instanceof Cons) || whole.car === named("QUOTE")),
+    bool(
+      whole instanceof Sym
+        ? whole.kind === "constant"
+        : !(whole instanceof Cons) || whole.car === named("QUOTE"),
+    ),
   );
   defineFunction(
     "COMPILE",
     "name &optional definition",
-    (m: Machine, name: Value, definition?: Value) => m.values(definition === undefined ? name : m.fn(definition), NIL, NIL),
+    (m: Machine, name: Value, definition?: Value) =>
+      m.values(definition === undefined ? name : m.fn(definition), NIL, NIL),
     { values: true },
   );
-  defineFunction("EVAL", "form", (m: Machine, whole: Value) => m.services.evaluate(m, whole), { values: true });
+  defineFunction("EVAL", "form", (m: Machine, whole: Value) => m.services.evaluate(m, whole), {
+    values: true,
+  });
 }
 
 const specialNames = new Set(
@@ -75,13 +104,19 @@ const specialNames = new Set(
 
 function expandDefun(whole: Cons, _: Opaque, m: Machine): Value {
   const [name, lambdaList, ...body] = itemsOf(whole.cdr) as [Value, Value, ...Value[]];
-  if (name === undefined || lambdaList === undefined) return m.programError("defun takes a name, a lambda list and a body");
-  return form(["%DEFUN", ["QUOTE", name], ["FUNCTION", ["%NAMED-LAMBDA", name, lambdaList, ...body]]]);
+  if (name === undefined || lambdaList === undefined)
+    return m.programError("defun takes a name, a lambda list and a body");
+  return form([
+    "%DEFUN",
+    ["QUOTE", name],
+    ["FUNCTION", ["%NAMED-LAMBDA", name, lambdaList, ...body]],
+  ]);
 }
 
 function defun(m: Machine, name: Value, fn: Value): Value {
   const sym = name instanceof Sym ? name : null;
-  if (sym !== null && !sym.pkg?.locked && (sym.fn !== null || sym.macro !== null)) noteRedefinition(m, sym);
+  if (sym !== null && !sym.pkg?.locked && (sym.fn !== null || sym.macro !== null))
+    noteRedefinition(m, sym);
   setFunction(m, name, fn as Fn);
   noteDefinition(m, "function", name);
   return name;
@@ -89,7 +124,13 @@ function defun(m: Machine, name: Value, fn: Value): Value {
 
 /** A style warning, as compilers give one: it may be a slip. */
 function noteRedefinition(m: Machine, name: Sym): void {
-  warn(m, makeCondition("%SIMPLE-STYLE-WARNING", { "FORMAT-CONTROL": m.string("redefining ~s"), "FORMAT-ARGUMENTS": m.list([name]) }));
+  warn(
+    m,
+    makeCondition("%SIMPLE-STYLE-WARNING", {
+      "FORMAT-CONTROL": m.string("redefining ~s"),
+      "FORMAT-ARGUMENTS": m.list([name]),
+    }),
+  );
 }
 
 function defmacro(m: Machine, name: Value, lambdaList: Value, body: Value): Value {
@@ -147,15 +188,22 @@ function defineSymbolMacro(m: Machine, name: Value, expansion: Value): Value {
 }
 
 function proclaim(m: Machine, specifier: Value): Value {
-  if (specifier instanceof Cons && specifier.car === named("SPECIAL")) for (const name of itemsOf(specifier.cdr)) makeSpecial(m, name);
+  if (specifier instanceof Cons && specifier.car === named("SPECIAL"))
+    for (const name of itemsOf(specifier.cdr)) makeSpecial(m, name);
   return NIL;
 }
 
 function expandDestructuring(whole: Cons, _: Opaque, m: Machine): Value {
   const [pattern, list, ...body] = itemsOf(whole.cdr) as [Value, Value, ...Value[]];
-  if (pattern === undefined || list === undefined) return m.programError("destructuring-bind takes a pattern, a form and a body");
+  if (pattern === undefined || list === undefined)
+    return m.programError("destructuring-bind takes a pattern, a form and a body");
   const value = new Sym("LIST", null);
-  const bindings = destructure(m, pattern, { whole: value, operands: value, env: null, what: named("DESTRUCTURING-BIND") });
+  const bindings = destructure(m, pattern, {
+    whole: value,
+    operands: value,
+    env: null,
+    what: named("DESTRUCTURING-BIND"),
+  });
   return form(["LET*", [[value, list], ...bindings], ...body]);
 }
 
@@ -177,7 +225,10 @@ function macroFunction(m: Machine, name: Value, env?: Value): Value {
   if (!(name instanceof Sym)) return m.typeError(name, "SYMBOL");
   const macro = macroFor(env, name);
   if (macro === null) return NIL;
-  return nativeFunction(name, "form environment", (inner: Machine, whole: Value, environment: Value) =>
-    macro.expand(whole as Cons, environment as Opaque, inner),
+  return nativeFunction(
+    name,
+    "form environment",
+    (inner: Machine, whole: Value, environment: Value) =>
+      macro.expand(whole as Cons, environment as Opaque, inner),
   );
 }

@@ -8,8 +8,12 @@ import { NIL, Sym, T } from "../symbol.ts";
 import { Cons, itemsOf, type Opaque, type Value } from "../values.ts";
 
 export function defineMacros(): void {
-  defineMacro("WHEN", (whole, _, m) => ifForm(m, whole, (test, body) => form(["IF", test, progn(body), "NIL"])));
-  defineMacro("UNLESS", (whole, _, m) => ifForm(m, whole, (test, body) => form(["IF", test, "NIL", progn(body)])));
+  defineMacro("WHEN", (whole, _, m) =>
+    ifForm(m, whole, (test, body) => form(["IF", test, progn(body), "NIL"])),
+  );
+  defineMacro("UNLESS", (whole, _, m) =>
+    ifForm(m, whole, (test, body) => form(["IF", test, "NIL", progn(body)])),
+  );
   defineMacro("AND", expandAnd);
   defineMacro("COND", expandCond);
   defineMacro("RETURN", (whole) => form(["RETURN-FROM", "NIL", ...operands(whole)]));
@@ -33,14 +37,17 @@ export function defineMacros(): void {
 
 const operands = (whole: Cons): Value[] => itemsOf(whole.cdr);
 
-export const progn = (body: readonly Value[]): Template => (body.length === 1 ? (body[0] as Value) : ["PROGN", ...body]);
+export const progn = (body: readonly Value[]): Template =>
+  body.length === 1 ? (body[0] as Value) : ["PROGN", ...body];
 
 /** A name no program can write. */
 export const fresh = (name: string): Sym => new Sym(name, null);
 
 function ifForm(m: Machine, whole: Cons, make: (test: Value, body: Value[]) => Value): Value {
   const [test, ...body] = operands(whole);
-  return test === undefined ? m.programError(`${m.show(whole.car)} needs a test`) : make(test, body);
+  return test === undefined
+    ? m.programError(`${m.show(whole.car)} needs a test`)
+    : make(test, body);
 }
 
 function expandAnd(whole: Cons): Value {
@@ -68,11 +75,16 @@ function expandCond(whole: Cons, _: Opaque, m: Machine): Value {
 function holding(whole: Cons, index: number): Value {
   const items = operands(whole);
   const value = fresh("VALUE");
-  return form(["PROGN", ...items.slice(0, index), ["LET", [[value, items[index] ?? NIL]], ...items.slice(index + 1), value]]);
+  return form([
+    "PROGN",
+    ...items.slice(0, index),
+    ["LET", [[value, items[index] ?? NIL]], ...items.slice(index + 1), value],
+  ]);
 }
 
 function declarationsOf(body: readonly Value[]): { declarations: Value[]; rest: Value[] } {
-  const isDeclaration = (item: Value): boolean => item instanceof Cons && item.car instanceof Sym && item.car.name === "DECLARE";
+  const isDeclaration = (item: Value): boolean =>
+    item instanceof Cons && item.car instanceof Sym && item.car.name === "DECLARE";
   const until = body.findIndex((item) => !isDeclaration(item));
   const at = until < 0 ? body.length : until;
   return { declarations: body.slice(0, at), rest: body.slice(at) };
@@ -86,10 +98,13 @@ function prog(whole: Cons, binder: string): Value {
 
 function expandDo(m: Machine, whole: Cons, binder: string, setter: string): Value {
   const [variables, end, ...body] = operands(whole);
-  if (variables === undefined || !(end instanceof Cons)) return m.programError(`${m.show(whole.car)} needs variables and (end-test result …)`);
+  if (variables === undefined || !(end instanceof Cons))
+    return m.programError(`${m.show(whole.car)} needs variables and (end-test result …)`);
   const { declarations, rest } = declarationsOf(body);
   const specs = itemsOf(variables).map((spec) => (spec instanceof Cons ? itemsOf(spec) : [spec]));
-  const steps = specs.filter((spec) => spec.length > 2).flatMap((spec) => [spec[0] as Value, spec[2] as Value]);
+  const steps = specs
+    .filter((spec) => spec.length > 2)
+    .flatMap((spec) => [spec[0] as Value, spec[2] as Value]);
   const [top, done] = [fresh("TOP"), fresh("DONE")];
   return form([
     "BLOCK",
@@ -98,7 +113,15 @@ function expandDo(m: Machine, whole: Cons, binder: string, setter: string): Valu
       binder,
       specs.map((spec) => [spec[0] as Value, spec[1] ?? NIL]),
       ...declarations,
-      ["TAGBODY", top, ["IF", end.car, ["GO", done], "NIL"], ["TAGBODY", ...rest], ...(steps.length === 0 ? [] : [[setter, ...steps]]), ["GO", top], done],
+      [
+        "TAGBODY",
+        top,
+        ["IF", end.car, ["GO", done], "NIL"],
+        ["TAGBODY", ...rest],
+        ...(steps.length === 0 ? [] : [[setter, ...steps]]),
+        ["GO", top],
+        done,
+      ],
       ["PROGN", ...itemsOf(end.cdr)],
     ],
   ]);
@@ -107,7 +130,8 @@ function expandDo(m: Machine, whole: Cons, binder: string, setter: string): Valu
 function expandDolist(whole: Cons, _: Opaque, m: Machine): Value {
   const [spec, ...body] = operands(whole);
   const [variable, list, result] = spec === undefined ? [] : itemsOf(spec);
-  if (variable === undefined || list === undefined) return m.programError("dolist needs (variable list)");
+  if (variable === undefined || list === undefined)
+    return m.programError("dolist needs (variable list)");
   const { declarations, rest } = declarationsOf(body);
   const [at, top, done] = [fresh("AT"), fresh("TOP"), fresh("DONE")];
   return form([
@@ -133,7 +157,8 @@ function expandDolist(whole: Cons, _: Opaque, m: Machine): Value {
 function expandDotimes(whole: Cons, _: Opaque, m: Machine): Value {
   const [spec, ...body] = operands(whole);
   const [variable, count, result] = spec === undefined ? [] : itemsOf(spec);
-  if (variable === undefined || count === undefined) return m.programError("dotimes needs (variable count)");
+  if (variable === undefined || count === undefined)
+    return m.programError("dotimes needs (variable count)");
   const { declarations, rest } = declarationsOf(body);
   const [limit, top, done] = [fresh("LIMIT"), fresh("TOP"), fresh("DONE")];
   return form([
@@ -146,7 +171,15 @@ function expandDotimes(whole: Cons, _: Opaque, m: Machine): Value {
         [variable, 0],
       ],
       ...declarations,
-      ["TAGBODY", top, ["IF", [">=", variable, limit], ["GO", done], "NIL"], ["TAGBODY", ...rest], ["SETQ", variable, ["1+", variable]], ["GO", top], done],
+      [
+        "TAGBODY",
+        top,
+        ["IF", [">=", variable, limit], ["GO", done], "NIL"],
+        ["TAGBODY", ...rest],
+        ["SETQ", variable, ["1+", variable]],
+        ["GO", top],
+        done,
+      ],
       result ?? NIL,
     ],
   ]);
@@ -156,8 +189,15 @@ function expandPsetq(whole: Cons, _: Opaque, m: Machine): Value {
   const items = operands(whole);
   if (items.length % 2 === 1) return m.programError("psetq takes names and values in pairs");
   if (items.length === 2) return form(["PROGN", ["SETQ", ...items], "NIL"]);
-  const pairs = items.flatMap((name, index) => (index % 2 === 0 ? [{ name, value: items[index + 1] as Value, held: fresh("NEW") }] : []));
-  return form(["LET", pairs.map(({ held, value }) => [held, value]), ...pairs.map(({ name, held }) => ["SETQ", name, held]), "NIL"]);
+  const pairs = items.flatMap((name, index) =>
+    index % 2 === 0 ? [{ name, value: items[index + 1] as Value, held: fresh("NEW") }] : [],
+  );
+  return form([
+    "LET",
+    pairs.map(({ held, value }) => [held, value]),
+    ...pairs.map(({ name, held }) => ["SETQ", name, held]),
+    "NIL",
+  ]);
 }
 
 function expandValuesSetq(whole: Cons): Value {
@@ -165,7 +205,13 @@ function expandValuesSetq(whole: Cons): Value {
   const all = itemsOf(names);
   if (all.length === 0) return form(["VALUES", values]);
   const held = all.map(() => fresh("NEW"));
-  return form(["MULTIPLE-VALUE-BIND", held, values, ...all.map((name, index) => ["SETF", name, held[index] as Value]), held[0] as Value]);
+  return form([
+    "MULTIPLE-VALUE-BIND",
+    held,
+    values,
+    ...all.map((name, index) => ["SETF", name, held[index] as Value]),
+    held[0] as Value,
+  ]);
 }
 
 function timed(m: Machine, body: Value): Value {
@@ -173,7 +219,10 @@ function timed(m: Machine, body: Value): Value {
   const steps = m.stepsUsed();
   const value = m.call0(body as Fn);
   const { mv } = m;
-  trace(m, `Evaluation took ${(m.host.timer() - began).toFixed(1)} ms and ${m.stepsUsed() - steps} steps.\n`);
+  trace(
+    m,
+    `Evaluation took ${(m.host.timer() - began).toFixed(1)} ms and ${m.stepsUsed() - steps} steps.\n`,
+  );
   m.mv = mv;
   return value;
 }

@@ -12,14 +12,26 @@ import { bool, NIL, Sym } from "../symbol.ts";
 import { itemsOf, type Value } from "../values.ts";
 
 export function defineNames(): void {
-  defineFunction("BOUNDP", "symbol", (m: Machine, name: Value) => bool(symbol(m, name).value !== undefined));
-  defineFunction("SYMBOL-VALUE", "symbol", (m: Machine, name: Value) => symbol(m, name).value ?? unboundVariable(m, symbol(m, name)));
-  defineFunction("SET", "symbol value", (m: Machine, name: Value, value: Value) => setValue(m, name, value));
-  defineSetter("SYMBOL-VALUE", "value symbol", (m: Machine, value: Value, name: Value) => setValue(m, name, value));
+  defineFunction("BOUNDP", "symbol", (m: Machine, name: Value) =>
+    bool(symbol(m, name).value !== undefined),
+  );
+  defineFunction(
+    "SYMBOL-VALUE",
+    "symbol",
+    (m: Machine, name: Value) => symbol(m, name).value ?? unboundVariable(m, symbol(m, name)),
+  );
+  defineFunction("SET", "symbol value", (m: Machine, name: Value, value: Value) =>
+    setValue(m, name, value),
+  );
+  defineSetter("SYMBOL-VALUE", "value symbol", (m: Machine, value: Value, name: Value) =>
+    setValue(m, name, value),
+  );
   defineFunction("MAKUNBOUND", "symbol", makeUnbound);
   defineFunction("FBOUNDP", "name", (m: Machine, name: Value) => bool(isFunctionName(m, name)));
   defineFunction("FDEFINITION", "name", functionNamed);
-  defineFunction("SYMBOL-FUNCTION", "symbol", (m: Machine, name: Value) => functionNamed(m, symbol(m, name)));
+  defineFunction("SYMBOL-FUNCTION", "symbol", (m: Machine, name: Value) =>
+    functionNamed(m, symbol(m, name)),
+  );
   for (const place of ["FDEFINITION", "SYMBOL-FUNCTION"]) {
     defineSetter(place, "value name", (m: Machine, value: Value, name: Value) => {
       setFunction(m, name, value instanceof Fn ? value : m.typeError(value, "FUNCTION"));
@@ -32,7 +44,10 @@ export function defineNames(): void {
   defineFunction(
     "FUNCTION-LAMBDA-EXPRESSION",
     "function",
-    (m: Machine, fn: Value) => (fn instanceof Fn ? m.values(NIL, bool(fn.env.length > 0), fn.code.name) : m.typeError(fn, "FUNCTION")),
+    (m: Machine, fn: Value) =>
+      fn instanceof Fn
+        ? m.values(NIL, bool(fn.env.length > 0), fn.code.name)
+        : m.typeError(fn, "FUNCTION"),
     { values: true },
   );
   defineMacro("WITH-COMPILATION-UNIT", (whole) => form(["PROGN", ...itemsOf(whole.cdr).slice(1)]));

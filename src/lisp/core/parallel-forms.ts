@@ -11,9 +11,12 @@ import { itemsOf, type Value } from "../values.ts";
 
 export function defineParallel(): void {
   defineFunction("GUILDHALL:PMAP", "function list &rest more-lists", pmap, {
-    documentation: "Like mapcar, but up to 8 tool calls wait at the same time. Takes lists and vectors; answers a list.",
+    documentation:
+      "Like mapcar, but up to 8 tool calls wait at the same time. Takes lists and vectors; answers a list.",
   });
-  defineFunction("%IN-PARALLEL", "&rest thunks", (m: Machine, thunks: Value[]) => m.list(runParallel(m, thunks as Fn[])));
+  defineFunction("%IN-PARALLEL", "&rest thunks", (m: Machine, thunks: Value[]) =>
+    m.list(runParallel(m, thunks as Fn[])),
+  );
   defineMacro(
     "GUILDHALL:IN-PARALLEL",
     (whole) => form(["%IN-PARALLEL", ...itemsOf(whole.cdr).map((one) => ["LAMBDA", [], one])]),
@@ -30,7 +33,10 @@ function pmap(m: Machine, designator: Value, first: Value, more: Value[]): Value
   for (let at = 0; at < count; at++) {
     const args = columns.map((column) => column[at] ?? NIL);
     branches.push(
-      nativeFunction(fn.code.name, "", (inner: Machine) => inner.apply(fn, [...args]), { values: true, step: (inner) => stepCall(inner, fn, [...args]) }),
+      nativeFunction(fn.code.name, "", (inner: Machine) => inner.apply(fn, [...args]), {
+        values: true,
+        step: (inner) => stepCall(inner, fn, [...args]),
+      }),
     );
   }
   return m.list(runParallel(m, branches));

@@ -5,7 +5,14 @@ import { defineFunction, defineMacro, form, named, type Template } from "../defi
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import type { Instance } from "../object.ts";
-import { activeRestarts, findRestart, makeRestart, type Restart, type RestartSpec, withRestarts } from "../restarts.ts";
+import {
+  activeRestarts,
+  findRestart,
+  makeRestart,
+  type Restart,
+  type RestartSpec,
+  withRestarts,
+} from "../restarts.ts";
 import { Str } from "../string.ts";
 import { keyword, NIL, Sym } from "../symbol.ts";
 import { dynamicState, restoreState, Transfer } from "../transfer.ts";
@@ -25,7 +32,9 @@ export function defineRestarting(): void {
         "LIST",
         ["QUOTE", name],
         fn,
-        ...["REPORT-FUNCTION", "INTERACTIVE-FUNCTION", "TEST-FUNCTION"].map((key): Template => (has(key) ? option(key) : "NIL")),
+        ...["REPORT-FUNCTION", "INTERACTIVE-FUNCTION", "TEST-FUNCTION"].map(
+          (key): Template => (has(key) ? option(key) : "NIL"),
+        ),
       ];
     });
     return form(["%RESTART-BIND", ["LIST", ...specs], thunk(body)]);
@@ -37,36 +46,78 @@ export function defineRestarting(): void {
     return form([
       "RESTART-CASE",
       ["PROGN", ...body],
-      [name, [], keyword("REPORT"), ["LAMBDA", [stream], ["FORMAT", stream, control, ...args]], ["VALUES", "NIL", "T"]],
+      [
+        name,
+        [],
+        keyword("REPORT"),
+        ["LAMBDA", [stream], ["FORMAT", stream, control, ...args]],
+        ["VALUES", "NIL", "T"],
+      ],
     ]);
   });
   defineMacro("WITH-CONDITION-RESTARTS", (whole) => {
     const [condition, restarts, ...body] = itemsOf(whole.cdr) as [Value, Value, ...Value[]];
     return form(["%WITH-CONDITION-RESTARTS", condition, restarts, thunk(body)]);
   });
-  defineFunction("%RESTART-CASE", "specs thunk", restartCase, { values: true, step: stepRestartCase });
+  defineFunction("%RESTART-CASE", "specs thunk", restartCase, {
+    values: true,
+    step: stepRestartCase,
+  });
   defineFunction("%RESTART-BIND", "specs thunk", restartBind, { values: true });
-  defineFunction("%WITH-CONDITION-RESTARTS", "condition restarts thunk", withConditionRestarts, { values: true });
+  defineFunction("%WITH-CONDITION-RESTARTS", "condition restarts thunk", withConditionRestarts, {
+    values: true,
+  });
   defineFunction("COMPUTE-RESTARTS", "&optional condition", (m: Machine, condition?: Value) =>
     m.list(activeRestarts(m, conditionIn(condition)).map(({ handle }) => handle)),
   );
   defineFunction(
     "FIND-RESTART",
     "name &optional condition",
-    (m: Machine, name: Value, condition?: Value) => findRestart(m, name, conditionIn(condition))?.handle ?? NIL,
+    (m: Machine, name: Value, condition?: Value) =>
+      findRestart(m, name, conditionIn(condition))?.handle ?? NIL,
   );
-  defineFunction("RESTART-NAME", "restart", (m: Machine, restart: Value) => restartIn(m, restart).name);
-  defineFunction("INVOKE-RESTART", "restart &rest arguments", (m: Machine, restart: Value, args: Value[]) => invoke(m, restart, args), { values: true });
-  defineFunction("INVOKE-RESTART-INTERACTIVELY", "restart", (m: Machine, restart: Value) => invoke(m, restart, found(m, restart).interactive?.(m) ?? []), {
-    values: true,
-  });
-  for (const name of ["ABORT", "MUFFLE-WARNING"])
-    defineFunction(name, "&optional condition", (m: Machine, condition?: Value) => invokeNamed(m, name, [], condition, true), { values: true });
-  defineFunction("CONTINUE", "&optional condition", (m: Machine, condition?: Value) => invokeNamed(m, "CONTINUE", [], condition, false), { values: true });
-  for (const name of ["USE-VALUE", "STORE-VALUE"])
-    defineFunction(name, "value &optional condition", (m: Machine, value: Value, condition?: Value) => invokeNamed(m, name, [value], condition, false), {
+  defineFunction(
+    "RESTART-NAME",
+    "restart",
+    (m: Machine, restart: Value) => restartIn(m, restart).name,
+  );
+  defineFunction(
+    "INVOKE-RESTART",
+    "restart &rest arguments",
+    (m: Machine, restart: Value, args: Value[]) => invoke(m, restart, args),
+    { values: true },
+  );
+  defineFunction(
+    "INVOKE-RESTART-INTERACTIVELY",
+    "restart",
+    (m: Machine, restart: Value) => invoke(m, restart, found(m, restart).interactive?.(m) ?? []),
+    {
       values: true,
-    });
+    },
+  );
+  for (const name of ["ABORT", "MUFFLE-WARNING"])
+    defineFunction(
+      name,
+      "&optional condition",
+      (m: Machine, condition?: Value) => invokeNamed(m, name, [], condition, true),
+      { values: true },
+    );
+  defineFunction(
+    "CONTINUE",
+    "&optional condition",
+    (m: Machine, condition?: Value) => invokeNamed(m, "CONTINUE", [], condition, false),
+    { values: true },
+  );
+  for (const name of ["USE-VALUE", "STORE-VALUE"])
+    defineFunction(
+      name,
+      "value &optional condition",
+      (m: Machine, value: Value, condition?: Value) =>
+        invokeNamed(m, name, [value], condition, false),
+      {
+        values: true,
+      },
+    );
 }
 
 const options = new Map([
@@ -79,13 +130,21 @@ function expandRestartCase(whole: Cons, _: unknown, m: Machine): Value {
   const [expression = NIL, ...clauses] = itemsOf(whole.cdr);
   const specs = clauses.map((clause): Template => {
     const [name, lambdaList = NIL, ...rest] = itemsOf(clause);
-    if (!(name instanceof Sym)) return m.programError(`${m.show(clause)} is no clause of restart-case`);
+    if (!(name instanceof Sym))
+      return m.programError(`${m.show(clause)} is no clause of restart-case`);
     const given = { report: NIL as Value, interactive: NIL as Value, test: NIL as Value };
     while (rest[0] instanceof Sym && options.has(rest[0]) && rest.length > 1) {
       const option = options.get(rest.shift() as Sym) as keyof typeof given;
       given[option] = rest.shift() as Value;
     }
-    return ["LIST", ["QUOTE", name], ["LAMBDA", lambdaList, ...rest], designator(given.report), designator(given.interactive), designator(given.test)];
+    return [
+      "LIST",
+      ["QUOTE", name],
+      ["LAMBDA", lambdaList, ...rest],
+      designator(given.report),
+      designator(given.interactive),
+      designator(given.test),
+    ];
   });
   return form(["%RESTART-CASE", ["LIST", ...specs], ["LAMBDA", [], expression]]);
 }
@@ -96,14 +155,27 @@ function designator(value: Value): Template {
 }
 
 function specOf(m: Machine, spec: Value, invokeIt: (fn: Fn, args: Value[]) => Value): RestartSpec {
-  const [name, fn, report = NIL, interactive = NIL, test = NIL] = itemsOf(spec) as [Sym, Value, Value, Value, Value];
+  const [name, fn, report = NIL, interactive = NIL, test = NIL] = itemsOf(spec) as [
+    Sym,
+    Value,
+    Value,
+    Value,
+    Value,
+  ];
   const callee = m.fn(fn);
   return {
     name,
     invoke: (_, args) => invokeIt(callee, args),
-    report: report === NIL ? null : (inner) => (report instanceof Str ? report.toString() : written(inner, report)),
-    interactive: interactive === NIL ? null : (inner) => itemsOf(inner.call0(inner.fn(interactive))),
-    test: test === NIL ? null : (inner, condition) => inner.call1(inner.fn(test), condition ?? NIL) !== NIL,
+    report:
+      report === NIL
+        ? null
+        : (inner) => (report instanceof Str ? report.toString() : written(inner, report)),
+    interactive:
+      interactive === NIL ? null : (inner) => itemsOf(inner.call0(inner.fn(interactive))),
+    test:
+      test === NIL
+        ? null
+        : (inner, condition) => inner.call1(inner.fn(test), condition ?? NIL) !== NIL,
   };
 }
 
@@ -147,7 +219,10 @@ function restartCase(m: Machine, specs: Value, body: Fn): Value {
 function* stepRestartCase(m: Machine, [specs, body]: Value[]): Stepping {
   const target: Invoked = { fn: null, args: [] };
   const state = dynamicState(m);
-  m.restarts = leavingRestarts(m, specs as Value, target).reduceRight<Restart | null>((outer, spec) => makeRestart(spec, outer), m.restarts);
+  m.restarts = leavingRestarts(m, specs as Value, target).reduceRight<Restart | null>(
+    (outer, spec) => makeRestart(spec, outer),
+    m.restarts,
+  );
   try {
     return yield* stepCall(m, body as Fn, []);
   } catch (thrown) {
@@ -170,27 +245,43 @@ function withConditionRestarts(m: Machine, condition: Value, restarts: Value, bo
   try {
     return m.call0(body);
   } finally {
-    for (const conditions of associated) conditions.splice(conditions.indexOf(condition as Instance), 1);
+    for (const conditions of associated)
+      conditions.splice(conditions.indexOf(condition as Instance), 1);
   }
 }
 
-const conditionIn = (value: Value | undefined): Instance | null => (value !== undefined && isCondition(value) ? value : null);
+const conditionIn = (value: Value | undefined): Instance | null =>
+  value !== undefined && isCondition(value) ? value : null;
 
 function restartIn(m: Machine, value: Value): Restart {
-  if (value instanceof Opaque && value.label === "RESTART") return (value.content as { restart: Restart }).restart;
+  if (value instanceof Opaque && value.label === "RESTART")
+    return (value.content as { restart: Restart }).restart;
   return m.typeError(value, "RESTART");
 }
 
 function found(m: Machine, designated: Value): Restart {
   const restart = findRestart(m, designated, null);
-  return restart ?? m.raise(makeCondition("CONTROL-ERROR", { TEXT: m.string(`no restart ${m.show(designated)} is active`) }));
+  return (
+    restart ??
+    m.raise(
+      makeCondition("CONTROL-ERROR", {
+        TEXT: m.string(`no restart ${m.show(designated)} is active`),
+      }),
+    )
+  );
 }
 
 function invoke(m: Machine, designated: Value, args: Value[]): Value {
   return found(m, designated).invoke(m, args);
 }
 
-function invokeNamed(m: Machine, name: string, args: Value[], condition: Value | undefined, must: boolean): Value {
+function invokeNamed(
+  m: Machine,
+  name: string,
+  args: Value[],
+  condition: Value | undefined,
+  must: boolean,
+): Value {
   const restart = findRestart(m, named(name), conditionIn(condition));
   if (restart !== undefined) return restart.invoke(m, args);
   return must ? invoke(m, named(name), args) : m.values(NIL);

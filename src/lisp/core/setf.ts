@@ -4,17 +4,34 @@ import { defineFunction, defineMacro, form, named, type Template } from "../defi
 import type { Fn } from "../function.ts";
 import { refuseLocked } from "../global.ts";
 import type { Machine } from "../machine.ts";
-import { callExpansion, definePlace, type Expansion, expandPlace, fresh, modifyForm, sessionPlaces, setfForm } from "../places.ts";
+import {
+  callExpansion,
+  definePlace,
+  type Expansion,
+  expandPlace,
+  fresh,
+  modifyForm,
+  sessionPlaces,
+  setfForm,
+} from "../places.ts";
 import { NIL, Sym } from "../symbol.ts";
 import { Cons, itemsOf, listOf, type Opaque, type Value } from "../values.ts";
 
 export function defineSetf(): void {
-  defineMacro("SETF", (whole, env, m) => pairs(m, whole, (place, value) => setfForm(m, place, value, env)));
+  defineMacro("SETF", (whole, env, m) =>
+    pairs(m, whole, (place, value) => setfForm(m, place, value, env)),
+  );
   defineMacro("PSETF", expandPsetf);
-  defineMacro("INCF", (whole, env, m) => modify(m, whole, env, (old, [delta]) => ["+", old, delta ?? 1]));
-  defineMacro("DECF", (whole, env, m) => modify(m, whole, env, (old, [delta]) => ["-", old, delta ?? 1]));
+  defineMacro("INCF", (whole, env, m) =>
+    modify(m, whole, env, (old, [delta]) => ["+", old, delta ?? 1]),
+  );
+  defineMacro("DECF", (whole, env, m) =>
+    modify(m, whole, env, (old, [delta]) => ["-", old, delta ?? 1]),
+  );
   defineMacro("PUSH", (whole, env, m) => pushed(m, whole, env, "CONS", []));
-  defineMacro("PUSHNEW", (whole, env, m) => pushed(m, whole, env, "ADJOIN", itemsOf(whole.cdr).slice(2)));
+  defineMacro("PUSHNEW", (whole, env, m) =>
+    pushed(m, whole, env, "ADJOIN", itemsOf(whole.cdr).slice(2)),
+  );
   defineMacro("POP", expandPop);
   defineMacro("REMF", expandRemf);
   defineMacro("SHIFTF", expandShiftf);
@@ -25,27 +42,40 @@ export function defineSetf(): void {
     return form([
       "%DEFINE-SETF-EXPANDER",
       ["QUOTE", name],
-      ["LAMBDA", ["%PLACE"], ["DESTRUCTURING-BIND", withoutEnvironment(lambdaList), ["CDR", "%PLACE"], ...body]],
+      [
+        "LAMBDA",
+        ["%PLACE"],
+        ["DESTRUCTURING-BIND", withoutEnvironment(lambdaList), ["CDR", "%PLACE"], ...body],
+      ],
     ]);
   });
   defineMacro("DEFINE-MODIFY-MACRO", expandModifyMacro);
   defineFunction("%DEFSETF-SHORT", "name updater", defsetfShort);
   defineFunction("%DEFSETF-LONG", "name stores expander", defsetfLong);
   defineFunction("%DEFINE-SETF-EXPANDER", "name expander", defineExpander);
-  defineFunction("GET-SETF-EXPANSION", "place &optional environment", getExpansion, { values: true });
+  defineFunction("GET-SETF-EXPANSION", "place &optional environment", getExpansion, {
+    values: true,
+  });
   definePlaces();
 }
 
 function pairs(m: Machine, whole: Cons, make: (place: Value, value: Value) => Value): Value {
   const items = itemsOf(whole.cdr);
-  if (items.length % 2 === 1) return m.programError(`${m.show(whole.car)} takes places and values in pairs`);
+  if (items.length % 2 === 1)
+    return m.programError(`${m.show(whole.car)} takes places and values in pairs`);
   const forms: Value[] = [];
-  for (let at = 0; at < items.length; at += 2) forms.push(make(items[at] as Value, items[at + 1] as Value));
+  for (let at = 0; at < items.length; at += 2)
+    forms.push(make(items[at] as Value, items[at + 1] as Value));
   return forms.length === 1 ? (forms[0] as Value) : form(["PROGN", ...forms]);
 }
 
 /** `(let* (temps… (old-place-free new)) …)` for a macro `(name place argument…)`; the arguments are evaluated after the place's parts. */
-function modify(m: Machine, whole: Cons, env: Opaque, change: (old: Value, args: Value[]) => Template): Value {
+function modify(
+  m: Machine,
+  whole: Cons,
+  env: Opaque,
+  change: (old: Value, args: Value[]) => Template,
+): Value {
   const [place, ...args] = itemsOf(whole.cdr);
   if (place === undefined) return m.programError(`${m.show(whole.car)} needs a place`);
   return modifyForm(m, place, env, (old) => change(old, args));
@@ -53,11 +83,17 @@ function modify(m: Machine, whole: Cons, env: Opaque, change: (old: Value, args:
 
 function pushed(m: Machine, whole: Cons, env: Opaque, adder: string, options: Value[]): Value {
   const [item, place] = itemsOf(whole.cdr);
-  if (item === undefined || place === undefined) return m.programError(`${m.show(whole.car)} takes an item and a place`);
-  if (place instanceof Sym) return modifyForm(m, place, env, (old) => [adder, item, old, ...options]);
+  if (item === undefined || place === undefined)
+    return m.programError(`${m.show(whole.car)} takes an item and a place`);
+  if (place instanceof Sym)
+    return modifyForm(m, place, env, (old) => [adder, item, old, ...options]);
   // The item comes first in the text, so it is evaluated first.
   const held = fresh("ITEM");
-  return form(["LET", [[held, item]], modifyForm(m, place, env, (old) => [adder, held, old, ...options])]);
+  return form([
+    "LET",
+    [[held, item]],
+    modifyForm(m, place, env, (old) => [adder, held, old, ...options]),
+  ]);
 }
 
 function expandPop(whole: Cons, env: Opaque, m: Machine): Value {
@@ -66,7 +102,11 @@ function expandPop(whole: Cons, env: Opaque, m: Machine): Value {
   const old = fresh("OLD");
   return form([
     "LET*",
-    [...expansion.temps.map(([name, init]) => [name, init]), [old, expansion.access], [expansion.stores[0] as Sym, ["CDR", old]]],
+    [
+      ...expansion.temps.map(([name, init]) => [name, init]),
+      [old, expansion.access],
+      [expansion.stores[0] as Sym, ["CDR", old]],
+    ],
     expansion.store,
     ["CAR", old],
   ]);
@@ -79,7 +119,13 @@ function expandRemf(whole: Cons, env: Opaque, m: Machine): Value {
   return form([
     "LET*",
     temps.map(([name, init]) => [name, init]),
-    ["MULTIPLE-VALUE-BIND", [stores[0] as Sym, found], ["%WITHOUT-PROPERTY", access, indicator], store, found],
+    [
+      "MULTIPLE-VALUE-BIND",
+      [stores[0] as Sym, found],
+      ["%WITHOUT-PROPERTY", access, indicator],
+      store,
+      found,
+    ],
   ]);
 }
 
@@ -87,14 +133,27 @@ function expandPsetf(whole: Cons, env: Opaque, m: Machine): Value {
   const items = itemsOf(whole.cdr);
   if (items.length % 2 === 1) return m.programError("psetf takes places and values in pairs");
   const expansions: { expansion: Expansion; value: Value }[] = [];
-  for (let at = 0; at < items.length; at += 2) expansions.push({ expansion: expandPlace(m, items[at] as Value, env), value: items[at + 1] as Value });
+  for (let at = 0; at < items.length; at += 2)
+    expansions.push({
+      expansion: expandPlace(m, items[at] as Value, env),
+      value: items[at + 1] as Value,
+    });
   const stores = expansions.map(({ expansion }) => expansion.store);
-  return form(expansions.reduceRight<Template>((inner, { expansion, value }) => nested(expansion, value, inner), ["PROGN", ...stores, "NIL"]));
+  return form(
+    expansions.reduceRight<Template>(
+      (inner, { expansion, value }) => nested(expansion, value, inner),
+      ["PROGN", ...stores, "NIL"],
+    ),
+  );
 }
 
 /** Binds the parts and the new values of a place around `inner`. */
 function nested({ temps, stores }: Expansion, value: Template, inner: Template): Template {
-  return ["LET*", temps.map(([name, init]) => [name, init]), ["MULTIPLE-VALUE-BIND", [...stores], value, inner]];
+  return [
+    "LET*",
+    temps.map(([name, init]) => [name, init]),
+    ["MULTIPLE-VALUE-BIND", [...stores], value, inner],
+  ];
 }
 
 function expandShiftf(whole: Cons, env: Opaque, m: Machine): Value {
@@ -106,23 +165,51 @@ function expandShiftf(whole: Cons, env: Opaque, m: Machine): Value {
   const answer = first.stores.map(() => fresh("OLD"));
   const values = [...places.slice(1).map(({ access }): Template => access), last];
   const body: Template = ["PROGN", ...places.map(({ store }) => store), ["VALUES", ...answer]];
-  const stored = places.reduceRight<Template>((inner, { stores }, index) => ["MULTIPLE-VALUE-BIND", [...stores], values[index] as Template, inner], body);
-  return form(["LET*", places.flatMap(({ temps }) => temps.map(([name, init]) => [name, init])), ["MULTIPLE-VALUE-BIND", answer, first.access, stored]]);
+  const stored = places.reduceRight<Template>(
+    (inner, { stores }, index) => [
+      "MULTIPLE-VALUE-BIND",
+      [...stores],
+      values[index] as Template,
+      inner,
+    ],
+    body,
+  );
+  return form([
+    "LET*",
+    places.flatMap(({ temps }) => temps.map(([name, init]) => [name, init])),
+    ["MULTIPLE-VALUE-BIND", answer, first.access, stored],
+  ]);
 }
 
 function expandRotatef(whole: Cons, env: Opaque, m: Machine): Value {
   const places = itemsOf(whole.cdr).map((place) => expandPlace(m, place, env));
   if (places.length === 0) return NIL;
-  const values = places.map((_, index) => (places[(index + 1) % places.length] as Expansion).access);
+  const values = places.map(
+    (_, index) => (places[(index + 1) % places.length] as Expansion).access,
+  );
   const body: Template = ["PROGN", ...places.map(({ store }) => store), "NIL"];
-  const stored = places.reduceRight<Template>((inner, { stores }, index) => ["MULTIPLE-VALUE-BIND", [...stores], values[index] as Value, inner], body);
-  return form(["LET*", places.flatMap(({ temps }) => temps.map(([name, init]) => [name, init])), stored]);
+  const stored = places.reduceRight<Template>(
+    (inner, { stores }, index) => [
+      "MULTIPLE-VALUE-BIND",
+      [...stores],
+      values[index] as Value,
+      inner,
+    ],
+    body,
+  );
+  return form([
+    "LET*",
+    places.flatMap(({ temps }) => temps.map(([name, init]) => [name, init])),
+    stored,
+  ]);
 }
 
 function expandDefsetf(whole: Cons, _: Opaque, m: Machine): Value {
   const [name, second, stores, ...body] = itemsOf(whole.cdr) as [Value, Value, Value?, ...Value[]];
-  if (second instanceof Sym && second !== NIL) return form(["%DEFSETF-SHORT", ["QUOTE", name], ["QUOTE", second]]);
-  if (stores === undefined) return m.programError("defsetf takes a name, a lambda list, store variables and a body");
+  if (second instanceof Sym && second !== NIL)
+    return form(["%DEFSETF-SHORT", ["QUOTE", name], ["QUOTE", second]]);
+  if (stores === undefined)
+    return m.programError("defsetf takes a name, a lambda list, store variables and a body");
   // The expander gets the store variables first, then what stands for the operands.
   return form([
     "%DEFSETF-LONG",
@@ -145,7 +232,9 @@ function placeName(m: Machine, name: Value): Sym {
 }
 
 function defsetfShort(m: Machine, name: Value, updater: Value): Value {
-  sessionPlaces(m).set(placeName(m, name), (_, place) => callExpansion(place, (temps, store) => [updater, ...temps, store]));
+  sessionPlaces(m).set(placeName(m, name), (_, place) =>
+    callExpansion(place, (temps, store) => [updater, ...temps, store]),
+  );
   return name;
 }
 
@@ -162,16 +251,28 @@ function defsetfLong(m: Machine, name: Value, count: Value, expander: Value): Va
 function defineExpander(m: Machine, name: Value, expander: Value): Value {
   sessionPlaces(m).set(placeName(m, name), (machine, place) => {
     const first = machine.call1(expander as Fn, place);
-    const [temps = NIL, values = NIL, stores = NIL, store = NIL, access = NIL] = machine.allValues(first);
+    const [temps = NIL, values = NIL, stores = NIL, store = NIL, access = NIL] =
+      machine.allValues(first);
     const inits = itemsOf(values);
-    return { temps: itemsOf(temps).map((temp, index) => [temp as Sym, inits[index] ?? NIL]), stores: itemsOf(stores) as Sym[], store, access };
+    return {
+      temps: itemsOf(temps).map((temp, index) => [temp as Sym, inits[index] ?? NIL]),
+      stores: itemsOf(stores) as Sym[],
+      store,
+      access,
+    };
   });
   return name;
 }
 
 function getExpansion(m: Machine, place: Value, env?: Value): Value {
   const { temps, stores, store, access } = expandPlace(m, place, (env ?? NIL) as Opaque);
-  return m.values(listOf(temps.map(([name]) => name)), listOf(temps.map(([, init]) => init)), listOf(stores), store, access);
+  return m.values(
+    listOf(temps.map(([name]) => name)),
+    listOf(temps.map(([, init]) => init)),
+    listOf(stores),
+    store,
+    access,
+  );
 }
 
 /** `(define-modify-macro name (parameter…) function)` becomes a macro over `%modify-place`. */
@@ -192,8 +293,11 @@ function expandModifyMacro(whole: Cons): Value {
 }
 
 function definePlaces(): void {
-  defineFunction("%MODIFY-PLACE", "place function arguments environment", (m: Machine, place: Value, fn: Value, args: Value, env: Value) =>
-    modifyForm(m, place, env as Opaque, (old) => [fn, old, ...itemsOf(args)]),
+  defineFunction(
+    "%MODIFY-PLACE",
+    "place function arguments environment",
+    (m: Machine, place: Value, fn: Value, args: Value, env: Value) =>
+      modifyForm(m, place, env as Opaque, (old) => [fn, old, ...itemsOf(args)]),
   );
   defineFunction("%WITHOUT-PROPERTY", "plist indicator", withoutProperty, { values: true });
   defineFunction("%WITH-PROPERTY", "plist indicator value", withProperty);
@@ -223,28 +327,58 @@ function expandGetf(m: Machine, place: Cons, env: Opaque): Expansion {
   const [inner, indicator, missing] = itemsOf(place.cdr) as [Value, Value, Value?];
   const list = expandPlace(m, inner, env);
   const [key, other, value] = [fresh("KEY"), fresh("DEFAULT"), fresh("NEW")];
-  const temps: [Sym, Value][] = [...list.temps.map(([name, init]): [Sym, Value] => [name, init]), [key, indicator]];
+  const temps: [Sym, Value][] = [
+    ...list.temps.map(([name, init]): [Sym, Value] => [name, init]),
+    [key, indicator],
+  ];
   if (missing !== undefined) temps.push([other, missing]);
-  const store: Template = ["LET", [[list.stores[0] as Sym, ["%WITH-PROPERTY", list.access, key, value]]], list.store, value];
-  return { temps, stores: [value], store: form(store), access: form(["GETF", list.access, key, ...(missing === undefined ? [] : [other])]) };
+  const store: Template = [
+    "LET",
+    [[list.stores[0] as Sym, ["%WITH-PROPERTY", list.access, key, value]]],
+    list.store,
+    value,
+  ];
+  return {
+    temps,
+    stores: [value],
+    store: form(store),
+    access: form(["GETF", list.access, key, ...(missing === undefined ? [] : [other])]),
+  };
 }
 
 function expandBits(m: Machine, place: Cons, env: Opaque, depositor: string): Expansion {
   const [specifier, inner] = itemsOf(place.cdr) as [Value, Value];
   const integer = expandPlace(m, inner, env);
   const [bytes, value] = [fresh("BYTE"), fresh("NEW")];
-  const store: Template = ["LET", [[integer.stores[0] as Sym, [depositor, value, bytes, integer.access]]], integer.store, value];
-  return { temps: [[bytes, specifier], ...integer.temps], stores: [value], store: form(store), access: form([place.car, bytes, integer.access]) };
+  const store: Template = [
+    "LET",
+    [[integer.stores[0] as Sym, [depositor, value, bytes, integer.access]]],
+    integer.store,
+    value,
+  ];
+  return {
+    temps: [[bytes, specifier], ...integer.temps],
+    stores: [value],
+    store: form(store),
+    access: form([place.car, bytes, integer.access]),
+  };
 }
 
 /** `(setf (apply #'f a … list) v)` applies `(setf f)`. */
 function expandApply(m: Machine, place: Cons): Expansion {
   const [fn, ...operands] = itemsOf(place.cdr) as [Value, ...Value[]];
-  const name = fn instanceof Cons && fn.car === named("FUNCTION") && fn.cdr instanceof Cons ? fn.cdr.car : m.programError("setf of apply needs #'name");
+  const name =
+    fn instanceof Cons && fn.car === named("FUNCTION") && fn.cdr instanceof Cons
+      ? fn.cdr.car
+      : m.programError("setf of apply needs #'name");
   const plain = callExpansion(new Cons(named("LIST*"), listOf(operands)), () => NIL);
   const temps = itemsOf(plain.access).slice(1);
   const value = plain.stores[0] as Sym;
-  return { ...plain, store: form(["APPLY", ["FUNCTION", ["SETF", name]], value, ...temps]), access: form(["APPLY", fn, ...temps]) };
+  return {
+    ...plain,
+    store: form(["APPLY", ["FUNCTION", ["SETF", name]], value, ...temps]),
+    access: form(["APPLY", fn, ...temps]),
+  };
 }
 
 function withProperty(m: Machine, plist: Value, indicator: Value, value: Value): Value {

@@ -1,7 +1,14 @@
 // signal, error, cerror, warn, and making the conditions they take.
 
 import { findClass } from "../classes.ts";
-import { conditionSlot, isCondition, makeCondition, reportOf, signalCondition, slotName } from "../conditions.ts";
+import {
+  conditionSlot,
+  isCondition,
+  makeCondition,
+  reportOf,
+  signalCondition,
+  slotName,
+} from "../conditions.ts";
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
@@ -15,16 +22,27 @@ import { type Cons, itemsOf, type Opaque, Stream, type Value } from "../values.t
 import { fresh } from "./macros.ts";
 
 export function defineSignalling(): void {
-  defineFunction("MAKE-CONDITION", "type &rest initargs", (m: Machine, type: Value, initargs: Value[]) => conditionOf(m, type, initargs));
+  defineFunction(
+    "MAKE-CONDITION",
+    "type &rest initargs",
+    (m: Machine, type: Value, initargs: Value[]) => conditionOf(m, type, initargs),
+  );
   defineFunction("SIGNAL", "datum &rest arguments", (m: Machine, datum: Value, args: Value[]) => {
     signalCondition(m, designated(m, datum, args, "SIMPLE-CONDITION"));
     return NIL;
   });
-  defineFunction("ERROR", "datum &rest arguments", (m: Machine, datum: Value, args: Value[]) => m.raise(designated(m, datum, args, "SIMPLE-ERROR")));
+  defineFunction("ERROR", "datum &rest arguments", (m: Machine, datum: Value, args: Value[]) =>
+    m.raise(designated(m, datum, args, "SIMPLE-ERROR")),
+  );
   defineFunction("CERROR", "continue-format-control datum &rest arguments", cerror);
-  defineFunction("WARN", "datum &rest arguments", (m: Machine, datum: Value, args: Value[]) => warn(m, designated(m, datum, args, "SIMPLE-WARNING")));
+  defineFunction("WARN", "datum &rest arguments", (m: Machine, datum: Value, args: Value[]) =>
+    warn(m, designated(m, datum, args, "SIMPLE-WARNING")),
+  );
   defineFunction("BREAK", "&optional format-control &rest arguments", (m: Machine) =>
-    m.unavailable(named("BREAK"), "break is not available: nobody is there to look; signal an error instead"),
+    m.unavailable(
+      named("BREAK"),
+      "break is not available: nobody is there to look; signal an error instead",
+    ),
   );
   defineFunction("INVOKE-DEBUGGER", "condition", (m: Machine, condition: Value) =>
     isCondition(condition) ? m.raise(condition) : m.typeError(condition, "CONDITION"),
@@ -33,9 +51,17 @@ export function defineSignalling(): void {
   defineMacro("CHECK-TYPE", expandCheckType);
   defineFunction("%ASSERT-FAILED", "form datum arguments places", assertFailed);
   defineFunction("%CHECK-FAILED", "place datum type text", checkFailed);
-  for (const [reader, slot] of readers) defineFunction(reader, "condition", (m: Machine, condition: Value) => readSlot(m, condition, slot));
-  defineFunction("SIMPLE-CONDITION-FORMAT-ARGUMENTS", "condition", (m: Machine, condition: Value) =>
-    condition instanceof Instance ? (conditionSlot(condition, "FORMAT-ARGUMENTS") ?? NIL) : m.typeError(condition, "SIMPLE-CONDITION"),
+  for (const [reader, slot] of readers)
+    defineFunction(reader, "condition", (m: Machine, condition: Value) =>
+      readSlot(m, condition, slot),
+    );
+  defineFunction(
+    "SIMPLE-CONDITION-FORMAT-ARGUMENTS",
+    "condition",
+    (m: Machine, condition: Value) =>
+      condition instanceof Instance
+        ? (conditionSlot(condition, "FORMAT-ARGUMENTS") ?? NIL)
+        : m.typeError(condition, "SIMPLE-CONDITION"),
   );
 }
 
@@ -55,18 +81,23 @@ const readers = [
 
 function readSlot(m: Machine, condition: Value, slot: string): Value {
   if (!isCondition(condition)) return m.typeError(condition, "CONDITION");
-  return conditionSlot(condition, slot) ?? m.error("UNBOUND-SLOT", { NAME: slotName(slot), INSTANCE: condition });
+  return (
+    conditionSlot(condition, slot) ??
+    m.error("UNBOUND-SLOT", { NAME: slotName(slot), INSTANCE: condition })
+  );
 }
 
 /** A condition, the name of its class with initargs, or a format control with arguments. */
 function designated(m: Machine, datum: Value, args: readonly Value[], simple: string): Instance {
   if (isCondition(datum)) return datum;
-  if (datum instanceof Str || datum instanceof Fn) return makeCondition(simple, { "FORMAT-CONTROL": datum, "FORMAT-ARGUMENTS": m.list(args) });
+  if (datum instanceof Str || datum instanceof Fn)
+    return makeCondition(simple, { "FORMAT-CONTROL": datum, "FORMAT-ARGUMENTS": m.list(args) });
   return conditionOf(m, datum, args);
 }
 
 function conditionOf(m: Machine, type: Value, initargs: readonly Value[]): Instance {
-  const cls = type instanceof LispClass ? type : type instanceof Sym ? findClass(m, type) : undefined;
+  const cls =
+    type instanceof LispClass ? type : type instanceof Sym ? findClass(m, type) : undefined;
   if (cls?.kind !== "condition")
     return m.error("SIMPLE-TYPE-ERROR", {
       DATUM: type,
@@ -76,9 +107,12 @@ function conditionOf(m: Machine, type: Value, initargs: readonly Value[]): Insta
     });
   const made = new Instance(cls, new Array(cls.slots.length).fill(undefined));
   const given = [...initargs];
-  for (const { key, init } of cls.defaultInitargs) if (!initargs.some((item, index) => index % 2 === 0 && item === key)) given.push(key, init(m));
+  for (const { key, init } of cls.defaultInitargs)
+    if (!initargs.some((item, index) => index % 2 === 0 && item === key)) given.push(key, init(m));
   cls.slots.forEach((slot, index) => {
-    const at = given.findIndex((item, position) => position % 2 === 0 && slot.initargs.includes(item as Sym));
+    const at = given.findIndex(
+      (item, position) => position % 2 === 0 && slot.initargs.includes(item as Sym),
+    );
     const value = at >= 0 ? given[at + 1] : slot.init?.(m);
     if (slot.shared === null) made.slots[index] = value;
     else if (at >= 0 || slot.shared.value === undefined) slot.shared.value = value;
@@ -91,18 +125,32 @@ function conditionOf(m: Machine, type: Value, initargs: readonly Value[]): Insta
 function cerror(m: Machine, control: Value, datum: Value, args: Value[]): Value {
   const condition = designated(m, datum, args, "SIMPLE-ERROR");
   const report = (inner: Machine) => inner.formatted(control, inner.list(args));
-  return transferOut(m, (leave) => withRestarts(m, [{ name: named("CONTINUE"), report, invoke: () => leave(NIL) }], () => m.raise(condition)));
+  return transferOut(m, (leave) =>
+    withRestarts(m, [{ name: named("CONTINUE"), report, invoke: () => leave(NIL) }], () =>
+      m.raise(condition),
+    ),
+  );
 }
 
 export function warn(m: Machine, condition: Instance): Value {
   if (!isCondition(condition, "WARNING")) return m.typeError(condition, "WARNING");
   return transferOut(m, (leave) =>
-    withRestarts(m, [{ name: named("MUFFLE-WARNING"), report: () => "Skip the warning.", invoke: () => leave(NIL) }], () => {
-      signalCondition(m, condition);
-      keepWarning(m, reportOf(m, condition));
-      writeWarning(m, condition);
-      return NIL;
-    }),
+    withRestarts(
+      m,
+      [
+        {
+          name: named("MUFFLE-WARNING"),
+          report: () => "Skip the warning.",
+          invoke: () => leave(NIL),
+        },
+      ],
+      () => {
+        signalCondition(m, condition);
+        keepWarning(m, reportOf(m, condition));
+        writeWarning(m, condition);
+        return NIL;
+      },
+    ),
   );
 }
 
@@ -118,36 +166,91 @@ function writeWarning(m: Machine, condition: Instance): void {
 function expandAssert(whole: Cons): Value {
   const [test = NIL, places = NIL, datum, ...args] = itemsOf(whole.cdr);
   const [again, done] = [fresh("AGAIN"), fresh("DONE")];
-  const signal: Template = ["%ASSERT-FAILED", ["QUOTE", test], datum ?? "NIL", ["LIST", ...args], ["QUOTE", places]];
-  return form(["BLOCK", done, ["TAGBODY", again, ["IF", test, ["RETURN-FROM", done, "NIL"], "NIL"], signal, ["GO", again]]]);
+  const signal: Template = [
+    "%ASSERT-FAILED",
+    ["QUOTE", test],
+    datum ?? "NIL",
+    ["LIST", ...args],
+    ["QUOTE", places],
+  ];
+  return form([
+    "BLOCK",
+    done,
+    ["TAGBODY", again, ["IF", test, ["RETURN-FROM", done, "NIL"], "NIL"], signal, ["GO", again]],
+  ]);
 }
 
 function assertFailed(m: Machine, test: Value, datum: Value, args: Value): Value {
   const condition =
     datum === NIL
-      ? makeCondition("SIMPLE-ERROR", { "FORMAT-CONTROL": m.string("The assertion ~s failed."), "FORMAT-ARGUMENTS": m.list([test]) })
+      ? makeCondition("SIMPLE-ERROR", {
+          "FORMAT-CONTROL": m.string("The assertion ~s failed."),
+          "FORMAT-ARGUMENTS": m.list([test]),
+        })
       : designated(m, datum, itemsOf(args), "SIMPLE-ERROR");
   return transferOut(m, (leave) =>
-    withRestarts(m, [{ name: named("CONTINUE"), report: () => "Try the assertion again.", invoke: () => leave(NIL) }], () => m.raise(condition)),
+    withRestarts(
+      m,
+      [
+        {
+          name: named("CONTINUE"),
+          report: () => "Try the assertion again.",
+          invoke: () => leave(NIL),
+        },
+      ],
+      () => m.raise(condition),
+    ),
   );
 }
 
 /** `(check-type place type text)`: STORE-VALUE sets the place, and the check is made again. */
 function expandCheckType(whole: Cons, _: Opaque, m: Machine): Value {
   const [place, type, text] = itemsOf(whole.cdr);
-  if (place === undefined || type === undefined) return m.programError("check-type takes a place and a type");
+  if (place === undefined || type === undefined)
+    return m.programError("check-type takes a place and a type");
   const [again, done] = [fresh("AGAIN"), fresh("DONE")];
-  const store: Template = ["SETF", place, ["%CHECK-FAILED", ["QUOTE", place], place, ["QUOTE", type], text ?? "NIL"]];
-  return form(["BLOCK", done, ["TAGBODY", again, ["IF", ["TYPEP", place, ["QUOTE", type]], ["RETURN-FROM", done, "NIL"], "NIL"], store, ["GO", again]]]);
+  const store: Template = [
+    "SETF",
+    place,
+    ["%CHECK-FAILED", ["QUOTE", place], place, ["QUOTE", type], text ?? "NIL"],
+  ];
+  return form([
+    "BLOCK",
+    done,
+    [
+      "TAGBODY",
+      again,
+      ["IF", ["TYPEP", place, ["QUOTE", type]], ["RETURN-FROM", done, "NIL"], "NIL"],
+      store,
+      ["GO", again],
+    ],
+  ]);
 }
 
 function checkFailed(m: Machine, place: Value, datum: Value, type: Value, text: Value): Value {
   const expected = text instanceof Str ? text.toString() : `of type ${m.show(type)}`;
-  const control = `The value of ${m.show(place)} is ${m.show(datum)}, which is not ${expected}.`.replaceAll("~", "~~");
-  const condition = makeCondition("SIMPLE-TYPE-ERROR", { DATUM: datum, "EXPECTED-TYPE": type, "FORMAT-CONTROL": m.string(control), "FORMAT-ARGUMENTS": NIL });
+  const control =
+    `The value of ${m.show(place)} is ${m.show(datum)}, which is not ${expected}.`.replaceAll(
+      "~",
+      "~~",
+    );
+  const condition = makeCondition("SIMPLE-TYPE-ERROR", {
+    DATUM: datum,
+    "EXPECTED-TYPE": type,
+    "FORMAT-CONTROL": m.string(control),
+    "FORMAT-ARGUMENTS": NIL,
+  });
   return transferOut(m, (leave) =>
-    withRestarts(m, [{ name: named("STORE-VALUE"), report: () => `Give ${m.show(place)} a new value.`, invoke: (_, args) => leave(args[0] ?? T) }], () =>
-      m.raise(condition),
+    withRestarts(
+      m,
+      [
+        {
+          name: named("STORE-VALUE"),
+          report: () => `Give ${m.show(place)} a new value.`,
+          invoke: (_, args) => leave(args[0] ?? T),
+        },
+      ],
+      () => m.raise(condition),
     ),
   );
 }

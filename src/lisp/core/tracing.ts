@@ -49,7 +49,10 @@ function traceOne(m: Machine, name: Value): void {
     "&rest arguments",
     (inner: Machine, args: Value[]) => {
       const indent = "  ".repeat(level);
-      trace(inner, `${indent}${level}: (${[name, ...args].map((value) => inner.show(value)).join(" ")})\n`);
+      trace(
+        inner,
+        `${indent}${level}: (${[name, ...args].map((value) => inner.show(value)).join(" ")})\n`,
+      );
       level++;
       try {
         const value = inner.apply(original, args);

@@ -4,11 +4,21 @@ import { featureList } from "../dispatch-macros.ts";
 import type { Machine } from "../machine.ts";
 import { NIL, type Package } from "../symbol.ts";
 
-const lambdaListKeywords = ["&ALLOW-OTHER-KEYS", "&AUX", "&BODY", "&ENVIRONMENT", "&KEY", "&OPTIONAL", "&REST", "&WHOLE"];
+const lambdaListKeywords = [
+  "&ALLOW-OTHER-KEYS",
+  "&AUX",
+  "&BODY",
+  "&ENVIRONMENT",
+  "&KEY",
+  "&OPTIONAL",
+  "&REST",
+  "&WHOLE",
+];
 
 export function defineVariables(): void {
   // What was evaluated and what came of it, the last three times.
-  for (const name of ["*", "**", "***", "+", "++", "+++", "-", "/", "//", "///"]) defineVariable(name, NIL);
+  for (const name of ["*", "**", "***", "+", "++", "+++", "-", "/", "//", "///"])
+    defineVariable(name, NIL);
   defineVariable("*PACKAGE*", (m: Machine) => m.packages.get("COMMON-LISP-USER") as Package);
   defineVariable("*READ-BASE*", 10);
   defineVariable("*READ-DEFAULT-FLOAT-FORMAT*", named("DOUBLE-FLOAT"));

@@ -11,7 +11,13 @@ export const blockDirectives: readonly (readonly [string, Action])[] = [
   ["(", changeCase],
   ["[", choose],
   ["{", iterate],
-  ["<", (run, directive, format) => (directive.closing?.colon ? logicalBlock(run, directive, format) : justify(run, directive, format))],
+  [
+    "<",
+    (run, directive, format) =>
+      directive.closing?.colon
+        ? logicalBlock(run, directive, format)
+        : justify(run, directive, format),
+  ],
   ["^", leave],
   [";", (run) => run.fail("~; stands outside ~[ and ~<")],
 ];
@@ -37,7 +43,9 @@ function capital(word: string): string {
 }
 
 function mapCodes(text: string, change: (code: number) => number): string {
-  return Array.from(text, (character) => String.fromCodePoint(change(character.codePointAt(0) ?? 0))).join("");
+  return Array.from(text, (character) =>
+    String.fromCodePoint(change(character.codePointAt(0) ?? 0)),
+  ).join("");
 }
 
 function choose(run: Run, directive: Directive, format: Formatting): Ending | undefined {
@@ -53,9 +61,11 @@ function choose(run: Run, directive: Directive, format: Formatting): Ending | un
     return passOn(format.pieces(run, clauses[run.next() === NIL ? 0 : 1]?.pieces ?? []));
   }
   const index: Value = run.parameters(directive).number() ?? run.next();
-  if (typeof index !== "number" && typeof index !== "bigint") return run.fail(`~[ takes an integer, not ${run.m.show(index)}`);
+  if (typeof index !== "number" && typeof index !== "bigint")
+    return run.fail(`~[ takes an integer, not ${run.m.show(index)}`);
   const isDefault = clauses.at(-2)?.separator?.colon === true;
-  const chosen = clauses[index < 0 ? -1 : Number(index)] ?? (isDefault ? clauses.at(-1) : undefined);
+  const chosen =
+    clauses[index < 0 ? -1 : Number(index)] ?? (isDefault ? clauses.at(-1) : undefined);
   return chosen && passOn(format.pieces(run, chosen.pieces));
 }
 
@@ -68,7 +78,8 @@ function iterate(run: Run, directive: Directive, format: Formatting): undefined 
   const pieces = directive.clauses[0]?.pieces ?? [];
   const control = pieces.length === 0 ? run.next() : undefined;
   const inner = directive.at ? run : new Run(run.m, run.target, run.nextList());
-  const once = (one: Run): Ending => (control === undefined ? format.pieces(one, pieces) : format.control(one, control));
+  const once = (one: Run): Ending =>
+    control === undefined ? format.pieces(one, pieces) : format.control(one, control);
   const isAtLeastOnce = directive.closing?.colon === true;
   for (let count = 0; count < limit; count += 1) {
     run.m.tick(1);

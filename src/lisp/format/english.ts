@@ -1,6 +1,18 @@
 /** Integers in English words: `~r` and `~:r`. Both answer undefined past the vigintillions. */
 
-const ones = ["", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"].concat([
+const ones = [
+  "",
+  "one",
+  "two",
+  "three",
+  "four",
+  "five",
+  "six",
+  "seven",
+  "eight",
+  "nine",
+  "ten",
+].concat([
   "eleven",
   "twelve",
   "thirteen",
@@ -12,8 +24,27 @@ const ones = ["", "one", "two", "three", "four", "five", "six", "seven", "eight"
   "nineteen",
 ]);
 const tens = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
-const periods = ["", "thousand", "million", "billion", "trillion", "quadrillion", "quintillion", "sextillion", "septillion"].concat(
-  ["octillion", "nonillion", "decillion", "undecillion", "duodecillion", "tredecillion", "quattuordecillion", "quindecillion"],
+const periods = [
+  "",
+  "thousand",
+  "million",
+  "billion",
+  "trillion",
+  "quadrillion",
+  "quintillion",
+  "sextillion",
+  "septillion",
+].concat(
+  [
+    "octillion",
+    "nonillion",
+    "decillion",
+    "undecillion",
+    "duodecillion",
+    "tredecillion",
+    "quattuordecillion",
+    "quindecillion",
+  ],
   ["sexdecillion", "septendecillion", "octodecillion", "novemdecillion", "vigintillion"],
 );
 const irregularOrdinals = new Map([
@@ -39,7 +70,8 @@ export function cardinal(value: bigint): string | undefined {
     const name = periods[period];
     if (name === undefined) return undefined;
     const here = Number(rest % 1000n);
-    if (here > 0) parts.unshift(name === "" ? belowThousand(here) : `${belowThousand(here)} ${name}`);
+    if (here > 0)
+      parts.unshift(name === "" ? belowThousand(here) : `${belowThousand(here)} ${name}`);
     rest /= 1000n;
   }
   return parts.join(" ");

@@ -2,7 +2,13 @@
  * The float directives `~f ~e ~g ~$` as text. Where the standard leaves room (how digits are shared between width and fraction, how a
  * number is scaled before its digits are made) SBCL is followed to the letter, because programs are compared with it.
  */
-import { decodeDouble, digitsAt, type FloatDigits, shortestDigits, significantDigits } from "../float-digits.ts";
+import {
+  decodeDouble,
+  digitsAt,
+  type FloatDigits,
+  shortestDigits,
+  significantDigits,
+} from "../float-digits.ts";
 
 export interface FieldShape {
   readonly width: number | undefined;
@@ -38,13 +44,20 @@ export function exponentText(value: number, shape: ExponentShape): string {
   const exponentString = String(Math.abs(exponent));
   const exponentLength = Math.max(exponentString.length, exponentDigits ?? 0);
   const sign = signOf(value, shape.plus);
-  if (width !== undefined && overflow !== undefined && exponentDigits !== undefined && exponentLength > exponentDigits) return fill(overflow, width);
+  if (
+    width !== undefined &&
+    overflow !== undefined &&
+    exponentDigits !== undefined &&
+    exponentLength > exponentDigits
+  )
+    return fill(overflow, width);
   const fractionDigits = digits === undefined ? undefined : scale > 0 ? digits + 1 - scale : digits;
   const atLeast = scale < 0 ? 1 : fractionDigits;
   const space = width === undefined ? undefined : width - 2 - exponentLength - sign.length;
   const body = pointText(fraction, { space, digits: fractionDigits, scale, atLeast });
   const field = placeZeros(body, space, fractionDigits === 0);
-  if (field.left !== undefined && field.left < 0 && overflow !== undefined) return fill(overflow, width ?? 0);
+  if (field.left !== undefined && field.left < 0 && overflow !== undefined)
+    return fill(overflow, width ?? 0);
   const power = `${shape.mark ?? "e"}${exponent < 0 ? "-" : "+"}${exponentString.padStart(exponentDigits ?? 0, "0")}`;
   return fill(shape.pad, field.left ?? 0) + sign + field.text + power;
 }
@@ -52,7 +65,12 @@ export function exponentText(value: number, shape: ExponentShape): string {
 /** `~w,d,e,k,overflow,pad,markG` of a finite value. */
 export function generalText(value: number, shape: ExponentShape): string {
   const { exponent } = scaleExponent(Math.abs(value));
-  const length = pointText(Math.abs(value), { space: undefined, digits: undefined, scale: undefined, atLeast: undefined }).length;
+  const length = pointText(Math.abs(value), {
+    space: undefined,
+    digits: undefined,
+    scale: undefined,
+    atLeast: undefined,
+  }).length;
   const digits = shape.digits ?? Math.max(length === 1 ? 1 : length - 1, Math.min(exponent, 7));
   const margin = shape.exponentDigits === undefined ? 4 : shape.exponentDigits + 2;
   const rest = digits - exponent;
@@ -63,11 +81,28 @@ export function generalText(value: number, shape: ExponentShape): string {
 }
 
 /** `~d,n,w,pad$` of a finite value. */
-export function moneyText(value: number, shape: { digits: number; whole: number; width: number; pad: string; signFirst: boolean; plus: boolean }): string {
+export function moneyText(
+  value: number,
+  shape: {
+    digits: number;
+    whole: number;
+    width: number;
+    pad: string;
+    signFirst: boolean;
+    plus: boolean;
+  },
+): string {
   const sign = signOf(value, shape.plus);
-  const text = pointText(Math.abs(value), { space: undefined, digits: shape.digits, scale: undefined, atLeast: undefined });
+  const text = pointText(Math.abs(value), {
+    space: undefined,
+    digits: shape.digits,
+    scale: undefined,
+    atLeast: undefined,
+  });
   const point = text.indexOf(".");
-  const padding = shape.pad.repeat(Math.max(0, shape.width - sign.length - Math.max(shape.whole, point) - 1 - shape.digits));
+  const padding = shape.pad.repeat(
+    Math.max(0, shape.width - sign.length - Math.max(shape.whole, point) - 1 - shape.digits),
+  );
   const zeros = "0".repeat(Math.max(0, shape.whole - point));
   return (shape.signFirst ? sign + padding : padding + sign) + zeros + text;
 }
@@ -75,17 +110,28 @@ export function moneyText(value: number, shape: { digits: number; whole: number;
 function fixed(value: number, shape: FixedShape): { text: string; overflows: boolean } {
   const sign = signOf(value, shape.plus);
   const space = shape.width === undefined ? undefined : shape.width - sign.length;
-  const body = pointText(Math.abs(value), { space, digits: shape.digits, scale: shape.scale, atLeast: undefined });
+  const body = pointText(Math.abs(value), {
+    space,
+    digits: shape.digits,
+    scale: shape.scale,
+    atLeast: undefined,
+  });
   const field = placeZeros(body, space, shape.digits === 0);
-  if (field.left !== undefined && field.left < 0 && shape.overflow !== undefined) return { text: fill(shape.overflow, shape.width ?? 0), overflows: true };
+  if (field.left !== undefined && field.left < 0 && shape.overflow !== undefined)
+    return { text: fill(shape.overflow, shape.width ?? 0), overflows: true };
   return { text: fill(shape.pad, field.left ?? 0) + sign + field.text, overflows: false };
 }
 
 /** The optional zeros before and after the point, as far as there is room; `left` is the room that remains. */
-function placeZeros(body: string, space: number | undefined, isWhole: boolean): { text: string; left: number | undefined } {
+function placeZeros(
+  body: string,
+  space: number | undefined,
+  isWhole: boolean,
+): { text: string; left: number | undefined } {
   let leads = body.startsWith(".");
   let trails = body.endsWith(".") && !isWhole;
-  if (space === undefined) return { text: `${leads ? "0" : ""}${body}${trails ? "0" : ""}`, left: undefined };
+  if (space === undefined)
+    return { text: `${leads ? "0" : ""}${body}${trails ? "0" : ""}`, left: undefined };
   let left = space - body.length;
   if (leads) {
     if (left > 0 || trails) left -= 1;
@@ -115,13 +161,17 @@ function pointText(value: number, shape: PointShape): string {
     return `${whole}.${text.slice(point).padEnd(digits ?? 0, "0")}`;
   }
   const zeros = "0".repeat(-point);
-  const shown = digits === undefined ? text : text.slice(0, Math.max(0, Math.min(text.length, Math.max(atLeast ?? 0, digits + point))));
+  const shown =
+    digits === undefined
+      ? text
+      : text.slice(0, Math.max(0, Math.min(text.length, Math.max(atLeast ?? 0, digits + point))));
   const after = digits === undefined ? 0 : digits + point - text.length;
   return `.${zeros}${shown}${"0".repeat(Math.max(0, after))}`;
 }
 
 function chooseDigits(value: number, { space, digits, scale, atLeast }: PointShape): FloatDigits {
-  if (digits !== undefined) return digitsAt(value, Math.min(-(digits + (scale ?? 0)), -(atLeast ?? 0)));
+  if (digits !== undefined)
+    return digitsAt(value, Math.min(-(digits + (scale ?? 0)), -(atLeast ?? 0)));
   if (space === undefined || space <= 1) return shortestDigits(value);
   const byWidth = significantDigits(value, Math.max(1, space - 1 + Math.min(0, scale ?? 0)));
   const byPlace = digitsAt(value, -((atLeast ?? 0) + (scale ?? 0)));

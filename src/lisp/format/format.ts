@@ -22,7 +22,12 @@ export interface Formatting {
   readonly control: (run: Run, control: Value) => Ending;
 }
 
-const actions: ReadonlyMap<string, Action> = new Map([...valueDirectives, ...numberDirectives, ...layoutDirectives, ...blockDirectives]);
+const actions: ReadonlyMap<string, Action> = new Map([
+  ...valueDirectives,
+  ...numberDirectives,
+  ...layoutDirectives,
+  ...blockDirectives,
+]);
 
 /** `(apply #'format nil control arguments)`. */
 export function formatText(m: Machine, control: Value, args: Value): string {
@@ -32,7 +37,12 @@ export function formatText(m: Machine, control: Value, args: Value): string {
 }
 
 /** Answers the arguments that were not used. */
-export function formatTo(m: Machine, target: Target, control: Value, args: readonly Value[]): readonly Value[] {
+export function formatTo(
+  m: Machine,
+  target: Target,
+  control: Value,
+  args: readonly Value[],
+): readonly Value[] {
   const run = new Run(m, target, args);
   runControl(run, control);
   return args.slice(run.at);
@@ -82,7 +92,10 @@ function parseOrFail(run: Run, control: string): readonly Piece[] {
   try {
     return parseControl(control);
   } catch (fault) {
-    if (fault instanceof ControlFault) return run.fail(`${fault.text}, at character ${fault.position} of ${run.m.show(new Str(control))}`);
+    if (fault instanceof ControlFault)
+      return run.fail(
+        `${fault.text}, at character ${fault.position} of ${run.m.show(new Str(control))}`,
+      );
     throw fault;
   }
 }

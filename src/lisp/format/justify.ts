@@ -16,8 +16,14 @@ export function justify(run: Run, directive: Directive, format: Formatting): End
   const gaps = texts.length - 1 + (directive.colon ? 1 : 0) + (directive.at ? 1 : 0);
   const least = texts.reduce((sum, text) => sum + text.length, 0) + gaps * padding;
   const length = least > width ? width + Math.ceil((least - width) / step) * step : width;
-  if (overflow !== undefined && run.target.stream.column + length + overflow.extra > overflow.lineLength) run.target.write(overflow.text);
-  run.target.write(spread(run, texts, directive, { gaps, pad, room: length - least + gaps * padding }));
+  if (
+    overflow !== undefined &&
+    run.target.stream.column + length + overflow.extra > overflow.lineLength
+  )
+    run.target.write(overflow.text);
+  run.target.write(
+    spread(run, texts, directive, { gaps, pad, room: length - least + gaps * padding }),
+  );
   return undefined;
 }
 
@@ -29,7 +35,11 @@ interface Overflow {
 }
 
 /** The text of each segment; a `~^` drops the segment it stands in and those after it. */
-function segments(run: Run, { clauses }: Directive, format: Formatting): { texts: string[]; overflow: Overflow | undefined } {
+function segments(
+  run: Run,
+  { clauses }: Directive,
+  format: Formatting,
+): { texts: string[]; overflow: Overflow | undefined } {
   const texts: string[] = [];
   let overflow: Overflow | undefined;
   for (const [index, { pieces, separator }] of clauses.entries()) {
@@ -46,7 +56,12 @@ function segments(run: Run, { clauses }: Directive, format: Formatting): { texts
   return { texts, overflow };
 }
 
-function spread(run: Run, texts: readonly string[], { colon, at }: Directive, { gaps, pad, room }: { gaps: number; pad: string; room: number }): string {
+function spread(
+  run: Run,
+  texts: readonly string[],
+  { colon, at }: Directive,
+  { gaps, pad, room }: { gaps: number; pad: string; room: number },
+): string {
   let [left, gapsLeft] = [room, gaps];
   const gap = (): string => {
     const count = gapsLeft === 0 ? left : Math.trunc(left / gapsLeft);
@@ -64,7 +79,8 @@ function spread(run: Run, texts: readonly string[], { colon, at }: Directive, { 
 export function logicalBlock(run: Run, directive: Directive, format: Formatting): undefined {
   const { clauses } = directive;
   const parts = clauses.map(({ pieces }) => pieces);
-  const [prefix, body, suffix] = parts.length > 1 ? [literal(parts[0]), parts[1], literal(parts[2])] : ["", parts[0], ""];
+  const [prefix, body, suffix] =
+    parts.length > 1 ? [literal(parts[0]), parts[1], literal(parts[2])] : ["", parts[0], ""];
   const [open, close] = directive.colon && parts.length === 1 ? ["(", ")"] : [prefix, suffix];
   if (directive.at) {
     run.target.write(open);

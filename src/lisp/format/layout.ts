@@ -22,7 +22,8 @@ function repeated(run: Run, directive: Directive, character: string): undefined 
 
 function freshLines(run: Run, directive: Directive): undefined {
   const count = run.parameters(directive).number() ?? 1;
-  if (count > 0) run.target.write(run.repeat("\n", run.target.stream.column > 0 ? count : count - 1));
+  if (count > 0)
+    run.target.write(run.repeat("\n", run.target.stream.column > 0 ? count : count - 1));
 }
 
 function tabulate(run: Run, directive: Directive): undefined {
@@ -31,7 +32,9 @@ function tabulate(run: Run, directive: Directive): undefined {
   const step = parameters.number() ?? 1;
   if (directive.colon) return;
   const { column } = run.target.stream;
-  const spaces = directive.at ? relativeSpaces(column, wanted, step) : absoluteSpaces(column, wanted, step);
+  const spaces = directive.at
+    ? relativeSpaces(column, wanted, step)
+    : absoluteSpaces(column, wanted, step);
   run.target.write(run.repeat(" ", spaces));
 }
 
@@ -51,7 +54,8 @@ function goTo(run: Run, directive: Directive): undefined {
     return;
   }
   const at = directive.at ? count : run.at - count;
-  if (at < 0 || at > run.args.length) run.fail(`there is no argument ${at}; there are ${run.args.length}`);
+  if (at < 0 || at > run.args.length)
+    run.fail(`there is no argument ${at}; there are ${run.args.length}`);
   run.at = at;
 }
 

@@ -30,7 +30,12 @@ function integerDirective(run: Run, directive: Directive, base: number): undefin
   writeInteger(run, directive, run.parameters(directive), base);
 }
 
-function writeInteger(run: Run, directive: Directive, parameters: Parameters, base: number): undefined {
+function writeInteger(
+  run: Run,
+  directive: Directive,
+  parameters: Parameters,
+  base: number,
+): undefined {
   const width = parameters.number() ?? 0;
   const pad = parameters.character() ?? " ";
   const comma = parameters.character() ?? ",";
@@ -50,7 +55,8 @@ function group(run: Run, digits: string, comma: string, interval: number): strin
   if (interval <= 0) return run.fail(`digits cannot be grouped by ${interval}`);
   const first = digits.length % interval || interval;
   const groups = [digits.slice(0, first)];
-  for (let at = first; at < digits.length; at += interval) groups.push(digits.slice(at, at + interval));
+  for (let at = first; at < digits.length; at += interval)
+    groups.push(digits.slice(at, at + interval));
   return groups.join(comma);
 }
 
@@ -63,12 +69,19 @@ function radixDirective(run: Run, directive: Directive): undefined {
   }
   const value = run.next();
   if (!isInteger(value)) return run.fail(`~r takes an integer, not ${run.m.show(value)}`);
-  run.target.write(directive.at ? romanText(run, value, directive.colon) : englishText(run, value, directive.colon));
+  run.target.write(
+    directive.at
+      ? romanText(run, value, directive.colon)
+      : englishText(run, value, directive.colon),
+  );
 }
 
 function romanText(run: Run, value: number | bigint, isOld: boolean): string {
   const limit = isOld ? 5000 : 4000;
-  if (value <= 0 || value >= limit) return run.m.fail(`${value} cannot be written in Roman numerals; they go from 1 to ${limit - 1}`);
+  if (value <= 0 || value >= limit)
+    return run.m.fail(
+      `${value} cannot be written in Roman numerals; they go from 1 to ${limit - 1}`,
+    );
   return roman(Number(value), isOld);
 }
 
@@ -87,7 +100,9 @@ function fixedDirective(run: Run, directive: Directive): undefined {
   const value = run.next();
   if (!isNumber(value)) return writePlain(run, value, width, pad);
   checkRoom(run, width, digits, scale);
-  run.target.write(fixedText(toDouble(run.m, value), { width, digits, scale, overflow, pad, plus: directive.at }));
+  run.target.write(
+    fixedText(toDouble(run.m, value), { width, digits, scale, overflow, pad, plus: directive.at }),
+  );
 }
 
 function exponentDirective(run: Run, directive: Directive, text: typeof exponentText): undefined {
@@ -102,7 +117,18 @@ function exponentDirective(run: Run, directive: Directive, text: typeof exponent
   const value = run.next();
   if (!isNumber(value)) return writePlain(run, value, width, pad);
   checkRoom(run, width, digits, exponentDigits, scale);
-  run.target.write(text(toDouble(run.m, value), { width, digits, exponentDigits, scale, overflow, pad, mark, plus: directive.at }));
+  run.target.write(
+    text(toDouble(run.m, value), {
+      width,
+      digits,
+      exponentDigits,
+      scale,
+      overflow,
+      pad,
+      mark,
+      plus: directive.at,
+    }),
+  );
 }
 
 function moneyDirective(run: Run, directive: Directive): undefined {
@@ -114,16 +140,29 @@ function moneyDirective(run: Run, directive: Directive): undefined {
   const value = run.next();
   if (!isNumber(value)) return writePlain(run, value, width, " ");
   checkRoom(run, width, digits, whole);
-  run.target.write(moneyText(toDouble(run.m, value), { digits, whole, width, pad, signFirst: directive.colon, plus: directive.at }));
+  run.target.write(
+    moneyText(toDouble(run.m, value), {
+      digits,
+      whole,
+      width,
+      pad,
+      signFirst: directive.colon,
+      plus: directive.at,
+    }),
+  );
 }
 
 function checkRoom(run: Run, ...counts: (number | undefined)[]): void {
-  for (const count of counts) if (count !== undefined && Math.abs(count) > 10_000) exceed(run.m, "OUTPUT");
+  for (const count of counts)
+    if (count !== undefined && Math.abs(count) > 10_000) exceed(run.m, "OUTPUT");
 }
 
 /** What is no number is shown as `~a` would, in base ten. */
 function writePlain(run: Run, value: Value, width: number | undefined, pad: string): undefined {
-  const text = value instanceof Float ? printText(run.m, value) : styledText(run.m, value, { ...currentStyle(false), base: 10 });
+  const text =
+    value instanceof Float
+      ? printText(run.m, value)
+      : styledText(run.m, value, { ...currentStyle(false), base: 10 });
   writeField(run, text, { width: width ?? 0, step: 1, padding: 0, pad, isRight: false });
 }
 

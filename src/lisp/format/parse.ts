@@ -72,8 +72,13 @@ class Parser {
       }
       this.#at = tilde + 1;
       const directive = this.#directive();
-      if (directive.character === closer || directive.character === ";" || ")]}>".includes(directive.character)) {
-        if (closer !== "" && directive.character !== closer && directive.character !== ";") throw new ControlFault(`~${closer} is missing`, this.#at - 1);
+      if (
+        directive.character === closer ||
+        directive.character === ";" ||
+        ")]}>".includes(directive.character)
+      ) {
+        if (closer !== "" && directive.character !== closer && directive.character !== ";")
+          throw new ControlFault(`~${closer} is missing`, this.#at - 1);
         return { pieces, end: directive };
       }
       if (directive.character !== "\n") pieces.push(directive);
@@ -96,14 +101,24 @@ class Parser {
       else if (mark === "@") at = true;
       else break;
     }
-    if (this.#at >= this.#control.length) throw new ControlFault("the string ends inside a directive", this.#at);
+    if (this.#at >= this.#control.length)
+      throw new ControlFault("the string ends inside a directive", this.#at);
     const character = this.#control.charAt(this.#at).toUpperCase();
     this.#at += 1;
     const name = character === "/" ? this.#name() : "";
     const closer = closers.get(character);
-    if (closer === undefined) return { character, parameters, colon, at, clauses: [], closing: undefined, name };
+    if (closer === undefined)
+      return { character, parameters, colon, at, clauses: [], closing: undefined, name };
     const { clauses, end } = this.#clauses(closer);
-    return { character, parameters, colon, at, clauses, closing: { colon: end.colon, at: end.at }, name };
+    return {
+      character,
+      parameters,
+      colon,
+      at,
+      clauses,
+      closing: { colon: end.colon, at: end.at },
+      name,
+    };
   }
 
   #clauses(closer: string): { clauses: Clause[]; end: Directive } {

@@ -121,7 +121,8 @@ class Parameters {
   number(): number | undefined {
     const value = this.#value();
     if (value === undefined || typeof value === "number") return value;
-    if (typeof value === "bigint") return value > 0n ? Number.MAX_SAFE_INTEGER : Number.MIN_SAFE_INTEGER;
+    if (typeof value === "bigint")
+      return value > 0n ? Number.MAX_SAFE_INTEGER : Number.MIN_SAFE_INTEGER;
     return this.#run.fail(`a parameter of ~${this.#directive.character} is not an integer`);
   }
 
@@ -145,6 +146,8 @@ class Parameters {
     const value = this.#run.next();
     if (value === NIL) return undefined;
     if (typeof value === "number" || typeof value === "bigint") return value;
-    return value instanceof Char ? String.fromCodePoint(value.code) : this.#run.fail("V takes an integer, a character or NIL");
+    return value instanceof Char
+      ? String.fromCodePoint(value.code)
+      : this.#run.fail("V takes an integer, a character or NIL");
   }
 }

@@ -27,7 +27,13 @@ function printed(run: Run, directive: Directive, escapes: boolean): undefined {
   const step = parameters.number() ?? 1;
   const padding = parameters.number() ?? 0;
   const pad = parameters.character() ?? " ";
-  writeField(run, valueText(run, run.next(), directive, escapes), { width, step, padding, pad, isRight: directive.at });
+  writeField(run, valueText(run, run.next(), directive, escapes), {
+    width,
+    step,
+    padding,
+    pad,
+    isRight: directive.at,
+  });
 }
 
 function valueText(run: Run, value: Value, directive: Directive, escapes: boolean): string {
@@ -43,7 +49,11 @@ export interface Field {
   readonly isRight: boolean;
 }
 
-export function writeField(run: Run, text: string, { width, step, padding, pad, isRight }: Field): void {
+export function writeField(
+  run: Run,
+  text: string,
+  { width, step, padding, pad, isRight }: Field,
+): void {
   if (step <= 0) run.fail(`the third parameter must be positive, and is ${step}`);
   const shown = Math.max(0, padding);
   const missing = width - codePoints(text) - shown;
@@ -70,10 +80,20 @@ function callNamed(run: Run, directive: Directive): undefined {
   const parameters = run.parameters(directive);
   const extra: Value[] = directive.parameters.map(() => {
     const value = parameters.any();
-    return value === undefined ? NIL : typeof value === "string" ? new Char(value.codePointAt(0) ?? 0) : value;
+    return value === undefined
+      ? NIL
+      : typeof value === "string"
+        ? new Char(value.codePointAt(0) ?? 0)
+        : value;
   });
   const fn = run.m.fn(symbolNamed(run, directive.name));
-  run.m.apply(fn, [run.target.stream, run.next(), bool(directive.colon), bool(directive.at), ...extra]);
+  run.m.apply(fn, [
+    run.target.stream,
+    run.next(),
+    bool(directive.colon),
+    bool(directive.at),
+    ...extra,
+  ]);
 }
 
 function symbolNamed(run: Run, text: string): Value {

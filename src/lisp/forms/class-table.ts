@@ -22,7 +22,11 @@ export interface ClassDefinition {
 
 export function registerClass(m: Machine, cls: LispClass): void {
   m.classes.set(cls.name, cls);
-  noteDefinition(m, cls.kind === "structure" || cls.kind === "condition" ? cls.kind : "class", cls.name);
+  noteDefinition(
+    m,
+    cls.kind === "structure" || cls.kind === "condition" ? cls.kind : "class",
+    cls.name,
+  );
   forgetDispatch(m);
 }
 
@@ -49,7 +53,8 @@ function replace(m: Machine, old: LispClass | undefined, made: LispClass): void 
   }
 }
 
-const definitionOf = (cls: LispClass): ClassDefinition | undefined => cls.notes.get("definition") as ClassDefinition | undefined;
+const definitionOf = (cls: LispClass): ClassDefinition | undefined =>
+  cls.notes.get("definition") as ClassDefinition | undefined;
 
 /** Superclasses may be defined later; until then the class has no objects. */
 function finalise(m: Machine, cls: LispClass, definition: ClassDefinition): void {
@@ -58,10 +63,14 @@ function finalise(m: Machine, cls: LispClass, definition: ClassDefinition): void
   cls.notes.set("missing", missing);
   const known = found.filter((one) => one !== undefined);
   cls.supers = known.length === 0 ? [classNamed("STANDARD-OBJECT")] : known;
-  if (known.some((above) => above.precedence.some(({ name }) => name === cls.name)) || definition.supers.includes(cls.name))
+  if (
+    known.some((above) => above.precedence.some(({ name }) => name === cls.name)) ||
+    definition.supers.includes(cls.name)
+  )
     m.fail(`${m.show(cls.name)} cannot be a superclass of itself`);
   const precedence = precedenceOf(cls);
-  if (precedence === undefined) m.fail(`the superclasses of ${m.show(cls.name)} contradict each other in their order`);
+  if (precedence === undefined)
+    m.fail(`the superclasses of ${m.show(cls.name)} contradict each other in their order`);
   cls.precedence = precedence;
   inheritSlots(cls);
   cls.defaultInitargs = inheritInitargs(cls);
@@ -74,7 +83,13 @@ function inheritSlots(cls: LispClass): void {
       const above = slots.get(slot.name);
       slots.set(
         slot.name,
-        above === undefined ? slot : { ...slot, initargs: [...new Set([...slot.initargs, ...above.initargs])], init: slot.init ?? above.init },
+        above === undefined
+          ? slot
+          : {
+              ...slot,
+              initargs: [...new Set([...slot.initargs, ...above.initargs])],
+              init: slot.init ?? above.init,
+            },
       );
     }
   }
@@ -90,7 +105,8 @@ function inheritInitargs(cls: LispClass): LispClass["defaultInitargs"] {
 }
 
 /** Names of superclasses nobody has defined yet. */
-export const missingSupers = (cls: LispClass): readonly Sym[] => (cls.notes.get("missing") as Sym[] | undefined) ?? [];
+export const missingSupers = (cls: LispClass): readonly Sym[] =>
+  (cls.notes.get("missing") as Sym[] | undefined) ?? [];
 
 /** Moves an object to the newest version of its class. False when it is there already. */
 export function bringUpToDate(object: Instance): boolean {
@@ -104,7 +120,10 @@ export function bringUpToDate(object: Instance): boolean {
 /** Slots of the same name keep their values. */
 export function moveTo(object: Instance, cls: LispClass): void {
   const held = new Map<Sym, Value | undefined>(
-    object.cls.slots.map((slot, index) => [slot.name, slot.shared === null ? object.slots[index] : slot.shared.value]),
+    object.cls.slots.map((slot, index) => [
+      slot.name,
+      slot.shared === null ? object.slots[index] : slot.shared.value,
+    ]),
   );
   object.slots = cls.slots.map((slot) => (slot.shared === null ? held.get(slot.name) : undefined));
   object.cls = cls;

@@ -1,7 +1,14 @@
 // `defclass`, and asking for classes.
 
 import { classOf, findClass } from "../classes.ts";
-import { defineFunction, defineMacro, form, named, nativeFunction, type Template } from "../define.ts";
+import {
+  defineFunction,
+  defineMacro,
+  form,
+  named,
+  nativeFunction,
+  type Template,
+} from "../define.ts";
 import { Fn } from "../function.ts";
 import { refuseLocked } from "../global.ts";
 import type { Machine } from "../machine.ts";
@@ -19,53 +26,94 @@ import { setSlotValue, slotValue } from "./slots.ts";
 export function defineClassForms(): void {
   defineMacro("DEFCLASS", (whole, _, m) => expandClass(m, itemsOf(whole.cdr)));
   defineFunction("%DEFINE-CLASS", "name supers slots default-initargs documentation", define);
-  defineFunction("FIND-CLASS", "name &optional errorp environment", (m, name: Value, errorp: Value = T) => {
-    const found = name instanceof Sym ? findClass(m, name) : undefined;
-    if (found === undefined && errorp !== NIL) return missingClass(m, name);
-    return found ?? NIL;
-  });
+  defineFunction(
+    "FIND-CLASS",
+    "name &optional errorp environment",
+    (m, name: Value, errorp: Value = T) => {
+      const found = name instanceof Sym ? findClass(m, name) : undefined;
+      if (found === undefined && errorp !== NIL) return missingClass(m, name);
+      return found ?? NIL;
+    },
+  );
   defineFunction("CLASS-OF", "object", (_, object: Value) => classOf(object));
-  defineFunction("CLASS-NAME", "class", (m, cls: Value) => (cls instanceof LispClass ? cls.name : m.typeError(cls, "CLASS")));
+  defineFunction("CLASS-NAME", "class", (m, cls: Value) =>
+    cls instanceof LispClass ? cls.name : m.typeError(cls, "CLASS"),
+  );
 }
 
 // ---- expansion: everything quoted but the initforms, which become functions
 
-function expandClass(m: Machine, [name = NIL, supers = NIL, slots = NIL, ...options]: readonly Value[]): Value {
-  if (!(name instanceof Sym) || name === NIL) return m.programError(`DEFCLASS wants a name, not ${m.show(name)}`);
+function expandClass(
+  m: Machine,
+  [name = NIL, supers = NIL, slots = NIL, ...options]: readonly Value[],
+): Value {
+  if (!(name instanceof Sym) || name === NIL)
+    return m.programError(`DEFCLASS wants a name, not ${m.show(name)}`);
   let [defaults, documentation]: [Template[], Value] = [[], NIL];
   for (const option of options) {
     const [key, ...args] = itemsOf(option);
-    if (isKeyword(key, "DEFAULT-INITARGS")) defaults = pairs(args).map(([initarg, value]) => ["LIST", ["QUOTE", initarg], initFunction(value)]);
+    if (isKeyword(key, "DEFAULT-INITARGS"))
+      defaults = pairs(args).map(([initarg, value]) => [
+        "LIST",
+        ["QUOTE", initarg],
+        initFunction(value),
+      ]);
     else if (isKeyword(key, "DOCUMENTATION")) documentation = args[0] ?? NIL;
-    else if (!isKeyword(key, "METACLASS")) m.programError(`DEFCLASS knows no option ${m.show(option)}`);
+    else if (!isKeyword(key, "METACLASS"))
+      m.programError(`DEFCLASS knows no option ${m.show(option)}`);
   }
   const described = itemsOf(slots).map((slot) => expandSlot(m, slot));
-  return form(["%DEFINE-CLASS", ["QUOTE", name], ["QUOTE", supers], ["LIST", ...described], ["LIST", ...defaults], documentation]);
+  return form([
+    "%DEFINE-CLASS",
+    ["QUOTE", name],
+    ["QUOTE", supers],
+    ["LIST", ...described],
+    ["LIST", ...defaults],
+    documentation,
+  ]);
 }
 
 function pairs(items: readonly Value[]): [Value, Value][] {
-  return items.flatMap((item, index): [Value, Value][] => (index % 2 === 0 ? [[item, items[index + 1] ?? NIL]] : []));
+  return items.flatMap((item, index): [Value, Value][] =>
+    index % 2 === 0 ? [[item, items[index + 1] ?? NIL]] : [],
+  );
 }
 
 /** `(value)` for a constant, else the function that makes the value. */
 function initFunction(initform: Value): Template {
   if (initform instanceof Cons && initform.car === named("QUOTE")) return ["LIST", initform];
-  const isConstant = !(initform instanceof Cons) && (!(initform instanceof Sym) || initform.kind === "constant");
+  const isConstant =
+    !(initform instanceof Cons) && (!(initform instanceof Sym) || initform.kind === "constant");
   return isConstant ? ["LIST", initform] : ["FUNCTION", ["LAMBDA", [], initform]];
 }
 
-const slotOptions = new Set(["INITARG", "INITFORM", "ACCESSOR", "READER", "WRITER", "ALLOCATION", "TYPE", "DOCUMENTATION"]);
+const slotOptions = new Set([
+  "INITARG",
+  "INITFORM",
+  "ACCESSOR",
+  "READER",
+  "WRITER",
+  "ALLOCATION",
+  "TYPE",
+  "DOCUMENTATION",
+]);
 
 function expandSlot(m: Machine, slot: Value): Template {
   const [name, ...options] = slot instanceof Cons ? itemsOf(slot) : [slot];
   if (!(name instanceof Sym)) return m.programError(`DEFCLASS wants a slot, not ${m.show(slot)}`);
   const given = pairs(options);
-  for (const [key] of given) if (!(key instanceof Sym) || !slotOptions.has(key.name)) m.programError(`a slot of DEFCLASS knows no option ${m.show(key)}`);
-  const all = (key: string): Value[] => given.flatMap(([option, value]) => (isKeyword(option, key) ? [value] : []));
+  for (const [key] of given)
+    if (!(key instanceof Sym) || !slotOptions.has(key.name))
+      m.programError(`a slot of DEFCLASS knows no option ${m.show(key)}`);
+  const all = (key: string): Value[] =>
+    given.flatMap(([option, value]) => (isKeyword(option, key) ? [value] : []));
   const quoted = (value: Value | undefined): Template => ["QUOTE", value ?? NIL];
   const [initform] = all("INITFORM");
   const readers = [...all("READER"), ...all("ACCESSOR")];
-  const writers = [...all("WRITER"), ...all("ACCESSOR").map((accessor) => list(named("SETF"), accessor))];
+  const writers = [
+    ...all("WRITER"),
+    ...all("ACCESSOR").map((accessor) => list(named("SETF"), accessor)),
+  ];
   return [
     "LIST",
     quoted(name),
@@ -81,7 +129,14 @@ function expandSlot(m: Machine, slot: Value): Template {
 
 // ---- definition
 
-function define(m: Machine, name: Sym, supers: Value, slots: Value, defaults: Value, documentation: Value): Value {
+function define(
+  m: Machine,
+  name: Sym,
+  supers: Value,
+  slots: Value,
+  defaults: Value,
+  documentation: Value,
+): Value {
   refuseLocked(m, name, "define");
   const described = itemsOf(slots).map(itemsOf);
   const cls = defineClass(m, {
@@ -101,7 +156,16 @@ function define(m: Machine, name: Sym, supers: Value, slots: Value, defaults: Va
   return cls;
 }
 
-function slotOf([name, initargs = NIL, init = NIL, allocation, , , type = T, documentation]: Value[]): Slot {
+function slotOf([
+  name,
+  initargs = NIL,
+  init = NIL,
+  allocation,
+  ,
+  ,
+  type = T,
+  documentation,
+]: Value[]): Slot {
   const initial = initOf(init);
   return {
     name: name as Sym,
@@ -119,19 +183,44 @@ function initOf(init: Value): Slot["init"] {
   return init instanceof Cons ? () => init.car : null;
 }
 
-const oneArgument: Shape = { required: 1, optional: 0, rest: false, keys: null, allowOthers: false };
+const oneArgument: Shape = {
+  required: 1,
+  optional: 0,
+  rest: false,
+  keys: null,
+  allowOthers: false,
+};
 const twoArguments: Shape = { ...oneArgument, required: 2 };
 
 export function addReader(m: Machine, reader: Value, cls: Sym, slot: Sym): void {
-  const fn = nativeFunction(reader, "object", (mm: Machine, object: Value) => slotValue(mm, object, slot), { values: true });
-  addMethod(openGeneric(m, reader, oneArgument), { qualifiers: [], specializers: [{ kind: "class", name: cls }], shape: oneArgument, fn, usesNext: false });
+  const fn = nativeFunction(
+    reader,
+    "object",
+    (mm: Machine, object: Value) => slotValue(mm, object, slot),
+    { values: true },
+  );
+  addMethod(openGeneric(m, reader, oneArgument), {
+    qualifiers: [],
+    specializers: [{ kind: "class", name: cls }],
+    shape: oneArgument,
+    fn,
+    usesNext: false,
+  });
 }
 
 export function addWriter(m: Machine, writer: Value, cls: Sym, slot: Sym): void {
-  const fn = nativeFunction(writer, "value object", (mm: Machine, value: Value, object: Value) => setSlotValue(mm, object, slot, value));
+  const fn = nativeFunction(writer, "value object", (mm: Machine, value: Value, object: Value) =>
+    setSlotValue(mm, object, slot, value),
+  );
   const specializers = [
     { kind: "class", name: T },
     { kind: "class", name: cls },
   ] as const;
-  addMethod(openGeneric(m, writer, twoArguments), { qualifiers: [], specializers, shape: twoArguments, fn, usesNext: false });
+  addMethod(openGeneric(m, writer, twoArguments), {
+    qualifiers: [],
+    specializers,
+    shape: twoArguments,
+    fn,
+    usesNext: false,
+  });
 }

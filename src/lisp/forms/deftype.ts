@@ -12,12 +12,19 @@ export function defineDeftype(): void {
   defineMacro("DEFTYPE", (whole) => {
     const [name = NIL, lambdaList = NIL, ...body] = itemsOf(whole.cdr);
     const args = new Sym("ARGUMENTS", null);
-    const parts: Template = ["DESTRUCTURING-BIND", withStars(lambdaList), args, ["BLOCK", name, ...body]];
+    const parts: Template = [
+      "DESTRUCTURING-BIND",
+      withStars(lambdaList),
+      args,
+      ["BLOCK", name, ...body],
+    ];
     return form(["%DEFINE-TYPE", ["QUOTE", name], ["FUNCTION", ["LAMBDA", [args], parts]]]);
   });
   defineFunction("%DEFINE-TYPE", "name expander", (m, name: Sym, expander: Fn) => {
     refuseLocked(m, name, "define");
-    sessionTypes(m).set(name, (inner: Machine, specifier: Value) => inner.call1(expander, specifier instanceof Cons ? specifier.cdr : NIL));
+    sessionTypes(m).set(name, (inner: Machine, specifier: Value) =>
+      inner.call1(expander, specifier instanceof Cons ? specifier.cdr : NIL),
+    );
     noteDefinition(m, "type", name);
     return name;
   });
@@ -28,7 +35,8 @@ function withStars(lambdaList: Value): Value {
   let isOptional = false;
   return listOf(
     itemsOf(lambdaList).map((item) => {
-      if (item instanceof Sym && item.name.startsWith("&")) isOptional = item.name === "&OPTIONAL" || item.name === "&KEY";
+      if (item instanceof Sym && item.name.startsWith("&"))
+        isOptional = item.name === "&OPTIONAL" || item.name === "&KEY";
       else if (isOptional && item instanceof Sym) return form([item, ["QUOTE", "*"]]);
       return item;
     }),

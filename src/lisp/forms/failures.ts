@@ -14,10 +14,14 @@ const failures: readonly [name: string, above: string][] = [
 
 export function defineFailures(): void {
   for (const [name, above] of failures) {
-    sharedClass(name, "condition", [above], [plainSlot(slotName("TEXT"), keyword("TEXT"))]).report = (_, condition) => String(conditionSlot(condition, "TEXT"));
+    sharedClass(name, "condition", [above], [plainSlot(slotName("TEXT"), keyword("TEXT"))]).report =
+      (_, condition) => String(conditionSlot(condition, "TEXT"));
   }
 }
 
 export function missingClass(m: Machine, name: Value): never {
-  return m.error("%MISSING-CLASS", { NAME: name, TEXT: new Str(`there is no class named ${m.show(name)}`) });
+  return m.error("%MISSING-CLASS", {
+    NAME: name,
+    TEXT: new Str(`there is no class named ${m.show(name)}`),
+  });
 }

@@ -10,9 +10,16 @@ import type { LispClass } from "../object.ts";
 import { Char } from "../string.ts";
 import { NIL, Sym } from "../symbol.ts";
 import { Cons, Float, type Opaque, type Value } from "../values.ts";
-import { type Combination, combine, type Effective, standardCombination } from "./method-combination.ts";
+import {
+  type Combination,
+  combine,
+  type Effective,
+  standardCombination,
+} from "./method-combination.ts";
 
-export type Specializer = { readonly kind: "class"; readonly name: Sym } | { readonly kind: "eql"; readonly value: Value };
+export type Specializer =
+  | { readonly kind: "class"; readonly name: Sym }
+  | { readonly kind: "eql"; readonly value: Value };
 
 /** What of a lambda list must agree between methods. `keys` is null without `&key`. */
 export interface Shape {
@@ -71,7 +78,8 @@ export class Generic {
 
   forget(): void {
     const { required } = this.shape;
-    const decides = (index: number) => this.methods.some(({ specializers }) => !isAny(specializers[index]));
+    const decides = (index: number) =>
+      this.methods.some(({ specializers }) => !isAny(specializers[index]));
     this.#width = 0;
     for (let index = 0; index < required; index++) if (decides(index)) this.#width = index + 1;
     this.#wanted = Array.from({ length: this.#width }, (_, index) => {
@@ -136,10 +144,17 @@ export class Generic {
 export function applicableMethods(generic: Generic, args: readonly Value[]): Method[] {
   const orders = args.slice(0, generic.shape.required).map((arg) => classOf(arg).precedence);
   const ranked = generic.methods.flatMap((method) => {
-    const ranks = method.specializers.map((specializer, index) => rankOf(specializer, args[index] as Value, orders[index] ?? []));
+    const ranks = method.specializers.map((specializer, index) =>
+      rankOf(specializer, args[index] as Value, orders[index] ?? []),
+    );
     return ranks.some((rank) => rank < 0) ? [] : [{ method, ranks }];
   });
-  ranked.sort((a, b) => a.ranks.map((rank, index) => rank - (b.ranks[index] ?? 0)).find((difference) => difference !== 0) ?? 0);
+  ranked.sort(
+    (a, b) =>
+      a.ranks
+        .map((rank, index) => rank - (b.ranks[index] ?? 0))
+        .find((difference) => difference !== 0) ?? 0,
+  );
   return ranked.map(({ method }) => method);
 }
 
@@ -151,9 +166,11 @@ function rankOf(specializer: Specializer, arg: Value, order: readonly LispClass[
 }
 
 const any = named("T");
-const isAny = (specializer: Specializer | undefined): boolean => specializer === undefined || (specializer.kind === "class" && specializer.name === any);
+const isAny = (specializer: Specializer | undefined): boolean =>
+  specializer === undefined || (specializer.kind === "class" && specializer.name === any);
 
-const eqlKeys = (specializer: Specializer | undefined): unknown[] => (specializer?.kind === "eql" ? [eqlKey(specializer.value)] : []);
+const eqlKeys = (specializer: Specializer | undefined): unknown[] =>
+  specializer?.kind === "eql" ? [eqlKey(specializer.value)] : [];
 
 /** The same for values that are `eql`. */
 function eqlKey(value: Value): unknown {
@@ -162,7 +179,11 @@ function eqlKey(value: Value): unknown {
 }
 
 function areAlike(a: Method, b: Method): boolean {
-  if (a.qualifiers.length !== b.qualifiers.length || a.qualifiers.some((qualifier, index) => qualifier !== b.qualifiers[index])) return false;
+  if (
+    a.qualifiers.length !== b.qualifiers.length ||
+    a.qualifiers.some((qualifier, index) => qualifier !== b.qualifiers[index])
+  )
+    return false;
   return a.specializers.every((one, index) => isSame(one, b.specializers[index]));
 }
 
@@ -228,8 +249,16 @@ export function forgetDispatch(m: Machine): void {
 
 /** The generic function of a name, or undefined: also one of the language that this session has added methods to. */
 export function findGeneric(m: Machine, name: Value): Generic | undefined {
-  if (name instanceof Sym) return registryOf(m).standard.get(name) ?? (name.fn?.code.generic as Generic | null | undefined) ?? undefined;
-  const setter = name instanceof Cons && name.cdr instanceof Cons && name.cdr.car instanceof Sym ? name.cdr.car.setter : null;
+  if (name instanceof Sym)
+    return (
+      registryOf(m).standard.get(name) ??
+      (name.fn?.code.generic as Generic | null | undefined) ??
+      undefined
+    );
+  const setter =
+    name instanceof Cons && name.cdr instanceof Cons && name.cdr.car instanceof Sym
+      ? name.cdr.car.setter
+      : null;
   return (setter?.code.generic as Generic | null | undefined) ?? undefined;
 }
 

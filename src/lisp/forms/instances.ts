@@ -16,23 +16,50 @@ const sharedInitialize = named("SHARED-INITIALIZE");
 const allowOtherKeys = keyword("ALLOW-OTHER-KEYS");
 
 export function defineInstances(): void {
-  defineFunction("MAKE-INSTANCE", "class &rest initargs", (m, cls: Value, initargs: Value[]) => makeInstance(m, instantiable(m, cls), initargs));
-  defineFunction("ALLOCATE-INSTANCE", "class &rest initargs", (m, cls: Value, _: Value[]) => allocate(m, instantiable(m, cls)));
-  defineFunction("CHANGE-CLASS", "object class &rest initargs", (m, object: Value, cls: Value, initargs: Value[]) =>
-    changeClass(m, object, instantiable(m, cls), initargs),
+  defineFunction("MAKE-INSTANCE", "class &rest initargs", (m, cls: Value, initargs: Value[]) =>
+    makeInstance(m, instantiable(m, cls), initargs),
   );
-  defineStandardGeneric("INITIALIZE-INSTANCE", 1, (m, object, ...initargs) => share(m, object as Value, T, initargs), initargsShape);
+  defineFunction("ALLOCATE-INSTANCE", "class &rest initargs", (m, cls: Value, _: Value[]) =>
+    allocate(m, instantiable(m, cls)),
+  );
+  defineFunction(
+    "CHANGE-CLASS",
+    "object class &rest initargs",
+    (m, object: Value, cls: Value, initargs: Value[]) =>
+      changeClass(m, object, instantiable(m, cls), initargs),
+  );
+  defineStandardGeneric(
+    "INITIALIZE-INSTANCE",
+    1,
+    (m, object, ...initargs) => share(m, object as Value, T, initargs),
+    initargsShape,
+  );
   defineStandardGeneric("REINITIALIZE-INSTANCE", 1, reinitialize, initargsShape);
-  defineStandardGeneric("SHARED-INITIALIZE", 2, (m, object, names, ...initargs) => fillSlots(m, object as Value, names as Value, initargs), initargsShape);
+  defineStandardGeneric(
+    "SHARED-INITIALIZE",
+    2,
+    (m, object, names, ...initargs) => fillSlots(m, object as Value, names as Value, initargs),
+    initargsShape,
+  );
 }
 
 function instantiable(m: Machine, designator: Value): LispClass {
-  const cls = designator instanceof LispClass ? designator : designator instanceof Sym ? findClass(m, designator) : undefined;
+  const cls =
+    designator instanceof LispClass
+      ? designator
+      : designator instanceof Sym
+        ? findClass(m, designator)
+        : undefined;
   if (cls === undefined) return missingClass(m, designator);
   const [missing] = missingSupers(cls);
-  if (missing !== undefined) m.fail(`${m.show(cls.name)} has no objects yet: its superclass ${m.show(missing)} is not defined`);
+  if (missing !== undefined)
+    m.fail(
+      `${m.show(cls.name)} has no objects yet: its superclass ${m.show(missing)} is not defined`,
+    );
   if (cls.kind !== "standard" || cls.precedence[0] !== cls)
-    return m.fail(`${m.show(cls.name)} is a ${cls.kind} class; MAKE-INSTANCE makes objects of classes defined by DEFCLASS`);
+    return m.fail(
+      `${m.show(cls.name)} is a ${cls.kind} class; MAKE-INSTANCE makes objects of classes defined by DEFCLASS`,
+    );
   return (cls.notes.get("successor") as LispClass | undefined) ?? cls;
 }
 
@@ -40,7 +67,8 @@ function makeInstance(m: Machine, cls: LispClass, given: Value[]): Value {
   const initargs = withDefaults(m, cls, given);
   const object = allocate(m, cls);
   refuseUnknown(m, object, initargs, [initializeInstance, sharedInitialize]);
-  if (isExtended(m, initializeInstance, sharedInitialize)) m.apply(m.fn(initializeInstance), [object, ...initargs]);
+  if (isExtended(m, initializeInstance, sharedInitialize))
+    m.apply(m.fn(initializeInstance), [object, ...initargs]);
   else fillSlots(m, object, T, initargs);
   return object;
 }
@@ -62,23 +90,38 @@ function hasKey(initargs: readonly Value[], key: Value): boolean {
 }
 
 /** A keyword is fine when it fills a slot or when a method that will run takes it. */
-function refuseUnknown(m: Machine, object: Instance, initargs: Value[], generics: readonly Sym[]): void {
-  if (initargs.length % 2 === 1) m.programError(`odd number of initialization arguments for ${m.show(object.cls.name)}`);
+function refuseUnknown(
+  m: Machine,
+  object: Instance,
+  initargs: Value[],
+  generics: readonly Sym[],
+): void {
+  if (initargs.length % 2 === 1)
+    m.programError(`odd number of initialization arguments for ${m.show(object.cls.name)}`);
   for (let at = 0; at < initargs.length; at += 2) {
     const key = initargs[at] as Sym;
-    if (key === allowOtherKeys || object.cls.slots.some((slot) => slot.initargs.includes(key))) continue;
-    if (allowsOthers(initargs) || generics.some((name) => isTakenBy(m, name, object, key))) continue;
-    m.programError(`${m.show(object.cls.name)} has no slot for the initialization argument ${m.show(key)}`);
+    if (key === allowOtherKeys || object.cls.slots.some((slot) => slot.initargs.includes(key)))
+      continue;
+    if (allowsOthers(initargs) || generics.some((name) => isTakenBy(m, name, object, key)))
+      continue;
+    m.programError(
+      `${m.show(object.cls.name)} has no slot for the initialization argument ${m.show(key)}`,
+    );
   }
 }
 
-const allowsOthers = (initargs: readonly Value[]): boolean => initargs.some((item, at) => at % 2 === 0 && item === allowOtherKeys && initargs[at + 1] !== NIL);
+const allowsOthers = (initargs: readonly Value[]): boolean =>
+  initargs.some((item, at) => at % 2 === 0 && item === allowOtherKeys && initargs[at + 1] !== NIL);
 
 function isTakenBy(m: Machine, name: Sym, object: Instance, key: Sym): boolean {
   const generic = findGeneric(m, name);
   if (generic === undefined) return false;
-  const methods = applicableMethods(generic, [object, T]).filter(({ handle }) => handle.content !== null);
-  return methods.some(({ shape }) => shape.keys?.includes(key) || (shape.keys !== null && shape.allowOthers));
+  const methods = applicableMethods(generic, [object, T]).filter(
+    ({ handle }) => handle.content !== null,
+  );
+  return methods.some(
+    ({ shape }) => shape.keys?.includes(key) || (shape.keys !== null && shape.allowOthers),
+  );
 }
 
 function reinitialize(m: Machine, object: Value | undefined, ...initargs: Value[]): Value {
@@ -88,7 +131,8 @@ function reinitialize(m: Machine, object: Value | undefined, ...initargs: Value[
 }
 
 function share(m: Machine, object: Value, names: Value, initargs: Value[]): Value {
-  if (isExtended(m, sharedInitialize)) m.apply(m.fn(sharedInitialize), [object, names, ...initargs]);
+  if (isExtended(m, sharedInitialize))
+    m.apply(m.fn(sharedInitialize), [object, names, ...initargs]);
   else fillSlots(m, object, names, initargs);
   m.mv = null;
   return object;
@@ -102,14 +146,20 @@ function fillSlots(m: Machine, object: Value, names: Value, initargs: Value[]): 
     const slot = slots[index] as Slot;
     const given = slot.initargs.length === 0 ? undefined : initargOf(slot, initargs);
     if (given !== undefined) write(object, slot, index, given);
-    else if (slot.init !== null && isListed(names, slot.name) && read(object, slot, index) === undefined) write(object, slot, index, slot.init(m));
+    else if (
+      slot.init !== null &&
+      isListed(names, slot.name) &&
+      read(object, slot, index) === undefined
+    )
+      write(object, slot, index, slot.init(m));
   }
   m.mv = null;
   return object;
 }
 
 function initargOf({ initargs: keys }: Slot, initargs: readonly Value[]): Value | undefined {
-  for (let at = 0; at < initargs.length; at += 2) if (keys.includes(initargs[at] as Sym)) return initargs[at + 1];
+  for (let at = 0; at < initargs.length; at += 2)
+    if (keys.includes(initargs[at] as Sym)) return initargs[at + 1];
   return undefined;
 }
 
@@ -119,7 +169,8 @@ function isListed(names: Value, name: Sym): boolean {
   return false;
 }
 
-const read = (object: Instance, slot: Slot, index: number): Value | undefined => (slot.shared === null ? object.slots[index] : slot.shared.value);
+const read = (object: Instance, slot: Slot, index: number): Value | undefined =>
+  slot.shared === null ? object.slots[index] : slot.shared.value;
 
 function write(object: Instance, slot: Slot, index: number, value: Value): void {
   if (slot.shared === null) object.slots[index] = value;
@@ -127,7 +178,8 @@ function write(object: Instance, slot: Slot, index: number, value: Value): void 
 }
 
 function changeClass(m: Machine, object: Value, cls: LispClass, initargs: Value[]): Value {
-  if (!(object instanceof Instance) || object.cls.kind !== "standard") return m.typeError(object, "STANDARD-OBJECT");
+  if (!(object instanceof Instance) || object.cls.kind !== "standard")
+    return m.typeError(object, "STANDARD-OBJECT");
   const kept = new Set(object.cls.slots.map(({ name }) => name));
   moveTo(object, cls);
   const added = cls.slots.filter(({ name }) => !kept.has(name)).map(({ name }) => name);

@@ -2,7 +2,8 @@
 import { Sym, sharedKeywords } from "../symbol.ts";
 import type { Value } from "../values.ts";
 
-export const isKeyword = (value: Value | undefined, name: string): boolean => value instanceof Sym && value.pkg === sharedKeywords && value.name === name;
+export const isKeyword = (value: Value | undefined, name: string): boolean =>
+  value instanceof Sym && value.pkg === sharedKeywords && value.name === name;
 
 /** The value behind a keyword in a list of keywords and values. */
 export function optionOf(options: readonly Value[], name: string): Value | undefined {

@@ -25,21 +25,36 @@ interface Accumulation {
 
 const gather =
   (helper: string): Accumulation["take"] =>
-  ({ variable, head, last, isNamed }, value) => [["SETQ", last, [helper, last, value]], ...(isNamed ? [["SETQ", variable, ["CDR", head]]] : [])];
+  ({ variable, head, last, isNamed }, value) => [
+    ["SETQ", last, [helper, last, value]],
+    ...(isNamed ? [["SETQ", variable, ["CDR", head]]] : []),
+  ];
 
 const extreme =
   (comparison: string): Accumulation["take"] =>
   ({ variable, last }, value) => {
     const found = hidden("FOUND");
     const first: Template = ["SETQ", variable, ["MAX", found], last, "T"];
-    return [["LET", [[found, value]], ["IF", last, ["IF", [comparison, found, variable], ["SETQ", variable, found]], first]]];
+    return [
+      [
+        "LET",
+        [[found, value]],
+        ["IF", last, ["IF", [comparison, found, variable], ["SETQ", variable, found]], first],
+      ],
+    ];
   };
 
 const collect: Accumulation = { kind: "list", take: gather("%LOOP-COLLECT") };
 const append: Accumulation = { kind: "list", take: gather("%LOOP-APPEND") };
 const nconc: Accumulation = { kind: "list", take: gather("%LOOP-NCONC") };
-const sum: Accumulation = { kind: "number", take: ({ variable }, value) => [["SETQ", variable, ["+", variable, value]]] };
-const count: Accumulation = { kind: "number", take: ({ variable }, value) => [["IF", value, ["SETQ", variable, ["1+", variable]]]] };
+const sum: Accumulation = {
+  kind: "number",
+  take: ({ variable }, value) => [["SETQ", variable, ["+", variable, value]]],
+};
+const count: Accumulation = {
+  kind: "number",
+  take: ({ variable }, value) => [["IF", value, ["SETQ", variable, ["1+", variable]]]],
+};
 const maximize: Accumulation = { kind: "extreme", take: extreme(">") };
 const minimize: Accumulation = { kind: "extreme", take: extreme("<") };
 
@@ -72,11 +87,19 @@ export class Accumulators {
   }
 
   /** The forms that take a value in; several clauses may share a place if they gather the same kind of thing. */
-  add(word: string, value: Value, into: Value | null, initial: Template, clauses: Clauses): Template[] {
+  add(
+    word: string,
+    value: Value,
+    into: Value | null,
+    initial: Template,
+    clauses: Clauses,
+  ): Template[] {
     const accumulation = accumulations.get(word) as Accumulation;
-    if (into !== null && !(into instanceof Sym)) return clauses.refuse("LOOP accumulates INTO a variable only");
+    if (into !== null && !(into instanceof Sym))
+      return clauses.refuse("LOOP accumulates INTO a variable only");
     const known = into === null ? this.#unnamed : (this.#named.get(into) ?? null);
-    if (known !== null && known.kind !== accumulation.kind) clauses.refuse(`LOOP cannot ${word} where it gathers something of another kind`);
+    if (known !== null && known.kind !== accumulation.kind)
+      clauses.refuse(`LOOP cannot ${word} where it gathers something of another kind`);
     return accumulation.take(known ?? this.#create(accumulation.kind, into, initial), value);
   }
 
@@ -87,10 +110,17 @@ export class Accumulators {
   }
 
   #create(kind: Kind, into: Sym | null, initial: Template): Accumulator {
-    const made = { kind, variable: into ?? hidden("RESULT"), head: hidden("HEAD"), last: hidden("LAST"), isNamed: into !== null };
+    const made = {
+      kind,
+      variable: into ?? hidden("RESULT"),
+      head: hidden("HEAD"),
+      last: hidden("LAST"),
+      isNamed: into !== null,
+    };
     if (into === null) this.#unnamed = made;
     else this.#named.set(into, made);
-    const bind = (variable: Sym, value: Template) => this.#plan.bindings.push([{ variable, value }]);
+    const bind = (variable: Sym, value: Template) =>
+      this.#plan.bindings.push([{ variable, value }]);
     if (kind === "list") {
       bind(made.head, ["LIST", NIL]);
       bind(made.last, made.head);

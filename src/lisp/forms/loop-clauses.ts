@@ -10,7 +10,15 @@ import { Clauses } from "./loop-words.ts";
 
 export function readLoop(forms: readonly Value[], m: Machine): LoopPlan {
   const clauses = new Clauses(forms, m);
-  const plan: LoopPlan = { name: NIL, bindings: [], iterations: [], prologue: [], body: [], epilogue: [], result: NIL };
+  const plan: LoopPlan = {
+    name: NIL,
+    bindings: [],
+    iterations: [],
+    prologue: [],
+    body: [],
+    epilogue: [],
+    result: NIL,
+  };
   const accumulators = new Accumulators(plan);
   if (clauses.accept("NAMED")) plan.name = clauses.take("the loop's name");
   while (!clauses.isAtEnd) readClause(clauses, plan, accumulators);
@@ -28,7 +36,8 @@ function readClause(clauses: Clauses, plan: LoopPlan, accumulators: Accumulators
 }
 
 function readFinally(clauses: Clauses, plan: LoopPlan): Template[] {
-  if (clauses.accept("RETURN")) return [["RETURN-FROM", plan.name, clauses.take("a value to return")]];
+  if (clauses.accept("RETURN"))
+    return [["RETURN-FROM", plan.name, clauses.take("a value to return")]];
   clauses.accept("DO", "DOING");
   return clauses.compound("FINALLY");
 }
@@ -39,7 +48,11 @@ function readWith(clauses: Clauses, plan: LoopPlan): void {
     const target = clauses.take("a variable");
     const initial = numberOf(clauses.type());
     const value = clauses.accept("=") ? clauses.take("a value") : initial;
-    targets.push({ target, value, holder: target instanceof Sym && target !== NIL ? target : hidden("WHOLE") });
+    targets.push({
+      target,
+      value,
+      holder: target instanceof Sym && target !== NIL ? target : hidden("WHOLE"),
+    });
   } while (clauses.accept("AND"));
   plan.bindings.push(targets.map(({ holder, value }) => ({ variable: holder, value })));
   for (const { target, holder } of targets) bindParts(target, holder, plan);
@@ -48,7 +61,10 @@ function readWith(clauses: Clauses, plan: LoopPlan): void {
 /** Binds every variable of a tree to its part of what `whole` holds. */
 function bindParts(target: Value, whole: Template, plan: LoopPlan): void {
   if (!(target instanceof Cons)) return;
-  for (const [part, access] of [[target.car, ["CAR", whole]] as const, [target.cdr, ["CDR", whole]] as const]) {
+  for (const [part, access] of [
+    [target.car, ["CAR", whole]] as const,
+    [target.cdr, ["CDR", whole]] as const,
+  ]) {
     if (part === NIL) continue;
     const holder = part instanceof Sym ? part : hidden("PART");
     plan.bindings.push([{ variable: holder, value: access }]);
@@ -59,21 +75,36 @@ function bindParts(target: Value, whole: Template, plan: LoopPlan): void {
 function readRepeat(clauses: Clauses, plan: LoopPlan): void {
   const left = hidden("LEFT");
   plan.bindings.push([{ variable: left, value: clauses.take("how often to repeat") }]);
-  const step = { ...noStep, endWhenBefore: [["<=", left, 0]], advance: [["SETQ", left, ["1-", left]]] };
+  const step = {
+    ...noStep,
+    endWhenBefore: [["<=", left, 0]],
+    advance: [["SETQ", left, ["1-", left]]],
+  };
   plan.iterations.push([{ first: step, rest: step }]);
 }
 
 /** A clause of the loop's body. `it` is what a surrounding condition found, once something asks for it. */
-function readAction(clauses: Clauses, plan: LoopPlan, accumulators: Accumulators, it?: It): Template[] {
+function readAction(
+  clauses: Clauses,
+  plan: LoopPlan,
+  accumulators: Accumulators,
+  it?: It,
+): Template[] {
   const word = clauses.word();
   if (clauses.accept("DO", "DOING")) return clauses.compound("DO");
   if (clauses.accept("WHILE")) return [["IF", clauses.take("a test"), NIL, ["GO", "%LOOP-END"]]];
   if (clauses.accept("UNTIL")) return [["IF", clauses.take("a test"), ["GO", "%LOOP-END"]]];
-  if (clauses.accept("WHEN", "IF")) return [readCondition(clauses, plan, accumulators, (then, otherwise) => [then, otherwise])];
-  if (clauses.accept("UNLESS")) return [readCondition(clauses, plan, accumulators, (then, otherwise) => [otherwise, then])];
+  if (clauses.accept("WHEN", "IF"))
+    return [readCondition(clauses, plan, accumulators, (then, otherwise) => [then, otherwise])];
+  if (clauses.accept("UNLESS"))
+    return [readCondition(clauses, plan, accumulators, (then, otherwise) => [otherwise, then])];
   if (clauses.accept("RETURN")) return [["RETURN-FROM", plan.name, takeForm(clauses, it)]];
-  if (clauses.accept("ALWAYS")) return [decide(accumulators, ["IF", clauses.take("a test"), NIL, ["RETURN-FROM", plan.name, NIL]])];
-  if (clauses.accept("NEVER")) return [decide(accumulators, ["IF", clauses.take("a test"), ["RETURN-FROM", plan.name, NIL]])];
+  if (clauses.accept("ALWAYS"))
+    return [
+      decide(accumulators, ["IF", clauses.take("a test"), NIL, ["RETURN-FROM", plan.name, NIL]]),
+    ];
+  if (clauses.accept("NEVER"))
+    return [decide(accumulators, ["IF", clauses.take("a test"), ["RETURN-FROM", plan.name, NIL]])];
   if (clauses.accept("THEREIS")) return [findOne(clauses, plan)];
   if (word === undefined || !accumulations.has(word)) return clauses.refuseNext("a clause");
   clauses.take("a clause");
@@ -89,7 +120,11 @@ function decide(accumulators: Accumulators, test: Template): Template {
 
 function findOne(clauses: Clauses, plan: LoopPlan): Template {
   const found = hidden("FOUND");
-  return ["LET", [[found, clauses.take("a test")]], ["IF", found, ["RETURN-FROM", plan.name, found]]];
+  return [
+    "LET",
+    [[found, clauses.take("a test")]],
+    ["IF", found, ["RETURN-FROM", plan.name, found]],
+  ];
 }
 
 interface It {
@@ -103,17 +138,29 @@ function takeForm(clauses: Clauses, it: It | undefined): Value {
   return it.variable;
 }
 
-function readCondition(clauses: Clauses, plan: LoopPlan, accumulators: Accumulators, order: (then: Template, otherwise: Template) => Template[]): Template {
+function readCondition(
+  clauses: Clauses,
+  plan: LoopPlan,
+  accumulators: Accumulators,
+  order: (then: Template, otherwise: Template) => Template[],
+): Template {
   const test = clauses.take("a test");
   const it: It = { variable: hidden("IT"), isUsed: false };
   const then = readJoined(clauses, plan, accumulators, it);
   const otherwise = clauses.accept("ELSE") ? readJoined(clauses, plan, accumulators, it) : [];
   clauses.accept("END");
   const branches = order(["PROGN", ...then], ["PROGN", ...otherwise]);
-  return it.isUsed ? ["LET", [[it.variable, test]], ["IF", it.variable, ...branches]] : ["IF", test, ...branches];
+  return it.isUsed
+    ? ["LET", [[it.variable, test]], ["IF", it.variable, ...branches]]
+    : ["IF", test, ...branches];
 }
 
-function readJoined(clauses: Clauses, plan: LoopPlan, accumulators: Accumulators, it: It): Template[] {
+function readJoined(
+  clauses: Clauses,
+  plan: LoopPlan,
+  accumulators: Accumulators,
+  it: It,
+): Template[] {
   const forms = readAction(clauses, plan, accumulators, it);
   while (clauses.accept("AND")) forms.push(...readAction(clauses, plan, accumulators, it));
   return forms;
@@ -121,7 +168,12 @@ function readJoined(clauses: Clauses, plan: LoopPlan, accumulators: Accumulators
 
 /** What a variable of this type holds before it is given anything. */
 function numberOf(type: Value): Template {
-  const name = type instanceof Sym ? type.name : type instanceof Cons && type.car instanceof Sym ? type.car.name : "";
+  const name =
+    type instanceof Sym
+      ? type.name
+      : type instanceof Cons && type.car instanceof Sym
+        ? type.car.name
+        : "";
   if (["FLOAT", "DOUBLE-FLOAT", "SINGLE-FLOAT"].includes(name)) return new Float(0);
   return ["FIXNUM", "INTEGER", "NUMBER", "REAL", "RATIONAL"].includes(name) ? 0 : form("NIL");
 }

@@ -2,7 +2,14 @@
 import type { Template } from "../define.ts";
 import { NIL, Sym } from "../symbol.ts";
 import { Cons, itemsOf, type Value } from "../values.ts";
-import { type Binding, hidden, type Iteration, type LoopPlan, noStep, type Step } from "./loop-plan.ts";
+import {
+  type Binding,
+  hidden,
+  type Iteration,
+  type LoopPlan,
+  noStep,
+  type Step,
+} from "./loop-plan.ts";
 import type { Clauses } from "./loop-words.ts";
 
 interface Read {
@@ -22,7 +29,9 @@ export function readIteration(clauses: Clauses, plan: LoopPlan): void {
   plan.bindings.push(...group.flatMap((one) => one.hidden.map((binding) => [binding])));
   // Clauses joined by `and` must not see each other's variables while they are bound.
   plan.bindings.push(
-    ...(group.length > 1 ? [group.flatMap(({ bindings }) => bindings)] : group.flatMap(({ bindings }) => bindings.map((binding) => [binding]))),
+    ...(group.length > 1
+      ? [group.flatMap(({ bindings }) => bindings)]
+      : group.flatMap(({ bindings }) => bindings.map((binding) => [binding]))),
   );
 }
 
@@ -47,20 +56,42 @@ function equals(target: Value, clauses: Clauses): Read {
   const then = clauses.accept("THEN") ? clauses.take("the next value") : value;
   const set = (form: Value): Step => ({ ...noStep, sets: [{ target, value: form }] });
   const first = set(value);
-  return { hidden: [], bindings: variablesOf(target), iteration: { first, rest: then === value ? first : set(then) } };
+  return {
+    hidden: [],
+    bindings: variablesOf(target),
+    iteration: { first, rest: then === value ? first : set(then) },
+  };
 }
 
-function overList(target: Value, clauses: Clauses, item: (list: Sym) => Template, ended: string): Read {
+function overList(
+  target: Value,
+  clauses: Clauses,
+  item: (list: Sym) => Template,
+  ended: string,
+): Read {
   const list = hidden("LIST");
   const held: Binding[] = [{ variable: list, value: clauses.take("a list") }];
-  const by = clauses.accept("BY") ? stepper(clauses.take("a function"), held) : (at: Sym): Template => ["CDR", at];
-  const step: Step = { ...noStep, endWhenBefore: [[ended, list]], sets: [{ target, value: item(list) }], advance: [["SETQ", list, by(list)]] };
+  const by = clauses.accept("BY")
+    ? stepper(clauses.take("a function"), held)
+    : (at: Sym): Template => ["CDR", at];
+  const step: Step = {
+    ...noStep,
+    endWhenBefore: [[ended, list]],
+    sets: [{ target, value: item(list) }],
+    advance: [["SETQ", list, by(list)]],
+  };
   return { hidden: held, bindings: variablesOf(target), iteration: { first: step, rest: step } };
 }
 
 /** `#'cddr` needs no variable. */
 function stepper(by: Value, bindings: Binding[]): (at: Sym) => Template {
-  if (by instanceof Cons && by.car instanceof Sym && by.car.name === "FUNCTION" && by.cdr instanceof Cons && by.cdr.car instanceof Sym) {
+  if (
+    by instanceof Cons &&
+    by.car instanceof Sym &&
+    by.car.name === "FUNCTION" &&
+    by.cdr instanceof Cons &&
+    by.cdr.car instanceof Sym
+  ) {
     const { car: name } = by.cdr;
     return (at) => [name, at];
   }
@@ -101,7 +132,8 @@ function being(target: Value, clauses: Clauses): Read {
   );
   if (what === undefined) return clauses.refuseNext("HASH-KEYS, HASH-VALUES or SYMBOLS");
   const isGiven = clauses.accept("OF", "IN") !== undefined;
-  if (what.includes("SYMBOL")) return symbols(target, what, isGiven ? clauses.take("a package") : null);
+  if (what.includes("SYMBOL"))
+    return symbols(target, what, isGiven ? clauses.take("a package") : null);
   if (!isGiven) clauses.refuseNext("OF and a hash table");
   return entries(target, what.startsWith("HASH-KEY"), clauses);
 }
@@ -110,8 +142,16 @@ function entries(target: Value, byKey: boolean, clauses: Clauses): Read {
   const list = hidden("ENTRIES");
   const table = clauses.take("a hash table");
   const other = clauses.accept("USING") ? usingVariable(clauses) : NIL;
-  const sets = [{ target, value: [byKey ? "CAR" : "CADR", list] }, ...(other === NIL ? [] : [{ target: other, value: [byKey ? "CADR" : "CAR", list] }])];
-  const step: Step = { ...noStep, endWhenBefore: [["ENDP", list]], sets, advance: [["SETQ", list, ["CDDR", list]]] };
+  const sets = [
+    { target, value: [byKey ? "CAR" : "CADR", list] },
+    ...(other === NIL ? [] : [{ target: other, value: [byKey ? "CADR" : "CAR", list] }]),
+  ];
+  const step: Step = {
+    ...noStep,
+    endWhenBefore: [["ENDP", list]],
+    sets,
+    advance: [["SETQ", list, ["CDDR", list]]],
+  };
   return {
     hidden: [{ variable: list, value: ["%LOOP-ENTRIES", table] }],
     bindings: [...variablesOf(target), ...variablesOf(other)],
@@ -121,7 +161,11 @@ function entries(target: Value, byKey: boolean, clauses: Clauses): Read {
 
 function usingVariable(clauses: Clauses): Value {
   const [word, variable] = itemsOf(clauses.take("(HASH-KEY variable) or (HASH-VALUE variable)"));
-  if (!(word instanceof Sym) || !["HASH-KEY", "HASH-VALUE"].includes(word.name) || variable === undefined)
+  if (
+    !(word instanceof Sym) ||
+    !["HASH-KEY", "HASH-VALUE"].includes(word.name) ||
+    variable === undefined
+  )
     return clauses.refuse("LOOP wants USING (HASH-KEY variable) or (HASH-VALUE variable)");
   return variable;
 }
@@ -129,7 +173,12 @@ function usingVariable(clauses: Clauses): Value {
 function symbols(target: Value, what: string, pkg: Value | null): Read {
   const list = hidden("SYMBOLS");
   const kind = `:${what.replace(/S?$/, "").replace(/-?SYMBOL$/, "") || "ACCESSIBLE"}`;
-  const step: Step = { ...noStep, endWhenBefore: [["ENDP", list]], sets: [{ target, value: ["CAR", list] }], advance: [["SETQ", list, ["CDR", list]]] };
+  const step: Step = {
+    ...noStep,
+    endWhenBefore: [["ENDP", list]],
+    sets: [{ target, value: ["CAR", list] }],
+    advance: [["SETQ", list, ["CDR", list]]],
+  };
   return {
     hidden: [{ variable: list, value: ["%PACKAGE-SYMBOLS", pkg ?? "*PACKAGE*", kind] }],
     bindings: variablesOf(target),
@@ -152,7 +201,8 @@ function numeric(target: Value, clauses: Clauses): Read {
   let [isDown, limit, isStrict]: [boolean, Template | null, boolean] = [false, null, false];
   let by: Template = 1;
   let word = clauses.accept(...prepositions);
-  if (word === undefined) return clauses.refuseNext("=, IN, ON, ACROSS, BEING or FROM after the variable");
+  if (word === undefined)
+    return clauses.refuseNext("=, IN, ON, ACROSS, BEING or FROM after the variable");
   for (; word !== undefined; word = clauses.accept(...prepositions)) {
     if (word.startsWith("DOWN") || word === "ABOVE") isDown = true;
     if (word.endsWith("FROM")) from = hold(clauses.take("a number"), "FROM");
@@ -162,13 +212,28 @@ function numeric(target: Value, clauses: Clauses): Read {
       isStrict = word === "BELOW" || word === "ABOVE";
     }
   }
-  const ended: Template[] = limit === null ? [] : [[`${isDown ? "<" : ">"}${isStrict ? "=" : ""}`, variable, limit]];
-  const move: Template = by === 1 ? [isDown ? "1-" : "1+", variable] : [isDown ? "-" : "+", variable, by];
+  const ended: Template[] =
+    limit === null ? [] : [[`${isDown ? "<" : ">"}${isStrict ? "=" : ""}`, variable, limit]];
+  const move: Template =
+    by === 1 ? [isDown ? "1-" : "1+", variable] : [isDown ? "-" : "+", variable, by];
   return {
     hidden: held,
     bindings: [{ variable, value: from }],
-    iteration: { first: { ...noStep, endWhenAfter: ended }, rest: { ...noStep, sets: [{ target: variable, value: move }], endWhenAfter: ended } },
+    iteration: {
+      first: { ...noStep, endWhenAfter: ended },
+      rest: { ...noStep, sets: [{ target: variable, value: move }], endWhenAfter: ended },
+    },
   };
 }
 
-const prepositions = ["FROM", "UPFROM", "DOWNFROM", "TO", "UPTO", "DOWNTO", "BELOW", "ABOVE", "BY"] as const;
+const prepositions = [
+  "FROM",
+  "UPFROM",
+  "DOWNFROM",
+  "TO",
+  "UPTO",
+  "DOWNTO",
+  "BELOW",
+  "ABOVE",
+  "BY",
+] as const;

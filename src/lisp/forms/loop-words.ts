@@ -56,7 +56,8 @@ export class Clauses {
   type(): Value {
     if (this.accept("OF-TYPE")) return this.take("a type");
     const next = this.peek();
-    if (next === NIL || next === T || ["FIXNUM", "FLOAT"].includes(this.word() ?? "")) return this.take("a type");
+    if (next === NIL || next === T || ["FIXNUM", "FLOAT"].includes(this.word() ?? ""))
+      return this.take("a type");
     return T;
   }
 
@@ -66,6 +67,10 @@ export class Clauses {
 
   refuseNext(wanted: string): never {
     const next = this.peek();
-    return this.refuse(next === undefined ? `LOOP ends where ${wanted} should be` : `LOOP wants ${wanted}, not ${this.#m.show(next)}`);
+    return this.refuse(
+      next === undefined
+        ? `LOOP ends where ${wanted} should be`
+        : `LOOP wants ${wanted}, not ${this.#m.show(next)}`,
+    );
   }
 }

@@ -11,8 +11,16 @@ import { readLoop } from "./loop-clauses.ts";
 import type { Binding, LoopPlan, Step } from "./loop-plan.ts";
 
 export function defineLoop(): void {
-  defineMacro("LOOP", (whole, _, m) => expandLoop(itemsOf(whole.cdr), m), "Repeats its forms; with loop keywords, iterates, tests and accumulates.");
-  defineMacro("LOOP-FINISH", () => form(["GO", "%LOOP-END"]), "Ends the innermost loop normally: its finally clauses run.");
+  defineMacro(
+    "LOOP",
+    (whole, _, m) => expandLoop(itemsOf(whole.cdr), m),
+    "Repeats its forms; with loop keywords, iterates, tests and accumulates.",
+  );
+  defineMacro(
+    "LOOP-FINISH",
+    () => form(["GO", "%LOOP-END"]),
+    "Ends the innermost loop normally: its finally clauses run.",
+  );
   defineFunction("%LOOP-COLLECT", "tail item", (m, tail: Cons, item: Value) => {
     const last = m.cons(item, NIL);
     tail.cdr = last;
@@ -39,8 +47,21 @@ function simpleLoop(forms: Value[]): Value {
 function assemble(plan: LoopPlan): Value {
   const next = new Sym("NEXT-LOOP", null);
   const { before, head, tail } = isRotated(plan) ? rotated(plan) : straight(plan);
-  const turns: Template = ["TAGBODY", ...before, next, ...head, ...plan.body, ...tail, ["GO", next], "%LOOP-END"];
-  return form(["BLOCK", plan.name, bind(plan.bindings, [...plan.prologue, turns, ...plan.epilogue, plan.result])]);
+  const turns: Template = [
+    "TAGBODY",
+    ...before,
+    next,
+    ...head,
+    ...plan.body,
+    ...tail,
+    ["GO", next],
+    "%LOOP-END",
+  ];
+  return form([
+    "BLOCK",
+    plan.name,
+    bind(plan.bindings, [...plan.prologue, turns, ...plan.epilogue, plan.result]),
+  ]);
 }
 
 interface Turns {
@@ -62,7 +83,12 @@ const straight = ({ iterations }: LoopPlan): Turns => ({
 function isRotated({ iterations }: LoopPlan): boolean {
   return (
     iterations.length > 0 &&
-    iterations.every((group, index) => group.every(({ first, rest }) => first === rest || (index === 0 && group.length === 1 && first === testsOf(first))))
+    iterations.every((group, index) =>
+      group.every(
+        ({ first, rest }) =>
+          first === rest || (index === 0 && group.length === 1 && first === testsOf(first)),
+      ),
+    )
   );
 }
 
@@ -70,11 +96,18 @@ function rotated({ iterations }: LoopPlan): Turns {
   return {
     before: [],
     head: iterations.flatMap((group) => stepForms(group.map(({ first }) => first))),
-    tail: iterations.flatMap((group) => group.flatMap(({ first, rest }) => (first === rest ? [] : stepForms([{ ...rest, endWhenAfter: [] }])))),
+    tail: iterations.flatMap((group) =>
+      group.flatMap(({ first, rest }) =>
+        first === rest ? [] : stepForms([{ ...rest, endWhenAfter: [] }]),
+      ),
+    ),
   };
 }
 
-const testsOf = (step: Step): Step | null => (step.sets.length === 0 && step.advance.length === 0 && step.endWhenBefore.length === 0 ? step : null);
+const testsOf = (step: Step): Step | null =>
+  step.sets.length === 0 && step.advance.length === 0 && step.endWhenBefore.length === 0
+    ? step
+    : null;
 
 /** Steps joined by `and` test first, then take their values at once; a single one does both in turn. */
 function stepForms(group: readonly Step[]): Template[] {
@@ -91,7 +124,13 @@ function assignments(sets: readonly { target: Value; value: Template }[]): Templ
   if (only === undefined) return [];
   if (sets.length === 1) return assign(only.target, only.value);
   const held = sets.map(({ target, value }) => ({ target, value, holder: new Sym("HELD", null) }));
-  return [["LET", held.map(({ holder, value }) => [holder, value]), ...held.flatMap(({ target, holder }) => assign(target, holder))]];
+  return [
+    [
+      "LET",
+      held.map(({ holder, value }) => [holder, value]),
+      ...held.flatMap(({ target, holder }) => assign(target, holder)),
+    ],
+  ];
 }
 
 /** `target` is a variable or a tree of them; NIL in it skips a place. */
@@ -105,15 +144,20 @@ function assign(target: Value, value: Template): Template[] {
 function takeApart(target: Cons, whole: Sym): Template[] {
   const forms = target.car === NIL ? [] : assign(target.car, ["CAR", whole]);
   const { cdr } = target;
-  if (cdr instanceof Cons) return [...forms, ["SETQ", whole, ["CDR", whole]], ...takeApart(cdr, whole)];
+  if (cdr instanceof Cons)
+    return [...forms, ["SETQ", whole, ["CDR", whole]], ...takeApart(cdr, whole)];
   return cdr === NIL ? forms : [...forms, ...assign(cdr, ["CDR", whole])];
 }
 
 function bind(groups: readonly (readonly Binding[])[], body: Template[]): Template {
   const made = groups.reduceRight<{ sequential: Binding[]; body: Template[] }>(
     (inner, group) => {
-      if (group.length < 2) return { sequential: [...group, ...inner.sequential], body: inner.body };
-      return { sequential: [], body: [["LET", group.map(({ variable, value }) => [variable, value]), ...wrap(inner)]] };
+      if (group.length < 2)
+        return { sequential: [...group, ...inner.sequential], body: inner.body };
+      return {
+        sequential: [],
+        body: [["LET", group.map(({ variable, value }) => [variable, value]), ...wrap(inner)]],
+      };
     },
     { sequential: [], body },
   );
@@ -122,7 +166,9 @@ function bind(groups: readonly (readonly Binding[])[], body: Template[]): Templa
 }
 
 function wrap({ sequential, body }: { sequential: Binding[]; body: Template[] }): Template[] {
-  return sequential.length === 0 ? body : [["LET*", sequential.map(({ variable, value }) => [variable, value]), ...body]];
+  return sequential.length === 0
+    ? body
+    : [["LET*", sequential.map(({ variable, value }) => [variable, value]), ...body]];
 }
 
 function appendTo(m: Machine, tail: Cons, items: Value): Value {

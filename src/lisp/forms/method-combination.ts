@@ -16,7 +16,17 @@ export interface Combination {
 
 export const standardCombination: Combination = { operator: null, isReversed: false };
 
-export const shortCombinations: ReadonlySet<string> = new Set(["+", "AND", "APPEND", "LIST", "MAX", "MIN", "NCONC", "OR", "PROGN"]);
+export const shortCombinations: ReadonlySet<string> = new Set([
+  "+",
+  "AND",
+  "APPEND",
+  "LIST",
+  "MAX",
+  "MIN",
+  "NCONC",
+  "OR",
+  "PROGN",
+]);
 
 type Run = (m: Machine, args: Value[]) => Value;
 
@@ -36,16 +46,20 @@ export interface NextMethod {
 }
 
 export function combine(m: Machine, generic: Generic, applicable: readonly Method[]): Effective {
-  if (applicable.length === 0) return { fn: null, run: noMethod(generic, "applicable"), isKept: false };
+  if (applicable.length === 0)
+    return { fn: null, run: noMethod(generic, "applicable"), isKept: false };
   const { operator } = generic.combination;
   const around = applicable.filter((method) => isQualified(method, "AROUND"));
-  const main = operator === null ? standard(generic, applicable) : short(m, generic, applicable, operator);
-  const single = around.length === 0 && main.fn !== null && !checksKeys(generic, applicable) ? main.fn : null;
+  const main =
+    operator === null ? standard(generic, applicable) : short(m, generic, applicable, operator);
+  const single =
+    around.length === 0 && main.fn !== null && !checksKeys(generic, applicable) ? main.fn : null;
   const run = around.length === 0 ? main.run : chain(generic, around, main.run);
   return { fn: single, run: withKeyCheck(generic, applicable, run), isKept: true };
 }
 
-const isQualified = ({ qualifiers }: Method, name: string): boolean => qualifiers.length === 1 && isKeyword(qualifiers[0], name);
+const isQualified = ({ qualifiers }: Method, name: string): boolean =>
+  qualifiers.length === 1 && isKeyword(qualifiers[0], name);
 
 function standard(generic: Generic, applicable: readonly Method[]): { fn: Fn | null; run: Run } {
   const before = applicable.filter((method) => isQualified(method, "BEFORE"));
@@ -54,7 +68,8 @@ function standard(generic: Generic, applicable: readonly Method[]): { fn: Fn | n
   const [first] = primary;
   if (first === undefined) return { fn: null, run: noMethod(generic, "primary") };
   const main = chain(generic, primary, null);
-  if (before.length === 0 && after.length === 0) return { fn: first.usesNext ? null : first.fn, run: main };
+  if (before.length === 0 && after.length === 0)
+    return { fn: first.usesNext ? null : first.fn, run: main };
   const run: Run = (m, args) => {
     for (const method of before) chain(generic, [method], null)(m, args);
     const answer = main(m, args);
@@ -72,12 +87,24 @@ function chain(generic: Generic, [method, ...others]: readonly Method[], last: R
   const { fn } = method;
   if (!method.usesNext) return (m, args) => m.apply(fn, args);
   const next = others.length === 0 ? last : chain(generic, others, last);
-  return (m, args) => m.apply(fn, [new Opaque("NEXT-METHOD", { run: next, args, generic } satisfies NextMethod), ...args]);
+  return (m, args) =>
+    m.apply(fn, [
+      new Opaque("NEXT-METHOD", { run: next, args, generic } satisfies NextMethod),
+      ...args,
+    ]);
 }
 
-function short(m: Machine, generic: Generic, applicable: readonly Method[], operator: Sym): { fn: Fn | null; run: Run } {
+function short(
+  m: Machine,
+  generic: Generic,
+  applicable: readonly Method[],
+  operator: Sym,
+): { fn: Fn | null; run: Run } {
   const methods = applicable.filter(
-    ({ qualifiers }) => qualifiers.length === 1 && qualifiers[0] instanceof Object && (qualifiers[0] as Sym).name === operator.name,
+    ({ qualifiers }) =>
+      qualifiers.length === 1 &&
+      qualifiers[0] instanceof Object &&
+      (qualifiers[0] as Sym).name === operator.name,
   );
   if (methods.length === 0) return { fn: null, run: noMethod(generic, "primary") };
   if (generic.combination.isReversed) methods.reverse();
@@ -103,7 +130,12 @@ function short(m: Machine, generic: Generic, applicable: readonly Method[], oper
   }
 }
 
-function until(m: Machine, runs: readonly Run[], args: Value[], isEnough: (answer: Value) => boolean): Value {
+function until(
+  m: Machine,
+  runs: readonly Run[],
+  args: Value[],
+  isEnough: (answer: Value) => boolean,
+): Value {
   let answer: Value = NIL;
   for (const run of runs) {
     answer = run(m, args);
@@ -115,13 +147,18 @@ function until(m: Machine, runs: readonly Run[], args: Value[], isEnough: (answe
 const noMethod =
   (generic: Generic, kind: "applicable" | "primary"): Run =>
   (m, args) =>
-    m.apply(m.fn(named(kind === "applicable" ? "NO-APPLICABLE-METHOD" : "%NO-PRIMARY-METHOD")), [generic.fn, ...args]);
+    m.apply(m.fn(named(kind === "applicable" ? "NO-APPLICABLE-METHOD" : "%NO-PRIMARY-METHOD")), [
+      generic.fn,
+      ...args,
+    ]);
 
 // ---- keyword arguments: a call may give what any of the applicable methods takes
 
 const checksKeys = (generic: Generic, applicable: readonly Method[]): boolean =>
   applicable.some(({ shape }) => shape.keys !== null) &&
-  ![generic, ...applicable].some(({ shape }) => shape.allowOthers || (shape.rest && shape.keys === null));
+  ![generic, ...applicable].some(
+    ({ shape }) => shape.allowOthers || (shape.rest && shape.keys === null),
+  );
 
 function withKeyCheck(generic: Generic, applicable: readonly Method[], run: Run): Run {
   if (!checksKeys(generic, applicable)) return run;
@@ -133,11 +170,20 @@ function withKeyCheck(generic: Generic, applicable: readonly Method[], run: Run)
   };
 }
 
-function refuseUnknownKeys(m: Machine, generic: Generic, known: ReadonlySet<Value>, args: readonly Value[], from: number): void {
-  for (let at = from; at < args.length; at += 2) if (isKeyword(args[at], "ALLOW-OTHER-KEYS") && (args[at + 1] ?? NIL) !== NIL) return;
+function refuseUnknownKeys(
+  m: Machine,
+  generic: Generic,
+  known: ReadonlySet<Value>,
+  args: readonly Value[],
+  from: number,
+): void {
+  for (let at = from; at < args.length; at += 2)
+    if (isKeyword(args[at], "ALLOW-OTHER-KEYS") && (args[at + 1] ?? NIL) !== NIL) return;
   for (let at = from; at < args.length; at += 2) {
     const key = args[at] as Value;
     if (!known.has(key) && !isKeyword(key, "ALLOW-OTHER-KEYS"))
-      m.programError(`no method of ${m.show(generic.name)} takes the keyword argument ${m.show(key)}`);
+      m.programError(
+        `no method of ${m.show(generic.name)} takes the keyword argument ${m.show(key)}`,
+      );
   }
 }

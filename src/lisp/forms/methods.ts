@@ -9,7 +9,16 @@ import { Str } from "../string.ts";
 import { bool, NIL, Sym } from "../symbol.ts";
 import { Cons, itemsOf, list, listOf, Opaque, type Value } from "../values.ts";
 import { missingClass } from "./failures.ts";
-import { applicableMethods, findGeneric, Generic, isSame, type Method, registerGeneric, type Shape, type Specializer } from "./generics.ts";
+import {
+  applicableMethods,
+  findGeneric,
+  Generic,
+  isSame,
+  type Method,
+  registerGeneric,
+  type Shape,
+  type Specializer,
+} from "./generics.ts";
 import { isKeyword } from "./keywords.ts";
 import { type NextMethod, shortCombinations, standardCombination } from "./method-combination.ts";
 import { defineStandardGeneric, openStandard } from "./standard-generics.ts";
@@ -17,20 +26,35 @@ import { defineStandardGeneric, openStandard } from "./standard-generics.ts";
 export function defineMethods(): void {
   defineMacro("DEFMETHOD", (whole, _, m) => expandMethod(m, itemsOf(whole.cdr)));
   defineMacro("DEFGENERIC", (whole, _, m) => expandGeneric(m, itemsOf(whole.cdr)));
-  defineFunction("%DEFINE-GENERIC", "name lambda-list combination order documentation", defineGeneric);
-  defineFunction("%DEFINE-METHOD", "name qualifiers specializers lambda-list uses-next function", defineMethod);
+  defineFunction(
+    "%DEFINE-GENERIC",
+    "name lambda-list combination order documentation",
+    defineGeneric,
+  );
+  defineFunction(
+    "%DEFINE-METHOD",
+    "name qualifiers specializers lambda-list uses-next function",
+    defineMethod,
+  );
   defineFunction("%CALL-NEXT-METHOD", "next arguments", callNextMethod, { values: true });
-  defineFunction("%NEXT-METHOD-P", "next", (_, next: Opaque) => bool((next.content as NextMethod).run !== null));
+  defineFunction("%NEXT-METHOD-P", "next", (_, next: Opaque) =>
+    bool((next.content as NextMethod).run !== null),
+  );
   defineMissing();
   defineFunction("FIND-METHOD", "generic qualifiers specializers &optional errorp", findMethod);
   defineFunction("REMOVE-METHOD", "generic method", (m, generic: Value, method: Value) => {
     genericOf(m, generic).remove(methodOf(m, method));
     return generic;
   });
-  defineFunction("COMPUTE-APPLICABLE-METHODS", "generic arguments", (m, generic: Value, args: Value) =>
-    m.list(applicableMethods(genericOf(m, generic), itemsOf(args)).map(({ handle }) => handle)),
+  defineFunction(
+    "COMPUTE-APPLICABLE-METHODS",
+    "generic arguments",
+    (m, generic: Value, args: Value) =>
+      m.list(applicableMethods(genericOf(m, generic), itemsOf(args)).map(({ handle }) => handle)),
   );
-  defineFunction("METHOD-QUALIFIERS", "method", (m, method: Value) => m.list(methodOf(m, method).qualifiers));
+  defineFunction("METHOD-QUALIFIERS", "method", (m, method: Value) =>
+    m.list(methodOf(m, method).qualifiers),
+  );
 }
 
 // ---- expansion
@@ -52,18 +76,36 @@ function expandMethod(m: Machine, [name = NIL, ...rest]: readonly Value[]): Valu
   const { specializers, plain } = splitLambdaList(m, lambdaList);
   const usesNext = mentionsNext(body);
   const { declarations, forms } = splitDeclarations(body);
-  const inBlock: Template[] = [["BLOCK", name instanceof Cons && name.cdr instanceof Cons ? name.cdr.car : name, ...forms]];
+  const inBlock: Template[] = [
+    ["BLOCK", name instanceof Cons && name.cdr instanceof Cons ? name.cdr.car : name, ...forms],
+  ];
   const next = new Sym("NEXT", null);
   const parameters = withOpenKeys(plain);
   const lambda: Template = usesNext
-    ? ["LAMBDA", listOf([next, ...itemsOf(parameters)]), ...declarations, withNextMethod(next, inBlock)]
+    ? [
+        "LAMBDA",
+        listOf([next, ...itemsOf(parameters)]),
+        ...declarations,
+        withNextMethod(next, inBlock),
+      ]
     : ["LAMBDA", parameters, ...declarations, ...inBlock];
   const quoted = (value: Value): Template => ["QUOTE", value];
-  return form(["%DEFINE-METHOD", quoted(name), quoted(listOf(qualifiers)), ["LIST", ...specializers], quoted(plain), bool(usesNext), ["FUNCTION", lambda]]);
+  return form([
+    "%DEFINE-METHOD",
+    quoted(name),
+    quoted(listOf(qualifiers)),
+    ["LIST", ...specializers],
+    quoted(plain),
+    bool(usesNext),
+    ["FUNCTION", lambda],
+  ]);
 }
 
 /** Specialised parameters become plain ones; the specializers come out as forms. */
-function splitLambdaList(m: Machine, lambdaList: Value): { specializers: Template[]; plain: Value } {
+function splitLambdaList(
+  m: Machine,
+  lambdaList: Value,
+): { specializers: Template[]; plain: Value } {
   const items = itemsOf(lambdaList);
   const end = items.findIndex((item) => item instanceof Sym && item.name.startsWith("&"));
   const required = items.slice(0, end < 0 ? items.length : end);
@@ -71,10 +113,17 @@ function splitLambdaList(m: Machine, lambdaList: Value): { specializers: Templat
     if (!(item instanceof Cons)) return ["QUOTE", named("T")];
     const specializer = item.cdr instanceof Cons ? item.cdr.car : NIL;
     if (!(specializer instanceof Cons)) return ["QUOTE", specializer];
-    if (specializer.car !== named("EQL") || !(specializer.cdr instanceof Cons)) return m.programError(`${m.show(specializer)} is no class and no (EQL form)`);
+    if (specializer.car !== named("EQL") || !(specializer.cdr instanceof Cons))
+      return m.programError(`${m.show(specializer)} is no class and no (EQL form)`);
     return ["LIST", ["QUOTE", named("EQL")], specializer.cdr.car];
   });
-  return { specializers, plain: listOf([...required.map((item) => (item instanceof Cons ? item.car : item)), ...items.slice(required.length)]) };
+  return {
+    specializers,
+    plain: listOf([
+      ...required.map((item) => (item instanceof Cons ? item.car : item)),
+      ...items.slice(required.length),
+    ]),
+  };
 }
 
 /** A method takes what its siblings take: the generic function is the one to refuse keywords. */
@@ -89,14 +138,19 @@ function withOpenKeys(lambdaList: Value): Value {
 
 function splitDeclarations(body: readonly Value[]): { declarations: Value[]; forms: Value[] } {
   let at = 0;
-  const isDeclaration = (item: Value | undefined) => item instanceof Cons && item.car === named("DECLARE");
+  const isDeclaration = (item: Value | undefined) =>
+    item instanceof Cons && item.car === named("DECLARE");
   while (isDeclaration(body[at]) || (body[at] instanceof Str && at + 1 < body.length)) at++;
   return { declarations: body.slice(0, at), forms: body.slice(at) };
 }
 
 function withNextMethod(next: Sym, forms: Template[]): Template {
   const args = new Sym("ARGUMENTS", null);
-  const callNext: Template = ["CALL-NEXT-METHOD", ["&REST", args], ["%CALL-NEXT-METHOD", next, args]];
+  const callNext: Template = [
+    "CALL-NEXT-METHOD",
+    ["&REST", args],
+    ["%CALL-NEXT-METHOD", next, args],
+  ];
   return ["FLET", [callNext, ["NEXT-METHOD-P", [], ["%NEXT-METHOD-P", next]]], ...forms];
 }
 
@@ -112,7 +166,10 @@ function mentionsNext(body: readonly Value[]): boolean {
   });
 }
 
-function expandGeneric(m: Machine, [name = NIL, lambdaList = NIL, ...options]: readonly Value[]): Value {
+function expandGeneric(
+  m: Machine,
+  [name = NIL, lambdaList = NIL, ...options]: readonly Value[],
+): Value {
   let [combination, order, documentation]: Value[] = [NIL, NIL, NIL];
   const methods: Template[] = [];
   for (const option of options) {
@@ -128,13 +185,26 @@ function expandGeneric(m: Machine, [name = NIL, lambdaList = NIL, ...options]: r
     )
       m.programError(`DEFGENERIC knows no option ${m.show(option)}`);
   }
-  const quoted = [name, lambdaList, combination as Value, order as Value, documentation as Value].map((value): Template => ["QUOTE", value]);
+  const quoted = [
+    name,
+    lambdaList,
+    combination as Value,
+    order as Value,
+    documentation as Value,
+  ].map((value): Template => ["QUOTE", value]);
   return form(["PROGN", ["%DEFINE-GENERIC", ...quoted], ...methods, ["FUNCTION", name]]);
 }
 
 // ---- definition
 
-function defineGeneric(m: Machine, name: Value, lambdaList: Value, combination: Value, order: Value, documentation: Value): Value {
+function defineGeneric(
+  m: Machine,
+  name: Value,
+  lambdaList: Value,
+  combination: Value,
+  order: Value,
+  documentation: Value,
+): Value {
   const shape = shapeOf(m, lambdaList);
   const text = documentation instanceof Str ? documentation.toString() : null;
   const generic = openGeneric(m, name, shape, text);
@@ -148,15 +218,22 @@ function defineGeneric(m: Machine, name: Value, lambdaList: Value, combination: 
 
 function combinationOf(m: Machine, name: Value, order: Value): Generic["combination"] {
   if (name === NIL || name === named("STANDARD")) return standardCombination;
-  if (!(name instanceof Sym) || !shortCombinations.has(name.name)) return m.fail(`there is no method combination ${m.show(name)}`);
+  if (!(name instanceof Sym) || !shortCombinations.has(name.name))
+    return m.fail(`there is no method combination ${m.show(name)}`);
   return { operator: name, isReversed: isKeyword(order, "MOST-SPECIFIC-LAST") };
 }
 
 /** The generic function of that name, made where there is none; an ordinary function is not replaced. */
-export function openGeneric(m: Machine, name: Value, shape: Shape, documentation: string | null = null): Generic {
+export function openGeneric(
+  m: Machine,
+  name: Value,
+  shape: Shape,
+  documentation: string | null = null,
+): Generic {
   const known = findGeneric(m, name) ?? openStandard(m, name);
   if (known !== undefined) return known;
-  if (name instanceof Sym && (name.fn !== null || name.macro !== null)) return m.programError(`${m.show(name)} is already an ordinary function or a macro`);
+  if (name instanceof Sym && (name.fn !== null || name.macro !== null))
+    return m.programError(`${m.show(name)} is already an ordinary function or a macro`);
   const generic = new Generic(name, shape, documentation);
   generic.fn.code.lambdaList = lambdaListText(shape);
   registerGeneric(m, generic);
@@ -171,7 +248,15 @@ const lambdaListText = ({ required, optional, rest, keys }: Shape): string =>
     ...(keys === null ? [] : ["&key …"]),
   ].join(" ");
 
-function defineMethod(m: Machine, name: Value, qualifiers: Value, specializers: Value, lambdaList: Value, usesNext: Value, fn: Fn): Value {
+function defineMethod(
+  m: Machine,
+  name: Value,
+  qualifiers: Value,
+  specializers: Value,
+  lambdaList: Value,
+  usesNext: Value,
+  fn: Fn,
+): Value {
   const shape = shapeOf(m, lambdaList);
   const generic = openGeneric(m, name, shape);
   refuseIncongruent(m, generic, shape);
@@ -194,14 +279,24 @@ export function addMethod(generic: Generic, parts: Omit<Method, "handle">): Opaq
 }
 
 function specializerOf(m: Machine, specializer: Value): Specializer {
-  if (specializer instanceof Cons && specializer.cdr instanceof Cons) return { kind: "eql", value: specializer.cdr.car };
-  const cls = specializer instanceof LispClass ? specializer : specializer instanceof Sym ? findClass(m, specializer) : undefined;
+  if (specializer instanceof Cons && specializer.cdr instanceof Cons)
+    return { kind: "eql", value: specializer.cdr.car };
+  const cls =
+    specializer instanceof LispClass
+      ? specializer
+      : specializer instanceof Sym
+        ? findClass(m, specializer)
+        : undefined;
   if (cls === undefined) return missingClass(m, specializer);
   return { kind: "class", name: cls.name };
 }
 
 function shapeOf(m: Machine, lambdaList: Value): Shape {
-  const { required, optional, rest, hasKeys, keys, allowOtherKeys } = parseLambdaList(m, lambdaList, false);
+  const { required, optional, rest, hasKeys, keys, allowOtherKeys } = parseLambdaList(
+    m,
+    lambdaList,
+    false,
+  );
   return {
     required: required.length,
     optional: optional.length,
@@ -211,10 +306,21 @@ function shapeOf(m: Machine, lambdaList: Value): Shape {
   };
 }
 
-function refuseIncongruent(m: Machine, { name, shape }: Generic, { required, optional, rest, keys }: Shape): void {
+function refuseIncongruent(
+  m: Machine,
+  { name, shape }: Generic,
+  { required, optional, rest, keys }: Shape,
+): void {
   const isOpen = shape.rest || shape.keys !== null;
-  if (shape.required === required && shape.optional === optional && isOpen === (rest || keys !== null)) return;
-  m.fail(`a method of ${m.show(name)} takes other arguments than the generic function: ${lambdaListText(shape)}`);
+  if (
+    shape.required === required &&
+    shape.optional === optional &&
+    isOpen === (rest || keys !== null)
+  )
+    return;
+  m.fail(
+    `a method of ${m.show(name)} takes other arguments than the generic function: ${lambdaListText(shape)}`,
+  );
 }
 
 // ---- next methods
@@ -232,11 +338,17 @@ function defineMissing(): void {
     (what: string) =>
     (m: Machine, generic: Value | undefined, ...args: Value[]) =>
       m.error("%NO-METHOD", {
-        TEXT: new Str(`${m.show(genericOf(m, generic ?? NIL).name)} has no ${what} method for ${args.map((arg) => m.show(arg)).join(" ")}`),
+        TEXT: new Str(
+          `${m.show(genericOf(m, generic ?? NIL).name)} has no ${what} method for ${args.map((arg) => m.show(arg)).join(" ")}`,
+        ),
       });
   defineStandardGeneric("NO-APPLICABLE-METHOD", 1, fail("applicable"), { rest: true });
   defineStandardGeneric("NO-NEXT-METHOD", 1, fail("next"), { rest: true });
-  defineFunction("%NO-PRIMARY-METHOD", "generic &rest arguments", (m, generic: Value, args: Value[]) => fail("primary")(m, generic, ...args));
+  defineFunction(
+    "%NO-PRIMARY-METHOD",
+    "generic &rest arguments",
+    (m, generic: Value, args: Value[]) => fail("primary")(m, generic, ...args),
+  );
 }
 
 // ---- looking at methods
@@ -247,11 +359,20 @@ function genericOf(m: Machine, value: Value): Generic {
 }
 
 function methodOf(m: Machine, value: Value): Method {
-  const content = value instanceof Opaque && value.label === "METHOD" ? (value.content as { method: Method } | null) : null;
+  const content =
+    value instanceof Opaque && value.label === "METHOD"
+      ? (value.content as { method: Method } | null)
+      : null;
   return content?.method ?? m.typeError(value, "METHOD");
 }
 
-function findMethod(m: Machine, generic: Value, qualifiers: Value, specializers: Value, errorp: Value = named("T")): Value {
+function findMethod(
+  m: Machine,
+  generic: Value,
+  qualifiers: Value,
+  specializers: Value,
+  errorp: Value = named("T"),
+): Value {
   const wanted = itemsOf(specializers).map((specializer) => specializerOf(m, specializer));
   const names = itemsOf(qualifiers);
   const found = genericOf(m, generic).methods.find(
@@ -260,6 +381,9 @@ function findMethod(m: Machine, generic: Value, qualifiers: Value, specializers:
       method.qualifiers.every((qualifier, index) => qualifier === names[index]) &&
       method.specializers.every((specializer, index) => isSame(specializer, wanted[index])),
   );
-  if (found === undefined && errorp !== NIL) return m.fail(`${m.show(genericOf(m, generic).name)} has no method ${m.show(list(qualifiers, specializers))}`);
+  if (found === undefined && errorp !== NIL)
+    return m.fail(
+      `${m.show(genericOf(m, generic).name)} has no method ${m.show(list(qualifiers, specializers))}`,
+    );
   return found?.handle ?? NIL;
 }

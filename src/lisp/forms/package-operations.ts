@@ -10,19 +10,32 @@ import { Cons, itemsOf, type Value } from "../values.ts";
 export function getPackage(m: Machine, designator: Value): Package {
   const found = findPackage(m, designator);
   if (found !== undefined) return found;
-  return m.error("PACKAGE-ERROR", { PACKAGE: designator, TEXT: new Str(`there is no package ${m.show(designator)}`) });
+  return m.error("PACKAGE-ERROR", {
+    PACKAGE: designator,
+    TEXT: new Str(`there is no package ${m.show(designator)}`),
+  });
 }
 
 /** A package a program may change. */
 export function ownPackage(m: Machine, designator: Value): Package {
   const found = getPackage(m, designator);
-  if (found.locked) m.error("GUILDHALL:PACKAGE-LOCK-VIOLATION", { PACKAGE: found, TEXT: new Str(`the package ${found.name} is locked`) });
+  if (found.locked)
+    m.error("GUILDHALL:PACKAGE-LOCK-VIOLATION", {
+      PACKAGE: found,
+      TEXT: new Str(`the package ${found.name} is locked`),
+    });
   return found;
 }
 
-export function createPackage(m: Machine, name: string, nicknames: readonly string[], uses: readonly Package[]): Package {
+export function createPackage(
+  m: Machine,
+  name: string,
+  nicknames: readonly string[],
+  uses: readonly Package[],
+): Package {
   const taken = [name, ...nicknames].find((one) => m.packages.has(one));
-  if (taken !== undefined) return fault(m, m.packages.get(taken) as Package, `there is a package ${taken} already`);
+  if (taken !== undefined)
+    return fault(m, m.packages.get(taken) as Package, `there is a package ${taken} already`);
   m.alloc(100);
   const made = new Package(name);
   made.nicknames = [...nicknames];
@@ -41,17 +54,20 @@ export function addUse(m: Machine, pkg: Package, used: Package): void {
   if (pkg === used || pkg.uses.includes(used)) return;
   for (const name of used.external) {
     const here = findSymbol(pkg, name)?.sym;
-    if (here !== undefined && here !== used.symbols.get(name) && !pkg.shadowing.has(name)) conflict(m, pkg, name, used);
+    if (here !== undefined && here !== used.symbols.get(name) && !pkg.shadowing.has(name))
+      conflict(m, pkg, name, used);
   }
   pkg.uses = [...pkg.uses, used];
 }
 
 export function exportSymbol(m: Machine, pkg: Package, sym: Sym): void {
   const found = findSymbol(pkg, sym.name);
-  if (found?.sym !== sym) fault(m, pkg, `${sym.name} is not accessible in ${pkg.name}, so it cannot be exported`);
+  if (found?.sym !== sym)
+    fault(m, pkg, `${sym.name} is not accessible in ${pkg.name}, so it cannot be exported`);
   for (const user of m.packages.values()) {
     const theirs = user.uses.includes(pkg) ? findSymbol(user, sym.name)?.sym : undefined;
-    if (theirs !== undefined && theirs !== sym && !user.shadowing.has(sym.name)) conflict(m, user, sym.name, pkg);
+    if (theirs !== undefined && theirs !== sym && !user.shadowing.has(sym.name))
+      conflict(m, user, sym.name, pkg);
   }
   pkg.symbols.set(sym.name, sym);
   pkg.external.add(sym.name);
@@ -60,7 +76,11 @@ export function exportSymbol(m: Machine, pkg: Package, sym: Sym): void {
 export function importSymbol(m: Machine, pkg: Package, sym: Sym): void {
   const found = findSymbol(pkg, sym.name)?.sym;
   if (found !== undefined && found !== sym && !pkg.shadowing.has(sym.name))
-    fault(m, pkg, `${pkg.name} has another symbol ${sym.name} already; use SHADOWING-IMPORT to replace it`);
+    fault(
+      m,
+      pkg,
+      `${pkg.name} has another symbol ${sym.name} already; use SHADOWING-IMPORT to replace it`,
+    );
   pkg.symbols.set(sym.name, sym);
   sym.pkg ??= pkg;
 }
@@ -86,9 +106,14 @@ export function symbolIn(m: Machine, pkg: Package, name: string): Sym {
 /** `accessible`, `present` or `external` symbols. */
 export function symbolsOf(pkg: Package, kind: string): Sym[] {
   const present = [...pkg.symbols.values(), ...(pkg.shared?.symbols.values() ?? [])];
-  if (kind === "EXTERNAL") return present.filter((sym) => pkg.external.has(sym.name) || pkg.shared?.external.has(sym.name));
+  if (kind === "EXTERNAL")
+    return present.filter(
+      (sym) => pkg.external.has(sym.name) || pkg.shared?.external.has(sym.name),
+    );
   if (kind === "PRESENT") return present;
-  const inherited = pkg.uses.flatMap((used) => [...used.external].flatMap((name) => used.symbols.get(name) ?? []));
+  const inherited = pkg.uses.flatMap((used) =>
+    [...used.external].flatMap((name) => used.symbols.get(name) ?? []),
+  );
   return [...new Set([...present, ...inherited.filter((sym) => !pkg.symbols.has(sym.name))])];
 }
 
@@ -99,7 +124,11 @@ export function symbolList(m: Machine, symbols: Value): Sym[] {
 }
 
 function conflict(m: Machine, pkg: Package, name: string, other: Package): never {
-  return fault(m, pkg, `${name} would mean two symbols in ${pkg.name}: its own and that of ${other.name}; shadow one of them first`);
+  return fault(
+    m,
+    pkg,
+    `${name} would mean two symbols in ${pkg.name}: its own and that of ${other.name}; shadow one of them first`,
+  );
 }
 
 function fault(m: Machine, pkg: Package, text: string): never {

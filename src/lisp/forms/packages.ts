@@ -24,19 +24,27 @@ import {
 
 export function definePackages(): void {
   defineMacro("DEFPACKAGE", (whole) => form(["%DEFINE-PACKAGE", ["QUOTE", whole.cdr]]));
-  defineFunction("%DEFINE-PACKAGE", "definition", (m, definition: Value) => definePackage(m, itemsOf(definition)));
-  defineMacro("IN-PACKAGE", (whole) => form(["%IN-PACKAGE", ["QUOTE", whole.cdr instanceof Cons ? whole.cdr.car : NIL]]));
+  defineFunction("%DEFINE-PACKAGE", "definition", (m, definition: Value) =>
+    definePackage(m, itemsOf(definition)),
+  );
+  defineMacro("IN-PACKAGE", (whole) =>
+    form(["%IN-PACKAGE", ["QUOTE", whole.cdr instanceof Cons ? whole.cdr.car : NIL]]),
+  );
   defineFunction("%IN-PACKAGE", "name", (m, name: Value) => {
     packageVariable.value = getPackage(m, name);
     return packageVariable.value;
   });
   defineChanges();
-  defineFunction("%PACKAGE-SYMBOLS", "package kind", (m, pkg: Value, kind: Sym) => m.list(symbolsOf(getPackage(m, pkg), kind.name)));
+  defineFunction("%PACKAGE-SYMBOLS", "package kind", (m, pkg: Value, kind: Sym) =>
+    m.list(symbolsOf(getPackage(m, pkg), kind.name)),
+  );
   for (const [name, kind] of [
     ["DO-SYMBOLS", ":ACCESSIBLE"],
     ["DO-EXTERNAL-SYMBOLS", ":EXTERNAL"],
   ] as const) {
-    defineMacro(name, (whole) => overSymbols(itemsOf(whole.cdr), (pkg) => ["%PACKAGE-SYMBOLS", pkg, kind]));
+    defineMacro(name, (whole) =>
+      overSymbols(itemsOf(whole.cdr), (pkg) => ["%PACKAGE-SYMBOLS", pkg, kind]),
+    );
   }
 }
 
@@ -62,19 +70,26 @@ function defineChanges(): void {
     for (const used of listed(packages)) addUse(m, target, getPackage(m, used));
     return T;
   });
-  defineFunction("UNUSE-PACKAGE", "packages &optional package", (m, packages: Value, pkg?: Value) => {
-    const target = ownPackage(m, pkg ?? currentPackage(m));
-    const gone = listed(packages).map((used) => getPackage(m, used));
-    target.uses = target.uses.filter((used) => !gone.includes(used));
-    return T;
-  });
-  defineFunction("MAKE-PACKAGE", "name &key nicknames use", (m, name: Value, nicknames: Value = NIL, use: Value = NIL) =>
-    createPackage(
-      m,
-      textOf(m, name),
-      itemsOf(nicknames).map((one) => textOf(m, one)),
-      itemsOf(use).map((one) => getPackage(m, one)),
-    ),
+  defineFunction(
+    "UNUSE-PACKAGE",
+    "packages &optional package",
+    (m, packages: Value, pkg?: Value) => {
+      const target = ownPackage(m, pkg ?? currentPackage(m));
+      const gone = listed(packages).map((used) => getPackage(m, used));
+      target.uses = target.uses.filter((used) => !gone.includes(used));
+      return T;
+    },
+  );
+  defineFunction(
+    "MAKE-PACKAGE",
+    "name &key nicknames use",
+    (m, name: Value, nicknames: Value = NIL, use: Value = NIL) =>
+      createPackage(
+        m,
+        textOf(m, name),
+        itemsOf(nicknames).map((one) => textOf(m, one)),
+        itemsOf(use).map((one) => getPackage(m, one)),
+      ),
   );
   defineFunction("DELETE-PACKAGE", "package", (m, pkg: Value) => {
     deletePackage(m, ownPackage(m, pkg));
@@ -82,32 +97,46 @@ function defineChanges(): void {
   });
 }
 
-const listed = (value: Value): Value[] => (value instanceof Cons || value === NIL ? itemsOf(value) : [value]);
+const listed = (value: Value): Value[] =>
+  value instanceof Cons || value === NIL ? itemsOf(value) : [value];
 
 /** Defining a package again adds to it; what it had stays. */
 function definePackage(m: Machine, [name = NIL, ...options]: readonly Value[]): Value {
-  const given = options.map((option): [Sym, Value[]] => [(option as Cons).car as Sym, itemsOf((option as Cons).cdr)]);
-  const all = (key: string): Value[] => given.flatMap(([option, args]) => (isKeyword(option, key) ? args : []));
+  const given = options.map((option): [Sym, Value[]] => [
+    (option as Cons).car as Sym,
+    itemsOf((option as Cons).cdr),
+  ]);
+  const all = (key: string): Value[] =>
+    given.flatMap(([option, args]) => (isKeyword(option, key) ? args : []));
   const texts = (key: string): string[] => all(key).map((one) => textOf(m, one));
   const known = findPackage(m, new Str(textOf(m, name)));
-  const pkg = known === undefined ? createPackage(m, textOf(m, name), texts("NICKNAMES"), []) : ownPackage(m, known);
+  const pkg =
+    known === undefined
+      ? createPackage(m, textOf(m, name), texts("NICKNAMES"), [])
+      : ownPackage(m, known);
   const [documentation] = all("DOCUMENTATION");
   if (documentation instanceof Str) pkg.documentation = documentation.toString();
   for (const one of texts("SHADOW")) shadowName(m, pkg, one);
   for (const [source, ...names] of from(given, "SHADOWING-IMPORT-FROM"))
-    for (const one of names) shadowingImport(pkg, symbolIn(m, getPackage(m, source as Value), textOf(m, one)));
+    for (const one of names)
+      shadowingImport(pkg, symbolIn(m, getPackage(m, source as Value), textOf(m, one)));
   for (const used of all("USE")) addUse(m, pkg, getPackage(m, used));
   for (const [source, ...names] of from(given, "IMPORT-FROM"))
-    for (const one of names) importSymbol(m, pkg, symbolIn(m, getPackage(m, source as Value), textOf(m, one)));
+    for (const one of names)
+      importSymbol(m, pkg, symbolIn(m, getPackage(m, source as Value), textOf(m, one)));
   for (const one of texts("INTERN")) symbolIn(m, pkg, one);
   for (const one of texts("EXPORT")) exportSymbol(m, pkg, symbolIn(m, pkg, one));
   return pkg;
 }
 
-const from = (given: readonly [Sym, Value[]][], key: string): Value[][] => given.flatMap(([option, args]) => (isKeyword(option, key) ? [args] : []));
+const from = (given: readonly [Sym, Value[]][], key: string): Value[][] =>
+  given.flatMap(([option, args]) => (isKeyword(option, key) ? [args] : []));
 
 /** `(do-symbols (variable package result) body)`. */
-function overSymbols([head = NIL, ...body]: readonly Value[], symbols: (pkg: Template) => Template): Value {
+function overSymbols(
+  [head = NIL, ...body]: readonly Value[],
+  symbols: (pkg: Template) => Template,
+): Value {
   const [variable = NIL, pkg = named("*PACKAGE*"), result = NIL] = itemsOf(head);
   return form(["DOLIST", [variable, symbols(pkg), result], ...body]);
 }

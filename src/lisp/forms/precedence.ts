@@ -14,7 +14,9 @@ export function precedenceOf(cls: LispClass): LispClass[] | undefined {
   }
   const ordered: LispClass[] = [];
   while (left.size > 0) {
-    const free = [...left].filter((one) => [...(before.get(one) ?? [])].every((earlier) => !left.has(earlier)));
+    const free = [...left].filter((one) =>
+      [...(before.get(one) ?? [])].every((earlier) => !left.has(earlier)),
+    );
     const next = latestSubclassed(free, ordered);
     if (next === undefined) return undefined;
     ordered.push(next);
@@ -30,7 +32,10 @@ function reachable(cls: LispClass, found = new Set<LispClass>()): Set<LispClass>
   return found;
 }
 
-function latestSubclassed(free: readonly LispClass[], ordered: readonly LispClass[]): LispClass | undefined {
+function latestSubclassed(
+  free: readonly LispClass[],
+  ordered: readonly LispClass[],
+): LispClass | undefined {
   if (free.length < 2) return free[0];
   for (const below of [...ordered].reverse()) {
     const found = free.find((one) => below.supers.includes(one));

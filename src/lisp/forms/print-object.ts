@@ -24,14 +24,21 @@ export function definePrintObject(): void {
     const [head = NIL, ...body] = itemsOf(whole.cdr);
     const [object = NIL, stream = NIL, ...options] = itemsOf(head);
     const type = optionOf(options, "TYPE") ?? NIL;
-    return form(["%PRINT-UNREADABLE", object, stream, type, body.length === 0 ? NIL : ["FUNCTION", ["LAMBDA", [], ...body]]]);
+    return form([
+      "%PRINT-UNREADABLE",
+      object,
+      stream,
+      type,
+      body.length === 0 ? NIL : ["FUNCTION", ["LAMBDA", [], ...body]],
+    ]);
   });
   defineFunction("%PRINT-UNREADABLE", "object stream type body", printUnreadable);
 }
 
 const printByMethod: ObjectPrinter = (m, object, stream) => {
   const generic = findGeneric(m, named("PRINT-OBJECT"));
-  if (generic === undefined || applicableMethods(generic, [object, stream]).length < 2) return false;
+  if (generic === undefined || applicableMethods(generic, [object, stream]).length < 2)
+    return false;
   m.call2(generic.fn, object, stream);
   return true;
 };
@@ -39,7 +46,8 @@ const printByMethod: ObjectPrinter = (m, object, stream) => {
 /** The way the object prints without methods; what it holds may still have its own. */
 function printPlainly(m: Machine, object: Value, stream: Stream): Value {
   const outside = m.kept.get(objectPrinter) as ObjectPrinter | undefined;
-  const others: ObjectPrinter = (mm, other, to) => other !== object && (outside?.(mm, other, to) ?? false);
+  const others: ObjectPrinter = (mm, other, to) =>
+    other !== object && (outside?.(mm, other, to) ?? false);
   m.kept.set(objectPrinter, others);
   try {
     write(m, stream, printText(m, object));
@@ -51,7 +59,13 @@ function printPlainly(m: Machine, object: Value, stream: Stream): Value {
 }
 
 /** Identity is left out: the same program prints the same text each time. */
-function printUnreadable(m: Machine, object: Value, stream: Value, type: Value, body: Value): Value {
+function printUnreadable(
+  m: Machine,
+  object: Value,
+  stream: Value,
+  type: Value,
+  body: Value,
+): Value {
   const to = outputOf(m, stream);
   const name = type === NIL ? "" : m.show(m.call1(m.fn(named("TYPE-OF")), object));
   write(m, to, `#<${name}`);

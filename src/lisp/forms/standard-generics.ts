@@ -17,13 +17,28 @@ interface Standard {
 
 const standards = new Map<Sym, Standard>();
 
-const shape = (required: number, more: Partial<Shape> = {}): Shape => ({ required, optional: 0, rest: false, keys: null, allowOthers: false, ...more });
+const shape = (required: number, more: Partial<Shape> = {}): Shape => ({
+  required,
+  optional: 0,
+  rest: false,
+  keys: null,
+  allowOthers: false,
+  ...more,
+});
 
 /** Of fixed arguments, or of initargs after them (`takesKeys`), which every method reads in its own way. */
-export function defineStandardGeneric(name: string, required: number, native: Default, more: Partial<Shape> = {}, onOpen: Standard["onOpen"] = null): void {
+export function defineStandardGeneric(
+  name: string,
+  required: number,
+  native: Default,
+  more: Partial<Shape> = {},
+  onOpen: Standard["onOpen"] = null,
+): void {
   const sym = named(name);
   standards.set(sym, { shape: shape(required, more), native, onOpen });
-  defineFunction(name, "&rest arguments", (m, args: Value[]) => callStandard(m, sym, args), { values: true });
+  defineFunction(name, "&rest arguments", (m, args: Value[]) => callStandard(m, sym, args), {
+    values: true,
+  });
 }
 
 export const initargsShape: Partial<Shape> = { rest: true, keys: [], allowOthers: true };
@@ -32,7 +47,10 @@ function callStandard(m: Machine, sym: Sym, args: Value[]): Value {
   const generic = findGeneric(m, sym);
   if (generic !== undefined) return m.apply(generic.fn, args);
   const { native, shape: expected } = standards.get(sym) as Standard;
-  if (args.length < expected.required) return m.programError(`${m.show(sym)} was called with ${args.length} arguments; it takes at least ${expected.required}`);
+  if (args.length < expected.required)
+    return m.programError(
+      `${m.show(sym)} was called with ${args.length} arguments; it takes at least ${expected.required}`,
+    );
   m.mv = null;
   return native(m, ...args);
 }
@@ -51,11 +69,27 @@ export function openStandard(m: Machine, name: Value): Generic | undefined {
 }
 
 function defaultMethod(name: Value, { shape: taken, native }: Standard): Method {
-  const specializers = Array.from({ length: taken.required }, () => ({ kind: "class", name: named("T") }) as const);
-  const fn = nativeFunction(name, "&rest arguments", (m: Machine, args: Value[]) => native(m, ...args), { values: true });
-  const made: Method = { qualifiers: [], specializers, shape: taken, fn, usesNext: false, handle: new Opaque("METHOD", null) };
+  const specializers = Array.from(
+    { length: taken.required },
+    () => ({ kind: "class", name: named("T") }) as const,
+  );
+  const fn = nativeFunction(
+    name,
+    "&rest arguments",
+    (m: Machine, args: Value[]) => native(m, ...args),
+    { values: true },
+  );
+  const made: Method = {
+    qualifiers: [],
+    specializers,
+    shape: taken,
+    fn,
+    usesNext: false,
+    handle: new Opaque("METHOD", null),
+  };
   return made;
 }
 
 /** Whether the session has methods of its own on one of these. */
-export const isExtended = (m: Machine, ...names: readonly Sym[]): boolean => names.some((name) => findGeneric(m, name) !== undefined);
+export const isExtended = (m: Machine, ...names: readonly Sym[]): boolean =>
+  names.some((name) => findGeneric(m, name) !== undefined);

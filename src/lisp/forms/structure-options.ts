@@ -43,13 +43,23 @@ export function structurePlans(m: Machine): Map<Sym, StructurePlan> {
   return plans;
 }
 
-export function planStructure(m: Machine, definition: Value, parts: readonly Value[]): StructurePlan {
+export function planStructure(
+  m: Machine,
+  definition: Value,
+  parts: readonly Value[],
+): StructurePlan {
   const [name, ...options] = definition instanceof Cons ? itemsOf(definition) : [definition];
-  if (!(name instanceof Sym) || name === NIL) return m.programError(`DEFSTRUCT wants a name, not ${m.show(definition)}`);
-  const given = options.map((option): [string, Value[]] => (option instanceof Cons ? [nameOf(m, option.car), itemsOf(option.cdr)] : [nameOf(m, option), []]));
+  if (!(name instanceof Sym) || name === NIL)
+    return m.programError(`DEFSTRUCT wants a name, not ${m.show(definition)}`);
+  const given = options.map((option): [string, Value[]] =>
+    option instanceof Cons ? [nameOf(m, option.car), itemsOf(option.cdr)] : [nameOf(m, option), []],
+  );
   const plan = emptyPlan(m, name, given);
   for (const [option, args] of given) applyOption(m, plan, option, args);
-  if (plan.constructors.length === 0 && !given.some(([option, args]) => option === "CONSTRUCTOR" && args[0] === NIL)) {
+  if (
+    plan.constructors.length === 0 &&
+    !given.some(([option, args]) => option === "CONSTRUCTOR" && args[0] === NIL)
+  ) {
     plan.constructors.push({ name: internHere(m, `MAKE-${name.name}`), lambdaList: null });
   }
   const [first, ...rest] = parts;
@@ -70,7 +80,12 @@ function emptyPlan(m: Machine, name: Sym, given: [string, Value[]][]): Structure
     predicate: isNamed ? internHere(m, `${name.name}-P`) : null,
     included: null,
     slots: [],
-    representation: type === undefined ? null : nameOf(m, type instanceof Cons ? type.car : type) === "LIST" ? "list" : "vector",
+    representation:
+      type === undefined
+        ? null
+        : nameOf(m, type instanceof Cons ? type.car : type) === "LIST"
+          ? "list"
+          : "vector",
     isNamed,
     offset: 0,
     printer: null,
@@ -78,14 +93,22 @@ function emptyPlan(m: Machine, name: Sym, given: [string, Value[]][]): Structure
   };
 }
 
-const prefixOf = (prefix: Value | undefined): string => (prefix === undefined || prefix === NIL ? "" : prefix instanceof Sym ? prefix.name : String(prefix));
+const prefixOf = (prefix: Value | undefined): string =>
+  prefix === undefined || prefix === NIL
+    ? ""
+    : prefix instanceof Sym
+      ? prefix.name
+      : String(prefix);
 
 function applyOption(m: Machine, plan: StructurePlan, option: string, args: Value[]): void {
   const [first, second] = args;
   switch (option) {
     case "CONSTRUCTOR":
       if (first === NIL) return;
-      plan.constructors.push({ name: first instanceof Sym ? first : internHere(m, `MAKE-${plan.name.name}`), lambdaList: second ?? null });
+      plan.constructors.push({
+        name: first instanceof Sym ? first : internHere(m, `MAKE-${plan.name.name}`),
+        lambdaList: second ?? null,
+      });
       return;
     case "COPIER":
       if (first !== undefined) plan.copier = first === NIL ? null : (first as Sym);
@@ -116,21 +139,37 @@ function applyOption(m: Machine, plan: StructurePlan, option: string, args: Valu
 
 function include(m: Machine, plan: StructurePlan, [name, ...overrides]: Value[]): void {
   const included = structurePlans(m).get(name as Sym);
-  if (included === undefined) m.fail(`${m.show(name ?? NIL)} is not a structure that ${m.show(plan.name)} could include`);
+  if (included === undefined)
+    m.fail(`${m.show(name ?? NIL)} is not a structure that ${m.show(plan.name)} could include`);
   plan.included = included;
-  const replaced = new Map(overrides.map((slot) => readSlot(m, slot)).map((slot) => [slot.name.name, slot]));
-  plan.slots.push(...included.slots.map((slot) => ({ ...slot, ...replaced.get(slot.name.name), name: slot.name })));
+  const replaced = new Map(
+    overrides.map((slot) => readSlot(m, slot)).map((slot) => [slot.name.name, slot]),
+  );
+  plan.slots.push(
+    ...included.slots.map((slot) => ({
+      ...slot,
+      ...replaced.get(slot.name.name),
+      name: slot.name,
+    })),
+  );
 }
 
 function readSlot(m: Machine, slot: Value): StructureSlot {
   const [name, initform = NIL, ...options] = slot instanceof Cons ? itemsOf(slot) : [slot];
   if (!(name instanceof Sym)) return m.programError(`DEFSTRUCT wants a slot, not ${m.show(slot)}`);
-  return { name, initform, type: optionOf(options, "TYPE") ?? T, readOnly: (optionOf(options, "READ-ONLY") ?? NIL) !== NIL };
+  return {
+    name,
+    initform,
+    type: optionOf(options, "TYPE") ?? T,
+    readOnly: (optionOf(options, "READ-ONLY") ?? NIL) !== NIL,
+  };
 }
 
 /** A symbol of the package the definition stands in. */
 export const internHere = (m: Machine, name: string): Sym => intern(m, currentPackage(m), name);
 
 function nameOf(m: Machine, option: Value): string {
-  return option instanceof Sym ? option.name : m.programError(`DEFSTRUCT knows no option ${m.show(option)}`);
+  return option instanceof Sym
+    ? option.name
+    : m.programError(`DEFSTRUCT knows no option ${m.show(option)}`);
 }

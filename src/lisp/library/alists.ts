@@ -9,35 +9,63 @@ import { Cons, type Value } from "../values.ts";
 import { type Match, matchItem, matchPredicate } from "./designators.ts";
 
 export function defineAlists(): void {
-  defineFunction("MEMBER", "item list &key key test test-not", (m, item: Value, list: Value, key?: Value, test?: Value, testNot?: Value) =>
-    key === undefined && test === undefined && testNot === undefined ? memberEql(m, item, list) : findTail(m, list, matchItem(m, item, test, testNot, key)),
+  defineFunction(
+    "MEMBER",
+    "item list &key key test test-not",
+    (m, item: Value, list: Value, key?: Value, test?: Value, testNot?: Value) =>
+      key === undefined && test === undefined && testNot === undefined
+        ? memberEql(m, item, list)
+        : findTail(m, list, matchItem(m, item, test, testNot, key)),
   );
-  defineFunction("MEMBER-IF", "predicate list &key key", (m, predicate: Value, list: Value, key?: Value) =>
-    findTail(m, list, matchPredicate(m, predicate, key)),
+  defineFunction(
+    "MEMBER-IF",
+    "predicate list &key key",
+    (m, predicate: Value, list: Value, key?: Value) =>
+      findTail(m, list, matchPredicate(m, predicate, key)),
   );
-  defineFunction("MEMBER-IF-NOT", "predicate list &key key", (m, predicate: Value, list: Value, key?: Value) =>
-    findTail(m, list, matchPredicate(m, predicate, key, false)),
+  defineFunction(
+    "MEMBER-IF-NOT",
+    "predicate list &key key",
+    (m, predicate: Value, list: Value, key?: Value) =>
+      findTail(m, list, matchPredicate(m, predicate, key, false)),
   );
   for (const [name, part] of [
     ["ASSOC", (pair: Cons) => pair.car],
     ["RASSOC", (pair: Cons) => pair.cdr],
   ] as const) {
-    defineFunction(name, "item alist &key key test test-not", (m, item: Value, alist: Value, key?: Value, test?: Value, testNot?: Value) =>
-      findPair(m, alist, part, matchItem(m, item, test, testNot, key)),
+    defineFunction(
+      name,
+      "item alist &key key test test-not",
+      (m, item: Value, alist: Value, key?: Value, test?: Value, testNot?: Value) =>
+        findPair(m, alist, part, matchItem(m, item, test, testNot, key)),
     );
-    defineFunction(`${name}-IF`, "predicate alist &key key", (m, predicate: Value, alist: Value, key?: Value) =>
-      findPair(m, alist, part, matchPredicate(m, predicate, key)),
+    defineFunction(
+      `${name}-IF`,
+      "predicate alist &key key",
+      (m, predicate: Value, alist: Value, key?: Value) =>
+        findPair(m, alist, part, matchPredicate(m, predicate, key)),
     );
-    defineFunction(`${name}-IF-NOT`, "predicate alist &key key", (m, predicate: Value, alist: Value, key?: Value) =>
-      findPair(m, alist, part, matchPredicate(m, predicate, key, false)),
+    defineFunction(
+      `${name}-IF-NOT`,
+      "predicate alist &key key",
+      (m, predicate: Value, alist: Value, key?: Value) =>
+        findPair(m, alist, part, matchPredicate(m, predicate, key, false)),
     );
   }
-  defineFunction("PAIRLIS", "keys data &optional alist", (m, keys: Value, data: Value, alist: Value = NIL) => {
-    const names = listItems(m, keys);
-    const values = listItems(m, data);
-    if (names.length !== values.length) m.fail("PAIRLIS: the lists of keys and data are of unequal length");
-    return names.reduce((made: Value, name, at) => m.cons(m.cons(name, values[at] as Value), made), alist);
-  });
+  defineFunction(
+    "PAIRLIS",
+    "keys data &optional alist",
+    (m, keys: Value, data: Value, alist: Value = NIL) => {
+      const names = listItems(m, keys);
+      const values = listItems(m, data);
+      if (names.length !== values.length)
+        m.fail("PAIRLIS: the lists of keys and data are of unequal length");
+      return names.reduce(
+        (made: Value, name, at) => m.cons(m.cons(name, values[at] as Value), made),
+        alist,
+      );
+    },
+  );
   definePropertyLists();
 }
 
@@ -75,7 +103,8 @@ function definePropertyLists(): void {
   defineFunction(
     "GETF",
     "plist indicator &optional default",
-    (m, plist: Value, indicator: Value, fallback: Value = NIL) => findProperty(m, plist, indicator)?.car ?? fallback,
+    (m, plist: Value, indicator: Value, fallback: Value = NIL) =>
+      findProperty(m, plist, indicator)?.car ?? fallback,
   );
   defineFunction(
     "GET-PROPERTIES",
@@ -94,15 +123,20 @@ function definePropertyLists(): void {
   defineFunction(
     "GET",
     "symbol indicator &optional default",
-    (m, name: Value, indicator: Value, fallback: Value = NIL) => findProperty(m, plistOf(m, name), indicator)?.car ?? fallback,
+    (m, name: Value, indicator: Value, fallback: Value = NIL) =>
+      findProperty(m, plistOf(m, name), indicator)?.car ?? fallback,
   );
-  defineSetter("GET", "value symbol indicator &optional default", (m, value: Value, name: Value, indicator: Value) => {
-    const plist = plistOf(m, name);
-    const found = findProperty(m, plist, indicator);
-    if (found !== undefined) found.car = value;
-    else m.plists.set(name as Sym, m.list([indicator, value], plist));
-    return value;
-  });
+  defineSetter(
+    "GET",
+    "value symbol indicator &optional default",
+    (m, value: Value, name: Value, indicator: Value) => {
+      const plist = plistOf(m, name);
+      const found = findProperty(m, plist, indicator);
+      if (found !== undefined) found.car = value;
+      else m.plists.set(name as Sym, m.list([indicator, value], plist));
+      return value;
+    },
+  );
   defineFunction("REMPROP", "symbol indicator", (m, name: Value, indicator: Value) => {
     const { plist, found } = withoutProperty(m, plistOf(m, name), indicator);
     if (found === NIL) return NIL;
@@ -116,12 +150,16 @@ function definePropertyLists(): void {
     return value;
   });
   // What `remf` and `(setf getf)` expand into: the place gets the first value.
-  defineFunction("%PUTF", "plist indicator value", (m, plist: Value, indicator: Value, value: Value) => {
-    const found = findProperty(m, plist, indicator);
-    if (found === undefined) return m.list([indicator, value], plist);
-    found.car = value;
-    return plist;
-  });
+  defineFunction(
+    "%PUTF",
+    "plist indicator value",
+    (m, plist: Value, indicator: Value, value: Value) => {
+      const found = findProperty(m, plist, indicator);
+      if (found === undefined) return m.list([indicator, value], plist);
+      found.car = value;
+      return plist;
+    },
+  );
   defineFunction(
     "%REMF",
     "plist indicator",
@@ -158,7 +196,11 @@ function valueCell(m: Machine, cell: Cons, plist: Value): Cons {
   });
 }
 
-function withoutProperty(m: Machine, plist: Value, indicator: Value): { plist: Value; found: Value } {
+function withoutProperty(
+  m: Machine,
+  plist: Value,
+  indicator: Value,
+): { plist: Value; found: Value } {
   let previous: Cons | undefined;
   for (let at = plist; at instanceof Cons; ) {
     const next = valueCell(m, at, plist);

@@ -17,10 +17,27 @@ export function defineArrays(): void {
   defineFunction(
     "MAKE-ARRAY",
     "dimensions &key element-type initial-element initial-contents adjustable fill-pointer displaced-to displaced-index-offset",
-    (m, dimensions: Value, elementType?: Value, element?: Value, contents?: Value, adjustable?: Value, fill?: Value, target?: Value, offset?: Value) => {
+    (
+      m,
+      dimensions: Value,
+      elementType?: Value,
+      element?: Value,
+      contents?: Value,
+      adjustable?: Value,
+      fill?: Value,
+      target?: Value,
+      offset?: Value,
+    ) => {
       const dims = dimensionsOf(m, dimensions);
       if (target !== undefined && target !== NIL) return displaced(m, dims, target, offset);
-      return makeArray(m, { dims, elementType: elementType ?? T, element, contents, adjustable: isOn(adjustable), fill });
+      return makeArray(m, {
+        dims,
+        elementType: elementType ?? T,
+        element,
+        contents,
+        adjustable: isOn(adjustable),
+        fill,
+      });
     },
   );
   defineFunction("VECTOR", "&rest items", (m, items: Value[]) => {
@@ -45,12 +62,21 @@ interface Wanted {
   readonly fill: Value | undefined;
 }
 
-function makeArray(m: Machine, { dims, elementType, element, contents, adjustable, fill }: Wanted): Value {
+function makeArray(
+  m: Machine,
+  { dims, elementType, element, contents, adjustable, fill }: Wanted,
+): Value {
   const kind = upgraded(m, elementType);
   const size = dims.reduce((product, dim) => product * dim, 1);
   m.alloc(kind === "CHARACTER" ? (size >> 3) + 1 : size + 1);
-  const items = contents === undefined ? new Array<Value>(size).fill(element ?? blank(m, kind, elementType)) : flatten(m, dims, contents);
-  const made = kind === "CHARACTER" && dims.length === 1 ? Str.ofCodes(items.map((item) => codeOf(m, item))) : vecOf(m, items, kind);
+  const items =
+    contents === undefined
+      ? new Array<Value>(size).fill(element ?? blank(m, kind, elementType))
+      : flatten(m, dims, contents);
+  const made =
+    kind === "CHARACTER" && dims.length === 1
+      ? Str.ofCodes(items.map((item) => codeOf(m, item)))
+      : vecOf(m, items, kind);
   if (made instanceof Vec && dims.length !== 1) made.dims = [...dims];
   made.adjustable = adjustable;
   if (isOn(fill)) made.fill = fillOf(m, fill as Value, size);
@@ -65,12 +91,27 @@ function blank(m: Machine, kind: string, elementType: Value): Value {
 }
 
 /** Shares the items of another array, from its first one on: another shape for the same data. */
-function displaced(m: Machine, dims: readonly number[], target: Value, offset: Value | undefined): Value {
+function displaced(
+  m: Machine,
+  dims: readonly number[],
+  target: Value,
+  offset: Value | undefined,
+): Value {
   const size = dims.reduce((product, dim) => product * dim, 1);
   if (!(target instanceof Vec))
-    return m.unavailable(cl("MAKE-ARRAY"), "only arrays that are no strings can be shared with :displaced-to; copy the string with subseq");
-  if (offset !== undefined && offset !== 0) return m.unavailable(cl("MAKE-ARRAY"), ":displaced-index-offset is not available; copy the part with subseq");
-  if (size > target.items.length) return m.fail(`an array of ${size} elements cannot be displaced to one of ${target.items.length}`);
+    return m.unavailable(
+      cl("MAKE-ARRAY"),
+      "only arrays that are no strings can be shared with :displaced-to; copy the string with subseq",
+    );
+  if (offset !== undefined && offset !== 0)
+    return m.unavailable(
+      cl("MAKE-ARRAY"),
+      ":displaced-index-offset is not available; copy the part with subseq",
+    );
+  if (size > target.items.length)
+    return m.fail(
+      `an array of ${size} elements cannot be displaced to one of ${target.items.length}`,
+    );
   const made = new Vec(target.items);
   made.elementType = target.elementType;
   if (dims.length !== 1) made.dims = [...dims];
@@ -88,7 +129,9 @@ function vecOf(m: Machine, items: Value[], kind: string): Vec {
 
 function fillOf(m: Machine, fill: Value, size: number): number {
   if (fill === T) return size;
-  return typeof fill === "number" && fill >= 0 && fill <= size ? fill : m.typeError(fill, `(INTEGER 0 ${size})`);
+  return typeof fill === "number" && fill >= 0 && fill <= size
+    ? fill
+    : m.typeError(fill, `(INTEGER 0 ${size})`);
 }
 
 /** What an array asked to hold a type really holds: characters, bits or anything. */
@@ -98,12 +141,16 @@ function upgraded(m: Machine, type: Value): "CHARACTER" | "BIT" | "T" {
   if (name === "CHARACTER" || name === "BASE-CHAR" || name === "STANDARD-CHAR") return "CHARACTER";
   if (name === "BIT") return "BIT";
   const parts = expanded instanceof Cons ? m.show(expanded) : "";
-  return parts === "(INTEGER 0 1)" || parts === "(UNSIGNED-BYTE 1)" || parts === "(MOD 2)" ? "BIT" : "T";
+  return parts === "(INTEGER 0 1)" || parts === "(UNSIGNED-BYTE 1)" || parts === "(MOD 2)"
+    ? "BIT"
+    : "T";
 }
 
 function dimensionsOf(m: Machine, value: Value): number[] {
   const dims = value instanceof Cons || value === NIL ? listItems(m, value) : [value];
-  return dims.map((dim) => (typeof dim === "number" && dim >= 0 ? dim : m.typeError(dim, "(INTEGER 0 2147483647)")));
+  return dims.map((dim) =>
+    typeof dim === "number" && dim >= 0 ? dim : m.typeError(dim, "(INTEGER 0 2147483647)"),
+  );
 }
 
 /** Nested sequences as the row-major items of an array. */
@@ -111,7 +158,8 @@ function flatten(m: Machine, dims: readonly number[], contents: Value): Value[] 
   const [size, ...inner] = dims;
   if (size === undefined) return [contents];
   const rows = elements(m, contents, undefined, undefined);
-  if (rows.length !== size) m.fail(`:initial-contents has ${rows.length} elements where the dimension is ${size}`);
+  if (rows.length !== size)
+    m.fail(`:initial-contents has ${rows.length} elements where the dimension is ${size}`);
   return inner.length === 0 ? [...rows] : rows.flatMap((row) => flatten(m, inner, row));
 }
 
@@ -129,30 +177,56 @@ export function sizeOf(array: LispArray): number {
 }
 
 function defineAccess(): void {
-  defineFunction("AREF", "array &rest subscripts", (m, array: Value, subscripts: Value[]) => getAt(m, array, placeOf(m, array, subscripts)));
-  defineSetter("AREF", "value array &rest subscripts", (m, value: Value, array: Value, subscripts: Value[]) =>
-    setAt(m, array, placeOf(m, array, subscripts), value),
+  defineFunction("AREF", "array &rest subscripts", (m, array: Value, subscripts: Value[]) =>
+    getAt(m, array, placeOf(m, array, subscripts)),
+  );
+  defineSetter(
+    "AREF",
+    "value array &rest subscripts",
+    (m, value: Value, array: Value, subscripts: Value[]) =>
+      setAt(m, array, placeOf(m, array, subscripts), value),
   );
   for (const name of ["BIT", "SBIT"]) {
-    defineFunction(name, "array &rest subscripts", (m, array: Value, subscripts: Value[]) => getAt(m, bits(m, array), placeOf(m, array, subscripts)));
-    defineSetter(name, "value array &rest subscripts", (m, value: Value, array: Value, subscripts: Value[]) =>
-      setAt(m, bits(m, array), placeOf(m, array, subscripts), value),
+    defineFunction(name, "array &rest subscripts", (m, array: Value, subscripts: Value[]) =>
+      getAt(m, bits(m, array), placeOf(m, array, subscripts)),
+    );
+    defineSetter(
+      name,
+      "value array &rest subscripts",
+      (m, value: Value, array: Value, subscripts: Value[]) =>
+        setAt(m, bits(m, array), placeOf(m, array, subscripts), value),
     );
   }
-  defineFunction("SVREF", "vector index", (m, vector: Value, index: Value) => getAt(m, simple(m, vector), placeOf(m, vector, [index])));
+  defineFunction("SVREF", "vector index", (m, vector: Value, index: Value) =>
+    getAt(m, simple(m, vector), placeOf(m, vector, [index])),
+  );
   defineSetter("SVREF", "value vector index", (m, value: Value, vector: Value, index: Value) =>
     setAt(m, simple(m, vector), placeOf(m, vector, [index]), value),
   );
-  defineFunction("ROW-MAJOR-AREF", "array index", (m, array: Value, index: Value) => getAt(m, array, rowMajor(m, array, index)));
-  defineSetter("ROW-MAJOR-AREF", "value array index", (m, value: Value, array: Value, index: Value) => setAt(m, array, rowMajor(m, array, index), value));
+  defineFunction("ROW-MAJOR-AREF", "array index", (m, array: Value, index: Value) =>
+    getAt(m, array, rowMajor(m, array, index)),
+  );
+  defineSetter(
+    "ROW-MAJOR-AREF",
+    "value array index",
+    (m, value: Value, array: Value, index: Value) =>
+      setAt(m, array, rowMajor(m, array, index), value),
+  );
 }
 
 function bits(m: Machine, array: Value): Value {
-  return array instanceof Vec && array.elementType.name === "BIT" ? array : m.typeError(array, "(ARRAY BIT)");
+  return array instanceof Vec && array.elementType.name === "BIT"
+    ? array
+    : m.typeError(array, "(ARRAY BIT)");
 }
 
 function simple(m: Machine, vector: Value): Value {
-  const isSimple = vector instanceof Vec && vector.dims === null && vector.fill < 0 && !vector.adjustable && vector.elementType === T;
+  const isSimple =
+    vector instanceof Vec &&
+    vector.dims === null &&
+    vector.fill < 0 &&
+    !vector.adjustable &&
+    vector.elementType === T;
   return isSimple ? vector : m.typeError(vector, "SIMPLE-VECTOR");
 }
 
@@ -170,13 +244,21 @@ export function setAt(m: Machine, array: Value, place: number, value: Value): Va
 
 function placeOf(m: Machine, array: Value, subscripts: readonly Value[]): number {
   const dims = shapeOf(arrayOf(m, array));
-  if (subscripts.length !== dims.length) return m.fail(`${subscripts.length} subscripts for an array of rank ${dims.length}: ${m.show(array)}`);
+  if (subscripts.length !== dims.length)
+    return m.fail(
+      `${subscripts.length} subscripts for an array of rank ${dims.length}: ${m.show(array)}`,
+    );
   let place = 0;
   for (const [at, dim] of dims.entries()) {
     const index = subscripts[at] as Value;
     if (typeof index !== "number") return m.typeError(index, "INTEGER");
     if (index < 0 || index >= dim)
-      return badIndex(m, index, `the index ${index} is out of bounds for axis ${at} of ${m.show(array)}, whose length is ${dim}`, dim);
+      return badIndex(
+        m,
+        index,
+        `the index ${index} is out of bounds for axis ${at} of ${m.show(array)}, whose length is ${dim}`,
+        dim,
+      );
     place = place * dim + index;
   }
   return place;
@@ -185,12 +267,19 @@ function placeOf(m: Machine, array: Value, subscripts: readonly Value[]): number
 function rowMajor(m: Machine, array: Value, index: Value): number {
   const size = sizeOf(arrayOf(m, array));
   if (typeof index === "number" && index >= 0 && index < size) return index;
-  return badIndex(m, index, `the index ${m.show(index)} is out of bounds for ${m.show(array)}, whose size is ${size}`, size);
+  return badIndex(
+    m,
+    index,
+    `the index ${m.show(index)} is out of bounds for ${m.show(array)}, whose size is ${size}`,
+    size,
+  );
 }
 
 function defineShape(): void {
   defineFunction("ARRAY-RANK", "array", (m, array: Value) => shapeOf(arrayOf(m, array)).length);
-  defineFunction("ARRAY-DIMENSIONS", "array", (m, array: Value) => listOf(shapeOf(arrayOf(m, array))));
+  defineFunction("ARRAY-DIMENSIONS", "array", (m, array: Value) =>
+    listOf(shapeOf(arrayOf(m, array))),
+  );
   defineFunction("ARRAY-DIMENSION", "array axis", (m, array: Value, axis: Value) => {
     const dims = shapeOf(arrayOf(m, array));
     if (typeof axis !== "number") return m.typeError(axis, "UNSIGNED-BYTE");
@@ -201,15 +290,34 @@ function defineShape(): void {
     const found = arrayOf(m, array);
     return found instanceof Str ? cl("CHARACTER") : found.elementType;
   });
-  defineFunction("UPGRADED-ARRAY-ELEMENT-TYPE", "type &optional environment", (m, type: Value) => cl(upgraded(m, type)));
-  defineFunction("ADJUSTABLE-ARRAY-P", "array", (m, array: Value) => bool(arrayOf(m, array).adjustable));
-  defineFunction("ARRAY-HAS-FILL-POINTER-P", "array", (m, array: Value) => bool(arrayOf(m, array).fill >= 0));
-  defineFunction("ARRAY-IN-BOUNDS-P", "array &rest subscripts", (m, array: Value, subscripts: Value[]) => {
-    const dims = shapeOf(arrayOf(m, array));
-    if (subscripts.length !== dims.length) return m.fail(`${subscripts.length} subscripts for an array of rank ${dims.length}`);
-    return bool(subscripts.every((index, at) => typeof index === "number" && index >= 0 && index < (dims[at] as number)));
-  });
-  defineFunction("ARRAY-ROW-MAJOR-INDEX", "array &rest subscripts", (m, array: Value, subscripts: Value[]) => placeOf(m, array, subscripts));
+  defineFunction("UPGRADED-ARRAY-ELEMENT-TYPE", "type &optional environment", (m, type: Value) =>
+    cl(upgraded(m, type)),
+  );
+  defineFunction("ADJUSTABLE-ARRAY-P", "array", (m, array: Value) =>
+    bool(arrayOf(m, array).adjustable),
+  );
+  defineFunction("ARRAY-HAS-FILL-POINTER-P", "array", (m, array: Value) =>
+    bool(arrayOf(m, array).fill >= 0),
+  );
+  defineFunction(
+    "ARRAY-IN-BOUNDS-P",
+    "array &rest subscripts",
+    (m, array: Value, subscripts: Value[]) => {
+      const dims = shapeOf(arrayOf(m, array));
+      if (subscripts.length !== dims.length)
+        return m.fail(`${subscripts.length} subscripts for an array of rank ${dims.length}`);
+      return bool(
+        subscripts.every(
+          (index, at) => typeof index === "number" && index >= 0 && index < (dims[at] as number),
+        ),
+      );
+    },
+  );
+  defineFunction(
+    "ARRAY-ROW-MAJOR-INDEX",
+    "array &rest subscripts",
+    (m, array: Value, subscripts: Value[]) => placeOf(m, array, subscripts),
+  );
   defineFunction(
     "ARRAY-DISPLACEMENT",
     "array",
@@ -225,15 +333,36 @@ function defineAdjusting(): void {
   defineFunction(
     "ADJUST-ARRAY",
     "array dimensions &key element-type initial-element initial-contents fill-pointer displaced-to displaced-index-offset",
-    (m, array: Value, dimensions: Value, _type?: Value, element?: Value, contents?: Value, fill?: Value) => {
+    (
+      m,
+      array: Value,
+      dimensions: Value,
+      _type?: Value,
+      element?: Value,
+      contents?: Value,
+      fill?: Value,
+    ) => {
       const old = arrayOf(m, array);
       const dims = dimensionsOf(m, dimensions);
-      if (dims.length !== shapeOf(old).length) return m.fail(`an array of rank ${shapeOf(old).length} cannot get ${dims.length} dimensions`);
+      if (dims.length !== shapeOf(old).length)
+        return m.fail(
+          `an array of rank ${shapeOf(old).length} cannot get ${dims.length} dimensions`,
+        );
       const elementType = old instanceof Str ? cl("CHARACTER") : old.elementType;
-      const made = makeArray(m, { dims, elementType, element, contents, adjustable: old.adjustable, fill: undefined }) as LispArray;
+      const made = makeArray(m, {
+        dims,
+        elementType,
+        element,
+        contents,
+        adjustable: old.adjustable,
+        fill: undefined,
+      }) as LispArray;
       if (contents === undefined) copyCommon(m, old, made);
       made.fill = isOn(fill) ? fillOf(m, fill as Value, sizeOf(made)) : old.fill;
-      if (made.fill > sizeOf(made)) return m.fail(`the fill pointer ${made.fill} does not fit an array of size ${sizeOf(made)}`);
+      if (made.fill > sizeOf(made))
+        return m.fail(
+          `the fill pointer ${made.fill} does not fit an array of size ${sizeOf(made)}`,
+        );
       return old.adjustable ? become(old, made) : made;
     },
   );
@@ -248,7 +377,8 @@ function copyCommon(m: Machine, from: LispArray, to: LispArray): void {
       return;
     }
     const [old, now] = [before[axis] as number, after[axis] as number];
-    for (let at = 0; at < Math.min(old, now); at += 1) walk(axis + 1, source * old + at, target * now + at);
+    for (let at = 0; at < Math.min(old, now); at += 1)
+      walk(axis + 1, source * old + at, target * now + at);
   };
   m.tick(sizeOf(to));
   walk(0, 0, 0);
@@ -257,7 +387,8 @@ function copyCommon(m: Machine, from: LispArray, to: LispArray): void {
 /** An adjustable array keeps its identity. */
 function become(array: LispArray, made: LispArray): Value {
   array.fill = made.fill;
-  if (array instanceof Str && made instanceof Str) array.codes().splice(0, array.capacity, ...made.codes());
+  if (array instanceof Str && made instanceof Str)
+    array.codes().splice(0, array.capacity, ...made.codes());
   else if (array instanceof Vec && made instanceof Vec) {
     array.items = made.items;
     array.dims = made.dims;

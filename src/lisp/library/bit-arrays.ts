@@ -19,16 +19,23 @@ const operations: readonly [string, (a: number, b: number) => number][] = [
 
 export function defineBitArrays(): void {
   for (const [name, combine] of operations) {
-    defineFunction(`BIT-${name}`, "array1 array2 &optional result", (m, a: Value, b: Value, result: Value = NIL) => {
-      const [left, right] = [bitArray(m, a), bitArray(m, b)];
-      if (left.items.length !== right.items.length) return m.fail(`the bit arrays have different sizes, ${left.items.length} and ${right.items.length}`);
-      return into(
-        m,
-        left,
-        left.items.map((bit, at) => combine(bit as number, right.items[at] as number)),
-        result,
-      );
-    });
+    defineFunction(
+      `BIT-${name}`,
+      "array1 array2 &optional result",
+      (m, a: Value, b: Value, result: Value = NIL) => {
+        const [left, right] = [bitArray(m, a), bitArray(m, b)];
+        if (left.items.length !== right.items.length)
+          return m.fail(
+            `the bit arrays have different sizes, ${left.items.length} and ${right.items.length}`,
+          );
+        return into(
+          m,
+          left,
+          left.items.map((bit, at) => combine(bit as number, right.items[at] as number)),
+          result,
+        );
+      },
+    );
   }
   defineFunction("BIT-NOT", "array &optional result", (m, a: Value, result: Value = NIL) => {
     const array = bitArray(m, a);
@@ -42,7 +49,9 @@ export function defineBitArrays(): void {
 }
 
 function bitArray(m: Machine, value: Value): Vec {
-  return value instanceof Vec && value.elementType.name === "BIT" ? value : m.typeError(value, "(ARRAY BIT)");
+  return value instanceof Vec && value.elementType.name === "BIT"
+    ? value
+    : m.typeError(value, "(ARRAY BIT)");
 }
 
 /** T puts the result into the first array, an array into that one. */

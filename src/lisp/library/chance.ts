@@ -7,14 +7,20 @@ import { Float, integer, Opaque, type Value } from "../values.ts";
 
 export function defineChance(): void {
   defineVariable("*RANDOM-STATE*", (m) => makeState(m.host.seed()));
-  defineFunction("RANDOM", "limit &optional state", (m, limit: Value, state?: Value) => random(m, limit, stateOf(m, state)));
+  defineFunction("RANDOM", "limit &optional state", (m, limit: Value, state?: Value) =>
+    random(m, limit, stateOf(m, state)),
+  );
   defineFunction("MAKE-RANDOM-STATE", "&optional state", (m, state: Value = NIL) => {
     if (state === T) return makeState(m.host.seed());
     return copyState(stateOf(m, state === NIL ? undefined : state));
   });
-  defineFunction("RANDOM-STATE-P", "object", (_, object: Value) => bool(object instanceof Opaque && object.content instanceof Generator));
+  defineFunction("RANDOM-STATE-P", "object", (_, object: Value) =>
+    bool(object instanceof Opaque && object.content instanceof Generator),
+  );
   // The standard has no seeds; a program that wants the same numbers each time asks for them here.
-  defineFunction("GUILDHALL:SEED-RANDOM-STATE", "seed", (m, seed: Value) => makeState(typeof seed === "number" ? seed : m.typeError(seed, "INTEGER")));
+  defineFunction("GUILDHALL:SEED-RANDOM-STATE", "seed", (m, seed: Value) =>
+    makeState(typeof seed === "number" ? seed : m.typeError(seed, "INTEGER")),
+  );
 }
 
 /** xoshiro128**: small, fast, and good enough for everything but secrets. */
@@ -61,11 +67,14 @@ function copyState(generator: Generator): Opaque {
 
 function stateOf(m: Machine, state: Value | undefined): Generator {
   const value = state ?? cl("*RANDOM-STATE*").value ?? NIL;
-  return value instanceof Opaque && value.content instanceof Generator ? value.content : m.typeError(value, "RANDOM-STATE");
+  return value instanceof Opaque && value.content instanceof Generator
+    ? value.content
+    : m.typeError(value, "RANDOM-STATE");
 }
 
 function random(m: Machine, limit: Value, generator: Generator): Value {
-  if (limit instanceof Float && limit.value > 0) return new Float(fraction(generator) * limit.value);
+  if (limit instanceof Float && limit.value > 0)
+    return new Float(fraction(generator) * limit.value);
   if (typeof limit === "number" && limit > 0) return Math.floor(fraction(generator) * limit);
   if (typeof limit === "bigint" && limit > 0n) return integer(bigRandom(m, limit, generator));
   return m.typeError(limit, "(OR (INTEGER 1) (FLOAT (0.0)))");

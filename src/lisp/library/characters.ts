@@ -1,5 +1,16 @@
 /** Characters: kinds, case, codes, names, and comparison in both manners. */
-import { characterName, characterNamed, digitWeight, isAlphabetic, isAlphanumeric, isGraphic, isLower, isUpper, lowerCode, upperCode } from "../characters.ts";
+import {
+  characterName,
+  characterNamed,
+  digitWeight,
+  isAlphabetic,
+  isAlphanumeric,
+  isGraphic,
+  isLower,
+  isUpper,
+  lowerCode,
+  upperCode,
+} from "../characters.ts";
 import { defineConstant, defineFunction } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { Char, char, Str } from "../string.ts";
@@ -18,13 +29,16 @@ export function defineCharacters(): void {
     ["LOWER-CASE-P", isLower],
     ["BOTH-CASE-P", (code) => isUpper(code) || isLower(code)],
   ];
-  for (const [name, holds] of predicates) defineFunction(name, "char", (m, value: Value) => bool(holds(codeOf(m, value))));
+  for (const [name, holds] of predicates)
+    defineFunction(name, "char", (m, value: Value) => bool(holds(codeOf(m, value))));
   defineFunction("CHAR-UPCASE", "char", (m, value: Value) => char(upperCode(codeOf(m, value))));
   defineFunction("CHAR-DOWNCASE", "char", (m, value: Value) => char(lowerCode(codeOf(m, value))));
   defineFunction("CHAR-CODE", "char", (m, value: Value) => codeOf(m, value));
   defineFunction("CHAR-INT", "char", (m, value: Value) => codeOf(m, value));
   defineFunction("CODE-CHAR", "code", (m, code: Value) =>
-    typeof code === "number" && code >= 0 && code < 0x110000 ? char(code) : m.typeError(code, "(MOD 1114112)"),
+    typeof code === "number" && code >= 0 && code < 0x110000
+      ? char(code)
+      : m.typeError(code, "(MOD 1114112)"),
   );
   defineFunction("CHAR-NAME", "char", (m, value: Value) => {
     const name = characterName(codeOf(m, value));
@@ -35,7 +49,11 @@ export function defineCharacters(): void {
     return code === undefined ? NIL : char(code);
   });
   defineFunction("CHARACTER", "character", (m, value: Value) => character(m, value));
-  defineFunction("DIGIT-CHAR-P", "char &optional radix", (m, value: Value, radix: Value = 10) => digitWeight(codeOf(m, value), radixOf(m, radix)) ?? NIL);
+  defineFunction(
+    "DIGIT-CHAR-P",
+    "char &optional radix",
+    (m, value: Value, radix: Value = 10) => digitWeight(codeOf(m, value), radixOf(m, radix)) ?? NIL,
+  );
   defineFunction("DIGIT-CHAR", "weight &optional radix", (m, weight: Value, radix: Value = 10) => {
     const limit = radixOf(m, radix);
     if (typeof weight === "bigint") return NIL;
@@ -43,7 +61,11 @@ export function defineCharacters(): void {
     return weight < limit ? char(weight.toString(36).toUpperCase().charCodeAt(0)) : NIL;
   });
   compareAs("CHAR", ["=", "/=", "<", ">", "<=", ">="], (code) => code);
-  compareAs("CHAR-", ["EQUAL", "NOT-EQUAL", "LESSP", "GREATERP", "NOT-GREATERP", "NOT-LESSP"], lowerCode);
+  compareAs(
+    "CHAR-",
+    ["EQUAL", "NOT-EQUAL", "LESSP", "GREATERP", "NOT-GREATERP", "NOT-LESSP"],
+    lowerCode,
+  );
 }
 
 const orders: readonly ((a: number, b: number) => boolean)[] = [
@@ -60,7 +82,8 @@ function compareAs(prefix: string, names: readonly string[], fold: (code: number
     const holds = orders[index] as (a: number, b: number) => boolean;
     defineFunction(`${prefix}${name}`, "char &rest more", (m, first: Value, more: Value[]) => {
       const [second] = more;
-      if (more.length === 1 && second !== undefined) return bool(holds(fold(codeOf(m, first)), fold(codeOf(m, second))));
+      if (more.length === 1 && second !== undefined)
+        return bool(holds(fold(codeOf(m, first)), fold(codeOf(m, second))));
       const codes = [first, ...more].map((value) => fold(codeOf(m, value)));
       if (index === 1) return bool(new Set(codes).size === codes.length);
       return bool(codes.every((code, at) => at === 0 || holds(codes[at - 1] as number, code)));
@@ -75,10 +98,13 @@ export function codeOf(m: Machine, value: Value): number {
 /** The character a designator stands for: itself, or the one character of a string or symbol. */
 function character(m: Machine, value: Value): Char {
   if (value instanceof Char) return value;
-  const text = value instanceof Str ? value : value instanceof Sym ? new Str(value.name) : undefined;
+  const text =
+    value instanceof Str ? value : value instanceof Sym ? new Str(value.name) : undefined;
   return text?.length === 1 ? char(text.codeAt(0)) : m.typeError(value, "CHARACTER");
 }
 
 export function radixOf(m: Machine, radix: Value): number {
-  return typeof radix === "number" && radix >= 2 && radix <= 36 ? radix : m.typeError(radix, "(INTEGER 2 36)");
+  return typeof radix === "number" && radix >= 2 && radix <= 36
+    ? radix
+    : m.typeError(radix, "(INTEGER 2 36)");
 }

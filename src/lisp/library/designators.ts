@@ -33,7 +33,8 @@ export function keyOf(m: Machine, key: Value | undefined): Key {
 /** `:test` and `:test-not`; `eql` when neither is given. */
 export function testOf(m: Machine, test: Value | undefined, testNot: Value | undefined): Test {
   if (testNot !== undefined && testNot !== NIL) {
-    if (test !== undefined && test !== NIL) m.fail("both :TEST and :TEST-NOT are given; give one of them");
+    if (test !== undefined && test !== NIL)
+      m.fail("both :TEST and :TEST-NOT are given; give one of them");
     const holds = testFunction(m, m.fn(testNot));
     return (a, b) => !holds(a, b);
   }
@@ -52,7 +53,13 @@ function testFunction(m: Machine, fn: Fn): Test {
 }
 
 /** Whether an element goes with `item`: `(test item (key element))`. */
-export function matchItem(m: Machine, item: Value, test: Value | undefined, testNot: Value | undefined, key: Value | undefined): Match {
+export function matchItem(
+  m: Machine,
+  item: Value,
+  test: Value | undefined,
+  testNot: Value | undefined,
+  key: Value | undefined,
+): Match {
   const holds = testOf(m, test, testNot);
   if (key === undefined || key === NIL) return (element) => holds(item, element);
   const part = keyOf(m, key);
@@ -60,7 +67,12 @@ export function matchItem(m: Machine, item: Value, test: Value | undefined, test
 }
 
 /** Whether a predicate holds of an element: the functions that end in -IF, or with `wanted` false in -IF-NOT. */
-export function matchPredicate(m: Machine, predicate: Value, key: Value | undefined, wanted = true): Match {
+export function matchPredicate(
+  m: Machine,
+  predicate: Value,
+  key: Value | undefined,
+  wanted = true,
+): Match {
   const fn = m.fn(predicate);
   if (key === undefined || key === NIL) {
     return (element) => {

@@ -10,7 +10,10 @@ export function defineFillPointers(): void {
   defineFunction("FILL-POINTER", "vector", (m, vector: Value) => filled(m, vector).fill);
   defineSetter("FILL-POINTER", "value vector", (m, value: Value, vector: Value) => {
     const array = filled(m, vector);
-    array.fill = typeof value === "number" && value >= 0 && value <= sizeOf(array) ? value : m.typeError(value, `(INTEGER 0 ${sizeOf(array)})`);
+    array.fill =
+      typeof value === "number" && value >= 0 && value <= sizeOf(array)
+        ? value
+        : m.typeError(value, `(INTEGER 0 ${sizeOf(array)})`);
     return value;
   });
   defineFunction("VECTOR-PUSH", "item vector", (m, item: Value, vector: Value) => {
@@ -19,12 +22,16 @@ export function defineFillPointers(): void {
     setAt(m, array, array.fill, item);
     return array.fill++;
   });
-  defineFunction("VECTOR-PUSH-EXTEND", "item vector &optional extension", (m, item: Value, vector: Value) => {
-    const array = filled(m, vector);
-    if (array.fill >= sizeOf(array)) grow(m, array, Math.max(4, sizeOf(array)));
-    setAt(m, array, array.fill, item);
-    return array.fill++;
-  });
+  defineFunction(
+    "VECTOR-PUSH-EXTEND",
+    "item vector &optional extension",
+    (m, item: Value, vector: Value) => {
+      const array = filled(m, vector);
+      if (array.fill >= sizeOf(array)) grow(m, array, Math.max(4, sizeOf(array)));
+      setAt(m, array, array.fill, item);
+      return array.fill++;
+    },
+  );
   defineFunction("VECTOR-POP", "vector", (m, vector: Value) => {
     const array = filled(m, vector);
     if (array.fill === 0) return m.fail("there is nothing left to pop: the fill pointer is 0");
@@ -35,7 +42,9 @@ export function defineFillPointers(): void {
 
 function filled(m: Machine, vector: Value): LispArray {
   const array = arrayOf(m, vector, "VECTOR");
-  return array.fill >= 0 ? array : m.typeError(vector, "(AND VECTOR (SATISFIES ARRAY-HAS-FILL-POINTER-P))");
+  return array.fill >= 0
+    ? array
+    : m.typeError(vector, "(AND VECTOR (SATISFIES ARRAY-HAS-FILL-POINTER-P))");
 }
 
 function grow(m: Machine, array: LispArray, by: number): void {

@@ -9,13 +9,27 @@ import { currentStyle, styledText } from "../printer.ts";
 import { Str } from "../string.ts";
 import { bool, cl, NIL, Sym, T } from "../symbol.ts";
 import { tableGet, tableRemove, tableSet } from "../tables.ts";
-import { Cons, Float, itemsOf, list, Table, type TableEntry, type TableTest, type Value, Vec } from "../values.ts";
+import {
+  Cons,
+  Float,
+  itemsOf,
+  list,
+  Table,
+  type TableEntry,
+  type TableTest,
+  type Value,
+  Vec,
+} from "../values.ts";
 
 export function defineHashTables(): void {
-  defineFunction("MAKE-HASH-TABLE", "&key test size rehash-size rehash-threshold weakness synchronized", (m, test: Value = cl("EQL")) => {
-    m.alloc(4);
-    return new Table(testNamed(m, test));
-  });
+  defineFunction(
+    "MAKE-HASH-TABLE",
+    "&key test size rehash-size rehash-threshold weakness synchronized",
+    (m, test: Value = cl("EQL")) => {
+      m.alloc(4);
+      return new Table(testNamed(m, test));
+    },
+  );
   defineFunction(
     "GETHASH",
     "key table &optional default",
@@ -25,12 +39,18 @@ export function defineHashTables(): void {
     },
     { values: true },
   );
-  defineSetter("GETHASH", "value key table &optional default", (m, value: Value, key: Value, table: Value) => {
-    m.alloc(2);
-    tableSet(weighed(m, tableOf(m, table), key), key, value);
-    return value;
-  });
-  defineFunction("REMHASH", "key table", (m, key: Value, table: Value) => bool(tableRemove(weighed(m, tableOf(m, table), key), key)));
+  defineSetter(
+    "GETHASH",
+    "value key table &optional default",
+    (m, value: Value, key: Value, table: Value) => {
+      m.alloc(2);
+      tableSet(weighed(m, tableOf(m, table), key), key, value);
+      return value;
+    },
+  );
+  defineFunction("REMHASH", "key table", (m, key: Value, table: Value) =>
+    bool(tableRemove(weighed(m, tableOf(m, table), key), key)),
+  );
   defineFunction("CLRHASH", "table", (m, table: Value) => {
     tableOf(m, table).entries.clear();
     return table;
@@ -44,7 +64,9 @@ export function defineHashTables(): void {
     return NIL;
   });
   defineFunction("HASH-TABLE-COUNT", "table", (m, table: Value) => tableOf(m, table).entries.size);
-  defineFunction("HASH-TABLE-SIZE", "table", (m, table: Value) => Math.max(14, tableOf(m, table).entries.size));
+  defineFunction("HASH-TABLE-SIZE", "table", (m, table: Value) =>
+    Math.max(14, tableOf(m, table).entries.size),
+  );
   defineFunction("HASH-TABLE-TEST", "table", (m, table: Value) => cl(tableOf(m, table).test));
   defineFunction("HASH-TABLE-REHASH-SIZE", "table", (m, table: Value) => {
     tableOf(m, table);
@@ -88,7 +110,8 @@ function weigh(m: Machine, key: Value): void {
     if (count > keyPartsMax) exceed(m, "CELL");
     if (part instanceof Cons) waiting.push(part.cdr, part.car);
     else if (part instanceof Vec) part.items.forEach((item) => void waiting.push(item));
-    else if (part instanceof Instance) waiting.push(...part.slots.filter((slot) => slot !== undefined));
+    else if (part instanceof Instance)
+      waiting.push(...part.slots.filter((slot) => slot !== undefined));
     else if (part instanceof Str) m.tick(part.length >> 4);
   }
 }
@@ -106,7 +129,11 @@ function defineIterator(): void {
     const [head = NIL, ...body] = itemsOf(whole.cdr);
     const [name = NIL, table = NIL] = itemsOf(head);
     const step = new Sym("STEP", null);
-    return form(["LET", [[step, ["%TABLE-ITERATOR", table]]], ["MACROLET", [[name, list(), ["QUOTE", ["FUNCALL", step]]]], ...body]]);
+    return form([
+      "LET",
+      [[step, ["%TABLE-ITERATOR", table]]],
+      ["MACROLET", [[name, list(), ["QUOTE", ["FUNCALL", step]]]], ...body],
+    ]);
   });
   defineFunction("%TABLE-ITERATOR", "table", (m, table: Value) => {
     const entries = entriesOf(m, table);
@@ -122,12 +149,22 @@ function defineIterator(): void {
 /** Equal objects have equal texts, whatever a program has made of the print variables; the depth of a ring does not matter. */
 function hashText(m: Machine, object: Value): string {
   if (object instanceof Instance) return object.cls.name.name;
-  return styledText(m, object, { ...currentStyle(true), base: 10, radix: false, length: 8, level: 4, circle: false, pretty: false, readably: false });
+  return styledText(m, object, {
+    ...currentStyle(true),
+    base: 10,
+    radix: false,
+    length: 8,
+    level: 4,
+    circle: false,
+    pretty: false,
+    readably: false,
+  });
 }
 
 /** FNV-1a over the printed text. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
-  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  for (let at = 0; at < text.length; at += 1)
+    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
   return hash >>> 0;
 }

@@ -21,10 +21,14 @@ export function defineHelp(): void {
     const text = documentationOf(m, object, kindName(kind));
     return text === null ? NIL : m.string(text);
   });
-  defineSetter("DOCUMENTATION", "value object kind", (m, value: Value, object: Value, kind: Value) => {
-    setDocumentation(m, object, kindName(kind), value === NIL ? null : textOf(m, value));
-    return value;
-  });
+  defineSetter(
+    "DOCUMENTATION",
+    "value object kind",
+    (m, value: Value, object: Value, kind: Value) => {
+      setDocumentation(m, object, kindName(kind), value === NIL ? null : textOf(m, value));
+      return value;
+    },
+  );
   defineFunction(
     "DESCRIBE",
     "object &optional stream",
@@ -34,12 +38,16 @@ export function defineHelp(): void {
     },
     { values: true },
   );
-  defineFunction("APROPOS-LIST", "string &optional package", (m, text: Value, pkg?: Value) => m.list(symbolsLike(m, text, pkg)));
+  defineFunction("APROPOS-LIST", "string &optional package", (m, text: Value, pkg?: Value) =>
+    m.list(symbolsLike(m, text, pkg)),
+  );
   defineFunction(
     "APROPOS",
     "string &optional package",
     (m, text: Value, pkg?: Value) => {
-      const lines = symbolsLike(m, text, pkg).map((sym) => [printText(m, sym, true), ...meanings(m, sym)].join(" "));
+      const lines = symbolsLike(m, text, pkg).map((sym) =>
+        [printText(m, sym, true), ...meanings(m, sym)].join(" "),
+      );
       write(m, outputOf(m, undefined), lines.map((line) => `${line}\n`).join(""));
       return m.values();
     },
@@ -56,7 +64,8 @@ function documentationOf(m: Machine, object: Value, kind: string): string | null
   if (object instanceof LispClass || object instanceof Package) return object.documentation;
   if (object instanceof Cons) return setterOf(object)?.code.documentation ?? null;
   if (!(object instanceof Sym)) return null;
-  if (kind === "FUNCTION") return object.macro?.documentation ?? object.fn?.code.documentation ?? null;
+  if (kind === "FUNCTION")
+    return object.macro?.documentation ?? object.fn?.code.documentation ?? null;
   if (kind === "VARIABLE") return m.documentation.get(object) ?? null;
   if (kind === "TYPE" || kind === "STRUCTURE") return findClass(m, object)?.documentation ?? null;
   return kind === "SETF" ? (object.setter?.code.documentation ?? null) : null;
@@ -83,14 +92,21 @@ function symbolsLike(m: Machine, text: Value, pkg: Value | undefined): Sym[] {
   const found = new Set<Sym>();
   for (const one of packages.filter(({ name }) => name !== "LISP-SYSTEM")) {
     m.tick(one.symbols.size);
-    for (const sym of one.symbols.values()) if (sym.name.toUpperCase().includes(wanted) && isInUse(sym)) found.add(sym);
+    for (const sym of one.symbols.values())
+      if (sym.name.toUpperCase().includes(wanted) && isInUse(sym)) found.add(sym);
   }
   return [...found].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** The library mentions names that mean nothing by themselves. */
 function isInUse(sym: Sym): boolean {
-  return !sym.pkg?.locked || sym.fn !== null || sym.macro !== null || sym.value !== undefined || sym.kind !== "lexical";
+  return (
+    !sym.pkg?.locked ||
+    sym.fn !== null ||
+    sym.macro !== null ||
+    sym.value !== undefined ||
+    sym.kind !== "lexical"
+  );
 }
 
 function meanings(m: Machine, sym: Sym): string[] {
@@ -106,14 +122,25 @@ function describeLines(m: Machine, object: Value): string[] {
   const shown = printText(m, object, true);
   if (object instanceof Sym) return [`${shown}`, `  [symbol]`, ...describeSymbol(m, object)];
   if (object instanceof Fn) return [shown, "  [function]", ...describeFunction(object)];
-  if (object instanceof Instance) return [shown, `  [${kindOf(object.cls)}]`, "", "Slots:", ...slotLines(m, object)];
-  if (object instanceof Table) return [shown, "  [hash-table]", `  Count: ${object.entries.size}`, `  Test: ${object.test}`];
-  if (object instanceof Str || object instanceof Vec) return [shown, `  [${object instanceof Str ? "string" : "vector"}]`, `  Length: ${object.length}`];
+  if (object instanceof Instance)
+    return [shown, `  [${kindOf(object.cls)}]`, "", "Slots:", ...slotLines(m, object)];
+  if (object instanceof Table)
+    return [shown, "  [hash-table]", `  Count: ${object.entries.size}`, `  Test: ${object.test}`];
+  if (object instanceof Str || object instanceof Vec)
+    return [
+      shown,
+      `  [${object instanceof Str ? "string" : "vector"}]`,
+      `  Length: ${object.length}`,
+    ];
   return [shown, `  [${classOf(object).name.name.toLowerCase()}]`];
 }
 
 function kindOf(cls: LispClass): string {
-  return cls.kind === "structure" ? "structure-object" : cls.kind === "condition" ? "condition" : "standard-object";
+  return cls.kind === "structure"
+    ? "structure-object"
+    : cls.kind === "condition"
+      ? "condition"
+      : "standard-object";
 }
 
 function slotLines(m: Machine, object: Instance): string[] {
@@ -128,21 +155,43 @@ function describeSymbol(m: Machine, sym: Sym): string[] {
   const lines: string[] = [];
   const name = printText(m, sym, true);
   if (sym.value !== undefined) {
-    const kind = sym.kind === "constant" ? "a constant variable" : sym.kind === "special" ? "a special variable" : "an undeclared variable";
-    lines.push("", `${name} names ${kind}:`, `  Value: ${printText(m, sym.value, true)}`, ...noteLines(m.documentation.get(sym) ?? null));
+    const kind =
+      sym.kind === "constant"
+        ? "a constant variable"
+        : sym.kind === "special"
+          ? "a special variable"
+          : "an undeclared variable";
+    lines.push(
+      "",
+      `${name} names ${kind}:`,
+      `  Value: ${printText(m, sym.value, true)}`,
+      ...noteLines(m.documentation.get(sym) ?? null),
+    );
   }
-  if (sym.macro !== null) lines.push("", `${name} names a macro:`, ...noteLines(sym.macro.documentation));
-  else if (sym.fn !== null) lines.push("", `${name} names a function:`, ...describeFunction(sym.fn));
+  if (sym.macro !== null)
+    lines.push("", `${name} names a macro:`, ...noteLines(sym.macro.documentation));
+  else if (sym.fn !== null)
+    lines.push("", `${name} names a function:`, ...describeFunction(sym.fn));
   const cls = findClass(m, sym);
   if (cls !== undefined)
-    lines.push("", `${name} names a class:`, `  Precedence: ${cls.precedence.map((one) => one.name.name).join(", ")}`, ...noteLines(cls.documentation));
+    lines.push(
+      "",
+      `${name} names a class:`,
+      `  Precedence: ${cls.precedence.map((one) => one.name.name).join(", ")}`,
+      ...noteLines(cls.documentation),
+    );
   return lines;
 }
 
 function describeFunction(fn: Fn): string[] {
-  return [`  Lambda-list: (${fn.code.lambdaList.toUpperCase()})`, ...noteLines(fn.code.documentation)];
+  return [
+    `  Lambda-list: (${fn.code.lambdaList.toUpperCase()})`,
+    ...noteLines(fn.code.documentation),
+  ];
 }
 
 function noteLines(text: string | null): string[] {
-  return text === null ? [] : ["  Documentation:", ...text.split("\n").map((line) => `    ${line}`)];
+  return text === null
+    ? []
+    : ["  Documentation:", ...text.split("\n").map((line) => `    ${line}`)];
 }

@@ -18,11 +18,19 @@ function defineParts(): void {
     // "ADD" names CADDR's way: the last letter is followed first.
     const isFirst = path.startsWith("A");
     const way = [...path.slice(1)].reverse().map((letter) => letter === "A");
-    const reach = (m: Machine, value: Value): Value => way.reduce((at, isCar) => (isCar ? car(m, at) : cdr(m, at)), value);
+    const reach = (m: Machine, value: Value): Value =>
+      way.reduce((at, isCar) => (isCar ? car(m, at) : cdr(m, at)), value);
     const name = `C${path}R`;
     if (path === "A") defineFunction(name, "list", car);
     else if (path === "D") defineFunction(name, "list", cdr);
-    else defineFunction(name, "list", isFirst ? (m, list: Value) => car(m, reach(m, list)) : (m, list: Value) => cdr(m, reach(m, list)));
+    else
+      defineFunction(
+        name,
+        "list",
+        isFirst
+          ? (m, list: Value) => car(m, reach(m, list))
+          : (m, list: Value) => cdr(m, reach(m, list)),
+      );
     defineSetter(name, "value list", (m, value: Value, list: Value) => {
       const cell = cellOf(m, reach(m, list));
       if (isFirst) cell.car = value;
@@ -30,7 +38,18 @@ function defineParts(): void {
       return value;
     });
   }
-  const ordinals = ["FIRST", "SECOND", "THIRD", "FOURTH", "FIFTH", "SIXTH", "SEVENTH", "EIGHTH", "NINTH", "TENTH"];
+  const ordinals = [
+    "FIRST",
+    "SECOND",
+    "THIRD",
+    "FOURTH",
+    "FIFTH",
+    "SIXTH",
+    "SEVENTH",
+    "EIGHTH",
+    "NINTH",
+    "TENTH",
+  ];
   ordinals.forEach((name, index) => {
     defineFunction(name, "list", (m, list: Value) => car(m, tailAt(m, index, list)));
     defineSetter(name, "value list", (m, value: Value, list: Value) => {
@@ -43,7 +62,9 @@ function defineParts(): void {
     cellOf(m, list).cdr = value;
     return value;
   });
-  defineFunction("NTH", "n list", (m, n: Value, list: Value) => car(m, tailAt(m, count(m, n), list)));
+  defineFunction("NTH", "n list", (m, n: Value, list: Value) =>
+    car(m, tailAt(m, count(m, n), list)),
+  );
   defineSetter("NTH", "value n list", (m, value: Value, n: Value, list: Value) => {
     cellOf(m, tailAt(m, count(m, n), list)).car = value;
     return value;
@@ -83,7 +104,9 @@ function cellOf(m: Machine, value: Value): Cons {
 /** A count that lists can be walked by; bigger than any list is as good as the biggest. */
 function count(m: Machine, value: Value): number {
   if (typeof value === "number" && value >= 0) return value;
-  return typeof value === "bigint" && value >= 0n ? Number.MAX_SAFE_INTEGER : m.typeError(value, "UNSIGNED-BYTE");
+  return typeof value === "bigint" && value >= 0n
+    ? Number.MAX_SAFE_INTEGER
+    : m.typeError(value, "UNSIGNED-BYTE");
 }
 
 function tailAt(m: Machine, index: number, list: Value): Value {
@@ -104,23 +127,31 @@ function defineMaking(): void {
     const last = all.pop() as Value;
     return m.list(all, last);
   });
-  defineFunction("MAKE-LIST", "size &key initial-element", (m, size: Value, initial: Value = NIL) => {
-    const length = count(m, size);
-    m.alloc(length);
-    let made: Value = NIL;
-    for (let at = 0; at < length; at += 1) made = new Cons(initial, made);
-    return made;
-  });
+  defineFunction(
+    "MAKE-LIST",
+    "size &key initial-element",
+    (m, size: Value, initial: Value = NIL) => {
+      const length = count(m, size);
+      m.alloc(length);
+      let made: Value = NIL;
+      for (let at = 0; at < length; at += 1) made = new Cons(initial, made);
+      return made;
+    },
+  );
   defineFunction("COPY-LIST", "list", (m, list: Value) => {
     if (!(list instanceof Cons)) return list === NIL ? NIL : m.typeError(list, "LIST");
     const { items, tail } = takeItems(m, list);
     return m.list(items, tail);
   });
   defineFunction("COPY-ALIST", "alist", (m, alist: Value) =>
-    m.list(listItems(m, alist).map((pair) => (pair instanceof Cons ? m.cons(pair.car, pair.cdr) : pair))),
+    m.list(
+      listItems(m, alist).map((pair) => (pair instanceof Cons ? m.cons(pair.car, pair.cdr) : pair)),
+    ),
   );
   defineFunction("COPY-TREE", "tree", copyTree);
-  defineFunction("ACONS", "key datum alist", (m, key: Value, datum: Value, alist: Value) => m.cons(m.cons(key, datum), alist));
+  defineFunction("ACONS", "key datum alist", (m, key: Value, datum: Value, alist: Value) =>
+    m.cons(m.cons(key, datum), alist),
+  );
 }
 
 function copyTree(m: Machine, tree: Value): Value {
@@ -145,9 +176,15 @@ function takeItems(m: Machine, list: Value): { items: Value[]; tail: Value } {
 }
 
 function defineTails(): void {
-  defineFunction("LAST", "list &optional n", (m, list: Value, n: Value = 1) => lastTail(m, list, count(m, n)));
-  defineFunction("BUTLAST", "list &optional n", (m, list: Value, n: Value = 1) => butLast(m, list, count(m, n)));
-  defineFunction("NBUTLAST", "list &optional n", (m, list: Value, n: Value = 1) => butLast(m, list, count(m, n)));
+  defineFunction("LAST", "list &optional n", (m, list: Value, n: Value = 1) =>
+    lastTail(m, list, count(m, n)),
+  );
+  defineFunction("BUTLAST", "list &optional n", (m, list: Value, n: Value = 1) =>
+    butLast(m, list, count(m, n)),
+  );
+  defineFunction("NBUTLAST", "list &optional n", (m, list: Value, n: Value = 1) =>
+    butLast(m, list, count(m, n)),
+  );
   defineFunction("LDIFF", "list object", (m, list: Value, object: Value) => {
     const items: Value[] = [];
     let at: Value = isList(m, list);
@@ -206,12 +243,17 @@ function butLast(m: Machine, list: Value, n: number): Value {
 function defineJoining(): void {
   defineFunction("APPEND", "&rest lists", (m, lists: Value[]) => {
     let joined: Value = lists.at(-1) ?? NIL;
-    for (let at = lists.length - 2; at >= 0; at -= 1) joined = m.list(listItems(m, lists[at] as Value), joined);
+    for (let at = lists.length - 2; at >= 0; at -= 1)
+      joined = m.list(listItems(m, lists[at] as Value), joined);
     return joined;
   });
   defineFunction("NCONC", "&rest lists", (m, lists: Value[]) => nconc(m, lists));
-  defineFunction("REVAPPEND", "list tail", (m, list: Value, tail: Value) => m.list(listItems(m, list).reverse(), tail));
-  defineFunction("NRECONC", "list tail", (m, list: Value, tail: Value) => m.list(listItems(m, list).reverse(), tail));
+  defineFunction("REVAPPEND", "list tail", (m, list: Value, tail: Value) =>
+    m.list(listItems(m, list).reverse(), tail),
+  );
+  defineFunction("NRECONC", "list tail", (m, list: Value, tail: Value) =>
+    m.list(listItems(m, list).reverse(), tail),
+  );
 }
 
 export function nconc(m: Machine, lists: readonly Value[]): Value {

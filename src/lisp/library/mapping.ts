@@ -7,10 +7,21 @@ import { Cons, type Value } from "../values.ts";
 import { nconc } from "./lists.ts";
 
 export function defineMapping(): void {
-  defineFunction("MAPCAR", "function list &rest more", (m, fn: Value, list: Value, more: Value[]) => m.list(collect(m, m.fn(fn), [list, ...more], true)));
-  defineFunction("MAPLIST", "function list &rest more", (m, fn: Value, list: Value, more: Value[]) => m.list(collect(m, m.fn(fn), [list, ...more], false)));
-  defineFunction("MAPCAN", "function list &rest more", (m, fn: Value, list: Value, more: Value[]) => nconc(m, collect(m, m.fn(fn), [list, ...more], true)));
-  defineFunction("MAPCON", "function list &rest more", (m, fn: Value, list: Value, more: Value[]) => nconc(m, collect(m, m.fn(fn), [list, ...more], false)));
+  defineFunction("MAPCAR", "function list &rest more", (m, fn: Value, list: Value, more: Value[]) =>
+    m.list(collect(m, m.fn(fn), [list, ...more], true)),
+  );
+  defineFunction(
+    "MAPLIST",
+    "function list &rest more",
+    (m, fn: Value, list: Value, more: Value[]) =>
+      m.list(collect(m, m.fn(fn), [list, ...more], false)),
+  );
+  defineFunction("MAPCAN", "function list &rest more", (m, fn: Value, list: Value, more: Value[]) =>
+    nconc(m, collect(m, m.fn(fn), [list, ...more], true)),
+  );
+  defineFunction("MAPCON", "function list &rest more", (m, fn: Value, list: Value, more: Value[]) =>
+    nconc(m, collect(m, m.fn(fn), [list, ...more], false)),
+  );
   defineFunction("MAPC", "function list &rest more", (m, fn: Value, list: Value, more: Value[]) => {
     collect(m, m.fn(fn), [list, ...more], true);
     return list;
@@ -20,10 +31,14 @@ export function defineMapping(): void {
     return list;
   });
   defineFunction("IDENTITY", "object", (_, object: Value) => object);
-  defineFunction("CONSTANTLY", "value", (_, value: Value) => nativeFunction(cl("CONSTANTLY"), "&rest arguments", () => value));
+  defineFunction("CONSTANTLY", "value", (_, value: Value) =>
+    nativeFunction(cl("CONSTANTLY"), "&rest arguments", () => value),
+  );
   defineFunction("COMPLEMENT", "function", (m, fn: Value) => {
     const opposite = m.fn(fn);
-    return nativeFunction(cl("COMPLEMENT"), "&rest arguments", (inner, args: Value[]) => (inner.apply(opposite, args) === NIL ? T : NIL));
+    return nativeFunction(cl("COMPLEMENT"), "&rest arguments", (inner, args: Value[]) =>
+      inner.apply(opposite, args) === NIL ? T : NIL,
+    );
   });
 }
 
@@ -48,6 +63,8 @@ function collect(m: Machine, fn: Fn, lists: Value[], byElement: boolean): Value[
       args.push(byElement ? list.car : list);
       lists[index] = list.cdr;
     }
-    results.push(args.length === 2 ? m.call2(fn, args[0] as Value, args[1] as Value) : m.apply(fn, args));
+    results.push(
+      args.length === 2 ? m.call2(fn, args[0] as Value, args[1] as Value) : m.apply(fn, args),
+    );
   }
 }

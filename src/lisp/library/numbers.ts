@@ -22,7 +22,14 @@ import {
   toInteger,
   toRational,
 } from "../numbers.ts";
-import { divideRounded, floatQuotient, magnitude, modulo, type Rounding, remainder } from "../numbers-division.ts";
+import {
+  divideRounded,
+  floatQuotient,
+  magnitude,
+  modulo,
+  type Rounding,
+  remainder,
+} from "../numbers-division.ts";
 import { noComplex } from "../numbers-faults.ts";
 import { exponential, integerRoot, logarithm, power, squareRoot } from "../numbers-power.ts";
 import { fractionOf, simplestFraction } from "../numbers-rational.ts";
@@ -42,8 +49,12 @@ export function defineNumbers(): void {
 function defineArithmetic(): void {
   defineFunction("+", "&rest numbers", (m, numbers: Value[]) => fold(m, numbers, 0, add));
   defineFunction("*", "&rest numbers", (m, numbers: Value[]) => fold(m, numbers, 1, multiply));
-  defineFunction("-", "number &rest more", (m, first: Value, more: Value[]) => (more.length === 0 ? negate(m, first) : foldFrom(m, first, more, subtract)));
-  defineFunction("/", "number &rest more", (m, first: Value, more: Value[]) => (more.length === 0 ? divide(m, 1, first) : foldFrom(m, first, more, divide)));
+  defineFunction("-", "number &rest more", (m, first: Value, more: Value[]) =>
+    more.length === 0 ? negate(m, first) : foldFrom(m, first, more, subtract),
+  );
+  defineFunction("/", "number &rest more", (m, first: Value, more: Value[]) =>
+    more.length === 0 ? divide(m, 1, first) : foldFrom(m, first, more, divide),
+  );
   defineFunction("1+", "number", (m, number: Value) => add(m, number, 1));
   defineFunction("1-", "number", (m, number: Value) => subtract(m, number, 1));
   defineFunction("ABS", "number", (m, number: Value) => magnitude(m, number));
@@ -51,8 +62,12 @@ function defineArithmetic(): void {
     const x = real(m, number, "NUMBER");
     return x instanceof Float ? new Float(Math.sign(x.value)) : signOf(x);
   });
-  defineFunction("MAX", "number &rest more", (m, first: Value, more: Value[]) => choose(m, first, more, 1));
-  defineFunction("MIN", "number &rest more", (m, first: Value, more: Value[]) => choose(m, first, more, -1));
+  defineFunction("MAX", "number &rest more", (m, first: Value, more: Value[]) =>
+    choose(m, first, more, 1),
+  );
+  defineFunction("MIN", "number &rest more", (m, first: Value, more: Value[]) =>
+    choose(m, first, more, -1),
+  );
   defineFunction("GCD", "&rest integers", (m, integers: Value[]) =>
     integer(integers.reduce((sum: bigint, next) => gcd(m, sum, BigInt(toInteger(m, next))), 0n)),
   );
@@ -97,7 +112,9 @@ function defineComparison(): void {
     real(m, first, "NUMBER");
     return bool(more.reduce((same, next) => equalNumbers(m, first, next) && same, true));
   });
-  defineFunction("/=", "number &rest more", (m, first: Value, more: Value[]) => bool(areDistinct(m, [first, ...more])));
+  defineFunction("/=", "number &rest more", (m, first: Value, more: Value[]) =>
+    bool(areDistinct(m, [first, ...more])),
+  );
   defineFunction("ZEROP", "number", (m, number: Value) => bool(isZero(real(m, number, "NUMBER"))));
   defineFunction("PLUSP", "number", (m, number: Value) => bool(signOf(real(m, number)) > 0));
   defineFunction("MINUSP", "number", (m, number: Value) => bool(signOf(real(m, number)) < 0));
@@ -125,7 +142,8 @@ function areDistinct(m: Machine, numbers: Value[]): boolean {
   m.tick(numbers.length * numbers.length);
   let isTrue = true;
   for (let a = 0; a < numbers.length; a += 1) {
-    for (let b = a + 1; b < numbers.length; b += 1) if (equalNumbers(m, numbers[a] as Value, numbers[b] as Value)) isTrue = false;
+    for (let b = a + 1; b < numbers.length; b += 1)
+      if (equalNumbers(m, numbers[a] as Value, numbers[b] as Value)) isTrue = false;
   }
   return isTrue;
 }
@@ -137,9 +155,14 @@ function isEven(m: Machine, value: Value): boolean {
 
 function defineRounding(): void {
   for (const rounding of ["floor", "ceiling", "truncate", "round"] as const) {
-    defineFunction(rounding.toUpperCase(), "number &optional divisor", (m, number: Value, divisor: Value = 1) => rounded(m, rounding, number, divisor), {
-      values: true,
-    });
+    defineFunction(
+      rounding.toUpperCase(),
+      "number &optional divisor",
+      (m, number: Value, divisor: Value = 1) => rounded(m, rounding, number, divisor),
+      {
+        values: true,
+      },
+    );
     defineFunction(
       `F${rounding.toUpperCase()}`,
       "number &optional divisor",
@@ -150,8 +173,12 @@ function defineRounding(): void {
       { values: true },
     );
   }
-  defineFunction("MOD", "number divisor", (m, number: Value, divisor: Value) => modulo(m, number, divisor));
-  defineFunction("REM", "number divisor", (m, number: Value, divisor: Value) => remainder(m, number, divisor));
+  defineFunction("MOD", "number divisor", (m, number: Value, divisor: Value) =>
+    modulo(m, number, divisor),
+  );
+  defineFunction("REM", "number divisor", (m, number: Value, divisor: Value) =>
+    remainder(m, number, divisor),
+  );
 }
 
 function rounded(m: Machine, rounding: Rounding, number: Value, divisor: Value): Value {
@@ -166,7 +193,8 @@ function defineIrrational(): void {
   defineFunction("ISQRT", "integer", integerRoot);
   defineFunction("EXP", "number", exponential);
   defineFunction("LOG", "number &optional base", logarithm);
-  for (const name of ["sin", "cos", "tan", "sinh", "cosh", "tanh", "asinh"] as const) defineCurve(name, () => true);
+  for (const name of ["sin", "cos", "tan", "sinh", "cosh", "tanh", "asinh"] as const)
+    defineCurve(name, () => true);
   defineCurve("asin", (x) => Math.abs(x) <= 1);
   defineCurve("acos", (x) => Math.abs(x) <= 1);
   defineCurve("acosh", (x) => x >= 1);
@@ -177,7 +205,18 @@ function defineIrrational(): void {
   });
 }
 
-type Curve = "sin" | "cos" | "tan" | "sinh" | "cosh" | "tanh" | "asin" | "acos" | "asinh" | "acosh" | "atanh";
+type Curve =
+  | "sin"
+  | "cos"
+  | "tan"
+  | "sinh"
+  | "cosh"
+  | "tanh"
+  | "asin"
+  | "acos"
+  | "asinh"
+  | "acosh"
+  | "atanh";
 
 function defineCurve(name: Curve, isReal: (x: number) => boolean): void {
   const lispName = name.toUpperCase();
@@ -189,8 +228,12 @@ function defineCurve(name: Curve, isReal: (x: number) => boolean): void {
 }
 
 function defineRationals(): void {
-  defineFunction("NUMERATOR", "rational", (m, value: Value) => integer(numeratorOf(toRational(m, value))));
-  defineFunction("DENOMINATOR", "rational", (m, value: Value) => integer(denominatorOf(toRational(m, value))));
+  defineFunction("NUMERATOR", "rational", (m, value: Value) =>
+    integer(numeratorOf(toRational(m, value))),
+  );
+  defineFunction("DENOMINATOR", "rational", (m, value: Value) =>
+    integer(denominatorOf(toRational(m, value))),
+  );
   defineFunction("RATIONAL", "number", (m, number: Value) => {
     const x = real(m, number);
     if (!(x instanceof Float)) return x;
@@ -233,7 +276,11 @@ function defineFloats(): void {
       const { mantissa, exponent, sign } = decodeDouble(x);
       if (mantissa === 0n) return m.values(new Float(0), -1074, new Float(sign));
       const length = mantissa.toString(2).length;
-      return m.values(new Float(Number(mantissa) / 2 ** length), exponent + length, new Float(sign));
+      return m.values(
+        new Float(Number(mantissa) / 2 ** length),
+        exponent + length,
+        new Float(sign),
+      );
     },
     { values: true },
   );
@@ -249,13 +296,23 @@ function defineFloats(): void {
   defineFunction("SCALE-FLOAT", "float integer", (m, value: Value, by: Value) => {
     const power = Number(toInteger(m, by));
     const half = Math.trunc(power / 2);
-    return checkedFloat(m, float(m, value) * 2 ** half * 2 ** (power - half), "SCALE-FLOAT", value, by);
+    return checkedFloat(
+      m,
+      float(m, value) * 2 ** half * 2 ** (power - half),
+      "SCALE-FLOAT",
+      value,
+      by,
+    );
   });
-  defineFunction("FLOAT-SIGN", "float &optional other", (m, value: Value, other: Value | undefined) => {
-    const x = float(m, value);
-    const size = Math.abs(other === undefined ? 1 : float(m, other));
-    return new Float(x < 0 || Object.is(x, -0) ? -size : size);
-  });
+  defineFunction(
+    "FLOAT-SIGN",
+    "float &optional other",
+    (m, value: Value, other: Value | undefined) => {
+      const x = float(m, value);
+      const size = Math.abs(other === undefined ? 1 : float(m, other));
+      return new Float(x < 0 || Object.is(x, -0) ? -size : size);
+    },
+  );
   for (const [name, answer] of [
     ["FLOAT-DIGITS", 53],
     ["FLOAT-RADIX", 2],
@@ -265,7 +322,11 @@ function defineFloats(): void {
       return answer;
     });
   }
-  defineFunction("FLOAT-PRECISION", "float", (m, value: Value) => decodeDouble(float(m, value)).mantissa.toString(2).length);
+  defineFunction(
+    "FLOAT-PRECISION",
+    "float",
+    (m, value: Value) => decodeDouble(float(m, value)).mantissa.toString(2).length,
+  );
 }
 
 function float(m: Machine, value: Value): number {
@@ -274,12 +335,23 @@ function float(m: Machine, value: Value): number {
 
 /** Real numbers are complex numbers too; nothing else is, here. */
 function defineComplexRefusals(): void {
-  defineFunction("COMPLEX", "realpart &optional imagpart", (m, realPart: Value, imaginary: Value = 0) =>
-    imaginary === 0 && !(realPart instanceof Float) ? real(m, realPart) : noComplex(m, "COMPLEX", realPart, imaginary),
+  defineFunction(
+    "COMPLEX",
+    "realpart &optional imagpart",
+    (m, realPart: Value, imaginary: Value = 0) =>
+      imaginary === 0 && !(realPart instanceof Float)
+        ? real(m, realPart)
+        : noComplex(m, "COMPLEX", realPart, imaginary),
   );
   defineFunction("REALPART", "number", (m, number: Value) => real(m, number, "NUMBER"));
-  defineFunction("IMAGPART", "number", (m, number: Value) => (real(m, number, "NUMBER") instanceof Float ? new Float(0) : 0));
+  defineFunction("IMAGPART", "number", (m, number: Value) =>
+    real(m, number, "NUMBER") instanceof Float ? new Float(0) : 0,
+  );
   defineFunction("CONJUGATE", "number", (m, number: Value) => real(m, number, "NUMBER"));
-  defineFunction("PHASE", "number", (m, number: Value) => new Float(signOf(real(m, number, "NUMBER")) < 0 ? Math.PI : 0));
+  defineFunction(
+    "PHASE",
+    "number",
+    (m, number: Value) => new Float(signOf(real(m, number, "NUMBER")) < 0 ? Math.PI : 0),
+  );
   defineFunction("CIS", "radians", (m, radians: Value) => noComplex(m, "CIS", radians));
 }

@@ -1,6 +1,13 @@
 /** The printer and `format` as functions, the variables that steer them, and reading from text. */
 
-import { defineFunction, defineMacro, defineVariable, form, named, nativeFunction } from "../define.ts";
+import {
+  defineFunction,
+  defineMacro,
+  defineVariable,
+  form,
+  named,
+  nativeFunction,
+} from "../define.ts";
 import { formatText, formatTo } from "../format/format.ts";
 import { streamTarget } from "../format/run.ts";
 import type { Machine } from "../machine.ts";
@@ -41,28 +48,63 @@ const variables: readonly [string, Value][] = [
 ];
 
 /** Keywords of `write` and the variables they bind for its time. */
-const writeKeys = ["escape", "readably", "base", "radix", "case", "gensym", "array", "length", "level", "circle", "pretty", "lines", "right-margin"];
+const writeKeys = [
+  "escape",
+  "readably",
+  "base",
+  "radix",
+  "case",
+  "gensym",
+  "array",
+  "length",
+  "level",
+  "circle",
+  "pretty",
+  "lines",
+  "right-margin",
+];
 
 function definePrinters(): void {
-  defineFunction("PRIN1", "object &optional stream", (m, object: Value, stream?: Value) => writeObject(m, object, stream, printText(m, object, true)));
-  defineFunction("PRINC", "object &optional stream", (m, object: Value, stream?: Value) => writeObject(m, object, stream, printText(m, object, false)));
-  defineFunction("PRINT", "object &optional stream", (m, object: Value, stream?: Value) => writeObject(m, object, stream, `\n${printText(m, object, true)} `));
+  defineFunction("PRIN1", "object &optional stream", (m, object: Value, stream?: Value) =>
+    writeObject(m, object, stream, printText(m, object, true)),
+  );
+  defineFunction("PRINC", "object &optional stream", (m, object: Value, stream?: Value) =>
+    writeObject(m, object, stream, printText(m, object, false)),
+  );
+  defineFunction("PRINT", "object &optional stream", (m, object: Value, stream?: Value) =>
+    writeObject(m, object, stream, `\n${printText(m, object, true)} `),
+  );
   defineFunction(
     "PPRINT",
     "object &optional stream",
     (m, object: Value, stream?: Value) => {
-      writeObject(m, object, stream, `\n${bound(m, ["*PRINT-PRETTY*"], [T], () => printText(m, object, true))}`);
+      writeObject(
+        m,
+        object,
+        stream,
+        `\n${bound(m, ["*PRINT-PRETTY*"], [T], () => printText(m, object, true))}`,
+      );
       return m.values();
     },
     { values: true },
   );
-  defineFunction("PRIN1-TO-STRING", "object", (m, object: Value) => m.string(printText(m, object, true)));
-  defineFunction("PRINC-TO-STRING", "object", (m, object: Value) => m.string(printText(m, object, false)));
-  defineFunction("WRITE", `object &key stream ${writeKeys.join(" ")}`, (m, object: Value, stream: Value | undefined, ...settings: (Value | undefined)[]) =>
-    writeObject(m, object, stream, writtenText(m, object, settings)),
+  defineFunction("PRIN1-TO-STRING", "object", (m, object: Value) =>
+    m.string(printText(m, object, true)),
   );
-  defineFunction("WRITE-TO-STRING", `object &key ${writeKeys.join(" ")}`, (m, object: Value, ...settings: (Value | undefined)[]) =>
-    m.string(writtenText(m, object, settings)),
+  defineFunction("PRINC-TO-STRING", "object", (m, object: Value) =>
+    m.string(printText(m, object, false)),
+  );
+  defineFunction(
+    "WRITE",
+    `object &key stream ${writeKeys.join(" ")}`,
+    (m, object: Value, stream: Value | undefined, ...settings: (Value | undefined)[]) =>
+      writeObject(m, object, stream, writtenText(m, object, settings)),
+  );
+  defineFunction(
+    "WRITE-TO-STRING",
+    `object &key ${writeKeys.join(" ")}`,
+    (m, object: Value, ...settings: (Value | undefined)[]) =>
+      m.string(writtenText(m, object, settings)),
   );
 }
 
@@ -72,7 +114,9 @@ function writeObject(m: Machine, object: Value, stream: Value | undefined, text:
 }
 
 function writtenText(m: Machine, object: Value, settings: readonly (Value | undefined)[]): string {
-  const given = writeKeys.map((key, at) => ({ name: `*PRINT-${key.toUpperCase()}*`, value: settings[at] })).filter(({ value }) => value !== undefined);
+  const given = writeKeys
+    .map((key, at) => ({ name: `*PRINT-${key.toUpperCase()}*`, value: settings[at] }))
+    .filter(({ value }) => value !== undefined);
   return bound(
     m,
     given.map(({ name }) => name),
@@ -82,7 +126,12 @@ function writtenText(m: Machine, object: Value, settings: readonly (Value | unde
 }
 
 /** Runs `work` with variables bound. */
-function bound<Result>(m: Machine, names: readonly string[], values: readonly Value[], work: () => Result): Result {
+function bound<Result>(
+  m: Machine,
+  names: readonly string[],
+  values: readonly Value[],
+  work: () => Result,
+): Result {
   const mark = m.bindings.length;
   names.forEach((name, at) => {
     m.bind(cl(name), values[at]);
@@ -97,19 +146,28 @@ function bound<Result>(m: Machine, names: readonly string[], values: readonly Va
 /** Programs that steer the pretty printer run; their text comes out on one line, but for the breaks they insist on. */
 function definePrettyCalls(): void {
   for (const name of ["PPRINT-FILL", "PPRINT-LINEAR", "PPRINT-TABULAR"]) {
-    defineFunction(name, "stream object &optional colon at-sign tabsize", (m, stream: Value, object: Value, colon: Value = T) => {
-      const parts =
-        object instanceof Cons
-          ? itemsOf(object)
-              .map((item) => printText(m, item))
-              .join(" ")
-          : printText(m, object);
-      write(m, outputOf(m, stream), object instanceof Cons && colon !== NIL ? `(${parts})` : parts);
-      return NIL;
-    });
+    defineFunction(
+      name,
+      "stream object &optional colon at-sign tabsize",
+      (m, stream: Value, object: Value, colon: Value = T) => {
+        const parts =
+          object instanceof Cons
+            ? itemsOf(object)
+                .map((item) => printText(m, item))
+                .join(" ")
+            : printText(m, object);
+        write(
+          m,
+          outputOf(m, stream),
+          object instanceof Cons && colon !== NIL ? `(${parts})` : parts,
+        );
+        return NIL;
+      },
+    );
   }
   defineFunction("PPRINT-NEWLINE", "kind &optional stream", (m, kind: Value, stream?: Value) => {
-    if (kind === keyword("MANDATORY") && cl("*PRINT-PRETTY*").value !== NIL) write(m, outputOf(m, stream), "\n");
+    if (kind === keyword("MANDATORY") && cl("*PRINT-PRETTY*").value !== NIL)
+      write(m, outputOf(m, stream), "\n");
     return NIL;
   });
   defineFunction("PPRINT-INDENT", "relative-to n &optional stream", () => NIL);
@@ -117,23 +175,37 @@ function definePrettyCalls(): void {
   defineMacro("WITH-STANDARD-IO-SYNTAX", (whole) =>
     form([
       "LET",
-      [["*PACKAGE*", ["FIND-PACKAGE", ":CL-USER"]], ["*READ-BASE*", 10], ...variables.map(([name, initial]) => [name, initial]), ["*PRINT-READABLY*", "T"]],
+      [
+        ["*PACKAGE*", ["FIND-PACKAGE", ":CL-USER"]],
+        ["*READ-BASE*", 10],
+        ...variables.map(([name, initial]) => [name, initial]),
+        ["*PRINT-READABLY*", "T"],
+      ],
       ...itemsOf(whole.cdr),
     ]),
   );
 }
 
 function defineFormat(): void {
-  defineFunction("FORMAT", "destination control-string &rest arguments", (m, destination: Value, control: Value, args: Value[]) => {
-    if (destination === NIL) return m.string(formatText(m, control, listOf(args)));
-    if (destination instanceof Str) {
-      const sink = m.call1(m.fn(named("%STRING-SINK")), destination);
-      formatTo(m, streamTarget(m, sink as Stream), control, args);
+  defineFunction(
+    "FORMAT",
+    "destination control-string &rest arguments",
+    (m, destination: Value, control: Value, args: Value[]) => {
+      if (destination === NIL) return m.string(formatText(m, control, listOf(args)));
+      if (destination instanceof Str) {
+        const sink = m.call1(m.fn(named("%STRING-SINK")), destination);
+        formatTo(m, streamTarget(m, sink as Stream), control, args);
+        return NIL;
+      }
+      formatTo(
+        m,
+        streamTarget(m, outputOf(m, destination === T ? undefined : destination)),
+        control,
+        args,
+      );
       return NIL;
-    }
-    formatTo(m, streamTarget(m, outputOf(m, destination === T ? undefined : destination)), control, args);
-    return NIL;
-  });
+    },
+  );
   defineMacro("FORMATTER", (whole) => form(["%FORMATTER", itemsOf(whole.cdr)[0] ?? NIL]));
   defineFunction("%FORMATTER", "control", (_, control: Value) =>
     nativeFunction(cl("FORMATTER"), "stream &rest arguments", (m, stream: Value, args: Value[]) =>
@@ -156,15 +228,19 @@ function defineReading(): void {
     { values: true },
   );
   for (const name of ["READ", "READ-PRESERVING-WHITESPACE"]) {
-    defineFunction(name, "&optional stream eof-error-p eof-value recursive-p", (m, stream?: Value, isError: Value = T, atEnd: Value = NIL) => {
-      const input = inputOf(m, stream);
-      const reader = new Reader(m, input.source.slice(input.at).join(""));
-      const value = reader.next();
-      // The reader counts in UTF-16 units, the stream in characters.
-      input.at += Array.from(reader.text.slice(0, reader.at)).length;
-      if (name === "READ" && /\s/.test(input.source[input.at] ?? "")) input.at += 1;
-      return value ?? noForm(m, isError, atEnd);
-    });
+    defineFunction(
+      name,
+      "&optional stream eof-error-p eof-value recursive-p",
+      (m, stream?: Value, isError: Value = T, atEnd: Value = NIL) => {
+        const input = inputOf(m, stream);
+        const reader = new Reader(m, input.source.slice(input.at).join(""));
+        const value = reader.next();
+        // The reader counts in UTF-16 units, the stream in characters.
+        input.at += Array.from(reader.text.slice(0, reader.at)).length;
+        if (name === "READ" && /\s/.test(input.source[input.at] ?? "")) input.at += 1;
+        return value ?? noForm(m, isError, atEnd);
+      },
+    );
   }
 }
 
@@ -174,5 +250,10 @@ function afterBlank(reader: Reader): number {
 }
 
 function noForm(m: Machine, isError: Value, atEnd: Value): Value {
-  return isError === NIL ? atEnd : m.error("END-OF-FILE", { STREAM: new Stream(), TEXT: new Str("the text ends where a form is expected") });
+  return isError === NIL
+    ? atEnd
+    : m.error("END-OF-FILE", {
+        STREAM: new Stream(),
+        TEXT: new Str("the text ends where a form is expected"),
+      });
 }

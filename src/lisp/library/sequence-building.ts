@@ -1,7 +1,16 @@
 /** Sequences made of others: parts, copies, concatenation, mapping. */
 import { defineFunction, defineSetter } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { elementAt, elements, isSequence, lengthOf, sequenceLike, setElementAt, sliceText, spanOf } from "../sequences.ts";
+import {
+  elementAt,
+  elements,
+  isSequence,
+  lengthOf,
+  sequenceLike,
+  setElementAt,
+  sliceText,
+  spanOf,
+} from "../sequences.ts";
 import { Str } from "../string.ts";
 import { cl, NIL } from "../symbol.ts";
 import { Cons, type Value, Vec } from "../values.ts";
@@ -16,12 +25,20 @@ export function defineSequenceBuilding(): void {
     return value;
   });
   defineFunction("SUBSEQ", "sequence start &optional end", subsequence);
-  defineSetter("SUBSEQ", "value sequence start &optional end", (m, value: Value, sequence: Value, start: Value, end?: Value) => {
-    replace(m, sequence, value, { start1: start, end1: end, start2: undefined, end2: undefined });
-    return value;
-  });
-  defineFunction("COPY-SEQ", "sequence", (m, sequence: Value) => subsequence(m, sequence, 0, undefined));
-  defineFunction("REVERSE", "sequence", (m, sequence: Value) => sequenceLike(m, sequence, [...elements(m, sequence, undefined, undefined)].reverse()));
+  defineSetter(
+    "SUBSEQ",
+    "value sequence start &optional end",
+    (m, value: Value, sequence: Value, start: Value, end?: Value) => {
+      replace(m, sequence, value, { start1: start, end1: end, start2: undefined, end2: undefined });
+      return value;
+    },
+  );
+  defineFunction("COPY-SEQ", "sequence", (m, sequence: Value) =>
+    subsequence(m, sequence, 0, undefined),
+  );
+  defineFunction("REVERSE", "sequence", (m, sequence: Value) =>
+    sequenceLike(m, sequence, [...elements(m, sequence, undefined, undefined)].reverse()),
+  );
   defineFunction("NREVERSE", "sequence", (m, sequence: Value) => {
     const items = [...elements(m, sequence, undefined, undefined)].reverse();
     if (!(sequence instanceof Cons)) {
@@ -30,30 +47,56 @@ export function defineSequenceBuilding(): void {
     }
     return reverseInPlace(sequence);
   });
-  defineFunction("FILL", "sequence item &key start end", (m, sequence: Value, item: Value, start?: Value, end?: Value) => {
-    const span = spanOf(m, start, end, lengthOf(m, sequence), sequence);
-    m.tick(span.end - span.start);
-    if (sequence instanceof Cons || sequence === NIL) {
-      const items = [...elements(m, sequence, undefined, undefined)].fill(item, span.start, span.end);
-      overwrite(sequence, items);
-    } else for (let at = span.start; at < span.end; at += 1) setElementAt(m, sequence, at, item);
-    return sequence;
-  });
+  defineFunction(
+    "FILL",
+    "sequence item &key start end",
+    (m, sequence: Value, item: Value, start?: Value, end?: Value) => {
+      const span = spanOf(m, start, end, lengthOf(m, sequence), sequence);
+      m.tick(span.end - span.start);
+      if (sequence instanceof Cons || sequence === NIL) {
+        const items = [...elements(m, sequence, undefined, undefined)].fill(
+          item,
+          span.start,
+          span.end,
+        );
+        overwrite(sequence, items);
+      } else for (let at = span.start; at < span.end; at += 1) setElementAt(m, sequence, at, item);
+      return sequence;
+    },
+  );
   defineFunction(
     "REPLACE",
     "sequence1 sequence2 &key start1 end1 start2 end2",
-    (m, target: Value, source: Value, start1?: Value, end1?: Value, start2?: Value, end2?: Value) => {
+    (
+      m,
+      target: Value,
+      source: Value,
+      start1?: Value,
+      end1?: Value,
+      start2?: Value,
+      end2?: Value,
+    ) => {
       replace(m, target, source, { start1, end1, start2, end2 });
       return target;
     },
   );
-  defineFunction("MAKE-SEQUENCE", "type size &key initial-element", (m, type: Value, size: Value, initial?: Value) => {
-    if (typeof size !== "number" || size < 0) return m.typeError(size, "UNSIGNED-BYTE");
-    m.alloc(size);
-    return sequenceOfType(m, type, new Array<Value>(size).fill(initial ?? NIL), initial === undefined);
-  });
+  defineFunction(
+    "MAKE-SEQUENCE",
+    "type size &key initial-element",
+    (m, type: Value, size: Value, initial?: Value) => {
+      if (typeof size !== "number" || size < 0) return m.typeError(size, "UNSIGNED-BYTE");
+      m.alloc(size);
+      return sequenceOfType(
+        m,
+        type,
+        new Array<Value>(size).fill(initial ?? NIL),
+        initial === undefined,
+      );
+    },
+  );
   defineFunction("CONCATENATE", "type &rest sequences", (m, type: Value, sequences: Value[]) => {
-    if (type === cl("STRING") && sequences.every((sequence) => sequence instanceof Str)) return joined(m, sequences);
+    if (type === cl("STRING") && sequences.every((sequence) => sequence instanceof Str))
+      return joined(m, sequences);
     const items: Value[] = [];
     for (const sequence of sequences) {
       const more = elements(m, sequence, undefined, undefined);
@@ -62,20 +105,34 @@ export function defineSequenceBuilding(): void {
     }
     return sequenceOfType(m, type, items);
   });
-  defineFunction("MAP", "type function sequence &rest more", (m, type: Value, fn: Value, sequence: Value, more: Value[]) => {
-    const results = callAcross(m, fn, [sequence, ...more]);
-    return type === NIL ? NIL : sequenceOfType(m, type, results);
-  });
-  defineFunction("MAP-INTO", "target function &rest sequences", (m, target: Value, fn: Value, sequences: Value[]) => {
-    const room = target instanceof Vec ? target.items.length : target instanceof Str ? target.capacity : lengthOf(m, target);
-    const results = callAcross(m, fn, sequences, room);
-    if ((target instanceof Vec || target instanceof Str) && target.fill >= 0) target.fill = results.length;
-    results.forEach((item, at) => {
-      if (!(target instanceof Cons)) setElementAt(m, target, at, item);
-    });
-    if (target instanceof Cons) overwrite(target, results);
-    return target;
-  });
+  defineFunction(
+    "MAP",
+    "type function sequence &rest more",
+    (m, type: Value, fn: Value, sequence: Value, more: Value[]) => {
+      const results = callAcross(m, fn, [sequence, ...more]);
+      return type === NIL ? NIL : sequenceOfType(m, type, results);
+    },
+  );
+  defineFunction(
+    "MAP-INTO",
+    "target function &rest sequences",
+    (m, target: Value, fn: Value, sequences: Value[]) => {
+      const room =
+        target instanceof Vec
+          ? target.items.length
+          : target instanceof Str
+            ? target.capacity
+            : lengthOf(m, target);
+      const results = callAcross(m, fn, sequences, room);
+      if ((target instanceof Vec || target instanceof Str) && target.fill >= 0)
+        target.fill = results.length;
+      results.forEach((item, at) => {
+        if (!(target instanceof Cons)) setElementAt(m, target, at, item);
+      });
+      if (target instanceof Cons) overwrite(target, results);
+      return target;
+    },
+  );
 }
 
 /** Strings are joined as text: most concatenations are these. */
@@ -110,7 +167,12 @@ interface Spans {
   readonly end2: Value | undefined;
 }
 
-function replace(m: Machine, target: Value, source: Value, { start1, end1, start2, end2 }: Spans): void {
+function replace(
+  m: Machine,
+  target: Value,
+  source: Value,
+  { start1, end1, start2, end2 }: Spans,
+): void {
   const span = spanOf(m, start1, end1, lengthOf(m, target), target);
   // A copy, because the two may be the same sequence.
   const items = elements(m, source, start2, end2).slice(0, span.end - span.start);
@@ -122,9 +184,18 @@ function replace(m: Machine, target: Value, source: Value, { start1, end1, start
 }
 
 /** Calls with the elements at 0, 1, 2 … of all sequences until the shortest ends, or `limit` calls. */
-function callAcross(m: Machine, designator: Value, sequences: readonly Value[], limit = Number.POSITIVE_INFINITY): Value[] {
+function callAcross(
+  m: Machine,
+  designator: Value,
+  sequences: readonly Value[],
+  limit = Number.POSITIVE_INFINITY,
+): Value[] {
   const fn = m.fn(designator);
-  const columns = sequences.map((sequence) => (isSequence(sequence) ? elements(m, sequence, undefined, undefined) : m.typeError(sequence, "SEQUENCE")));
+  const columns = sequences.map((sequence) =>
+    isSequence(sequence)
+      ? elements(m, sequence, undefined, undefined)
+      : m.typeError(sequence, "SEQUENCE"),
+  );
   const length = Math.min(limit, ...columns.map((column) => column.length));
   const results: Value[] = [];
   for (let at = 0; at < length; at += 1) {
@@ -135,7 +206,12 @@ function callAcross(m: Machine, designator: Value, sequences: readonly Value[], 
   return results;
 }
 
-export function callAt(m: Machine, fn: ReturnType<Machine["fn"]>, columns: readonly (readonly Value[])[], at: number): Value {
+export function callAt(
+  m: Machine,
+  fn: ReturnType<Machine["fn"]>,
+  columns: readonly (readonly Value[])[],
+  at: number,
+): Value {
   if (columns.length === 1) return m.call1(fn, columns[0]?.[at] as Value);
   return m.apply(
     fn,

@@ -36,26 +36,57 @@ export function defineSequenceReducing(): void {
     () => T,
     NIL,
   );
-  defineFunction("SEARCH", "sequence1 sequence2 &key from-end test test-not key start1 start2 end1 end2", search);
-  defineFunction("MISMATCH", "sequence1 sequence2 &key from-end test test-not key start1 start2 end1 end2", mismatch);
+  defineFunction(
+    "SEARCH",
+    "sequence1 sequence2 &key from-end test test-not key start1 start2 end1 end2",
+    search,
+  );
+  defineFunction(
+    "MISMATCH",
+    "sequence1 sequence2 &key from-end test test-not key start1 start2 end1 end2",
+    mismatch,
+  );
   for (const name of ["SORT", "STABLE-SORT"]) {
-    defineFunction(name, "sequence predicate &key key", (m, sequence: Value, predicate: Value, key?: Value) => {
-      if (!isSequence(sequence)) return m.typeError(sequence, "SEQUENCE");
-      overwrite(sequence, sorted(m, elements(m, sequence, undefined, undefined), m.fn(predicate), key));
-      return sequence;
-    });
+    defineFunction(
+      name,
+      "sequence predicate &key key",
+      (m, sequence: Value, predicate: Value, key?: Value) => {
+        if (!isSequence(sequence)) return m.typeError(sequence, "SEQUENCE");
+        overwrite(
+          sequence,
+          sorted(m, elements(m, sequence, undefined, undefined), m.fn(predicate), key),
+        );
+        return sequence;
+      },
+    );
   }
   defineFunction(
     "MERGE",
     "type sequence1 sequence2 predicate &key key",
     (m, type: Value, sequence1: Value, sequence2: Value, predicate: Value, key?: Value) => {
-      const [left, right] = [elements(m, sequence1, undefined, undefined), elements(m, sequence2, undefined, undefined)];
-      return sequenceOfType(m, type, merge(left, right, precedes(m, m.fn(predicate)), keyOf(m, key)));
+      const [left, right] = [
+        elements(m, sequence1, undefined, undefined),
+        elements(m, sequence2, undefined, undefined),
+      ];
+      return sequenceOfType(
+        m,
+        type,
+        merge(left, right, precedes(m, m.fn(predicate)), keyOf(m, key)),
+      );
     },
   );
 }
 
-function reduce(m: Machine, fn: Value, sequence: Value, key?: Value, fromEnd?: Value, start?: Value, end?: Value, initial?: Value): Value {
+function reduce(
+  m: Machine,
+  fn: Value,
+  sequence: Value,
+  key?: Value,
+  fromEnd?: Value,
+  start?: Value,
+  end?: Value,
+  initial?: Value,
+): Value {
   const combine = m.fn(fn);
   const part = keyOf(m, key);
   const items = elements(m, sequence, start, end);
@@ -73,19 +104,30 @@ function reduce(m: Machine, fn: Value, sequence: Value, key?: Value, fromEnd?: V
   return result;
 }
 
-function defineQuantifier(name: string, isDecided: (answer: Value) => boolean, result: (answer: Value) => Value, otherwise: Value): void {
-  defineFunction(name, "predicate sequence &rest more", (m, predicate: Value, sequence: Value, more: Value[]) => {
-    const columns = [sequence, ...more].map((one) => (isSequence(one) ? elements(m, one, undefined, undefined) : m.typeError(one, "SEQUENCE")));
-    const length = Math.min(...columns.map((column) => column.length));
-    if (length === 0) return otherwise;
-    const fn = m.fn(predicate);
-    for (let at = 0; at < length; at += 1) {
-      m.tick(1);
-      const answer = callAt(m, fn, columns, at);
-      if (isDecided(answer)) return result(answer);
-    }
-    return otherwise;
-  });
+function defineQuantifier(
+  name: string,
+  isDecided: (answer: Value) => boolean,
+  result: (answer: Value) => Value,
+  otherwise: Value,
+): void {
+  defineFunction(
+    name,
+    "predicate sequence &rest more",
+    (m, predicate: Value, sequence: Value, more: Value[]) => {
+      const columns = [sequence, ...more].map((one) =>
+        isSequence(one) ? elements(m, one, undefined, undefined) : m.typeError(one, "SEQUENCE"),
+      );
+      const length = Math.min(...columns.map((column) => column.length));
+      if (length === 0) return otherwise;
+      const fn = m.fn(predicate);
+      for (let at = 0; at < length; at += 1) {
+        m.tick(1);
+        const answer = callAt(m, fn, columns, at);
+        if (isDecided(answer)) return result(answer);
+      }
+      return otherwise;
+    },
+  );
 }
 
 type Pair = [
@@ -111,9 +153,12 @@ interface Compared {
   readonly isBackwards: boolean;
 }
 
-function compared(...[m, a, b, fromEnd, test, testNot, key, start1, start2, end1, end2]: Pair): Compared {
+function compared(
+  ...[m, a, b, fromEnd, test, testNot, key, start1, start2, end1, end2]: Pair
+): Compared {
   const part = keyOf(m, key);
-  const mapped = (items: readonly Value[]) => (key === undefined || key === NIL ? items : items.map(part));
+  const mapped = (items: readonly Value[]) =>
+    key === undefined || key === NIL ? items : items.map(part);
   return {
     left: mapped(elements(m, a, start1, end1)),
     right: mapped(elements(m, b, start2, end2)),
@@ -142,8 +187,11 @@ function mismatch(...args: Pair): Value {
   const common = Math.min(left.length, right.length);
   args[0].tick(common);
   for (let step = 0; step < common; step += 1) {
-    const [at1, at2] = isBackwards ? [left.length - 1 - step, right.length - 1 - step] : [step, step];
-    if (!holds(left[at1] as Value, right[at2] as Value)) return offset1 + (isBackwards ? at1 + 1 : at1);
+    const [at1, at2] = isBackwards
+      ? [left.length - 1 - step, right.length - 1 - step]
+      : [step, step];
+    if (!holds(left[at1] as Value, right[at2] as Value))
+      return offset1 + (isBackwards ? at1 + 1 : at1);
   }
   if (left.length === right.length) return NIL;
   return offset1 + (isBackwards ? left.length - common : common);
@@ -158,8 +206,16 @@ function precedes(m: Machine, fn: Fn): Precedes {
   };
 }
 
-function sorted(m: Machine, items: readonly Value[], predicate: Fn, key: Value | undefined): Value[] {
-  const quick = (key === undefined || key === NIL) && items.every((item) => typeof item === "number") ? numberOrder(predicate) : undefined;
+function sorted(
+  m: Machine,
+  items: readonly Value[],
+  predicate: Fn,
+  key: Value | undefined,
+): Value[] {
+  const quick =
+    (key === undefined || key === NIL) && items.every((item) => typeof item === "number")
+      ? numberOrder(predicate)
+      : undefined;
   m.tick(items.length);
   if (quick !== undefined) return [...(items as readonly number[])].sort(quick);
   const before = precedes(m, predicate);
@@ -182,7 +238,8 @@ function mergeSort<Item>(items: readonly Item[], before: (a: Item, b: Item) => b
       let [left, right] = [low, Math.min(low + width, runs.length)];
       const [middle, high] = [right, Math.min(low + 2 * width, runs.length)];
       while (left < middle || right < high) {
-        const takesRight = left >= middle || (right < high && before(runs[right] as Item, runs[left] as Item));
+        const takesRight =
+          left >= middle || (right < high && before(runs[right] as Item, runs[left] as Item));
         next.push(runs[takesRight ? right++ : left++] as Item);
       }
     }
@@ -191,11 +248,18 @@ function mergeSort<Item>(items: readonly Item[], before: (a: Item, b: Item) => b
   return runs;
 }
 
-function merge(left: readonly Value[], right: readonly Value[], before: Precedes, part: Key): Value[] {
+function merge(
+  left: readonly Value[],
+  right: readonly Value[],
+  before: Precedes,
+  part: Key,
+): Value[] {
   const merged: Value[] = [];
   let [a, b] = [0, 0];
   while (a < left.length || b < right.length) {
-    const takesRight = a >= left.length || (b < right.length && before(part(right[b] as Value), part(left[a] as Value)));
+    const takesRight =
+      a >= left.length ||
+      (b < right.length && before(part(right[b] as Value), part(left[a] as Value)));
     merged.push((takesRight ? right[b++] : left[a++]) as Value);
   }
   return merged;

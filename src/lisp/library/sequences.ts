@@ -14,10 +14,15 @@ export function defineSequences(): void {
     const at = locate(items, matches, isTrue(fromEnd));
     return at < 0 ? NIL : (items[at] as Value);
   });
-  defineMatching("POSITION", "", "from-end start end", (m, matches, sequence, fromEnd, start, end) => {
-    const at = locate(elements(m, sequence, start, end), matches, isTrue(fromEnd));
-    return at < 0 ? NIL : at + ((start as number | undefined) ?? 0);
-  });
+  defineMatching(
+    "POSITION",
+    "",
+    "from-end start end",
+    (m, matches, sequence, fromEnd, start, end) => {
+      const at = locate(elements(m, sequence, start, end), matches, isTrue(fromEnd));
+      return at < 0 ? NIL : at + ((start as number | undefined) ?? 0);
+    },
+  );
   defineMatching("COUNT", "", "from-end start end", (m, matches, sequence, fromEnd, start, end) => {
     const items = elements(m, sequence, start, end);
     let count = 0;
@@ -28,24 +33,36 @@ export function defineSequences(): void {
     return count;
   });
   for (const name of ["REMOVE", "DELETE"]) {
-    defineMatching(name, "", "from-end start end count", (m, matches, sequence, fromEnd, start, end, count) => {
-      const hit = marked(m, matches, sequence, { fromEnd, start, end, count });
-      if (hit.size === 0) return sequence;
-      return sequenceLike(
-        m,
-        sequence,
-        elements(m, sequence, undefined, undefined).filter((_, at) => !hit.has(at)),
-      );
-    });
+    defineMatching(
+      name,
+      "",
+      "from-end start end count",
+      (m, matches, sequence, fromEnd, start, end, count) => {
+        const hit = marked(m, matches, sequence, { fromEnd, start, end, count });
+        if (hit.size === 0) return sequence;
+        return sequenceLike(
+          m,
+          sequence,
+          elements(m, sequence, undefined, undefined).filter((_, at) => !hit.has(at)),
+        );
+      },
+    );
   }
   for (const name of ["SUBSTITUTE", "NSUBSTITUTE"]) {
-    defineMatching(name, "new ", "from-end start end count", (m, matches, sequence, fromEnd, start, end, count, replacement) => {
-      const hit = marked(m, matches, sequence, { fromEnd, start, end, count });
-      const items = elements(m, sequence, undefined, undefined).map((item, at) => (hit.has(at) ? (replacement as Value) : item));
-      if (name === "SUBSTITUTE") return sequenceLike(m, sequence, items);
-      overwrite(sequence, items);
-      return sequence;
-    });
+    defineMatching(
+      name,
+      "new ",
+      "from-end start end count",
+      (m, matches, sequence, fromEnd, start, end, count, replacement) => {
+        const hit = marked(m, matches, sequence, { fromEnd, start, end, count });
+        const items = elements(m, sequence, undefined, undefined).map((item, at) =>
+          hit.has(at) ? (replacement as Value) : item,
+        );
+        if (name === "SUBSTITUTE") return sequenceLike(m, sequence, items);
+        overwrite(sequence, items);
+        return sequence;
+      },
+    );
   }
   defineDuplicates();
 }
@@ -56,7 +73,11 @@ type Work = (m: Machine, matches: Match, sequence: Value, ...rest: (Value | unde
 function defineMatching(name: string, before: string, keys: string, work: Work): void {
   const extra = before === "" ? 0 : 1;
   const keyCount = keys.split(" ").length;
-  const run = (m: Machine, matches: (key: Value | undefined) => Match, args: (Value | undefined)[]): Value => {
+  const run = (
+    m: Machine,
+    matches: (key: Value | undefined) => Match,
+    args: (Value | undefined)[],
+  ): Value => {
     const sequence = args[1 + extra] as Value;
     if (!isSequence(sequence)) return m.typeError(sequence, "SEQUENCE");
     // A call without keywords hands over fewer arguments; each option keeps its place all the same.
@@ -72,15 +93,27 @@ function defineMatching(name: string, before: string, keys: string, work: Work):
     (m: Machine, ...args: (Value | undefined)[]) =>
       run(m, (key) => matchPredicate(m, args[extra] as Value, key, wanted), args);
   defineFunction(name, `${before}item sequence &key ${keys} key test test-not`, plain as Native);
-  defineFunction(`${name}-IF`, `${before}predicate sequence &key ${keys} key`, byPredicate(true) as Native);
-  defineFunction(`${name}-IF-NOT`, `${before}predicate sequence &key ${keys} key`, byPredicate(false) as Native);
+  defineFunction(
+    `${name}-IF`,
+    `${before}predicate sequence &key ${keys} key`,
+    byPredicate(true) as Native,
+  );
+  defineFunction(
+    `${name}-IF-NOT`,
+    `${before}predicate sequence &key ${keys} key`,
+    byPredicate(false) as Native,
+  );
 }
 
 function isTrue(value: Value | undefined): boolean {
   return value !== undefined && value !== NIL;
 }
 
-function walk(items: readonly Value[], isBackwards: boolean, visit: (item: Value, at: number) => boolean): void {
+function walk(
+  items: readonly Value[],
+  isBackwards: boolean,
+  visit: (item: Value, at: number) => boolean,
+): void {
   if (isBackwards) {
     for (let at = items.length - 1; at >= 0; at -= 1) if (!visit(items[at] as Value, at)) return;
   } else {
@@ -106,7 +139,12 @@ interface Marking {
 }
 
 /** The places, in the whole sequence, of what is to go: at most `count`, from the end when asked. */
-function marked(m: Machine, matches: Match, sequence: Value, { fromEnd, start, end, count }: Marking): Set<number> {
+function marked(
+  m: Machine,
+  matches: Match,
+  sequence: Value,
+  { fromEnd, start, end, count }: Marking,
+): Set<number> {
   const items = elements(m, sequence, start, end);
   const offset = (start as number | undefined) ?? 0;
   const limit = countLimit(m, count);
@@ -150,14 +188,26 @@ function defineDuplicates(): void {
     defineFunction(
       name,
       "sequence &key key test test-not start end from-end",
-      (m, sequence: Value, key?: Value, test?: Value, testNot?: Value, start?: Value, end?: Value, fromEnd?: Value) => {
+      (
+        m,
+        sequence: Value,
+        key?: Value,
+        test?: Value,
+        testNot?: Value,
+        start?: Value,
+        end?: Value,
+        fromEnd?: Value,
+      ) => {
         const length = lengthOf(m, sequence);
         const span = spanOf(m, start, end, length, sequence);
         const items = elements(m, sequence, undefined, undefined);
         const part = keyOf(m, key);
         const keys = items.slice(span.start, span.end).map(part);
         const holds = testOf(m, test, testNot);
-        const dropped = holds === eql ? repeatedEql(keys, isTrue(fromEnd)) : repeated(m, keys, holds, isTrue(fromEnd));
+        const dropped =
+          holds === eql
+            ? repeatedEql(keys, isTrue(fromEnd))
+            : repeated(m, keys, holds, isTrue(fromEnd));
         return sequenceLike(
           m,
           sequence,
@@ -169,7 +219,12 @@ function defineDuplicates(): void {
 }
 
 /** The later of two equal elements stays, unless `fromEnd`. */
-function repeated(m: Machine, keys: readonly Value[], holds: (a: Value, b: Value) => boolean, fromEnd: boolean): Set<number> {
+function repeated(
+  m: Machine,
+  keys: readonly Value[],
+  holds: (a: Value, b: Value) => boolean,
+  fromEnd: boolean,
+): Set<number> {
   const dropped = new Set<number>();
   for (let a = 0; a < keys.length; a += 1) {
     if (dropped.has(a)) continue;

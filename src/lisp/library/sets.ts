@@ -10,37 +10,63 @@ import { keyOf, type Match, matchItem, matchPredicate, type Test, testOf } from 
 const keywords = "&key key test test-not";
 
 export function defineSets(): void {
-  defineFunction("ADJOIN", `item list ${keywords}`, (m, item: Value, list: Value, key?: Value, test?: Value, testNot?: Value) => {
-    const part = keyOf(m, key);
-    const holds = testOf(m, test, testNot);
-    const wanted = part(item);
-    return listItems(m, list).some((element) => holds(wanted, part(element))) ? list : m.cons(item, list);
-  });
+  defineFunction(
+    "ADJOIN",
+    `item list ${keywords}`,
+    (m, item: Value, list: Value, key?: Value, test?: Value, testNot?: Value) => {
+      const part = keyOf(m, key);
+      const holds = testOf(m, test, testNot);
+      const wanted = part(item);
+      return listItems(m, list).some((element) => holds(wanted, part(element)))
+        ? list
+        : m.cons(item, list);
+    },
+  );
   // Results come in the order in which SBCL gives them: new elements are pushed in front.
   for (const prefix of ["", "N"]) {
-    defineSetFunction(`${prefix}UNION`, (a, b, has) => (a.length < b.length ? addMissing(b, a, has) : addMissing(a, b, has)));
-    defineSetFunction(`${prefix}INTERSECTION`, (a, b, has) => a.filter((item) => has(item, b)).reverse());
-    defineSetFunction(`${prefix}SET-DIFFERENCE`, (a, b, has) => (b.length === 0 ? a : a.filter((item) => !has(item, b)).reverse()));
+    defineSetFunction(`${prefix}UNION`, (a, b, has) =>
+      a.length < b.length ? addMissing(b, a, has) : addMissing(a, b, has),
+    );
+    defineSetFunction(`${prefix}INTERSECTION`, (a, b, has) =>
+      a.filter((item) => has(item, b)).reverse(),
+    );
+    defineSetFunction(`${prefix}SET-DIFFERENCE`, (a, b, has) =>
+      b.length === 0 ? a : a.filter((item) => !has(item, b)).reverse(),
+    );
   }
-  const differing = (a: Value[], b: Value[], has: Has, back: Has) => [...a.filter((item) => !has(item, b)), ...b.filter((item) => !back(item, a))];
+  const differing = (a: Value[], b: Value[], has: Has, back: Has) => [
+    ...a.filter((item) => !has(item, b)),
+    ...b.filter((item) => !back(item, a)),
+  ];
   defineSetFunction("SET-EXCLUSIVE-OR", (a, b, has, back) => differing(a, b, has, back).reverse());
   defineSetFunction("NSET-EXCLUSIVE-OR", differing);
-  defineFunction("SUBSETP", `list1 list2 ${keywords}`, (m, list1: Value, list2: Value, key?: Value, test?: Value, testNot?: Value) => {
-    const has = membership(m, key, test, testNot, false);
-    const b = listItems(m, list2);
-    return bool(listItems(m, list1).every((item) => has(item, b)));
-  });
+  defineFunction(
+    "SUBSETP",
+    `list1 list2 ${keywords}`,
+    (m, list1: Value, list2: Value, key?: Value, test?: Value, testNot?: Value) => {
+      const has = membership(m, key, test, testNot, false);
+      const b = listItems(m, list2);
+      return bool(listItems(m, list1).every((item) => has(item, b)));
+    },
+  );
   defineTrees();
 }
 
 type Has = (item: Value, items: readonly Value[]) => boolean;
 
-function defineSetFunction(name: string, combine: (a: Value[], b: Value[], has: Has, back: Has) => Value[]): void {
-  defineFunction(name, `list1 list2 ${keywords}`, (m, list1: Value, list2: Value, key?: Value, test?: Value, testNot?: Value) => {
-    const has = membership(m, key, test, testNot, false);
-    const back = membership(m, key, test, testNot, true);
-    return m.list(combine(listItems(m, list1), listItems(m, list2), has, back));
-  });
+function defineSetFunction(
+  name: string,
+  combine: (a: Value[], b: Value[], has: Has, back: Has) => Value[],
+): void {
+  defineFunction(
+    name,
+    `list1 list2 ${keywords}`,
+    (m, list1: Value, list2: Value, key?: Value, test?: Value, testNot?: Value) => {
+      const has = membership(m, key, test, testNot, false);
+      const back = membership(m, key, test, testNot, true);
+      return m.list(combine(listItems(m, list1), listItems(m, list2), has, back));
+    },
+  );
 }
 
 function addMissing(long: readonly Value[], short: readonly Value[], has: Has): Value[] {
@@ -48,14 +74,22 @@ function addMissing(long: readonly Value[], short: readonly Value[], has: Has): 
 }
 
 /** The test gets the element of the first list first; `isBack` says that the item comes from the second. */
-function membership(m: Machine, key: Value | undefined, test: Value | undefined, testNot: Value | undefined, isBack: boolean): Has {
+function membership(
+  m: Machine,
+  key: Value | undefined,
+  test: Value | undefined,
+  testNot: Value | undefined,
+  isBack: boolean,
+): Has {
   const holds = testOf(m, test, testNot);
   const part = keyOf(m, key);
   if (holds === eql && (key === undefined || key === NIL)) return plainMembership(m);
   return (item, items) => {
     const wanted = part(item);
     m.tick(items.length);
-    return items.some((element) => (isBack ? holds(part(element), wanted) : holds(wanted, part(element))));
+    return items.some((element) =>
+      isBack ? holds(part(element), wanted) : holds(wanted, part(element)),
+    );
   };
 }
 
@@ -75,27 +109,50 @@ function plainMembership(m: Machine): Has {
 
 function defineTrees(): void {
   for (const prefix of ["", "N"]) {
-    defineFunction(`${prefix}SUBST`, `new old tree ${keywords}`, (m, replacement: Value, old: Value, tree: Value, key?: Value, test?: Value, testNot?: Value) =>
-      substitute(m, replacement, matchItem(m, old, test, testNot, key), tree),
+    defineFunction(
+      `${prefix}SUBST`,
+      `new old tree ${keywords}`,
+      (
+        m,
+        replacement: Value,
+        old: Value,
+        tree: Value,
+        key?: Value,
+        test?: Value,
+        testNot?: Value,
+      ) => substitute(m, replacement, matchItem(m, old, test, testNot, key), tree),
     );
-    defineFunction(`${prefix}SUBST-IF`, "new predicate tree &key key", (m, replacement: Value, predicate: Value, tree: Value, key?: Value) =>
-      substitute(m, replacement, matchPredicate(m, predicate, key), tree),
+    defineFunction(
+      `${prefix}SUBST-IF`,
+      "new predicate tree &key key",
+      (m, replacement: Value, predicate: Value, tree: Value, key?: Value) =>
+        substitute(m, replacement, matchPredicate(m, predicate, key), tree),
     );
-    defineFunction(`${prefix}SUBST-IF-NOT`, "new predicate tree &key key", (m, replacement: Value, predicate: Value, tree: Value, key?: Value) =>
-      substitute(m, replacement, matchPredicate(m, predicate, key, false), tree),
+    defineFunction(
+      `${prefix}SUBST-IF-NOT`,
+      "new predicate tree &key key",
+      (m, replacement: Value, predicate: Value, tree: Value, key?: Value) =>
+        substitute(m, replacement, matchPredicate(m, predicate, key, false), tree),
     );
-    defineFunction(`${prefix}SUBLIS`, `alist tree ${keywords}`, (m, alist: Value, tree: Value, key?: Value, test?: Value, testNot?: Value) => {
-      const part = keyOf(m, key);
-      const holds = testOf(m, test, testNot);
-      const pairs = listItems(m, alist).filter((pair) => pair instanceof Cons);
-      return replaceByPairs(m, tree, (subtree) => {
-        const wanted = part(subtree);
-        return pairs.find((pair) => holds(pair.car, wanted));
-      });
-    });
+    defineFunction(
+      `${prefix}SUBLIS`,
+      `alist tree ${keywords}`,
+      (m, alist: Value, tree: Value, key?: Value, test?: Value, testNot?: Value) => {
+        const part = keyOf(m, key);
+        const holds = testOf(m, test, testNot);
+        const pairs = listItems(m, alist).filter((pair) => pair instanceof Cons);
+        return replaceByPairs(m, tree, (subtree) => {
+          const wanted = part(subtree);
+          return pairs.find((pair) => holds(pair.car, wanted));
+        });
+      },
+    );
   }
-  defineFunction("TREE-EQUAL", "tree1 tree2 &key test test-not", (m, a: Value, b: Value, test?: Value, testNot?: Value) =>
-    bool(treeEqual(m, a, b, testOf(m, test, testNot))),
+  defineFunction(
+    "TREE-EQUAL",
+    "tree1 tree2 &key test test-not",
+    (m, a: Value, b: Value, test?: Value, testNot?: Value) =>
+      bool(treeEqual(m, a, b, testOf(m, test, testNot))),
   );
 }
 
@@ -108,7 +165,11 @@ function substitute(m: Machine, replacement: Value, matches: Match, tree: Value)
   return first === tree.car && rest === tree.cdr ? tree : m.cons(first, rest);
 }
 
-function replaceByPairs(m: Machine, tree: Value, find: (subtree: Value) => Cons | undefined): Value {
+function replaceByPairs(
+  m: Machine,
+  tree: Value,
+  find: (subtree: Value) => Cons | undefined,
+): Value {
   const found = find(tree);
   if (found !== undefined) return found.cdr;
   if (!(tree instanceof Cons)) return tree;

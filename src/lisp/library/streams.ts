@@ -10,7 +10,14 @@ import { itemsOf, Stream, type Value } from "../values.ts";
 import { codeOf } from "./characters.ts";
 
 export function defineStreams(): void {
-  for (const name of ["*STANDARD-OUTPUT*", "*ERROR-OUTPUT*", "*TRACE-OUTPUT*", "*DEBUG-IO*", "*QUERY-IO*", "*TERMINAL-IO*"])
+  for (const name of [
+    "*STANDARD-OUTPUT*",
+    "*ERROR-OUTPUT*",
+    "*TRACE-OUTPUT*",
+    "*DEBUG-IO*",
+    "*QUERY-IO*",
+    "*TERMINAL-IO*",
+  ])
     defineVariable(name, () => silentStream());
   defineVariable("*STANDARD-INPUT*", () => inputStream(""));
   defineStringStreams();
@@ -44,49 +51,79 @@ function outputStringStream(): Stream {
 
 /** NIL means standard output, T the terminal, which is the same here. */
 export function outputOf(m: Machine, designator: Value | undefined): Stream {
-  const value = designator === undefined || designator === NIL || designator === T ? cl("*STANDARD-OUTPUT*").value : designator;
+  const value =
+    designator === undefined || designator === NIL || designator === T
+      ? cl("*STANDARD-OUTPUT*").value
+      : designator;
   if (!(value instanceof Stream) || value.sink === null) return m.typeError(value ?? NIL, "STREAM");
   if (value.closed) return m.error("STREAM-ERROR", { STREAM: value });
   return value;
 }
 
 export function inputOf(m: Machine, designator: Value | undefined): Stream & { source: string[] } {
-  const value = designator === undefined || designator === NIL || designator === T ? cl("*STANDARD-INPUT*").value : designator;
-  if (!(value instanceof Stream) || value.source === null) return m.typeError(value ?? NIL, "STREAM");
+  const value =
+    designator === undefined || designator === NIL || designator === T
+      ? cl("*STANDARD-INPUT*").value
+      : designator;
+  if (!(value instanceof Stream) || value.source === null)
+    return m.typeError(value ?? NIL, "STREAM");
   return value as Stream & { source: string[] };
 }
 
 function defineStringStreams(): void {
   defineFunction("MAKE-STRING-OUTPUT-STREAM", "&key element-type", () => outputStringStream());
   defineFunction("GET-OUTPUT-STREAM-STRING", "stream", (m, stream: Value) => takeText(m, stream));
-  defineFunction("MAKE-STRING-INPUT-STREAM", "string &optional start end", (m, string: Value, start?: Value, end?: Value) => {
-    if (!(string instanceof Str)) return m.typeError(string, "STRING");
-    const span = spanOf(m, start, end, string.length, string);
-    const made = inputStream(sliceText(string, 0, span.end));
-    made.at = span.start;
-    return made;
-  });
+  defineFunction(
+    "MAKE-STRING-INPUT-STREAM",
+    "string &optional start end",
+    (m, string: Value, start?: Value, end?: Value) => {
+      if (!(string instanceof Str)) return m.typeError(string, "STRING");
+      const span = spanOf(m, start, end, string.length, string);
+      const made = inputStream(sliceText(string, 0, span.end));
+      made.at = span.start;
+      return made;
+    },
+  );
   defineFunction("%STRING-SINK", "string", (m, string: Value) => stringSink(m, string));
   defineMacro("WITH-OUTPUT-TO-STRING", (whole) => {
     const [head = NIL, ...body] = itemsOf(whole.cdr);
     const [variable = NIL, string = NIL] = itemsOf(head);
     if (string !== NIL) return form(["LET", [[variable, ["%STRING-SINK", string]]], ...body]);
-    return form(["LET", [[variable, ["MAKE-STRING-OUTPUT-STREAM"]]], ...body, ["GET-OUTPUT-STREAM-STRING", variable]]);
+    return form([
+      "LET",
+      [[variable, ["MAKE-STRING-OUTPUT-STREAM"]]],
+      ...body,
+      ["GET-OUTPUT-STREAM-STRING", variable],
+    ]);
   });
   defineMacro("WITH-INPUT-FROM-STRING", (whole) => {
     const [head = NIL, ...body] = itemsOf(whole.cdr);
     const [variable = NIL, string = NIL, ...options] = itemsOf(head);
-    const option = (name: string) => (options.includes(keyword(name)) ? (options[options.indexOf(keyword(name)) + 1] ?? NIL) : NIL);
-    const source = ["MAKE-STRING-INPUT-STREAM", string, option("START") === NIL ? 0 : option("START"), option("END")];
+    const option = (name: string) =>
+      options.includes(keyword(name)) ? (options[options.indexOf(keyword(name)) + 1] ?? NIL) : NIL;
+    const source = [
+      "MAKE-STRING-INPUT-STREAM",
+      string,
+      option("START") === NIL ? 0 : option("START"),
+      option("END"),
+    ];
     const index = option("INDEX");
     if (index === NIL) return form(["LET", [[variable, source]], ...body]);
-    return form(["LET", [[variable, source]], ["MULTIPLE-VALUE-PROG1", ["PROGN", ...body], ["SETF", index, ["%STREAM-PLACE", variable]]]]);
+    return form([
+      "LET",
+      [[variable, source]],
+      ["MULTIPLE-VALUE-PROG1", ["PROGN", ...body], ["SETF", index, ["%STREAM-PLACE", variable]]],
+    ]);
   });
   defineFunction("%STREAM-PLACE", "stream", (m, stream: Value) => inputOf(m, stream).at);
   defineMacro("WITH-OPEN-STREAM", (whole) => {
     const [head = NIL, ...body] = itemsOf(whole.cdr);
     const [variable = NIL, stream = NIL] = itemsOf(head);
-    return form(["LET", [[variable, stream]], ["UNWIND-PROTECT", ["PROGN", ...body], ["CLOSE", variable]]]);
+    return form([
+      "LET",
+      [[variable, stream]],
+      ["UNWIND-PROTECT", ["PROGN", ...body], ["CLOSE", variable]],
+    ]);
   });
   defineFunction("MAKE-BROADCAST-STREAM", "&rest streams", (m, streams: Value[]) => {
     const targets = streams.map((stream) => outputOf(m, stream));
@@ -107,7 +144,8 @@ function takeText(m: Machine, stream: Value): Str {
 
 /** Writes to the end of a string with a fill pointer. */
 function stringSink(m: Machine, value: Value): Stream {
-  if (!(value instanceof Str) || value.fill < 0) return m.typeError(value, "(AND STRING (SATISFIES ARRAY-HAS-FILL-POINTER-P))");
+  if (!(value instanceof Str) || value.fill < 0)
+    return m.typeError(value, "(AND STRING (SATISFIES ARRAY-HAS-FILL-POINTER-P))");
   const made = new Stream();
   made.sink = (text) => {
     const codes = value.codes();
@@ -117,7 +155,12 @@ function stringSink(m: Machine, value: Value): Stream {
   return made;
 }
 
-function partOf(m: Machine, value: Value, start: Value | undefined, end: Value | undefined): string {
+function partOf(
+  m: Machine,
+  value: Value,
+  start: Value | undefined,
+  end: Value | undefined,
+): string {
   if (!(value instanceof Str)) return m.typeError(value, "STRING");
   if (start === undefined && end === undefined) return value.toString();
   const span = spanOf(m, start, end, value.length, value);
@@ -125,18 +168,26 @@ function partOf(m: Machine, value: Value, start: Value | undefined, end: Value |
 }
 
 function defineWriting(): void {
-  defineFunction("WRITE-CHAR", "character &optional stream", (m, character: Value, stream?: Value) => {
-    write(m, outputOf(m, stream), String.fromCodePoint(codeOf(m, character)));
-    return character;
-  });
+  defineFunction(
+    "WRITE-CHAR",
+    "character &optional stream",
+    (m, character: Value, stream?: Value) => {
+      write(m, outputOf(m, stream), String.fromCodePoint(codeOf(m, character)));
+      return character;
+    },
+  );
   for (const [name, ending] of [
     ["WRITE-STRING", ""],
     ["WRITE-LINE", "\n"],
   ] as const) {
-    defineFunction(name, "string &optional stream &key start end", (m, string: Value, stream?: Value, start?: Value, end?: Value) => {
-      write(m, outputOf(m, stream), partOf(m, string, start, end) + ending);
-      return string;
-    });
+    defineFunction(
+      name,
+      "string &optional stream &key start end",
+      (m, string: Value, stream?: Value, start?: Value, end?: Value) => {
+        write(m, outputOf(m, stream), partOf(m, string, start, end) + ending);
+        return string;
+      },
+    );
   }
   defineFunction("TERPRI", "&optional stream", (m, stream?: Value) => {
     write(m, outputOf(m, stream), "\n");
@@ -166,35 +217,57 @@ function endOfFile(m: Machine, stream: Stream, atEnd: AtEnd): Value {
   return m.error("END-OF-FILE", { STREAM: stream, TEXT: new Str("end of file") });
 }
 
-const atEndOf = (isError: Value = T, value: Value = NIL): AtEnd => ({ isError: isError !== NIL, value });
+const atEndOf = (isError: Value = T, value: Value = NIL): AtEnd => ({
+  isError: isError !== NIL,
+  value,
+});
 
 function defineReading(): void {
-  defineFunction("READ-CHAR", "&optional stream eof-error-p eof-value recursive-p", (m, stream?: Value, isError?: Value, value?: Value) => {
-    const input = inputOf(m, stream);
-    const next = input.source[input.at];
-    if (next === undefined) return endOfFile(m, input, atEndOf(isError, value));
-    input.at += 1;
-    return char(next.codePointAt(0) ?? 0);
-  });
-  defineFunction("READ-CHAR-NO-HANG", "&optional stream eof-error-p eof-value recursive-p", (m, stream?: Value, isError?: Value, value?: Value) =>
-    m.apply(m.fn(cl("READ-CHAR")), [stream ?? NIL, isError ?? T, value ?? NIL]),
+  defineFunction(
+    "READ-CHAR",
+    "&optional stream eof-error-p eof-value recursive-p",
+    (m, stream?: Value, isError?: Value, value?: Value) => {
+      const input = inputOf(m, stream);
+      const next = input.source[input.at];
+      if (next === undefined) return endOfFile(m, input, atEndOf(isError, value));
+      input.at += 1;
+      return char(next.codePointAt(0) ?? 0);
+    },
   );
-  defineFunction("UNREAD-CHAR", "character &optional stream", (m, character: Value, stream?: Value) => {
-    const input = inputOf(m, stream);
-    if (!(character instanceof Char)) return m.typeError(character, "CHARACTER");
-    if (input.at === 0) return m.fail("nothing was read yet that could be put back");
-    input.at -= 1;
-    return NIL;
-  });
+  defineFunction(
+    "READ-CHAR-NO-HANG",
+    "&optional stream eof-error-p eof-value recursive-p",
+    (m, stream?: Value, isError?: Value, value?: Value) =>
+      m.apply(m.fn(cl("READ-CHAR")), [stream ?? NIL, isError ?? T, value ?? NIL]),
+  );
+  defineFunction(
+    "UNREAD-CHAR",
+    "character &optional stream",
+    (m, character: Value, stream?: Value) => {
+      const input = inputOf(m, stream);
+      if (!(character instanceof Char)) return m.typeError(character, "CHARACTER");
+      if (input.at === 0) return m.fail("nothing was read yet that could be put back");
+      input.at -= 1;
+      return NIL;
+    },
+  );
   defineFunction(
     "PEEK-CHAR",
     "&optional peek-type stream eof-error-p eof-value recursive-p",
     (m, type: Value = NIL, stream?: Value, isError?: Value, value?: Value) => {
       const input = inputOf(m, stream);
-      const isWanted = (text: string) => (type === NIL ? true : type === T ? text.trim() !== "" : type instanceof Char && text.codePointAt(0) === type.code);
-      while (input.at < input.source.length && !isWanted(input.source[input.at] as string)) input.at += 1;
+      const isWanted = (text: string) =>
+        type === NIL
+          ? true
+          : type === T
+            ? text.trim() !== ""
+            : type instanceof Char && text.codePointAt(0) === type.code;
+      while (input.at < input.source.length && !isWanted(input.source[input.at] as string))
+        input.at += 1;
       const next = input.source[input.at];
-      return next === undefined ? endOfFile(m, input, atEndOf(isError, value)) : char(next.codePointAt(0) ?? 0);
+      return next === undefined
+        ? endOfFile(m, input, atEndOf(isError, value))
+        : char(next.codePointAt(0) ?? 0);
     },
   );
   defineFunction(
@@ -202,7 +275,8 @@ function defineReading(): void {
     "&optional stream eof-error-p eof-value recursive-p",
     (m, stream?: Value, isError?: Value, value?: Value) => {
       const input = inputOf(m, stream);
-      if (input.at >= input.source.length) return m.values(endOfFile(m, input, atEndOf(isError, value)), T);
+      if (input.at >= input.source.length)
+        return m.values(endOfFile(m, input, atEndOf(isError, value)), T);
       const end = input.source.indexOf("\n", input.at);
       const line = input.source.slice(input.at, end < 0 ? undefined : end).join("");
       m.tick(line.length);
@@ -219,10 +293,17 @@ function defineReading(): void {
 }
 
 function defineKinds(): void {
-  const streamOf = (m: Machine, value: Value) => (value instanceof Stream ? value : m.typeError(value, "STREAM"));
-  defineFunction("INPUT-STREAM-P", "stream", (m, stream: Value) => bool(streamOf(m, stream).source !== null));
-  defineFunction("OUTPUT-STREAM-P", "stream", (m, stream: Value) => bool(streamOf(m, stream).sink !== null));
-  defineFunction("OPEN-STREAM-P", "stream", (m, stream: Value) => bool(!streamOf(m, stream).closed));
+  const streamOf = (m: Machine, value: Value) =>
+    value instanceof Stream ? value : m.typeError(value, "STREAM");
+  defineFunction("INPUT-STREAM-P", "stream", (m, stream: Value) =>
+    bool(streamOf(m, stream).source !== null),
+  );
+  defineFunction("OUTPUT-STREAM-P", "stream", (m, stream: Value) =>
+    bool(streamOf(m, stream).sink !== null),
+  );
+  defineFunction("OPEN-STREAM-P", "stream", (m, stream: Value) =>
+    bool(!streamOf(m, stream).closed),
+  );
   defineFunction("INTERACTIVE-STREAM-P", "stream", (m, stream: Value) => {
     streamOf(m, stream);
     return NIL;
@@ -239,22 +320,32 @@ function defineKinds(): void {
 
 /** Many characters at once. */
 function defineBlocks(): void {
-  defineFunction("WRITE-SEQUENCE", "sequence stream &key start end", (m, sequence: Value, stream: Value, start?: Value, end?: Value) => {
-    const text = elements(m, sequence, start, end).map((item) => String.fromCodePoint(codeOf(m, item)));
-    write(m, outputOf(m, stream), text.join(""));
-    return sequence;
-  });
-  defineFunction("READ-SEQUENCE", "sequence stream &key start end", (m, sequence: Value, stream: Value, start?: Value, end?: Value) => {
-    const input = inputOf(m, stream);
-    const span = spanOf(m, start, end, lengthOf(m, sequence), sequence);
-    let at = span.start;
-    for (; at < span.end && input.at < input.source.length; at += 1) {
-      m.tick(1);
-      setElementAt(m, sequence, at, char((input.source[input.at] as string).codePointAt(0) ?? 0));
-      input.at += 1;
-    }
-    return at;
-  });
+  defineFunction(
+    "WRITE-SEQUENCE",
+    "sequence stream &key start end",
+    (m, sequence: Value, stream: Value, start?: Value, end?: Value) => {
+      const text = elements(m, sequence, start, end).map((item) =>
+        String.fromCodePoint(codeOf(m, item)),
+      );
+      write(m, outputOf(m, stream), text.join(""));
+      return sequence;
+    },
+  );
+  defineFunction(
+    "READ-SEQUENCE",
+    "sequence stream &key start end",
+    (m, sequence: Value, stream: Value, start?: Value, end?: Value) => {
+      const input = inputOf(m, stream);
+      const span = spanOf(m, start, end, lengthOf(m, sequence), sequence);
+      let at = span.start;
+      for (; at < span.end && input.at < input.source.length; at += 1) {
+        m.tick(1);
+        setElementAt(m, sequence, at, char((input.source[input.at] as string).codePointAt(0) ?? 0));
+        input.at += 1;
+      }
+      return at;
+    },
+  );
 }
 
 /** Streams made of others. What has been read from a part is not read again from the whole. */
@@ -263,14 +354,18 @@ function defineJoinedStreams(): void {
     const parts = streams.map((stream) => inputOf(m, stream));
     return inputStream(parts.map((part) => part.source.slice(part.at).join("")).join(""));
   });
-  defineFunction("MAKE-TWO-WAY-STREAM", "input-stream output-stream", (m, input: Value, output: Value) => {
-    const made = inputStream("");
-    const [source, target] = [inputOf(m, input), outputOf(m, output)];
-    made.source = source.source;
-    made.at = source.at;
-    made.sink = (text) => write(m, target, text);
-    return made;
-  });
+  defineFunction(
+    "MAKE-TWO-WAY-STREAM",
+    "input-stream output-stream",
+    (m, input: Value, output: Value) => {
+      const made = inputStream("");
+      const [source, target] = [inputOf(m, input), outputOf(m, output)];
+      made.source = source.source;
+      made.at = source.at;
+      made.sink = (text) => write(m, target, text);
+      return made;
+    },
+  );
   defineFunction("MAKE-SYNONYM-STREAM", "symbol", (m, name: Value) => {
     const made = new Stream();
     made.sink = (text) => write(m, outputOf(m, name instanceof Sym ? name.value : name), text);

@@ -10,14 +10,24 @@ import { codeOf, radixOf } from "./characters.ts";
 import { textOf } from "./designators.ts";
 
 export function defineStrings(): void {
-  defineFunction("STRING", "x", (m, value: Value) => (value instanceof Str ? value : m.string(textOf(m, value))));
-  defineFunction("MAKE-STRING", "size &key initial-element element-type", (m, size: Value, initial?: Value) => {
-    if (typeof size !== "number" || size < 0) return m.typeError(size, "UNSIGNED-BYTE");
-    m.alloc((size >> 3) + 1);
-    return new Str(String.fromCodePoint(initial === undefined ? 0 : codeOf(m, initial)).repeat(size));
-  });
+  defineFunction("STRING", "x", (m, value: Value) =>
+    value instanceof Str ? value : m.string(textOf(m, value)),
+  );
+  defineFunction(
+    "MAKE-STRING",
+    "size &key initial-element element-type",
+    (m, size: Value, initial?: Value) => {
+      if (typeof size !== "number" || size < 0) return m.typeError(size, "UNSIGNED-BYTE");
+      m.alloc((size >> 3) + 1);
+      return new Str(
+        String.fromCodePoint(initial === undefined ? 0 : codeOf(m, initial)).repeat(size),
+      );
+    },
+  );
   for (const name of ["CHAR", "SCHAR"]) {
-    defineFunction(name, "string index", (m, string: Value, index: Value) => char(stringOf(m, string).codeAt(indexIn(m, string, index))));
+    defineFunction(name, "string index", (m, string: Value, index: Value) =>
+      char(stringOf(m, string).codeAt(indexIn(m, string, index))),
+    );
     defineSetter(name, "value string index", (m, value: Value, string: Value, index: Value) => {
       stringOf(m, string).setCode(indexIn(m, string, index), codeOf(m, value));
       return value;
@@ -54,19 +64,34 @@ const cases: readonly [string, CaseChange][] = [
 
 function defineCase(): void {
   for (const [name, change] of cases) {
-    defineFunction(`STRING-${name}`, "string &key start end", (m, value: Value, start?: Value, end?: Value) => {
-      m.alloc((designated(m, value).length >> 3) + 1);
-      return Str.ofCodes(changed(m, designated(m, value), change, start, end));
-    });
-    defineFunction(`NSTRING-${name}`, "string &key start end", (m, value: Value, start?: Value, end?: Value) => {
-      const string = stringOf(m, value);
-      for (const [at, code] of changed(m, string, change, start, end).entries()) string.setCode(at, code);
-      return string;
-    });
+    defineFunction(
+      `STRING-${name}`,
+      "string &key start end",
+      (m, value: Value, start?: Value, end?: Value) => {
+        m.alloc((designated(m, value).length >> 3) + 1);
+        return Str.ofCodes(changed(m, designated(m, value), change, start, end));
+      },
+    );
+    defineFunction(
+      `NSTRING-${name}`,
+      "string &key start end",
+      (m, value: Value, start?: Value, end?: Value) => {
+        const string = stringOf(m, value);
+        for (const [at, code] of changed(m, string, change, start, end).entries())
+          string.setCode(at, code);
+        return string;
+      },
+    );
   }
 }
 
-function changed(m: Machine, string: Str, change: CaseChange, start: Value | undefined, end: Value | undefined): number[] {
+function changed(
+  m: Machine,
+  string: Str,
+  change: CaseChange,
+  start: Value | undefined,
+  end: Value | undefined,
+): number[] {
   const { length } = string;
   const span = spanOf(m, start, end, length, string);
   m.tick(length >> 2);
@@ -95,7 +120,11 @@ function defineTrimming(): void {
       if (left) while (start < end && codes.has(string.codeAt(start))) start += 1;
       if (right) while (end > start && codes.has(string.codeAt(end - 1))) end -= 1;
       m.tick(string.length >> 2);
-      return m.string(Array.from({ length: end - start }, (_, at) => String.fromCodePoint(string.codeAt(start + at))).join(""));
+      return m.string(
+        Array.from({ length: end - start }, (_, at) =>
+          String.fromCodePoint(string.codeAt(start + at)),
+        ).join(""),
+      );
     });
   }
 }
@@ -117,31 +146,46 @@ function defineComparison(): void {
   }
 }
 
-function define(name: string, fold: (code: number) => number, holds: (order: number) => boolean, isEquality: boolean): void {
-  defineFunction(name, "string1 string2 &key start1 end1 start2 end2", (m, a: Value, b: Value, start1?: Value, end1?: Value, start2?: Value, end2?: Value) => {
-    if (
-      isEquality &&
-      a instanceof Str &&
-      b instanceof Str &&
-      start1 === undefined &&
-      end1 === undefined &&
-      start2 === undefined &&
-      end2 === undefined &&
-      a.length !== b.length
-    )
-      return NIL;
-    const [left, right] = [designated(m, a), designated(m, b)];
-    const span1 = spanOf(m, start1, end1, left.length, left);
-    const span2 = spanOf(m, start2, end2, right.length, right);
-    const common = Math.min(span1.end - span1.start, span2.end - span2.start);
-    m.tick(common >> 2);
-    let same = 0;
-    while (same < common && fold(left.codeAt(span1.start + same)) === fold(right.codeAt(span2.start + same))) same += 1;
-    const order =
-      same < common ? fold(left.codeAt(span1.start + same)) - fold(right.codeAt(span2.start + same)) : span1.end - span1.start - (span2.end - span2.start);
-    if (!holds(order)) return NIL;
-    return isEquality ? T : span1.start + same;
-  });
+function define(
+  name: string,
+  fold: (code: number) => number,
+  holds: (order: number) => boolean,
+  isEquality: boolean,
+): void {
+  defineFunction(
+    name,
+    "string1 string2 &key start1 end1 start2 end2",
+    (m, a: Value, b: Value, start1?: Value, end1?: Value, start2?: Value, end2?: Value) => {
+      if (
+        isEquality &&
+        a instanceof Str &&
+        b instanceof Str &&
+        start1 === undefined &&
+        end1 === undefined &&
+        start2 === undefined &&
+        end2 === undefined &&
+        a.length !== b.length
+      )
+        return NIL;
+      const [left, right] = [designated(m, a), designated(m, b)];
+      const span1 = spanOf(m, start1, end1, left.length, left);
+      const span2 = spanOf(m, start2, end2, right.length, right);
+      const common = Math.min(span1.end - span1.start, span2.end - span2.start);
+      m.tick(common >> 2);
+      let same = 0;
+      while (
+        same < common &&
+        fold(left.codeAt(span1.start + same)) === fold(right.codeAt(span2.start + same))
+      )
+        same += 1;
+      const order =
+        same < common
+          ? fold(left.codeAt(span1.start + same)) - fold(right.codeAt(span2.start + same))
+          : span1.end - span1.start - (span2.end - span2.start);
+      if (!holds(order)) return NIL;
+      return isEquality ? T : span1.start + same;
+    },
+  );
 }
 
 const blank = new Set([9, 10, 12, 13, 32, 160]);
@@ -157,7 +201,10 @@ function defineParsing(): void {
       m.tick(span.end - span.start);
       let at = span.start;
       while (at < span.end && blank.has(string.codeAt(at))) at += 1;
-      const sign = at < span.end && (string.codeAt(at) === 45 || string.codeAt(at) === 43) ? string.codeAt(at++) : 43;
+      const sign =
+        at < span.end && (string.codeAt(at) === 45 || string.codeAt(at) === 43)
+          ? string.codeAt(at++)
+          : 43;
       const first = at;
       while (at < span.end && digitWeight(string.codeAt(at), base) !== undefined) at += 1;
       m.checkBits((at - first) * Math.log2(base));
@@ -166,7 +213,11 @@ function defineParsing(): void {
       while (rest < span.end && blank.has(string.codeAt(rest))) rest += 1;
       const isClean = digits.length > 0 && rest === span.end;
       if (!isClean && junkAllowed === NIL) {
-        return m.error("PARSE-ERROR", { TEXT: new Str(`there is ${digits.length === 0 ? "no integer" : "junk after the integer"} in ${m.show(string)}`) });
+        return m.error("PARSE-ERROR", {
+          TEXT: new Str(
+            `there is ${digits.length === 0 ? "no integer" : "junk after the integer"} in ${m.show(string)}`,
+          ),
+        });
       }
       if (digits.length === 0) return m.values(NIL, at);
       const size = integerOf(digits, base);
@@ -180,7 +231,10 @@ function defineParsing(): void {
 function integerOf(digits: readonly number[], base: number): bigint {
   if (digits.length > 8) {
     const half = digits.length >> 1;
-    return integerOf(digits.slice(0, -half), base) * BigInt(base) ** BigInt(half) + integerOf(digits.slice(-half), base);
+    return (
+      integerOf(digits.slice(0, -half), base) * BigInt(base) ** BigInt(half) +
+      integerOf(digits.slice(-half), base)
+    );
   }
   return BigInt(digits.reduce((sum, code) => sum * base + (digitWeight(code, base) ?? 0), 0));
 }

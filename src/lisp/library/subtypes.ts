@@ -19,11 +19,14 @@ export function isSubtype(m: Machine, type1: Value, type2: Value): Answer {
   const right = operatorOf(b);
   if (left === "OR") return every(argsOf(a).map((part) => isSubtype(m, part, b)));
   if (right === "AND") return every(argsOf(b).map((part) => isSubtype(m, a, part)));
-  if (left === "MEMBER" || left === "EQL") return argsOf(a).every((value) => typep(m, value, b)) ? "yes" : "no";
+  if (left === "MEMBER" || left === "EQL")
+    return argsOf(a).every((value) => typep(m, value, b)) ? "yes" : "no";
   if (right === "OR") return some(argsOf(b).map((part) => isSubtype(m, a, part)));
-  if (left === "AND") return argsOf(a).some((part) => isSubtype(m, part, b) === "yes") ? "yes" : "unknown";
+  if (left === "AND")
+    return argsOf(a).some((part) => isSubtype(m, part, b) === "yes") ? "yes" : "unknown";
   if (right === "NOT") return isDisjoint(m, a, argsOf(b)[0] ?? NIL);
-  if (left === "NOT") return b === T ? "yes" : isKnown(m, argsOf(a)[0] ?? NIL) && isKnown(m, b) ? "no" : "unknown";
+  if (left === "NOT")
+    return b === T ? "yes" : isKnown(m, argsOf(a)[0] ?? NIL) && isKnown(m, b) ? "no" : "unknown";
   if (left === "SATISFIES" || right === "SATISFIES") return "unknown";
   if (right === "MEMBER" || right === "EQL") return isKnown(m, a) ? "no" : "unknown";
   return compareNamed(m, a, b);
@@ -54,14 +57,17 @@ function simplify(m: Machine, type: Value): Value {
   const list = (...parts: Value[]) => m.list(parts);
   const name = expanded instanceof Sym ? expanded.name : operatorOf(expanded);
   const [first] = argsOf(expanded);
-  const size = typeof first === "number" && first >= 0 && first <= 10_000 ? 2n ** BigInt(first) : undefined;
+  const size =
+    typeof first === "number" && first >= 0 && first <= 10_000 ? 2n ** BigInt(first) : undefined;
   switch (name) {
     case "BIT":
       return list(cl("INTEGER"), 0, 1);
     case "FIXNUM":
       return list(cl("INTEGER"), -(2n ** 62n), 2n ** 62n - 1n);
     case "UNSIGNED-BYTE":
-      return size === undefined ? list(cl("INTEGER"), 0, cl("*")) : list(cl("INTEGER"), 0, size - 1n);
+      return size === undefined
+        ? list(cl("INTEGER"), 0, cl("*"))
+        : list(cl("INTEGER"), 0, size - 1n);
     case "SIGNED-BYTE":
       return size === undefined ? cl("INTEGER") : list(cl("INTEGER"), -size / 2n, size / 2n - 1n);
     case "MOD":
@@ -103,13 +109,17 @@ const above = new Map<string, readonly string[]>([
 ]);
 
 function isKnown(m: Machine, type: Value): boolean {
-  if (type instanceof Cons) return argsOf(type).every((part) => !(part instanceof Sym) || part === cl("*") || isKnown(m, part));
+  if (type instanceof Cons)
+    return argsOf(type).every(
+      (part) => !(part instanceof Sym) || part === cl("*") || isKnown(m, part),
+    );
   return type instanceof Sym && (isAtomicType(type) || findClass(m, type) !== undefined);
 }
 
 function compareNamed(m: Machine, a: Value, b: Value): Answer {
   const [left, right] = [headOf(a), headOf(b)];
-  if (left === undefined || right === undefined || !isKnown(m, left) || !isKnown(m, right)) return "unknown";
+  if (left === undefined || right === undefined || !isKnown(m, left) || !isKnown(m, right))
+    return "unknown";
   if (!ancestors(m, left).has(right.name) && right !== T) return "no";
   if (!(b instanceof Cons)) return "yes";
   if (isNumericName(right.name)) return isRangeWithin(m, argsOf(a), argsOf(b)) ? "yes" : "no";
@@ -124,11 +134,19 @@ function headOf(type: Value): Sym | undefined {
 function ancestors(m: Machine, sym: Sym): Set<string> {
   const names = new Set([sym.name]);
   for (const cls of findClass(m, sym)?.precedence ?? []) names.add(cls.name.name);
-  for (const parent of above.get(sym.name) ?? []) for (const name of ancestors(m, cl(parent))) names.add(name);
+  for (const parent of above.get(sym.name) ?? [])
+    for (const name of ancestors(m, cl(parent))) names.add(name);
   return names;
 }
 
-const numericNames = new Set(["INTEGER", "RATIONAL", "REAL", "FLOAT", "DOUBLE-FLOAT", "SINGLE-FLOAT"]);
+const numericNames = new Set([
+  "INTEGER",
+  "RATIONAL",
+  "REAL",
+  "FLOAT",
+  "DOUBLE-FLOAT",
+  "SINGLE-FLOAT",
+]);
 
 function isNumericName(name: string): boolean {
   return numericNames.has(name);
@@ -139,7 +157,12 @@ function isRangeWithin(m: Machine, inner: readonly Value[], outer: readonly Valu
 }
 
 /** Whether the inner bound is not outside the outer one; `sign` is 1 for lower bounds. */
-function isBoundWithin(m: Machine, inner: Value | undefined, outer: Value | undefined, sign: 1 | -1): boolean {
+function isBoundWithin(
+  m: Machine,
+  inner: Value | undefined,
+  outer: Value | undefined,
+  sign: 1 | -1,
+): boolean {
   if (outer === undefined || outer === cl("*")) return true;
   if (inner === undefined || inner === cl("*")) return false;
   const [a, b] = [limitOf(inner), limitOf(outer)];
@@ -149,12 +172,17 @@ function isBoundWithin(m: Machine, inner: Value | undefined, outer: Value | unde
 }
 
 function limitOf(bound: Value): { value: Value; isOpen: boolean } {
-  return bound instanceof Cons ? { value: bound.car, isOpen: true } : { value: bound, isOpen: false };
+  return bound instanceof Cons
+    ? { value: bound.car, isOpen: true }
+    : { value: bound, isOpen: false };
 }
 
 function isDisjoint(m: Machine, a: Value, b: Value): Answer {
   if (isSubtype(m, a, b) === "yes") return "no";
   const [left, right] = [headOf(simplify(m, a)), headOf(simplify(m, b))];
-  if (left === undefined || right === undefined || !isKnown(m, left) || !isKnown(m, right)) return "unknown";
-  return ancestors(m, left).has(right.name) || ancestors(m, right).has(left.name) ? "unknown" : "yes";
+  if (left === undefined || right === undefined || !isKnown(m, left) || !isKnown(m, right))
+    return "unknown";
+  return ancestors(m, left).has(right.name) || ancestors(m, right).has(left.name)
+    ? "unknown"
+    : "yes";
 }

@@ -16,13 +16,18 @@ export function defineSymbols(): void {
     m.alloc(4);
     return new Sym(name instanceof Str ? name.toString() : m.typeError(name, "STRING"), null);
   });
-  defineFunction("COPY-SYMBOL", "symbol &optional copy-properties", (m, sym: Value, isFull: Value = NIL) => copySymbol(m, symbolOf(m, sym), isFull !== NIL));
+  defineFunction(
+    "COPY-SYMBOL",
+    "symbol &optional copy-properties",
+    (m, sym: Value, isFull: Value = NIL) => copySymbol(m, symbolOf(m, sym), isFull !== NIL),
+  );
   defineFunction("GENTEMP", "&optional prefix package", (m, prefix?: Value, pkg?: Value) => {
     const home = packageOf(m, pkg);
     const text = prefix === undefined ? "T" : textOf(m, prefix);
     for (let count = 1; ; count += 1) {
       m.tick(1);
-      if (findSymbol(home, `${text}${count}`) === undefined) return intern(m, home, `${text}${count}`);
+      if (findSymbol(home, `${text}${count}`) === undefined)
+        return intern(m, home, `${text}${count}`);
     }
   });
   defineInterning();
@@ -52,7 +57,13 @@ function copySymbol(m: Machine, sym: Sym, isFull: boolean): Sym {
 export function packageOf(m: Machine, designator: Value | undefined): Package {
   if (designator === undefined) return currentPackage(m);
   const found = findPackage(m, designator);
-  return found ?? m.error("PACKAGE-ERROR", { PACKAGE: designator, TEXT: new Str(`there is no package ${m.show(designator)}`) });
+  return (
+    found ??
+    m.error("PACKAGE-ERROR", {
+      PACKAGE: designator,
+      TEXT: new Str(`there is no package ${m.show(designator)}`),
+    })
+  );
 }
 
 function nameText(m: Machine, name: Value): string {
@@ -67,7 +78,9 @@ function defineInterning(): void {
       const text = nameText(m, name);
       const home = packageOf(m, pkg);
       const found = findSymbol(home, text);
-      return found === undefined ? m.values(intern(m, home, text), NIL) : m.values(found.sym, keyword(found.status));
+      return found === undefined
+        ? m.values(intern(m, home, text), NIL)
+        : m.values(found.sym, keyword(found.status));
     },
     { values: true },
   );
@@ -94,15 +107,24 @@ function defineInterning(): void {
   });
   defineFunction("FIND-ALL-SYMBOLS", "name", (m, name: Value) => {
     const text = textOf(m, name);
-    const found = allPackages(m).flatMap((pkg) => pkg.symbols.get(text) ?? pkg.shared?.symbols.get(text) ?? []);
+    const found = allPackages(m).flatMap(
+      (pkg) => pkg.symbols.get(text) ?? pkg.shared?.symbols.get(text) ?? [],
+    );
     return m.list([...new Set(found)]);
   });
 }
 
 function definePackageQuestions(): void {
-  defineFunction("FIND-PACKAGE", "name", (m, name: Value) => findPackage(m, name instanceof Package ? name : m.string(textOf(m, name))) ?? NIL);
+  defineFunction(
+    "FIND-PACKAGE",
+    "name",
+    (m, name: Value) =>
+      findPackage(m, name instanceof Package ? name : m.string(textOf(m, name))) ?? NIL,
+  );
   defineFunction("PACKAGE-NAME", "package", (m, pkg: Value) => m.string(packageOf(m, pkg).name));
-  defineFunction("PACKAGE-NICKNAMES", "package", (m, pkg: Value) => m.list(packageOf(m, pkg).nicknames.map((name) => m.string(name))));
+  defineFunction("PACKAGE-NICKNAMES", "package", (m, pkg: Value) =>
+    m.list(packageOf(m, pkg).nicknames.map((name) => m.string(name))),
+  );
   defineFunction("PACKAGE-USE-LIST", "package", (m, pkg: Value) => m.list(packageOf(m, pkg).uses));
   defineFunction("PACKAGE-USED-BY-LIST", "package", (m, pkg: Value) => {
     const used = packageOf(m, pkg);

@@ -12,24 +12,42 @@ const unitsPerSecond = 1_000_000;
 export function defineTime(): void {
   defineConstant("INTERNAL-TIME-UNITS-PER-SECOND", unitsPerSecond);
   defineFunction("GET-UNIVERSAL-TIME", "", (m) => Math.floor(m.host.clock()) + epoch);
-  defineFunction("GET-INTERNAL-REAL-TIME", "", (m) => Math.floor((m.host.timer() * unitsPerSecond) / 1000));
-  defineFunction("GET-INTERNAL-RUN-TIME", "", (m) => Math.floor((m.host.timer() * unitsPerSecond) / 1000));
-  defineFunction("DECODE-UNIVERSAL-TIME", "universal-time &optional time-zone", (m, time: Value, zone?: Value) => decode(m, seconds(m, time), zone), {
-    values: true,
-  });
-  defineFunction("GET-DECODED-TIME", "", (m) => decode(m, Math.floor(m.host.clock()) + epoch, undefined), { values: true });
+  defineFunction("GET-INTERNAL-REAL-TIME", "", (m) =>
+    Math.floor((m.host.timer() * unitsPerSecond) / 1000),
+  );
+  defineFunction("GET-INTERNAL-RUN-TIME", "", (m) =>
+    Math.floor((m.host.timer() * unitsPerSecond) / 1000),
+  );
+  defineFunction(
+    "DECODE-UNIVERSAL-TIME",
+    "universal-time &optional time-zone",
+    (m, time: Value, zone?: Value) => decode(m, seconds(m, time), zone),
+    {
+      values: true,
+    },
+  );
+  defineFunction(
+    "GET-DECODED-TIME",
+    "",
+    (m) => decode(m, Math.floor(m.host.clock()) + epoch, undefined),
+    { values: true },
+  );
   defineFunction(
     "ENCODE-UNIVERSAL-TIME",
     "second minute hour date month year &optional time-zone",
-    (m, second: Value, minute: Value, hour: Value, date: Value, month: Value, year: Value, zone?: Value) => {
-      const [s, min, h, d, mon, y] = [second, minute, hour, date, month, year].map((part) => seconds(m, part)) as [
-        number,
-        number,
-        number,
-        number,
-        number,
-        number,
-      ];
+    (
+      m,
+      second: Value,
+      minute: Value,
+      hour: Value,
+      date: Value,
+      month: Value,
+      year: Value,
+      zone?: Value,
+    ) => {
+      const [s, min, h, d, mon, y] = [second, minute, hour, date, month, year].map((part) =>
+        seconds(m, part),
+      ) as [number, number, number, number, number, number];
       const days = Date.UTC(y, mon - 1, d) / 86_400_000;
       return days * 86_400 + h * 3600 + min * 60 + s + zoneSeconds(m, zone) + epoch;
     },
@@ -45,7 +63,15 @@ export function defineTime(): void {
   defineFunction("LISP-IMPLEMENTATION-TYPE", "", (m) => m.string("Guildhall Lisp"));
   defineFunction("LISP-IMPLEMENTATION-VERSION", "", (m) => m.string("1"));
   // Nothing about the machine a session runs on is told.
-  for (const name of ["MACHINE-TYPE", "MACHINE-VERSION", "MACHINE-INSTANCE", "SOFTWARE-TYPE", "SOFTWARE-VERSION", "SHORT-SITE-NAME", "LONG-SITE-NAME"])
+  for (const name of [
+    "MACHINE-TYPE",
+    "MACHINE-VERSION",
+    "MACHINE-INSTANCE",
+    "SOFTWARE-TYPE",
+    "SOFTWARE-VERSION",
+    "SHORT-SITE-NAME",
+    "LONG-SITE-NAME",
+  ])
     defineFunction(name, "", () => NIL);
 }
 
@@ -63,5 +89,13 @@ function decode(m: Machine, time: number, zone: Value | undefined): Value {
   const date = new Date((time - epoch - zoneSeconds(m, zone)) * 1000);
   const weekday = (date.getUTCDay() + 6) % 7;
   const clock = [date.getUTCSeconds(), date.getUTCMinutes(), date.getUTCHours()];
-  return m.values(...clock, date.getUTCDate(), date.getUTCMonth() + 1, date.getUTCFullYear(), weekday, NIL, zone ?? 0);
+  return m.values(
+    ...clock,
+    date.getUTCDate(),
+    date.getUTCMonth() + 1,
+    date.getUTCFullYear(),
+    weekday,
+    NIL,
+    zone ?? 0,
+  );
 }

@@ -15,7 +15,9 @@ import { sequenceOfType } from "./sequence-types.ts";
 import { isSubtype } from "./subtypes.ts";
 
 export function defineTypes(): void {
-  defineFunction("TYPEP", "object type &optional environment", (m, object: Value, type: Value) => bool(typep(m, object, type)));
+  defineFunction("TYPEP", "object type &optional environment", (m, object: Value, type: Value) =>
+    bool(typep(m, object, type)),
+  );
   defineFunction(
     "SUBTYPEP",
     "type1 type2 &optional environment",
@@ -53,10 +55,14 @@ const predicates: readonly [string, string][] = [
     "PACKAGE",
     "STREAM",
   ].map((type): [string, string] => [`${type}P`, type]),
-  ...["COMPILED-FUNCTION", "SIMPLE-STRING", "SIMPLE-VECTOR", "BIT-VECTOR", "SIMPLE-BIT-VECTOR", "HASH-TABLE"].map((type): [string, string] => [
-    `${type}-P`,
-    type,
-  ]),
+  ...[
+    "COMPILED-FUNCTION",
+    "SIMPLE-STRING",
+    "SIMPLE-VECTOR",
+    "BIT-VECTOR",
+    "SIMPLE-BIT-VECTOR",
+    "HASH-TABLE",
+  ].map((type): [string, string] => [`${type}-P`, type]),
   ["ATOM", "ATOM"],
   ["NULL", "NULL"],
 ];
@@ -67,16 +73,25 @@ function typeOf(m: Machine, value: Value): Value {
   if (value instanceof Float) return cl("DOUBLE-FLOAT");
   if (value instanceof Ratio) return cl("RATIO");
   if (value instanceof Char)
-    return cl(value.code === 10 || (value.code >= 32 && value.code < 127) ? "STANDARD-CHAR" : value.code < 128 ? "BASE-CHAR" : "EXTENDED-CHAR");
+    return cl(
+      value.code === 10 || (value.code >= 32 && value.code < 127)
+        ? "STANDARD-CHAR"
+        : value.code < 128
+          ? "BASE-CHAR"
+          : "EXTENDED-CHAR",
+    );
   if (value === NIL) return cl("NULL");
   if (value === T) return cl("BOOLEAN");
   if (value instanceof Sym) return cl(value.pkg === sharedKeywords ? "KEYWORD" : "SYMBOL");
   if (value instanceof Str) {
     const isSimple = value.fill < 0 && !value.adjustable;
-    return isSimple ? type(cl("SIMPLE-ARRAY"), cl("CHARACTER"), type(value.capacity)) : type(cl("VECTOR"), cl("CHARACTER"), value.capacity);
+    return isSimple
+      ? type(cl("SIMPLE-ARRAY"), cl("CHARACTER"), type(value.capacity))
+      : type(cl("VECTOR"), cl("CHARACTER"), value.capacity);
   }
   if (value instanceof Vec) return arrayType(m, value);
-  if (value instanceof Fn) return value.code.generic === null ? cl("COMPILED-FUNCTION") : cl("STANDARD-GENERIC-FUNCTION");
+  if (value instanceof Fn)
+    return value.code.generic === null ? cl("COMPILED-FUNCTION") : cl("STANDARD-GENERIC-FUNCTION");
   return value instanceof Instance ? value.cls.name : classOf(value).name;
 }
 
@@ -91,9 +106,13 @@ function integerType(m: Machine, value: number | bigint): Value {
 
 function arrayType(m: Machine, { items, dims, fill, adjustable, elementType }: Vec): Value {
   const isSimple = fill < 0 && !adjustable;
-  if (dims !== null) return m.list([cl(isSimple ? "SIMPLE-ARRAY" : "ARRAY"), elementType, listOf(dims)]);
-  if (elementType.name === "BIT") return m.list([cl(isSimple ? "SIMPLE-BIT-VECTOR" : "BIT-VECTOR"), items.length]);
-  return isSimple ? m.list([cl("SIMPLE-VECTOR"), items.length]) : m.list([cl("VECTOR"), elementType, items.length]);
+  if (dims !== null)
+    return m.list([cl(isSimple ? "SIMPLE-ARRAY" : "ARRAY"), elementType, listOf(dims)]);
+  if (elementType.name === "BIT")
+    return m.list([cl(isSimple ? "SIMPLE-BIT-VECTOR" : "BIT-VECTOR"), items.length]);
+  return isSimple
+    ? m.list([cl("SIMPLE-VECTOR"), items.length])
+    : m.list([cl("VECTOR"), elementType, items.length]);
 }
 
 const floats = new Set(["FLOAT", "DOUBLE-FLOAT", "SINGLE-FLOAT", "SHORT-FLOAT", "LONG-FLOAT"]);
@@ -114,21 +133,34 @@ function coerce(m: Machine, value: Value, type: Value): Value {
   const expanded = expandType(m, type);
   const head = expanded instanceof Cons ? expanded.car : expanded;
   const name = head instanceof Sym ? head.name : "";
-  if (floats.has(name)) return value instanceof Float ? value : isNumber(value) ? new Float(toDouble(m, value)) : cannot(m, value, type);
+  if (floats.has(name))
+    return value instanceof Float
+      ? value
+      : isNumber(value)
+        ? new Float(toDouble(m, value))
+        : cannot(m, value, type);
   if (typep(m, value, expanded)) return value;
-  if (sequences.has(name) && isSequence(value)) return sequenceOfType(m, expanded, elements(m, value, undefined, undefined));
+  if (sequences.has(name) && isSequence(value))
+    return sequenceOfType(m, expanded, elements(m, value, undefined, undefined));
   if (name === "CHARACTER") return toCharacter(m, value, type);
   if (name === "FUNCTION") return m.fn(value);
-  if (name === "AND" && expanded instanceof Cons) return coerce(m, value, itemsOf(expanded.cdr)[0] ?? T);
+  if (name === "AND" && expanded instanceof Cons)
+    return coerce(m, value, itemsOf(expanded.cdr)[0] ?? T);
   return name === "" ? unknownType(m, type) : cannot(m, value, type);
 }
 
 function toCharacter(m: Machine, value: Value, type: Value): Value {
-  const text = value instanceof Str ? value : value instanceof Sym ? new Str(value.name) : undefined;
+  const text =
+    value instanceof Str ? value : value instanceof Sym ? new Str(value.name) : undefined;
   return text?.length === 1 ? char(text.codeAt(0)) : cannot(m, value, type);
 }
 
 function cannot(m: Machine, value: Value, type: Value): never {
   const control = new Str("~s can't be converted to type ~s.");
-  m.error("SIMPLE-TYPE-ERROR", { DATUM: value, "EXPECTED-TYPE": type, "FORMAT-CONTROL": control, "FORMAT-ARGUMENTS": m.list([value, type]) });
+  m.error("SIMPLE-TYPE-ERROR", {
+    DATUM: value,
+    "EXPECTED-TYPE": type,
+    "FORMAT-CONTROL": control,
+    "FORMAT-ARGUMENTS": m.list([value, type]),
+  });
 }

@@ -13,7 +13,12 @@ import type { Refusal } from "./refusal.ts";
  * and its answer becomes a status and a body, so that both say the same and pass the same checks.
  */
 export interface Api {
-  serve(request: IncomingMessage, response: ServerResponse, path: string, principal: string): Promise<Refusal | undefined>;
+  serve(
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+    principal: string,
+  ): Promise<Refusal | undefined>;
 }
 
 interface Asked {
@@ -21,16 +26,28 @@ interface Asked {
   readonly params: JsonObject;
 }
 
-export function createApi(server: Server, quotaOf: (request: IncomingMessage, principal: string) => string): Api {
+export function createApi(
+  server: Server,
+  quotaOf: (request: IncomingMessage, principal: string) => string,
+): Api {
   return {
     async serve(request, response, path, principal) {
       const read = request.method === "POST" ? await readJson(request, server) : { body: {} };
       if ("refusal" in read) return read.refusal;
-      const asked = readRequest(request.method ?? "", path.split("/").slice(3).map(decode), read.body);
+      const asked = readRequest(
+        request.method ?? "",
+        path.split("/").slice(3).map(decode),
+        read.body,
+      );
       if ("status" in asked) return asked;
       const channel = createAnswerChannel(response, asked.method);
       server
-        .accept(channel, { principal, isOrdered: false, isNetwork: true, quota: quotaOf(request, principal) })
+        .accept(channel, {
+          principal,
+          isOrdered: false,
+          isNetwork: true,
+          quota: quotaOf(request, principal),
+        })
         .receive({ kind: "request", id: 1, method: asked.method, params: asked.params });
       return undefined;
     },
@@ -38,10 +55,15 @@ export function createApi(server: Server, quotaOf: (request: IncomingMessage, pr
 }
 
 /** What each address means in the dialect. */
-function readRequest(verb: string, [name, part, ...rest]: readonly string[], body: JsonObject): Asked | Refusal {
+function readRequest(
+  verb: string,
+  [name, part, ...rest]: readonly string[],
+  body: JsonObject,
+): Asked | Refusal {
   if (name === undefined || name === "") {
     if (verb === "GET") return { method: "tools/toolkits", params: {} };
-    if (verb === "POST") return { method: "tools/register", params: "tool" in body ? body : { tool: body } };
+    if (verb === "POST")
+      return { method: "tools/register", params: "tool" in body ? body : { tool: body } };
     return notAllowed("GET, POST");
   }
   const params = { tool_name: name };
@@ -50,18 +72,25 @@ function readRequest(verb: string, [name, part, ...rest]: readonly string[], bod
     if (verb === "DELETE") return { method: "tools/unregister", params };
     return notAllowed("GET, DELETE");
   }
-  if (part === "health") return verb === "GET" ? { method: "health/check", params } : notAllowed("GET");
-  if (part === "refresh") return verb === "POST" ? { method: "tools/refresh", params } : notAllowed("POST");
+  if (part === "health")
+    return verb === "GET" ? { method: "health/check", params } : notAllowed("GET");
+  if (part === "refresh")
+    return verb === "POST" ? { method: "tools/refresh", params } : notAllowed("POST");
   const [functionName, action] = rest;
   if (part === "functions" && functionName !== undefined) {
     const full = { ...params, function_name: functionName };
-    if (action === undefined) return verb === "GET" ? { method: "tools/schema", params: full } : notAllowed("GET");
-    if (action === "call") return verb === "POST" ? { method: "tools/call", params: { ...body, ...full } } : notAllowed("POST");
+    if (action === undefined)
+      return verb === "GET" ? { method: "tools/schema", params: full } : notAllowed("GET");
+    if (action === "call")
+      return verb === "POST"
+        ? { method: "tools/call", params: { ...body, ...full } }
+        : notAllowed("POST");
   }
   return {
     status: 404,
     code: "NOT_FOUND",
-    message: "there is /api/toolkits, and /NAME, /NAME/health, /NAME/refresh, /NAME/functions/FUNCTION[/call] below it",
+    message:
+      "there is /api/toolkits, and /NAME, /NAME/health, /NAME/refresh, /NAME/functions/FUNCTION[/call] below it",
   };
 }
 
@@ -79,14 +108,22 @@ function notAllowed(allow: string): Refusal {
 }
 
 /** The body of a POST, held to the same limits as a message. */
-async function readJson(request: IncomingMessage, server: Server): Promise<{ readonly body: JsonObject } | { readonly refusal: Refusal }> {
+async function readJson(
+  request: IncomingMessage,
+  server: Server,
+): Promise<{ readonly body: JsonObject } | { readonly refusal: Refusal }> {
   const { "content-length": length = "0", "transfer-encoding": encoding } = request.headers;
   if (length === "0" && encoding === undefined) return { body: {} };
   const body = await readBody(request, server.limits.messageBytesMax);
   if (!Buffer.isBuffer(body)) return { refusal: body };
-  const wrapped = Buffer.concat([Buffer.from('{"jsonrpc":"2.0","method":"body","params":'), body, Buffer.from("}")]);
+  const wrapped = Buffer.concat([
+    Buffer.from('{"jsonrpc":"2.0","method":"body","params":'),
+    body,
+    Buffer.from("}"),
+  ]);
   const message = parseFrame(wrapped, server.limits, isNotification);
-  if (!Array.isArray(message) && "params" in message && isObject(message.params)) return { body: message.params };
+  if (!Array.isArray(message) && "params" in message && isObject(message.params))
+    return { body: message.params };
   return { refusal: { status: 400, code: "PARSE", message: "the body must be one JSON object" } };
 }
 
@@ -100,9 +137,17 @@ function createAnswerChannel(response: ServerResponse, method: string): Channel 
     },
     send(frame, _about, kind) {
       if (response.writableEnded || kind === "notification" || kind === "request") return;
-      const { result, error } = JSON.parse(frame) as { readonly result?: JsonObject; readonly error?: JsonObject };
+      const { result, error } = JSON.parse(frame) as {
+        readonly result?: JsonObject;
+        readonly error?: JsonObject;
+      };
       if (error) sendJson(response, statusOf(error), JSON.stringify({ error }), retryHeader(error));
-      else sendJson(response, method === "health/check" && result?.status === "unhealthy" ? 503 : 200, JSON.stringify(result));
+      else
+        sendJson(
+          response,
+          method === "health/check" && result?.status === "unhealthy" ? 503 : 200,
+          JSON.stringify(result),
+        );
     },
     queuedBytes: 0,
     pause: () => {},

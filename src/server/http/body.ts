@@ -11,7 +11,12 @@ export function readBody(request: IncomingMessage, bytesMax: number): Promise<Bu
   const inflate = inflaters[encoding]?.();
   if (!inflate) return collect(request, bytesMax);
   pipeline(request, inflate, () => {});
-  return collect(inflate, bytesMax, () => ({ status: 400, code: "PARSE", message: `the body is not valid ${encoding}`, closes: true }));
+  return collect(inflate, bytesMax, () => ({
+    status: 400,
+    code: "PARSE",
+    message: `the body is not valid ${encoding}`,
+    closes: true,
+  }));
 }
 
 const inflaters: Readonly<Record<string, () => Duplex | undefined>> = {
@@ -31,14 +36,20 @@ function checkHeaders({ headers }: IncomingMessage, bytesMax: number): Refusal |
     ?.slice("charset=".length)
     .replaceAll('"', "");
   if (type !== "application/json") return unsupported("Content-Type must be application/json");
-  if (charset !== undefined && charset !== "utf-8" && charset !== "utf8") return unsupported("the charset must be utf-8");
+  if (charset !== undefined && charset !== "utf-8" && charset !== "utf8")
+    return unsupported("the charset must be utf-8");
   const encoding = headers["content-encoding"]?.toLowerCase() ?? "identity";
-  if (!Object.hasOwn(inflaters, encoding)) return unsupported("Content-Encoding must be gzip, deflate, br or identity");
+  if (!Object.hasOwn(inflaters, encoding))
+    return unsupported("Content-Encoding must be gzip, deflate, br or identity");
   if (Number(headers["content-length"] ?? 0) > bytesMax) return tooLarge(bytesMax);
   return undefined;
 }
 
-function collect(source: Readable, bytesMax: number, broken?: () => Refusal): Promise<Buffer | Refusal> {
+function collect(
+  source: Readable,
+  bytesMax: number,
+  broken?: () => Refusal,
+): Promise<Buffer | Refusal> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -67,5 +78,10 @@ function unsupported(message: string): Refusal {
 }
 
 function tooLarge(bytesMax: number): Refusal {
-  return { status: 413, code: "INVALID_REQUEST", message: `a message may have ${bytesMax} bytes`, closes: true };
+  return {
+    status: 413,
+    code: "INVALID_REQUEST",
+    message: `a message may have ${bytesMax} bytes`,
+    closes: true,
+  };
 }

@@ -10,7 +10,10 @@ export interface Guard {
   /** What is wrong with the request's address and origin, on any route. */
   checkSite(request: IncomingMessage): Refusal | undefined;
   /** Who the caller is, or why it is turned away. `needsToken` for what always needs one. */
-  identify(request: IncomingMessage, needsToken: boolean): { readonly principal: string } | { readonly refusal: Refusal };
+  identify(
+    request: IncomingMessage,
+    needsToken: boolean,
+  ): { readonly principal: string } | { readonly refusal: Refusal };
 }
 
 export interface GuardOptions {
@@ -36,21 +39,38 @@ export function createGuard({ host, token, findName }: GuardOptions): Guard {
   function checkSite(request: IncomingMessage): Refusal | undefined {
     const hosts = headerValues(request, "host");
     const origins = headerValues(request, "origin");
-    if (hosts.length !== 1) return { status: 400, code: "INVALID_REQUEST", message: "one Host header is needed", closes: true };
+    if (hosts.length !== 1)
+      return {
+        status: 400,
+        code: "INVALID_REQUEST",
+        message: "one Host header is needed",
+        closes: true,
+      };
     if (!isOurName(hostName(hosts[0] ?? ""))) return forbidden("this Host is not served here");
     const target = targetOf(request);
-    if (!target) return { status: 400, code: "INVALID_REQUEST", message: "the address cannot be read", closes: true };
-    if (target.host !== anyHost && !isOurName(target.hostname)) return forbidden("this Host is not served here");
+    if (!target)
+      return {
+        status: 400,
+        code: "INVALID_REQUEST",
+        message: "the address cannot be read",
+        closes: true,
+      };
+    if (target.host !== anyHost && !isOurName(target.hostname))
+      return forbidden("this Host is not served here");
     if (origins.length > 1) return forbidden("more than one Origin");
     const [origin] = origins;
-    if (origin !== undefined && !isAllowedOrigin(origin)) return forbidden("this Origin may not use the hall");
+    if (origin !== undefined && !isAllowedOrigin(origin))
+      return forbidden("this Origin may not use the hall");
     return undefined;
   }
 
   function isAllowedOrigin(origin: string): boolean {
     if (!URL.canParse(origin)) return false;
     const { protocol, hostname } = new URL(origin);
-    return (protocol === "http:" || protocol === "https:") && (loopbackNames.has(hostname) || hostname === host);
+    return (
+      (protocol === "http:" || protocol === "https:") &&
+      (loopbackNames.has(hostname) || hostname === host)
+    );
   }
 
   return {
@@ -70,12 +90,24 @@ export function createGuard({ host, token, findName }: GuardOptions): Guard {
 }
 
 function forbidden(message: string): Refusal {
-  return { status: 403, code: "DENIED", message, hint: "Use the address that `guildhall serve` prints.", closes: true };
+  return {
+    status: 403,
+    code: "DENIED",
+    message,
+    hint: "Use the address that `guildhall serve` prints.",
+    closes: true,
+  };
 }
 
 function unauthorized(message: string, parameter?: string): Refusal {
   const hint = "Send it as `Authorization: Bearer TOKEN`; `guildhall token create NAME` makes one.";
-  return { status: 401, code: "DENIED", message, hint, headers: { "www-authenticate": `Bearer realm="guildhall"${parameter ? `, ${parameter}` : ""}` } };
+  return {
+    status: 401,
+    code: "DENIED",
+    message,
+    hint,
+    headers: { "www-authenticate": `Bearer realm="guildhall"${parameter ? `, ${parameter}` : ""}` },
+  };
 }
 
 /** The token from the Authorization header, or from a WebSocket sub-protocol `bearer.TOKEN`: browsers cannot set headers there. Never from a URL. */
@@ -83,7 +115,9 @@ function bearerOf(request: IncomingMessage): string | undefined {
   const { authorization, "sec-websocket-protocol": protocols } = request.headers;
   if (authorization !== undefined) return /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? "";
   const offered = protocols?.split(",").map((protocol) => protocol.trim());
-  return offered?.find((protocol) => protocol.startsWith(bearerProtocol))?.slice(bearerProtocol.length);
+  return offered
+    ?.find((protocol) => protocol.startsWith(bearerProtocol))
+    ?.slice(bearerProtocol.length);
 }
 
 export const bearerProtocol = "bearer.";
@@ -98,7 +132,8 @@ export function headerValues({ rawHeaders }: IncomingMessage, name: string): str
   const values: string[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const raw = rawHeaders[i];
-    if (raw?.length === name.length && raw.toLowerCase() === name) values.push(rawHeaders[i + 1] ?? "");
+    if (raw?.length === name.length && raw.toLowerCase() === name)
+      values.push(rawHeaders[i + 1] ?? "");
   }
   return values;
 }
@@ -117,6 +152,10 @@ const mcpTarget = new URL(`http://${anyHost}/mcp`);
 /** Where a request wants to go: a path, or a whole address as to a proxy. A path that begins with two slashes is still a path. */
 export function targetOf({ url = "/" }: IncomingMessage): URL | undefined {
   if (url === "/mcp") return mcpTarget;
-  const whole = url.startsWith("/") ? `http://${anyHost}${url}` : url === "*" ? `http://${anyHost}/*` : url;
+  const whole = url.startsWith("/")
+    ? `http://${anyHost}${url}`
+    : url === "*"
+      ? `http://${anyHost}/*`
+      : url;
   return URL.canParse(whole) ? new URL(whole) : undefined;
 }

@@ -15,7 +15,11 @@ export interface StandardHeaders {
 }
 
 /** Throws HEADER_MISMATCH. */
-export function checkStandardHeaders(request: IncomingMessage, { method, params }: StandardHeaders, registry: Registry): void {
+export function checkStandardHeaders(
+  request: IncomingMessage,
+  { method, params }: StandardHeaders,
+  registry: Registry,
+): void {
   const meta = isObject(params?._meta) ? params._meta : {};
   const version = meta[metaKeys.version];
   // A body without a version is refused for that, not for its header.
@@ -26,38 +30,66 @@ export function checkStandardHeaders(request: IncomingMessage, { method, params 
   if (method === "tools/call") checkParameters(request, params, registry);
 }
 
-const namedBy: Readonly<Record<string, string>> = { "tools/call": "name", "prompts/get": "name", "resources/read": "uri" };
+const namedBy: Readonly<Record<string, string>> = {
+  "tools/call": "name",
+  "prompts/get": "name",
+  "resources/read": "uri",
+};
 
 /** Arguments a tool wants mirrored (`x-mcp-header` in its schema) against their `Mcp-Param-…` headers. */
-function checkParameters(request: IncomingMessage, params: JsonObject | undefined, registry: Registry): void {
+function checkParameters(
+  request: IncomingMessage,
+  params: JsonObject | undefined,
+  registry: Registry,
+): void {
   const target = typeof params?.name === "string" ? registry.findTool(params.name) : undefined;
   if (target) checkProperties(request, target.tool.inputSchema, params?.arguments);
 }
 
 /** An annotation counts on any property that is reached by names alone. */
-function checkProperties(request: IncomingMessage, { properties }: JsonObject, value: unknown): void {
+function checkProperties(
+  request: IncomingMessage,
+  { properties }: JsonObject,
+  value: unknown,
+): void {
   if (!isObject(properties)) return;
   for (const [field, schema] of Object.entries(properties)) {
     if (!isObject(schema)) continue;
     const part = isObject(value) && Object.hasOwn(value, field) ? value[field] : undefined;
     const suffix = schema["x-mcp-header"];
-    if (typeof suffix === "string") requireEqual(request, `mcp-param-${suffix.toLowerCase()}`, part, typeof part === "number" ? decodeNumber : decode);
+    if (typeof suffix === "string")
+      requireEqual(
+        request,
+        `mcp-param-${suffix.toLowerCase()}`,
+        part,
+        typeof part === "number" ? decodeNumber : decode,
+      );
     checkProperties(request, schema, part);
   }
 }
 
 /** A value that is absent from the body must be absent from the header, and the reverse. */
-function requireEqual(request: IncomingMessage, header: string, value: unknown, read: (given: string) => string | null = (given) => given): void {
+function requireEqual(
+  request: IncomingMessage,
+  header: string,
+  value: unknown,
+  read: (given: string) => string | null = (given) => given,
+): void {
   const given = oneHeader(request, header);
   const expected = value === undefined || value === null ? undefined : String(value);
   if ((given === undefined ? undefined : read(given)) === expected) return;
   const problem = given === undefined ? "is missing" : "differs from the body";
-  throw new HallError("HEADER_MISMATCH", `the header ${header} ${problem}`, { details: { header } });
+  throw new HallError("HEADER_MISMATCH", `the header ${header} ${problem}`, {
+    details: { header },
+  });
 }
 
 function oneHeader(request: IncomingMessage, name: string): string | undefined {
   const values = headerValues(request, name);
-  if (values.length > 1) throw new HallError("HEADER_MISMATCH", `the header ${name} is there twice`, { details: { header: name } });
+  if (values.length > 1)
+    throw new HallError("HEADER_MISMATCH", `the header ${name} is there twice`, {
+      details: { header: name },
+    });
   return values[0]?.trim();
 }
 

@@ -1,4 +1,8 @@
-import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { HallError } from "../../base/errors.ts";
@@ -62,7 +66,11 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     bufferBytesMax: options.bufferBytesMax ?? 64 * 1024,
     stalledMsMax: options.stalledMsMax ?? 10_000,
   };
-  const guard = createGuard({ host, token, ...(options.findName ? { findName: options.findName } : {}) });
+  const guard = createGuard({
+    host,
+    token,
+    ...(options.findName ? { findName: options.findName } : {}),
+  });
   const sessionsMax = options.sessionsMax ?? 2_000;
   const sessions = createSessions({
     ...events,
@@ -81,18 +89,36 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     const full = server.whenReading();
     if (full) await full;
     const caller = admit(request);
-    const refusal = "refusal" in caller ? caller.refusal : await route(request, response, caller.principal);
-    if (refusal) sendRefusal(response, refusal, isModernVersion(request.headers["mcp-protocol-version"]) ? "omit" : "null");
+    const refusal =
+      "refusal" in caller ? caller.refusal : await route(request, response, caller.principal);
+    if (refusal)
+      sendRefusal(
+        response,
+        refusal,
+        isModernVersion(request.headers["mcp-protocol-version"]) ? "omit" : "null",
+      );
   }
 
   function admit(request: IncomingMessage): ReturnType<typeof guard.identify> {
     const refusal = guard.checkSite(request);
     if (refusal) return { refusal };
-    if (server.isClosing) return { refusal: { status: 503, code: "UNAVAILABLE", message: "the hall is shutting down", closes: true } };
+    if (server.isClosing)
+      return {
+        refusal: {
+          status: 503,
+          code: "UNAVAILABLE",
+          message: "the hall is shutting down",
+          closes: true,
+        },
+      };
     return guard.identify(request, false);
   }
 
-  function route(request: IncomingMessage, response: ServerResponse, principal: string): Refusal | undefined | Promise<Refusal | undefined> {
+  function route(
+    request: IncomingMessage,
+    response: ServerResponse,
+    principal: string,
+  ): Refusal | undefined | Promise<Refusal | undefined> {
     const { method } = request;
     const url = targetOf(request);
     switch (url?.pathname) {
@@ -105,41 +131,68 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
       case "/mcp":
         if (method === "POST") return postMcp(request, response, principal);
         if (isModernVersion(request.headers["mcp-protocol-version"])) return notAllowed("POST");
-        if (method === "GET") return request.headers["mcp-session-id"] === undefined ? notAllowed("POST") : sessions.get(request, response, principal);
+        if (method === "GET")
+          return request.headers["mcp-session-id"] === undefined
+            ? notAllowed("POST")
+            : sessions.get(request, response, principal);
         if (method === "DELETE") return deleteMcp(request, response, principal);
         return notAllowed("GET, POST, DELETE");
       case "/sse":
         return method === "GET" ? ssePair.open(request, response, principal) : notAllowed("GET");
       case "/messages":
-        return method === "POST" ? postMessages(request, response, url?.searchParams.get("sessionId"), principal) : notAllowed("POST");
+        return method === "POST"
+          ? postMessages(request, response, url?.searchParams.get("sessionId"), principal)
+          : notAllowed("POST");
       case "/health":
         if (method !== "GET" && method !== "HEAD") return notAllowed("GET, HEAD");
-        sendJson(response, 200, JSON.stringify({ status: "ok", version: options.version, ...server.counts() }));
+        sendJson(
+          response,
+          200,
+          JSON.stringify({ status: "ok", version: options.version, ...server.counts() }),
+        );
         return undefined;
       case "/metrics":
         return method === "GET" ? serveMetrics(request, response) : notAllowed("GET");
       default:
-        if (url?.pathname.startsWith("/api/toolkits")) return serveApi(request, response, url.pathname);
-        return { status: 404, code: "NOT_FOUND", message: "there is /mcp, /ws, /sse, /messages, /api/toolkits, /metrics and /health" };
+        if (url?.pathname.startsWith("/api/toolkits"))
+          return serveApi(request, response, url.pathname);
+        return {
+          status: 404,
+          code: "NOT_FOUND",
+          message: "there is /mcp, /ws, /sse, /messages, /api/toolkits, /metrics and /health",
+        };
     }
   }
 
   /** Whoever sees or changes what is registered has the token. */
-  function serveApi(request: IncomingMessage, response: ServerResponse, path: string): Refusal | undefined | Promise<Refusal | undefined> {
+  function serveApi(
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+  ): Refusal | undefined | Promise<Refusal | undefined> {
     const caller = guard.identify(request, true);
-    return "refusal" in caller ? caller.refusal : api.serve(request, response, path, caller.principal);
+    return "refusal" in caller
+      ? caller.refusal
+      : api.serve(request, response, path, caller.principal);
   }
 
   /** What is called how often is nobody's business without the token. */
   function serveMetrics(request: IncomingMessage, response: ServerResponse): Refusal | undefined {
     const caller = guard.identify(request, true);
     if ("refusal" in caller) return caller.refusal;
-    if (!options.metrics) return { status: 404, code: "NOT_FOUND", message: "this hall counts nothing" };
-    response.writeHead(200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" }).end(options.metrics());
+    if (!options.metrics)
+      return { status: 404, code: "NOT_FOUND", message: "this hall counts nothing" };
+    response
+      .writeHead(200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" })
+      .end(options.metrics());
     return undefined;
   }
 
-  function deleteMcp(request: IncomingMessage, response: ServerResponse, principal: string): Refusal | undefined {
+  function deleteMcp(
+    request: IncomingMessage,
+    response: ServerResponse,
+    principal: string,
+  ): Refusal | undefined {
     const refusal = sessions.end(one(request.headers["mcp-session-id"]), principal);
     if (!refusal) response.writeHead(204).end();
     return refusal;
@@ -153,30 +206,53 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   ): Promise<Refusal | undefined> {
     const body = await readBody(request, server.limits.messageBytesMax);
     if (!Buffer.isBuffer(body)) return body;
-    const refusal = ssePair.post(sessionId ?? "", parseFrame(body, server.limits, isNotification), principal);
+    const refusal = ssePair.post(
+      sessionId ?? "",
+      parseFrame(body, server.limits, isNotification),
+      principal,
+    );
     if (!refusal) response.writeHead(202).end();
     return refusal;
   }
 
-  async function postMcp(request: IncomingMessage, response: ServerResponse, principal: string): Promise<Refusal | undefined> {
+  async function postMcp(
+    request: IncomingMessage,
+    response: ServerResponse,
+    principal: string,
+  ): Promise<Refusal | undefined> {
     const body = await readBody(request, server.limits.messageBytesMax);
     if (!Buffer.isBuffer(body)) return body;
     const parsed = parseFrame(body, server.limits, isNotification);
     const message = Array.isArray(parsed) ? undefined : (parsed as Message);
-    if (message?.kind === "invalid") return { status: 400, code: message.code, message: message.reason, id: message.id };
-    if (message && isModern(request, message)) return serveModern(request, response, message, principal);
-    if (message?.kind === "request" && isInDialect(message.method, message.params ?? {}) && request.headers["mcp-session-id"] === undefined) {
+    if (message?.kind === "invalid")
+      return { status: 400, code: message.code, message: message.reason, id: message.id };
+    if (message && isModern(request, message))
+      return serveModern(request, response, message, principal);
+    if (
+      message?.kind === "request" &&
+      isInDialect(message.method, message.params ?? {}) &&
+      request.headers["mcp-session-id"] === undefined
+    ) {
       return serveDialect(request, response, message, principal);
     }
     if (!accepts(request, "application/json") || !accepts(request, "text/event-stream")) {
-      return { status: 406, code: "INVALID_REQUEST", message: "Accept must include application/json and text/event-stream" };
+      return {
+        status: 406,
+        code: "INVALID_REQUEST",
+        message: "Accept must include application/json and text/event-stream",
+      };
     }
     const version = request.headers["mcp-protocol-version"];
     if (version !== undefined && !isLegacyVersion(version))
-      return { status: 400, code: "INVALID_REQUEST", message: `MCP-Protocol-Version must be one of ${legacyVersions.join(", ")}` };
+      return {
+        status: 400,
+        code: "INVALID_REQUEST",
+        message: `MCP-Protocol-Version must be one of ${legacyVersions.join(", ")}`,
+      };
     const sessionId = one(request.headers["mcp-session-id"]);
     if (sessionId !== undefined) return sessions.post(sessionId, parsed, response, principal);
-    if (message?.kind === "request" && message.method === "initialize") return openSession(message, response, principal);
+    if (message?.kind === "request" && message.method === "initialize")
+      return openSession(message, response, principal);
     return {
       status: 400,
       code: "INVALID_REQUEST",
@@ -186,15 +262,29 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   }
 
   /** One request of the registry dialect, which knows no handshake. */
-  function serveDialect(request: IncomingMessage, response: ServerResponse, message: Request, principal: string): Refusal | undefined {
+  function serveDialect(
+    request: IncomingMessage,
+    response: ServerResponse,
+    message: Request,
+    principal: string,
+  ): Refusal | undefined {
     const caller = guard.identify(request, changesRegistry(message.method));
     if ("refusal" in caller) return { ...caller.refusal, id: message.id };
-    const options = { principal, isOrdered: false, isNetwork: true, quota: quotaOf(request, principal) };
+    const options = {
+      principal,
+      isOrdered: false,
+      isNetwork: true,
+      quota: quotaOf(request, principal),
+    };
     server.accept(createPostChannel(request, response, events), options).receive(message);
     return undefined;
   }
 
-  function openSession(message: Request, response: ServerResponse, principal: string): Refusal | undefined {
+  function openSession(
+    message: Request,
+    response: ServerResponse,
+    principal: string,
+  ): Refusal | undefined {
     try {
       readGreeting(message.params ?? {});
     } catch (error) {
@@ -204,14 +294,35 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     return sessions.open(message, response, principal);
   }
 
-  function serveModern(request: IncomingMessage, response: ServerResponse, message: Message, principal: string): Refusal | undefined {
+  function serveModern(
+    request: IncomingMessage,
+    response: ServerResponse,
+    message: Message,
+    principal: string,
+  ): Refusal | undefined {
     if (message.kind === "answer" || message.kind === "invalid")
-      return { status: 400, code: "INVALID_REQUEST", message: "a client sends requests and notifications only" };
+      return {
+        status: 400,
+        code: "INVALID_REQUEST",
+        message: "a client sends requests and notifications only",
+      };
     if (!accepts(request, "application/json") && !accepts(request, "text/event-stream")) {
-      return { status: 406, code: "INVALID_REQUEST", message: "Accept must include application/json or text/event-stream" };
+      return {
+        status: 406,
+        code: "INVALID_REQUEST",
+        message: "Accept must include application/json or text/event-stream",
+      };
     }
-    if (message.kind === "request" && message.method === "subscriptions/listen" && !accepts(request, "text/event-stream")) {
-      return { status: 406, code: "INVALID_REQUEST", message: "what is listened for comes as text/event-stream" };
+    if (
+      message.kind === "request" &&
+      message.method === "subscriptions/listen" &&
+      !accepts(request, "text/event-stream")
+    ) {
+      return {
+        status: 406,
+        code: "INVALID_REQUEST",
+        message: "what is listened for comes as text/event-stream",
+      };
     }
     if (message.kind === "notification") {
       response.writeHead(202).end();
@@ -219,7 +330,12 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
     }
     const refusal = checkModern(request, message);
     if (refusal) return refusal;
-    const options = { principal, isOrdered: false, isNetwork: true, quota: quotaOf(request, principal) };
+    const options = {
+      principal,
+      isOrdered: false,
+      isNetwork: true,
+      quota: quotaOf(request, principal),
+    };
     server.accept(createPostChannel(request, response, events), options).receive(message);
     return undefined;
   }
@@ -228,7 +344,11 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   function checkModern(request: IncomingMessage, message: Request): Refusal | undefined {
     try {
       checkStandardHeaders(request, message, server.registry);
-      if (!readEnvelope(message.params)) throw new HallError("INVALID_PARAMS", "params._meta is missing: the header says a modern version");
+      if (!readEnvelope(message.params))
+        throw new HallError(
+          "INVALID_PARAMS",
+          "params._meta is missing: the header says a modern version",
+        );
       return undefined;
     } catch (error) {
       return refusalOf(error, message.id);
@@ -237,14 +357,25 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
 
   const perAddress = new Map<string, number>();
   const http = createHttpServer(
-    { maxHeaderSize: headerBytesMax, headersTimeout: headersMsMax, requestTimeout: bodyMsMax, connectionsCheckingInterval: 1_000, keepAliveTimeout: 60_000 },
+    {
+      maxHeaderSize: headerBytesMax,
+      headersTimeout: headersMsMax,
+      requestTimeout: bodyMsMax,
+      connectionsCheckingInterval: 1_000,
+      keepAliveTimeout: 60_000,
+    },
     (request, response) => {
       cutWhenUnread(response, events.stalledMsMax);
       serve(request, response).catch((error: unknown) => {
         // Mostly a client that went away while it was sending; nobody is left to be told.
         options.log.debug({ err: error }, "request failed");
         if (!response.headersSent && !response.destroyed)
-          sendRefusal(response, { status: 500, code: "INTERNAL", message: "something went wrong inside the hall", closes: true });
+          sendRefusal(response, {
+            status: 500,
+            code: "INTERNAL",
+            message: "something went wrong inside the hall",
+            closes: true,
+          });
       });
     },
   );
@@ -252,7 +383,8 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   const counted = new WeakSet<Socket>();
   http.on("connection", (socket: Socket) => {
     // A socket that is read again is still one.
-    if (!counted.has(socket)) countAddress(socket, perAddress, options.socketsPerAddressMax ?? 2_000);
+    if (!counted.has(socket))
+      countAddress(socket, perAddress, options.socketsPerAddressMax ?? 2_000);
     counted.add(socket);
   });
   http.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -261,15 +393,22 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
       return;
     }
     socket.on("error", () => socket.destroy());
-    upgrader ??= import("./upgrade.ts").then(({ createUpgrader }) => createUpgrader({ server, guard, countMax: sessionsMax }));
+    upgrader ??= import("./upgrade.ts").then(({ createUpgrader }) =>
+      createUpgrader({ server, guard, countMax: sessionsMax }),
+    );
     void upgrader.then((ready) => ready.upgrade(request, socket, head));
   });
 
   /** A wish for a protocol we do not speak, such as h2c from Java's client: the request is read again without it. */
-  function serveAsItIs({ method, url, rawHeaders }: IncomingMessage, socket: Duplex, head: Buffer): void {
+  function serveAsItIs(
+    { method, url, rawHeaders }: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+  ): void {
     const lines = [`${method} ${url} HTTP/1.1`];
     for (let i = 0; i < rawHeaders.length; i += 2) {
-      if (!/^(connection|upgrade|http2-settings)$/i.test(rawHeaders[i] ?? "")) lines.push(`${rawHeaders[i]}: ${rawHeaders[i + 1]}`);
+      if (!/^(connection|upgrade|http2-settings)$/i.test(rawHeaders[i] ?? ""))
+        lines.push(`${rawHeaders[i]}: ${rawHeaders[i + 1]}`);
     }
     socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]));
     http.emit("connection", socket);
@@ -301,12 +440,20 @@ function quotaOf({ socket }: IncomingMessage, principal: string): string {
 /** A header or a body that speaks the modern way. */
 function isModern(request: IncomingMessage, message: Message): boolean {
   if (isModernVersion(request.headers["mcp-protocol-version"])) return true;
-  return (message.kind === "request" || message.kind === "notification") && hasEnvelope(message.params);
+  return (
+    (message.kind === "request" || message.kind === "notification") && hasEnvelope(message.params)
+  );
 }
 
 function refusalOf(error: unknown, id: Id): Refusal {
   if (!(error instanceof HallError)) throw error;
-  return { status: 400, code: error.code, message: error.message, id, ...(error.details ? { details: error.details } : {}) };
+  return {
+    status: 400,
+    code: error.code,
+    message: error.message,
+    id,
+    ...(error.details ? { details: error.details } : {}),
+  };
 }
 
 function one(value: string | string[] | undefined): string | undefined {

@@ -16,7 +16,12 @@ export function writeMetrics({ version, meter, store, clients }: MetricsOptions)
   return [
     ...family("guildhall_info", "gauge", "The hall's version.", [[{ version }, 1]]),
     ...family("guildhall_clients", "gauge", "Clients on the line.", [[{}, clients()]]),
-    ...family("guildhall_calls_total", "counter", "Calls by how they ended.", metered.flatMap(outcomes)),
+    ...family(
+      "guildhall_calls_total",
+      "counter",
+      "Calls by how they ended.",
+      metered.flatMap(outcomes),
+    ),
     ...family(
       "guildhall_call_request_bytes_total",
       "counter",
@@ -32,9 +37,18 @@ export function writeMetrics({ version, meter, store, clients }: MetricsOptions)
     "# HELP guildhall_call_duration_seconds How long calls took.",
     "# TYPE guildhall_call_duration_seconds histogram",
     ...metered.flatMap(durations),
-    ...family("guildhall_store_waiting_rows", "gauge", "Rows that wait to be written.", [[{}, waiting]]),
-    ...family("guildhall_store_lost_rows", "gauge", "Rows given up since the store cannot be written.", [[{}, lost]]),
-    ...family("guildhall_store_up", "gauge", "Whether the store can be written.", [[{}, problem === undefined ? 1 : 0]]),
+    ...family("guildhall_store_waiting_rows", "gauge", "Rows that wait to be written.", [
+      [{}, waiting],
+    ]),
+    ...family(
+      "guildhall_store_lost_rows",
+      "gauge",
+      "Rows given up since the store cannot be written.",
+      [[{}, lost]],
+    ),
+    ...family("guildhall_store_up", "gauge", "Whether the store can be written.", [
+      [{}, problem === undefined ? 1 : 0],
+    ]),
     "",
   ].join("\n");
 }
@@ -45,7 +59,10 @@ type Sample = readonly [Labels, number];
 const labels = ({ toolkit, tool }: Metered): Labels => ({ toolkit, tool });
 
 function outcomes(metered: Metered): readonly Sample[] {
-  return [...metered.outcomes].map(([outcome, count]) => [{ ...labels(metered), outcome: outcome.toLowerCase() }, count]);
+  return [...metered.outcomes].map(([outcome, count]) => [
+    { ...labels(metered), outcome: outcome.toLowerCase() },
+    count,
+  ]);
 }
 
 /** Bounds that the histogram knows exactly: 64 µs to 67 s, four times as long each. */
@@ -54,13 +71,31 @@ const octaves = [6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26];
 function durations(metered: Metered): readonly string[] {
   const { calls, ms, histogram } = metered.tally;
   const name = "guildhall_call_duration_seconds";
-  const bounds = octaves.map((octave) => line(`${name}_bucket`, { ...labels(metered), le: String(2 ** octave / 1e6) }, countUpTo(histogram, octave)));
-  const sums = [line(`${name}_sum`, labels(metered), ms / 1_000), line(`${name}_count`, labels(metered), calls)];
+  const bounds = octaves.map((octave) =>
+    line(
+      `${name}_bucket`,
+      { ...labels(metered), le: String(2 ** octave / 1e6) },
+      countUpTo(histogram, octave),
+    ),
+  );
+  const sums = [
+    line(`${name}_sum`, labels(metered), ms / 1_000),
+    line(`${name}_count`, labels(metered), calls),
+  ];
   return [...bounds, line(`${name}_bucket`, { ...labels(metered), le: "+Inf" }, calls), ...sums];
 }
 
-function family(name: string, type: "gauge" | "counter", help: string, samples: readonly Sample[]): readonly string[] {
-  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...samples.map(([marks, value]) => line(name, marks, value))];
+function family(
+  name: string,
+  type: "gauge" | "counter",
+  help: string,
+  samples: readonly Sample[],
+): readonly string[] {
+  return [
+    `# HELP ${name} ${help}`,
+    `# TYPE ${name} ${type}`,
+    ...samples.map(([marks, value]) => line(name, marks, value)),
+  ];
 }
 
 function line(name: string, marks: Labels, value: number): string {

@@ -51,7 +51,10 @@ export function openNamedTokens(folder: string = dataFolder()): NamedTokens {
   }
 
   function write(tokens: readonly Kept[]): Promise<void> {
-    const entries = tokens.map(({ name, createdAt, hash }) => [name, { createdAt, hash: hash.toString("base64url") }]);
+    const entries = tokens.map(({ name, createdAt, hash }) => [
+      name,
+      { createdAt, hash: hash.toString("base64url") },
+    ]);
     return replacePrivate(file, `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`);
   }
 
@@ -74,7 +77,9 @@ export function openNamedTokens(folder: string = dataFolder()): NamedTokens {
       const token = randomBytes(32).toString("base64url");
       await change((tokens) => {
         if (tokens.some((known) => known.name === name))
-          throw new HallError("CONFLICT", `there is already a token named ${name}`, { hint: `Take it back first: guildhall token revoke ${name}` });
+          throw new HallError("CONFLICT", `there is already a token named ${name}`, {
+            hint: `Take it back first: guildhall token revoke ${name}`,
+          });
         return [...tokens, { name, createdAt: Date.now(), hash: hashOf(token) }];
       });
       return token;
@@ -82,7 +87,9 @@ export function openNamedTokens(folder: string = dataFolder()): NamedTokens {
     revoke: (name) =>
       change((tokens) => {
         if (!tokens.some((known) => known.name === name))
-          throw new HallError("NOT_FOUND", `there is no token named ${name}`, { hint: "See `guildhall token list`." });
+          throw new HallError("NOT_FOUND", `there is no token named ${name}`, {
+            hint: "See `guildhall token list`.",
+          });
         return tokens.filter((known) => known.name !== name);
       }),
   };
@@ -98,7 +105,13 @@ function parse(text: string): readonly Kept[] {
   try {
     const value: unknown = JSON.parse(text);
     return Object.entries(isObject(value) ? value : {}).flatMap(([name, entry]) => {
-      if (!isObject(entry) || typeof entry.hash !== "string" || typeof entry.createdAt !== "number" || reserved.has(name.toLowerCase())) return [];
+      if (
+        !isObject(entry) ||
+        typeof entry.hash !== "string" ||
+        typeof entry.createdAt !== "number" ||
+        reserved.has(name.toLowerCase())
+      )
+        return [];
       const hash = Buffer.from(entry.hash, "base64url");
       return hash.length === 32 ? [{ name, createdAt: entry.createdAt, hash }] : [];
     });

@@ -3,7 +3,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 /** Whether a person's browser asks: programs that take anything do not say so. */
 export function wantsPage({ method, headers }: IncomingMessage): boolean {
-  return (method === "GET" || method === "HEAD") && /(^|,)\s*text\/html\b/i.test(headers.accept ?? "");
+  return (
+    (method === "GET" || method === "HEAD") && /(^|,)\s*text\/html\b/i.test(headers.accept ?? "")
+  );
 }
 
 /** What a person sees who opens the hall in a browser: what it is and how to connect to it. It runs nothing, loads nothing, and tells no secret. */
@@ -56,7 +58,13 @@ const headers = {
   vary: "accept",
 } as const;
 
-const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
 
 function escapeText(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? character);

@@ -7,7 +7,11 @@ import { EventStream, type EventStreamOptions } from "../../wire/sse.ts";
  * It answers with plain JSON, and becomes an event stream when something has to be said before the answer or the
  * answer takes long. When the client closes it, the request is withdrawn.
  */
-export function createPostChannel(request: IncomingMessage, response: ServerResponse, options: EventStreamOptions): Channel {
+export function createPostChannel(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: EventStreamOptions,
+): Channel {
   const takesEvents = accepts(request, "text/event-stream");
   let receiver: Receiver | undefined;
   let stream: EventStream | undefined;
@@ -51,8 +55,17 @@ export function createPostChannel(request: IncomingMessage, response: ServerResp
   };
 }
 
-export function sendJson(response: ServerResponse, status: number, body: string, headers?: Readonly<Record<string, string>>): void {
-  response.writeHead(status, { "content-type": "application/json", "content-length": Buffer.byteLength(body), ...headers });
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: string,
+  headers?: Readonly<Record<string, string>>,
+): void {
+  response.writeHead(status, {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(body),
+    ...headers,
+  });
   response.end(body);
 }
 

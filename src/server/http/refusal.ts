@@ -16,12 +16,25 @@ export interface Refusal {
   readonly closes?: boolean;
 }
 
-export function sendRefusal(response: ServerResponse, refusal: Refusal, unreadableId: UnreadableId = "null"): void {
+export function sendRefusal(
+  response: ServerResponse,
+  refusal: Refusal,
+  unreadableId: UnreadableId = "null",
+): void {
   if (response.headersSent) {
     response.destroy();
     return;
   }
-  const { status, code, message, hint = errorTable[code].hint, details, headers, id, closes } = refusal;
+  const {
+    status,
+    code,
+    message,
+    hint = errorTable[code].hint,
+    details,
+    headers,
+    id,
+    closes,
+  } = refusal;
   const data = { ...details, error_type: errorType(code), suggestion: hint };
   const body = errorFrame(id, { code: errorTable[code].request, message, data }, unreadableId);
   response.writeHead(status, {

@@ -50,7 +50,12 @@ export class SessionStream {
   #written = 0;
 
   /** `pending` are the requests this stream owes an answer to; none for the stream of a GET. */
-  constructor(number: number, pending: readonly Id[], owner: StreamOwner, options: SessionStreamOptions) {
+  constructor(
+    number: number,
+    pending: readonly Id[],
+    owner: StreamOwner,
+    options: SessionStreamOptions,
+  ) {
     this.#number = number;
     this.#owner = owner;
     this.#options = options;
@@ -75,7 +80,10 @@ export class SessionStream {
   answerOn(response: ServerResponse): void {
     this.#response = response;
     response.on("close", () => this.#leave(response));
-    this.#timer = setTimeout(() => this.#open(response, this.#written), this.#options.streamAfterMs);
+    this.#timer = setTimeout(
+      () => this.#open(response, this.#written),
+      this.#options.streamAfterMs,
+    );
   }
 
   /** A GET: events after `last`, or everything that has not been sent yet. */
@@ -107,7 +115,8 @@ export class SessionStream {
   /** No answer will come. */
   abandon(): void {
     this.#pending.clear();
-    if (!this.#sink && this.#response && !this.#response.headersSent) this.#open(this.#response, this.#written);
+    if (!this.#sink && this.#response && !this.#response.headersSent)
+      this.#open(this.#response, this.#written);
     this.#end();
   }
 
@@ -121,12 +130,14 @@ export class SessionStream {
     const logged = { sequence: ++this.#sequence, frame };
     this.#log.push(logged);
     this.#logBytes += frame.length + eventBytes;
-    while (this.#logBytes > logBytesMax && this.#log.length > 1) this.#logBytes -= (this.#log.shift()?.frame.length ?? 0) + eventBytes;
+    while (this.#logBytes > logBytesMax && this.#log.length > 1)
+      this.#logBytes -= (this.#log.shift()?.frame.length ?? 0) + eventBytes;
     this.#write(logged, isHint);
   }
 
   #write({ sequence, frame }: Logged, isHint: boolean): void {
-    if (this.#sink?.send({ data: frame, id: this.#eventId(sequence) }, isHint)) this.#written = sequence;
+    if (this.#sink?.send({ data: frame, id: this.#eventId(sequence) }, isHint))
+      this.#written = sequence;
   }
 
   #open(response: ServerResponse, last: number): void {

@@ -15,7 +15,12 @@ export interface Sessions {
   /** `initialize` without an id: a new connection. */
   open(message: Message, response: ServerResponse, principal: string): Refusal | undefined;
   /** A message, or a batch, on an existing connection. */
-  post(id: string, parsed: Message | readonly Message[], response: ServerResponse, principal: string): Refusal | undefined;
+  post(
+    id: string,
+    parsed: Message | readonly Message[],
+    response: ServerResponse,
+    principal: string,
+  ): Refusal | undefined;
   /** The stream for what belongs to no request, or the rest of one that was lost. */
   get(request: IncomingMessage, response: ServerResponse, principal: string): Refusal | undefined;
   end(id: string | undefined, principal: string): Refusal | undefined;
@@ -48,7 +53,8 @@ export function createSessions(options: SessionsOptions): Sessions {
   const sweep = setInterval(
     () => {
       const oldest = performance.now() - options.idleMsMax;
-      for (const session of sessions.values()) if (session.usedAt < oldest && !session.streams.isBusy) forget(session);
+      for (const session of sessions.values())
+        if (session.usedAt < oldest && !session.streams.isBusy) forget(session);
     },
     Math.min(60_000, options.idleMsMax),
   );
@@ -60,11 +66,26 @@ export function createSessions(options: SessionsOptions): Sessions {
   }
 
   function find(id: string | undefined, principal: string): Session | Refusal {
-    if (id === undefined) return { status: 400, code: "INVALID_REQUEST", message: "Mcp-Session-Id is missing: send initialize first" };
-    if (!/^[\x21-\x7e]{1,256}$/.test(id)) return { status: 400, code: "INVALID_REQUEST", message: "Mcp-Session-Id may hold visible ASCII only" };
+    if (id === undefined)
+      return {
+        status: 400,
+        code: "INVALID_REQUEST",
+        message: "Mcp-Session-Id is missing: send initialize first",
+      };
+    if (!/^[\x21-\x7e]{1,256}$/.test(id))
+      return {
+        status: 400,
+        code: "INVALID_REQUEST",
+        message: "Mcp-Session-Id may hold visible ASCII only",
+      };
     const session = sessions.get(id);
     // Somebody else's connection looks exactly like one that does not exist.
-    if (!session || session.principal !== principal) return { status: 404, code: "INVALID_REQUEST", message: "no such connection: send initialize again" };
+    if (!session || session.principal !== principal)
+      return {
+        status: 404,
+        code: "INVALID_REQUEST",
+        message: "no such connection: send initialize again",
+      };
     session.usedAt = performance.now();
     sessions.delete(id);
     sessions.set(id, session);
@@ -83,10 +104,20 @@ export function createSessions(options: SessionsOptions): Sessions {
 
   return {
     open(message, response, principal) {
-      if (!makeRoom()) return { status: 503, code: "OVERLOADED", message: `${options.countMax} connections are in use`, headers: { "retry-after": "5" } };
+      if (!makeRoom())
+        return {
+          status: 503,
+          code: "OVERLOADED",
+          message: `${options.countMax} connections are in use`,
+          headers: { "retry-after": "5" },
+        };
       const id = randomBytes(24).toString("base64url");
       const streams = new SessionStreams(options);
-      const connection = options.server.accept(streams, { principal, isOrdered: false, isNetwork: true });
+      const connection = options.server.accept(streams, {
+        principal,
+        isOrdered: false,
+        isNetwork: true,
+      });
       streams.canPoll = () => connection.version === "2025-11-25";
       const session: Session = { id, principal, connection, streams, usedAt: performance.now() };
       sessions.set(id, session);
@@ -107,7 +138,12 @@ export function createSessions(options: SessionsOptions): Sessions {
     get(request, response, principal) {
       const session = find(header(request, "mcp-session-id"), principal);
       if ("status" in session) return session;
-      if (!accepts(request, "text/event-stream")) return { status: 406, code: "INVALID_REQUEST", message: "Accept must include text/event-stream" };
+      if (!accepts(request, "text/event-stream"))
+        return {
+          status: 406,
+          code: "INVALID_REQUEST",
+          message: "Accept must include text/event-stream",
+        };
       return session.streams.get(header(request, "last-event-id"), response);
     },
     end(id, principal) {
@@ -174,7 +210,8 @@ class SessionStreams implements Channel {
     }
     const stream = (about === undefined ? undefined : this.#byRequest.get(about)) ?? this.#general;
     stream.send(frame, kind, about);
-    if (about !== undefined && (kind === "result" || typeof kind === "number")) this.#release(stream);
+    if (about !== undefined && (kind === "result" || typeof kind === "number"))
+      this.#release(stream);
   }
 
   #refuse(response: ServerResponse, frame: string): void {
@@ -193,7 +230,8 @@ class SessionStreams implements Channel {
   }
 
   #release(stream: SessionStream): void {
-    for (const [id, owner] of this.#byRequest.entries()) if (owner === stream) this.#byRequest.delete(id);
+    for (const [id, owner] of this.#byRequest.entries())
+      if (owner === stream) this.#byRequest.delete(id);
   }
 
   /** Opens the stream that a POST's answers go to; false when it holds no request. */
@@ -205,7 +243,12 @@ class SessionStreams implements Channel {
     // Refused here, because the answer of the first needs its stream.
     const running = ids.find((id) => this.#byRequest.has(id));
     if (running !== undefined)
-      return { status: 400, code: "INVALID_REQUEST", message: `a request with id ${JSON.stringify(running)} is still running`, id: running };
+      return {
+        status: 400,
+        code: "INVALID_REQUEST",
+        message: `a request with id ${JSON.stringify(running)} is still running`,
+        id: running,
+      };
     // A batch is answered once, in the name of its first request; what is said on the way belongs to each.
     const stream = this.#create([first]);
     for (const id of ids) this.#byRequest.set(id, stream);
@@ -220,7 +263,12 @@ class SessionStreams implements Channel {
     }
     const [, number, sequence] = /^(\d{1,15})-(\d{1,15})$/.exec(lastEventId) ?? [];
     const stream = this.#byNumber.get(Number(number));
-    if (!stream) return { status: 400, code: "INVALID_REQUEST", message: "Last-Event-ID is unknown or too old" };
+    if (!stream)
+      return {
+        status: 400,
+        code: "INVALID_REQUEST",
+        message: "Last-Event-ID is unknown or too old",
+      };
     stream.streamTo(response, Number(sequence));
     return undefined;
   }

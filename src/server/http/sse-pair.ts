@@ -11,7 +11,11 @@ import type { Refusal } from "./refusal.ts";
 /** The transport of 2024-11-05: one event stream out, a POST for each message in. Everything ends with the stream. */
 export interface SsePair {
   open(request: IncomingMessage, response: ServerResponse, principal: string): Refusal | undefined;
-  post(sessionId: string, parsed: Message | readonly Message[], principal: string): Refusal | undefined;
+  post(
+    sessionId: string,
+    parsed: Message | readonly Message[],
+    principal: string,
+  ): Refusal | undefined;
 }
 
 export interface SsePairOptions extends EventStreamOptions {
@@ -20,22 +24,43 @@ export interface SsePairOptions extends EventStreamOptions {
 }
 
 export function createSsePair({ server, countMax, ...options }: SsePairOptions): SsePair {
-  const connections = new Map<string, { readonly connection: Connection; readonly principal: string }>();
+  const connections = new Map<
+    string,
+    { readonly connection: Connection; readonly principal: string }
+  >();
   return {
     open(request, response, principal) {
-      if (!accepts(request, "text/event-stream")) return { status: 406, code: "INVALID_REQUEST", message: "Accept must include text/event-stream" };
+      if (!accepts(request, "text/event-stream"))
+        return {
+          status: 406,
+          code: "INVALID_REQUEST",
+          message: "Accept must include text/event-stream",
+        };
       if (connections.size >= countMax)
-        return { status: 503, code: "OVERLOADED", message: `${countMax} connections are in use`, headers: { "retry-after": "5" } };
+        return {
+          status: 503,
+          code: "OVERLOADED",
+          message: `${countMax} connections are in use`,
+          headers: { "retry-after": "5" },
+        };
       const id = randomBytes(24).toString("base64url");
       const stream = new EventStream(response, options);
       stream.send({ event: "endpoint", data: `/messages?sessionId=${id}` });
-      connections.set(id, { connection: server.accept(createChannel(stream, response), { principal, isNetwork: true }), principal });
+      connections.set(id, {
+        connection: server.accept(createChannel(stream, response), { principal, isNetwork: true }),
+        principal,
+      });
       response.on("close", () => connections.delete(id));
       return undefined;
     },
     post(sessionId, parsed, principal) {
       const found = connections.get(sessionId);
-      if (!found || found.principal !== principal) return { status: 404, code: "INVALID_REQUEST", message: "no such connection: open /sse first" };
+      if (!found || found.principal !== principal)
+        return {
+          status: 404,
+          code: "INVALID_REQUEST",
+          message: "no such connection: open /sse first",
+        };
       found.connection.receive(parsed);
       return undefined;
     },
@@ -50,7 +75,8 @@ function createChannel(stream: EventStream, response: ServerResponse): Channel {
     start(started) {
       receiver = started;
     },
-    send: (frame, _about, kind) => void stream.send({ event: "message", data: frame }, kind === "notification"),
+    send: (frame, _about, kind) =>
+      void stream.send({ event: "message", data: frame }, kind === "notification"),
     get queuedBytes() {
       return stream.queuedBytes;
     },

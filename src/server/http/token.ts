@@ -10,13 +10,20 @@ const tokenCharactersMin = 16;
 /** A token somebody chose on purpose. Throws when the file cannot be read or holds too little. */
 export async function readTokenFile(file: string): Promise<string> {
   const text = await readFile(file, "utf8").catch((cause: NodeJS.ErrnoException) => {
-    throw new HallError("NOT_FOUND", `the token file ${file} cannot be read (${cause.code})`, { cause, hint: "Check the path given with --token-file." });
+    throw new HallError("NOT_FOUND", `the token file ${file} cannot be read (${cause.code})`, {
+      cause,
+      hint: "Check the path given with --token-file.",
+    });
   });
   const token = text.trim();
   if (token.length >= tokenCharactersMin && !/\s/.test(token)) return token;
-  throw new HallError("DENIED", `the token in ${file} must be one word of at least ${tokenCharactersMin} characters`, {
-    hint: "Make one with: openssl rand -hex 32",
-  });
+  throw new HallError(
+    "DENIED",
+    `the token in ${file} must be one word of at least ${tokenCharactersMin} characters`,
+    {
+      hint: "Make one with: openssl rand -hex 32",
+    },
+  );
 }
 
 /** Whether others on this machine can read it, and so come in with it. Not refused: secrets that are mounted often look like this. */

@@ -15,13 +15,22 @@ export interface Upgrader {
 const pingsPerSecondMax = 50;
 const policyViolation = 1008;
 
-export function createUpgrader({ server, guard, countMax }: { readonly server: Server; readonly guard: Guard; readonly countMax: number }): Upgrader {
+export function createUpgrader({
+  server,
+  guard,
+  countMax,
+}: {
+  readonly server: Server;
+  readonly guard: Guard;
+  readonly countMax: number;
+}): Upgrader {
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: server.limits.messageBytesMax,
     perMessageDeflate: false,
     // A sub-protocol that carries a token must not be sent back.
-    handleProtocols: (offered) => [...offered].find((protocol) => !protocol.startsWith(bearerProtocol)) ?? false,
+    handleProtocols: (offered) =>
+      [...offered].find((protocol) => !protocol.startsWith(bearerProtocol)) ?? false,
   });
   return {
     upgrade(request, socket, head) {
@@ -32,7 +41,10 @@ export function createUpgrader({ server, guard, countMax }: { readonly server: S
       }
       sockets.handleUpgrade(request, socket, head, (webSocket) => {
         limitPings(webSocket);
-        server.accept(createWebSocketChannel(webSocket), { principal: refused.principal, isNetwork: true });
+        server.accept(createWebSocketChannel(webSocket), {
+          principal: refused.principal,
+          isNetwork: true,
+        });
       });
     },
     close() {
@@ -44,9 +56,16 @@ export function createUpgrader({ server, guard, countMax }: { readonly server: S
   function check(request: IncomingMessage): ReturnType<Guard["identify"]> {
     const refusal = guard.checkSite(request);
     if (refusal) return { refusal };
-    if (server.isClosing) return { refusal: { status: 503, code: "UNAVAILABLE", message: "the hall is shutting down" } };
-    if (targetOf(request)?.pathname !== "/ws") return { refusal: { status: 404, code: "NOT_FOUND", message: "WebSocket is served at /ws" } };
-    if (sockets.clients.size >= countMax) return { refusal: { status: 503, code: "OVERLOADED", message: `${countMax} connections are in use` } };
+    if (server.isClosing)
+      return {
+        refusal: { status: 503, code: "UNAVAILABLE", message: "the hall is shutting down" },
+      };
+    if (targetOf(request)?.pathname !== "/ws")
+      return { refusal: { status: 404, code: "NOT_FOUND", message: "WebSocket is served at /ws" } };
+    if (sockets.clients.size >= countMax)
+      return {
+        refusal: { status: 503, code: "OVERLOADED", message: `${countMax} connections are in use` },
+      };
     return guard.identify(request, request.headers.origin !== undefined);
   }
 }

@@ -53,7 +53,10 @@ export function createDatabaseArchive({ url, retention }: DatabaseOptions): Arch
   }
 
   /** All of `work` or nothing, which ends the transaction itself. Throws what a person can do something with. */
-  async function within<T>(begin: (schema: string) => string, work: (query: Query) => Promise<T>): Promise<T> {
+  async function within<T>(
+    begin: (schema: string) => string,
+    work: (query: Query) => Promise<T>,
+  ): Promise<T> {
     address ??= parseDatabaseUrl(url);
     try {
       const { query } = await opened(address);
@@ -106,7 +109,10 @@ export function createDatabaseArchive({ url, retention }: DatabaseOptions): Arch
   }
 
   /** What is through already is not written a second time. */
-  async function resolveDoubt(query: Query, { commit: number, items, settle }: Doubt): Promise<void> {
+  async function resolveDoubt(
+    query: Query,
+    { commit: number, items, settle }: Doubt,
+  ): Promise<void> {
     const [last] = await query("SELECT commits FROM writers WHERE name = ?", [name]);
     if (last?.commits === number) {
       for (const item of items) written.add(item);
@@ -118,7 +124,14 @@ export function createDatabaseArchive({ url, retention }: DatabaseOptions): Arch
   return {
     commit,
     read(read) {
-      if (read.what === "prune") return pruneDatabase({ schema: parseDatabaseUrl(url).schema, calls, retention, now: read.now, transact });
+      if (read.what === "prune")
+        return pruneDatabase({
+          schema: parseDatabaseUrl(url).schema,
+          calls,
+          retention,
+          now: read.now,
+          transact,
+        });
       return within(beginReading, async (query) => {
         const answer = await readFrom(query, read);
         await query("COMMIT");
@@ -156,7 +169,9 @@ function auditOf(item: Waiting): Dated[] {
 }
 
 function documentOf(item: Waiting): Parameters<typeof writeDocuments>[1] {
-  return item.kind === "write" && (item.write.what === "put" || item.write.what === "remove") ? [item.write] : [];
+  return item.kind === "write" && (item.write.what === "put" || item.write.what === "remove")
+    ? [item.write]
+    : [];
 }
 
 /** How long one hall may keep the others waiting, should it be cut off in the middle; and how long they wait before they try again. */

@@ -30,7 +30,10 @@ export async function appendAudit(query: Query, entries: readonly Dated[]): Prom
 export async function listAudit(query: Query, filter: CallFilter): Promise<readonly AuditRow[]> {
   const { where, values } = auditConditions(filter);
   const order = filter.after === undefined ? "DESC" : "ASC";
-  const rows = await query(`SELECT ${columns} FROM audit ${where} ORDER BY seq ${order} LIMIT ?`, [...values, filter.limit ?? listLimit] as never);
+  const rows = await query(`SELECT ${columns} FROM audit ${where} ORDER BY seq ${order} LIMIT ?`, [
+    ...values,
+    filter.limit ?? listLimit,
+  ] as never);
   return (order === "ASC" ? [...rows] : [...rows].reverse()).map(readAudit);
 }
 
@@ -38,13 +41,15 @@ const pageRows = 5_000;
 
 /** Inside a transaction that sees one moment, page by page: there may be more rows than there is memory. */
 export async function verifyAudit(query: Query): Promise<Verification> {
-  const walk = createChainWalk({ anchor: await findEnd(query, "anchor"), head: await findEnd(query, "head") });
+  const walk = createChainWalk({
+    anchor: await findEnd(query, "anchor"),
+    head: await findEnd(query, "head"),
+  });
   for (let last: number | null = null; ; ) {
-    const page = (await query(`SELECT ${columns} FROM audit WHERE ?::bigint IS NULL OR seq > ? ORDER BY seq LIMIT ?`, [
-      last,
-      last,
-      pageRows,
-    ])) as unknown as readonly ChainedRow[];
+    const page = (await query(
+      `SELECT ${columns} FROM audit WHERE ?::bigint IS NULL OR seq > ? ORDER BY seq LIMIT ?`,
+      [last, last, pageRows],
+    )) as unknown as readonly ChainedRow[];
     for (const row of page) {
       const broken = walk.step(row);
       if (broken) return broken;
@@ -63,9 +68,21 @@ export async function pruneAudit(query: Query, before: number, now: number): Pro
   if (!last) return 0;
   const anchor: Anchor = { seq: Number(last.seq), hash: String(last.hash) };
   await putEnd(query, "anchor", anchor);
-  const [gone] = await query("WITH gone AS (DELETE FROM audit WHERE seq <= ? RETURNING 1) SELECT count(*) AS rows FROM gone", [anchor.seq]);
+  const [gone] = await query(
+    "WITH gone AS (DELETE FROM audit WHERE seq <= ? RETURNING 1) SELECT count(*) AS rows FROM gone",
+    [anchor.seq],
+  );
   await appendAudit(query, [
-    { entry: { kind: prunedKind, subject: "audit", caller: "guildhall", reason: "older than is kept", details: { ...anchor } }, at: now },
+    {
+      entry: {
+        kind: prunedKind,
+        subject: "audit",
+        caller: "guildhall",
+        reason: "older than is kept",
+        details: { ...anchor },
+      },
+      at: now,
+    },
   ]);
   return Number(gone?.rows ?? 0);
 }
@@ -80,7 +97,15 @@ async function putEnd(query: Query, name: "anchor" | "head", { seq, hash }: Anch
 }
 
 /** As they will be read again: a hash covers what is in the row, not what was meant to be. */
-function textsOf({ kind, subject, caller, reason, details = null }: AuditEntry): Pick<ChainedRow, "kind" | "subject" | "caller" | "reason" | "details"> {
-  const [a, b, c, d, e] = [kind, subject, caller, reason, JSON.stringify(details)].map(storableText) as [string, string, string, string, string];
+function textsOf({
+  kind,
+  subject,
+  caller,
+  reason,
+  details = null,
+}: AuditEntry): Pick<ChainedRow, "kind" | "subject" | "caller" | "reason" | "details"> {
+  const [a, b, c, d, e] = [kind, subject, caller, reason, JSON.stringify(details)].map(
+    storableText,
+  ) as [string, string, string, string, string];
   return { kind: a, subject: b, caller: c, reason: d, details: e };
 }

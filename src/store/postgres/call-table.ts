@@ -1,5 +1,14 @@
 import type { Waiting } from "../archive.ts";
-import { callColumns, endedColumns, endOfCall, listLimit, type PackedValue, packedLength, packedPlace, unpackCall } from "../call-row.ts";
+import {
+  callColumns,
+  endedColumns,
+  endOfCall,
+  listLimit,
+  type PackedValue,
+  packedLength,
+  packedPlace,
+  unpackCall,
+} from "../call-row.ts";
 import { callConditions } from "../conditions.ts";
 import { readCall, readSpans, spanColumns, spanValues, tallyRows } from "../read-rows.ts";
 import type { SqlRow } from "../sqlite.ts";
@@ -19,7 +28,11 @@ export interface CallTable {
   list(query: Query, filter: CallFilter): Promise<readonly KeptCall[]>;
   statistics(query: Query, since: number, now: number): Promise<Statistics>;
   /** Removes up to `limit` of those before a time, or up to a row. Counts them first. */
-  prune(query: Query, limit: number, until: { readonly before: number } | { readonly seq: number }): Promise<number>;
+  prune(
+    query: Query,
+    limit: number,
+    until: { readonly before: number } | { readonly seq: number },
+  ): Promise<number>;
   pruneSpans(query: Query, span: Span, before: number): Promise<void>;
 }
 
@@ -37,7 +50,8 @@ const columnTypes = {
   timeouts: "bigint",
   histogram: "bytea",
 } as Readonly<Record<string, string>>;
-const typesOf = (columns: readonly string[]): string[] => columns.map((column) => columnTypes[column] ?? "text");
+const typesOf = (columns: readonly string[]): string[] =>
+  columns.map((column) => columnTypes[column] ?? "text");
 
 const columnList = callColumns.split(", ");
 const inserted = { columns: callColumns, types: typesOf(columnList) };
@@ -79,11 +93,18 @@ export function createCallTable(): CallTable {
     const rows = [...ends].map(([id, end]) => [begun.get(id) ?? 0, ...end]);
     const given = { columns: updatedColumns.join(", "), types: typesOf(updatedColumns), rows };
     const changes = endedColumns.map((column) => `${column} = given.${column}`).join(", ");
-    await query(`UPDATE calls SET ${changes} FROM ${unnest(given)} WHERE calls.seq = given.seq`, columnsOf(given));
+    await query(
+      `UPDATE calls SET ${changes} FROM ${unnest(given)} WHERE calls.seq = given.seq`,
+      columnsOf(given),
+    );
     const last = await countedSeq(query);
     const passed = rows.map(([seq]) => Number(seq)).filter((seq) => seq <= last);
     // They were passed over while they ran.
-    if (passed.length > 0) await mergeAll(query, tallyRows(await query(`${sums} WHERE seq = ANY (?) ${groups}`, [passed])));
+    if (passed.length > 0)
+      await mergeAll(
+        query,
+        tallyRows(await query(`${sums} WHERE seq = ANY (?) ${groups}`, [passed])),
+      );
   }
 
   return {
@@ -91,17 +112,19 @@ export function createCallTable(): CallTable {
     async list(query, filter) {
       const { where, values } = callConditions(filter);
       const order = filter.after === undefined ? "DESC" : "ASC";
-      const found = await query(`SELECT seq, ${callColumns} FROM calls ${where} ORDER BY seq ${order} LIMIT ?`, [
-        ...values,
-        filter.limit ?? listLimit,
-      ] as never);
+      const found = await query(
+        `SELECT seq, ${callColumns} FROM calls ${where} ORDER BY seq ${order} LIMIT ?`,
+        [...values, filter.limit ?? listLimit] as never,
+      );
       return (order === "ASC" ? [...found] : [...found].reverse()).map(readCall);
     },
     async statistics(query, since, now) {
       const by = spanSince(since, now);
       const from = since - (since % spanMs[by]);
       const spans = await query("SELECT * FROM spans WHERE span = ? AND start >= ?", [by, from]);
-      const rest = [...(await tallyUncounted(query)).all()].filter(({ span, start }) => span === by && start >= from);
+      const rest = [...(await tallyUncounted(query)).all()].filter(
+        ({ span, start }) => span === by && start >= from,
+      );
       return sumStatistics([...readSpans(spans), ...rest], by);
     },
     async prune(query, limit, until) {
@@ -110,7 +133,10 @@ export function createCallTable(): CallTable {
         "seq" in until
           ? ["SELECT seq FROM calls WHERE seq <= ? ORDER BY seq LIMIT ?", until.seq]
           : ["SELECT seq FROM calls WHERE at < ? ORDER BY at LIMIT ?", until.before];
-      const [gone] = await query(`WITH gone AS (DELETE FROM calls WHERE seq IN (${oldest}) RETURNING 1) SELECT count(*) AS calls FROM gone`, [value, limit]);
+      const [gone] = await query(
+        `WITH gone AS (DELETE FROM calls WHERE seq IN (${oldest}) RETURNING 1) SELECT count(*) AS calls FROM gone`,
+        [value, limit],
+      );
       return Number(gone?.calls ?? 0);
     },
     async pruneSpans(query, span, before) {
@@ -136,13 +162,15 @@ function sort(batch: readonly Waiting[], begun: ReadonlyMap<string, number>): So
     const id = idOf(values, at);
     const same = opened.get(id);
     if (same) {
-      for (const [index, value] of endOfCall(values, at).entries()) same[endPlaces[index] ?? 0] = value;
+      for (const [index, value] of endOfCall(values, at).entries())
+        same[endPlaces[index] ?? 0] = value;
       opened.delete(id);
     } else if (begun.has(id)) ends.set(id, endOfCall(values, at));
     else rows.push(unpacked(values, at));
   }
   for (const item of batch) {
-    if (item.kind === "calls") for (let at = 0; at < item.values.length; at += packedLength) add(item.values, at);
+    if (item.kind === "calls")
+      for (let at = 0; at < item.values.length; at += packedLength) add(item.values, at);
     else if (item.write.what === "begin") {
       const row = unpacked(item.write.values, 0);
       rows.push(row);
@@ -167,7 +195,9 @@ async function countedSeq(query: Query): Promise<number> {
 }
 
 async function tallyUncounted(query: Query): Promise<SpanTallies> {
-  return tallyRows(await query(`${sums} WHERE seq > (SELECT seq FROM counted) AND outcome <> 'running' ${groups}`));
+  return tallyRows(
+    await query(`${sums} WHERE seq > (SELECT seq FROM counted) AND outcome <> 'running' ${groups}`),
+  );
 }
 
 async function countAll(query: Query): Promise<void> {
@@ -178,10 +208,20 @@ async function countAll(query: Query): Promise<void> {
 async function mergeAll(query: Query, tallies: SpanTallies): Promise<void> {
   const spans = [...tallies.all()];
   if (spans.length === 0) return;
-  const keys = { columns: spanKeyColumns.join(", "), types: typesOf(spanKeyColumns), rows: spans.map(({ span, start, tool }) => [span, start, tool]) };
+  const keys = {
+    columns: spanKeyColumns.join(", "),
+    types: typesOf(spanKeyColumns),
+    rows: spans.map(({ span, start, tool }) => [span, start, tool]),
+  };
   const before = new Map<string, SqlRow>();
-  for (const row of await query(`SELECT spans.* FROM spans JOIN ${unnest(keys)} USING (span, start, tool)`, columnsOf(keys))) before.set(keyOf(row), row);
-  const changes = spanColumnList.filter((column) => !spanKeyColumns.includes(column)).map((column) => `${column} = excluded.${column}`);
+  for (const row of await query(
+    `SELECT spans.* FROM spans JOIN ${unnest(keys)} USING (span, start, tool)`,
+    columnsOf(keys),
+  ))
+    before.set(keyOf(row), row);
+  const changes = spanColumnList
+    .filter((column) => !spanKeyColumns.includes(column))
+    .map((column) => `${column} = excluded.${column}`);
   await insertRows(query, "spans", {
     columns: spanColumns,
     types: typesOf(spanColumnList),
@@ -190,6 +230,10 @@ async function mergeAll(query: Query, tallies: SpanTallies): Promise<void> {
   });
 }
 
-function keyOf({ span, start, tool }: Pick<CountedSpan, "span" | "start" | "tool"> | SqlRow): string {
+function keyOf({
+  span,
+  start,
+  tool,
+}: Pick<CountedSpan, "span" | "start" | "tool"> | SqlRow): string {
   return `${span} ${start} ${tool}`;
 }

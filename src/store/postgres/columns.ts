@@ -21,9 +21,16 @@ export function columnsOf({ types, rows }: Rows): Parameter[] {
 }
 
 /** `more` is what follows: what to do about a row that is there already, what to give back. */
-export async function insertRows(query: Query, table: string, { more = "", ...rows }: Rows & { readonly more?: string }): ReturnType<Query> {
+export async function insertRows(
+  query: Query,
+  table: string,
+  { more = "", ...rows }: Rows & { readonly more?: string },
+): ReturnType<Query> {
   if (rows.rows.length === 0) return [];
-  return query(`INSERT INTO ${table} (${rows.columns}) SELECT ${rows.columns} FROM ${unnest(rows)} ORDER BY place ${more}`, columnsOf(rows));
+  return query(
+    `INSERT INTO ${table} (${rows.columns}) SELECT ${rows.columns} FROM ${unnest(rows)} ORDER BY place ${more}`,
+    columnsOf(rows),
+  );
 }
 
 /** A text here has no NUL and no half characters. What would not come back as it went is replaced before, so that the chain's hashes hold. */

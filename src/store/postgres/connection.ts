@@ -29,12 +29,18 @@ export async function connect(address: Address): Promise<Connection> {
   } catch (error) {
     // What these two modes mean: encrypted if the server can, and else not.
     const isOptional = address.tls.mode === "prefer" || address.tls.mode === "allow";
-    if (isOptional && offersNoTls(error)) return open(address, false).catch((again: unknown) => Promise.reject(explainFailure(again, address)));
+    if (isOptional && offersNoTls(error))
+      return open(address, false).catch((again: unknown) =>
+        Promise.reject(explainFailure(again, address)),
+      );
     throw explainFailure(error, address);
   }
 }
 
-async function open({ host, port, user, password, database }: Address, ssl: ConnectionOptions | false): Promise<Connection> {
+async function open(
+  { host, port, user, password, database }: Address,
+  ssl: ConnectionOptions | false,
+): Promise<Connection> {
   const client = new pg.Client({
     host,
     port,
@@ -59,7 +65,9 @@ async function open({ host, port, user, password, database }: Address, ssl: Conn
   }
   return {
     async query(sql, values = []) {
-      const result: pg.QueryResult | pg.QueryResult[] = await (values.length === 0 ? client.query(sql) : client.query(numbered(sql), values.map(sendable)));
+      const result: pg.QueryResult | pg.QueryResult[] = await (values.length === 0
+        ? client.query(sql)
+        : client.query(numbered(sql), values.map(sendable)));
       return (Array.isArray(result) ? result.at(-1)?.rows : result.rows) ?? [];
     },
     close: () => client.end(),
@@ -73,20 +81,30 @@ function numbered(sql: string): string {
 }
 
 function sendable(value: Parameter): unknown {
-  return value instanceof Uint8Array ? Buffer.from(value) : Array.isArray(value) ? value.map(sendable) : value;
+  return value instanceof Uint8Array
+    ? Buffer.from(value)
+    : Array.isArray(value)
+      ? value.map(sendable)
+      : value;
 }
 
 const bigint = 20;
 
 /** Times, sizes and numbers of rows all fit into a number. */
 const types: pg.CustomTypesConfig = {
-  getTypeParser: ((type: number, format?: "text") => (type === bigint ? Number : pg.types.getTypeParser(type, format))) as typeof pg.types.getTypeParser,
+  getTypeParser: ((type: number, format?: "text") =>
+    type === bigint
+      ? Number
+      : pg.types.getTypeParser(type, format)) as typeof pg.types.getTypeParser,
 };
 
 /** `require` encrypts and trusts whoever answers, unless a root is given; that, and no more, is what libpq makes of it. */
 function tlsOptions({ host, tls }: Address): ConnectionOptions | false {
   if (tls.mode === "disable") return false;
-  const isChecked = tls.mode === "verify-ca" || tls.mode === "verify-full" || (tls.mode === "require" && tls.rootFile !== undefined);
+  const isChecked =
+    tls.mode === "verify-ca" ||
+    tls.mode === "verify-full" ||
+    (tls.mode === "require" && tls.rootFile !== undefined);
   return {
     // The name the certificate must have, where it is no name but an address.
     host,
@@ -108,6 +126,10 @@ function read(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (cause) {
-    throw new HallError("UNAVAILABLE", `store.url names ${file}, which cannot be read: correct the path`, { cause });
+    throw new HallError(
+      "UNAVAILABLE",
+      `store.url names ${file}, which cannot be read: correct the path`,
+      { cause },
+    );
   }
 }

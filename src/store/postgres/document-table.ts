@@ -8,7 +8,10 @@ import type { Query } from "./connection.ts";
 type DocumentWrite = Extract<Write, { what: "put" | "remove" }>;
 
 /** Of several writes of one key only the last can matter. */
-export async function writeDocuments(query: Query, writes: readonly DocumentWrite[]): Promise<void> {
+export async function writeDocuments(
+  query: Query,
+  writes: readonly DocumentWrite[],
+): Promise<void> {
   const last = [...new Map(writes.map((write) => [`${write.shelf} ${write.key}`, write])).values()];
   const removed = last.filter((write) => write.what === "remove");
   if (removed.length > 0) {
@@ -29,18 +32,31 @@ export async function writeDocuments(query: Query, writes: readonly DocumentWrit
 
 const isCurrent = "(expires_at IS NULL OR expires_at > ?)";
 
-export async function findDocument(query: Query, shelf: ShelfName, key: string): Promise<Json | undefined> {
-  const [row] = await query(`SELECT body FROM documents WHERE shelf = ? AND key = ? AND ${isCurrent}`, [shelf, storableText(key), Date.now()]);
+export async function findDocument(
+  query: Query,
+  shelf: ShelfName,
+  key: string,
+): Promise<Json | undefined> {
+  const [row] = await query(
+    `SELECT body FROM documents WHERE shelf = ? AND key = ? AND ${isCurrent}`,
+    [shelf, storableText(key), Date.now()],
+  );
   return row && (JSON.parse(String(row.body)) as Json);
 }
 
-export async function listDocuments(query: Query, shelf: ShelfName, prefix: string): Promise<readonly { readonly key: string; readonly value: Json }[]> {
-  const rows = await query(`SELECT key, body FROM documents WHERE shelf = ? AND ${isCurrent} AND starts_with(key, ?) ORDER BY key COLLATE "C"`, [
-    shelf,
-    Date.now(),
-    storableText(prefix),
-  ]);
-  return rows.map(({ key, body }) => ({ key: String(key), value: JSON.parse(String(body)) as Json }));
+export async function listDocuments(
+  query: Query,
+  shelf: ShelfName,
+  prefix: string,
+): Promise<readonly { readonly key: string; readonly value: Json }[]> {
+  const rows = await query(
+    `SELECT key, body FROM documents WHERE shelf = ? AND ${isCurrent} AND starts_with(key, ?) ORDER BY key COLLATE "C"`,
+    [shelf, Date.now(), storableText(prefix)],
+  );
+  return rows.map(({ key, body }) => ({
+    key: String(key),
+    value: JSON.parse(String(body)) as Json,
+  }));
 }
 
 export async function pruneDocuments(query: Query, now: number): Promise<void> {

@@ -16,21 +16,38 @@ export function offersNoTls(error: unknown): boolean {
   return wordsOf(error).includes("does not support SSL");
 }
 
-const unreachable = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH", "ENOENT", "EACCES", "ECONNRESET", "EPIPE"]);
-const distrusted = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|CERT_|ERR_TLS_CERT_ALTNAME_INVALID)/;
+const unreachable = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOENT",
+  "EACCES",
+  "ECONNRESET",
+  "EPIPE",
+]);
+const distrusted =
+  /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|CERT_|ERR_TLS_CERT_ALTNAME_INVALID)/;
 
 function sentence(error: unknown, { host, port, user, database, schema, tls }: Address): string {
   const [code, message] = [codeOf(error), wordsOf(error)];
   const place = host.startsWith("/") ? `${host}/.s.PGSQL.${port}` : `${host}:${port}`;
   if (offersNoTls(error))
     return `the database at ${place} offers no TLS: turn it on there, or add sslmode=disable to store.url where the network between is yours`;
-  if (distrusted.test(code)) return `the certificate of the database at ${place} is not trusted (${message}): name its root with sslrootcert in store.url`;
-  if (unreachable.has(code)) return `cannot reach the database at ${place} (${code}): start it, or correct host and port in store.url`;
+  if (distrusted.test(code))
+    return `the certificate of the database at ${place} is not trusted (${message}): name its root with sslrootcert in store.url`;
+  if (unreachable.has(code))
+    return `cannot reach the database at ${place} (${code}): start it, or correct host and port in store.url`;
   if (/timeout/i.test(message) && code === "")
     return `the database at ${place} did not answer in time: see whether it runs, or correct host and port in store.url`;
-  if (code === "28P01") return `the database at ${place} refuses the password of "${user}": correct it in store.url`;
-  if (code === "28000") return `the database at ${place} does not let "${user}" in (${message}): correct store.url, or its pg_hba.conf`;
-  if (code === "3D000") return `there is no database "${database}" at ${place}: make it with \`createdb ${database}\`, or correct store.url`;
+  if (code === "28P01")
+    return `the database at ${place} refuses the password of "${user}": correct it in store.url`;
+  if (code === "28000")
+    return `the database at ${place} does not let "${user}" in (${message}): correct store.url, or its pg_hba.conf`;
+  if (code === "3D000")
+    return `there is no database "${database}" at ${place}: make it with \`createdb ${database}\`, or correct store.url`;
   if (code === "42501") {
     const make = `CREATE SCHEMA IF NOT EXISTS ${schema} AUTHORIZATION "${user}"`;
     return `"${user}" may not keep anything in the database "${database}" (${message}): let its owner run \`${make}\``;

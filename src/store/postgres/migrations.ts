@@ -34,15 +34,23 @@ const migrations: readonly string[] = [
 
 /** Brings the schema to this version, or leaves it as it is. Inside a transaction that keeps all others out. */
 export async function migrate(query: Query, schema: string): Promise<void> {
-  const [found] = await query("SELECT to_regnamespace(?) IS NOT NULL AS has_schema, to_regclass(?) IS NOT NULL AS has_version", [schema, `${schema}.version`]);
+  const [found] = await query(
+    "SELECT to_regnamespace(?) IS NOT NULL AS has_schema, to_regclass(?) IS NOT NULL AS has_version",
+    [schema, `${schema}.version`],
+  );
   // Asking for one that exists takes a right that its user may not have.
   if (!found?.has_schema) await query(`CREATE SCHEMA ${schema}`);
-  if (!found?.has_version) await query("CREATE TABLE version (number integer NOT NULL); INSERT INTO version VALUES (0)");
+  if (!found?.has_version)
+    await query("CREATE TABLE version (number integer NOT NULL); INSERT INTO version VALUES (0)");
   const version = Number((await query("SELECT number FROM version"))[0]?.number);
   if (version > migrations.length) {
-    throw new HallError("UNAVAILABLE", `the store was written by a newer Guildhall (its version is ${version}, ours ${migrations.length})`, {
-      hint: "Use the newer Guildhall, or name another schema in store.url.",
-    });
+    throw new HallError(
+      "UNAVAILABLE",
+      `the store was written by a newer Guildhall (its version is ${version}, ours ${migrations.length})`,
+      {
+        hint: "Use the newer Guildhall, or name another schema in store.url.",
+      },
+    );
   }
   if (version === migrations.length) return;
   for (const change of migrations.slice(version)) await query(change);

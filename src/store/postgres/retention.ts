@@ -23,15 +23,24 @@ export interface PruneOptions {
 }
 
 /** Forgets by age, then by size, the oldest calls first. The audit goes by age only, and says so. */
-export async function pruneDatabase({ schema, calls, retention, now, transact }: PruneOptions): Promise<Pruned> {
+export async function pruneDatabase({
+  schema,
+  calls,
+  retention,
+  now,
+  transact,
+}: PruneOptions): Promise<Pruned> {
   const auditBefore = now - retention.auditKeepDays * spanMs.day;
   const inSlices = async (until: Parameters<CallTable["prune"]>[2]): Promise<number> => {
     let removed = 0;
-    for (let slice = sliceRows; slice === sliceRows; removed += slice) slice = await transact((query) => calls.prune(query, sliceRows, until));
+    for (let slice = sliceRows; slice === sliceRows; removed += slice)
+      slice = await transact((query) => calls.prune(query, sliceRows, until));
     return removed;
   };
   let removed = await inSlices({ before: now - retention.keepDays * spanMs.day });
-  const seq = await transact((query) => findLastTooMuch(query, schema, retention.sizeMbMax * megabyte));
+  const seq = await transact((query) =>
+    findLastTooMuch(query, schema, retention.sizeMbMax * megabyte),
+  );
   if (seq !== undefined) removed += await inSlices({ seq });
   const forgotten = await transact(async (query) => {
     await calls.pruneSpans(query, "hour", now - hoursKeptMs - spanMs.hour);
@@ -47,7 +56,11 @@ export async function pruneDatabase({ schema, calls, retention, now, transact }:
  * The newest call that there is no room for. A table does not shrink when rows go, their room is used again: so a table that is
  * too large says nothing, and its rows are measured.
  */
-async function findLastTooMuch(query: Query, schema: string, bytesMax: number): Promise<number | undefined> {
+async function findLastTooMuch(
+  query: Query,
+  schema: string,
+  bytesMax: number,
+): Promise<number | undefined> {
   const [sizes] = await query(
     `SELECT sum(pg_total_relation_size(oid))::float8 AS all, (sum(pg_total_relation_size(oid)) FILTER (WHERE relname = 'calls'))::float8 AS calls
      FROM pg_class WHERE relnamespace = to_regnamespace(?) AND relkind = 'r'`,

@@ -33,14 +33,17 @@ const form = "postgres://user:password@host:5432/database";
 export function parseDatabaseUrl(url: string): Address {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (!parsed || !/^postgres(ql)?:$/.test(parsed.protocol)) {
-    throw refusal(`is no address of a database; write it as ${form}, with %-codes for special characters in the password`);
+    throw refusal(
+      `is no address of a database; write it as ${form}, with %-codes for special characters in the password`,
+    );
   }
   const given = (name: string): string | undefined => parsed.searchParams.get(name) || undefined;
   const host = given("host") ?? (decode(parsed.hostname).replace(/^\[|\]$/g, "") || "localhost");
   const user = given("user") ?? decode(parsed.username);
   if (user === "") throw refusal(`names no user; write it as ${form}`);
   const schema = given("schema") ?? "guildhall";
-  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) throw refusal(`names the schema "${schema}"; use small letters, digits and _`);
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
+    throw refusal(`names the schema "${schema}"; use small letters, digits and _`);
   return {
     host,
     port: Number(given("port") ?? (parsed.port || 5432)),
@@ -48,7 +51,12 @@ export function parseDatabaseUrl(url: string): Address {
     password: given("password") ?? decode(parsed.password),
     database: decode(parsed.pathname.slice(1)) || user,
     schema,
-    tls: { mode: sslModeOf(given("sslmode"), host), rootFile: given("sslrootcert"), certificateFile: given("sslcert"), keyFile: given("sslkey") },
+    tls: {
+      mode: sslModeOf(given("sslmode"), host),
+      rootFile: given("sslrootcert"),
+      certificateFile: given("sslcert"),
+      keyFile: given("sslkey"),
+    },
   };
 }
 
@@ -71,7 +79,12 @@ function sslModeOf(mode: string | undefined, host: string): SslMode {
 }
 
 function isHere(host: string): boolean {
-  return host.startsWith("/") || host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
+  return (
+    host.startsWith("/") ||
+    host === "localhost" ||
+    host === "::1" ||
+    /^127\.\d+\.\d+\.\d+$/.test(host)
+  );
 }
 
 function decode(text: string): string {

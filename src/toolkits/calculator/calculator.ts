@@ -4,7 +4,14 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Outcome, Tool, Toolkit } from "../../tool.ts";
 import type { Convert } from "./convert.ts";
 import type { evaluate } from "./expression.ts";
-import { equals, type Fraction, fromNumber, toExactDecimal, toNumber, toRoundedDecimal } from "./fraction.ts";
+import {
+  equals,
+  type Fraction,
+  fromNumber,
+  toExactDecimal,
+  toNumber,
+  toRoundedDecimal,
+} from "./fraction.ts";
 import { toNumber as toDouble, type Value } from "./value.ts";
 
 export function createCalculatorToolkit(): Toolkit {
@@ -49,16 +56,27 @@ const calculate: Tool = {
     "no variables, no units (see convert_units).",
   inputSchema: {
     type: "object",
-    properties: { expression: { type: "string", description: "Such as 2*(3+4)^2, 15% * 80, sqrt(2)/2 or 100!" } },
+    properties: {
+      expression: { type: "string", description: "Such as 2*(3+4)^2, 15% * 80, sqrt(2)/2 or 100!" },
+    },
     required: ["expression"],
   },
   outputSchema: {
     type: "object",
     properties: {
-      result: { type: "string", description: "In decimal. All digits where exact; otherwise rounded." },
+      result: {
+        type: "string",
+        description: "In decimal. All digits where exact; otherwise rounded.",
+      },
       exact: { type: "boolean", description: "Whether result is the exact value." },
-      number: { type: "number", description: "The nearest floating-point number, where there is one." },
-      fraction: { type: "string", description: "The exact value where its decimals have no end, such as 1/3." },
+      number: {
+        type: "number",
+        description: "The nearest floating-point number, where there is one.",
+      },
+      fraction: {
+        type: "string",
+        description: "The exact value where its decimals have no end, such as 1/3.",
+      },
     },
     required: ["result", "exact"],
   },
@@ -131,9 +149,20 @@ function tellConversion(args: JsonObject, convert: Convert): Outcome {
   const [from_unit, to_unit] = [readText(args, "from_unit"), readText(args, "to_unit")];
   const converted = convert(fromNumber(value), from_unit, to_unit);
   const result = toNumber(converted.result);
-  if (!Number.isFinite(result)) throw new HallError("BUDGET", `${value} ${from_unit} is too large for a number in ${to_unit}: choose a larger unit`);
+  if (!Number.isFinite(result))
+    throw new HallError(
+      "BUDGET",
+      `${value} ${from_unit} is too large for a number in ${to_unit}: choose a larger unit`,
+    );
   const exact = equals(fromNumber(result), converted.result);
-  return answer(`${value} ${from_unit} = ${result} ${to_unit}`, { result, exact, dimension: converted.dimension, value, from_unit, to_unit });
+  return answer(`${value} ${from_unit} = ${result} ${to_unit}`, {
+    result,
+    exact,
+    dimension: converted.dimension,
+    value,
+    from_unit,
+    to_unit,
+  });
 }
 
 function answer(text: string, structuredContent: JsonObject): Outcome {
@@ -148,11 +177,14 @@ function readText(args: JsonObject, field: string): string {
 
 function readNumber(args: JsonObject, field: string): number {
   const value = args[field];
-  if (typeof value !== "number" || !Number.isFinite(value)) throw badValue(field, "must be a number");
+  if (typeof value !== "number" || !Number.isFinite(value))
+    throw badValue(field, "must be a number");
   return value;
 }
 
 function badValue(field: string, problem: string): HallError {
   const message = `${field} ${problem}`;
-  return new HallError("VALIDATION", message, { details: { errors: [{ path: `/${field}`, message }] } });
+  return new HallError("VALIDATION", message, {
+    details: { errors: [{ path: `/${field}`, message }] },
+  });
 }

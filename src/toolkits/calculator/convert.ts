@@ -16,12 +16,21 @@ export type Convert = (value: Fraction, from: string, to: string) => Conversion;
 export function createConvert(): Convert {
   const names = createUnitNames();
   return (value, fromText, toText) => {
-    const [from, to] = choosePair(readUnit(fromText, "from_unit", names), readUnit(toText, "to_unit", names));
+    const [from, to] = choosePair(
+      readUnit(fromText, "from_unit", names),
+      readUnit(toText, "to_unit", names),
+    );
     const inBase = multiply(from.offset ? add(value, from.offset) : value, from.scale);
     if (from.offset && inBase.top < 0n)
-      throw new HallError("EXECUTION", `the temperature lies below absolute zero; for differences use delta_degC or delta_degF`);
+      throw new HallError(
+        "EXECUTION",
+        `the temperature lies below absolute zero; for differences use delta_degC or delta_degF`,
+      );
     const inTarget = divide(carryOver(inBase, from, to, names), to.scale);
-    return { result: to.offset ? add(inTarget, negate(to.offset)) : inTarget, dimension: names.dimension(to) };
+    return {
+      result: to.offset ? add(inTarget, negate(to.offset)) : inTarget,
+      dimension: names.dimension(to),
+    };
   };
 }
 
@@ -32,11 +41,15 @@ function readUnit(text: string, field: string, names: UnitNames): readonly Named
   const trimmed = text.trim();
   try {
     const lone = Object.hasOwn(loneMeanings, trimmed) ? loneMeanings[trimmed] : undefined;
-    const units = lone ? lone.flatMap((name) => names.find(name) ?? []) : [parseUnit(trimmed, names.find)];
+    const units = lone
+      ? lone.flatMap((name) => names.find(name) ?? [])
+      : [parseUnit(trimmed, names.find)];
     return units.map((unit) => ({ ...unit, text: trimmed }));
   } catch (cause) {
-    if (cause instanceof UnknownUnit) throw badUnit(field, unknownMessage(cause, trimmed), names.near(cause.unit));
-    if (cause instanceof HallError && cause.code === "VALIDATION") throw badUnit(field, cause.message);
+    if (cause instanceof UnknownUnit)
+      throw badUnit(field, unknownMessage(cause, trimmed), names.near(cause.unit));
+    if (cause instanceof HallError && cause.code === "VALIDATION")
+      throw badUnit(field, cause.message);
     throw cause;
   }
 }
@@ -62,15 +75,26 @@ function carryOver(value: Fraction, from: Named, to: Named, names: UnitNames): F
   const turns = turnsBetween(from, to, names);
   if (turns) return multiply(value, turns);
   if (!isReciprocal(from, to)) {
-    throw badUnit("to_unit", `${from.text} is ${names.dimension(from)}, ${to.text} is ${names.dimension(to)}: one cannot become the other`);
+    throw badUnit(
+      "to_unit",
+      `${from.text} is ${names.dimension(from)}, ${to.text} is ${names.dimension(to)}: one cannot become the other`,
+    );
   }
-  if (value.top === 0n) throw new HallError("EXECUTION", `0 ${from.text} has no value in ${to.text}: one is the reciprocal of the other`);
+  if (value.top === 0n)
+    throw new HallError(
+      "EXECUTION",
+      `0 ${from.text} has no value in ${to.text}: one is the reciprocal of the other`,
+    );
   return divide(one, value);
 }
 
 function refuseMixedTemperatures(from: Named, to: Named): void {
   const isMixed = (from.isDifference && to.offset) || (to.isDifference && from.offset);
-  if (isMixed) throw badUnit("to_unit", `${from.text} to ${to.text} mixes a temperature with a difference: use delta_degC, delta_degF or K for differences`);
+  if (isMixed)
+    throw badUnit(
+      "to_unit",
+      `${from.text} to ${to.text} mixes a temperature with a difference: use delta_degC, delta_degF or K for differences`,
+    );
 }
 
 /** A cycle is one turn: 60 rpm are 1 Hz. */
@@ -83,7 +107,9 @@ function turnsBetween(from: Unit, to: Unit, names: UnitNames): Fraction | undefi
 
 /** Fuel (L/100km and mpg) and pace (min/km and km/h) are said both ways round. */
 function isReciprocal(from: Unit, to: Unit): boolean {
-  const isOpposite = from.exponents.every((exponent, index) => exponent === -(to.exponents[index] ?? 0));
+  const isOpposite = from.exponents.every(
+    (exponent, index) => exponent === -(to.exponents[index] ?? 0),
+  );
   const [length = 0, mass, time = 0, ...others] = from.exponents;
   const isBare = mass === 0 && others.every((exponent) => exponent === 0);
   const isFuel = Math.abs(length) === 2 && time === 0;
@@ -93,5 +119,7 @@ function isReciprocal(from: Unit, to: Unit): boolean {
 
 function badUnit(field: string, problem: string, near: readonly string[] = []): HallError {
   const message = near.length > 0 ? `${problem}. Near: ${near.join(", ")}` : problem;
-  return new HallError("VALIDATION", message, { details: { errors: [{ path: `/${field}`, message }], near } });
+  return new HallError("VALIDATION", message, {
+    details: { errors: [{ path: `/${field}`, message }], near },
+  });
 }

@@ -6,7 +6,18 @@ import { HallError } from "../../base/errors.ts";
 import { findNear } from "../../base/near.ts";
 import { fraction, parseDecimal } from "./fraction.ts";
 import { constants, factorial, functions, remainder } from "./functions.ts";
-import { add, divide, exact, Meter, multiply, negate, power, subtract, tooMuch, type Value } from "./value.ts";
+import {
+  add,
+  divide,
+  exact,
+  Meter,
+  multiply,
+  negate,
+  power,
+  subtract,
+  tooMuch,
+  type Value,
+} from "./value.ts";
 
 const lengthMax = 10_000;
 const depthMax = 100;
@@ -15,7 +26,10 @@ const exponentMax = 39_000;
 
 /** Throws VALIDATION with the position of what cannot be read, EXECUTION for what has no value, BUDGET for what would be too much. */
 export function evaluate(expression: string): Value {
-  if (expression.length > lengthMax) throw tooMuch(`an expression has at most ${lengthMax} characters, this one has ${expression.length}`);
+  if (expression.length > lengthMax)
+    throw tooMuch(
+      `an expression has at most ${lengthMax} characters, this one has ${expression.length}`,
+    );
   const reader = createReader(expression);
   const value = readOperand(reader, 0);
   const rest = reader.peek();
@@ -42,15 +56,16 @@ interface Reader {
 const strengths = { sum: 10, product: 20, sign: 25, power: 30, root: 35, suffix: 40 };
 
 type Operation = (a: Value, b: Value, meter: Meter) => Value;
-const infixes: ReadonlyMap<string, { strength: number; isRightBound?: boolean; apply: Operation }> = new Map([
-  ["+", { strength: strengths.sum, apply: add }],
-  ["-", { strength: strengths.sum, apply: subtract }],
-  ["*", { strength: strengths.product, apply: multiply }],
-  ["/", { strength: strengths.product, apply: divide }],
-  ["%", { strength: strengths.product, apply: remainder }],
-  ["mod", { strength: strengths.product, apply: remainder }],
-  ["^", { strength: strengths.power, isRightBound: true, apply: power }],
-]);
+const infixes: ReadonlyMap<string, { strength: number; isRightBound?: boolean; apply: Operation }> =
+  new Map([
+    ["+", { strength: strengths.sum, apply: add }],
+    ["-", { strength: strengths.sum, apply: subtract }],
+    ["*", { strength: strengths.product, apply: multiply }],
+    ["/", { strength: strengths.product, apply: divide }],
+    ["%", { strength: strengths.product, apply: remainder }],
+    ["mod", { strength: strengths.product, apply: remainder }],
+    ["^", { strength: strengths.power, isRightBound: true, apply: power }],
+  ]);
 
 const hundred = exact(100n);
 const degree = constants.get("deg") ?? exact(1n);
@@ -71,7 +86,9 @@ function readOperand(reader: Reader, strengthMin: number): Value {
     const operation = isImplied ? infixes.get("*") : infix;
     if (!operation || operation.strength < strengthMin) return left;
     if (!isImplied) reader.next();
-    const right = reader.nest(() => readOperand(reader, operation.isRightBound ? operation.strength : operation.strength + 1));
+    const right = reader.nest(() =>
+      readOperand(reader, operation.isRightBound ? operation.strength : operation.strength + 1),
+    );
     left = operation.apply(left, right, reader.meter);
   }
 }
@@ -106,12 +123,18 @@ function readName(token: Token, reader: Reader): Value {
   if (constant) return constant;
   const named = functions.get(name);
   if (!named) throw unknownName(token, reader);
-  if (name === "√" && reader.peek().text !== "(") return named.apply([reader.nest(() => readOperand(reader, strengths.root))], reader.meter);
+  if (name === "√" && reader.peek().text !== "(")
+    return named.apply([reader.nest(() => readOperand(reader, strengths.root))], reader.meter);
   const open = reader.next();
-  if (open.text !== "(") throw unexpected(open, reader, `${token.text} is a function: write ${named.form}`);
+  if (open.text !== "(")
+    throw unexpected(open, reader, `${token.text} is a function: write ${named.form}`);
   const args = reader.nest(() => readArguments(reader));
   if (args.length < named.countMin || args.length > named.countMax) {
-    throw badExpression(`${token.text} takes other arguments than the ${args.length} given: write ${named.form}`, token.at, reader);
+    throw badExpression(
+      `${token.text} takes other arguments than the ${args.length} given: write ${named.form}`,
+      token.at,
+      reader,
+    );
   }
   return named.apply(args, reader.meter);
 }
@@ -147,7 +170,8 @@ function parseNumber({ text, at }: Token, reader: Reader): Value {
   const plain = text.replaceAll("_", "");
   if (/^0[xbo]/i.test(plain)) return exact(BigInt(plain));
   const exponent = Math.abs(Number(plain.toLowerCase().split("e")[1] ?? 0));
-  if (exponent > exponentMax) throw tooMuch(`${text.slice(0, 40)} at position ${at} has an exponent beyond ${exponentMax}`);
+  if (exponent > exponentMax)
+    throw tooMuch(`${text.slice(0, 40)} at position ${at} has an exponent beyond ${exponentMax}`);
   reader.meter.spend(1 + plain.length ** 2 / 10_000 + exponent / 10);
   // The sum takes it through the limits every result has to keep.
   return add(exact(parseDecimal(plain)), exact(fraction(0n)), reader.meter);
@@ -155,7 +179,15 @@ function parseNumber({ text, at }: Token, reader: Reader): Value {
 
 const tokenPattern =
   /\s*(?:(?<number>0x[\da-f_]+|0b[01_]+|0o[0-7_]+|(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:e[+-]?\d+)?)|(?<name>\p{L}[\p{L}\p{N}_]*|√)|(?<mark>\*\*|[-+*/^%!(),;°×÷·⋅−–]))/iuy;
-const spellings: Readonly<Record<string, string>> = { "**": "^", "×": "*", "·": "*", "⋅": "*", "÷": "/", "−": "-", "–": "-" };
+const spellings: Readonly<Record<string, string>> = {
+  "**": "^",
+  "×": "*",
+  "·": "*",
+  "⋅": "*",
+  "÷": "/",
+  "−": "-",
+  "–": "-",
+};
 
 function createReader(expression: string): Reader {
   let offset = 0;
@@ -169,7 +201,9 @@ function createReader(expression: string): Reader {
     const { number, name, mark = "" } = groups;
     const at = offset - (number ?? name ?? mark).length + 1;
     if (number !== undefined) return { kind: "number", text: number, at };
-    return name !== undefined ? { kind: "name", text: name, at } : { kind: "mark", text: spellings[mark] ?? mark, at };
+    return name !== undefined
+      ? { kind: "name", text: name, at }
+      : { kind: "mark", text: spellings[mark] ?? mark, at };
   };
   const reader: Reader = {
     expression,
@@ -200,20 +234,47 @@ function createReader(expression: string): Reader {
 }
 
 function unexpected(token: Token, reader: Reader, reason?: string): HallError {
-  const what = token.kind === "end" ? "the expression ends too early" : `unexpected ${JSON.stringify(token.text.slice(0, 40))}`;
-  const hint = token.text === "," && reason === undefined ? "commas separate the arguments of a function; write 1000 or 1_000" : reason;
-  return badExpression(`${what} at position ${token.at}${hint ? `: ${hint}` : ""}`, token.at, reader);
+  const what =
+    token.kind === "end"
+      ? "the expression ends too early"
+      : `unexpected ${JSON.stringify(token.text.slice(0, 40))}`;
+  const hint =
+    token.text === "," && reason === undefined
+      ? "commas separate the arguments of a function; write 1000 or 1_000"
+      : reason;
+  return badExpression(
+    `${what} at position ${token.at}${hint ? `: ${hint}` : ""}`,
+    token.at,
+    reader,
+  );
 }
 
 function unknownName({ text, at }: Token, reader: Reader): HallError {
   const near = findNear(text, [...functions.keys(), ...constants.keys()]);
-  const move = text.toLowerCase() === "x" ? "multiply with *" : near.length > 0 ? `near: ${near.join(", ")}` : `functions: ${[...functions.keys()].join(", ")}`;
-  return badExpression(`unknown name ${JSON.stringify(text.slice(0, 40))} at position ${at}; ${move}`, at, reader, near);
+  const move =
+    text.toLowerCase() === "x"
+      ? "multiply with *"
+      : near.length > 0
+        ? `near: ${near.join(", ")}`
+        : `functions: ${[...functions.keys()].join(", ")}`;
+  return badExpression(
+    `unknown name ${JSON.stringify(text.slice(0, 40))} at position ${at}; ${move}`,
+    at,
+    reader,
+    near,
+  );
 }
 
-function badExpression(problem: string, position: number, { expression }: Reader, near: readonly string[] = []): HallError {
+function badExpression(
+  problem: string,
+  position: number,
+  { expression }: Reader,
+  near: readonly string[] = [],
+): HallError {
   const start = Math.max(0, position - 21);
   const around = expression.slice(start, position + 19);
   const message = expression.length > 60 ? `${problem}, near ${JSON.stringify(around)}` : problem;
-  return new HallError("VALIDATION", message, { details: { errors: [{ path: "/expression", message }], position, near } });
+  return new HallError("VALIDATION", message, {
+    details: { errors: [{ path: "/expression", message }], position, near },
+  });
 }

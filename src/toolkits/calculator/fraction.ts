@@ -77,7 +77,9 @@ export function gcd(a: bigint, b: bigint): bigint {
 export function bitLength(value: bigint): number {
   const size = Number(magnitude(value));
   if (size < 1) return 1;
-  return Number.isFinite(size) ? Math.floor(Math.log2(size)) + 1 : magnitude(value).toString(16).length * 4;
+  return Number.isFinite(size)
+    ? Math.floor(Math.log2(size)) + 1
+    : magnitude(value).toString(16).length * 4;
 }
 
 /** A decimal such as "-12.5e-3"; the caller has checked its form and the size of its exponent. */
@@ -101,10 +103,16 @@ export function toNumber({ top, bottom }: Fraction): number {
   if (quick.every(Number.isSafeInteger)) return quick[0] / quick[1];
   // 65 bits of quotient and one that says whether anything was left make the conversion round as if it had seen all of it.
   const shift = Math.max(-1_074, 65 - bitLength(top) + bitLength(bottom));
-  const [scaledTop, scaledBottom] = shift >= 0 ? [magnitude(top) << BigInt(shift), bottom] : [magnitude(top), bottom << BigInt(-shift)];
+  const [scaledTop, scaledBottom] =
+    shift >= 0
+      ? [magnitude(top) << BigInt(shift), bottom]
+      : [magnitude(top), bottom << BigInt(-shift)];
   const quotient = scaledTop / scaledBottom;
   const rest = scaledTop % scaledBottom === 0n ? 0n : 1n;
-  const size = Number((quotient << 1n) | rest) * 2 ** -Math.floor((shift + 1) / 2) * 2 ** -Math.ceil((shift + 1) / 2);
+  const size =
+    Number((quotient << 1n) | rest) *
+    2 ** -Math.floor((shift + 1) / 2) *
+    2 ** -Math.ceil((shift + 1) / 2);
   return top < 0n ? -size : size;
 }
 
@@ -134,12 +142,15 @@ export function toRoundedDecimal(value: Fraction, significant: number): string {
 }
 
 function scaleBy(top: bigint, bottom: bigint, places: number): string {
-  return places >= 0 ? `${round(fraction(top * 10n ** BigInt(places), bottom))}` : `${round(fraction(top, bottom * 10n ** BigInt(-places)))}`;
+  return places >= 0
+    ? `${round(fraction(top * 10n ** BigInt(places), bottom))}`
+    : `${round(fraction(top, bottom * 10n ** BigInt(-places)))}`;
 }
 
 function placePoint(digits: string, exponent: number): string {
   const shown = digits.replace(/0+$/, "");
-  if (exponent < -6 || exponent > 20) return `${insertPoint(shown, 1)}e${exponent < 0 ? "" : "+"}${exponent}`;
+  if (exponent < -6 || exponent > 20)
+    return `${insertPoint(shown, 1)}e${exponent < 0 ? "" : "+"}${exponent}`;
   if (exponent < 0) return `0.${"0".repeat(-exponent - 1)}${shown}`;
   return insertPoint(shown.padEnd(exponent + 1, "0"), exponent + 1);
 }

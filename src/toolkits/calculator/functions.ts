@@ -52,7 +52,12 @@ const entries: readonly (readonly [names: string, NamedFunction])[] = [
   ["abs", unary("abs(x)", (x) => (isNegative(x) ? negate(x) : x))],
   ["sign", unary("sign(x)", (x) => exact(BigInt(toSign(x))))],
   ["floor", unary("floor(x)", (x) => toWholeBy(x, fractions.floor, Math.floor))],
-  ["ceil ceiling", unary("ceil(x)", (x) => toWholeBy(x, (value) => -fractions.floor(fractions.negate(value)), Math.ceil))],
+  [
+    "ceil ceiling",
+    unary("ceil(x)", (x) =>
+      toWholeBy(x, (value) => -fractions.floor(fractions.negate(value)), Math.ceil),
+    ),
+  ],
   ["trunc", unary("trunc(x)", (x) => toWholeBy(x, ({ top, bottom }) => top / bottom, Math.trunc))],
   ["round", optional("round(x, places)", zero, roundTo)],
   ["sqrt √", unary("sqrt(x)", (x, meter) => root(x, 2n, meter))],
@@ -61,7 +66,12 @@ const entries: readonly (readonly [names: string, NamedFunction])[] = [
   ["pow", binary("pow(x, y)", power)],
   ["exp", unary("exp(x)", (x) => (isZero(x) ? exact(1n) : approximate(Math.exp(toNumber(x)))))],
   ["ln", unary("ln(x)", naturalLog)],
-  ["log", optional("log(x, base)", undefined, (x, base, meter) => (base ? logTo(x, base, meter) : naturalLog(x)))],
+  [
+    "log",
+    optional("log(x, base)", undefined, (x, base, meter) =>
+      base ? logTo(x, base, meter) : naturalLog(x),
+    ),
+  ],
   ["log10 lg", unary("log10(x)", (x, meter) => logTo(x, exact(10n), meter))],
   ["log2", unary("log2(x)", (x, meter) => logTo(x, exact(2n), meter))],
   ["sin", unary("sin(x)", sine)],
@@ -93,8 +103,18 @@ const entries: readonly (readonly [names: string, NamedFunction])[] = [
     ),
   ],
   ["mod", binary("mod(x, y)", remainder)],
-  ["quotient div", binary("quotient(x, y)", (x, y, meter) => toWholeBy(divide(x, y, meter), fractions.floor, Math.floor))],
-  ["gcd", many("gcd(a, b, …)", (values, meter) => exact(wholesOf(values, "gcd").reduce((a, b) => gcdOf(a, b, meter))))],
+  [
+    "quotient div",
+    binary("quotient(x, y)", (x, y, meter) =>
+      toWholeBy(divide(x, y, meter), fractions.floor, Math.floor),
+    ),
+  ],
+  [
+    "gcd",
+    many("gcd(a, b, …)", (values, meter) =>
+      exact(wholesOf(values, "gcd").reduce((a, b) => gcdOf(a, b, meter))),
+    ),
+  ],
   ["lcm", many("lcm(a, b, …)", leastCommonMultiple)],
   ["factorial", unary("factorial(n)", factorial)],
   ["choose ncr comb binomial", binary("choose(n, k)", choose)],
@@ -103,11 +123,17 @@ const entries: readonly (readonly [names: string, NamedFunction])[] = [
   ["min", many("min(a, b, …)", (values) => values.reduce((a, b) => (compare(b, a) < 0 ? b : a)))],
   ["max", many("max(a, b, …)", (values) => values.reduce((a, b) => (compare(b, a) > 0 ? b : a)))],
   ["sum", many("sum(a, b, …)", sumOf)],
-  ["product", many("product(a, b, …)", (values, meter) => values.reduce((a, b) => multiply(a, b, meter)))],
+  [
+    "product",
+    many("product(a, b, …)", (values, meter) => values.reduce((a, b) => multiply(a, b, meter))),
+  ],
   ["mean average avg", many("mean(a, b, …)", meanOf)],
   ["median", many("median(a, b, …)", medianOf)],
   ["variance var", many("variance(a, b, …)", varianceOf)],
-  ["stdev std sd", many("stdev(a, b, …)", (values, meter) => root(varianceOf(values, meter), 2n, meter))],
+  [
+    "stdev std sd",
+    many("stdev(a, b, …)", (values, meter) => root(varianceOf(values, meter), 2n, meter)),
+  ],
 ];
 
 export const functions: ReadonlyMap<string, NamedFunction> = new Map(
@@ -119,11 +145,24 @@ function unary(form: string, apply: (x: Value, meter: Meter) => Value): NamedFun
 }
 
 function binary(form: string, apply: (x: Value, y: Value, meter: Meter) => Value): NamedFunction {
-  return { form, countMin: 2, countMax: 2, apply: ([x = zero, y = zero], meter) => apply(x, y, meter) };
+  return {
+    form,
+    countMin: 2,
+    countMax: 2,
+    apply: ([x = zero, y = zero], meter) => apply(x, y, meter),
+  };
 }
 
-function ternary(form: string, apply: (x: Value, y: Value, z: Value, meter: Meter) => Value): NamedFunction {
-  return { form, countMin: 3, countMax: 3, apply: ([x = zero, y = zero, z = zero], meter) => apply(x, y, z, meter) };
+function ternary(
+  form: string,
+  apply: (x: Value, y: Value, z: Value, meter: Meter) => Value,
+): NamedFunction {
+  return {
+    form,
+    countMin: 3,
+    countMax: 3,
+    apply: ([x = zero, y = zero, z = zero], meter) => apply(x, y, z, meter),
+  };
 }
 
 function optional<Fallback extends Value | undefined>(
@@ -131,29 +170,55 @@ function optional<Fallback extends Value | undefined>(
   fallback: Fallback,
   apply: (x: Value, y: Value | Fallback, meter: Meter) => Value,
 ): NamedFunction {
-  return { form, countMin: 1, countMax: 2, apply: ([x = zero, y], meter) => apply(x, y ?? fallback, meter) };
+  return {
+    form,
+    countMin: 1,
+    countMax: 2,
+    apply: ([x = zero, y], meter) => apply(x, y ?? fallback, meter),
+  };
 }
 
-function many(form: string, apply: (values: readonly Value[], meter: Meter) => Value): NamedFunction {
+function many(
+  form: string,
+  apply: (values: readonly Value[], meter: Meter) => Value,
+): NamedFunction {
   return { form, countMin: 1, countMax: Number.POSITIVE_INFINITY, apply };
 }
 
 /** A function of doubles, defined between two bounds; 0 stays exact where the function leaves it alone. */
-function within(form: string, apply: (x: number) => number, from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY): NamedFunction {
+function within(
+  form: string,
+  apply: (x: number) => number,
+  from = Number.NEGATIVE_INFINITY,
+  to = Number.POSITIVE_INFINITY,
+): NamedFunction {
   return unary(form, (x) => {
     if (isZero(x) && apply(0) === 0) return zero;
     const number = toNumber(x);
     if (number < from || number > to)
-      throw outside(form, x, `x from ${Math.round(from)} to ${Math.round(to)}`.replace("-Infinity", "…").replace("Infinity", "…"));
+      throw outside(
+        form,
+        x,
+        `x from ${Math.round(from)} to ${Math.round(to)}`
+          .replace("-Infinity", "…")
+          .replace("Infinity", "…"),
+      );
     return approximate(apply(number));
   });
 }
 
 function outside(form: string, x: Value, domain: string): HallError {
-  return new HallError("EXECUTION", `${form} has no real value at ${describe(x)}: it takes ${domain}`);
+  return new HallError(
+    "EXECUTION",
+    `${form} has no real value at ${describe(x)}: it takes ${domain}`,
+  );
 }
 
-function toWholeBy(x: Value, ofFraction: (value: Fraction) => bigint, ofNumber: (value: number) => number): Value {
+function toWholeBy(
+  x: Value,
+  ofFraction: (value: Fraction) => bigint,
+  ofNumber: (value: number) => number,
+): Value {
   return x.kind === "exact" ? exact(ofFraction(x.fraction)) : approximate(ofNumber(toNumber(x)));
 }
 
@@ -162,21 +227,31 @@ const placesMax = 1_000n;
 /** Exact arguments give exact decimals: round(1/7, 60) has sixty right places. */
 function roundTo(x: Value, places: Value, meter: Meter): Value {
   const count = toWhole(places, "the places of round");
-  if (fractions.magnitude(count) > placesMax) throw tooMuch(`round takes up to ${placesMax} places`);
+  if (fractions.magnitude(count) > placesMax)
+    throw tooMuch(`round takes up to ${placesMax} places`);
   if (x.kind !== "exact") {
     const digits = Number(count);
     const number = toNumber(x);
-    return approximate(digits >= 0 ? Number(number.toFixed(Math.min(digits, 100))) : Math.round(number * 10 ** digits) / 10 ** digits);
+    return approximate(
+      digits >= 0
+        ? Number(number.toFixed(Math.min(digits, 100)))
+        : Math.round(number * 10 ** digits) / 10 ** digits,
+    );
   }
   const scale = fractions.raise(fraction(10n), count);
   meter.spend(Number(fractions.magnitude(count)));
-  return exact(fractions.divide(fraction(fractions.round(fractions.multiply(x.fraction, scale))), scale));
+  return exact(
+    fractions.divide(fraction(fractions.round(fractions.multiply(x.fraction, scale))), scale),
+  );
 }
 
 function degreeOf(n: Value): bigint {
   const whole = toWhole(n, "the degree of a root");
   if (whole < 1n || whole > rootDegreeMax)
-    throw new HallError("EXECUTION", `the degree of a root is a whole number from 1 to ${rootDegreeMax}, not ${describe(n)}`);
+    throw new HallError(
+      "EXECUTION",
+      `the degree of a root is a whole number from 1 to ${rootDegreeMax}, not ${describe(n)}`,
+    );
   return whole;
 }
 
@@ -204,7 +279,11 @@ function logTo(x: Value, base: Value, meter: Meter): Value {
   if (divisor === 0) throw outside("log(x, base)", base, "a base above 0 other than 1");
   const near = lnOf(x) / divisor;
   const whole = exact(BigInt(Math.round(near)));
-  const isExact = x.kind === "exact" && base.kind === "exact" && Math.abs(near - Math.round(near)) < 1e-9 && compare(power(base, whole, meter), x) === 0;
+  const isExact =
+    x.kind === "exact" &&
+    base.kind === "exact" &&
+    Math.abs(near - Math.round(near)) < 1e-9 &&
+    compare(power(base, whole, meter), x) === 0;
   if (isExact) return whole;
   const isTen = base.kind === "exact" && fractions.equals(base.fraction, fraction(10n));
   return approximate(isTen && Number.isFinite(10 ** near) ? Math.log10(toNumber(x)) : near);
@@ -233,14 +312,17 @@ function sine(x: Value): Value {
 
 function cosine(x: Value): Value {
   const times = timesOfPi(x);
-  return times ? sine(piTimes(fractions.add(times, fraction(1n, 2n)))) : approximate(Math.cos(toNumber(x)));
+  return times
+    ? sine(piTimes(fractions.add(times, fraction(1n, 2n))))
+    : approximate(Math.cos(toNumber(x)));
 }
 
 function tangent(x: Value): Value {
   const times = timesOfPi(x);
   if (!times) return approximate(Math.tan(toNumber(x)));
   const turn = modulo(times, fractions.one);
-  if (fractions.equals(turn, fraction(1n, 2n))) throw outside("tan(x)", x, "anything but odd multiples of pi/2");
+  if (fractions.equals(turn, fraction(1n, 2n)))
+    throw outside("tan(x)", x, "anything but odd multiples of pi/2");
   if (turn.top === 0n) return zero;
   if (fractions.equals(turn, fraction(1n, 4n))) return exact(1n);
   if (fractions.equals(turn, fraction(3n, 4n))) return exact(-1n);
@@ -254,7 +336,10 @@ function timesOfPi(x: Value): Fraction | undefined {
 
 /** With the sign of the divisor, as in mathematics: -7 mod 3 is 2. */
 function modulo(a: Fraction, b: Fraction): Fraction {
-  return fractions.add(a, fractions.negate(fractions.multiply(b, fraction(fractions.floor(fractions.divide(a, b))))));
+  return fractions.add(
+    a,
+    fractions.negate(fractions.multiply(b, fraction(fractions.floor(fractions.divide(a, b))))),
+  );
 }
 
 export function remainder(a: Value, b: Value, meter: Meter): Value {
@@ -276,7 +361,11 @@ function leastCommonMultiple(values: readonly Value[], meter: Meter): Value {
   return wholesOf(values, "lcm").reduce<Value>((found, next) => {
     const sofar = toWhole(found, "lcm");
     if (sofar === 0n || next === 0n) return zero;
-    return multiply(exact(fractions.magnitude(sofar / gcdOf(sofar, next, meter))), exact(fractions.magnitude(next)), meter);
+    return multiply(
+      exact(fractions.magnitude(sofar / gcdOf(sofar, next, meter))),
+      exact(fractions.magnitude(next)),
+      meter,
+    );
   }, exact(1n));
 }
 
@@ -309,7 +398,10 @@ function productOf(from: bigint, to: bigint, meter: Meter): bigint {
   const count = to - from + 1n;
   if (count <= 0n) return 1n;
   const bits = Number(count) * Math.max(1, fractions.bitLength((from + to) / 2n) - 2);
-  if (bits > wholeBitsMax) throw tooMuch(`a whole number here may have ${wholeBitsMax} bits, about 39,000 digits; this product would have more`);
+  if (bits > wholeBitsMax)
+    throw tooMuch(
+      `a whole number here may have ${wholeBitsMax} bits, about 39,000 digits; this product would have more`,
+    );
   meter.spend(Number(count) / 4 + bits ** 2 / 8e6);
   const halve = (low: bigint, high: bigint): bigint => {
     if (low === high) return low;
@@ -320,8 +412,13 @@ function productOf(from: bigint, to: bigint, meter: Meter): bigint {
 }
 
 function powerModulo(base: Value, exponent: Value, modulus: Value, meter: Meter): Value {
-  const [b, e, m] = [toWhole(base, "the base of powmod"), toWhole(exponent, "the exponent of powmod"), toWhole(modulus, "the modulus of powmod")];
-  if (e < 0n || m < 1n) throw new HallError("EXECUTION", "powmod takes an exponent from 0 and a modulus from 1");
+  const [b, e, m] = [
+    toWhole(base, "the base of powmod"),
+    toWhole(exponent, "the exponent of powmod"),
+    toWhole(modulus, "the modulus of powmod"),
+  ];
+  if (e < 0n || m < 1n)
+    throw new HallError("EXECUTION", "powmod takes an exponent from 0 and a modulus from 1");
   const words = fractions.bitLength(m) / 64 + 1;
   meter.spend((fractions.bitLength(e) * (words ** 2 + 200)) / 200);
   let [result, square, rest] = [1n % m, ((b % m) + m) % m, e];
@@ -349,7 +446,8 @@ function medianOf(values: readonly Value[], meter: Meter): Value {
 
 /** Of a sample: divided by n - 1. */
 function varianceOf(values: readonly Value[], meter: Meter): Value {
-  if (values.length < 2) throw new HallError("EXECUTION", "variance and stdev take two values or more");
+  if (values.length < 2)
+    throw new HallError("EXECUTION", "variance and stdev take two values or more");
   const mean = meanOf(values, meter);
   const squares = values.map((value) => {
     const distance = subtract(value, mean, meter);

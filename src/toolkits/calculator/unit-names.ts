@@ -2,7 +2,15 @@
 import { findNear } from "../../base/near.ts";
 import { equals, type Fraction, fraction, multiply, parseDecimal, raise } from "./fraction.ts";
 import { parseUnit, plainNumber, sameDimension, type Unit } from "./unit.ts";
-import { baseDimensions, dataPrefixes, namedDimensions, type Prefix, siPrefixes, type UnitRow, unitRows } from "./units.ts";
+import {
+  baseDimensions,
+  dataPrefixes,
+  namedDimensions,
+  type Prefix,
+  siPrefixes,
+  type UnitRow,
+  unitRows,
+} from "./units.ts";
 
 export interface UnitNames {
   find(name: string): Unit | undefined;
@@ -14,11 +22,16 @@ export interface UnitNames {
 
 export function createUnitNames(): UnitNames {
   const units = new Map<string, Unit>();
-  const rows: ReadonlyMap<string, UnitRow> = new Map(unitRows.flatMap((row) => namesOf(row).map((name) => [name, row] as const)));
+  const rows: ReadonlyMap<string, UnitRow> = new Map(
+    unitRows.flatMap((row) => namesOf(row).map((name) => [name, row] as const)),
+  );
   let folded: ReadonlyMap<string, readonly string[]> | undefined;
 
   // Exact spellings first, so that mW and MW stay apart; then plurals; then capitals, where only one unit can be meant.
-  const find = (name: string): Unit | undefined => findSpelling(name) ?? (isPlural(name) ? findSpelling(name.slice(0, -1)) : undefined) ?? findFolded(name);
+  const find = (name: string): Unit | undefined =>
+    findSpelling(name) ??
+    (isPlural(name) ? findSpelling(name.slice(0, -1)) : undefined) ??
+    findFolded(name);
   const findSpelling = (name: string): Unit | undefined => {
     const known = units.get(name);
     if (known) return known;
@@ -30,17 +43,30 @@ export function createUnitNames(): UnitNames {
   };
   const define = (row: UnitRow): Unit => {
     const index = (baseDimensions as readonly string[]).indexOf(row.is);
-    if (index >= 0) return { ...plainNumber, exponents: plainNumber.exponents.map((_, other) => (other === index ? 1 : 0)) };
+    if (index >= 0)
+      return {
+        ...plainNumber,
+        exponents: plainNumber.exponents.map((_, other) => (other === index ? 1 : 0)),
+      };
     const { scale, exponents } = parseUnit(row.is, findSpelling);
     const isDifference = row.names.startsWith("delta");
-    return { scale, exponents, ...(row.offset && { offset: parseDecimal(row.offset) }), ...(isDifference && { isDifference }) };
+    return {
+      scale,
+      exponents,
+      ...(row.offset && { offset: parseDecimal(row.offset) }),
+      ...(isDifference && { isDifference }),
+    };
   };
   const findFolded = (name: string): Unit | undefined => {
     folded ??= foldNames();
     const lower = name.toLowerCase();
-    const spellings = folded.get(lower) ?? (isPlural(lower) ? folded.get(lower.slice(0, -1)) : undefined) ?? [];
+    const spellings =
+      folded.get(lower) ?? (isPlural(lower) ? folded.get(lower.slice(0, -1)) : undefined) ?? [];
     const [first, ...others] = spellings.flatMap((spelling) => findSpelling(spelling) ?? []);
-    return first && others.every((other) => sameDimension(other, first) && equals(other.scale, first.scale)) ? first : undefined;
+    return first &&
+      others.every((other) => sameDimension(other, first) && equals(other.scale, first.scale))
+      ? first
+      : undefined;
   };
   const near = (name: string): string[] => {
     folded ??= foldNames();
@@ -53,8 +79,13 @@ export function createUnitNames(): UnitNames {
         );
   };
   const dimension = (unit: Unit): string => {
-    const base = baseDimensions.find((_, index) => unit.exponents.every((exponent, other) => exponent === (other === index ? 1 : 0)));
-    const compound = () => namedDimensions.find(([, example]) => sameDimension(parseUnit(example, findSpelling), unit))?.[0];
+    const base = baseDimensions.find((_, index) =>
+      unit.exponents.every((exponent, other) => exponent === (other === index ? 1 : 0)),
+    );
+    const compound = () =>
+      namedDimensions.find(([, example]) =>
+        sameDimension(parseUnit(example, findSpelling), unit),
+      )?.[0];
     return base ?? compound() ?? spellDimension(unit);
   };
   return { find, near, dimension };
@@ -68,10 +99,15 @@ function isPlural(name: string): boolean {
   return /..s$/.test(name);
 }
 
-function findPrefixed(name: string, rows: ReadonlyMap<string, UnitRow>, define: (row: UnitRow) => Unit): Unit | undefined {
+function findPrefixed(
+  name: string,
+  rows: ReadonlyMap<string, UnitRow>,
+  define: (row: UnitRow) => Unit,
+): Unit | undefined {
   for (const [prefix, factor] of prefixesOf(name)) {
     const row = rows.get(name.slice(prefix.length));
-    if (!row || !prefixesFor(row).some(([symbol, word]) => symbol === prefix || word === prefix)) continue;
+    if (!row || !prefixesFor(row).some(([symbol, word]) => symbol === prefix || word === prefix))
+      continue;
     const { scale, exponents } = define(row);
     return { scale: multiply(scale, factor), exponents };
   }
@@ -83,7 +119,9 @@ function prefixesOf(name: string): (readonly [prefix: string, factor: Fraction])
   return everyPrefix.flatMap(([symbol, word, [base, power]]) => {
     const isWord = name.startsWith(word) && name.length >= word.length + wordLengthMin;
     const isSymbol = name.startsWith(symbol) && name.length <= symbol.length + symbolLengthMax;
-    return isWord || isSymbol ? [[isWord ? word : symbol, raise(fraction(base), power)] as const] : [];
+    return isWord || isSymbol
+      ? [[isWord ? word : symbol, raise(fraction(base), power)] as const]
+      : [];
   });
 }
 
@@ -99,7 +137,9 @@ function prefixesFor({ prefixes }: UnitRow): readonly Prefix[] {
 function foldNames(): ReadonlyMap<string, readonly string[]> {
   const folded = new Map<string, string[]>();
   for (const row of unitRows) {
-    const prefixed = prefixesFor(row).flatMap(([symbol, word]) => namesOf(row).map((name) => `${name.length > symbolLengthMax ? word : symbol}${name}`));
+    const prefixed = prefixesFor(row).flatMap(([symbol, word]) =>
+      namesOf(row).map((name) => `${name.length > symbolLengthMax ? word : symbol}${name}`),
+    );
     for (const name of [...namesOf(row), ...prefixed]) {
       const lower = name.toLowerCase();
       folded.set(lower, [...(folded.get(lower) ?? []), name]);
@@ -109,6 +149,8 @@ function foldNames(): ReadonlyMap<string, readonly string[]> {
 }
 
 function spellDimension({ exponents }: Unit): string {
-  const parts = exponents.flatMap((exponent, index) => (exponent === 0 ? [] : [`${baseDimensions[index]}${exponent === 1 ? "" : `^${exponent}`}`]));
+  const parts = exponents.flatMap((exponent, index) =>
+    exponent === 0 ? [] : [`${baseDimensions[index]}${exponent === 1 ? "" : `^${exponent}`}`],
+  );
   return parts.length > 0 ? parts.join("·") : "a plain number";
 }

@@ -21,7 +21,8 @@ export const plainNumber: Unit = { scale: one, exponents: baseDimensions.map(() 
 
 /** Throws VALIDATION. `find` may miss. */
 export function parseUnit(text: string, find: (name: string) => Unit | undefined): Unit {
-  if (text.length > lengthMax) throw new HallError("VALIDATION", `a unit has at most ${lengthMax} characters`);
+  if (text.length > lengthMax)
+    throw new HallError("VALIDATION", `a unit has at most ${lengthMax} characters`);
   const cursor = createCursor(tokenize(text), text, find);
   const unit = readProduct(cursor);
   if (cursor.peek() !== "") throw unreadable(cursor);
@@ -55,7 +56,11 @@ const superscripts = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 /** One spelling for what has several. */
 function normalise(text: string): string {
   return text
-    .replace(/[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+/g, (raised) => `^${[...raised].map((sign) => (sign === "⁻" ? "-" : superscripts.indexOf(sign))).join("")}`)
+    .replace(
+      /[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+/g,
+      (raised) =>
+        `^${[...raised].map((sign) => (sign === "⁻" ? "-" : superscripts.indexOf(sign))).join("")}`,
+    )
     .replace(/\*\*/g, "^")
     .replace(/[·×⋅]/g, "*")
     .replace(/[÷∕]|\bper\b/gi, "/")
@@ -70,14 +75,23 @@ function tokenize(text: string): string[] {
   tokenPattern.lastIndex = 0;
   for (let offset = 0; offset < normal.length; offset = tokenPattern.lastIndex) {
     const token = tokenPattern.exec(normal)?.[1];
-    if (token === undefined) throw new HallError("VALIDATION", `cannot read the unit ${quote(text)} at ${quote(normal.slice(offset))}`);
+    if (token === undefined)
+      throw new HallError(
+        "VALIDATION",
+        `cannot read the unit ${quote(text)} at ${quote(normal.slice(offset))}`,
+      );
     tokens.push(token);
   }
-  if (tokens.length === 0) throw new HallError("VALIDATION", "the unit is empty: write one such as km, kg, °C or MiB/s");
+  if (tokens.length === 0)
+    throw new HallError("VALIDATION", "the unit is empty: write one such as km, kg, °C or MiB/s");
   return tokens;
 }
 
-function createCursor(tokens: readonly string[], text: string, find: (name: string) => Unit | undefined): Cursor {
+function createCursor(
+  tokens: readonly string[],
+  text: string,
+  find: (name: string) => Unit | undefined,
+): Cursor {
   let index = 0;
   let depth = 0;
   return {
@@ -88,7 +102,8 @@ function createCursor(tokens: readonly string[], text: string, find: (name: stri
       index += count;
     },
     nest(read) {
-      if (++depth > depthMax) throw new HallError("VALIDATION", `a unit is nested at most ${depthMax} deep`);
+      if (++depth > depthMax)
+        throw new HallError("VALIDATION", `a unit is nested at most ${depthMax} deep`);
       const value = read();
       depth--;
       return value;
@@ -127,7 +142,8 @@ function readExponent(cursor: Cursor): number {
   const isNegative = cursor.peek() === "-";
   if (isNegative) cursor.skip();
   const exponent = Number(cursor.peek() || "none");
-  if (!Number.isInteger(exponent) || exponent > exponentMax) throw unreadable(cursor, `an exponent is a whole number up to ${exponentMax}`);
+  if (!Number.isInteger(exponent) || exponent > exponentMax)
+    throw unreadable(cursor, `an exponent is a whole number up to ${exponentMax}`);
   cursor.skip();
   return isNegative ? -exponent : exponent;
 }
@@ -154,7 +170,9 @@ function readAtom(cursor: Cursor): Unit {
 function readName(cursor: Cursor): Unit {
   for (const count of [3, 2, 1]) {
     const words = Array.from({ length: count }, (_, distance) => cursor.peek(distance));
-    const unit = words.every((word) => namePattern.test(word)) ? cursor.find(words.join("_")) : undefined;
+    const unit = words.every((word) => namePattern.test(word))
+      ? cursor.find(words.join("_"))
+      : undefined;
     if (!unit) continue;
     cursor.skip(count);
     return unit;
@@ -176,13 +194,20 @@ export class UnknownUnit extends Error {
 function combine(a: Unit, b: Unit, exponent: number): Unit {
   if (a === plainNumber && exponent === 1) return b;
   const scale = multiply(a.scale, raise(b.scale, BigInt(exponent)));
-  if (bitLength(scale.top) + bitLength(scale.bottom) > scaleBitsMax) throw new HallError("BUDGET", "the unit is too large or too small to work with");
-  return { scale, exponents: a.exponents.map((own, index) => own + exponent * (b.exponents[index] ?? 0)) };
+  if (bitLength(scale.top) + bitLength(scale.bottom) > scaleBitsMax)
+    throw new HallError("BUDGET", "the unit is too large or too small to work with");
+  return {
+    scale,
+    exponents: a.exponents.map((own, index) => own + exponent * (b.exponents[index] ?? 0)),
+  };
 }
 
 function unreadable(cursor: Cursor, reason?: string): HallError {
   const place = cursor.peek() === "" ? "it ends too early" : `at ${quote(cursor.peek())}`;
-  return new HallError("VALIDATION", `cannot read the unit ${quote(cursor.text)}: ${reason ?? place}`);
+  return new HallError(
+    "VALIDATION",
+    `cannot read the unit ${quote(cursor.text)}: ${reason ?? place}`,
+  );
 }
 
 function quote(text: string): string {

@@ -13,7 +13,17 @@ export interface UnitRow {
 }
 
 /** In the order of the exponents of a dimension. */
-export const baseDimensions = ["length", "mass", "time", "temperature", "current", "amount", "luminous intensity", "angle", "data"] as const;
+export const baseDimensions = [
+  "length",
+  "mass",
+  "time",
+  "temperature",
+  "current",
+  "amount",
+  "luminous intensity",
+  "angle",
+  "data",
+] as const;
 
 const pi = "3.14159265358979323846264338327950288419716939937510582097494459";
 
@@ -65,8 +75,16 @@ export const unitRows: readonly UnitRow[] = [
   { names: "decade", is: "10 yr" },
   { names: "century centuries", is: "100 yr" },
 
-  { names: "degC °C celsius centigrade degree_celsius degrees_celsius deg_c", is: "K", offset: "273.15" },
-  { names: "degF °F fahrenheit degree_fahrenheit degrees_fahrenheit deg_f", is: "5/9*K", offset: "459.67" },
+  {
+    names: "degC °C celsius centigrade degree_celsius degrees_celsius deg_c",
+    is: "K",
+    offset: "273.15",
+  },
+  {
+    names: "degF °F fahrenheit degree_fahrenheit degrees_fahrenheit deg_f",
+    is: "5/9*K",
+    offset: "459.67",
+  },
   { names: "degR °R rankine degree_rankine", is: "5/9*K" },
   { names: "delta_degC delta_C ΔC Δ°C delta_celsius celsius_difference", is: "K" },
   { names: "delta_degF delta_F ΔF Δ°F delta_fahrenheit fahrenheit_difference", is: "5/9*K" },
@@ -180,9 +198,19 @@ export const unitRows: readonly UnitRow[] = [
 ];
 
 /** Letters that stand alone and have several meanings: the first that fits the other unit is meant. Inside compounds C is the coulomb. */
-export const loneMeanings: Readonly<Record<string, readonly string[]>> = { C: ["degC", "C"], F: ["degF", "F"], c: ["degC", "c"], f: ["degF"], k: ["K"] };
+export const loneMeanings: Readonly<Record<string, readonly string[]>> = {
+  C: ["degC", "C"],
+  F: ["degF", "F"],
+  c: ["degC", "c"],
+  f: ["degF"],
+  k: ["K"],
+};
 
-export type Prefix = readonly [symbol: string, word: string, factor: readonly [base: bigint, power: bigint]];
+export type Prefix = readonly [
+  symbol: string,
+  word: string,
+  factor: readonly [base: bigint, power: bigint],
+];
 
 export const siPrefixes: readonly Prefix[] = [
   ["Q", "quetta", [10n, 30n]],

@@ -1,6 +1,11 @@
 import { type Entity, findEntities } from "./entities.ts";
 import { findKeywords, type Keyword } from "./keywords.ts";
-import { analysedCharactersMax, detectLanguage, type Language, splitSentences } from "./language.ts";
+import {
+  analysedCharactersMax,
+  detectLanguage,
+  type Language,
+  splitSentences,
+} from "./language.ts";
 import { judgeSentiment, type Sentiment } from "./sentiment.ts";
 import { summarize } from "./summary.ts";
 import type { AnalysisType } from "./terms.ts";
@@ -20,8 +25,18 @@ export interface Analysis {
 export function analyze(text: string, type: AnalysisType): Analysis {
   const sentences = splitSentences(text);
   const words = sentences.flatMap((sentence) => sentence.words);
-  const cut = text.length > analysedCharactersMax ? { cut: `only the first ${analysedCharactersMax} of ${text.length} characters were analysed` } : {};
-  const facts = { language: detectLanguage(words), words: words.length, sentences: sentences.length, ...cut };
+  const cut =
+    text.length > analysedCharactersMax
+      ? {
+          cut: `only the first ${analysedCharactersMax} of ${text.length} characters were analysed`,
+        }
+      : {};
+  const facts = {
+    language: detectLanguage(words),
+    words: words.length,
+    sentences: sentences.length,
+    ...cut,
+  };
   switch (type) {
     case "summary":
       return { ...facts, summary: summarize(sentences).join(" ") };

@@ -8,15 +8,23 @@ export function parseDocx(bytes: Uint8Array): { text: string; title?: string } {
   const zip = openZip(bytes);
   const main = zip.names.find((name) => /^word\/document\d*\.xml$/.test(name));
   const body = main === undefined ? undefined : zip.read(main);
-  if (!body) throw new HallError("EXECUTION", "the document is no docx: it has no word/document.xml");
+  if (!body)
+    throw new HallError("EXECUTION", "the document is no docx: it has no word/document.xml");
   const notes = ["word/footnotes.xml", "word/endnotes.xml"].map((name) => zip.read(name));
-  const text = [body, ...notes].map((part) => (part ? textOf(part).trim() : "")).filter((part) => part !== "");
+  const text = [body, ...notes]
+    .map((part) => (part ? textOf(part).trim() : ""))
+    .filter((part) => part !== "");
   const title = titleOf(zip.read("docProps/core.xml"));
   return { text: text.join("\n\n"), ...(title ? { title } : {}) };
 }
 
 const closing: Readonly<Record<string, string>> = { p: "\n", tc: "\t", tr: "\n" };
-const standing: Readonly<Record<string, string>> = { tab: "\t", br: "\n", cr: "\n", noBreakHyphen: "-" };
+const standing: Readonly<Record<string, string>> = {
+  tab: "\t",
+  br: "\n",
+  cr: "\n",
+  noBreakHyphen: "-",
+};
 const depthMax = 1_000;
 
 function textOf(xml: Buffer): string {
@@ -29,7 +37,11 @@ function textOf(xml: Buffer): string {
   const parser = new Parser(
     {
       onopentagname(fullName) {
-        if (++depth > depthMax) throw new HallError("TOO_LARGE", `the document is nested more than ${depthMax} levels deep`);
+        if (++depth > depthMax)
+          throw new HallError(
+            "TOO_LARGE",
+            `the document is nested more than ${depthMax} levels deep`,
+          );
         const name = localName(fullName);
         if (name === "Fallback") fallbackAt ||= depth;
         if (name === "tc") cellDepth++;
@@ -64,12 +76,14 @@ function textOf(xml: Buffer): string {
 /** In pieces: a whole text beside its bytes would double what a large document needs. */
 function feed(parser: Parser, xml: Buffer): void {
   const decoder = new TextDecoder();
-  for (let at = 0; at < xml.length; at += 65_536) parser.write(decoder.decode(xml.subarray(at, at + 65_536), { stream: true }));
+  for (let at = 0; at < xml.length; at += 65_536)
+    parser.write(decoder.decode(xml.subarray(at, at + 65_536), { stream: true }));
   parser.end();
 }
 
 function titleOf(xml: Buffer | undefined): string | undefined {
-  const [, title] = /<dc:title>([^<]{1,500})<\/dc:title>/.exec(xml?.toString("utf8", 0, 65_536) ?? "") ?? [];
+  const [, title] =
+    /<dc:title>([^<]{1,500})<\/dc:title>/.exec(xml?.toString("utf8", 0, 65_536) ?? "") ?? [];
   return title?.trim();
 }
 

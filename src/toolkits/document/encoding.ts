@@ -1,7 +1,11 @@
 /** Bytes as text, whatever they were written in: what a mark at the start says, then the source, then the page itself; else UTF-8, else Windows. */
 export function decodeText(bytes: Uint8Array, contentType: string, kind: "txt" | "html"): string {
-  const named = markOf(bytes) ?? charsetOf(contentType) ?? (kind === "html" ? charsetInside(bytes) : undefined);
-  const text = (named && decode(bytes, named)) ?? decode(bytes, "utf-8") ?? new TextDecoder("windows-1252").decode(bytes);
+  const named =
+    markOf(bytes) ?? charsetOf(contentType) ?? (kind === "html" ? charsetInside(bytes) : undefined);
+  const text =
+    (named && decode(bytes, named)) ??
+    decode(bytes, "utf-8") ??
+    new TextDecoder("windows-1252").decode(bytes);
   return text.replaceAll("\r\n", "\n").replaceAll("\r", "\n");
 }
 
@@ -33,6 +37,10 @@ function charsetOf(contentType: string): string | undefined {
 }
 
 function charsetInside(bytes: Uint8Array): string | undefined {
-  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 2_048)).toString("latin1");
+  const start = Buffer.from(
+    bytes.buffer,
+    bytes.byteOffset,
+    Math.min(bytes.byteLength, 2_048),
+  ).toString("latin1");
   return /<meta\b[^>]{0,200}\bcharset\s*=\s*["']?([\w.:-]{1,40})/i.exec(start)?.[1];
 }

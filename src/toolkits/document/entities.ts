@@ -1,4 +1,13 @@
-import { givenNames, monthNames, notNames, organisations, organisationWords, places, placeWords, titles } from "./gazetteer.ts";
+import {
+  givenNames,
+  monthNames,
+  notNames,
+  organisations,
+  organisationWords,
+  places,
+  placeWords,
+  titles,
+} from "./gazetteer.ts";
 import { isStopword, type Language, type Sentence } from "./language.ts";
 import type { EntityType } from "./terms.ts";
 
@@ -31,29 +40,60 @@ interface Mention {
 }
 
 const number = String.raw`\d{1,3}(?:[.,' ]\d{3})+(?:[.,]\d{1,2})?|\d+(?:[.,]\d+)?`;
-const scale = "(?:thousand|million|billion|trillion|tausend|Millionen|Million|Milliarden|Milliarde|Mio\\.?|Mrd\\.?|k|m|bn)";
+const scale =
+  "(?:thousand|million|billion|trillion|tausend|Millionen|Million|Milliarden|Milliarde|Mio\\.?|Mrd\\.?|k|m|bn)";
 const currency = "(?:US\\$|[$€£¥₹]|USD|EUR|GBP|CHF|JPY|CNY)";
-const currencyWord = "(?:dollars?|euros?|Euro|pounds?|yen|francs?|cents?|Franken|Dollar|Pfund|USD|EUR|GBP|CHF|JPY|€|\\$|£)";
+const currencyWord =
+  "(?:dollars?|euros?|Euro|pounds?|yen|francs?|cents?|Franken|Dollar|Pfund|USD|EUR|GBP|CHF|JPY|€|\\$|£)";
 
 /** Each has a form; the earlier wins where two overlap. */
 const forms: readonly (readonly [EntityType, RegExp])[] = [
   ["url", /\bhttps?:\/\/[^\s<>"'）)\]]{1,500}|\bwww\.[a-z0-9-]{1,60}\.[^\s<>"')\]]{1,300}/gi],
   ["email", /[\w.+-]{1,64}@[a-z0-9-]{1,60}(?:\.[a-z0-9-]{1,60}){1,5}/gi],
   ["date", /\b\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?Z?)?\b|\b\d{1,2}[./]\d{1,2}[./]\d{4}\b/g],
-  ["date", new RegExp(String.raw`\b\d{1,2}(?:st|nd|rd|th|\.)?\s(?:of\s)?(?:${monthNames})\b\.?(?:,?\s\d{4}\b)?`, "g")],
-  ["date", new RegExp(String.raw`\b(?:${monthNames})\.?\s\d{1,2}(?:st|nd|rd|th)?,?\s\d{4}\b|\b(?:${monthNames})\.?\s(?:\d{4}|\d{1,2}(?:st|nd|rd|th)?)\b`, "g")],
+  [
+    "date",
+    new RegExp(
+      String.raw`\b\d{1,2}(?:st|nd|rd|th|\.)?\s(?:of\s)?(?:${monthNames})\b\.?(?:,?\s\d{4}\b)?`,
+      "g",
+    ),
+  ],
+  [
+    "date",
+    new RegExp(
+      String.raw`\b(?:${monthNames})\.?\s\d{1,2}(?:st|nd|rd|th)?,?\s\d{4}\b|\b(?:${monthNames})\.?\s(?:\d{4}|\d{1,2}(?:st|nd|rd|th)?)\b`,
+      "g",
+    ),
+  ],
   ["date", /\bQ[1-4]\s\d{4}\b/g],
-  ["money", new RegExp(String.raw`${currency}\s?(?:${number})(?:\s?${scale}\b)?|\b(?:${number})(?:\s${scale})?\s${currencyWord}(?![\p{L}])`, "gu")],
-  ["percentage", new RegExp(String.raw`[-+]?\b(?:${number})\s?(?:%|percent\b|per cent\b|Prozent\b)`, "g")],
-  ["phone", /\+\d{1,3}[\s()/.-]{0,2}\d(?:[\s()/.-]{0,2}\d){6,12}|\(\d{3,5}\)\s?\d{3,4}[\s.-]?\d{3,4}|\b\d{3}[.-]\d{3}[.-]\d{4}\b|\b0\d{2,4}[/ -]\d{4,9}\b/g],
+  [
+    "money",
+    new RegExp(
+      String.raw`${currency}\s?(?:${number})(?:\s?${scale}\b)?|\b(?:${number})(?:\s${scale})?\s${currencyWord}(?![\p{L}])`,
+      "gu",
+    ),
+  ],
+  [
+    "percentage",
+    new RegExp(String.raw`[-+]?\b(?:${number})\s?(?:%|percent\b|per cent\b|Prozent\b)`, "g"),
+  ],
+  [
+    "phone",
+    /\+\d{1,3}[\s()/.-]{0,2}\d(?:[\s()/.-]{0,2}\d){6,12}|\(\d{3,5}\)\s?\d{3,4}[\s.-]?\d{3,4}|\b\d{3}[.-]\d{3}[.-]\d{4}\b|\b0\d{2,4}[/ -]\d{4,9}\b/g,
+  ],
 ];
 
-function entitiesOf(sentence: string, language: Language, surnames: Map<string, string>): Mention[] {
+function entitiesOf(
+  sentence: string,
+  language: Language,
+  surnames: Map<string, string>,
+): Mention[] {
   const mentions: Mention[] = [];
   let rest = sentence;
   for (const [type, form] of forms) {
     rest = rest.replace(form, (match) => {
-      const text = type === "url" || type === "date" ? match.replace(/[.,;:!?]+$/, "") : match.trim();
+      const text =
+        type === "url" || type === "date" ? match.replace(/[.,;:!?]+$/, "") : match.trim();
       mentions.push({ type, text });
       // Names are not looked for in it, and what stands before and behind it does not join.
       return " ; ".padEnd(match.length, " ");
@@ -69,9 +109,18 @@ const run =
 function namesOf(sentence: string, language: Language, surnames: Map<string, string>): Mention[] {
   const mentions: Mention[] = [];
   for (const { 0: match, index } of sentence.matchAll(run)) {
-    const words = match.split(" ").map((word, at, all) => trimDot(word.replace(/['’]s$/, ""), at < all.length - 1));
+    const words = match
+      .split(" ")
+      .map((word, at, all) => trimDot(word.replace(/['’]s$/, ""), at < all.length - 1));
     const before = sentence.slice(Math.max(0, index - 30), index);
-    mentions.push(...classify(words, { isStart: /^[\s"'“„(;-]*$/.test(before) && index < 30, before, language, surnames }));
+    mentions.push(
+      ...classify(words, {
+        isStart: /^[\s"'“„(;-]*$/.test(before) && index < 30,
+        before,
+        language,
+        surnames,
+      }),
+    );
   }
   return mentions;
 }
@@ -79,7 +128,9 @@ function namesOf(sentence: string, language: Language, surnames: Map<string, str
 /** A dot belongs to "Corp." and "F.", not to the end of a sentence. */
 function trimDot(word: string, isInside: boolean): string {
   if (!word.endsWith(".")) return word;
-  return organisationWords.has(word) || titles.has(word) || (isInside && /^\p{Lu}\.$/u.test(word)) ? word : word.slice(0, -1);
+  return organisationWords.has(word) || titles.has(word) || (isInside && /^\p{Lu}\.$/u.test(word))
+    ? word
+    : word.slice(0, -1);
 }
 
 interface Place {
@@ -96,13 +147,15 @@ function classify(all: readonly string[], where: Place): Mention[] {
   const [first = ""] = words;
   if (first === "") return [];
   const split = splitTitles(words) ?? splitSmall(words);
-  if (split) return [...classify(split[0], where), ...classify(split[1], { ...where, isStart: false })];
+  if (split)
+    return [...classify(split[0], where), ...classify(split[1], { ...where, isStart: false })];
   if (titles.has(first)) {
     const name = dropWhile(words, (word) => titles.has(word));
     return name.length > 0 ? person(name.slice(0, 4), where) : [];
   }
   const whole = words.join(" ");
-  if (organisations.has(whole) || isOrganisation(words)) return [{ type: "organisation", text: whole }];
+  if (organisations.has(whole) || isOrganisation(words))
+    return [{ type: "organisation", text: whole }];
   if (places.has(whole) || isPlace(words)) return [{ type: "place", text: whole }];
   if (givenNames.has(first)) return words.length <= 4 ? person(words, where) : [];
   if (words.length === 1) return single(first, where);
@@ -114,7 +167,10 @@ function classify(all: readonly string[], where: Place): Mention[] {
     if (places.has(name)) return [{ type: "place", text: name }];
     if (givenNames.has(tail[0] ?? "") && size > 1 && size <= 3) return person(tail, where);
   }
-  const isSpeaker = /\b(?:said|says|sagte|by|von)\s$/.test(where.before) && where.language === "en" && words.length <= 3;
+  const isSpeaker =
+    /\b(?:said|says|sagte|by|von)\s$/.test(where.before) &&
+    where.language === "en" &&
+    words.length <= 3;
   return isSpeaker ? person(words, where) : [];
 }
 
@@ -123,8 +179,13 @@ function single(word: string, { isStart, before, language, surnames }: Place): M
   if (known !== undefined) return [{ type: "person", text: known }];
   if (isStart || language === "de") return [];
   // English writes with a capital only what has a name.
-  if (/^\p{Lu}{3,6}$/u.test(word) && !notNames.has(word)) return [{ type: "organisation", text: word }];
-  return /\b(?:in|near|to)\s$/.test(before) && /^\p{Lu}\p{Ll}{3,}$/u.test(word) && /\bin\s$/.test(before) ? [{ type: "place", text: word }] : [];
+  if (/^\p{Lu}{3,6}$/u.test(word) && !notNames.has(word))
+    return [{ type: "organisation", text: word }];
+  return /\b(?:in|near|to)\s$/.test(before) &&
+    /^\p{Lu}\p{Ll}{3,}$/u.test(word) &&
+    /\bin\s$/.test(before)
+    ? [{ type: "place", text: word }]
+    : [];
 }
 
 function person(words: readonly string[], { surnames }: Place): Mention[] {
@@ -135,34 +196,58 @@ function person(words: readonly string[], { surnames }: Place): Mention[] {
 }
 
 /** "Microsoft Judge Sarah": a title in the middle begins a second name. */
-function splitTitles(words: readonly string[]): readonly [readonly string[], readonly string[]] | undefined {
-  const at = words.findIndex((word, index) => index > 0 && index < words.length - 1 && titles.has(word) && !titles.has(words[index - 1] ?? ""));
+function splitTitles(
+  words: readonly string[],
+): readonly [readonly string[], readonly string[]] | undefined {
+  const at = words.findIndex(
+    (word, index) =>
+      index > 0 &&
+      index < words.length - 1 &&
+      titles.has(word) &&
+      !titles.has(words[index - 1] ?? ""),
+  );
   return at < 0 ? undefined : [words.slice(0, at), words.slice(at)];
 }
 
 /** "Helen Okafor of the University": two names, unless what stands before the small word is of the kind that has an "of". */
-function splitSmall(words: readonly string[]): readonly [readonly string[], readonly string[]] | undefined {
+function splitSmall(
+  words: readonly string[],
+): readonly [readonly string[], readonly string[]] | undefined {
   const at = words.findIndex((word) => /^(?:of|the|for)$/.test(word));
-  if (at < 0 || (words[at] !== "the" && organisationWords.has(words[at - 1] ?? ""))) return undefined;
+  if (at < 0 || (words[at] !== "the" && organisationWords.has(words[at - 1] ?? "")))
+    return undefined;
   return [words.slice(0, at), words.slice(at)];
 }
 
 function isOrganisation(words: readonly string[]): boolean {
   if (words.length < 2) return false;
   const [first = "", second = ""] = words;
-  return organisationWords.has(words.at(-1) ?? "") || (organisationWords.has(first) && /^(?:of|for|der|für|de)$/.test(second)) || hasInnerWord(words);
+  return (
+    organisationWords.has(words.at(-1) ?? "") ||
+    (organisationWords.has(first) && /^(?:of|for|der|für|de)$/.test(second)) ||
+    hasInnerWord(words)
+  );
 }
 
 /** "Technische Universität München": the word that tells stands before a place. */
 function hasInnerWord(words: readonly string[]): boolean {
-  return words.slice(0, -1).some((word) => organisationWords.has(word)) && places.has(words.at(-1) ?? "");
+  return (
+    words.slice(0, -1).some((word) => organisationWords.has(word)) && places.has(words.at(-1) ?? "")
+  );
 }
 
 function isPlace(words: readonly string[]): boolean {
-  return words.length >= 2 && words.length <= 4 && (placeWords.has(words.at(-1) ?? "") || placeWords.has(words[0] ?? ""));
+  return (
+    words.length >= 2 &&
+    words.length <= 4 &&
+    (placeWords.has(words.at(-1) ?? "") || placeWords.has(words[0] ?? ""))
+  );
 }
 
-function dropWhile(words: readonly string[], isDropped: (word: string) => boolean): readonly string[] {
+function dropWhile(
+  words: readonly string[],
+  isDropped: (word: string) => boolean,
+): readonly string[] {
   const start = words.findIndex((word) => !isDropped(word));
   return start < 0 ? [] : words.slice(start);
 }

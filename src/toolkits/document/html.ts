@@ -15,7 +15,21 @@ export function parseHtml(html: string): { text: string; title?: string } {
   return { text, ...(title === "" ? {} : { title }) };
 }
 
-const unseen = new Set(["script", "style", "noscript", "template", "svg", "math", "iframe", "object", "canvas", "head", "datalist", "audio", "video"]);
+const unseen = new Set([
+  "script",
+  "style",
+  "noscript",
+  "template",
+  "svg",
+  "math",
+  "iframe",
+  "object",
+  "canvas",
+  "head",
+  "datalist",
+  "audio",
+  "video",
+]);
 const chrome = new Set(["nav", "aside", "footer", "dialog", "button", "select", "menu"]);
 const blocks = new Set(
   "address article aside blockquote body caption dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr html li main menu nav ol option p pre section summary table tbody tfoot thead title tr ul".split(
@@ -42,7 +56,8 @@ function readPage(html: string): { kept: string; all: string; title: string } {
   };
   const parser = new Parser({
     onopentag(name, attributes) {
-      if (++depth > depthMax) throw new HallError("TOO_LARGE", `the page is nested more than ${depthMax} levels deep`);
+      if (++depth > depthMax)
+        throw new HallError("TOO_LARGE", `the page is nested more than ${depthMax} levels deep`);
       isTitle = name === "title" && !hasTitle;
       hasTitle ||= isTitle;
       if (unseen.has(name) || isHidden(attributes)) unseenAt ||= depth;
@@ -73,7 +88,9 @@ function readPage(html: string): { kept: string; all: string; title: string } {
 
 function isHidden(attributes: Readonly<Record<string, string>>): boolean {
   if (attributes.hidden !== undefined || attributes["aria-hidden"] === "true") return true;
-  return /display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?![.\d])/i.test((attributes.style ?? "").slice(0, 2_000));
+  return /display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?![.\d])/i.test(
+    (attributes.style ?? "").slice(0, 2_000),
+  );
 }
 
 function tidy(text: string): string {

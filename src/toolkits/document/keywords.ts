@@ -18,11 +18,20 @@ export function findKeywords(sentences: readonly Sentence[]): Keyword[] {
       for (let start = 0; start + size <= phrase.length; start++) {
         const key = phrase.slice(start, start + size).join(" ");
         const entry = counts.get(key) ?? { count: 0, isWhole: false, size };
-        counts.set(key, { count: entry.count + 1, isWhole: entry.isWhole || size === phrase.length, size });
+        counts.set(key, {
+          count: entry.count + 1,
+          isWhole: entry.isWhole || size === phrase.length,
+          size,
+        });
       }
     }
   }
-  const scored = Array.from(counts, ([keyword, { count, isWhole, size }]) => ({ keyword, count, isWhole, score: count * Math.log2(1 + size) }))
+  const scored = Array.from(counts, ([keyword, { count, isWhole, size }]) => ({
+    keyword,
+    count,
+    isWhole,
+    score: count * Math.log2(1 + size),
+  }))
     .filter(({ count, isWhole }) => count > 1 || isWhole)
     .sort((a, b) => b.score - a.score || (a.keyword < b.keyword ? -1 : 1));
   return withoutParts(scored);
@@ -54,9 +63,19 @@ function withoutParts(scored: readonly Keyword[]): Keyword[] {
   const kept: Keyword[] = [];
   for (const candidate of scored) {
     if (kept.length === keywordsMax) break;
-    if (kept.some(({ keyword, count }) => ` ${keyword} `.includes(` ${candidate.keyword} `) && candidate.count <= count)) continue;
+    if (
+      kept.some(
+        ({ keyword, count }) =>
+          ` ${keyword} `.includes(` ${candidate.keyword} `) && candidate.count <= count,
+      )
+    )
+      continue;
     kept.push(candidate);
   }
   const best = kept[0]?.score ?? 1;
-  return kept.map(({ keyword, count, score }) => ({ keyword, score: Math.round((score / best) * 1000) / 1000, count }));
+  return kept.map(({ keyword, count, score }) => ({
+    keyword,
+    score: Math.round((score / best) * 1000) / 1000,
+    count,
+  }));
 }

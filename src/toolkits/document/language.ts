@@ -41,7 +41,9 @@ export function isStopword(word: string): boolean {
 /** By the small words: they are a third of any text, and hardly any is in both languages. */
 export function detectLanguage(words: readonly string[]): Language {
   const sample = words.slice(0, 2_000);
-  const [en, de] = (["en", "de"] as const).map((language) => sample.filter((word) => stopwords[language].has(word)).length) as [number, number];
+  const [en, de] = (["en", "de"] as const).map(
+    (language) => sample.filter((word) => stopwords[language].has(word)).length,
+  ) as [number, number];
   if (Math.max(en, de) * 12 < sample.length || Math.max(en, de) === 0) return "other";
   return en >= de ? "en" : "de";
 }
@@ -65,9 +67,15 @@ export function splitSentences(text: string): Sentence[] {
 function splitBlock(block: string): string[] {
   const parts: string[] = [];
   let start = 0;
-  for (const { index, 0: mark } of block.matchAll(/[.!?…]+["'”’»)\]]*(?=\s)|[。！？]+[」』”）]*/g)) {
+  for (const { index, 0: mark } of block.matchAll(
+    /[.!?…]+["'”’»)\]]*(?=\s)|[。！？]+[」』”）]*/g,
+  )) {
     const end = index + mark.length;
-    if (mark.startsWith(".") && isAbbreviation(block.slice(Math.max(start, index - 20), index), block.slice(end, end + 3))) continue;
+    if (
+      mark.startsWith(".") &&
+      isAbbreviation(block.slice(Math.max(start, index - 20), index), block.slice(end, end + 3))
+    )
+      continue;
     parts.push(block.slice(start, end).trim());
     start = end;
   }
@@ -82,15 +90,24 @@ function isAbbreviation(before: string, after: string): boolean {
       ?.toLowerCase()
       .replace(/^[("'„“]+/, "") ?? "";
   // "J." of a name, "1." of a German date, a sentence that would go on in small letters.
-  return abbreviations.has(word) || /^\p{L}$/u.test(word) || (/^\d{1,2}$/.test(word) && /^\s\p{L}/u.test(after)) || /^\s\p{Ll}/u.test(after);
+  return (
+    abbreviations.has(word) ||
+    /^\p{L}$/u.test(word) ||
+    (/^\d{1,2}$/.test(word) && /^\s\p{L}/u.test(after)) ||
+    /^\s\p{Ll}/u.test(after)
+  );
 }
 
-const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
+const unspaced =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
 let segmenter: Intl.Segmenter | undefined;
 
 /** In lower case, without punctuation. */
 function wordsOf(text: string): string[] {
-  if (!unspaced.test(text)) return (text.match(/\p{L}[\p{L}\p{M}\p{N}]*(?:['’-][\p{L}\p{N}]+)*/gu) ?? []).map((word) => word.toLowerCase());
+  if (!unspaced.test(text))
+    return (text.match(/\p{L}[\p{L}\p{M}\p{N}]*(?:['’-][\p{L}\p{N}]+)*/gu) ?? []).map((word) =>
+      word.toLowerCase(),
+    );
   segmenter ??= new Intl.Segmenter(undefined, { granularity: "word" });
   const words: string[] = [];
   for (const { segment, isWordLike } of segmenter.segment(text)) {

@@ -66,7 +66,9 @@ const table: readonly (readonly [number, string])[] = [
   ],
 ];
 
-const valences = new Map(table.flatMap(([valence, words]) => words.split(/\s+/).map((word) => [word, valence] as const)));
+const valences = new Map(
+  table.flatMap(([valence, words]) => words.split(/\s+/).map((word) => [word, valence] as const)),
+);
 
 const endings = /(?:ingly|edly|ing|ies|ied|ily|ed|es|er|est|ly|s|d|en|em|e|te|ten|t|n)$/;
 
@@ -77,12 +79,20 @@ export function valenceOf(word: string): number {
   const stem = word.replace(endings, "");
   if (stem === word || stem.length < 3) return 0;
   const doubled = /([a-z])\1$/.test(stem) ? stem.slice(0, -1) : stem;
-  return valences.get(stem) ?? valences.get(`${stem}e`) ?? valences.get(`${stem}y`) ?? valences.get(doubled) ?? 0;
+  return (
+    valences.get(stem) ??
+    valences.get(`${stem}e`) ??
+    valences.get(`${stem}y`) ??
+    valences.get(doubled) ??
+    0
+  );
 }
 
 export const negations = new Set(
   `not no never none nobody nothing neither nor without hardly barely scarcely rarely cannot can't don't doesn't didn't isn't wasn't aren't weren't won't wouldn't shouldn't
-  couldn't hasn't haven't hadn't ain't nicht kein keine keinen keinem keiner nie niemals nichts niemand ohne kaum weder`.split(/\s+/),
+  couldn't hasn't haven't hadn't ain't nicht kein keine keinen keinem keiner nie niemals nichts niemand ohne kaum weder`.split(
+    /\s+/,
+  ),
 );
 
 export const intensities: ReadonlyMap<string, number> = new Map([
@@ -90,12 +100,27 @@ export const intensities: ReadonlyMap<string, number> = new Map([
     1.4,
     "very really extremely absolutely completely totally incredibly so too highly deeply especially truly utterly far much constantly sharply ever",
   ),
-  ...words(1.4, "sehr äußerst besonders absolut völlig total richtig wirklich extrem viel einfach ungemein höchst zutiefst"),
-  ...words(0.6, "somewhat slightly rather fairly quite partly mostly relatively etwas ziemlich recht einigermaßen teilweise"),
+  ...words(
+    1.4,
+    "sehr äußerst besonders absolut völlig total richtig wirklich extrem viel einfach ungemein höchst zutiefst",
+  ),
+  ...words(
+    0.6,
+    "somewhat slightly rather fairly quite partly mostly relatively etwas ziemlich recht einigermaßen teilweise",
+  ),
 ]);
 
 /** What follows one of these is what the writer means. */
-export const turns = new Set(["but", "however", "yet", "although", "aber", "jedoch", "doch", "dennoch"]);
+export const turns = new Set([
+  "but",
+  "however",
+  "yet",
+  "although",
+  "aber",
+  "jedoch",
+  "doch",
+  "dennoch",
+]);
 
 function words(value: number, text: string): (readonly [string, number])[] {
   return text.split(" ").map((word) => [word, value] as const);

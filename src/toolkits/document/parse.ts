@@ -21,7 +21,11 @@ export interface ParseRequest {
   readonly format?: DocumentFormat | undefined;
 }
 
-export async function parseDocument({ bytes, contentType, format }: ParseRequest): Promise<ParsedDocument> {
+export async function parseDocument({
+  bytes,
+  contentType,
+  format,
+}: ParseRequest): Promise<ParsedDocument> {
   if (bytes.length === 0) throw new HallError("EXECUTION", "the document is empty");
   const kind = format ?? sniff(bytes, contentType);
   switch (kind) {
@@ -51,7 +55,9 @@ function sniff(bytes: Uint8Array, contentType: string): DocumentFormat {
   const found = findFormat(bytes, contentType);
   if (found) return found;
   const said = contentType === "" ? "" : `; its source calls it ${contentType.slice(0, 80)}`;
-  throw new HallError("EXECUTION", `the document is none of ${documentFormats.join(", ")}${said}`, { hint: "Convert it to one of these first." });
+  throw new HallError("EXECUTION", `the document is none of ${documentFormats.join(", ")}${said}`, {
+    hint: "Convert it to one of these first.",
+  });
 }
 
 function findFormat(bytes: Uint8Array, contentType: string): DocumentFormat | undefined {
@@ -59,7 +65,8 @@ function findFormat(bytes: Uint8Array, contentType: string): DocumentFormat | un
   if (isZip(bytes)) return bufferOf(bytes).includes("word/document") ? "docx" : undefined;
   if (isBinary(bytes)) return undefined;
   if (/^\s*(?:text\/html|application\/xhtml\+xml)/i.test(contentType)) return "html";
-  const isMarkup = /^(?:\uFEFF|ï»¿)?\s*(?:<\?xml[^>]{0,200}>\s*)?(?:<!--.{0,2000}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b/is;
+  const isMarkup =
+    /^(?:\uFEFF|ï»¿)?\s*(?:<\?xml[^>]{0,200}>\s*)?(?:<!--.{0,2000}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b/is;
   return isMarkup.test(latin(bytes, 0, 4_096)) ? "html" : "txt";
 }
 
@@ -75,7 +82,9 @@ function isZip(bytes: Uint8Array): boolean {
 function otherFormat(wanted: DocumentFormat, bytes: Uint8Array, contentType: string): HallError {
   const found = findFormat(bytes, contentType);
   const message = `the document is no ${wanted}${found ? `: it looks like ${found}` : ""}`;
-  return new HallError("EXECUTION", message, { hint: "Leave `format` out: it is found by looking at the document." });
+  return new HallError("EXECUTION", message, {
+    hint: "Leave `format` out: it is found by looking at the document.",
+  });
 }
 
 function latin(bytes: Uint8Array, start: number, end: number): string {

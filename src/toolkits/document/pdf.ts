@@ -6,7 +6,9 @@ import { HallError, messageOf } from "../../base/errors.ts";
  * The text of a PDF, page by page. pdf.js inflates without a limit and into memory that the limits of a worker do not see, so streams are
  * inflated once before it reads them, and no buffer it asks for afterwards may be larger than a page of text ever is.
  */
-export async function parsePdf(bytes: Uint8Array): Promise<{ text: string; title?: string; pages: number; cut?: string }> {
+export async function parsePdf(
+  bytes: Uint8Array,
+): Promise<{ text: string; title?: string; pages: number; cut?: string }> {
   refuseBombs(bytes);
   const refused = limitBuffers(bytes.length);
   const pdf = await open(bytes);
@@ -30,9 +32,16 @@ export async function parsePdf(bytes: Uint8Array): Promise<{ text: string; title
   if (refusal) throw refusal;
   if (text === "") {
     const hint = "Run it through text recognition (OCR) first.";
-    throw new HallError("EXECUTION", `the PDF has ${pdf.numPages} pages and no text: its pages are pictures`, { hint });
+    throw new HallError(
+      "EXECUTION",
+      `the PDF has ${pdf.numPages} pages and no text: its pages are pictures`,
+      { hint },
+    );
   }
-  const cut = pages.length < pdf.numPages ? { cut: `pages ${pages.length + 1} to ${pdf.numPages} were not read` } : {};
+  const cut =
+    pages.length < pdf.numPages
+      ? { cut: `pages ${pages.length + 1} to ${pdf.numPages} were not read` }
+      : {};
   const title = await titleOf(pdf);
   return { text, pages: pdf.numPages, ...cut, ...(title ? { title } : {}) };
 }
@@ -50,11 +59,19 @@ type Pdf = Awaited<ReturnType<typeof getDocumentProxy>>;
 async function open(bytes: Uint8Array): Promise<Pdf> {
   try {
     // Nothing of a document is compiled, and pictures are not decoded at all.
-    return await getDocumentProxy(bytes, { isEvalSupported: false, disableFontFace: true, useSystemFonts: false, verbosity: 0, maxImageSize: 1 });
+    return await getDocumentProxy(bytes, {
+      isEvalSupported: false,
+      disableFontFace: true,
+      useSystemFonts: false,
+      verbosity: 0,
+      maxImageSize: 1,
+    });
   } catch (cause) {
     if (cause instanceof HallError) throw cause;
     if (cause instanceof Error && cause.name === "PasswordException") {
-      throw new HallError("EXECUTION", "the PDF is locked with a password", { hint: "Unlock it first." });
+      throw new HallError("EXECUTION", "the PDF is locked with a password", {
+        hint: "Unlock it first.",
+      });
     }
     throw damaged(cause);
   }
@@ -92,14 +109,20 @@ function refuseBombs(bytes: Uint8Array): void {
   let total = 0;
   for (let at = buffer.indexOf("stream"); at >= 0; at = buffer.indexOf("stream", at + 6)) {
     if (buffer.toString("latin1", at - 3, at) === "end") continue;
-    if (++streams > streamsMax) throw new HallError("TOO_LARGE", `the PDF has more than ${streamsMax} streams`);
+    if (++streams > streamsMax)
+      throw new HallError("TOO_LARGE", `the PDF has more than ${streamsMax} streams`);
     const head = buffer.toString("latin1", Math.max(0, at - 1_024), at);
     const dictionary = head.slice(Math.max(0, head.lastIndexOf(" obj")));
-    if (!/\/Fl(?:ateDecode)?\b/.test(dictionary) || /\/Subtype\s*\/Image\b/.test(dictionary)) continue;
+    if (!/\/Fl(?:ateDecode)?\b/.test(dictionary) || /\/Subtype\s*\/Image\b/.test(dictionary))
+      continue;
     const start = at + 6 + (buffer[at + 6] === 13 ? 2 : 1);
     const end = buffer.indexOf("endstream", start);
     let packed = buffer.subarray(start, end < 0 ? buffer.length : end);
-    for (let layer = 0; layer < (dictionary.match(/\/Fl(?:ateDecode)?\b/g)?.length ?? 0) && layer < 4; layer++) {
+    for (
+      let layer = 0;
+      layer < (dictionary.match(/\/Fl(?:ateDecode)?\b/g)?.length ?? 0) && layer < 4;
+      layer++
+    ) {
       packed = inflateBounded(packed);
       total += packed.length;
     }
@@ -108,7 +131,10 @@ function refuseBombs(bytes: Uint8Array): void {
 }
 
 function inflateBounded(packed: Buffer): Buffer {
-  const maxOutputLength = Math.min(streamBytesMax, Math.max(ratioFromBytes, packed.length * ratioMax));
+  const maxOutputLength = Math.min(
+    streamBytesMax,
+    Math.max(ratioFromBytes, packed.length * ratioMax),
+  );
   try {
     return inflateSync(packed, { maxOutputLength, finishFlush: constants.Z_SYNC_FLUSH });
   } catch (error) {

@@ -25,7 +25,15 @@ export interface ReadResult {
   readonly characters?: number;
 }
 
-export type ReadAnswer = ReadResult | { readonly failure: { readonly code: ErrorCode; readonly message: string; readonly hint?: string } };
+export type ReadAnswer =
+  | ReadResult
+  | {
+      readonly failure: {
+        readonly code: ErrorCode;
+        readonly message: string;
+        readonly hint?: string;
+      };
+    };
 
 export interface ReaderOptions {
   /** The built worker. Default: beside this module, or beside the bundle it is in. */
@@ -36,7 +44,11 @@ const readMsMax = 15_000;
 const workersMax = 2;
 const waitingMax = 50;
 /** Of V8's heap; what lies outside it is bounded where it is made. */
-const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
+const resourceLimits = {
+  maxOldGenerationSizeMb: 192,
+  maxYoungGenerationSizeMb: 16,
+  stackSizeMb: 4,
+};
 
 export function createDocumentReader({ worker }: ReaderOptions = {}): DocumentReader {
   let running = 0;
@@ -44,7 +56,8 @@ export function createDocumentReader({ worker }: ReaderOptions = {}): DocumentRe
 
   async function enter(): Promise<void> {
     if (running < workersMax) running++;
-    else if (waiting.length >= waitingMax) throw new HallError("OVERLOADED", `${waitingMax} documents are waiting to be read`);
+    else if (waiting.length >= waitingMax)
+      throw new HallError("OVERLOADED", `${waitingMax} documents are waiting to be read`);
     else await new Promise<void>((resolve) => waiting.push(resolve));
   }
 
@@ -89,7 +102,9 @@ async function runWorker(file: URL, request: ReadRequest, scope: Scope): Promise
       new Promise<ReadAnswer>((resolve, reject) => {
         worker.once("message", resolve);
         worker.once("error", (cause) => reject(explainDeath(cause)));
-        worker.once("exit", () => reject(new HallError("EXECUTION", "the document ended the worker that read it")));
+        worker.once("exit", () =>
+          reject(new HallError("EXECUTION", "the document ended the worker that read it")),
+        );
       }),
     );
     if (!("failure" in answer)) return answer;
@@ -102,12 +117,21 @@ async function runWorker(file: URL, request: ReadRequest, scope: Scope): Promise
 
 function explainDeath(cause: Error): HallError {
   const isOutOfMemory = (cause as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY";
-  if (isOutOfMemory) return new HallError("TOO_LARGE", "the document needs more memory than one document may have");
-  return new HallError("EXECUTION", `the document ended the worker that read it: ${cause.message}`, { cause });
+  if (isOutOfMemory)
+    return new HallError("TOO_LARGE", "the document needs more memory than one document may have");
+  return new HallError(
+    "EXECUTION",
+    `the document ended the worker that read it: ${cause.message}`,
+    { cause },
+  );
 }
 
 /** A bundle keeps this module in its main file or one folder below it; unbuilt, Nodes that run TypeScript take the source. */
 function findWorker(): URL {
-  const candidates = ["./document-worker.js", "../document-worker.js"].map((name) => new URL(name, import.meta.url));
-  return candidates.find((candidate) => existsSync(candidate)) ?? new URL("./worker.ts", import.meta.url);
+  const candidates = ["./document-worker.js", "../document-worker.js"].map(
+    (name) => new URL(name, import.meta.url),
+  );
+  return (
+    candidates.find((candidate) => existsSync(candidate)) ?? new URL("./worker.ts", import.meta.url)
+  );
 }

@@ -17,11 +17,16 @@ const strongestMax = 5;
 
 /** Words looked up, turned round by negations, made stronger or weaker by what stands before them. Irony is not seen. */
 export function judgeSentiment(sentences: readonly Sentence[]): Sentiment {
-  const scored = sentences.map(({ text, words }) => ({ text: text.slice(0, 300), score: round(squash(sumOf(words))) }));
+  const scored = sentences.map(({ text, words }) => ({
+    text: text.slice(0, 300),
+    score: round(squash(sumOf(words))),
+  }));
   const felt = scored.filter(({ score }) => Math.abs(score) >= threshold);
   const total = felt.reduce((sum, { score }) => sum + score, 0);
   // A long report with one unhappy sentence is no unhappy report.
-  const score = round(felt.length === 0 ? 0 : (total / felt.length) * Math.min(1, (felt.length / scored.length) * 3));
+  const score = round(
+    felt.length === 0 ? 0 : (total / felt.length) * Math.min(1, (felt.length / scored.length) * 3),
+  );
   return {
     label: labelOf(score),
     score,
@@ -46,7 +51,12 @@ function sumOf(words: readonly string[]): number {
   }
   // "It does not." after a turn takes back what was praised before it.
   const turn = words.findLastIndex((word, index) => index > 0 && turns.has(word));
-  if (turn >= 0 && sum > 0 && words.slice(turn).some((word) => negations.has(word)) && words.slice(turn).every((word) => valenceOf(word) === 0))
+  if (
+    turn >= 0 &&
+    sum > 0 &&
+    words.slice(turn).some((word) => negations.has(word)) &&
+    words.slice(turn).every((word) => valenceOf(word) === 0)
+  )
     return -sum - 1;
   return sum;
 }

@@ -19,7 +19,8 @@ export function createTextSink(): TextSink {
   };
   return {
     put(text) {
-      if (++count > piecesMax) throw new HallError("TOO_LARGE", `the document is made of more than ${piecesMax} pieces`);
+      if (++count > piecesMax)
+        throw new HallError("TOO_LARGE", `the document is made of more than ${piecesMax} pieces`);
       pieces.push(text);
       if (pieces.length === piecesAtOnce) join();
     },

@@ -25,7 +25,10 @@ export interface SourceOptions {
 const documentBytesMax = 20 * 1024 * 1024;
 
 /** Reads what a document_url names: http(s), file: under a root, or data:. */
-export async function loadSource(text: string, { fetch, roots, scope }: SourceOptions): Promise<Source> {
+export async function loadSource(
+  text: string,
+  { fetch, roots, scope }: SourceOptions,
+): Promise<Source> {
   const url = parseAddress(text);
   switch (url.protocol) {
     case "http:":
@@ -45,12 +48,16 @@ export async function loadSource(text: string, { fetch, roots, scope }: SourceOp
 function parseAddress(text: string): URL {
   const trimmed = text.trim();
   if (URL.canParse(trimmed)) return new URL(trimmed);
-  throw badAddress(trimmed.startsWith("/") ? `a path is written file://${trimmed}` : "it is no absolute URL");
+  throw badAddress(
+    trimmed.startsWith("/") ? `a path is written file://${trimmed}` : "it is no absolute URL",
+  );
 }
 
 function badAddress(problem: string): HallError {
   const message = `bad document_url: ${problem}. Use http(s)://, file:// or data:`;
-  return new HallError("VALIDATION", message, { details: { errors: [{ path: "/document_url", message }] } });
+  return new HallError("VALIDATION", message, {
+    details: { errors: [{ path: "/document_url", message }] },
+  });
 }
 
 async function readUnderRoots(url: URL, roots: readonly string[]): Promise<Uint8Array> {
@@ -59,7 +66,10 @@ async function readUnderRoots(url: URL, roots: readonly string[]): Promise<Uint8
   // What does not exist and what is not allowed read alike: whether a file exists elsewhere is nobody's business.
   if (real === undefined || !(await isUnder(real, roots))) throw outsideRoots(path, roots);
   // Neither a link put there meanwhile is followed, nor is a pipe waited for.
-  const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((cause: unknown) => {
+  const file = await open(
+    real,
+    constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+  ).catch((cause: unknown) => {
     throw new HallError("EXECUTION", `${path} cannot be opened: ${messageOf(cause)}`, { cause });
   });
   try {
@@ -71,9 +81,11 @@ async function readUnderRoots(url: URL, roots: readonly string[]): Promise<Uint8
 
 async function readChecked(file: FileHandle, real: string, path: string): Promise<Uint8Array> {
   const [opened, now, place] = await Promise.all([file.stat(), stat(real), realpath(real)]);
-  if (opened.ino !== now.ino || opened.dev !== now.dev || place !== real) throw new HallError("EXECUTION", `${path} was replaced while it was read: try again`);
+  if (opened.ino !== now.ino || opened.dev !== now.dev || place !== real)
+    throw new HallError("EXECUTION", `${path} was replaced while it was read: try again`);
   if (!opened.isFile()) throw new HallError("EXECUTION", `${path} is no file`);
-  if (opened.size > documentBytesMax) throw new HallError("TOO_LARGE", `${path} is over ${documentBytesMax / 1024 / 1024} MB`);
+  if (opened.size > documentBytesMax)
+    throw new HallError("TOO_LARGE", `${path} is over ${documentBytesMax / 1024 / 1024} MB`);
   // A file that grows while it is read ends where it was.
   const bytes = Buffer.alloc(opened.size);
   const { bytesRead } = await file.read(bytes, 0, opened.size, 0);
@@ -92,28 +104,41 @@ function toPath(url: URL): string {
 async function isUnder(path: string, roots: readonly string[]): Promise<boolean> {
   for (const root of roots) {
     const real = await realpath(root).catch(() => undefined);
-    if (real !== undefined && (path === real || path.startsWith(real.endsWith(sep) ? real : `${real}${sep}`))) return true;
+    if (
+      real !== undefined &&
+      (path === real || path.startsWith(real.endsWith(sep) ? real : `${real}${sep}`))
+    )
+      return true;
   }
   return false;
 }
 
 function outsideRoots(path: string, roots: readonly string[]): HallError {
-  if (roots.length === 0) return new HallError("DENIED", "no folder is open to documents", { hint: rootsHint });
-  return new HallError("DENIED", `there is no file ${path} under ${roots.join(", ")}`, { hint: rootsHint });
+  if (roots.length === 0)
+    return new HallError("DENIED", "no folder is open to documents", { hint: rootsHint });
+  return new HallError("DENIED", `there is no file ${path} under ${roots.join(", ")}`, {
+    hint: rootsHint,
+  });
 }
 
-const rootsHint = "Name the folders that may be read in `documents.roots` of guildhall.json, or send the document as a data: URL.";
+const rootsHint =
+  "Name the folders that may be read in `documents.roots` of guildhall.json, or send the document as a data: URL.";
 
 /** `data:[<type>][;base64],<bytes>`, as RFC 2397 has it. */
 function decodeData(text: string): { contentType: string; bytes: Uint8Array } {
   const comma = text.indexOf(",");
   if (comma < 0) throw badAddress("a data: URL has a comma before its content");
   const isBase64 = /;\s*base64\s*$/i.test(text.slice(0, Math.min(comma, 1_000)));
-  const contentType = text.slice("data:".length, Math.min(comma, 1_000)).replace(/;\s*base64\s*$/i, "");
+  const contentType = text
+    .slice("data:".length, Math.min(comma, 1_000))
+    .replace(/;\s*base64\s*$/i, "");
   // Three quarters remain of base64, a third of %xx.
-  if (text.length - comma > documentBytesMax * 3) throw new HallError("TOO_LARGE", `the data: URL is over ${documentBytesMax / 1024 / 1024} MB`);
+  if (text.length - comma > documentBytesMax * 3)
+    throw new HallError("TOO_LARGE", `the data: URL is over ${documentBytesMax / 1024 / 1024} MB`);
   const body = text.slice(comma + 1);
-  const bytes = isBase64 ? Buffer.from(unescapeBytes(body).toString("latin1"), "base64") : unescapeBytes(body);
+  const bytes = isBase64
+    ? Buffer.from(unescapeBytes(body).toString("latin1"), "base64")
+    : unescapeBytes(body);
   return { contentType: contentType === "" ? "text/plain" : contentType, bytes };
 }
 
@@ -122,7 +147,8 @@ function unescapeBytes(text: string): Buffer {
   const bytes = Buffer.from(text);
   let length = 0;
   for (let i = 0; i < bytes.length; i++) {
-    const value = bytes[i] === percent ? hexDigit(bytes[i + 1]) * 16 + hexDigit(bytes[i + 2]) : Number.NaN;
+    const value =
+      bytes[i] === percent ? hexDigit(bytes[i + 1]) * 16 + hexDigit(bytes[i + 2]) : Number.NaN;
     const isEscape = !Number.isNaN(value);
     bytes[length++] = isEscape ? value : (bytes[i] ?? 0);
     if (isEscape) i += 2;

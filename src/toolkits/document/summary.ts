@@ -10,7 +10,11 @@ export function summarize(sentences: readonly Sentence[]): string[] {
   if (candidates.length <= wanted) return candidates.map(({ text }) => text);
   const scores = rank(candidates);
   const best = candidates
-    .map((sentence, index) => ({ sentence, index, score: (scores[index] ?? 0) * (1 + 0.5 / (1 + index)) }))
+    .map((sentence, index) => ({
+      sentence,
+      index,
+      score: (scores[index] ?? 0) * (1 + 0.5 / (1 + index)),
+    }))
     .sort((a, b) => b.score - a.score);
   const chosen: typeof best = [];
   let length = 0;
@@ -36,15 +40,23 @@ interface Candidate {
 /** Headings and fragments say little, endless sentences are tables. From long texts evenly, the start in full. */
 function pickCandidates(sentences: readonly Sentence[]): Candidate[] {
   const whole = sentences.filter(({ text, words }) => words.length >= 4 && text.length <= 600);
-  const usable = whole.length > 0 ? whole : sentences.map((sentence) => ({ ...sentence, text: sentence.text.slice(0, 600) }));
+  const usable =
+    whole.length > 0
+      ? whole
+      : sentences.map((sentence) => ({ ...sentence, text: sentence.text.slice(0, 600) }));
   const head = usable.slice(0, candidatesMax / 2);
   const rest = usable.slice(candidatesMax / 2);
   const step = Math.max(1, rest.length / (candidatesMax / 2));
-  const sampled = Array.from({ length: Math.min(rest.length, candidatesMax / 2) }, (_, index) => rest[Math.floor(index * step)]);
-  return [...head, ...sampled.filter((sentence) => sentence !== undefined)].map(({ text, words }) => ({
-    text,
-    terms: new Set(words.filter((word) => !isStopword(word)).map(stem)),
-  }));
+  const sampled = Array.from(
+    { length: Math.min(rest.length, candidatesMax / 2) },
+    (_, index) => rest[Math.floor(index * step)],
+  );
+  return [...head, ...sampled.filter((sentence) => sentence !== undefined)].map(
+    ({ text, words }) => ({
+      text,
+      terms: new Set(words.filter((word) => !isStopword(word)).map(stem)),
+    }),
+  );
 }
 
 /** Rough on purpose: enough that "reports" meets "reported". */
@@ -53,12 +65,23 @@ function stem(word: string): string {
 }
 
 function rank(candidates: readonly Candidate[]): number[] {
-  const weights = candidates.map((a, i) => candidates.map((b, j) => (i === j ? 0 : similarity(a, b))));
+  const weights = candidates.map((a, i) =>
+    candidates.map((b, j) => (i === j ? 0 : similarity(a, b))),
+  );
   const sums = weights.map((row) => row.reduce((sum, weight) => sum + weight, 0));
   let scores = candidates.map(() => 1);
   for (let round = 0; round < 20; round++) {
     const previous = scores;
-    scores = weights.map((row) => 0.15 + 0.85 * row.reduce((sum, weight, j) => sum + (weight === 0 ? 0 : (weight / (sums[j] || 1)) * (previous[j] ?? 0)), 0));
+    scores = weights.map(
+      (row) =>
+        0.15 +
+        0.85 *
+          row.reduce(
+            (sum, weight, j) =>
+              sum + (weight === 0 ? 0 : (weight / (sums[j] || 1)) * (previous[j] ?? 0)),
+            0,
+          ),
+    );
   }
   return scores;
 }

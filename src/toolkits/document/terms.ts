@@ -5,5 +5,15 @@ export type DocumentFormat = (typeof documentFormats)[number];
 export const analysisTypes = ["summary", "keywords", "sentiment", "entities"] as const;
 export type AnalysisType = (typeof analysisTypes)[number];
 
-export const entityTypes = ["person", "organisation", "place", "date", "money", "percentage", "email", "url", "phone"] as const;
+export const entityTypes = [
+  "person",
+  "organisation",
+  "place",
+  "date",
+  "money",
+  "percentage",
+  "email",
+  "url",
+  "phone",
+] as const;
 export type EntityType = (typeof entityTypes)[number];

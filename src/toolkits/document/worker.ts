@@ -11,10 +11,19 @@ parentPort?.postMessage(await answer(request));
 async function answer({ analysis, ...document }: ReadRequest): Promise<ReadAnswer> {
   try {
     const parsed = await parseDocument(document);
-    return analysis === undefined ? { parsed } : { parsed: { ...parsed, text: "" }, analysis: analyze(parsed.text, analysis), characters: parsed.text.length };
+    return analysis === undefined
+      ? { parsed }
+      : {
+          parsed: { ...parsed, text: "" },
+          analysis: analyze(parsed.text, analysis),
+          characters: parsed.text.length,
+        };
   } catch (error) {
-    if (error instanceof HallError) return { failure: { code: error.code, message: error.message, hint: error.hint } };
+    if (error instanceof HallError)
+      return { failure: { code: error.code, message: error.message, hint: error.hint } };
     // Whatever it was, the document caused it: deep nesting ends in a RangeError, nonsense in a TypeError.
-    return { failure: { code: "EXECUTION", message: `the document cannot be read: ${messageOf(error)}` } };
+    return {
+      failure: { code: "EXECUTION", message: `the document cannot be read: ${messageOf(error)}` },
+    };
   }
 }

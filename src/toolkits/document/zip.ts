@@ -39,12 +39,16 @@ function readDirectory(buffer: Buffer): Map<string, Entry> {
   const end = buffer.lastIndexOf(Buffer.from("PK\x05\x06", "latin1"));
   if (end < 0 || end + 22 > buffer.length) throw broken("its table of contents is missing");
   const count = buffer.readUInt16LE(end + 10);
-  if (count > entriesMax) throw new HallError("TOO_LARGE", `the archive has ${count} files; ${entriesMax} are looked at`);
+  if (count > entriesMax)
+    throw new HallError("TOO_LARGE", `the archive has ${count} files; ${entriesMax} are looked at`);
   const entries = new Map<string, Entry>();
   let at = buffer.readUInt32LE(end + 16);
   for (let index = 0; index < count; index++) {
-    if (at + 46 > buffer.length || buffer.readUInt32LE(at) !== 0x02014b50) throw broken("its table of contents is torn");
-    const [nameBytes, extraBytes, commentBytes] = [28, 30, 32].map((field) => buffer.readUInt16LE(at + field)) as [number, number, number];
+    if (at + 46 > buffer.length || buffer.readUInt32LE(at) !== 0x02014b50)
+      throw broken("its table of contents is torn");
+    const [nameBytes, extraBytes, commentBytes] = [28, 30, 32].map((field) =>
+      buffer.readUInt16LE(at + field),
+    ) as [number, number, number];
     entries.set(buffer.toString("utf8", at + 46, at + 46 + nameBytes), {
       method: buffer.readUInt16LE(at + 10),
       isEncrypted: (buffer.readUInt16LE(at + 8) & 1) === 1,
@@ -56,18 +60,33 @@ function readDirectory(buffer: Buffer): Map<string, Entry> {
   return entries;
 }
 
-function inflate(buffer: Buffer, name: string, { method, isEncrypted, size, offset }: Entry): Buffer {
-  if (isEncrypted) throw new HallError("EXECUTION", "the document is locked with a password", { hint: "Unlock it first." });
-  if (offset + 30 > buffer.length || buffer.readUInt32LE(offset) !== 0x04034b50) throw broken(`${name} is not where it should be`);
+function inflate(
+  buffer: Buffer,
+  name: string,
+  { method, isEncrypted, size, offset }: Entry,
+): Buffer {
+  if (isEncrypted)
+    throw new HallError("EXECUTION", "the document is locked with a password", {
+      hint: "Unlock it first.",
+    });
+  if (offset + 30 > buffer.length || buffer.readUInt32LE(offset) !== 0x04034b50)
+    throw broken(`${name} is not where it should be`);
   const start = offset + 30 + buffer.readUInt16LE(offset + 26) + buffer.readUInt16LE(offset + 28);
   const packed = buffer.subarray(start, start + size);
   if (method === 0) return packed.subarray(0, fileBytesMax);
   if (method !== 8) throw broken(`${name} is packed in an unknown way`);
-  const maxOutputLength = Math.min(fileBytesMax, Math.max(ratioFromBytes, packed.length * ratioMax));
+  const maxOutputLength = Math.min(
+    fileBytesMax,
+    Math.max(ratioFromBytes, packed.length * ratioMax),
+  );
   try {
     return inflateRawSync(packed, { maxOutputLength });
   } catch (cause) {
-    if (cause instanceof RangeError) throw new HallError("TOO_LARGE", `${name} in the document inflates past ${Math.floor(maxOutputLength / 1024 / 1024)} MB`);
+    if (cause instanceof RangeError)
+      throw new HallError(
+        "TOO_LARGE",
+        `${name} in the document inflates past ${Math.floor(maxOutputLength / 1024 / 1024)} MB`,
+      );
     throw broken(`${name} does not inflate`, cause);
   }
 }

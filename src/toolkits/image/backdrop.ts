@@ -13,7 +13,13 @@ export function drawBackdrop({ palette, random, seed }: Stage, isBare: boolean):
       0.18 + band * 0.08,
     );
     return paint(
-      ridge((x) => 0.38 + band * 0.16 + reach * Math.sin(x * (3 + band) + phase) + (valueNoise(x * 3, band, seed) - 0.5) * 0.1),
+      ridge(
+        (x) =>
+          0.38 +
+          band * 0.16 +
+          reach * Math.sin(x * (3 + band) + phase) +
+          (valueNoise(x * 3, band, seed) - 0.5) * 0.1,
+      ),
       colour,
       { isOutlined: false },
     );
@@ -25,7 +31,11 @@ function drawEmblem(palette: Palette, random: Random): Shape[] {
   const parts = 5 + Math.floor(random() * 4);
   return Array.from({ length: parts }, (_, index) => {
     const colour = palette.accents[index % palette.accents.length] ?? palette.light;
-    const [angle, reach, size] = [random() * Math.PI * 2, index === 0 ? 0 : 0.1 + random() * 0.24, index === 0 ? 0.2 : 0.05 + random() * 0.12];
+    const [angle, reach, size] = [
+      random() * Math.PI * 2,
+      index === 0 ? 0 : 0.1 + random() * 0.24,
+      index === 0 ? 0.2 : 0.05 + random() * 0.12,
+    ];
     const [x, y] = [0.5 + Math.cos(angle) * reach, 0.48 + Math.sin(angle) * reach];
     const kind = Math.floor(random() * 4);
     const outline = [

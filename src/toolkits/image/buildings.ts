@@ -19,7 +19,12 @@ export const buildings: Readonly<Record<string, Subject>> = {
         colour,
       ),
       paint(box(x, y - size * 0.27, size * 0.15, size * 0.28), darken(colour, 0.45)),
-      ...[-0.48, 0.48].map((dx) => paint(box(x + size * dx, y - size * 0.5, size * 0.15, size * 0.16), isDark ? light : [176, 210, 230])),
+      ...[-0.48, 0.48].map((dx) =>
+        paint(
+          box(x + size * dx, y - size * 0.5, size * 0.15, size * 0.16),
+          isDark ? light : [176, 210, 230],
+        ),
+      ),
     ],
   },
   castle: {
@@ -28,7 +33,9 @@ export const buildings: Readonly<Record<string, Subject>> = {
     scale: 1.4,
     draw: ({ x, y, size, colour, light, isDark }) => [
       paint(box(x, y - size * 0.5, size * 0.75, size * 0.5), colour),
-      ...[-0.6, -0.3, 0, 0.3, 0.6].map((dx) => paint(box(x + size * dx, y - size * 1.06, size * 0.08, size * 0.09), colour)),
+      ...[-0.6, -0.3, 0, 0.3, 0.6].map((dx) =>
+        paint(box(x + size * dx, y - size * 1.06, size * 0.08, size * 0.09), colour),
+      ),
       ...[-0.85, 0.85].flatMap((dx) => [
         paint(box(x + size * dx, y - size * 0.75, size * 0.22, size * 0.75), darken(colour, 0.08)),
         paint(
@@ -39,7 +46,11 @@ export const buildings: Readonly<Record<string, Subject>> = {
           ]),
           [150, 66, 66],
         ),
-        paint(box(x + size * dx, y - size * 1.05, size * 0.05, size * 0.12, size * 0.05), isDark ? light : ink, { isOutlined: false }),
+        paint(
+          box(x + size * dx, y - size * 1.05, size * 0.05, size * 0.12, size * 0.05),
+          isDark ? light : ink,
+          { isOutlined: false },
+        ),
       ]),
       paint(box(x, y - size * 0.25, size * 0.2, size * 0.28, size * 0.18), [84, 60, 48]),
     ],
@@ -53,7 +64,12 @@ export const buildings: Readonly<Record<string, Subject>> = {
       ...Array.from({ length: 21 }, (_, index) => {
         const isLit = isDark ? random() < 0.6 : random() < 0.15;
         return paint(
-          box(x + size * (-0.2 + 0.2 * (index % 3)), y - size * (0.25 + 0.24 * Math.floor(index / 3)), size * 0.055, size * 0.07),
+          box(
+            x + size * (-0.2 + 0.2 * (index % 3)),
+            y - size * (0.25 + 0.24 * Math.floor(index / 3)),
+            size * 0.055,
+            size * 0.07,
+          ),
           isLit ? light : darken(colour, 0.4),
           { isOutlined: false },
         );

@@ -302,11 +302,21 @@ const moodWords: Readonly<Record<string, string>> = {
 };
 
 /** The first mood a prompt names; a night forest is a night. Without one, and without anything to put under a sky, a scheme of its own. */
-export function choosePalette(words: readonly string[], hasScene: boolean, random: Random): Palette {
+export function choosePalette(
+  words: readonly string[],
+  hasScene: boolean,
+  random: Random,
+): Palette {
   const named = words.flatMap((word) => (Object.hasOwn(moodWords, word) ? [moodWords[word]] : []));
-  const mood = named.find((name) => name === "night" || name === "sunset" || name === "dawn" || name === "neon") ?? named[0];
-  const palette = (mood === undefined ? undefined : moods[mood]) ?? (hasScene ? day : inventPalette(random));
-  const colours = words.flatMap((word) => (Object.hasOwn(colourNames, word) ? [colourNames[word] ?? palette.light] : []));
+  const mood =
+    named.find(
+      (name) => name === "night" || name === "sunset" || name === "dawn" || name === "neon",
+    ) ?? named[0];
+  const palette =
+    (mood === undefined ? undefined : moods[mood]) ?? (hasScene ? day : inventPalette(random));
+  const colours = words.flatMap((word) =>
+    Object.hasOwn(colourNames, word) ? [colourNames[word] ?? palette.light] : [],
+  );
   return colours.length > 0 ? { ...palette, accents: [...colours, ...palette.accents] } : palette;
 }
 
@@ -319,13 +329,21 @@ function inventPalette(random: Random): Palette {
     far: fromHsl(hue + 15, 0.35, 0.45),
     ground: fromHsl(hue + apart, 0.4, 0.4),
     water: fromHsl(hue + 20, 0.5, 0.36),
-    accents: [fromHsl(hue + apart, 0.7, 0.55), fromHsl(hue + apart + 45, 0.75, 0.62), fromHsl(hue - 30, 0.6, 0.5)],
+    accents: [
+      fromHsl(hue + apart, 0.7, 0.55),
+      fromHsl(hue + apart + 45, 0.75, 0.62),
+      fromHsl(hue - 30, 0.6, 0.5),
+    ],
     light: fromHsl(hue + apart + 20, 0.9, 0.86),
   };
 }
 
 export function mixColours(a: Colour, b: Colour, amount: number): Colour {
-  return [a[0] + (b[0] - a[0]) * amount, a[1] + (b[1] - a[1]) * amount, a[2] + (b[2] - a[2]) * amount];
+  return [
+    a[0] + (b[0] - a[0]) * amount,
+    a[1] + (b[1] - a[1]) * amount,
+    a[2] + (b[2] - a[2]) * amount,
+  ];
 }
 
 export function darken(colour: Colour, amount: number): Colour {
@@ -339,7 +357,11 @@ export function lighten(colour: Colour, amount: number): Colour {
 function fromHsl(hue: number, saturation: number, lightness: number): Colour {
   const channel = (offset: number): number => {
     const k = (offset + (((hue % 360) + 360) % 360) / 30) % 12;
-    return 255 * (lightness - saturation * Math.min(lightness, 1 - lightness) * Math.max(-1, Math.min(k - 3, 9 - k, 1)));
+    return (
+      255 *
+      (lightness -
+        saturation * Math.min(lightness, 1 - lightness) * Math.max(-1, Math.min(k - 3, 9 - k, 1)))
+    );
   };
   return [channel(0), channel(8), channel(4)];
 }

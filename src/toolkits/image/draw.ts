@@ -35,7 +35,9 @@ function* renderScene(scene: Scene, style: Style, size: number): Generator<void,
   const look = { isFlat: style === "cartoon", outline: style === "cartoon" ? 0.0035 : 0 };
   for (let row = 0; row < size; row++) {
     const y = (row + 0.5) / size;
-    const floor = scene.shapes.findLastIndex(({ solidFrom = 2, alpha }) => solidFrom < y && alpha === 1);
+    const floor = scene.shapes.findLastIndex(
+      ({ solidFrom = 2, alpha }) => solidFrom < y && alpha === 1,
+    );
     if (floor < 0) paintSky(raster, row, scene, look.isFlat);
     for (let index = Math.max(0, floor); index < scene.shapes.length; index++) {
       const shape = scene.shapes[index];
@@ -46,7 +48,12 @@ function* renderScene(scene: Scene, style: Style, size: number): Generator<void,
   return raster;
 }
 
-function paintSky({ width, pixels }: Raster, row: number, { palette, clouds, seed }: Scene, isFlat: boolean): void {
+function paintSky(
+  { width, pixels }: Raster,
+  row: number,
+  { palette, clouds, seed }: Scene,
+  isFlat: boolean,
+): void {
   const y = (row + 0.5) / width;
   const steps = isFlat ? Math.round(Math.min(1, y * 1.5) * 5) / 5 : Math.min(1, y * 1.5);
   const [red, green, blue] = mixColours(palette.skyTop, palette.skyBottom, steps);
@@ -54,7 +61,8 @@ function paintSky({ width, pixels }: Raster, row: number, { palette, clouds, see
   for (let column = 0; column < width; column++) {
     const x = (column + 0.5) / width;
     const noise = clouds === 0 ? 0 : cloudNoise(x * 3.2 + 7, y * 7.5, seed + 21);
-    const density = clouds === 0 ? 0 : Math.min(1, Math.max(0, (noise - (1 - clouds) * 0.78) * 3.4));
+    const density =
+      clouds === 0 ? 0 : Math.min(1, Math.max(0, (noise - (1 - clouds) * 0.78) * 3.4));
     const cover = isFlat ? (density > 0.35 ? 0.85 : 0) : density * 0.85;
     const at = (row * width + column) * 3;
     pixels[at] = red + (cloud[0] - red) * cover;
@@ -71,7 +79,13 @@ interface Look {
 
 const ink: Colour = [28, 26, 36];
 
-function paintShape({ width, pixels }: Raster, row: number, y: number, shape: Shape, { isFlat, outline }: Look): void {
+function paintShape(
+  { width, pixels }: Raster,
+  row: number,
+  y: number,
+  shape: Shape,
+  { isFlat, outline }: Look,
+): void {
   const { from, to, alpha, softness, isOutlined } = shape;
   const edge = isOutlined ? outline : 0;
   const margin = Math.max(softness * 2, edge) + 1 / width;
@@ -82,19 +96,41 @@ function paintShape({ width, pixels }: Raster, row: number, y: number, shape: Sh
     const x = (column + 0.5) / width;
     const distance = shape.distance(x, y);
     if (distance > margin) continue;
-    const cover = alpha * (softness > 0 ? fade(distance, softness) : Math.min(1, Math.max(0, 0.5 - (distance - edge) * width)));
+    const cover =
+      alpha *
+      (softness > 0
+        ? fade(distance, softness)
+        : Math.min(1, Math.max(0, 0.5 - (distance - edge) * width)));
     if (cover <= 0) continue;
     const blend = isFlat ? 0.3 : Math.min(1, Math.max(0, shape.blend(x, y)));
     const line = edge > 0 ? Math.min(1, Math.max(0, 0.5 + (distance + edge) * width)) : 0;
     const at = (row * width + column) * 3;
     pixels[at] = layOver(pixels[at] ?? 0, from[0] + (to[0] - from[0]) * blend, ink[0], line, cover);
-    pixels[at + 1] = layOver(pixels[at + 1] ?? 0, from[1] + (to[1] - from[1]) * blend, ink[1], line, cover);
-    pixels[at + 2] = layOver(pixels[at + 2] ?? 0, from[2] + (to[2] - from[2]) * blend, ink[2], line, cover);
+    pixels[at + 1] = layOver(
+      pixels[at + 1] ?? 0,
+      from[1] + (to[1] - from[1]) * blend,
+      ink[1],
+      line,
+      cover,
+    );
+    pixels[at + 2] = layOver(
+      pixels[at + 2] ?? 0,
+      from[2] + (to[2] - from[2]) * blend,
+      ink[2],
+      line,
+      cover,
+    );
   }
 }
 
 /** One channel of a pixel: the colour, drawn over by the line, laid over what is below. */
-function layOver(below: number, colour: number, black: number, line: number, cover: number): number {
+function layOver(
+  below: number,
+  colour: number,
+  black: number,
+  line: number,
+  cover: number,
+): number {
   return below + (colour + (black - colour) * line - below) * cover;
 }
 
@@ -122,7 +158,8 @@ function* finishRealistic(raster: Raster): Generator<void, Raster> {
       const [dx, dy] = [column / width - 0.5, row / height - 0.5];
       const light = 1 - Math.max(0, dx * dx + dy * dy - 0.12) * 0.75;
       const at = (row * width + column) * 3;
-      for (let channel = at; channel < at + 3; channel++) pixels[channel] = (pixels[channel] ?? 0) * light;
+      for (let channel = at; channel < at + 3; channel++)
+        pixels[channel] = (pixels[channel] ?? 0) * light;
     }
     yield;
   }
@@ -144,13 +181,17 @@ function* finishArtistic(raster: Raster, { seed }: Scene): Generator<void, Raste
     for (let column = 0; column < width; column++) {
       const [x, y] = [column / width, row / height];
       const turn = valueNoise(x * 3, y * 3, seed + 5) * Math.PI;
-      const [along, across] = [x * Math.cos(turn) + y * Math.sin(turn), y * Math.cos(turn) - x * Math.sin(turn)];
+      const [along, across] = [
+        x * Math.cos(turn) + y * Math.sin(turn),
+        y * Math.cos(turn) - x * Math.sin(turn),
+      ];
       const bristle = valueNoise(along * 60, across * 420, seed + 6) - 0.5;
       const cell = findCell(x * grid, y * grid);
       const from = sampleIndex(cell.x / grid, cell.y / grid, raster);
       const lighter = (cell.tone - 0.5) * 34 + bristle * 26;
       const at = (row * width + column) * 3;
-      for (let channel = 0; channel < 3; channel++) painted[at + channel] = (pixels[from + channel] ?? 0) + lighter;
+      for (let channel = 0; channel < 3; channel++)
+        painted[at + channel] = (pixels[from + channel] ?? 0) + lighter;
     }
     yield;
   }
@@ -167,7 +208,8 @@ function* finishAbstract(raster: Raster, { seed, palette }: Scene): Generator<vo
     for (let column = 0; column < width; column++) {
       const cell = findCell((column / width) * grid, (row / height) * grid);
       const from = sampleIndex(cell.x / grid, cell.y / grid, raster);
-      const accent = palette.accents[Math.floor(cell.tone * 97) % palette.accents.length] ?? palette.light;
+      const accent =
+        palette.accents[Math.floor(cell.tone * 97) % palette.accents.length] ?? palette.light;
       const amount = cell.tone > 0.78 ? 0.45 : 0.08;
       const light = (0.9 + 0.25 * cell.tone) * (0.35 + 0.65 * Math.min(1, cell.border * 9));
       const at = (row * width + column) * 3;
@@ -195,7 +237,9 @@ interface Cell {
 function createCells(grid: number, seed: number): (x: number, y: number) => Cell {
   const stride = grid + 2;
   const axis = (salt: number) =>
-    Float64Array.from({ length: stride * stride }, (_, index) => cellNoise(index % stride, Math.floor(index / stride), seed + salt));
+    Float64Array.from({ length: stride * stride }, (_, index) =>
+      cellNoise(index % stride, Math.floor(index / stride), seed + salt),
+    );
   const [acrosses, downs, tones] = [axis(31), axis(32), axis(33)];
   const cell: Cell = { x: 0, y: 0, tone: 0, border: 0 };
   return (x, y) => {

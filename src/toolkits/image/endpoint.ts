@@ -39,7 +39,11 @@ const answerBytesMax = 16 * 1024 * 1024;
 const attemptsMax = 3;
 const largestSize = "1024x1024";
 
-export async function requestImage(endpoint: ImagesEndpoint, request: ImageRequest, scope: Scope): Promise<EndpointImage> {
+export async function requestImage(
+  endpoint: ImagesEndpoint,
+  request: ImageRequest,
+  scope: Scope,
+): Promise<EndpointImage> {
   const url = addressOf(endpoint);
   let body: JsonObject = {
     ...(endpoint.model !== undefined && { model: endpoint.model }),
@@ -50,8 +54,12 @@ export async function requestImage(endpoint: ImagesEndpoint, request: ImageReque
   };
   for (let attempt = 1; ; attempt++) {
     const answer = await post(url, body, endpoint, scope);
-    if (answer.status >= 200 && answer.status < 300) return readImage(answer, { url, size: String(body.size), scope });
-    const simpler = answer.status === 400 || answer.status === 422 ? leaveOutRefused(body, messageOf(answer)) : undefined;
+    if (answer.status >= 200 && answer.status < 300)
+      return readImage(answer, { url, size: String(body.size), scope });
+    const simpler =
+      answer.status === 400 || answer.status === 422
+        ? leaveOutRefused(body, messageOf(answer))
+        : undefined;
     if (!simpler || attempt === attemptsMax) throw refusalOf(answer, url, endpoint);
     body = simpler;
   }
@@ -73,7 +81,10 @@ function addressOf({ url, key }: ImagesEndpoint): URL {
     );
   }
   if (key !== undefined && base.protocol === "http:" && kindOfHost(base.hostname) !== "loopback") {
-    throw unusable("images.url is not encrypted, so the key was not sent", "Use https, or remove images.apiKeyEnv.");
+    throw unusable(
+      "images.url is not encrypted, so the key was not sent",
+      "Use https, or remove images.apiKeyEnv.",
+    );
   }
   base.pathname = `${base.pathname.replace(/\/+$/, "").replace(/\/images\/generations$/, "")}/images/generations`;
   return base;
@@ -90,17 +101,37 @@ interface Answer {
 }
 
 /** Redirects are not followed: the key is meant for the address in the config. */
-async function post(url: URL, body: JsonObject, { key }: ImagesEndpoint, scope: Scope): Promise<Answer> {
+async function post(
+  url: URL,
+  body: JsonObject,
+  { key }: ImagesEndpoint,
+  scope: Scope,
+): Promise<Answer> {
   const dialler = createDialler(undefined);
-  const headers = { "content-type": "application/json", accept: "application/json", ...(key !== undefined && { authorization: `Bearer ${key}` }) };
+  const headers = {
+    "content-type": "application/json",
+    accept: "application/json",
+    ...(key !== undefined && { authorization: `Bearer ${key}` }),
+  };
   try {
-    const response = await dialler.send(url, { method: "POST", headers, body: JSON.stringify(body), signal: scope.signal });
+    const response = await dialler.send(url, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(body),
+      signal: scope.signal,
+    });
     const bytes = await readAll(response, answerBytesMax);
-    return { status: response.status, retryAfter: response.headers.get("retry-after"), text: bytes.toString("utf8") };
+    return {
+      status: response.status,
+      retryAfter: response.headers.get("retry-after"),
+      text: bytes.toString("utf8"),
+    };
   } catch (error) {
     if (scope.cancelled) throw scope.cancelled;
     const told = explain(error);
-    throw new HallError(told.code, `the images endpoint at ${url.origin}: ${told.message}`, { cause: error });
+    throw new HallError(told.code, `the images endpoint at ${url.origin}: ${told.message}`, {
+      cause: error,
+    });
   } finally {
     dialler.close();
   }
@@ -119,7 +150,9 @@ function leaveOutRefused(body: JsonObject, message: string): JsonObject | undefi
     const { response_format: _refused, ...rest } = body;
     return rest;
   }
-  return /\bsize\b|\d+x\d+/i.test(message) && body.size !== largestSize ? { ...body, size: largestSize } : undefined;
+  return /\bsize\b|\d+x\d+/i.test(message) && body.size !== largestSize
+    ? { ...body, size: largestSize }
+    : undefined;
 }
 
 function refusalOf(answer: Answer, { origin }: URL, { key, model }: ImagesEndpoint): HallError {
@@ -133,13 +166,31 @@ function refusalOf(answer: Answer, { origin }: URL, { key, model }: ImagesEndpoi
   const retryAfterSeconds = Number(answer.retryAfter ?? Number.NaN);
   const details = { status, ...(Number.isFinite(retryAfterSeconds) && { retryAfterSeconds }) };
   if (status === 401 || status === 403) {
-    const hint = key === undefined ? "Name the variable that holds the key in images.apiKeyEnv." : "Check the key in the variable that images.apiKeyEnv names.";
+    const hint =
+      key === undefined
+        ? "Name the variable that holds the key in images.apiKeyEnv."
+        : "Check the key in the variable that images.apiKeyEnv names.";
     return new HallError("UNAVAILABLE", message, { details, hint });
   }
-  if (status === 404) return new HallError("UNAVAILABLE", message, { details, hint: `Check images.url and images.model (${model ?? "none set"}).` });
-  if (status === 429) return new HallError("RATE_LIMITED", message, { details, hint: "Wait and try again; the endpoint's quota may be used up." });
-  if (status >= 500) return new HallError("UNAVAILABLE", message, { details, hint: "Try again later, or look at the endpoint." });
-  return new HallError("EXECUTION", message, { details, hint: "Change the prompt or the size; the message is the endpoint's." });
+  if (status === 404)
+    return new HallError("UNAVAILABLE", message, {
+      details,
+      hint: `Check images.url and images.model (${model ?? "none set"}).`,
+    });
+  if (status === 429)
+    return new HallError("RATE_LIMITED", message, {
+      details,
+      hint: "Wait and try again; the endpoint's quota may be used up.",
+    });
+  if (status >= 500)
+    return new HallError("UNAVAILABLE", message, {
+      details,
+      hint: "Try again later, or look at the endpoint.",
+    });
+  return new HallError("EXECUTION", message, {
+    details,
+    hint: "Change the prompt or the size; the message is the endpoint's.",
+  });
 }
 
 interface Found {
@@ -150,15 +201,30 @@ interface Found {
 
 async function readImage({ text }: Answer, { url, size, scope }: Found): Promise<EndpointImage> {
   const parsed = parseJson(text);
-  const first: unknown = isObject(parsed) && Array.isArray(parsed.data) ? parsed.data[0] : undefined;
+  const first: unknown =
+    isObject(parsed) && Array.isArray(parsed.data) ? parsed.data[0] : undefined;
   if (!isObject(first)) throw malformed(url, "its answer has no image in `data`");
   const bytes =
-    typeof first.b64_json === "string" ? decode(first.b64_json, url) : typeof first.url === "string" ? await fetchImage(first.url, url, scope) : undefined;
+    typeof first.b64_json === "string"
+      ? decode(first.b64_json, url)
+      : typeof first.url === "string"
+        ? await fetchImage(first.url, url, scope)
+        : undefined;
   if (!bytes) throw malformed(url, "the image has neither `b64_json` nor `url`");
-  if (bytes.length > imageBytesMax) throw new HallError("TOO_LARGE", `the image has ${bytes.length} bytes; at most ${imageBytesMax} can be passed on`);
+  if (bytes.length > imageBytesMax)
+    throw new HallError(
+      "TOO_LARGE",
+      `the image has ${bytes.length} bytes; at most ${imageBytesMax} can be passed on`,
+    );
   const mimeType = kindOfImage(bytes);
   if (!mimeType) throw malformed(url, "what it sent is no PNG, JPEG, WebP or GIF");
-  return { bytes, mimeType, size, revisedPrompt: typeof first.revised_prompt === "string" ? first.revised_prompt.slice(0, 4_000) : undefined };
+  return {
+    bytes,
+    mimeType,
+    size,
+    revisedPrompt:
+      typeof first.revised_prompt === "string" ? first.revised_prompt.slice(0, 4_000) : undefined,
+  };
 }
 
 function decode(text: string, url: URL): Buffer {
@@ -181,8 +247,12 @@ async function fetchImage(address: string, endpoint: URL, scope: Scope): Promise
 async function fetchBeside(url: URL, scope: Scope): Promise<Buffer> {
   const dialler = createDialler(undefined);
   try {
-    const response = await dialler.send(url, { headers: { accept: "image/*" }, signal: scope.signal });
-    if (!response.ok) throw malformed(url, `the picture it names is not there (HTTP ${response.status})`);
+    const response = await dialler.send(url, {
+      headers: { accept: "image/*" },
+      signal: scope.signal,
+    });
+    if (!response.ok)
+      throw malformed(url, `the picture it names is not there (HTTP ${response.status})`);
     return await readAll(response, imageBytesMax);
   } catch (error) {
     throw scope.cancelled ?? explain(error);
@@ -192,7 +262,8 @@ async function fetchBeside(url: URL, scope: Scope): Promise<Buffer> {
 }
 
 function kindOfImage(bytes: Buffer): string | undefined {
-  if (bytes.subarray(0, 8).equals(Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]))) return "image/png";
+  if (bytes.subarray(0, 8).equals(Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])))
+    return "image/png";
   if (bytes[0] === 0xff && bytes[1] === 0xd8 && bytes[2] === 0xff) return "image/jpeg";
   const head = bytes.toString("latin1", 0, 12);
   if (head.startsWith("RIFF") && head.endsWith("WEBP")) return "image/webp";
@@ -200,7 +271,9 @@ function kindOfImage(bytes: Buffer): string | undefined {
 }
 
 function malformed({ origin }: URL, problem: string): HallError {
-  return new HallError("BAD_ANSWER", `the images endpoint at ${origin}: ${problem}`, { hint: "Check that images.url speaks OpenAI's images API." });
+  return new HallError("BAD_ANSWER", `the images endpoint at ${origin}: ${problem}`, {
+    hint: "Check that images.url speaks OpenAI's images API.",
+  });
 }
 
 function parseJson(text: string): unknown {

@@ -9,14 +9,31 @@ export const figures: Readonly<Record<string, Subject>> = {
     scale: 1.2,
     draw: ({ x, y, size, colour }) => [
       paint(circle(x, y, size * 0.7), colour),
-      paint(ellipse(x, y - size * 0.2, size * 0.62, size * 0.08), lighten(colour, 0.25), { alpha: 0.5, isOutlined: false }),
-      paint(ellipse(x, y + size * 0.22, size * 0.62, size * 0.1), darken(colour, 0.2), { alpha: 0.5, isOutlined: false }),
-      paint(ring(x, y, size * 1.25, size * 0.3, size * 0.05), lighten(colour, 0.4), { alpha: 0.85 }),
+      paint(ellipse(x, y - size * 0.2, size * 0.62, size * 0.08), lighten(colour, 0.25), {
+        alpha: 0.5,
+        isOutlined: false,
+      }),
+      paint(ellipse(x, y + size * 0.22, size * 0.62, size * 0.1), darken(colour, 0.2), {
+        alpha: 0.5,
+        isOutlined: false,
+      }),
+      paint(ring(x, y, size * 1.25, size * 0.3, size * 0.05), lighten(colour, 0.4), {
+        alpha: 0.85,
+      }),
     ],
   },
-  circle: { where: "middle", draw: ({ x, y, size, colour }) => [paint(circle(x, y, size), colour)] },
-  ring: { where: "middle", draw: ({ x, y, size, colour }) => [paint(ring(x, y, size, size, size * 0.16), colour)] },
-  square: { where: "middle", draw: ({ x, y, size, colour }) => [paint(box(x, y, size * 0.88, size * 0.88), colour)] },
+  circle: {
+    where: "middle",
+    draw: ({ x, y, size, colour }) => [paint(circle(x, y, size), colour)],
+  },
+  ring: {
+    where: "middle",
+    draw: ({ x, y, size, colour }) => [paint(ring(x, y, size, size, size * 0.16), colour)],
+  },
+  square: {
+    where: "middle",
+    draw: ({ x, y, size, colour }) => [paint(box(x, y, size * 0.88, size * 0.88), colour)],
+  },
   triangle: {
     where: "middle",
     draw: ({ x, y, size, colour }) => [
@@ -34,17 +51,39 @@ export const figures: Readonly<Record<string, Subject>> = {
     where: "middle",
     draw: ({ x, y, size, colour }) => [
       paint(
-        polygon([0, 1, 2, 3, 4, 5].map((corner) => [x + size * Math.cos((corner * Math.PI) / 3), y + size * Math.sin((corner * Math.PI) / 3)] as const)),
+        polygon(
+          [0, 1, 2, 3, 4, 5].map(
+            (corner) =>
+              [
+                x + size * Math.cos((corner * Math.PI) / 3),
+                y + size * Math.sin((corner * Math.PI) / 3),
+              ] as const,
+          ),
+        ),
         colour,
       ),
     ],
   },
-  pentagram: { where: "middle", colour: [246, 206, 80], draw: ({ x, y, size, colour }) => [paint(star(x, y, size), colour)] },
-  heart: { where: "middle", colour: [214, 50, 70], draw: ({ x, y, size, colour }) => [paint(heart(x, y, size), colour)] },
+  pentagram: {
+    where: "middle",
+    colour: [246, 206, 80],
+    draw: ({ x, y, size, colour }) => [paint(star(x, y, size), colour)],
+  },
+  heart: {
+    where: "middle",
+    colour: [214, 50, 70],
+    draw: ({ x, y, size, colour }) => [paint(heart(x, y, size), colour)],
+  },
 };
 
 /** An ellipse's edge, drawn as wide as told. */
-function ring(x: number, y: number, across: number, down: number, width: number): ReturnType<typeof ellipse> {
+function ring(
+  x: number,
+  y: number,
+  across: number,
+  down: number,
+  width: number,
+): ReturnType<typeof ellipse> {
   const edge = ellipse(x, y, across, down);
   return {
     left: edge.left - width,

@@ -22,9 +22,12 @@ export function createImageToolkit(options: ImageToolkitOptions = {}): Toolkit {
     description: "AI-powered image generation",
     list: async () => [tool],
     async call({ name }, args, context) {
-      if (name !== tool.name) throw new HallError("NOT_FOUND", `image_generator has no tool named "${name}"`);
+      if (name !== tool.name)
+        throw new HallError("NOT_FOUND", `image_generator has no tool named "${name}"`);
       const request = readRequest(args);
-      return url === undefined ? drawHere(request, context) : askEndpoint(request, { ...options, url }, context);
+      return url === undefined
+        ? drawHere(request, context)
+        : askEndpoint(request, { ...options, url }, context);
     },
     health: async () => ({ state: "available" }),
     close: async () => {},
@@ -57,22 +60,42 @@ function describeTool(hasEndpoint: boolean): Tool {
       properties: {
         prompt: { type: "string", description: "What the picture shows." },
         style: { type: "string", enum: styles, default: "realistic" },
-        size: { type: "string", enum: sizes, default: "512x512", description: "Width and height in pixels." },
+        size: {
+          type: "string",
+          enum: sizes,
+          default: "512x512",
+          description: "Width and height in pixels.",
+        },
       },
       required: ["prompt"],
     },
     outputSchema: {
       type: "object",
       properties: {
-        generator: { type: "string", enum: ["procedural", "model"], description: "procedural: drawn by rule from the words; model: made by an image model." },
+        generator: {
+          type: "string",
+          enum: ["procedural", "model"],
+          description: "procedural: drawn by rule from the words; model: made by an image model.",
+        },
         prompt: { type: "string" },
         style: { type: "string", enum: styles },
-        size: { type: "string", description: "As asked of the generator; an endpoint that knows no other may make a larger picture than was wanted." },
+        size: {
+          type: "string",
+          description:
+            "As asked of the generator; an endpoint that knows no other may make a larger picture than was wanted.",
+        },
         mime_type: { type: "string" },
         bytes: { type: "integer" },
-        elements: { type: "array", items: { type: "string" }, description: "What of the prompt was recognised and drawn, for procedural pictures." },
+        elements: {
+          type: "array",
+          items: { type: "string" },
+          description: "What of the prompt was recognised and drawn, for procedural pictures.",
+        },
         model: { type: "string" },
-        revised_prompt: { type: "string", description: "What the model was really given, where it says." },
+        revised_prompt: {
+          type: "string",
+          description: "What the model was really given, where it says.",
+        },
       },
       required: ["generator", "prompt", "style", "size", "mime_type", "bytes"],
     },
@@ -85,34 +108,54 @@ function describeTool(hasEndpoint: boolean): Tool {
 async function drawHere(request: ImageRequest, { scope }: CallContext): Promise<Outcome> {
   const { drawImage } = await import("./draw.ts");
   const { prompt, style, size } = request;
-  const { png, elements } = await drawImage({ prompt, style, size: Number.parseInt(size, 10), scope });
+  const { png, elements } = await drawImage({
+    prompt,
+    style,
+    size: Number.parseInt(size, 10),
+    scope,
+  });
   const drawn =
-    elements.length > 0 ? `Drawn from the prompt: ${elements.join(", ")}.` : "No word of the prompt was recognised: the composition follows from its letters.";
+    elements.length > 0
+      ? `Drawn from the prompt: ${elements.join(", ")}.`
+      : "No word of the prompt was recognised: the composition follows from its letters.";
   const label = `Procedural ${style} picture, ${size}, drawn by rule and not by an image model. ${drawn}`;
   return answer(png, "image/png", label, { generator: "procedural", ...request, elements });
 }
 
-async function askEndpoint(request: ImageRequest, options: ImageToolkitOptions & { readonly url: string }, { scope }: CallContext): Promise<Outcome> {
+async function askEndpoint(
+  request: ImageRequest,
+  options: ImageToolkitOptions & { readonly url: string },
+  { scope }: CallContext,
+): Promise<Outcome> {
   const { requestImage } = await import("./endpoint.ts");
   const { url, model } = options;
   const image = await requestImage({ url, model, key: readKey(options) }, request, scope);
   const other = image.size === request.size ? "" : ` The endpoint does not make ${request.size}.`;
-  return answer(image.bytes, image.mimeType, `Picture by ${model ?? "the configured image model"}, ${request.style}, ${image.size}.${other}`, {
-    generator: "model",
-    ...request,
-    size: image.size,
-    ...(model !== undefined && { model }),
-    ...(image.revisedPrompt !== undefined && { revised_prompt: image.revisedPrompt }),
-  });
+  return answer(
+    image.bytes,
+    image.mimeType,
+    `Picture by ${model ?? "the configured image model"}, ${request.style}, ${image.size}.${other}`,
+    {
+      generator: "model",
+      ...request,
+      size: image.size,
+      ...(model !== undefined && { model }),
+      ...(image.revisedPrompt !== undefined && { revised_prompt: image.revisedPrompt }),
+    },
+  );
 }
 
 function readKey({ apiKeyEnv, env = process.env }: ImageToolkitOptions): string | undefined {
   if (apiKeyEnv === undefined) return undefined;
   const key = env[apiKeyEnv]?.trim();
   if (key) return key;
-  throw new HallError("UNAVAILABLE", `the variable ${apiKeyEnv}, which images.apiKeyEnv names, is not set`, {
-    hint: `Set ${apiKeyEnv} and start the hall again.`,
-  });
+  throw new HallError(
+    "UNAVAILABLE",
+    `the variable ${apiKeyEnv}, which images.apiKeyEnv names, is not set`,
+    {
+      hint: `Set ${apiKeyEnv} and start the hall again.`,
+    },
+  );
 }
 
 function answer(bytes: Buffer, mimeType: string, text: string, facts: JsonObject): Outcome {
@@ -128,8 +171,10 @@ function answer(bytes: Buffer, mimeType: string, text: string, facts: JsonObject
 function readRequest({ prompt, style, size }: JsonObject): ImageRequest {
   const knownStyle = styles.find((known) => known === style);
   const knownSize = sizes.find((known) => known === size);
-  if (typeof prompt !== "string" || prompt.trim() === "") throw badValue("prompt", "must say what the picture shows");
-  if (prompt.length > promptLengthMax) throw badValue("prompt", `has at most ${promptLengthMax} characters`);
+  if (typeof prompt !== "string" || prompt.trim() === "")
+    throw badValue("prompt", "must say what the picture shows");
+  if (prompt.length > promptLengthMax)
+    throw badValue("prompt", `has at most ${promptLengthMax} characters`);
   if (!knownStyle) throw badValue("style", `must be one of ${styles.join(", ")}`);
   if (!knownSize) throw badValue("size", `must be one of ${sizes.join(", ")}`);
   return { prompt: prompt.trim(), style: knownStyle, size: knownSize };
@@ -137,5 +182,7 @@ function readRequest({ prompt, style, size }: JsonObject): ImageRequest {
 
 function badValue(field: string, problem: string): HallError {
   const message = `${field} ${problem}`;
-  return new HallError("VALIDATION", message, { details: { errors: [{ path: `/${field}`, message }] } });
+  return new HallError("VALIDATION", message, {
+    details: { errors: [{ path: `/${field}`, message }] },
+  });
 }

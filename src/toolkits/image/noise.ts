@@ -32,14 +32,19 @@ export function valueNoise(x: number, y: number, seed: number): number {
   const row = Math.floor(y);
   const across = ease(x - column);
   const down = ease(y - row);
-  const top = cellNoise(column, row, seed) * (1 - across) + cellNoise(column + 1, row, seed) * across;
-  const bottom = cellNoise(column, row + 1, seed) * (1 - across) + cellNoise(column + 1, row + 1, seed) * across;
+  const top =
+    cellNoise(column, row, seed) * (1 - across) + cellNoise(column + 1, row, seed) * across;
+  const bottom =
+    cellNoise(column, row + 1, seed) * (1 - across) + cellNoise(column + 1, row + 1, seed) * across;
   return top * (1 - down) + bottom * down;
 }
 
 /** One number for each cell of a grid. */
 export function cellNoise(column: number, row: number, seed: number): number {
-  return mix(Math.imul(column, 0x27d4eb2d) ^ Math.imul(row, 0x165667b1) ^ Math.imul(seed, 0x9e3779b1)) / 2 ** 32;
+  return (
+    mix(Math.imul(column, 0x27d4eb2d) ^ Math.imul(row, 0x165667b1) ^ Math.imul(seed, 0x9e3779b1)) /
+    2 ** 32
+  );
 }
 
 function mix(value: number): number {

@@ -25,7 +25,11 @@ export const plants: Readonly<Record<string, Subject>> = {
         [-0.14, -1.6, 0.36],
         [0.2, -1.55, 0.34],
       ].map(([dx = 0, dy = 0, radius = 0]) =>
-        paint(circle(x + size * (dx + (random() - 0.5) * 0.12), y + size * dy, size * radius), colour, { isOutlined: false, alpha: 0.97 }),
+        paint(
+          circle(x + size * (dx + (random() - 0.5) * 0.12), y + size * dy, size * radius),
+          colour,
+          { isOutlined: false, alpha: 0.97 },
+        ),
       ),
     ],
   },
@@ -55,14 +59,26 @@ export const plants: Readonly<Record<string, Subject>> = {
     draw: ({ x, y, size, colour }) => [
       ...[0, 1, 2, 3, 4].map((part) =>
         paint(
-          line(x + size * 0.03 * part ** 1.6, y - size * 0.36 * part, x + size * 0.03 * (part + 1) ** 1.6, y - size * 0.36 * (part + 1), size * 0.07),
+          line(
+            x + size * 0.03 * part ** 1.6,
+            y - size * 0.36 * part,
+            x + size * 0.03 * (part + 1) ** 1.6,
+            y - size * 0.36 * (part + 1),
+            size * 0.07,
+          ),
           trunk,
           { isOutlined: false },
         ),
       ),
       ...[-2.9, -2.4, -1.7, -1, -0.5, 0.1, 3].map((angle) => {
-        const [tipX, tipY] = [x + size * (0.5 + 0.8 * Math.cos(angle)), y - size * (1.85 - 0.55 * Math.sin(angle))];
-        const [midX, midY] = [x + size * (0.52 + 0.4 * Math.cos(angle)), y - size * (2 - 0.3 * Math.sin(angle))];
+        const [tipX, tipY] = [
+          x + size * (0.5 + 0.8 * Math.cos(angle)),
+          y - size * (1.85 - 0.55 * Math.sin(angle)),
+        ];
+        const [midX, midY] = [
+          x + size * (0.52 + 0.4 * Math.cos(angle)),
+          y - size * (2 - 0.3 * Math.sin(angle)),
+        ];
         return paint(
           polygon([
             [x + size * 0.5, y - size * 1.8],
@@ -83,7 +99,14 @@ export const plants: Readonly<Record<string, Subject>> = {
       paint(ellipse(x + size * 0.22, y - size * 0.42, size * 0.22, size * 0.08), [84, 150, 76]),
       ...[0, 1, 2, 3, 4, 5].map((petal) => {
         const angle = (petal / 6) * Math.PI * 2;
-        return paint(circle(x + Math.cos(angle) * size * 0.28, y - size * 1.1 + Math.sin(angle) * size * 0.28, size * 0.21), colour);
+        return paint(
+          circle(
+            x + Math.cos(angle) * size * 0.28,
+            y - size * 1.1 + Math.sin(angle) * size * 0.28,
+            size * 0.21,
+          ),
+          colour,
+        );
       }),
       paint(circle(x, y - size * 1.1, size * 0.2), [246, 200, 70]),
     ],
@@ -108,7 +131,11 @@ export const plants: Readonly<Record<string, Subject>> = {
         [-0.3, -0.95, 0.1],
         [0.15, -1.15, 0.12],
         [0.42, -0.88, 0.08],
-      ].map(([dx = 0, dy = 0, radius = 0]) => paint(circle(x + size * dx, y + size * dy, size * radius), [250, 244, 236], { isOutlined: false })),
+      ].map(([dx = 0, dy = 0, radius = 0]) =>
+        paint(circle(x + size * dx, y + size * dy, size * radius), [250, 244, 236], {
+          isOutlined: false,
+        }),
+      ),
     ],
   },
 };

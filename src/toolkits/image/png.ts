@@ -15,7 +15,8 @@ export function* filterRows({ width, height, pixels }: Raster): Generator<void, 
   for (let y = 0; y < height; y++) {
     const start = y * stride;
     const out = y * (stride + 1);
-    const isUp = y > 0 && differences(pixels, start, stride, stride) < differences(pixels, start, stride, 3);
+    const isUp =
+      y > 0 && differences(pixels, start, stride, stride) < differences(pixels, start, stride, 3);
     filtered[out] = isUp ? 2 : 1;
     const back = isUp ? stride : 3;
     for (let i = 0; i < stride; i++) {
@@ -34,15 +35,26 @@ export async function encodePng({ width, height }: Raster, filtered: Uint8Array)
   // Eight bits, colour type RGB; compression, filter and interlace have one value each.
   header.set([8, 2, 0, 0, 0], 8);
   const data = await promisify(deflate)(filtered, { level: 6 });
-  return Buffer.concat([signature, chunk("IHDR", header), chunk("IDAT", data), chunk("IEND", Buffer.alloc(0))]);
+  return Buffer.concat([
+    signature,
+    chunk("IHDR", header),
+    chunk("IDAT", data),
+    chunk("IEND", Buffer.alloc(0)),
+  ]);
 }
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
 /** How much is left of a row when each byte is said by its distance to an earlier one; every eighth byte tells enough. */
-function differences(pixels: Uint8ClampedArray, start: number, length: number, back: number): number {
+function differences(
+  pixels: Uint8ClampedArray,
+  start: number,
+  length: number,
+  back: number,
+): number {
   let sum = 0;
-  for (let i = 3; i < length; i += 8) sum += Math.abs((pixels[start + i] ?? 0) - (pixels[start + i - back] ?? 0));
+  for (let i = 3; i < length; i += 8)
+    sum += Math.abs((pixels[start + i] ?? 0) - (pixels[start + i - back] ?? 0));
   return sum;
 }
 

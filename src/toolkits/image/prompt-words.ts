@@ -1,6 +1,17 @@
 // What words of a prompt stand for.
 
-export type Scenery = "sun" | "moon" | "stars" | "mountains" | "hills" | "sea" | "forest" | "city" | "dunes" | "river" | "road";
+export type Scenery =
+  | "sun"
+  | "moon"
+  | "stars"
+  | "mountains"
+  | "hills"
+  | "sea"
+  | "forest"
+  | "city"
+  | "dunes"
+  | "river"
+  | "road";
 
 export const sceneryWords: Readonly<Record<string, readonly Scenery[]>> = {
   sun: ["sun"],

@@ -20,7 +20,13 @@ export interface Thing {
 
 export function readPrompt(prompt: string): Prompt {
   const { words, plurals } = readWords(prompt);
-  const scenery = [...new Set(words.flatMap((word) => (Object.hasOwn(sceneryWords, word) ? (sceneryWords[word] ?? []) : [])))];
+  const scenery = [
+    ...new Set(
+      words.flatMap((word) =>
+        Object.hasOwn(sceneryWords, word) ? (sceneryWords[word] ?? []) : [],
+      ),
+    ),
+  ];
   return { words, scenery, things: readThings(words, plurals) };
 }
 
@@ -31,7 +37,11 @@ function readWords(prompt: string): { words: readonly string[]; plurals: Readonl
       .slice(0, 4_000)
       .toLowerCase()
       .match(/\p{L}+|\d+/gu) ?? [];
-  const words = written.map((word) => (Object.hasOwn(irregular, word) ? irregular[word] : undefined) ?? (isKnown(word) ? word : singularOf(word)));
+  const words = written.map(
+    (word) =>
+      (Object.hasOwn(irregular, word) ? irregular[word] : undefined) ??
+      (isKnown(word) ? word : singularOf(word)),
+  );
   return { words, plurals: new Set(words.filter((word, index) => word !== written[index])) };
 }
 
@@ -41,7 +51,9 @@ function singularOf(word: string): string {
 }
 
 function isKnown(word: string): boolean {
-  return [subjects, subjectWords, sceneryWords, colourNames].some((table) => Object.hasOwn(table, word));
+  return [subjects, subjectWords, sceneryWords, colourNames].some((table) =>
+    Object.hasOwn(table, word),
+  );
 }
 
 const countMax = 9;
@@ -54,13 +66,18 @@ function readThings(words: readonly string[], plurals: ReadonlySet<string>): Thi
     const subject = Object.hasOwn(subjects, name) ? subjects[name] : undefined;
     // A colour is one before it is a flower: "rose" in "rose sky". And a palm tree is one thing.
     const isColour = Object.hasOwn(colourNames, word) && index < words.length - 1;
-    const isNamedTree = name === "tree" && Object.hasOwn(subjects, subjectWords[words[index - 1] ?? ""] ?? words[index - 1] ?? "");
+    const isNamedTree =
+      name === "tree" &&
+      Object.hasOwn(subjects, subjectWords[words[index - 1] ?? ""] ?? words[index - 1] ?? "");
     if (!subject || found.has(name) || isColour || isNamedTree) return;
     const before = words.slice(Math.max(0, index - 3), index);
     const count =
-      before.map((number) => (Object.hasOwn(counts, number) ? (counts[number] ?? 1) : Number(number))).find((number) => number > 0) ??
-      (word === "village" ? 4 : plurals.has(word) ? 3 : 1);
-    const colour = before.flatMap((other) => (Object.hasOwn(colourNames, other) ? [colourNames[other]] : [])).at(-1);
+      before
+        .map((number) => (Object.hasOwn(counts, number) ? (counts[number] ?? 1) : Number(number)))
+        .find((number) => number > 0) ?? (word === "village" ? 4 : plurals.has(word) ? 3 : 1);
+    const colour = before
+      .flatMap((other) => (Object.hasOwn(colourNames, other) ? [colourNames[other]] : []))
+      .at(-1);
     found.set(name, { name, subject, count: Math.min(countMax, count), colour });
   });
   return [...found.values()].slice(0, 8);

@@ -23,9 +23,11 @@ export function composeScene(prompt: string): Scene {
   const seed = hashText(prompt.normalize("NFC").trim().toLowerCase());
   const random = createRandom(seed);
   const { words, scenery, things } = readPrompt(prompt);
-  const isShapesOnly = scenery.length === 0 && things.every(({ subject }) => subject.where === "middle");
+  const isShapesOnly =
+    scenery.length === 0 && things.every(({ subject }) => subject.where === "middle");
   const palette = choosePalette(words, !isShapesOnly, random);
-  const hasShore = scenery.includes("sea") && things.some(({ subject }) => subject.where === "ground");
+  const hasShore =
+    scenery.includes("sea") && things.some(({ subject }) => subject.where === "ground");
   const stage: Stage = { palette, random, seed, scenery, horizon: 0.6 + random() * 0.08, hasShore };
   const layers = isShapesOnly ? drawBackdrop(stage, things.length === 0) : drawLandscape(stage);
   const weather = drawWeather(stage, words);
@@ -33,8 +35,15 @@ export function composeScene(prompt: string): Scene {
     seed,
     palette,
     shapes: [...layers, ...placeThings(things, stage), ...weather],
-    clouds: words.some((word) => /^(cloud|storm|overcast|fog)/.test(word)) ? 0.75 : isShapesOnly || scenery.includes("stars") ? 0 : 0.4,
-    elements: [...scenery, ...things.map(({ name, count }) => (count > 1 ? `${name} × ${count}` : name))],
+    clouds: words.some((word) => /^(cloud|storm|overcast|fog)/.test(word))
+      ? 0.75
+      : isShapesOnly || scenery.includes("stars")
+        ? 0
+        : 0.4,
+    elements: [
+      ...scenery,
+      ...things.map(({ name, count }) => (count > 1 ? `${name} × ${count}` : name)),
+    ],
   };
 }
 
@@ -49,10 +58,18 @@ function placeThings(things: readonly Thing[], stage: Stage): Shape[] {
     single.slice(0, 14).forEach(({ thing: { subject, colour, name }, index }, order, all) => {
       const { where } = subject;
       const share = 1 / all.length;
-      const x = all.length === 1 ? 0.5 + (random() - 0.5) * (where === "middle" ? 0 : 0.16) : (order + 0.5 + (random() - 0.5) * 0.25) * share;
+      const x =
+        all.length === 1
+          ? 0.5 + (random() - 0.5) * (where === "middle" ? 0 : 0.16)
+          : (order + 0.5 + (random() - 0.5) * 0.25) * share;
       const depth = random();
-      const size = Math.min(0.22, 0.1 + 0.3 * share) * (subject.scale ?? 1) * (0.85 + depth * 0.25) * (where === "air" ? 0.6 : where === "ground" ? 0.72 : 1);
-      const accent = palette.accents[(name.length + index) % palette.accents.length] ?? palette.light;
+      const size =
+        Math.min(0.22, 0.1 + 0.3 * share) *
+        (subject.scale ?? 1) *
+        (0.85 + depth * 0.25) *
+        (where === "air" ? 0.6 : where === "ground" ? 0.72 : 1);
+      const accent =
+        palette.accents[(name.length + index) % palette.accents.length] ?? palette.light;
       const y = {
         air: 0.2 + random() * 0.22,
         water: 0.76 + depth * 0.1,
@@ -71,7 +88,14 @@ function placeThings(things: readonly Thing[], stage: Stage): Shape[] {
       };
       const shadow =
         where === "ground"
-          ? [paint(ellipse(x, y, size * 0.7, size * 0.09), [20, 24, 30], { to: [20, 24, 30], alpha: 0.28, softness: size * 0.1, isOutlined: false })]
+          ? [
+              paint(ellipse(x, y, size * 0.7, size * 0.09), [20, 24, 30], {
+                to: [20, 24, 30],
+                alpha: 0.28,
+                softness: size * 0.1,
+                isOutlined: false,
+              }),
+            ]
           : [];
       drawn.push({ depth: where === "air" ? -1 : y, shapes: [...shadow, ...subject.draw(place)] });
     });

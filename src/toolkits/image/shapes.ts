@@ -35,12 +35,25 @@ interface PaintOptions {
 /** Lit from the upper left unless told otherwise. */
 export function paint(outline: Outline, colour: Colour, options: PaintOptions = {}): Shape {
   const { left, top, right, bottom } = outline;
-  const lit = (x: number, y: number): number => 0.35 * ((x - left) / (right - left || 1)) + 0.65 * ((y - top) / (bottom - top || 1));
-  return { ...outline, from: lighten(colour, 0.12), to: darken(colour, 0.3), blend: lit, alpha: 1, softness: 0, isOutlined: true, ...options };
+  const lit = (x: number, y: number): number =>
+    0.35 * ((x - left) / (right - left || 1)) + 0.65 * ((y - top) / (bottom - top || 1));
+  return {
+    ...outline,
+    from: lighten(colour, 0.12),
+    to: darken(colour, 0.3),
+    blend: lit,
+    alpha: 1,
+    softness: 0,
+    isOutlined: true,
+    ...options,
+  };
 }
 
 export function circle(x: number, y: number, radius: number): Outline {
-  return { ...around(x, y, radius, radius), distance: (px, py) => Math.sqrt((px - x) * (px - x) + (py - y) * (py - y)) - radius };
+  return {
+    ...around(x, y, radius, radius),
+    distance: (px, py) => Math.sqrt((px - x) * (px - x) + (py - y) * (py - y)) - radius,
+  };
 }
 
 export function ellipse(x: number, y: number, across: number, down: number): Outline {
@@ -66,7 +79,13 @@ export function box(x: number, y: number, across: number, down: number, round = 
   };
 }
 
-export function line(fromX: number, fromY: number, toX: number, toY: number, width: number): Outline {
+export function line(
+  fromX: number,
+  fromY: number,
+  toX: number,
+  toY: number,
+  width: number,
+): Outline {
   const [dx, dy] = [toX - fromX, toY - fromY];
   const length = dx * dx + dy * dy || 1e-9;
   return {
@@ -86,7 +105,9 @@ type Point = readonly [x: number, y: number];
 
 export function polygon(points: readonly Point[]): Outline {
   const [xs, ys] = [points.map(([x]) => x), points.map(([, y]) => y)];
-  const edges = points.map((point, index) => [...point, ...(points[(index + 1) % points.length] ?? point)] as const);
+  const edges = points.map(
+    (point, index) => [...point, ...(points[(index + 1) % points.length] ?? point)] as const,
+  );
   return {
     left: Math.min(...xs),
     right: Math.max(...xs),
@@ -110,7 +131,10 @@ export function polygon(points: readonly Point[]): Outline {
 export function star(x: number, y: number, radius: number, points = 5, inner = 0.42): Outline {
   return polygon(
     Array.from({ length: points * 2 }, (_, index) => {
-      const [reach, angle] = [index % 2 === 0 ? radius : radius * inner, (index * Math.PI) / points - Math.PI / 2];
+      const [reach, angle] = [
+        index % 2 === 0 ? radius : radius * inner,
+        (index * Math.PI) / points - Math.PI / 2,
+      ];
       return [x + reach * Math.cos(angle), y + reach * Math.sin(angle)] as const;
     }),
   );
@@ -120,7 +144,10 @@ export function heart(x: number, y: number, radius: number): Outline {
   return polygon(
     Array.from({ length: 28 }, (_, index) => {
       const t = (index / 28) * Math.PI * 2;
-      const [across, up] = [16 * Math.sin(t) ** 3, 13 * Math.cos(t) - 5 * Math.cos(2 * t) - 2 * Math.cos(3 * t) - Math.cos(4 * t)];
+      const [across, up] = [
+        16 * Math.sin(t) ** 3,
+        13 * Math.cos(t) - 5 * Math.cos(2 * t) - 2 * Math.cos(3 * t) - Math.cos(4 * t),
+      ];
       return [x + (across / 17) * radius, y - (up / 17) * radius] as const;
     }),
   );
@@ -130,7 +157,9 @@ const ridgeSamples = 2_048;
 
 /** Everything below a line across the picture. The line is sampled once: asking noise for every pixel would take most of the time. */
 export function ridge(height: (x: number) => number): Outline {
-  const heights = Float32Array.from({ length: ridgeSamples + 1 }, (_, index) => height(index / ridgeSamples));
+  const heights = Float32Array.from({ length: ridgeSamples + 1 }, (_, index) =>
+    height(index / ridgeSamples),
+  );
   return {
     left: 0,
     right: 1,

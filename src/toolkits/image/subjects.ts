@@ -6,4 +6,10 @@ import type { Subject } from "./subject.ts";
 import { vehicles } from "./vehicles.ts";
 
 /** Every thing a prompt can name, by its plainest word. */
-export const subjects: Readonly<Record<string, Subject>> = { ...plants, ...buildings, ...vehicles, ...creatures, ...figures };
+export const subjects: Readonly<Record<string, Subject>> = {
+  ...plants,
+  ...buildings,
+  ...vehicles,
+  ...creatures,
+  ...figures,
+};

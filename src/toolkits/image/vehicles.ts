@@ -60,15 +60,23 @@ export const vehicles: Readonly<Record<string, Subject>> = {
       paint(box(x, y - size * 0.4, size * 1.1, size * 0.22, size * 0.12), colour),
       ...[-0.62, 0.62].flatMap((dx) => [
         paint(circle(x + size * dx, y - size * 0.2, size * 0.23), ink),
-        paint(circle(x + size * dx, y - size * 0.2, size * 0.1), [190, 190, 194], { isOutlined: false }),
+        paint(circle(x + size * dx, y - size * 0.2, size * 0.1), [190, 190, 194], {
+          isOutlined: false,
+        }),
       ]),
-      paint(circle(x + size * 1.02, y - size * 0.44, size * 0.07), [255, 240, 170], { isOutlined: false }),
+      paint(circle(x + size * 1.02, y - size * 0.44, size * 0.07), [255, 240, 170], {
+        isOutlined: false,
+      }),
     ],
   },
   rocket: {
     where: "air",
     draw: ({ x, y, size, colour }) => [
-      paint(ellipse(x, y + size * 1.05, size * 0.22, size * 0.5), [255, 170, 50], { to: [255, 240, 160], isOutlined: false, softness: size * 0.12 }),
+      paint(ellipse(x, y + size * 1.05, size * 0.22, size * 0.5), [255, 170, 50], {
+        to: [255, 240, 160],
+        isOutlined: false,
+        softness: size * 0.12,
+      }),
       ...[-1, 1].map((side) =>
         paint(
           polygon([
@@ -94,10 +102,16 @@ export const vehicles: Readonly<Record<string, Subject>> = {
   balloon: {
     where: "air",
     draw: ({ x, y, size, colour }) => [
-      paint(line(x - size * 0.3, y + size * 0.3, x - size * 0.14, y + size, size * 0.015), ink, { isOutlined: false }),
-      paint(line(x + size * 0.3, y + size * 0.3, x + size * 0.14, y + size, size * 0.015), ink, { isOutlined: false }),
+      paint(line(x - size * 0.3, y + size * 0.3, x - size * 0.14, y + size, size * 0.015), ink, {
+        isOutlined: false,
+      }),
+      paint(line(x + size * 0.3, y + size * 0.3, x + size * 0.14, y + size, size * 0.015), ink, {
+        isOutlined: false,
+      }),
       paint(ellipse(x, y - size * 0.25, size * 0.72, size * 0.85), colour),
-      paint(ellipse(x, y - size * 0.25, size * 0.34, size * 0.85), lighten(colour, 0.4), { isOutlined: false }),
+      paint(ellipse(x, y - size * 0.25, size * 0.34, size * 0.85), lighten(colour, 0.4), {
+        isOutlined: false,
+      }),
       paint(box(x, y + size * 1.1, size * 0.17, size * 0.13, size * 0.03), [140, 96, 58]),
     ],
   },

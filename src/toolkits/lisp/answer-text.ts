@@ -12,12 +12,15 @@ export function writeFailure(error: unknown): string {
 
 /** Undefined for an answer that is a value: those can be large, and are not taken apart to find out. */
 export function findFailure(text: string): Failure | undefined {
-  return text.startsWith(failureStart) ? (JSON.parse(text) as { failure: Failure }).failure : undefined;
+  return text.startsWith(failureStart)
+    ? (JSON.parse(text) as { failure: Failure }).failure
+    : undefined;
 }
 
 const failureStart = '{"failure":';
 
 function tellFailure(error: unknown): Failure {
-  if (error instanceof HallError) return { code: error.code, message: error.message, hint: error.hint, details: error.details };
+  if (error instanceof HallError)
+    return { code: error.code, message: error.message, hint: error.hint, details: error.details };
   return { code: "INTERNAL", message: messageOf(error) };
 }

@@ -23,12 +23,32 @@ export interface Told {
 const backtraceMax = 20;
 
 /** The layout people and models read: streams, warnings, then one line for each value, or the error. */
-export function answerEvaluation(evaluation: Evaluation, { session, run, calls, isHandleNeeded, isShort, notes }: Told): Outcome {
-  const { values, stdout, stderr, warnings, condition, definitions, definitionsLeftOut, ms, steps } = evaluation;
-  const parts = [section("stdout", stdout), section("stderr", stderr), section("warnings", warnings.join("\n"))];
+export function answerEvaluation(
+  evaluation: Evaluation,
+  { session, run, calls, isHandleNeeded, isShort, notes }: Told,
+): Outcome {
+  const {
+    values,
+    stdout,
+    stderr,
+    warnings,
+    condition,
+    definitions,
+    definitionsLeftOut,
+    ms,
+    steps,
+  } = evaluation;
+  const parts = [
+    section("stdout", stdout),
+    section("stderr", stderr),
+    section("warnings", warnings.join("\n")),
+  ];
   if (condition) parts.push(`${tellCondition(condition, isShort ? 0 : backtraceMax)}\n`);
   else parts.push(...values.map((value) => `=> ${value}\n`));
-  if (definitionsLeftOut) parts.push(`; ${definitionsLeftOut} more definitions than are told of here: see list-definitions\n`);
+  if (definitionsLeftOut)
+    parts.push(
+      `; ${definitionsLeftOut} more definitions than are told of here: see list-definitions\n`,
+    );
   for (const note of notes) parts.push(`; ${note}\n`);
   if (isHandleNeeded) parts.push(`; session ${session}\n`);
   const structured: JsonObject = {
@@ -44,7 +64,11 @@ export function answerEvaluation(evaluation: Evaluation, { session, run, calls, 
     timing: { ms, steps },
     calls: calls.map((call) => ({ ...call })),
   };
-  return { content: [{ type: "text", text: parts.join("").slice(0, -1) }], structuredContent: structured, ...(condition ? { isError: true } : {}) };
+  return {
+    content: [{ type: "text", text: parts.join("").slice(0, -1) }],
+    structuredContent: structured,
+    ...(condition ? { isError: true } : {}),
+  };
 }
 
 /** Its header line, the text as it was printed, and one newline. */
@@ -52,9 +76,15 @@ function section(name: string, text: string): string {
   return text === "" ? "" : `[${name}]\n${text}\n`;
 }
 
-export function tellCondition({ type, message, backtrace, position }: ConditionReport, framesMax: number): string {
+export function tellCondition(
+  { type, message, backtrace, position }: ConditionReport,
+  framesMax: number,
+): string {
   // What the reader says names its own place.
-  const place = position && !message.includes("line ") ? ` (in the form at line ${position.line} column ${position.column})` : "";
+  const place =
+    position && !message.includes("line ")
+      ? ` (in the form at line ${position.line} column ${position.column})`
+      : "";
   const head = `[ERROR] ${type}\n${message}${place}${limitHints[type] ?? ""}`;
   if (framesMax === 0 || backtrace.length === 0) return head;
   const frames = backtrace.slice(0, framesMax).map((frame, index) => `${index}: ${frame}`);
@@ -62,11 +92,18 @@ export function tellCondition({ type, message, backtrace, position }: ConditionR
 }
 
 const limitHints: Readonly<Record<string, string>> = {
-  "TIME-BUDGET-EXCEEDED": "\nThe timeout is set with configure-limits, or for one evaluation with `timeout`.",
+  "TIME-BUDGET-EXCEEDED":
+    "\nThe timeout is set with configure-limits, or for one evaluation with `timeout`.",
   "OUTPUT-BUDGET-EXCEEDED": "\nHow much may be written is set with configure-limits.",
 };
 
 export function tellSyntax(syntax: Syntax): Outcome {
-  const text = syntax.kind === "whole" ? `${syntax.forms} ${syntax.forms === 1 ? "form" : "forms"}, well written.` : syntax.problem;
-  return { content: [{ type: "text", text }], structuredContent: { isValid: syntax.kind === "whole", ...syntax } };
+  const text =
+    syntax.kind === "whole"
+      ? `${syntax.forms} ${syntax.forms === 1 ? "form" : "forms"}, well written.`
+      : syntax.problem;
+  return {
+    content: [{ type: "text", text }],
+    structuredContent: { isValid: syntax.kind === "whole", ...syntax },
+  };
 }

@@ -20,11 +20,20 @@ export function listDefined({ definitions }: Machine): readonly Defined[] {
 }
 
 /** As an answer tells of them. */
-export function tellDefined(m: Machine, defined: readonly Defined[], type: DefinitionType = "all"): readonly Definition[] {
-  const wanted = type === "all" ? defined : defined.filter(({ kind }) => kinds[type].includes(kind));
+export function tellDefined(
+  m: Machine,
+  defined: readonly Defined[],
+  type: DefinitionType = "all",
+): readonly Definition[] {
+  const wanted =
+    type === "all" ? defined : defined.filter(({ kind }) => kinds[type].includes(kind));
   return wanted.map(({ kind, name }) => {
     const documentation = documentationOf(m, kind, name);
-    return { type: kind, name: m.show(name), ...(documentation ? { documentation: shortened(documentation) } : {}) };
+    return {
+      type: kind,
+      name: m.show(name),
+      ...(documentation ? { documentation: shortened(documentation) } : {}),
+    };
   });
 }
 
@@ -41,7 +50,10 @@ function documentationOf(m: Machine, kind: DefinitionKind, name: Value): string 
 }
 
 /** What was not there before, or was defined anew. */
-export function newlyDefined(before: readonly Defined[], after: readonly Defined[]): readonly Defined[] {
+export function newlyDefined(
+  before: readonly Defined[],
+  after: readonly Defined[],
+): readonly Defined[] {
   const known = new Set(before);
   return after.filter((one) => !known.has(one));
 }

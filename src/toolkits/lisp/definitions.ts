@@ -3,7 +3,11 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Tool } from "../../tool.ts";
 import { definitionTypes } from "./protocol.ts";
 
-const session: JsonObject = { type: "string", description: "The handle an earlier answer gave: definitions are still there. Leave out for a new session." };
+const session: JsonObject = {
+  type: "string",
+  description:
+    "The handle an earlier answer gave: definitions are still there. Leave out for a new session.",
+};
 
 /** A call may take as long as the longest evaluation may be given; the program's own limit ends it before. */
 const facts = { timeoutMs: 610_000 };
@@ -20,13 +24,25 @@ Definitions last as long as the session.`,
   inputSchema: {
     type: "object",
     properties: {
-      code: { type: "string", maxLength: 1_000_000, description: "Forms; the last one's values are returned" },
+      code: {
+        type: "string",
+        maxLength: 1_000_000,
+        description: "Forms; the last one's values are returned",
+      },
       package: { type: "string" },
       session: { type: "string", description: "The handle an earlier answer gave" },
       timeout: { type: "number", minimum: 0, maximum: 600, description: "Seconds, else 30" },
-      mode: { type: "string", enum: ["explore", "act"], default: "explore", description: "act: also tools that may destroy or send" },
+      mode: {
+        type: "string",
+        enum: ["explore", "act"],
+        default: "explore",
+        description: "act: also tools that may destroy or send",
+      },
       verbosity: { type: "string", enum: ["normal", "short"], default: "normal" },
-      resume: { type: "string", description: "A run that waited for an approval: it goes on, `code` may be empty" },
+      resume: {
+        type: "string",
+        description: "A run that waited for an approval: it goes on, `code` may be empty",
+      },
     },
     required: ["code"],
     additionalProperties: false,
@@ -57,19 +73,30 @@ export const resetSession: Tool = {
 export const configureLimits: Tool = {
   name: "configure-limits",
   title: "Configure limits",
-  description: "Sets the limits of a Lisp session, and says what they are; without arguments it only says.",
+  description:
+    "Sets the limits of a Lisp session, and says what they are; without arguments it only says.",
   inputSchema: {
     type: "object",
     properties: {
       session,
-      timeout: { type: "number", minimum: 0, maximum: 600, description: "Seconds an evaluation may take. 0: only the 600 s no evaluation may exceed." },
+      timeout: {
+        type: "number",
+        minimum: 0,
+        maximum: 600,
+        description: "Seconds an evaluation may take. 0: only the 600 s no evaluation may exceed.",
+      },
       "max-output": {
         type: "integer",
         minimum: 100,
         maximum: 1_000_000,
         description: "Characters a program may print and return, warnings and errors included.",
       },
-      "max-calls": { type: "integer", minimum: 0, maximum: 500, description: "Tool calls of one evaluation." },
+      "max-calls": {
+        type: "integer",
+        minimum: 0,
+        maximum: 500,
+        description: "Tool calls of one evaluation.",
+      },
     },
     additionalProperties: false,
   },
@@ -81,17 +108,30 @@ export const validateSyntax: Tool = {
   title: "Validate syntax",
   description:
     "Reads Lisp code without running it: how many forms it has, or where it cannot be read, such as the place of the parenthesis that is never closed.",
-  inputSchema: { type: "object", properties: { code: { type: "string", maxLength: 1_000_000 } }, required: ["code"], additionalProperties: false },
+  inputSchema: {
+    type: "object",
+    properties: { code: { type: "string", maxLength: 1_000_000 } },
+    required: ["code"],
+    additionalProperties: false,
+  },
   annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
 };
 
 export const describeLastError: Tool = {
   name: "describe-last-error",
   title: "Describe the last error",
-  description: "The last error of a Lisp session with its whole backtrace and the restarts there were.",
+  description:
+    "The last error of a Lisp session with its whole backtrace and the restarts there were.",
   inputSchema: { type: "object", properties: { session }, additionalProperties: false },
   annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
 };
 
 /** The first is the one that matters; the others are for those who work in a session. */
-export const evaluatorTools: readonly Tool[] = [evaluateLisp, listDefinitions, resetSession, configureLimits, validateSyntax, describeLastError];
+export const evaluatorTools: readonly Tool[] = [
+  evaluateLisp,
+  listDefinitions,
+  resetSession,
+  configureLimits,
+  validateSyntax,
+  describeLastError,
+];

@@ -1,5 +1,12 @@
 import { receiveMessageOnPort } from "node:worker_threads";
-import { type Answer, type HallRequest, type Reply, type Report, sharedWords, type ThreadStart } from "./protocol.ts";
+import {
+  type Answer,
+  type HallRequest,
+  type Reply,
+  type Report,
+  sharedWords,
+  type ThreadStart,
+} from "./protocol.ts";
 
 /** The thread's line to the hall: it asks, and waits without letting go of its stack. */
 export interface HallLine {
@@ -19,7 +26,11 @@ export interface Ticket {
 }
 
 /** `refused` hears when a program learns that a call needs an approval. */
-export function createHallLine({ replies, shared }: ThreadStart, post: (report: Report) => void, refused: () => void): HallLine {
+export function createHallLine(
+  { replies, shared }: ThreadStart,
+  post: (report: Report) => void,
+  refused: () => void,
+): HallLine {
   let last = 0;
   const answered = new Map<number, string>();
   const wanted = new Set<number>();
@@ -49,7 +60,8 @@ export function createHallLine({ replies, shared }: ThreadStart, post: (report: 
         },
         take() {
           const text = answered.get(number);
-          if (text === undefined) throw new Error(`request ${number} was taken before it was answered`);
+          if (text === undefined)
+            throw new Error(`request ${number} was taken before it was answered`);
           forget();
           const answer = JSON.parse(text) as Answer;
           if ("failure" in answer && answer.failure.code === "APPROVAL_NEEDED") refused();

@@ -43,14 +43,26 @@ export function createHoldings(): Holdings {
   return {
     hold(outcome) {
       const content = outcome.content.map((part) =>
-        bytesOf(part) === undefined ? part : { type: part.type, ...(part.mimeType === undefined ? {} : { mimeType: part.mimeType }), handle: keep(part) },
+        bytesOf(part) === undefined
+          ? part
+          : {
+              type: part.type,
+              ...(part.mimeType === undefined ? {} : { mimeType: part.mimeType }),
+              handle: keep(part),
+            },
       );
-      return { content, ...("structuredContent" in outcome ? { structuredContent: outcome.structuredContent } : {}), isError: outcome.isError === true };
+      return {
+        content,
+        ...("structuredContent" in outcome ? { structuredContent: outcome.structuredContent } : {}),
+        isError: outcome.isError === true,
+      };
     },
     get(handle) {
       const found = held.get(handle);
       if (!found)
-        throw new HallError("NOT_FOUND", `nothing is behind the handle "${handle}" any more`, { hint: "Call the tool again, and show what it gives at once." });
+        throw new HallError("NOT_FOUND", `nothing is behind the handle "${handle}" any more`, {
+          hint: "Call the tool again, and show what it gives at once.",
+        });
       return found;
     },
   };
@@ -65,9 +77,13 @@ export function createShown(): Shown {
       if (parts.includes(part)) return;
       const size = sizeOf(part);
       if (parts.length >= shownPartsMax || characters + size > shownCharactersMax) {
-        throw new HallError("BUDGET", `an answer carries ${shownPartsMax} parts and ${shownCharactersMax / 1024 / 1024} MiB of what is shown`, {
-          hint: "Show less in one evaluation.",
-        });
+        throw new HallError(
+          "BUDGET",
+          `an answer carries ${shownPartsMax} parts and ${shownCharactersMax / 1024 / 1024} MiB of what is shown`,
+          {
+            hint: "Show less in one evaluation.",
+          },
+        );
       }
       characters += size;
       parts.push(part);

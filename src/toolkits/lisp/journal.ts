@@ -55,7 +55,9 @@ export function createJournal(): Journal {
       if (grow(answered.request.length + answered.answer.length)) entry.answers.push(answered);
     },
     end(entry, readings) {
-      const size = readings ? (readings.clock.length + readings.timer.length) * readingCharacters : Number.POSITIVE_INFINITY;
+      const size = readings
+        ? (readings.clock.length + readings.timer.length) * readingCharacters
+        : Number.POSITIVE_INFINITY;
       if (grow(size)) entry.readings = readings;
     },
   };
@@ -64,7 +66,10 @@ export function createJournal(): Journal {
 const readingCharacters = 16;
 
 /** The answers without those that failed in a way that may come otherwise the next time. */
-export function withoutFailures(answers: readonly Answered[], codes: ReadonlySet<Failure["code"]>): readonly Answered[] {
+export function withoutFailures(
+  answers: readonly Answered[],
+  codes: ReadonlySet<Failure["code"]>,
+): readonly Answered[] {
   return answers.filter(({ answer }) => {
     const failure = findFailure(answer);
     return !failure || !codes.has(failure.code);

@@ -34,14 +34,16 @@ export function toJson(m: Machine, value: Value, schema?: unknown, depth = 0): u
   m.tick(1);
   if (value instanceof Str) return value.toString();
   if (typeof value === "number") return value;
-  if (value instanceof Float) return Number.isFinite(value.value) ? value.value : m.fail("JSON has no infinity");
+  if (value instanceof Float)
+    return Number.isFinite(value.value) ? value.value : m.fail("JSON has no infinity");
   if (value instanceof Ratio) return Number(value.numerator) / Number(value.denominator);
   if (value instanceof Char) return String.fromCodePoint(value.code);
   if (value instanceof Sym) return symbolToJson(value, schema);
   if (value instanceof Vec) return vectorToJson(m, value, itemSchema(schema), depth);
   if (value instanceof Table) return tableToJson(m, value, schema, depth);
   if (value instanceof Cons) return listToJson(m, value, schema, depth);
-  if (typeof value === "bigint") return m.fail(`${value} is too large a number for JSON; send it as a string`);
+  if (typeof value === "bigint")
+    return m.fail(`${value} is too large a number for JSON; send it as a string`);
   return m.typeError(value, "(OR STRING NUMBER SYMBOL LIST VECTOR HASH-TABLE)");
 }
 
@@ -63,18 +65,29 @@ function emptyOf(schema: unknown): unknown {
 
 /** `:newest-first` for the choice "newest_first". */
 function choiceFor(name: string, schema: unknown): string | undefined {
-  const choices = isObject(schema) && Array.isArray(schema.enum) ? schema.enum.filter((choice) => typeof choice === "string") : [];
+  const choices =
+    isObject(schema) && Array.isArray(schema.enum)
+      ? schema.enum.filter((choice) => typeof choice === "string")
+      : [];
   return choices.find((choice) => lispName(choice) === name);
 }
 
-function vectorToJson(m: Machine, { items, length, dims }: Vec, schema: unknown, depth: number): unknown {
-  if (dims !== null) m.fail("an array of several dimensions has no form in JSON; make it a vector of vectors");
+function vectorToJson(
+  m: Machine,
+  { items, length, dims }: Vec,
+  schema: unknown,
+  depth: number,
+): unknown {
+  if (dims !== null)
+    m.fail("an array of several dimensions has no form in JSON; make it a vector of vectors");
   return items.slice(0, length).map((item) => toJson(m, item, schema, depth + 1));
 }
 
 function tableToJson(m: Machine, table: Table, schema: unknown, depth: number): JsonObject {
   return objectOf(
-    [...table.entries.values()].map(({ key, value }): Pair => [propertyName(m, key, schema), value]),
+    [...table.entries.values()].map(
+      ({ key, value }): Pair => [propertyName(m, key, schema), value],
+    ),
     m,
     schema,
     depth,
@@ -85,7 +98,9 @@ type Pair = readonly [name: string, value: Value];
 
 function objectOf(pairs: readonly Pair[], m: Machine, schema: unknown, depth: number): JsonObject {
   // Object.fromEntries makes own properties of every name, `__proto__` too.
-  return Object.fromEntries(pairs.map(([name, value]) => [name, toJson(m, value, propertySchema(schema, name), depth + 1)]));
+  return Object.fromEntries(
+    pairs.map(([name, value]) => [name, toJson(m, value, propertySchema(schema, name), depth + 1)]),
+  );
 }
 
 /** An alist or a plist is an object where one is wanted, or where its keys can hardly mean anything else; any other list is an array. */
@@ -112,11 +127,17 @@ function properItems(m: Machine, list: Cons): Value[] {
 }
 
 function isPlist(items: readonly Value[]): boolean {
-  return items.length % 2 === 0 && items.every((item, at) => at % 2 === 1 || (isKeyword(item) && item !== nullKeyword));
+  return (
+    items.length % 2 === 0 &&
+    items.every((item, at) => at % 2 === 1 || (isKeyword(item) && item !== nullKeyword))
+  );
 }
 
 function isAlist(items: readonly Value[]): boolean {
-  const isPair = (item: Value): boolean => item instanceof Cons && (item.car instanceof Str || isKeyword(item.car)) && !(item.cdr instanceof Cons);
+  const isPair = (item: Value): boolean =>
+    item instanceof Cons &&
+    (item.car instanceof Str || isKeyword(item.car)) &&
+    !(item.cdr instanceof Cons);
   // `(("a") ("b"))` is more likely a list of lists than two false properties.
   return items.every(isPair) && items.some((item) => (item as Cons).cdr !== NIL);
 }
@@ -130,7 +151,8 @@ export function pairsOf(m: Machine, items: readonly Value[], schema: unknown): P
   const pairs: Pair[] = [];
   for (let at = 0; at < items.length; at += 2) {
     const key = items[at] as Value;
-    if (!isKeyword(key) && !(key instanceof Str)) m.programError(`${m.show(key)} is not a keyword: arguments are :name value`);
+    if (!isKeyword(key) && !(key instanceof Str))
+      m.programError(`${m.show(key)} is not a keyword: arguments are :name value`);
     pairs.push([propertyName(m, key, schema), items[at + 1] ?? NIL]);
   }
   return pairs;
@@ -140,12 +162,18 @@ export function pairsOf(m: Machine, items: readonly Value[], schema: unknown): P
 function propertyName(m: Machine, key: Value, schema: unknown): string {
   if (key instanceof Str) return key.toString();
   if (!(key instanceof Sym)) return m.typeError(key, "(OR STRING SYMBOL)");
-  const properties = isObject(schema) && isObject(schema.properties) ? Object.keys(schema.properties) : [];
-  return properties.find((name) => lispName(name) === key.name) ?? key.name.toLowerCase().replaceAll("-", "_");
+  const properties =
+    isObject(schema) && isObject(schema.properties) ? Object.keys(schema.properties) : [];
+  return (
+    properties.find((name) => lispName(name) === key.name) ??
+    key.name.toLowerCase().replaceAll("-", "_")
+  );
 }
 
 function propertySchema(schema: unknown, name: string): unknown {
-  return isObject(schema) && isObject(schema.properties) && Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
+  return isObject(schema) && isObject(schema.properties) && Object.hasOwn(schema.properties, name)
+    ? schema.properties[name]
+    : undefined;
 }
 
 function itemSchema(schema: unknown): unknown {

@@ -34,7 +34,11 @@ export interface KeptEntry {
 /** `key` stands for the request: what was in it is not kept. */
 export type KeptAnswer = { readonly key: string } & Answer;
 
-export interface EndedEvaluation extends Pick<EvaluationRun, "id" | "session" | "caller" | "seed" | "startedAt" | "before" | "tools" | "evaluation" | "calls"> {
+export interface EndedEvaluation
+  extends Pick<
+    EvaluationRun,
+    "id" | "session" | "caller" | "seed" | "startedAt" | "before" | "tools" | "evaluation" | "calls"
+  > {
   readonly entry: Entry;
 }
 
@@ -48,7 +52,10 @@ export function createRun({ entry, tools, ...ended }: EndedEvaluation): Evaluati
     ...ended,
     tools: tools.filter(({ toolkit }) => text.includes(lispName(toolkit))),
     // A program that read the clock too often takes other ways the next time.
-    entry: readings && sizeOf(entry) <= keptCharactersMax ? { order, answers: answers.map(keep), readings } : undefined,
+    entry:
+      readings && sizeOf(entry) <= keptCharactersMax
+        ? { order, answers: answers.map(keep), readings }
+        : undefined,
   };
   return hideSecrets(run, order.code, answers);
 }

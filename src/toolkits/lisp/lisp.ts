@@ -13,7 +13,8 @@ export interface LispTools {
 
 export function createLispTools(options: EvaluatorOptions): LispTools {
   let loading: Promise<Evaluator> | undefined;
-  const load = async (): Promise<Evaluator> => (await import("./evaluator.ts")).createEvaluator(options);
+  const load = async (): Promise<Evaluator> =>
+    (await import("./evaluator.ts")).createEvaluator(options);
   const names: ReadonlySet<string> = new Set(evaluatorTools.map(({ name }) => name));
   return {
     tools: () => evaluatorTools,

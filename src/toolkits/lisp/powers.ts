@@ -27,36 +27,65 @@ export function definePowers(line: HallLine): Powers {
   defineFunction(
     "GUILDHALL:CALL-TOOL",
     "name &rest arguments",
-    (m: Machine, name: Value, args: Value[]) => start(m, book, book.nameOf(m, name), args).finish(m),
+    (m: Machine, name: Value, args: Value[]) =>
+      start(m, book, book.nameOf(m, name), args).finish(m),
     {
-      documentation: '(call-tool "toolkit.tool" :argument value …): what the tool answers, as data.',
+      documentation:
+        '(call-tool "toolkit.tool" :argument value …): what the tool answers, as data.',
     },
   );
-  defineFunction("GUILDHALL:FIND-TOOLS", "task &key limit", (m: Machine, task: Value, limit?: Value) => findTools(m, line, task, limit), {
-    documentation: '(find-tools "what you need"): the tools that fit, best first: hash tables with name, signature, description.',
-  });
+  defineFunction(
+    "GUILDHALL:FIND-TOOLS",
+    "task &key limit",
+    (m: Machine, task: Value, limit?: Value) => findTools(m, line, task, limit),
+    {
+      documentation:
+        '(find-tools "what you need"): the tools that fit, best first: hash tables with name, signature, description.',
+    },
+  );
   defineFunction(
     "GUILDHALL:LIST-TOOLS",
     "&key match toolkit group",
-    (m: Machine, match?: Value, toolkit?: Value, group?: Value) => listTools(m, book, { match, toolkit, group }),
+    (m: Machine, match?: Value, toolkit?: Value, group?: Value) =>
+      listTools(m, book, { match, toolkit, group }),
     {
       documentation: '(list-tools :match "text"): the full names of tools.',
     },
   );
-  defineFunction("GUILDHALL:TOOL-SCHEMA", "name", (m: Machine, name: Value) => toLisp(m, ask(m, line, { kind: "schema", name: book.nameOf(m, name) })), {
-    documentation: "What a tool takes and gives, as JSON Schema.",
-  });
+  defineFunction(
+    "GUILDHALL:TOOL-SCHEMA",
+    "name",
+    (m: Machine, name: Value) =>
+      toLisp(m, ask(m, line, { kind: "schema", name: book.nameOf(m, name) })),
+    {
+      documentation: "What a tool takes and gives, as JSON Schema.",
+    },
+  );
   defineFunction("GUILDHALL:SHOW", "part", (m: Machine, part: Value) => showPart(m, line, part), {
     documentation: "Puts an image, or whatever else a tool gave only a handle of, into the answer.",
   });
-  defineFunction("GUILDHALL:JREF", "json &rest path", (m: Machine, json: Value, path: Value[]) => path.reduce((inner, key) => part(m, inner, key), json), {
-    documentation: '(jref x "results" 0 "title"): a part of JSON, NIL where there is none.',
-  });
-  defineFunction("GUILDHALL:JSON-ENCODE", "value", (m: Machine, value: Value) => m.string(JSON.stringify(toJson(m, value))));
+  defineFunction(
+    "GUILDHALL:JREF",
+    "json &rest path",
+    (m: Machine, json: Value, path: Value[]) =>
+      path.reduce((inner, key) => part(m, inner, key), json),
+    {
+      documentation: '(jref x "results" 0 "title"): a part of JSON, NIL where there is none.',
+    },
+  );
+  defineFunction("GUILDHALL:JSON-ENCODE", "value", (m: Machine, value: Value) =>
+    m.string(JSON.stringify(toJson(m, value))),
+  );
   defineFunction("GUILDHALL:JSON-DECODE", "text", (m: Machine, text: Value) => decode(m, text));
-  defineFunction("GUILDHALL:COMPLETIONS", "prefix", (m: Machine, prefix: Value) => m.list(complete(m, textOf(m, prefix)).map((name) => m.string(name))), {
-    documentation: "Symbols that begin so.",
-  });
+  defineFunction(
+    "GUILDHALL:COMPLETIONS",
+    "prefix",
+    (m: Machine, prefix: Value) =>
+      m.list(complete(m, textOf(m, prefix)).map((name) => m.string(name))),
+    {
+      documentation: "Symbols that begin so.",
+    },
+  );
   return { bind: (m, tools) => book.bind(m, tools) };
 }
 
@@ -96,7 +125,8 @@ function createToolBook(line: HallLine): ToolBook {
       tools = now;
       for (const entry of now) bySymbol.set(bindTool(m, book, entry), entry.fullName);
     },
-    nameOf: (m, designator) => (designator instanceof Sym ? bySymbol.get(designator) : undefined) ?? textOf(m, designator),
+    nameOf: (m, designator) =>
+      (designator instanceof Sym ? bySymbol.get(designator) : undefined) ?? textOf(m, designator),
     schemaOf(m, name) {
       if (!described.has(name)) described.set(name, findDescription(m, line, name));
       return described.get(name);
@@ -112,11 +142,17 @@ function bindTool(m: Machine, book: ToolBook, { toolkit, name, fullName }: ToolE
   const symbol = pkg.symbols.get(symbolName) ?? new Sym(symbolName, pkg);
   pkg.symbols.set(symbolName, symbol);
   pkg.external.add(symbolName);
-  const fn = nativeFunction(symbol, "&rest arguments", (inner: Machine, args: Value[]) => start(inner, book, fullName, args).finish(inner));
+  const fn = nativeFunction(symbol, "&rest arguments", (inner: Machine, args: Value[]) =>
+    start(inner, book, fullName, args).finish(inner),
+  );
   fn.code.start = (inner, args) => start(inner, book, fullName, args);
   // Asked for when somebody wants to read it: thousands of descriptions are too much to carry into every thread.
-  Object.defineProperty(fn.code, "documentation", { get: () => book.schemaOf(m, fullName)?.description ?? null });
-  Object.defineProperty(fn.code, "lambdaList", { get: () => lambdaListOf(book.schemaOf(m, fullName)) });
+  Object.defineProperty(fn.code, "documentation", {
+    get: () => book.schemaOf(m, fullName)?.description ?? null,
+  });
+  Object.defineProperty(fn.code, "lambdaList", {
+    get: () => lambdaListOf(book.schemaOf(m, fullName)),
+  });
   symbol.fn = fn;
   return symbol;
 }
@@ -144,14 +180,22 @@ function toolkitPackage(m: Machine, toolkit: string): Package {
 const toolPackages = new WeakSet<Package>();
 
 function lambdaListOf(tool: ToolDescription | undefined): string {
-  const properties = isObject(tool?.inputSchema.properties) ? Object.keys(tool.inputSchema.properties) : [];
-  return properties.length === 0 ? "&rest arguments" : `&key ${properties.map((name) => lispName(name).toLowerCase()).join(" ")}`;
+  const properties = isObject(tool?.inputSchema.properties)
+    ? Object.keys(tool.inputSchema.properties)
+    : [];
+  return properties.length === 0
+    ? "&rest arguments"
+    : `&key ${properties.map((name) => lispName(name).toLowerCase()).join(" ")}`;
 }
 
 const foundMax = 20;
 
 function findTools(m: Machine, line: HallLine, task: Value, limit: Value | undefined): Value {
-  const found = ask(m, line, { kind: "find", task: textOf(m, task), limit: typeof limit === "number" ? Math.min(Math.max(1, limit), foundMax) : 5 });
+  const found = ask(m, line, {
+    kind: "find",
+    task: textOf(m, task),
+    limit: typeof limit === "number" ? Math.min(Math.max(1, limit), foundMax) : 5,
+  });
   return toLisp(m, isObject(found) ? found.tools : []);
 }
 
@@ -161,12 +205,22 @@ interface ToolFilter {
   readonly group: Value | undefined;
 }
 
-function listTools(m: Machine, { line, tools }: ToolBook, { match, toolkit, group }: ToolFilter): Value {
+function listTools(
+  m: Machine,
+  { line, tools }: ToolBook,
+  { match, toolkit, group }: ToolFilter,
+): Value {
   const text = match === undefined || match === NIL ? "" : textOf(m, match).toLowerCase();
   const kit = toolkit === undefined || toolkit === NIL ? undefined : lispName(textOf(m, toolkit));
-  const members = group === undefined || group === NIL ? undefined : new Set(ask(m, line, { kind: "group", name: textOf(m, group) }) as string[]);
+  const members =
+    group === undefined || group === NIL
+      ? undefined
+      : new Set(ask(m, line, { kind: "group", name: textOf(m, group) }) as string[]);
   const fitting = tools.filter(
-    (tool) => tool.fullName.toLowerCase().includes(text) && (kit === undefined || lispName(tool.toolkit) === kit) && (members?.has(tool.fullName) ?? true),
+    (tool) =>
+      tool.fullName.toLowerCase().includes(text) &&
+      (kit === undefined || lispName(tool.toolkit) === kit) &&
+      (members?.has(tool.fullName) ?? true),
   );
   return m.list(fitting.map(({ fullName }) => m.string(fullName)));
 }
@@ -180,7 +234,10 @@ function showPart(m: Machine, line: HallLine, part: Value): Value {
 
 /** By key in an object, by index in an array; from the end where it is negative. */
 function part(m: Machine, json: Value, key: Value): Value {
-  if (json instanceof Table) return tableGet(json, key instanceof Sym ? m.string(key.name.toLowerCase()) : key)?.value ?? NIL;
+  if (json instanceof Table)
+    return (
+      tableGet(json, key instanceof Sym ? m.string(key.name.toLowerCase()) : key)?.value ?? NIL
+    );
   if (typeof key !== "number") return NIL;
   if (json instanceof Vec) return json.items[key < 0 ? json.length + key : key] ?? NIL;
   return json instanceof Cons ? itemOf(m, json, key) : NIL;
@@ -217,7 +274,8 @@ function complete(m: Machine, prefix: string): string[] {
     const isOpen = pkg === user || user?.uses.includes(pkg);
     for (const symbol of pkg.symbols.values()) {
       const name = isOpen ? symbol.name.toLowerCase() : `${pkg.name}:${symbol.name}`.toLowerCase();
-      if (name.startsWith(wanted) && (symbol.fn || symbol.macro || symbol.value !== undefined)) names.add(name);
+      if (name.startsWith(wanted) && (symbol.fn || symbol.macro || symbol.value !== undefined))
+        names.add(name);
     }
   }
   return [...names].sort().slice(0, completionsMax);

@@ -47,7 +47,11 @@ export type Report =
   | { readonly kind: "request"; readonly number: number; readonly request: string }
   | { readonly kind: "withdrawal"; readonly number: number }
   | { readonly kind: "evaluated"; readonly evaluation: Evaluation; readonly clock: ClockRecord }
-  | { readonly kind: "definitions"; readonly definitions: readonly Definition[]; readonly package: string }
+  | {
+      readonly kind: "definitions";
+      readonly definitions: readonly Definition[];
+      readonly package: string;
+    }
   | { readonly kind: "syntax"; readonly syntax: Syntax }
   | { readonly kind: "rehearsal" };
 

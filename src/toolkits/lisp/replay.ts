@@ -14,27 +14,41 @@ export interface ReplayedEvaluation {
 }
 
 /** `runs` are those of its session up to it, oldest first. Throws NOT_FOUND where one was not kept whole. */
-export async function replayEvaluation(runs: readonly EvaluationRun[], worker?: URL): Promise<ReplayedEvaluation> {
+export async function replayEvaluation(
+  runs: readonly EvaluationRun[],
+  worker?: URL,
+): Promise<ReplayedEvaluation> {
   const last = runs.at(-1);
   const missing = runs.find(({ entry }) => entry === undefined);
   if (!last || missing)
-    throw new HallError("NOT_FOUND", `the run ${missing?.id ?? ""} was too large to be kept whole`, { hint: "What needs it can be shown, not replayed." });
-  const tools = [...new Map(runs.flatMap((run) => run.tools).map((tool) => [tool.fullName, tool])).values()];
+    throw new HallError(
+      "NOT_FOUND",
+      `the run ${missing?.id ?? ""} was too large to be kept whole`,
+      { hint: "What needs it can be shown, not replayed." },
+    );
+  const tools = [
+    ...new Map(runs.flatMap((run) => run.tools).map((tool) => [tool.fullName, tool])).values(),
+  ];
   const differences: string[] = [];
   const thread = createLispThread({ worker, seed: last.seed });
   try {
     let evaluation = last.evaluation;
     for (const [index, { entry }] of runs.entries()) {
       const { order, answers, readings } = entry as KeptEntry;
-      const replay = createReplay(answers.map(({ key, ...answer }) => ({ request: key, answer: JSON.stringify(answer) })));
-      const serve = async (request: string): Promise<string> => replay(keyOf(request)) ?? answerUnknown(request, differences);
+      const replay = createReplay(
+        answers.map(({ key, ...answer }) => ({ request: key, answer: JSON.stringify(answer) })),
+      );
+      const serve = async (request: string): Promise<string> =>
+        replay(keyOf(request)) ?? answerUnknown(request, differences);
       const again = { ...order, readings, tools: index === 0 ? tools : undefined };
       ({ evaluation } = await thread.run(again, "evaluated", { scope: new Scope(), serve }));
     }
     differences.push(...compare(last.evaluation, evaluation));
     const scrubbed = runs.filter(({ isScrubbed }) => isScrubbed).map(({ id }) => id);
     if (differences.length > 0 && scrubbed.length > 0)
-      differences.push(`secrets were taken out of ${scrubbed.join(", ")}, and what depends on them cannot be repeated`);
+      differences.push(
+        `secrets were taken out of ${scrubbed.join(", ")}, and what depends on them cannot be repeated`,
+      );
     return { evaluation, differences };
   } finally {
     await thread.close();
@@ -52,8 +66,12 @@ function answerUnknown(text: string, differences: string[]): string {
 
 function compare(before: Evaluation, now: Evaluation): string[] {
   const parts = ["values", "stdout", "stderr", "warnings"] as const;
-  const differences: string[] = parts.filter((part) => JSON.stringify(before[part]) !== JSON.stringify(now[part])).map((part) => `its ${part} differ`);
+  const differences: string[] = parts
+    .filter((part) => JSON.stringify(before[part]) !== JSON.stringify(now[part]))
+    .map((part) => `its ${part} differ`);
   if (before.condition?.type !== now.condition?.type)
-    differences.push(`it ended with ${now.condition?.type ?? "values"}, then with ${before.condition?.type ?? "values"}`);
+    differences.push(
+      `it ended with ${now.condition?.type ?? "values"}, then with ${before.condition?.type ?? "values"}`,
+    );
   return differences;
 }

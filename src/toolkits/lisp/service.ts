@@ -62,12 +62,23 @@ export function createService(options: ServiceOptions): Service {
   async function callTool(name: string, args: JsonObject, scope: Scope): Promise<Outcome> {
     // What is not known yet cannot be said to change nothing: in explore mode it is not waited for.
     const target = findTool(name) ?? (order.mode === "explore" ? getTool(name) : undefined);
-    if (target?.toolkit.source === "hall" && !mayBeCalled(target)) throw notForPrograms(target.fullName);
-    if (order.mode === "explore" && target && mayChange(target, isDestructive)) throw notInExplore(target.fullName);
-    if (!context.call) throw new HallError("EXECUTION", "tools can be called inside the gateway only");
+    if (target?.toolkit.source === "hall" && !mayBeCalled(target))
+      throw notForPrograms(target.fullName);
+    if (order.mode === "explore" && target && mayChange(target, isDestructive))
+      throw notInExplore(target.fullName);
+    if (!context.call)
+      throw new HallError("EXECUTION", "tools can be called inside the gateway only");
     const startedAt = performance.now();
-    const report = (status: string): void => void calls.push({ name: target?.fullName ?? name, ms: Math.round(performance.now() - startedAt), status });
-    context.progress({ progress: begun, message: `${begun}/${order.limits.calls} ${target?.fullName ?? name}` });
+    const report = (status: string): void =>
+      void calls.push({
+        name: target?.fullName ?? name,
+        ms: Math.round(performance.now() - startedAt),
+        status,
+      });
+    context.progress({
+      progress: begun,
+      message: `${begun}/${order.limits.calls} ${target?.fullName ?? name}`,
+    });
     try {
       const outcome = await context.call(name, args, scope);
       report(outcome.isError ? "error" : "ok");
@@ -83,13 +94,21 @@ export function createService(options: ServiceOptions): Service {
       case "call":
         return holdings.hold(await callTool(request.name, request.arguments, scope));
       case "find":
-        if (!context.call) throw new HallError("EXECUTION", "tools can be found inside the gateway only");
-        return (await context.call("find_tools", { task: request.task, limit: request.limit }, scope)).structuredContent;
+        if (!context.call)
+          throw new HallError("EXECUTION", "tools can be found inside the gateway only");
+        return (
+          await context.call("find_tools", { task: request.task, limit: request.limit }, scope)
+        ).structuredContent;
       case "schema": {
         const target = findTool(request.name);
         if (!target) throw new HallError("NOT_FOUND", `there is no tool "${request.name}"`);
         const { description, inputSchema, outputSchema } = describe(target);
-        return { name: target.fullName, description: description ?? "", inputSchema, ...(outputSchema ? { outputSchema } : {}) };
+        return {
+          name: target.fullName,
+          description: description ?? "",
+          inputSchema,
+          ...(outputSchema ? { outputSchema } : {}),
+        };
       }
       case "group": {
         const members = listGroup(request.name);
@@ -121,8 +140,11 @@ export function createService(options: ServiceOptions): Service {
     const request = JSON.parse(text) as HallRequest;
     // An answer shows what it shows anew, so that is in no record.
     if (request.kind === "show") return isLive ? answerText(request, scope) : writeValue(true);
-    const recorded = isOneTooMany(request) ? writeFailure(callsUsedUp(order.limits.calls)) : replay?.(text);
-    const given = recorded ?? (isLive ? await answerText(request, scope) : writeFailure(notRecorded(request)));
+    const recorded = isOneTooMany(request)
+      ? writeFailure(callsUsedUp(order.limits.calls))
+      : replay?.(text);
+    const given =
+      recorded ?? (isLive ? await answerText(request, scope) : writeFailure(notRecorded(request)));
     record?.({ request: text, answer: given });
     return given;
   }
@@ -144,22 +166,32 @@ function mayBeCalled({ fullName }: Target): boolean {
 }
 
 function notForPrograms(name: string): HallError {
-  return new HallError("DENIED", `${name} is not for programs`, { hint: "Call the tool that is meant by its own name." });
+  return new HallError("DENIED", `${name} is not for programs`, {
+    hint: "Call the tool that is meant by its own name.",
+  });
 }
 
 /** An agent calls tools of its own choice, so it may change things, too. */
 function mayChange(target: Target, isDestructive: (target: Target) => boolean): boolean {
-  return target.toolkit.source === "hall" ? target.fullName.endsWith("_agent") : isDestructive(target);
+  return target.toolkit.source === "hall"
+    ? target.fullName.endsWith("_agent")
+    : isDestructive(target);
 }
 
 function notInExplore(name: string): HallError {
-  return new HallError("DENIED", `${name} may destroy or send, so it is not bound in explore mode`, {
-    hint: 'Evaluate with mode "act" if that is meant; at the command line with --act.',
-  });
+  return new HallError(
+    "DENIED",
+    `${name} may destroy or send, so it is not bound in explore mode`,
+    {
+      hint: 'Evaluate with mode "act" if that is meant; at the command line with --act.',
+    },
+  );
 }
 
 function callsUsedUp(callsMax: number): HallError {
-  return new HallError("BUDGET", `an evaluation may call ${callsMax} tools`, { hint: "Do less at once, or raise max-calls with configure-limits." });
+  return new HallError("BUDGET", `an evaluation may call ${callsMax} tools`, {
+    hint: "Do less at once, or raise max-calls with configure-limits.",
+  });
 }
 
 function notRecorded(request: HallRequest): HallError {

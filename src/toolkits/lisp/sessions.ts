@@ -89,7 +89,8 @@ interface Started {
 /** A thread that ends meanwhile is not alive when it is wanted. */
 async function rehearse(thread: LispThread): Promise<void> {
   const scope = new Scope();
-  const serve = (): Promise<never> => Promise.reject(new HallError("EXECUTION", "nothing can be called here"));
+  const serve = (): Promise<never> =>
+    Promise.reject(new HallError("EXECUTION", "nothing can be called here"));
   await thread.run({ kind: "rehearsal" }, "rehearsal", { scope, serve }).catch(() => {});
   scope.close();
 }
@@ -97,11 +98,19 @@ async function rehearse(thread: LispThread): Promise<void> {
 /** Those nobody came back to go first: neither a line's own, nor one whose handle was used again. */
 function longestUnused(sessions: readonly Kept[]): Kept | undefined {
   const isKept = ({ line, uses }: Kept): number => Number(line !== undefined || uses > 1);
-  const [first] = sessions.filter(({ waiting }) => waiting === 0).sort((a, b) => isKept(a) - isKept(b) || a.usedAt - b.usedAt);
+  const [first] = sessions
+    .filter(({ waiting }) => waiting === 0)
+    .sort((a, b) => isKept(a) - isKept(b) || a.usedAt - b.usedAt);
   return first;
 }
 
-export function createSessions({ worker, limits, sessionsMax = 16, ownMax = 8, idleMsMax = 1_800_000 }: SessionsOptions): Sessions {
+export function createSessions({
+  worker,
+  limits,
+  sessionsMax = 16,
+  ownMax = 8,
+  idleMsMax = 1_800_000,
+}: SessionsOptions): Sessions {
   const kept = new Map<string, Kept>();
   const lines = new Map<string, Kept>();
   /** Started before it is asked for, from the second session on. */
@@ -142,7 +151,9 @@ export function createSessions({ worker, limits, sessionsMax = 16, ownMax = 8, i
 
   function endIdle(): void {
     const now = performance.now();
-    for (const session of kept.values()) if (session.waiting === 0 && (now - session.usedAt > idleMsMax || !session.thread.isAlive)) end(session);
+    for (const session of kept.values())
+      if (session.waiting === 0 && (now - session.usedAt > idleMsMax || !session.thread.isAlive))
+        end(session);
   }
 
   function watchIdle(): void {
@@ -168,13 +179,21 @@ export function createSessions({ worker, limits, sessionsMax = 16, ownMax = 8, i
     endIdle();
     const own = ownedBy(owner);
     if (own.length < ownMax && kept.size < sessionsMax) return;
-    const leaving = longestUnused(own) ?? (own.length < ownMax ? longestUnused(largestShares(own.length)) : undefined);
+    const leaving =
+      longestUnused(own) ??
+      (own.length < ownMax ? longestUnused(largestShares(own.length)) : undefined);
     if (!leaving)
-      throw new HallError("OVERLOADED", own.length < ownMax ? `all ${sessionsMax} Lisp sessions are in use` : `all ${ownMax} of your Lisp sessions are busy`);
+      throw new HallError(
+        "OVERLOADED",
+        own.length < ownMax
+          ? `all ${sessionsMax} Lisp sessions are in use`
+          : `all ${ownMax} of your Lisp sessions are busy`,
+      );
     end(leaving);
   }
 
-  const ownedBy = (owner: string): Kept[] => [...kept.values()].filter((session) => session.owner === owner);
+  const ownedBy = (owner: string): Kept[] =>
+    [...kept.values()].filter((session) => session.owner === owner);
 
   /** The sessions of those who have most, where that is more than `count`. */
   function largestShares(count: number): Kept[] {
@@ -186,7 +205,17 @@ export function createSessions({ worker, limits, sessionsMax = 16, ownMax = 8, i
   function open(owner: string, line: string | undefined): Kept {
     makeRoom(owner);
     const handle = `lisp-${randomBytes(9).toString("base64url")}`;
-    const session: Kept = { handle, ...takeThread(), journal: createJournal(), limits, owner, line, usedAt: 0, uses: 0, waiting: 0 };
+    const session: Kept = {
+      handle,
+      ...takeThread(),
+      journal: createJournal(),
+      limits,
+      owner,
+      line,
+      usedAt: 0,
+      uses: 0,
+      waiting: 0,
+    };
     kept.set(handle, session);
     watchIdle();
     if (line !== undefined) lines.set(line, session);
@@ -211,8 +240,13 @@ export function createSessions({ worker, limits, sessionsMax = 16, ownMax = 8, i
     return open(owner, line);
   }
 
-  async function useChosen<T>(session: Kept, scope: Scope, work: (session: Session) => Promise<T>): Promise<T> {
-    if (session.waiting >= waitingMax) throw new HallError("OVERLOADED", `${waitingMax} evaluations are waiting for this session`);
+  async function useChosen<T>(
+    session: Kept,
+    scope: Scope,
+    work: (session: Session) => Promise<T>,
+  ): Promise<T> {
+    if (session.waiting >= waitingMax)
+      throw new HallError("OVERLOADED", `${waitingMax} evaluations are waiting for this session`);
     session.waiting++;
     session.uses++;
     const done = session.last.then(() => {

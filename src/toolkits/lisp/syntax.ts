@@ -19,7 +19,8 @@ export function readForms(code: string): Syntax {
       return { kind: "whole", forms };
     } catch (thrown) {
       // A list that goes round, or one too deep for the stack.
-      if (thrown instanceof RangeError) return { kind: "wrong", problem: "the code is too long or too deep to be read" };
+      if (thrown instanceof RangeError)
+        return { kind: "wrong", problem: "the code is too long or too deep to be read" };
       if (!(thrown instanceof Unhandled)) throw thrown;
       const { condition } = thrown;
       const isUnfinished = condition.cls.precedence.some(({ name }) => name.name === "END-OF-FILE");

@@ -11,7 +11,11 @@ import { type Order, type Reply, type Report, sharedWords, type ThreadStart } fr
  */
 export interface LispThread {
   /** One order at a time. Rejects when the scope is cancelled and the program does not stop, or when the thread ends. */
-  run<K extends Report["kind"]>(order: Order, kind: K, work: Work): Promise<Extract<Report, { kind: K }>>;
+  run<K extends Report["kind"]>(
+    order: Order,
+    kind: K,
+    work: Work,
+  ): Promise<Extract<Report, { kind: K }>>;
   /** False once the thread has ended: what it held is lost. */
   readonly isAlive: boolean;
   close(): Promise<void>;
@@ -30,15 +34,29 @@ export interface ThreadOptions {
 }
 
 /** Of V8's heap: the program's own limits on cells are far below. */
-const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32, stackSizeMb: 64 };
+const resourceLimits = {
+  maxOldGenerationSizeMb: 512,
+  maxYoungGenerationSizeMb: 32,
+  stackSizeMb: 64,
+};
 /** A program that was told to stop has so long to unwind. */
 const stopMsMax = 1_000;
 
 export function createLispThread({ worker: file = findWorker(), seed }: ThreadOptions): LispThread {
   const { port1: replies, port2 } = new MessageChannel();
-  const shared = new Int32Array(new SharedArrayBuffer(sharedWords.count * Int32Array.BYTES_PER_ELEMENT));
+  const shared = new Int32Array(
+    new SharedArrayBuffer(sharedWords.count * Int32Array.BYTES_PER_ELEMENT),
+  );
   const start: ThreadStart = { replies: port2, shared, seed };
-  const worker = new Worker(file, { workerData: start, transferList: [port2], resourceLimits, env: {}, execArgv: [], stdout: true, stderr: true });
+  const worker = new Worker(file, {
+    workerData: start,
+    transferList: [port2],
+    resourceLimits,
+    env: {},
+    execArgv: [],
+    stdout: true,
+    stderr: true,
+  });
   worker.stdout.resume();
   worker.stderr.resume();
   // A session that nobody uses keeps no process alive.
@@ -51,7 +69,13 @@ export function createLispThread({ worker: file = findWorker(), seed }: ThreadOp
     failRunning(ended);
   };
   worker.on("error", (cause) => end(explainDeath(cause)));
-  worker.on("exit", () => end(new HallError("EXECUTION", "the session's thread ended", { hint: "Its definitions are lost: start a new session." })));
+  worker.on("exit", () =>
+    end(
+      new HallError("EXECUTION", "the session's thread ended", {
+        hint: "Its definitions are lost: start a new session.",
+      }),
+    ),
+  );
 
   function wake(): void {
     Atomics.add(shared, sharedWords.replies, 1);
@@ -80,7 +104,11 @@ export function createLispThread({ worker: file = findWorker(), seed }: ThreadOp
     asked.get(number)?.cancel(new HallError("CANCELLED", "the program no longer waits for it"));
   }
 
-  async function run<K extends Report["kind"]>(order: Order, kind: K, work: Work): Promise<Extract<Report, { kind: K }>> {
+  async function run<K extends Report["kind"]>(
+    order: Order,
+    kind: K,
+    work: Work,
+  ): Promise<Extract<Report, { kind: K }>> {
     if (ended) throw ended;
     Atomics.store(shared, sharedWords.stop, 0);
     let timer: NodeJS.Timeout | undefined;
@@ -89,7 +117,13 @@ export function createLispThread({ worker: file = findWorker(), seed }: ThreadOp
       Atomics.store(shared, sharedWords.stop, 1);
       wake();
       timer = setTimeout(() => {
-        end(new HallError(reason.code, `${reason.message}; the program did not stop, so its session was ended`, { cause: reason }));
+        end(
+          new HallError(
+            reason.code,
+            `${reason.message}; the program did not stop, so its session was ended`,
+            { cause: reason },
+          ),
+        );
         void worker.terminate();
       }, stopMsMax);
     });
@@ -129,12 +163,20 @@ export function createLispThread({ worker: file = findWorker(), seed }: ThreadOp
 
 function explainDeath(cause: Error): HallError {
   const isOutOfMemory = (cause as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY";
-  if (isOutOfMemory) return new HallError("BUDGET", "the program needed more memory than a session may have; its session was ended");
+  if (isOutOfMemory)
+    return new HallError(
+      "BUDGET",
+      "the program needed more memory than a session may have; its session was ended",
+    );
   return new HallError("EXECUTION", `the session's thread ended: ${cause.message}`, { cause });
 }
 
 /** A bundle keeps this module in its main file or one folder below it; unbuilt, Nodes that run TypeScript take the source. */
 function findWorker(): URL {
-  const candidates = ["./lisp-worker.js", "../lisp-worker.js"].map((name) => new URL(name, import.meta.url));
-  return candidates.find((candidate) => existsSync(candidate)) ?? new URL("./worker.ts", import.meta.url);
+  const candidates = ["./lisp-worker.js", "../lisp-worker.js"].map(
+    (name) => new URL(name, import.meta.url),
+  );
+  return (
+    candidates.find((candidate) => existsSync(candidate)) ?? new URL("./worker.ts", import.meta.url)
+  );
 }

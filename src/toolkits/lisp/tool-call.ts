@@ -24,11 +24,17 @@ export interface ToolCall extends Pending {
 }
 
 /** `schema` is the tool's, where the hall knows it: it says what the keywords mean. */
-export function startTool(m: Machine, line: HallLine, { name, args, schema }: ToolCallOptions): ToolCall {
+export function startTool(
+  m: Machine,
+  line: HallLine,
+  { name, args, schema }: ToolCallOptions,
+): ToolCall {
   const request: HallRequest = { kind: "call", name, arguments: argumentsOf(m, args, schema) };
   const ticket = line.start(request);
   const settle = (inner: Machine, answer: Answer): Value =>
-    "failure" in answer ? offerRestarts(inner, line, request, answer.failure) : answerOf(inner, line, request, answer.value);
+    "failure" in answer
+      ? offerRestarts(inner, line, request, answer.failure)
+      : answerOf(inner, line, request, answer.value);
   return {
     get done() {
       return ticket.done;
@@ -60,24 +66,40 @@ export function ask(m: Machine, line: HallLine, request: HallRequest): unknown {
 }
 
 /** `:name value …`, or one hash table or alist. */
-function argumentsOf(m: Machine, args: readonly Value[], schema: JsonObject | undefined): JsonObject {
+function argumentsOf(
+  m: Machine,
+  args: readonly Value[],
+  schema: JsonObject | undefined,
+): JsonObject {
   const [only] = args;
-  if (args.length === 1 && (only instanceof Table || only instanceof Cons)) return toJson(m, only, schema ?? { type: "object" }) as JsonObject;
-  if (args.length % 2 === 1) m.programError("arguments are :name value; there is a name without a value");
+  if (args.length === 1 && (only instanceof Table || only instanceof Cons))
+    return toJson(m, only, schema ?? { type: "object" }) as JsonObject;
+  if (args.length % 2 === 1)
+    m.programError("arguments are :name value; there is a name without a value");
   const properties = isObject(schema?.properties) ? schema.properties : {};
-  const given = pairsOf(m, args, schema).map(([name, value]) => [name, toJson(m, value, properties[name])] as const);
+  const given = pairsOf(m, args, schema).map(
+    ([name, value]) => [name, toJson(m, value, properties[name])] as const,
+  );
   // NIL for what is neither a boolean nor a list means: not given.
-  return Object.fromEntries(given.filter(([, value]) => value !== null || args.includes(keyword("NULL"))));
+  return Object.fromEntries(
+    given.filter(([, value]) => value !== null || args.includes(keyword("NULL"))),
+  );
 }
 
 /** Structured results as data, a text as a string, several parts as a vector; what cannot be read as a handle. */
 function answerOf(m: Machine, line: HallLine, request: HallRequest, value: unknown): Value {
   if (!isObject(value) || !Array.isArray(value.content)) return toLisp(m, value);
   if (value.isError === true)
-    return offerRestarts(m, line, request, { code: "EXECUTION", message: textOfContent(value.content) || "the tool failed", details: { result: value } });
+    return offerRestarts(m, line, request, {
+      code: "EXECUTION",
+      message: textOfContent(value.content) || "the tool failed",
+      details: { result: value },
+    });
   if (value.structuredContent !== undefined) return toLisp(m, value.structuredContent);
   const parts = value.content.map((content: unknown) =>
-    isObject(content) && content.type === "text" ? m.string(`${content.text ?? ""}`) : toLisp(m, content),
+    isObject(content) && content.type === "text"
+      ? m.string(`${content.text ?? ""}`)
+      : toLisp(m, content),
   );
   return parts.length === 1 ? (parts[0] as Value) : new Vec(parts);
 }
@@ -95,13 +117,27 @@ function offerRestarts(m: Machine, line: HallLine, request: HallRequest, failure
   const name = request.kind === "call" ? request.name : request.kind;
   const chosen = transferOut(m, (leave) => {
     const restarts: RestartSpec[] = [
-      { name: named("GUILDHALL:RETRY"), report: () => `Call ${name} again.`, invoke: () => leave(again) },
-      { name: named("USE-VALUE"), report: () => `Use a value instead of what ${name} would have answered.`, invoke: (_, args) => leave(args[0] ?? NIL) },
-      { name: named("GUILDHALL:SKIP"), report: () => `Go on without ${name}: its answer is NIL.`, invoke: () => leave(NIL) },
+      {
+        name: named("GUILDHALL:RETRY"),
+        report: () => `Call ${name} again.`,
+        invoke: () => leave(again),
+      },
+      {
+        name: named("USE-VALUE"),
+        report: () => `Use a value instead of what ${name} would have answered.`,
+        invoke: (_, args) => leave(args[0] ?? NIL),
+      },
+      {
+        name: named("GUILDHALL:SKIP"),
+        report: () => `Go on without ${name}: its answer is NIL.`,
+        invoke: () => leave(NIL),
+      },
     ];
     return withRestarts(m, restarts, () => m.raise(toCondition(m, request, failure)));
   });
   if (chosen !== again) return chosen;
   const answer = receive(m, line, line.start(request));
-  return "failure" in answer ? offerRestarts(m, line, request, answer.failure) : answerOf(m, line, request, answer.value);
+  return "failure" in answer
+    ? offerRestarts(m, line, request, answer.failure)
+    : answerOf(m, line, request, answer.value);
 }

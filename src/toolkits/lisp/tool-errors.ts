@@ -31,18 +31,29 @@ export function defineToolErrors(): void {
   const slots = errorSlots.map((slot) => plainSlot(slotName(slot)));
   sharedClass("GUILDHALL:TOOL-ERROR", "condition", ["ERROR"], slots).report = (m, condition) => {
     const text = conditionSlot(condition, "TEXT");
-    return text instanceof Str ? text.toString() : `${m.show(conditionSlot(condition, "NAME") ?? NIL)} failed`;
+    return text instanceof Str
+      ? text.toString()
+      : `${m.show(conditionSlot(condition, "NAME") ?? NIL)} failed`;
   };
-  for (const name of new Set(Object.values(kinds))) sharedClass(`GUILDHALL:${name}`, "condition", ["GUILDHALL:TOOL-ERROR"]);
+  for (const name of new Set(Object.values(kinds)))
+    sharedClass(`GUILDHALL:${name}`, "condition", ["GUILDHALL:TOOL-ERROR"]);
   for (const slot of errorSlots) {
-    defineFunction(`GUILDHALL:TOOL-ERROR-${slot === "TEXT" ? "MESSAGE" : slot}`, "condition", (m: Machine, condition: Value) => {
-      const value = conditionSlot(condition as Instance, slot);
-      return value ?? m.typeError(condition, named("GUILDHALL:TOOL-ERROR"));
-    });
+    defineFunction(
+      `GUILDHALL:TOOL-ERROR-${slot === "TEXT" ? "MESSAGE" : slot}`,
+      "condition",
+      (m: Machine, condition: Value) => {
+        const value = conditionSlot(condition as Instance, slot);
+        return value ?? m.typeError(condition, named("GUILDHALL:TOOL-ERROR"));
+      },
+    );
   }
 }
 
-export function toCondition(m: Machine, request: HallRequest, { code, message, hint, details }: Failure): Instance {
+export function toCondition(
+  m: Machine,
+  request: HallRequest,
+  { code, message, hint, details }: Failure,
+): Instance {
   const name = request.kind === "call" || request.kind === "schema" ? request.name : request.kind;
   return makeCondition(`GUILDHALL:${kinds[code] ?? "TOOL-ERROR"}`, {
     NAME: m.string(name),

@@ -47,7 +47,13 @@ const rehearsal = `(defun doubled (numbers &key (by 2)) "Each times two." (mapca
 let lastPackage = "COMMON-LISP-USER";
 // JSON is what most programs look at: it shows what it holds, printed or returned. Said as a program would say it, so that the first
 // program finds everything loaded.
-evaluate({ kind: "evaluate", code: "(setf *print-tables* t)", mode: "explore", limits: { timeoutMs: 10_000, outputCharacters: 1_000, calls: 0 }, tools: [] });
+evaluate({
+  kind: "evaluate",
+  code: "(setf *print-tables* t)",
+  mode: "explore",
+  limits: { timeoutMs: 10_000, outputCharacters: 1_000, calls: 0 },
+  tools: [],
+});
 parentPort?.on("message", (order: Order) => post(carryOut(order)));
 
 function carryOut(order: Order): Report {
@@ -56,7 +62,11 @@ function carryOut(order: Order): Report {
       readings.begin(order.readings);
       return { kind: "evaluated", evaluation: evaluate(order), clock: readings.end() };
     case "definitions":
-      return { kind: "definitions", definitions: tellDefined(lisp.machine, listDefined(lisp.machine), order.type), package: lastPackage };
+      return {
+        kind: "definitions",
+        definitions: tellDefined(lisp.machine, listDefined(lisp.machine), order.type),
+        package: lastPackage,
+      };
     case "syntax":
       return { kind: "syntax", syntax: readForms(order.code) };
     case "rehearsal":
@@ -65,7 +75,12 @@ function carryOut(order: Order): Report {
   }
 }
 
-function evaluate({ code, package: name, limits, tools }: Extract<Order, { kind: "evaluate" }>): Evaluation {
+function evaluate({
+  code,
+  package: name,
+  limits,
+  tools,
+}: Extract<Order, { kind: "evaluate" }>): Evaluation {
   const { machine } = lisp;
   if (tools) powers.bind(machine, tools);
   const before = listDefined(machine);
@@ -80,7 +95,12 @@ function evaluate({ code, package: name, limits, tools }: Extract<Order, { kind:
     elapsedMs,
   } = lisp.evaluate(code, {
     // Callers set a time; a count of steps would end what they allowed.
-    budgets: { timeMs: limits.timeoutMs, output: limits.outputCharacters, cells, steps: Number.MAX_SAFE_INTEGER },
+    budgets: {
+      timeMs: limits.timeoutMs,
+      output: limits.outputCharacters,
+      cells,
+      steps: Number.MAX_SAFE_INTEGER,
+    },
     ...(name === undefined ? {} : { package: name.toUpperCase() }),
   });
   lastPackage = ended;
@@ -92,14 +112,22 @@ function evaluate({ code, package: name, limits, tools }: Extract<Order, { kind:
     warnings,
     condition: condition ? tellCondition(condition) : undefined,
     definitions: tellDefined(machine, defined.slice(0, definitionsTold)),
-    definitionsLeftOut: defined.length > definitionsTold ? defined.length - definitionsTold : undefined,
+    definitionsLeftOut:
+      defined.length > definitionsTold ? defined.length - definitionsTold : undefined,
     package: ended,
     steps,
     ms: Math.round(elapsedMs * 1_000) / 1_000,
   };
 }
 
-function tellCondition({ type, types, message, restarts, backtrace, position }: LispCondition): ConditionReport {
+function tellCondition({
+  type,
+  types,
+  message,
+  restarts,
+  backtrace,
+  position,
+}: LispCondition): ConditionReport {
   return {
     // Some are of a class of the system's own: what a program can name is the one above it.
     type: types.find((name) => !name.startsWith("%")) ?? type,

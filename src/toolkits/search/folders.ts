@@ -35,7 +35,13 @@ const documentBytesMax = 20 * 1024 * 1024;
 /** Of one file; the start of a book finds the book. */
 const indexedCharactersMax = 300_000;
 
-export function createFolderSearch({ folders, indexFile, reader = createDocumentReader(), waitMs = 3_000, freshMs = 1_000 }: FoldersOptions): SearchProvider {
+export function createFolderSearch({
+  folders,
+  indexFile,
+  reader = createDocumentReader(),
+  waitMs = 3_000,
+  freshMs = 1_000,
+}: FoldersOptions): SearchProvider {
   const life = new Scope();
   let opening: Promise<TextIndex> | undefined;
   let updating: Promise<void> | undefined;
@@ -43,7 +49,9 @@ export function createFolderSearch({ folders, indexFile, reader = createDocument
   let isCut = false;
 
   const openIndex = (): Promise<TextIndex> => {
-    opening ??= resolveRoots(folders).then((roots) => openTextIndex(indexFile ?? defaultFile(roots)));
+    opening ??= resolveRoots(folders).then((roots) =>
+      openTextIndex(indexFile ?? defaultFile(roots)),
+    );
     opening.catch(() => {
       // Told to whoever asked; the next search tries again.
       opening = undefined;
@@ -78,7 +86,8 @@ export function createFolderSearch({ folders, indexFile, reader = createDocument
       await turn();
     }
     flush();
-    if (!life.cancelled && !isCut) index.remove([...known.keys()].filter((path) => !seen.has(path)));
+    if (!life.cancelled && !isCut)
+      index.remove([...known.keys()].filter((path) => !seen.has(path)));
     freshUntil = performance.now() + freshMs;
   }
 
@@ -102,13 +111,18 @@ export function createFolderSearch({ folders, indexFile, reader = createDocument
     async search({ text, kind, count, daysBack }, scope) {
       const index = await openIndex();
       const isComplete = await refresh(index, scope);
-      const since = kind === "news" && daysBack !== undefined ? { modifiedSinceMs: Date.now() - daysBack * 86_400_000 } : {};
-      const results = index.find(text, { count, ...since }).map(({ path, title, snippet, modifiedMs }) => ({
-        title,
-        url: pathToFileURL(path).href,
-        snippet,
-        published: new Date(modifiedMs).toISOString(),
-      }));
+      const since =
+        kind === "news" && daysBack !== undefined
+          ? { modifiedSinceMs: Date.now() - daysBack * 86_400_000 }
+          : {};
+      const results = index
+        .find(text, { count, ...since })
+        .map(({ path, title, snippet, modifiedMs }) => ({
+          title,
+          url: pathToFileURL(path).href,
+          snippet,
+          published: new Date(modifiedMs).toISOString(),
+        }));
       const notes = [
         ...(isComplete ? [] : ["the folders are still being indexed: search again for more"]),
         ...(isCut ? [`only the first ${filesMax} files are indexed`] : []),
@@ -131,7 +145,11 @@ async function resolveRoots(folders: readonly string[]): Promise<string[]> {
   const found = await Promise.all(folders.map((folder) => realpath(folder).catch(() => undefined)));
   const roots = [...new Set(found.filter((folder) => folder !== undefined))];
   if (roots.length > 0) return roots;
-  throw new HallError("UNAVAILABLE", `none of the folders to search exists: ${folders.join(", ")}`, { hint: "Correct `search.folders` in guildhall.json." });
+  throw new HallError(
+    "UNAVAILABLE",
+    `none of the folders to search exists: ${folders.join(", ")}`,
+    { hint: "Correct `search.folders` in guildhall.json." },
+  );
 }
 
 function defaultFile(roots: readonly string[]): string {
@@ -161,13 +179,24 @@ async function* walk(roots: readonly string[]): AsyncGenerator<Seen> {
       if (entry.isDirectory()) folders.push(path);
       if (!entry.isFile()) continue;
       const found = await stat(path).catch(() => undefined);
-      if (found) yield { path, stamp: `${found.mtimeMs} ${found.ctimeMs} ${found.size}`, modifiedMs: found.mtimeMs, size: found.size };
+      if (found)
+        yield {
+          path,
+          stamp: `${found.mtimeMs} ${found.ctimeMs} ${found.size}`,
+          modifiedMs: found.mtimeMs,
+          size: found.size,
+        };
     }
   }
 }
 
 /** The text of a file, or undefined for what has none: pictures, programs, what is too large or cannot be read. */
-async function readFile(path: string, size: number, reader: DocumentReader, scope: Scope): Promise<{ title: string; text: string | undefined }> {
+async function readFile(
+  path: string,
+  size: number,
+  reader: DocumentReader,
+  scope: Scope,
+): Promise<{ title: string; text: string | undefined }> {
   const title = basename(path);
   const kind = extname(path).toLowerCase();
   const isDocument = kind === ".pdf" || kind === ".docx";

@@ -67,9 +67,13 @@ async function openSound(path: string): Promise<Database> {
 }
 
 function createIndex(database: Database): TextIndex {
-  const insertFile = database.prepare("INSERT INTO file (path, stamp, modified, title) VALUES (?, ?, ?, ?)");
+  const insertFile = database.prepare(
+    "INSERT INTO file (path, stamp, modified, title) VALUES (?, ?, ?, ?)",
+  );
   const insertPage = database.prepare("INSERT INTO page (rowid, title, body) VALUES (?, ?, ?)");
-  const deletePage = database.prepare("DELETE FROM page WHERE rowid = (SELECT id FROM file WHERE path = ?)");
+  const deletePage = database.prepare(
+    "DELETE FROM page WHERE rowid = (SELECT id FROM file WHERE path = ?)",
+  );
   const deleteFile = database.prepare("DELETE FROM file WHERE path = ?");
   const select = database.prepare(`
     SELECT file.path, file.title, file.modified, snippet(page, 1, '', '', ' … ', 40) AS snippet
@@ -133,14 +137,22 @@ function createIndex(database: Database): TextIndex {
 }
 
 function toFound({ path, title, modified, snippet }: SqlRow): Found {
-  return { path: `${path}`, title: `${title}`, modifiedMs: Number(modified), snippet: gather(`${snippet}`).replace(/\s+/g, " ").trim() };
+  return {
+    path: `${path}`,
+    title: `${title}`,
+    modifiedMs: Number(modified),
+    snippet: gather(`${snippet}`).replace(/\s+/g, " ").trim(),
+  };
 }
 
 const termsMax = 32;
 
 /** Words, and "phrases in quotes", each quoted for FTS5: nothing of a query is syntax. */
 function termsOf(query: string): string[] {
-  const parts = Array.from(query.slice(0, 2_000).matchAll(/"([^"]+)"|([\p{L}\p{M}\p{N}_]+)/gu), ([, phrase, word]) => phrase ?? word ?? "");
+  const parts = Array.from(
+    query.slice(0, 2_000).matchAll(/"([^"]+)"|([\p{L}\p{M}\p{N}_]+)/gu),
+    ([, phrase, word]) => phrase ?? word ?? "",
+  );
   return parts
     .map((part) => spread(part.replace(/[^\p{L}\p{M}\p{N}_]+/gu, " ")).trim())
     .filter((part) => part !== "")
@@ -156,5 +168,8 @@ function spread(text: string): string {
 }
 
 function gather(text: string): string {
-  return text.replace(/ ([\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]) /gu, "$1");
+  return text.replace(
+    / ([\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]) /gu,
+    "$1",
+  );
 }

@@ -26,10 +26,14 @@ export interface SearchToolkitOptions {
 export type SearchProviderName = "searxng" | "brave" | "tavily" | "local";
 
 export function createSearchToolkit(options: SearchToolkitOptions = {}): Toolkit {
-  const name = options.provider ?? (options.folders?.length ? "local" : options.url ? "searxng" : undefined);
+  const name =
+    options.provider ?? (options.folders?.length ? "local" : options.url ? "searxng" : undefined);
   let provider: SearchProvider | undefined;
 
-  async function search(query: SearchQuery, scope: Parameters<SearchProvider["search"]>[1]): Promise<Outcome> {
+  async function search(
+    query: SearchQuery,
+    scope: Parameters<SearchProvider["search"]>[1],
+  ): Promise<Outcome> {
     provider ??= createProvider(name, options);
     return tell(`${name}`, query, await provider.search(query, scope));
   }
@@ -42,9 +46,20 @@ export function createSearchToolkit(options: SearchToolkitOptions = {}): Toolkit
     async call(tool, args, { scope }) {
       switch (tool.name) {
         case webSearch.name:
-          return search({ text: readQuery(args), kind: "web", count: readWhole(args, "max_results", 1, 20) }, scope);
+          return search(
+            { text: readQuery(args), kind: "web", count: readWhole(args, "max_results", 1, 20) },
+            scope,
+          );
         case newsSearch.name:
-          return search({ text: readQuery(args), kind: "news", count: newsCount, daysBack: readWhole(args, "days_back", 1, 365) }, scope);
+          return search(
+            {
+              text: readQuery(args),
+              kind: "news",
+              count: newsCount,
+              daysBack: readWhole(args, "days_back", 1, 365),
+            },
+            scope,
+          );
         default:
           throw new HallError("NOT_FOUND", `search_tool has no tool named "${tool.name}"`);
       }
@@ -65,11 +80,15 @@ export function createSearchToolkit(options: SearchToolkitOptions = {}): Toolkit
 
 const newsCount = 10;
 
-function createProvider(name: SearchProviderName | undefined, options: SearchToolkitOptions): SearchProvider {
+function createProvider(
+  name: SearchProviderName | undefined,
+  options: SearchToolkitOptions,
+): SearchProvider {
   const { url, folders = [], env = process.env, origin, indexFile, reader } = options;
   switch (name) {
     case "searxng":
-      if (!url || !URL.canParse(url)) throw notReady("SearXNG is chosen, but `search.url` does not say where it is");
+      if (!url || !URL.canParse(url))
+        throw notReady("SearXNG is chosen, but `search.url` does not say where it is");
       return createWebProvider(createSearxng(url));
     case "brave": {
       const keyName = options.apiKeyEnv ?? "BRAVE_API_KEY";
@@ -80,8 +99,13 @@ function createProvider(name: SearchProviderName | undefined, options: SearchToo
       return createWebProvider(createTavily(readKey(env, keyName, "Tavily"), keyName, origin));
     }
     case "local":
-      if (folders.length === 0) throw notReady("local search is chosen, but `search.folders` names no folder");
-      return createFolderSearch({ folders, ...(indexFile === undefined ? {} : { indexFile }), ...(reader === undefined ? {} : { reader }) });
+      if (folders.length === 0)
+        throw notReady("local search is chosen, but `search.folders` names no folder");
+      return createFolderSearch({
+        folders,
+        ...(indexFile === undefined ? {} : { indexFile }),
+        ...(reader === undefined ? {} : { reader }),
+      });
     case undefined:
       throw notReady("no search provider is configured");
   }
@@ -115,7 +139,10 @@ const outputSchema = {
           title: { type: "string" },
           url: { type: "string" },
           snippet: { type: "string" },
-          published: { type: "string", description: "When it was published, or the file changed, where that is known." },
+          published: {
+            type: "string",
+            description: "When it was published, or the file changed, where that is known.",
+          },
         },
         required: ["title", "url", "snippet"],
       },
@@ -159,14 +186,28 @@ const newsSearch: Tool = {
   facts,
 };
 
-function tell(provider: string, { text: query }: SearchQuery, { results, note }: SearchAnswer): Outcome {
-  const lines = results.map(({ title, url, snippet, published }, index) => `${index + 1}. ${title}${published ? ` (${published})` : ""}\n${url}\n${snippet}`);
-  const text = [...(lines.length > 0 ? lines : [`Nothing was found for ${JSON.stringify(query)}.`]), ...(note ? [`[${note}]`] : [])].join("\n\n");
-  return { content: [{ type: "text", text }], structuredContent: { results, query, provider, ...(note === undefined ? {} : { note }) } };
+function tell(
+  provider: string,
+  { text: query }: SearchQuery,
+  { results, note }: SearchAnswer,
+): Outcome {
+  const lines = results.map(
+    ({ title, url, snippet, published }, index) =>
+      `${index + 1}. ${title}${published ? ` (${published})` : ""}\n${url}\n${snippet}`,
+  );
+  const text = [
+    ...(lines.length > 0 ? lines : [`Nothing was found for ${JSON.stringify(query)}.`]),
+    ...(note ? [`[${note}]`] : []),
+  ].join("\n\n");
+  return {
+    content: [{ type: "text", text }],
+    structuredContent: { results, query, provider, ...(note === undefined ? {} : { note }) },
+  };
 }
 
 function readQuery({ query }: JsonObject): string {
-  if (typeof query !== "string" || query.trim() === "") throw badValue("query", "query must have words in it");
+  if (typeof query !== "string" || query.trim() === "")
+    throw badValue("query", "query must have words in it");
   if (query.length > 1_000) throw badValue("query", "query has at most 1000 characters");
   return query.trim();
 }
@@ -174,10 +215,13 @@ function readQuery({ query }: JsonObject): string {
 /** The contract's schema has no bounds; they are kept here. */
 function readWhole(args: JsonObject, field: string, minimum: number, maximum: number): number {
   const value = args[field];
-  if (typeof value === "number" && Number.isInteger(value) && value >= minimum && value <= maximum) return value;
+  if (typeof value === "number" && Number.isInteger(value) && value >= minimum && value <= maximum)
+    return value;
   throw badValue(field, `${field} must be a whole number from ${minimum} to ${maximum}`);
 }
 
 function badValue(field: string, message: string): HallError {
-  return new HallError("VALIDATION", message, { details: { errors: [{ path: `/${field}`, message }] } });
+  return new HallError("VALIDATION", message, {
+    details: { errors: [{ path: `/${field}`, message }] },
+  });
 }

@@ -37,7 +37,8 @@ export function createSearxng(address: string): WebEngine {
     },
     rows: ({ results }) => results,
     fields: { snippet: ["content"], published: ["publishedDate"] },
-    refusedHint: "SearXNG answers in JSON only when its settings.yml lists json under search.formats.",
+    refusedHint:
+      "SearXNG answers in JSON only when its settings.yml lists json under search.formats.",
   };
 }
 
@@ -47,13 +48,21 @@ function rangeOf(daysBack = 1): string {
   return daysBack <= 31 ? "month" : "year";
 }
 
-export function createBrave(key: string, keyName: string, origin = "https://api.search.brave.com"): WebEngine {
+export function createBrave(
+  key: string,
+  keyName: string,
+  origin = "https://api.search.brave.com",
+): WebEngine {
   return {
     name: "Brave Search",
     ask({ text, kind, count, daysBack = 7 }) {
       const url = new URL(`/res/v1/${kind}/search`, origin);
       const freshness = `${dayOf(-daysBack)}to${dayOf(0)}`;
-      url.search = new URLSearchParams({ q: text, count: `${count}`, ...(kind === "news" ? { freshness } : {}) }).toString();
+      url.search = new URLSearchParams({
+        q: text,
+        count: `${count}`,
+        ...(kind === "news" ? { freshness } : {}),
+      }).toString();
       return { url, headers: { "x-subscription-token": key } };
     },
     rows: ({ web, results }) => (isObject(web) ? web.results : results),
@@ -66,7 +75,11 @@ function dayOf(offset: number): string {
   return new Date(Date.now() + offset * 86_400_000).toISOString().slice(0, 10);
 }
 
-export function createTavily(key: string, keyName: string, origin = "https://api.tavily.com"): WebEngine {
+export function createTavily(
+  key: string,
+  keyName: string,
+  origin = "https://api.tavily.com",
+): WebEngine {
   return {
     name: "Tavily",
     ask({ text, kind, count, daysBack }) {
@@ -92,10 +105,16 @@ export function createWebProvider(engine: WebEngine): SearchProvider {
   return {
     async search(query, scope) {
       const { url, method = "GET", headers = {}, body } = engine.ask(query);
-      const init = { method, headers: { accept: "application/json", "user-agent": "guildhall", ...headers }, ...(body === undefined ? {} : { body }) };
-      const response = await dialler.send(url, { ...init, signal: scope.signal }).catch((error: unknown) => {
-        throw scope.cancelled ?? named(engine, explain(error));
-      });
+      const init = {
+        method,
+        headers: { accept: "application/json", "user-agent": "guildhall", ...headers },
+        ...(body === undefined ? {} : { body }),
+      };
+      const response = await dialler
+        .send(url, { ...init, signal: scope.signal })
+        .catch((error: unknown) => {
+          throw scope.cancelled ?? named(engine, explain(error));
+        });
       if (!response.ok) throw named(engine, await refusal(response, false));
       const bytes = await readAll(response, answerBytesMax).catch((error: unknown) => {
         throw scope.cancelled ?? named(engine, explain(error));
@@ -115,15 +134,27 @@ function parseAnswer(engine: WebEngine, bytes: Buffer): readonly unknown[] {
   } catch {
     // Said below.
   }
-  throw new HallError("BAD_ANSWER", `${engine.name} did not answer with results in JSON`, { hint: engine.refusedHint });
+  throw new HallError("BAD_ANSWER", `${engine.name} did not answer with results in JSON`, {
+    hint: engine.refusedHint,
+  });
 }
 
-function readRows({ fields }: WebEngine, rows: readonly unknown[], { kind, count, daysBack = 0 }: SearchQuery): SearchResult[] {
+function readRows(
+  { fields }: WebEngine,
+  rows: readonly unknown[],
+  { kind, count, daysBack = 0 }: SearchQuery,
+): SearchResult[] {
   const results = new Map<string, SearchResult>();
   const oldest = Date.now() - (daysBack + 1) * 86_400_000;
   for (const row of rows) {
     if (results.size === count) break;
-    if (!isObject(row) || typeof row.url !== "string" || !/^https?:\/\//i.test(row.url) || results.has(row.url)) continue;
+    if (
+      !isObject(row) ||
+      typeof row.url !== "string" ||
+      !/^https?:\/\//i.test(row.url) ||
+      results.has(row.url)
+    )
+      continue;
     const published = firstText(row, fields.published);
     // Not every engine keeps to the days it was asked for; what has no date is believed.
     if (kind === "news" && published !== "" && Date.parse(published) < oldest) continue;
@@ -143,7 +174,15 @@ function firstText(row: JsonObject, names: readonly string[]): string {
   return typeof found === "string" ? found : "";
 }
 
-const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'", "#x27": "'", nbsp: " " };
+const entities: Readonly<Record<string, string>> = {
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  "#39": "'",
+  "#x27": "'",
+  nbsp: " ",
+};
 
 /** Engines mark the words they found with tags. */
 function toPlain(html: string, lengthMax: number): string {
@@ -159,10 +198,16 @@ function toPlain(html: string, lengthMax: number): string {
 /** The engine's failure as the caller's: a key it refuses is ours to mend, not a matter of trust. */
 function named(engine: WebEngine, { code, message, details, cause }: HallError): HallError {
   const isRefused = code === "DENIED" || code === "EXECUTION";
-  const options = { cause, ...(details ? { details } : {}), ...(isRefused ? { hint: engine.refusedHint } : {}) };
+  const options = {
+    cause,
+    ...(details ? { details } : {}),
+    ...(isRefused ? { hint: engine.refusedHint } : {}),
+  };
   return new HallError(
     isRefused ? "UNAVAILABLE" : code,
-    isRefused ? `${engine.name} refuses: ${message.replace(/:.*/, "")}` : `${engine.name}: ${message}`,
+    isRefused
+      ? `${engine.name} refuses: ${message.replace(/:.*/, "")}`
+      : `${engine.name}: ${message}`,
     options,
   );
 }

@@ -16,11 +16,37 @@ interface TimeFormat {
 /** Throws VALIDATION when the text is neither a named format nor a pattern. */
 export function parseFormat(text: string): TimeFormat {
   const plain = text.toLowerCase().replace(/[\s_-]/g, "");
-  return namedFormats.find(({ name }) => name.toLowerCase() === plain) ?? { name: text, write: parsePattern(text) };
+  return (
+    namedFormats.find(({ name }) => name.toLowerCase() === plain) ?? {
+      name: text,
+      write: parsePattern(text),
+    }
+  );
 }
 
-export const monthNames = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
-export const weekdayNames = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+export const monthNames = [
+  "January",
+  "February",
+  "March",
+  "April",
+  "May",
+  "June",
+  "July",
+  "August",
+  "September",
+  "October",
+  "November",
+  "December",
+];
+export const weekdayNames = [
+  "Monday",
+  "Tuesday",
+  "Wednesday",
+  "Thursday",
+  "Friday",
+  "Saturday",
+  "Sunday",
+];
 
 type Write = (time: Temporal.ZonedDateTime) => string;
 
@@ -66,15 +92,19 @@ function writeIso(time: Temporal.ZonedDateTime): string {
 }
 
 function parsePattern(pattern: string): Write {
-  if (pattern.length > patternLengthMax) throw badFormat(pattern, `a pattern has at most ${patternLengthMax} characters`);
+  if (pattern.length > patternLengthMax)
+    throw badFormat(pattern, `a pattern has at most ${patternLengthMax} characters`);
   let tokenCount = 0;
-  const writers = [...pattern.matchAll(/\[([^\]]*)\]|([a-z])\2*|[^a-z]/gis)].map(([part, literal]): Write => {
-    if (part === "[") throw badFormat(pattern, 'a "[" is not closed');
-    const token = tokens[part];
-    if (token) tokenCount++;
-    else if (isBareLetter(part, literal)) throw badFormat(pattern, `"${part}" is no token; literal text stands in [brackets]`);
-    return token ?? (() => literal ?? part);
-  });
+  const writers = [...pattern.matchAll(/\[([^\]]*)\]|([a-z])\2*|[^a-z]/gis)].map(
+    ([part, literal]): Write => {
+      if (part === "[") throw badFormat(pattern, 'a "[" is not closed');
+      const token = tokens[part];
+      if (token) tokenCount++;
+      else if (isBareLetter(part, literal))
+        throw badFormat(pattern, `"${part}" is no token; literal text stands in [brackets]`);
+      return token ?? (() => literal ?? part);
+    },
+  );
   if (tokenCount === 0) throw badFormat(pattern, "it has no token");
   return (time) => writers.map((write) => write(time)).join("");
 }
@@ -84,7 +114,14 @@ function isBareLetter(part: string, literal: string | undefined): boolean {
   return literal === undefined && part !== "T" && /^[a-z]/i.test(part);
 }
 
-const commonPatterns = ["YYYY-MM-DD", "YYYY-MM-DD HH:mm", "YYYY-MM-DD HH:mm:ss", "YYYY-MM-DDTHH:mm:ssZ", "HH:mm", "HH:mm:ss"];
+const commonPatterns = [
+  "YYYY-MM-DD",
+  "YYYY-MM-DD HH:mm",
+  "YYYY-MM-DD HH:mm:ss",
+  "YYYY-MM-DDTHH:mm:ssZ",
+  "HH:mm",
+  "HH:mm:ss",
+];
 
 function badFormat(format: string, reason: string): HallError {
   const names = namedFormats.map(({ name }) => name);
@@ -92,7 +129,9 @@ function badFormat(format: string, reason: string): HallError {
   const accepted = `${names.join(", ")}, or a pattern of ${Object.keys(tokens).join(" ")} and [literal text]`;
   const nearest = near.length > 0 ? `. Near: ${near.join(", ")}` : "";
   const message = `bad format ${JSON.stringify(format.slice(0, 80))}: ${reason}. Formats: ${accepted}${nearest}`;
-  return new HallError("VALIDATION", message, { details: { errors: [{ path: "/format", message }], near } });
+  return new HallError("VALIDATION", message, {
+    details: { errors: [{ path: "/format", message }], near },
+  });
 }
 
 function pad(value: number, width = 2): string {

@@ -47,12 +47,18 @@ const currentTime: Tool = {
     "SSS (milliseconds), Z (+01:00), ZZ (+0100), z (zone name). Other letters than T stand in [brackets].",
   inputSchema: {
     type: "object",
-    properties: { timezone: { type: "string", default: "UTC" }, format: { type: "string", default: "ISO8601" } },
+    properties: {
+      timezone: { type: "string", default: "UTC" },
+      format: { type: "string", default: "ISO8601" },
+    },
   },
   outputSchema: {
     type: "object",
     properties: {
-      time: { description: "An integer for unix, else text.", anyOf: [{ type: "string" }, { type: "integer" }] },
+      time: {
+        description: "An integer for unix, else text.",
+        anyOf: [{ type: "string" }, { type: "integer" }],
+      },
       timezone: { type: "string" },
       format: { type: "string" },
       unix_ms: { type: "integer", description: "The same moment in milliseconds since 1970." },
@@ -72,7 +78,11 @@ const timeDifference: Tool = {
     "Also RFC 2822 (Sun, 15 Nov 2026 22:04:14 +0100) and unix seconds (digits only, such as 1794780254.5).",
   inputSchema: {
     type: "object",
-    properties: { start_time: { type: "string" }, end_time: { type: "string" }, unit: { type: "string", enum: units, default: "hours" } },
+    properties: {
+      start_time: { type: "string" },
+      end_time: { type: "string" },
+      unit: { type: "string", enum: units, default: "hours" },
+    },
     required: ["start_time", "end_time"],
   },
   outputSchema: {
@@ -92,19 +102,38 @@ const timeDifference: Tool = {
 async function tellTime(nowMs: number, args: JsonObject): Promise<Outcome> {
   const { Temporal } = await import("temporal-polyfill");
   const format = parseFormat(readText(args, "format"));
-  const time = inZone(Temporal.Instant.fromEpochMilliseconds(nowMs), readText(args, "timezone"), "timezone");
+  const time = inZone(
+    Temporal.Instant.fromEpochMilliseconds(nowMs),
+    readText(args, "timezone"),
+    "timezone",
+  );
   const written = format.write(time);
-  return answer(`${written}`, { time: written, timezone: time.timeZoneId, format: format.name, unix_ms: nowMs });
+  return answer(`${written}`, {
+    time: written,
+    timezone: time.timeZoneId,
+    format: format.name,
+    unix_ms: nowMs,
+  });
 }
 
 async function tellDifference(args: JsonObject): Promise<Outcome> {
   const { Temporal } = await import("temporal-polyfill");
   const unit = units.find((known) => known === args.unit);
-  if (!unit) throw badValue("unit", `bad unit ${quote(`${args.unit}`)}: use ${units.join(", ")}`, findNear(`${args.unit}`, units));
+  if (!unit)
+    throw badValue(
+      "unit",
+      `bad unit ${quote(`${args.unit}`)}: use ${units.join(", ")}`,
+      findNear(`${args.unit}`, units),
+    );
   const start = parseMoment(Temporal, readText(args, "start_time"), "start_time");
   const end = parseMoment(Temporal, readText(args, "end_time"), "end_time");
   const difference = start.until(end).total({ unit });
-  return answer(`${difference} ${unit}`, { difference, unit, start_time: start.toString(), end_time: end.toString() });
+  return answer(`${difference} ${unit}`, {
+    difference,
+    unit,
+    start_time: start.toString(),
+    end_time: end.toString(),
+  });
 }
 
 function answer(text: string, structuredContent: JsonObject): Outcome {
@@ -125,11 +154,21 @@ function inZone(instant: Temporal.Instant, zone: string, field: string): Tempora
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
   }
-  throw badValue(field, `unknown time zone ${quote(zone)}: use an IANA name such as Europe/Berlin, or UTC`, findNearZones(zone));
+  throw badValue(
+    field,
+    `unknown time zone ${quote(zone)}: use an IANA name such as Europe/Berlin, or UTC`,
+    findNearZones(zone),
+  );
 }
 
 /** ICU lists these only under their old names, which nobody types any more. */
-const renamedZones = ["Asia/Ho_Chi_Minh", "Asia/Kathmandu", "Asia/Kolkata", "Asia/Yangon", "Europe/Kyiv"];
+const renamedZones = [
+  "Asia/Ho_Chi_Minh",
+  "Asia/Kathmandu",
+  "Asia/Kolkata",
+  "Asia/Yangon",
+  "Europe/Kyiv",
+];
 
 function findNearZones(wanted: string): string[] {
   if (wanted.length < 2) return ["UTC"];
@@ -137,8 +176,12 @@ function findNearZones(wanted: string): string[] {
   const path = wanted.replaceAll(" ", "_");
   const places = new Map(zones.map((zone) => [lastSegment(zone), zone]));
   const samePlace = places.get(lastSegment(path));
-  const nearPlaces = findNear(lastSegment(path), places.keys()).flatMap((place) => places.get(place) ?? []);
-  return [...new Set([...(samePlace ? [samePlace] : []), ...findNear(path, zones), ...nearPlaces])].slice(0, 3);
+  const nearPlaces = findNear(lastSegment(path), places.keys()).flatMap(
+    (place) => places.get(place) ?? [],
+  );
+  return [
+    ...new Set([...(samePlace ? [samePlace] : []), ...findNear(path, zones), ...nearPlaces]),
+  ].slice(0, 3);
 }
 
 function lastSegment(zone: string): string {
@@ -150,26 +193,40 @@ const momentLengthMax = 120;
 
 function parseMoment(api: typeof Temporal, text: string, field: string): Temporal.Instant {
   try {
-    if (text.length <= momentLengthMax) return parseUnix(api, text, field) ?? parseRfc2822(api, text) ?? parseIso(api, text, field);
+    if (text.length <= momentLengthMax)
+      return parseUnix(api, text, field) ?? parseRfc2822(api, text) ?? parseIso(api, text, field);
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
   }
-  const forms = "ISO 8601 (2026-11-15T22:04:14+01:00), RFC 2822 (Sun, 15 Nov 2026 22:04:14 +0100) or unix seconds (1794780254)";
-  throw badValue(field, `${quote(text)} is no date or time we know: use ${forms}`, findNearDates(api, text));
+  const forms =
+    "ISO 8601 (2026-11-15T22:04:14+01:00), RFC 2822 (Sun, 15 Nov 2026 22:04:14 +0100) or unix seconds (1794780254)";
+  throw badValue(
+    field,
+    `${quote(text)} is no date or time we know: use ${forms}`,
+    findNearDates(api, text),
+  );
 }
 
 /** The last second of the year 9999; beyond it somebody sent milliseconds. */
 const unixMax = 253_402_300_799;
 
-function parseUnix(api: typeof Temporal, text: string, field: string): Temporal.Instant | undefined {
+function parseUnix(
+  api: typeof Temporal,
+  text: string,
+  field: string,
+): Temporal.Instant | undefined {
   const [, sign, seconds, fraction = ""] = text.match(/^([+-]?)(\d+)(?:\.(\d{1,9}))?$/) ?? [];
   if (seconds === undefined) return undefined;
-  if (Number(seconds) > unixMax) throw badValue(field, `${quote(text)} is too large: unix times are in seconds`, [`${Number(text) / 1000}`]);
+  if (Number(seconds) > unixMax)
+    throw badValue(field, `${quote(text)} is too large: unix times are in seconds`, [
+      `${Number(text) / 1000}`,
+    ]);
   const nanoseconds = BigInt(seconds + fraction.padEnd(9, "0"));
   return new api.Instant(sign === "-" ? -nanoseconds : nanoseconds);
 }
 
-const rfc2822 = /^(?:([a-z]{3}),\s*)?(\d{1,2})\s+([a-z]{3})\s+(\d{4})\s+(\d\d):(\d\d)(?::(\d\d))?\s+([+-]\d{4}|[a-z]{1,3})(?:\s*\([^()]*\))?$/i;
+const rfc2822 =
+  /^(?:([a-z]{3}),\s*)?(\d{1,2})\s+([a-z]{3})\s+(\d{4})\s+(\d\d):(\d\d)(?::(\d\d))?\s+([+-]\d{4}|[a-z]{1,3})(?:\s*\([^()]*\))?$/i;
 
 /** The names RFC 2822 section 4.3 gives a meaning to, and UTC. */
 const namedOffsets: Readonly<Record<string, string>> = {
@@ -188,12 +245,25 @@ const namedOffsets: Readonly<Record<string, string>> = {
 };
 
 function parseRfc2822(api: typeof Temporal, text: string): Temporal.Instant | undefined {
-  const [matched, weekday, day = "", monthName = "", year = "", hour, minute, second = "00", zone = ""] = text.match(rfc2822) ?? [];
+  const [
+    matched,
+    weekday,
+    day = "",
+    monthName = "",
+    year = "",
+    hour,
+    minute,
+    second = "00",
+    zone = "",
+  ] = text.match(rfc2822) ?? [];
   if (matched === undefined) return undefined;
   const month = indexByStart(monthNames, monthName) + 1;
   const date = api.PlainDate.from(`${year}-${`${month}`.padStart(2, "0")}-${day.padStart(2, "0")}`);
-  if (weekday && indexByStart(weekdayNames, weekday) + 1 !== date.dayOfWeek) throw new RangeError("the weekday does not fit the date");
-  return api.Instant.from(`${date}T${hour}:${minute}:${second}${namedOffsets[zone.toUpperCase()] ?? zone}`);
+  if (weekday && indexByStart(weekdayNames, weekday) + 1 !== date.dayOfWeek)
+    throw new RangeError("the weekday does not fit the date");
+  return api.Instant.from(
+    `${date}T${hour}:${minute}:${second}${namedOffsets[zone.toUpperCase()] ?? zone}`,
+  );
 }
 
 function indexByStart(names: readonly string[], start: string): number {
@@ -217,12 +287,16 @@ function findNearDates(api: typeof Temporal, text: string): string[] {
   const parts = text.match(/^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)/);
   if (!parts) return [];
   const [year = 0, month = 0, day = 0] = parts.slice(1).map(Number);
-  return [api.PlainDate.from({ year, month: Math.max(1, month), day: Math.max(1, day) }).toString()];
+  return [
+    api.PlainDate.from({ year, month: Math.max(1, month), day: Math.max(1, day) }).toString(),
+  ];
 }
 
 function badValue(field: string, problem: string, near: readonly string[]): HallError {
   const message = near.length > 0 ? `${problem}. Near: ${near.join(", ")}` : problem;
-  return new HallError("VALIDATION", message, { details: { errors: [{ path: `/${field}`, message }], near } });
+  return new HallError("VALIDATION", message, {
+    details: { errors: [{ path: `/${field}`, message }], near },
+  });
 }
 
 function quote(value: string): string {

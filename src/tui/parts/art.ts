@@ -15,7 +15,13 @@ export interface ArtOptions {
  */
 export function artLines(picture: Picture, options: ArtOptions): readonly Line[] {
   const last = drawn.get(picture);
-  if (last && last.columns === options.columns && last.rows === options.rows && last.hasColours === options.hasColours) return last.lines;
+  if (
+    last &&
+    last.columns === options.columns &&
+    last.rows === options.rows &&
+    last.hasColours === options.hasColours
+  )
+    return last.lines;
   const lines = drawLines(picture, options);
   drawn.set(picture, { ...options, lines });
   return lines;
@@ -25,10 +31,19 @@ export function artLines(picture: Picture, options: ArtOptions): readonly Line[]
 const drawn = new WeakMap<Picture, ArtOptions & { readonly lines: readonly Line[] }>();
 
 function drawLines(picture: Picture, { columns, rows, hasColours }: ArtOptions): readonly Line[] {
-  const shown = resize(picture, fitInto(picture, { width: Math.max(1, columns), height: Math.max(1, rows) * 2 }));
+  const shown = resize(
+    picture,
+    fitInto(picture, { width: Math.max(1, columns), height: Math.max(1, rows) * 2 }),
+  );
   const spanOf = hasColours ? inColours : inLetters;
   return Array.from({ length: Math.ceil(shown.height / 2) }, (_row, row): Line => {
-    const cells = Array.from({ length: shown.width }, (_cell, x): Cell => ({ upper: pixelOf(shown, x, row * 2), lower: pixelOf(shown, x, row * 2 + 1) }));
+    const cells = Array.from(
+      { length: shown.width },
+      (_cell, x): Cell => ({
+        upper: pixelOf(shown, x, row * 2),
+        lower: pixelOf(shown, x, row * 2 + 1),
+      }),
+    );
     return [spanOf(cells)];
   });
 }
@@ -40,8 +55,14 @@ function inColours(cells: readonly Cell[]): Span {
 const letters = " .:-=+*#%@";
 
 function inLetters(cells: readonly Cell[]): Span {
-  const brightness = cells.map(({ upper, lower }) => (brightnessOf(upper) + brightnessOf(lower)) / 2);
-  return { text: brightness.map((light) => letters[Math.min(letters.length - 1, Math.floor(light * letters.length))]).join("") };
+  const brightness = cells.map(
+    ({ upper, lower }) => (brightnessOf(upper) + brightnessOf(lower)) / 2,
+  );
+  return {
+    text: brightness
+      .map((light) => letters[Math.min(letters.length - 1, Math.floor(light * letters.length))])
+      .join(""),
+  };
 }
 
 /** From 0 to 1, as the eye weighs colours. */
@@ -53,7 +74,8 @@ function brightnessOf(pixel: number | undefined): number {
 function resize(picture: Picture, to: Extent): Picture {
   if (picture.width === to.width && picture.height === to.height) return picture;
   const shrinker = createShrinker(picture, to);
-  for (let y = 0; y < picture.height; y++) for (let x = 0; x < picture.width; x++) shrinker.add(x, y, colourAt(picture, x, y));
+  for (let y = 0; y < picture.height; y++)
+    for (let x = 0; x < picture.width; x++) shrinker.add(x, y, colourAt(picture, x, y));
   return shrinker.finish();
 }
 

@@ -18,13 +18,22 @@ export interface CallResultProps {
 export function CallResult({ run, state, now, columns, rows }: CallResultProps): ReactElement {
   const foot = runEndLines(run, columns);
   const head: readonly Line[] = [
-    [{ text: "─── ", role: "quiet" }, ...runStateLine(run, now), { text: run.about === "" ? " ───" : ` ─── ${run.about}`, role: "quiet" }],
+    [
+      { text: "─── ", role: "quiet" },
+      ...runStateLine(run, now),
+      { text: run.about === "" ? " ───" : ` ─── ${run.about}`, role: "quiet" },
+    ],
     ...(run.progress && isAtWork(run) ? [progressLine(run.progress, columns)] : []),
   ];
   return (
     <Box flexDirection="column">
       <Lines lines={head} columns={columns} />
-      <Output run={run} state={state} columns={columns} rows={Math.max(1, rows - head.length - foot.length)} />
+      <Output
+        run={run}
+        state={state}
+        columns={columns}
+        rows={Math.max(1, rows - head.length - foot.length)}
+      />
       <Lines lines={foot} columns={columns} />
     </Box>
   );

@@ -29,7 +29,9 @@ export function createEasel(depth: 8 | 24): Easel {
   return {
     hang(row) {
       hung.push(row);
-      return String.fromCodePoint(firstMark + hung.length - 1) + " ".repeat(Math.max(0, row.length - 1));
+      return (
+        String.fromCodePoint(firstMark + hung.length - 1) + " ".repeat(Math.max(0, row.length - 1))
+      );
     },
     reveal(frame) {
       const rows = hung.splice(0);
@@ -52,7 +54,10 @@ const reset = "\u001b[0m";
 function colour(row: readonly Cell[], depth: 8 | 24): string {
   let [text, last] = ["", ""];
   for (const { upper, lower } of row) {
-    const [block, fore, back] = upper === undefined ? ([lower === undefined ? " " : "▄", lower, undefined] as const) : (["▀", upper, lower] as const);
+    const [block, fore, back] =
+      upper === undefined
+        ? ([lower === undefined ? " " : "▄", lower, undefined] as const)
+        : (["▀", upper, lower] as const);
     const style = `${reset}${fore === undefined ? "" : sequence(38, fore, depth)}${back === undefined ? "" : sequence(48, back, depth)}`;
     text += style === last ? block : style + block;
     last = style;

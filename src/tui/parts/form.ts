@@ -13,7 +13,11 @@ const choiceRowsMax = 8;
 /** A form, the field that has the keys always in sight with what it is for. `view` is undefined while the keys are elsewhere. */
 export function formLines(
   hand: FormInHand,
-  { view, columns, rows }: { readonly view: View | undefined; readonly columns: number; readonly rows: number },
+  {
+    view,
+    columns,
+    rows,
+  }: { readonly view: View | undefined; readonly columns: number; readonly rows: number },
 ): readonly Line[] {
   const { fields } = hand.form;
   if (fields.length === 0) return [[{ text: "It takes no arguments.", role: "quiet" }]];
@@ -24,7 +28,9 @@ export function formLines(
   const place = current ? fields.indexOf(current) : 0;
   const near = fields.slice(Math.max(0, place - rows), place + rows);
   const at = Math.min(place, rows);
-  const blocks = near.map((field) => fieldLines(field, hand, { view: field === current ? view : undefined, columns, label }));
+  const blocks = near.map((field) =>
+    fieldLines(field, hand, { view: field === current ? view : undefined, columns, label }),
+  );
   const lines = blocks.flat();
   const start = blocks.slice(0, at).flat().length;
   const first = Math.max(0, Math.min(start + (blocks[at]?.length ?? 0) - rows, start));
@@ -37,7 +43,11 @@ interface Place {
   readonly label: number;
 }
 
-function fieldLines(field: Field, { id, form }: FormInHand, { view, columns, label }: Place): readonly Line[] {
+function fieldLines(
+  field: Field,
+  { id, form }: FormInHand,
+  { view, columns, label }: Place,
+): readonly Line[] {
   const text = textOf(form, field);
   const title = `${view ? "› " : "  "}${pad(field.title + (field.isRequired ? "*" : ""), label - 1)} `;
   const cursor = view && cursorOf(view, { id: `${id} ${field.name}`, text });
@@ -50,8 +60,22 @@ function fieldLines(field: Field, { id, form }: FormInHand, { view, columns, lab
       : []),
     ...(problem === undefined ? [] : [[{ text: `    ! ${problem}`, role: "bad" } as const]]),
   ];
-  if (isChosen(field)) return [...choiceLines(field, { title, text, columns, isInHand: view !== undefined }), ...below];
-  return [...textFieldLines({ label: title, text, cursor, columns, rows: fieldRowsMax, placeholder: placeholderOf(field) }), ...below];
+  if (isChosen(field))
+    return [
+      ...choiceLines(field, { title, text, columns, isInHand: view !== undefined }),
+      ...below,
+    ];
+  return [
+    ...textFieldLines({
+      label: title,
+      text,
+      cursor,
+      columns,
+      rows: fieldRowsMax,
+      placeholder: placeholderOf(field),
+    }),
+    ...below,
+  ];
 }
 
 interface ChoicePlace {
@@ -62,10 +86,22 @@ interface ChoicePlace {
 }
 
 /** Side by side where they fit, else one below the other; in a field that does not have the keys, what is chosen. */
-function choiceLines({ kind, choices }: Field, { title, text, columns, isInHand }: ChoicePlace): readonly Line[] {
+function choiceLines(
+  { kind, choices }: Field,
+  { title, text, columns, isInHand }: ChoicePlace,
+): readonly Line[] {
   const titles = kind === "boolean" ? ["yes", "no"] : choices.map((choice) => choice.title);
-  const width = titles.length > columns ? Number.POSITIVE_INFINITY : widthOf(title) + titles.reduce((sum, one) => sum + widthOf(one) + 4, 0);
-  if (width <= columns) return [[{ text: title, role: "strong" }, ...titles.flatMap((one) => [choiceSpan(one, text), { text: " " }])]];
+  const width =
+    titles.length > columns
+      ? Number.POSITIVE_INFINITY
+      : widthOf(title) + titles.reduce((sum, one) => sum + widthOf(one) + 4, 0);
+  if (width <= columns)
+    return [
+      [
+        { text: title, role: "strong" },
+        ...titles.flatMap((one) => [choiceSpan(one, text), { text: " " }]),
+      ],
+    ];
   if (!isInHand) return [[{ text: title, role: "strong" }, { text }]];
   // The chosen one is always in sight.
   const first = firstShown(titles.indexOf(text), titles.length, choiceRowsMax);
@@ -80,7 +116,13 @@ function choiceLines({ kind, choices }: Field, { title, text, columns, isInHand 
       ),
     );
   const hidden = titles.length - choiceRowsMax;
-  return [[{ text: title, role: "strong" }, ...(hidden > 0 ? [{ text: `${hidden} more choices`, role: "quiet" } as const] : [])], ...rest];
+  return [
+    [
+      { text: title, role: "strong" },
+      ...(hidden > 0 ? [{ text: `${hidden} more choices`, role: "quiet" } as const] : []),
+    ],
+    ...rest,
+  ];
 }
 
 function choiceSpan(one: string, text: string): Span {

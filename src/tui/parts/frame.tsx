@@ -10,8 +10,21 @@ import { elapsed, isAtWork } from "./run-state.ts";
 import { cut, pad, widthOf } from "./width.ts";
 
 /** Above every screen: what we speak to, and the screens there are. */
-export function Header({ state, now, columns }: Moment & { readonly columns: number }): ReactElement {
-  return <Lines lines={[targetLine(state, now, columns), tabsLine(state, columns), [{ text: "─".repeat(columns), role: "quiet" }]]} columns={columns} />;
+export function Header({
+  state,
+  now,
+  columns,
+}: Moment & { readonly columns: number }): ReactElement {
+  return (
+    <Lines
+      lines={[
+        targetLine(state, now, columns),
+        tabsLine(state, columns),
+        [{ text: "─".repeat(columns), role: "quiet" }],
+      ]}
+      columns={columns}
+    />
+  );
 }
 
 function targetLine({ target, connection }: TuiState, now: number, columns: number): Line {
@@ -23,14 +36,27 @@ function targetLine({ target, connection }: TuiState, now: number, columns: numb
   ];
 }
 
-function describeConnection(target: TargetView, connection: ConnectionState, now: number): { readonly text: string; readonly role: Role } {
+function describeConnection(
+  target: TargetView,
+  connection: ConnectionState,
+  now: number,
+): { readonly text: string; readonly role: Role } {
   switch (connection.kind) {
     case "connecting":
-      return { text: connection.attempt > 1 ? `connecting, attempt ${connection.attempt}` : "connecting", role: "warning" };
+      return {
+        text: connection.attempt > 1 ? `connecting, attempt ${connection.attempt}` : "connecting",
+        role: "warning",
+      };
     case "ready":
-      return { text: `${whoAnswers(target, connection.server)} · ${connection.version} (${connection.era})`, role: "good" };
+      return {
+        text: `${whoAnswers(target, connection.server)} · ${connection.version} (${connection.era})`,
+        role: "good",
+      };
     case "lost":
-      return { text: `connection lost · again in ${elapsed(connection.retryAt - now)} · ^R now`, role: "bad" };
+      return {
+        text: `connection lost · again in ${elapsed(connection.retryAt - now)} · ^R now`,
+        role: "bad",
+      };
     case "closed":
       return { text: "closed", role: "quiet" };
   }
@@ -41,7 +67,11 @@ const serverColumnsMax = 30;
 
 /** A hall ends with the process it is in: the others then go on with the next. */
 function whoAnswers({ kind, transport }: TargetView, server: string): string {
-  return kind === "server" ? cut(server, serverColumnsMax) : transport === "in process" ? "this is the hall" : "attached to the hall";
+  return kind === "server"
+    ? cut(server, serverColumnsMax)
+    : transport === "in process"
+      ? "this is the hall"
+      : "attached to the hall";
 }
 
 function tabsLine(state: TuiState, columns: number): Line {
@@ -60,30 +90,48 @@ function tabsLine(state: TuiState, columns: number): Line {
 }
 
 function badgeOf(state: TuiState, name: string): string {
-  const count = name === "run" ? state.runs.filter(isAtWork).length : name === "approvals" ? state.approvals.pending.length : 0;
+  const count =
+    name === "run"
+      ? state.runs.filter(isAtWork).length
+      : name === "approvals"
+        ? state.approvals.pending.length
+        : 0;
   return count === 0 ? "" : `•${count}`;
 }
 
 /** Below every screen: what should be known, and the keys most wanted. */
-export function Footer({ columns, ...moment }: Moment & { readonly columns: number }): ReactElement {
+export function Footer({
+  columns,
+  ...moment
+}: Moment & { readonly columns: number }): ReactElement {
   return <Lines lines={[...noticeLines(moment), hintsLine(moment, columns)]} columns={columns} />;
 }
 
-const noticeRoles: Readonly<Record<TuiState["notices"][number]["level"], Role>> = { info: "accent", warning: "warning", error: "bad" };
+const noticeRoles: Readonly<Record<TuiState["notices"][number]["level"], Role>> = {
+  info: "accent",
+  warning: "warning",
+  error: "bad",
+};
 
 /** As many rows as the notice has, whatever stands there instead of it. */
 function noticeLines(moment: Moment): readonly Line[] {
   const { state, view } = moment;
   const texts = noticeTexts(state);
   const first = view.note ?? waitingQuestion(moment);
-  if (first !== undefined) return texts.map((_text, index): Line => (index === 0 ? [{ text: first, role: "warning" }] : []));
-  const role = noticeRoles[state.notices.at(-1)?.level ?? ("failure" in state.connection ? "error" : "info")];
+  if (first !== undefined)
+    return texts.map(
+      (_text, index): Line => (index === 0 ? [{ text: first, role: "warning" }] : []),
+    );
+  const role =
+    noticeRoles[state.notices.at(-1)?.level ?? ("failure" in state.connection ? "error" : "info")];
   return texts.map((text): Line => [{ text, role }]);
 }
 
 function waitingQuestion(moment: Moment): string | undefined {
   const [question] = moment.state.questions;
-  return question && layerOf(moment) !== "question" ? `? ${question.message} (^G answers)` : undefined;
+  return question && layerOf(moment) !== "question"
+    ? `? ${question.message} (^G answers)`
+    : undefined;
 }
 
 /** As many as fit, and always the way to the rest. */
@@ -93,7 +141,9 @@ function hintsLine(moment: Moment, columns: number): Line {
   const last = layerOf(moment) === "screen" ? (isTyping ? "F1 keys" : "? keys") : "^C quit";
   const hints: string[] = [];
   let left = columns - last.length;
-  for (const hint of bindings.map((binding) => hintOf(binding, isTyping)).filter((text) => text !== undefined)) {
+  for (const hint of bindings
+    .map((binding) => hintOf(binding, isTyping))
+    .filter((text) => text !== undefined)) {
     if (hint.length + 2 > left) continue;
     left -= hint.length + 2;
     hints.push(hint);
@@ -102,10 +152,26 @@ function hintsLine(moment: Moment, columns: number): Line {
 }
 
 /** Known to everybody, told in the line above, or always there. */
-const unhinted = new Set(["up", "down", "left", "pageup", "pagedown", "home", "end", "shift+tab", "ctrl+g", "ctrl+x", "ctrl+y", "?", "ctrl+c", "q"]);
+const unhinted = new Set([
+  "up",
+  "down",
+  "left",
+  "pageup",
+  "pagedown",
+  "home",
+  "end",
+  "shift+tab",
+  "ctrl+g",
+  "ctrl+x",
+  "ctrl+y",
+  "?",
+  "ctrl+c",
+  "q",
+]);
 
 function hintOf({ keys, says }: Binding, isTyping: boolean): string | undefined {
   const key = keys.find((name) => !isTyping || name.length > 1);
-  if (key === undefined || unhinted.has(keys[0] ?? "") || /^\d$/.test(keys[0] ?? "")) return undefined;
+  if (key === undefined || unhinted.has(keys[0] ?? "") || /^\d$/.test(keys[0] ?? ""))
+    return undefined;
   return `${showKey(key)} ${says}`;
 }

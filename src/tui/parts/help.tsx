@@ -21,11 +21,18 @@ export function Help({ title, groups, columns, rows }: HelpProps): ReactElement 
   const [own = [], everywhere = []] = groups;
   const blocks = [titled(`Keys: ${title}`, own), titled("Everywhere", everywhere)];
   const lines = blocks.flatMap((block, index) => (index === 0 ? block : [[], ...block]));
-  const count = Math.max(1, Math.min(Math.floor(columns / columnMin), Math.ceil(lines.length / rows)));
+  const count = Math.max(
+    1,
+    Math.min(Math.floor(columns / columnMin), Math.ceil(lines.length / rows)),
+  );
   const width = Math.floor((columns + gap) / count) - gap;
   // Beside each other where each fits, so that no heading stands alone at the foot of a column.
   const isApart = count === blocks.length && blocks.every((block) => block.length <= rows);
-  const shown = isApart ? blocks : Array.from({ length: count }, (_value, index) => lines.slice(index * rows, (index + 1) * rows));
+  const shown = isApart
+    ? blocks
+    : Array.from({ length: count }, (_value, index) =>
+        lines.slice(index * rows, (index + 1) * rows),
+      );
   return (
     <Box columnGap={gap}>
       {shown.map((column, index) => (
@@ -41,7 +48,10 @@ function titled(title: string, bindings: readonly Binding[]): readonly Line[] {
 }
 
 function bindingLine({ keys, says }: Binding): Line {
-  return [{ text: pad(keys.map(showKey).join(" "), keyColumns), role: "accent" }, { text: ` ${says}` }];
+  return [
+    { text: pad(keys.map(showKey).join(" "), keyColumns), role: "accent" },
+    { text: ` ${says}` },
+  ];
 }
 
 const shownKeys: Readonly<Record<string, string>> = {

@@ -5,7 +5,18 @@ import type { Cell, Easel } from "./easel.ts";
 import { cut, widthOf } from "./width.ts";
 
 /** What a piece of text is there for; the theme says how that looks. */
-export type Role = "plain" | "strong" | "quiet" | "accent" | "good" | "warning" | "bad" | "selected" | "title" | "code" | "cursor";
+export type Role =
+  | "plain"
+  | "strong"
+  | "quiet"
+  | "accent"
+  | "good"
+  | "warning"
+  | "bad"
+  | "selected"
+  | "title"
+  | "code"
+  | "cursor";
 
 export interface Span {
   readonly text: string;
@@ -103,7 +114,10 @@ function fitLine(line: Line, columns: number, easel: Easel | undefined): readonl
   let left = columns;
   for (const { text, role, cells } of line) {
     if (left <= 0) break;
-    const shown = cells && easel ? easel.hang(cells.length > left ? cells.slice(0, left) : cells) : cut(onOneRow(text), left);
+    const shown =
+      cells && easel
+        ? easel.hang(cells.length > left ? cells.slice(0, left) : cells)
+        : cut(onOneRow(text), left);
     if (shown === "") continue;
     fitted.push({ text: shown, role });
     left -= widthOf(shown);

@@ -24,7 +24,8 @@ function readBlock(source: readonly string[], start: number): Block {
   const fence = /^\s*(```+|~~~+)/.exec(line)?.[1];
   if (fence) return readFence(source, start, fence);
   if (line.trimStart().startsWith("<!--")) return readComment(source, start);
-  if (isRow(line) && /^\s*\|?[\s:|-]+\|[\s:|-]*$/.test(source[start + 1] ?? "")) return readTable(source, start);
+  if (isRow(line) && /^\s*\|?[\s:|-]+\|[\s:|-]*$/.test(source[start + 1] ?? ""))
+    return readTable(source, start);
   return { next: start + 1, show: (columns) => showLine(line, columns) };
 }
 
@@ -50,7 +51,13 @@ function readComment(source: readonly string[], start: number): Block {
   const found = source.findIndex((line, index) => index >= start && line.includes("-->"));
   const end = found < 0 ? source.length : found + 1;
   const comment = source.slice(start, end);
-  return { next: end, show: (columns) => comment.flatMap((line) => wrap(line, columns).map((part): Line => [{ text: part, role: "quiet" }])) };
+  return {
+    next: end,
+    show: (columns) =>
+      comment.flatMap((line) =>
+        wrap(line, columns).map((part): Line => [{ text: part, role: "quiet" }]),
+      ),
+  };
 }
 
 function isRow(line: string): boolean {
@@ -77,7 +84,9 @@ const columnsMin = 4;
 /** Columns as wide as they want to be; the widest give way until the table fits. Cells are broken into lines. */
 function showTable(rows: readonly (readonly string[])[], columns: number): readonly Line[] {
   const count = Math.max(...rows.map((row) => row.length));
-  const widths = Array.from({ length: count }, (_value, column) => Math.max(1, ...rows.map((row) => widthOf(row[column] ?? ""))));
+  const widths = Array.from({ length: count }, (_value, column) =>
+    Math.max(1, ...rows.map((row) => widthOf(row[column] ?? ""))),
+  );
   const gaps = (count - 1) * 3;
   while (sum(widths) + gaps > columns) {
     const widest = widths.indexOf(Math.max(...widths));
@@ -91,7 +100,12 @@ function showTable(rows: readonly (readonly string[])[], columns: number): reado
       const parts = cells.map((cell, column) => pad(cell[at] ?? "", widths[column] ?? 0));
       return [{ text: parts.join(" │ "), role: index === 0 ? "strong" : "plain" }];
     });
-    return index === 0 ? [...lines, [{ text: widths.map((width) => "─".repeat(width)).join("─┼─"), role: "quiet" as const }]] : lines;
+    return index === 0
+      ? [
+          ...lines,
+          [{ text: widths.map((width) => "─".repeat(width)).join("─┼─"), role: "quiet" as const }],
+        ]
+      : lines;
   });
 }
 
@@ -102,7 +116,8 @@ function sum(numbers: readonly number[]): number {
 function showLine(line: string, columns: number): readonly Line[] {
   const heading = /^(#{1,6})\s+(.*?)\s*#*$/.exec(line);
   if (heading) return showHeading(heading[1]?.length ?? 1, heading[2] ?? "", columns);
-  if (/^\s*([-*_])(\s*\1){2,}\s*$/.test(line)) return [[{ text: "─".repeat(columns), role: "quiet" }]];
+  if (/^\s*([-*_])(\s*\1){2,}\s*$/.test(line))
+    return [[{ text: "─".repeat(columns), role: "quiet" }]];
   const quote = /^\s*>\s?(.*)$/.exec(line);
   if (quote) return hang({ text: "▏ ", role: "quiet" }, quote[1] ?? "", columns);
   const item = /^(\s*)(?:[-*+]|(\d+[.)]))\s+(?:\[([ xX])\]\s+)?(.*)$/.exec(line);
@@ -112,11 +127,18 @@ function showLine(line: string, columns: number): readonly Line[] {
 
 function showHeading(level: number, text: string, columns: number): readonly Line[] {
   const words = plainText(readInline(text));
-  const lines = wrap(words, columns).map((part): Line => [{ text: part, role: level <= 2 ? "title" : "strong" }]);
-  return level === 1 ? [...lines, [{ text: "═".repeat(Math.min(columns, widthOf(words))), role: "quiet" }]] : lines;
+  const lines = wrap(words, columns).map(
+    (part): Line => [{ text: part, role: level <= 2 ? "title" : "strong" }],
+  );
+  return level === 1
+    ? [...lines, [{ text: "═".repeat(Math.min(columns, widthOf(words))), role: "quiet" }]]
+    : lines;
 }
 
-function showItem([, indent = "", number, box, text = ""]: RegExpExecArray, columns: number): readonly Line[] {
+function showItem(
+  [, indent = "", number, box, text = ""]: RegExpExecArray,
+  columns: number,
+): readonly Line[] {
   const sign = number ?? (box === undefined ? "•" : box === " " ? "☐" : "☑");
   const role: Role = box === undefined ? "accent" : box === " " ? "warning" : "good";
   return hang({ text: `${indent}${sign} `, role }, text, columns);
@@ -126,7 +148,9 @@ function showItem([, indent = "", number, box, text = ""]: RegExpExecArray, colu
 function hang(sign: Span, text: string, columns: number): readonly Line[] {
   const indent = widthOf(sign.text);
   const parts = wrapSpans(readInline(text), Math.max(1, columns - indent));
-  return parts.map((line, index): Line => [index === 0 ? sign : { text: " ".repeat(indent) }, ...line]);
+  return parts.map(
+    (line, index): Line => [index === 0 ? sign : { text: " ".repeat(indent) }, ...line],
+  );
 }
 
 const inline =
@@ -143,7 +167,18 @@ function readInline(text: string): readonly Span[] {
   return at < text.length || spans.length === 0 ? [...spans, { text: text.slice(at) }] : spans;
 }
 
-function nameInline([, , code, bold, alsoBold, italic, alsoItalic, label, address, open]: RegExpExecArray): readonly Span[] {
+function nameInline([
+  ,
+  ,
+  code,
+  bold,
+  alsoBold,
+  italic,
+  alsoItalic,
+  label,
+  address,
+  open,
+]: RegExpExecArray): readonly Span[] {
   if (code !== undefined) return [{ text: code.trim() || code, role: "code" }];
   if (open !== undefined) return [{ text: open, role: "warning" }];
   // Where a link leads is shown: a label can say anything.
@@ -155,7 +190,12 @@ function nameInline([, , code, bold, alsoBold, italic, alsoItalic, label, addres
           { text: ` (${address})`, role: "quiet" },
         ];
   const strong = bold ?? alsoBold;
-  return [{ text: strong ?? italic ?? alsoItalic ?? "", role: strong === undefined ? "accent" : "strong" }];
+  return [
+    {
+      text: strong ?? italic ?? alsoItalic ?? "",
+      role: strong === undefined ? "accent" : "strong",
+    },
+  ];
 }
 
 function plainText(spans: readonly Span[]): string {

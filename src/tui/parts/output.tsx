@@ -26,7 +26,13 @@ export function Output({ run, state, columns, rows }: OutputProps): ReactElement
   const first = isAtStart ? firstLines(run, room) : [];
   const bottom = isAtStart ? lastOf(run) : bottomOf(run, state, rows);
   // An answer that leaves room is shown with what was said before it.
-  return <Lines lines={first.length < rows ? lastLines(run, { bottom, ...room }) : first} columns={columns} rows={rows} />;
+  return (
+    <Lines
+      lines={first.length < rows ? lastLines(run, { bottom, ...room }) : first}
+      columns={columns}
+      rows={rows}
+    />
+  );
 }
 
 /** What a step says is a report, whose end matters; what a tool or an agent says is an answer. */
@@ -65,7 +71,10 @@ interface Window {
   readonly folder: string;
 }
 
-function lastLines({ output: { lines, dropped } }: RunView, { bottom, rows, ...room }: Window): readonly Line[] {
+function lastLines(
+  { output: { lines, dropped } }: RunView,
+  { bottom, rows, ...room }: Window,
+): readonly Line[] {
   const shown: Line[] = [];
   for (let at = bottom - dropped - 1; at >= 0 && shown.length < rows; at--) {
     const line = lines[at];
@@ -75,7 +84,9 @@ function lastLines({ output: { lines, dropped } }: RunView, { bottom, rows, ...r
   return shown.slice(-rows);
 }
 
-const looks: Readonly<Record<OutputLine["source"], { readonly mark: string; readonly role: Role }>> = {
+const looks: Readonly<
+  Record<OutputLine["source"], { readonly mark: string; readonly role: Role }>
+> = {
   out: { mark: "  ", role: "plain" },
   err: { mark: "! ", role: "bad" },
   progress: { mark: "· ", role: "quiet" },
@@ -85,7 +96,10 @@ const looks: Readonly<Record<OutputLine["source"], { readonly mark: string; read
 /** Its own words, and what comes before or after them: a picture is seen with them, and whole. */
 const rowsBesideArt = 2;
 
-function showLine({ source, text, picture }: OutputLine, { columns, rows, hasColours, folder }: Omit<Window, "bottom">): readonly Line[] {
+function showLine(
+  { source, text, picture }: OutputLine,
+  { columns, rows, hasColours, folder }: Omit<Window, "bottom">,
+): readonly Line[] {
   const { mark, role } = looks[source];
   const words = wrap(withinProject(text, folder), columns - mark.length).map(
     (part, index): Line => [
@@ -94,14 +108,22 @@ function showLine({ source, text, picture }: OutputLine, { columns, rows, hasCol
     ],
   );
   if (!picture) return words;
-  const art = artLines(picture, { columns: columns - mark.length, rows: rows - rowsBesideArt, hasColours });
+  const art = artLines(picture, {
+    columns: columns - mark.length,
+    rows: rows - rowsBesideArt,
+    hasColours,
+  });
   return [...art.map((line): Line => [{ text: "  " }, ...line]), ...words];
 }
 
 /** Files of the project are called as one would from its folder: where that is fills half a row, and everybody knows it. The log has it all. */
 function withinProject(text: string, folder: string): string {
   const start = `${folder}/`;
-  return text.replaceAll(start, (found, at: number) => (/[\w./-]/.test(text[at - 1] ?? " ") || !/[\w.]/.test(text[at + found.length] ?? " ") ? found : ""));
+  return text.replaceAll(start, (found, at: number) =>
+    /[\w./-]/.test(text[at - 1] ?? " ") || !/[\w.]/.test(text[at + found.length] ?? " ")
+      ? found
+      : "",
+  );
 }
 
 function scrollName({ id }: RunView): string {
@@ -129,7 +151,11 @@ export function isScrolledBack(run: RunView, { scrolls }: TuiState): boolean {
 }
 
 /** `byLine` only where up and down mean nothing else. */
-export function outputBindings(run: RunView, state: TuiState, { page, byLine }: { readonly page: number; readonly byLine: boolean }): readonly Binding[] {
+export function outputBindings(
+  run: RunView,
+  state: TuiState,
+  { page, byLine }: { readonly page: number; readonly byLine: boolean },
+): readonly Binding[] {
   const last = lastOf(run);
   const top = Math.min(run.output.dropped + page, last);
   // Where it stands by itself: at the start of an answer, or at the end that grows.
@@ -139,7 +165,10 @@ export function outputBindings(run: RunView, state: TuiState, { page, byLine }: 
     return { kind: "scroll", view: scrollName(run), to: at === usual ? 0 : at } as const;
   };
   const bottom = bottomOf(run, state, page);
-  const pages = [on("pageup", "scroll back", to(bottom - page)), on("pagedown", "scroll on", to(bottom + page))];
+  const pages = [
+    on("pageup", "scroll back", to(bottom - page)),
+    on("pagedown", "scroll on", to(bottom + page)),
+  ];
   if (!byLine) return pages;
   return [
     ...pages,

@@ -15,7 +15,12 @@ export function runStateLine({ state, startedAt }: RunView, now: number): Line {
     case "failed":
     case "timed out":
     case "cancelled":
-      return [{ text: `${state.kind} after ${elapsed(state.endedAt - startedAt)}`, role: state.kind === "cancelled" ? "warning" : "bad" }];
+      return [
+        {
+          text: `${state.kind} after ${elapsed(state.endedAt - startedAt)}`,
+          role: state.kind === "cancelled" ? "warning" : "bad",
+        },
+      ];
   }
 }
 
@@ -66,5 +71,7 @@ export function elapsed(ms: number): string {
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   if (seconds < 60) return `${Math.floor(seconds)} s`;
   const minutes = Math.floor(seconds / 60);
-  return minutes < 60 ? `${minutes} min ${Math.floor(seconds % 60)} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return minutes < 60
+    ? `${minutes} min ${Math.floor(seconds % 60)} s`
+    : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

@@ -22,15 +22,39 @@ export interface TableProps<T> {
 }
 
 /** Rows around the selected one, as many as fit; a mark tells it apart where colours do not. */
-export function Table<T>({ columns, items, isSelected, width, rows, empty }: TableProps<T>): ReactElement {
+export function Table<T>({
+  columns,
+  items,
+  isSelected,
+  width,
+  rows,
+  empty,
+}: TableProps<T>): ReactElement {
   const widths = widthsOf(columns, width - mark.length);
   const title: Line = [
-    { text: " ".repeat(mark.length) + columns.map((column, index) => pad(column.title, widths[index] ?? 0, column.side)).join(" "), role: "quiet" },
+    {
+      text:
+        " ".repeat(mark.length) +
+        columns
+          .map((column, index) => pad(column.title, widths[index] ?? 0, column.side))
+          .join(" "),
+      role: "quiet",
+    },
   ];
   const selected = items.findIndex(isSelected);
-  const shown = items.slice(firstShown(selected, items.length, rows - 1)).slice(0, Math.max(0, rows - 1));
+  const shown = items
+    .slice(firstShown(selected, items.length, rows - 1))
+    .slice(0, Math.max(0, rows - 1));
   const body = shown.map((item) => showRow(item, columns, widths, isSelected(item)));
-  return <Lines lines={items.length === 0 ? [title, [{ text: `  ${empty}`, role: "quiet" }]] : [title, ...body]} columns={width} rows={rows} />;
+  return (
+    <Lines
+      lines={
+        items.length === 0 ? [title, [{ text: `  ${empty}`, role: "quiet" }]] : [title, ...body]
+      }
+      columns={width}
+      rows={rows}
+    />
+  );
 }
 
 const nameColumnsMin = 16;
@@ -51,7 +75,9 @@ function widthsOf<T>(columns: readonly Column<T>[], width: number): readonly num
   const wanted = columns.reduce((sum, column) => sum + (column.width ?? 0), 0);
   const share = Math.min(1, Math.max(0, room - restColumnsMin) / Math.max(1, wanted));
   const taken = columns.reduce((sum, column) => sum + Math.floor((column.width ?? 0) * share), 0);
-  return columns.map((column) => (column.width === undefined ? room - taken : Math.floor(column.width * share)));
+  return columns.map((column) =>
+    column.width === undefined ? room - taken : Math.floor(column.width * share),
+  );
 }
 
 /** The selected row stays in the middle while there is more on both sides. */
@@ -59,10 +85,20 @@ export function firstShown(selected: number, count: number, rows: number): numbe
   return Math.max(0, Math.min(selected - Math.floor(rows / 2), count - rows));
 }
 
-function showRow<T>(item: T, columns: readonly Column<T>[], widths: readonly number[], isSelected: boolean): Line {
+function showRow<T>(
+  item: T,
+  columns: readonly Column<T>[],
+  widths: readonly number[],
+  isSelected: boolean,
+): Line {
   const cells = columns.map((column, index) => ({
-    text: pad(onOneRow(column.text(item)), widths[index] ?? 0, column.side) + (index < columns.length - 1 ? " " : ""),
+    text:
+      pad(onOneRow(column.text(item)), widths[index] ?? 0, column.side) +
+      (index < columns.length - 1 ? " " : ""),
     role: isSelected ? ("selected" as const) : column.role?.(item),
   }));
-  return [{ text: isSelected ? mark : " ".repeat(mark.length), role: isSelected ? "selected" : "plain" }, ...cells];
+  return [
+    { text: isSelected ? mark : " ".repeat(mark.length), role: isSelected ? "selected" : "plain" },
+    ...cells,
+  ];
 }

@@ -11,7 +11,8 @@ export function widthOf(text: string): number {
 export function cut(text: string, columns: number): string {
   if (columns <= 0) return "";
   // A character takes a column or none; very long lines are not measured to their end.
-  const head = text.length > columns * longestCluster ? text.slice(0, columns * longestCluster) : text;
+  const head =
+    text.length > columns * longestCluster ? text.slice(0, columns * longestCluster) : text;
   if (head.length === text.length && widthOf(head) <= columns) return head;
   return `${takeColumns(head, columns - 1)}…`;
 }
@@ -32,7 +33,10 @@ export function wrap(text: string, columns: number): readonly string[] {
 export function wrapUpTo(text: string, columns: number, rows: number): readonly string[] {
   const lines = wrap(text, columns);
   if (lines.length <= rows) return lines;
-  return [...lines.slice(0, rows - 1), cut(`${lines[rows - 1]} ${lines[rows]}`, columns - 1).replace(/…?$/, "…")];
+  return [
+    ...lines.slice(0, rows - 1),
+    cut(`${lines[rows - 1]} ${lines[rows]}`, columns - 1).replace(/…?$/, "…"),
+  ];
 }
 
 const longestCluster = 16;
@@ -58,7 +62,10 @@ function takeColumns(text: string, columns: number): string {
 function wrapLine(line: string, columns: number): readonly string[] {
   const lines: string[] = [];
   let rest = line;
-  while (rest.length > columns / 2 && (rest.length > columns * longestCluster || widthOf(rest) > columns)) {
+  while (
+    rest.length > columns / 2 &&
+    (rest.length > columns * longestCluster || widthOf(rest) > columns)
+  ) {
     const head = takeColumns(rest.slice(0, columns * longestCluster), columns) || rest.slice(0, 1);
     const isAtSpace = rest[head.length] === " ";
     const space = isAtSpace ? head.length : head.lastIndexOf(" ");

@@ -23,7 +23,10 @@ export function createHuffmanTable(counts: Uint8Array, values: Uint8Array): Huff
 }
 
 /** The next byte. Throws where the bits are no code of the table. */
-export function readCode(bits: Bits, { counts, firstCodes, offsets, values }: HuffmanTable): number {
+export function readCode(
+  bits: Bits,
+  { counts, firstCodes, offsets, values }: HuffmanTable,
+): number {
   let code = 0;
   for (let index = 0; index < 16; index++) {
     code = (code << 1) | bits.read();

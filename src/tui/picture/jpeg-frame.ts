@@ -30,12 +30,21 @@ export interface Component {
 
 /** `body` is what stands in the segment. Throws for what we do not read. */
 export function readFrame(marker: number, body: DataView): Frame {
-  const [precision, height, width, count] = [body.getUint8(0), body.getUint16(1), body.getUint16(3), body.getUint8(5)];
-  if (precision !== 8 || ![1, 3, 4].includes(count)) throw new RangeError("a JPEG of a kind that is not read");
+  const [precision, height, width, count] = [
+    body.getUint8(0),
+    body.getUint16(1),
+    body.getUint16(3),
+    body.getUint8(5),
+  ];
+  if (precision !== 8 || ![1, 3, 4].includes(count))
+    throw new RangeError("a JPEG of a kind that is not read");
   const shown = pictureExtent({ width, height });
   const isCoarse = width >= 8 * shown.width && height >= 8 * shown.height;
   const told = Array.from({ length: count }, (_, index) => readComponent(body, 6 + index * 3));
-  const most = { across: Math.max(...told.map(({ across }) => across)), down: Math.max(...told.map(({ down }) => down)) };
+  const most = {
+    across: Math.max(...told.map(({ across }) => across)),
+    down: Math.max(...told.map(({ down }) => down)),
+  };
   const unitsWide = Math.ceil(width / (8 * most.across));
   const unitsHigh = Math.ceil(height / (8 * most.down));
   const components = told.map(({ id, across, down, quantization }) => ({
@@ -48,10 +57,21 @@ export function readFrame(marker: number, body: DataView): Frame {
     stride: unitsWide * across,
     coefficients: new Int16Array(unitsWide * across * unitsHigh * down * (isCoarse ? 1 : 64)),
   }));
-  return { width, height, isProgressive: marker === 0xc2, isCoarse, components, unitsWide, unitsHigh };
+  return {
+    width,
+    height,
+    isProgressive: marker === 0xc2,
+    isCoarse,
+    components,
+    unitsWide,
+    unitsHigh,
+  };
 }
 
-function readComponent(body: DataView, at: number): Pick<Component, "id" | "across" | "down" | "quantization"> {
+function readComponent(
+  body: DataView,
+  at: number,
+): Pick<Component, "id" | "across" | "down" | "quantization"> {
   const factors = body.getUint8(at + 1);
   const [across, down] = [factors >> 4, factors & 15];
   if (across < 1 || across > 4 || down < 1 || down > 4) throw new RangeError("sampling factors");

@@ -27,7 +27,9 @@ export function* readScan(bits: Bits, frame: Frame, scan: Scan): Generator<void>
   const { parts, restartInterval } = scan;
   const [only] = parts.length === 1 ? parts : [];
   const readers = parts.map((part) => blockReader(bits, frame, scan, part));
-  const [unitsWide, unitsHigh] = only ? [only.component.blocksWide, only.component.blocksHigh] : [frame.unitsWide, frame.unitsHigh];
+  const [unitsWide, unitsHigh] = only
+    ? [only.component.blocksWide, only.component.blocksHigh]
+    : [frame.unitsWide, frame.unitsHigh];
   for (let unit = 0; unit < unitsWide * unitsHigh; unit++) {
     if (restartInterval > 0 && unit > 0 && unit % restartInterval === 0) {
       bits.restart();
@@ -38,7 +40,9 @@ export function* readScan(bits: Bits, frame: Frame, scan: Scan): Generator<void>
     for (const [index, { component }] of parts.entries()) {
       // A scan of one component has its blocks one by one; others take turns.
       const [across, down] = only ? [1, 1] : [component.across, component.down];
-      for (let y = 0; y < down; y++) for (let x = 0; x < across; x++) readers[index]?.read((row * down + y) * component.stride + column * across + x);
+      for (let y = 0; y < down; y++)
+        for (let x = 0; x < across; x++)
+          readers[index]?.read((row * down + y) * component.stride + column * across + x);
     }
     if (column === unitsWide - 1) yield;
   }
@@ -49,7 +53,12 @@ interface BlockReader {
   restart(): void;
 }
 
-function blockReader(bits: Bits, { isProgressive, isCoarse }: Frame, scan: Scan, { component: { coefficients }, means, details }: ScanPart): BlockReader {
+function blockReader(
+  bits: Bits,
+  { isProgressive, isCoarse }: Frame,
+  scan: Scan,
+  { component: { coefficients }, means, details }: ScanPart,
+): BlockReader {
   const { from, to, shift, isRefining } = scan;
   let mean = 0;
   /** How many blocks more have nothing to tell. */
@@ -78,7 +87,8 @@ function blockReader(bits: Bits, { isProgressive, isCoarse }: Frame, scan: Scan,
       }
       place += run;
       const value = bits.readSigned(size);
-      if (!isCoarse && size > 0 && place < 64) coefficients[at + (zigzag[place] ?? 0)] = value << shift;
+      if (!isCoarse && size > 0 && place < 64)
+        coefficients[at + (zigzag[place] ?? 0)] = value << shift;
     }
   }
 
@@ -116,7 +126,8 @@ function blockReader(bits: Bits, { isProgressive, isCoarse }: Frame, scan: Scan,
 
   function refine(index: number, bit: number): void {
     const value = coefficients[index] ?? 0;
-    if (bits.read() === 1 && (value & bit) === 0) coefficients[index] = value + (value > 0 ? bit : -bit);
+    if (bits.read() === 1 && (value & bit) === 0)
+      coefficients[index] = value + (value > 0 ? bit : -bit);
   }
 
   return {

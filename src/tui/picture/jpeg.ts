@@ -12,7 +12,15 @@ import { zigzag } from "./zigzag.ts";
  * anybody writes (arithmetic, lossless, twelve bits); one that ends too early is shown as far as it goes.
  */
 export function* readJpeg(bytes: Uint8Array): Generator<void, Picture> {
-  const reading: Reading = { frame: undefined, quantizations: [], means: [], details: [], restartInterval: 0, adobe: undefined, orientation: undefined };
+  const reading: Reading = {
+    frame: undefined,
+    quantizations: [],
+    means: [],
+    details: [],
+    restartInterval: 0,
+    adobe: undefined,
+    orientation: undefined,
+  };
   let at = 2;
   let scans = 0;
   while (at + 4 <= bytes.length) {
@@ -31,7 +39,11 @@ export function* readJpeg(bytes: Uint8Array): Generator<void, Picture> {
     yield;
   }
   if (!reading.frame) throw new RangeError("a JPEG without a frame");
-  const picture = yield* paintFrame(reading.frame, reading.quantizations, colourModel(reading.frame, reading.adobe));
+  const picture = yield* paintFrame(
+    reading.frame,
+    reading.quantizations,
+    colourModel(reading.frame, reading.adobe),
+  );
   return turn(picture, reading.orientation ?? 1);
 }
 
@@ -87,10 +99,12 @@ function take(marker: number, body: DataView, reading: Reading): void {
       reading.orientation ??= readOrientation(body);
       return;
     case 0xee:
-      if (body.byteLength >= 12 && body.getUint32(0) === 0x41646f62) reading.adobe = body.getUint8(11);
+      if (body.byteLength >= 12 && body.getUint32(0) === 0x41646f62)
+        reading.adobe = body.getUint8(11);
       return;
     default:
-      if (marker >= 0xc3 && marker <= 0xcf && marker !== 0xc8 && marker !== 0xcc) throw new RangeError("a JPEG of a kind that is not read");
+      if (marker >= 0xc3 && marker <= 0xcf && marker !== 0xc8 && marker !== 0xcc)
+        throw new RangeError("a JPEG of a kind that is not read");
   }
 }
 
@@ -113,14 +127,21 @@ function takeQuantizations(body: DataView, { quantizations }: Reading): void {
     const head = body.getUint8(at);
     const isWide = head >> 4 !== 0;
     const table = new Uint16Array(64);
-    for (const [index, place] of zigzag.entries()) table[place] = isWide ? body.getUint16(at + 1 + index * 2) : body.getUint8(at + 1 + index);
+    for (const [index, place] of zigzag.entries())
+      table[place] = isWide ? body.getUint16(at + 1 + index * 2) : body.getUint8(at + 1 + index);
     quantizations[head & 3] = table;
     at += isWide ? 129 : 65;
   }
 }
 
 /** Goes over the data of a scan; resolves with where it ends. Details of a picture that is shown without them are not looked at. */
-function* takeScan(bytes: Uint8Array, at: number, reading: Reading, frame: Frame, body: DataView): Generator<void, number> {
+function* takeScan(
+  bytes: Uint8Array,
+  at: number,
+  reading: Reading,
+  frame: Frame,
+  body: DataView,
+): Generator<void, number> {
   const scan = scanOf(reading, frame, body);
   if (frame.isCoarse && scan.from > 0) return at;
   const bits = new Bits(bytes, at);
@@ -128,7 +149,11 @@ function* takeScan(bytes: Uint8Array, at: number, reading: Reading, frame: Frame
   return bits.at;
 }
 
-function scanOf({ means, details, restartInterval }: Reading, { components, isProgressive }: Frame, body: DataView): Scan {
+function scanOf(
+  { means, details, restartInterval }: Reading,
+  { components, isProgressive }: Frame,
+  body: DataView,
+): Scan {
   const count = body.getUint8(0);
   const parts = Array.from({ length: count }, (_, index) => {
     const [id, tables] = [body.getUint8(1 + index * 2), body.getUint8(2 + index * 2)];
@@ -137,7 +162,8 @@ function scanOf({ means, details, restartInterval }: Reading, { components, isPr
     return { component, means: means[(tables >> 4) & 3], details: details[tables & 3] };
   });
   const rest = 1 + count * 2;
-  if (!isProgressive) return { parts, from: 0, to: 63, shift: 0, isRefining: false, restartInterval };
+  if (!isProgressive)
+    return { parts, from: 0, to: 63, shift: 0, isRefining: false, restartInterval };
   const [from, to, bits] = [body.getUint8(rest), body.getUint8(rest + 1), body.getUint8(rest + 2)];
   if (from > to || to > 63 || (from > 0 && count > 1)) throw new RangeError("a scan of no numbers");
   return { parts, from, to, shift: bits & 15, isRefining: bits >> 4 > 0, restartInterval };
@@ -145,7 +171,8 @@ function scanOf({ means, details, restartInterval }: Reading, { components, isPr
 
 function colourModel({ components }: Frame, adobe: number | undefined): ColourModel {
   if (components.length === 1) return "grey";
-  if (components.length === 4) return adobe === undefined ? "cmyk" : adobe === 2 ? "inverted ycck" : "inverted cmyk";
+  if (components.length === 4)
+    return adobe === undefined ? "cmyk" : adobe === 2 ? "inverted ycck" : "inverted cmyk";
   const isNamed = components.map(({ id }) => String.fromCharCode(id)).join("") === "RGB";
   return adobe === 0 || (adobe === undefined && isNamed) ? "rgb" : "ycc";
 }

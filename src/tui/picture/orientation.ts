@@ -5,12 +5,16 @@ import type { Picture } from "./picture.ts";
  * that lies on its side is better than none.
  */
 export function readOrientation(segment: DataView): number | undefined {
-  if (segment.byteLength < 14 || segment.getUint32(0) !== exif || segment.getUint16(4) !== 0) return undefined;
+  if (segment.byteLength < 14 || segment.getUint32(0) !== exif || segment.getUint16(4) !== 0)
+    return undefined;
   const tiff = new DataView(segment.buffer, segment.byteOffset + 6, segment.byteLength - 6);
   const isLittle = tiff.getUint16(0) === littleEndian;
   const start = tiff.getUint32(4, isLittle);
   if (start + 2 > tiff.byteLength) return undefined;
-  const entries = Math.min(tiff.getUint16(start, isLittle), Math.floor((tiff.byteLength - start - 2) / entryBytes));
+  const entries = Math.min(
+    tiff.getUint16(start, isLittle),
+    Math.floor((tiff.byteLength - start - 2) / entryBytes),
+  );
   for (let at = start + 2; at < start + 2 + entries * entryBytes; at += entryBytes) {
     if (tiff.getUint16(at, isLittle) !== orientationTag) continue;
     const told = tiff.getUint16(at + 8, isLittle);
@@ -28,7 +32,9 @@ const entryBytes = 12;
 export function turn(picture: Picture, orientation: number): Picture {
   // From 5 on the first row is a column of what was seen.
   const isOnItsSide = orientation > 4;
-  const [width, height] = isOnItsSide ? [picture.height, picture.width] : [picture.width, picture.height];
+  const [width, height] = isOnItsSide
+    ? [picture.height, picture.width]
+    : [picture.width, picture.height];
   const isFromRight = [2, 3, 7, 8].includes(orientation);
   const isFromBelow = [3, 4, 6, 7].includes(orientation);
   const pixels = new Uint8Array(picture.pixels.length);

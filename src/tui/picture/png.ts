@@ -52,7 +52,9 @@ interface Header {
 type Kind = 0 | 2 | 3 | 4 | 6;
 
 /** Samples of a pixel, and the depths there are, by kind. */
-const kinds: Readonly<Record<Kind, { readonly samples: number; readonly depths: readonly number[] }>> = {
+const kinds: Readonly<
+  Record<Kind, { readonly samples: number; readonly depths: readonly number[] }>
+> = {
   0: { samples: 1, depths: [1, 2, 4, 8, 16] },
   2: { samples: 3, depths: [8, 16] },
   3: { samples: 1, depths: [1, 2, 4, 8] },
@@ -81,13 +83,25 @@ function readChunks(bytes: Buffer): Chunks {
     at += length + 12;
   }
   const none = Buffer.alloc(0);
-  return { header: readHeader(found.get("IHDR") ?? none), palette: found.get("PLTE") ?? none, transparent: found.get("tRNS") ?? none, data };
+  return {
+    header: readHeader(found.get("IHDR") ?? none),
+    palette: found.get("PLTE") ?? none,
+    transparent: found.get("tRNS") ?? none,
+    data,
+  };
 }
 
 function readHeader(bytes: Buffer): Header {
   const [depth = 0, kind = 0, compression, filter, interlace] = bytes.subarray(8);
-  if (!isKind(kind) || !kinds[kind].depths.includes(depth) || compression !== 0 || filter !== 0) throw new RangeError("not a PNG we know");
-  return { width: bytes.readUInt32BE(0), height: bytes.readUInt32BE(4), depth, kind, isInterlaced: interlace === 1 };
+  if (!isKind(kind) || !kinds[kind].depths.includes(depth) || compression !== 0 || filter !== 0)
+    throw new RangeError("not a PNG we know");
+  return {
+    width: bytes.readUInt32BE(0),
+    height: bytes.readUInt32BE(4),
+    depth,
+    kind,
+    isInterlaced: interlace === 1,
+  };
 }
 
 function isKind(value: number): value is Kind {
@@ -113,7 +127,10 @@ const interlaced: readonly Pass[] = [
 const whole: readonly Pass[] = [{ x: 0, y: 0, stepX: 1, stepY: 1 }];
 
 /** Takes the unfolded bytes as they come, and paints row after row. Done when the image is. */
-function* rowsOf({ width, height, depth, kind, isInterlaced }: Header, paint: Paint): Generator<void, void, Buffer> {
+function* rowsOf(
+  { width, height, depth, kind, isInterlaced }: Header,
+  paint: Paint,
+): Generator<void, void, Buffer> {
   const bitsOfPixel = kinds[kind].samples * depth;
   const back = Math.max(1, bitsOfPixel >> 3);
   let chunk: Buffer = yield;
@@ -150,13 +167,24 @@ function unfilter(row: Buffer, above: Buffer, back: number): void {
     const left = at > back ? (row[at - back] ?? 0) : 0;
     const up = above[at] ?? 0;
     const corner = at > back ? (above[at - back] ?? 0) : 0;
-    const guess = filter === 1 ? left : filter === 2 ? up : filter === 3 ? (left + up) >> 1 : paeth(left, up, corner);
+    const guess =
+      filter === 1
+        ? left
+        : filter === 2
+          ? up
+          : filter === 3
+            ? (left + up) >> 1
+            : paeth(left, up, corner);
     row[at] = (row[at] ?? 0) + guess;
   }
 }
 
 function paeth(left: number, up: number, corner: number): number {
-  const [byLeft, byUp, byCorner] = [Math.abs(up - corner), Math.abs(left - corner), Math.abs(left + up - 2 * corner)];
+  const [byLeft, byUp, byCorner] = [
+    Math.abs(up - corner),
+    Math.abs(left - corner),
+    Math.abs(left + up - 2 * corner),
+  ];
   return byLeft <= byUp && byLeft <= byCorner ? left : byUp <= byCorner ? up : corner;
 }
 
@@ -175,12 +203,17 @@ function painterOf(chunks: Chunks, shrinker: Shrinker): Paint {
   };
 }
 
-function colourReader({ header: { depth, kind }, palette, transparent }: Chunks): (row: Buffer, column: number) => Colour {
+function colourReader({
+  header: { depth, kind },
+  palette,
+  transparent,
+}: Chunks): (row: Buffer, column: number) => Colour {
   const read = sampleReader(depth);
   const toByte = 255 / (2 ** Math.min(depth, 8) - 1);
   /** One colour may stand for nothing. */
   const isHidden = (...samples: readonly number[]): boolean =>
-    transparent.length >= samples.length * 2 && samples.every((sample, index) => transparent[index * 2 + (depth === 16 ? 0 : 1)] === sample);
+    transparent.length >= samples.length * 2 &&
+    samples.every((sample, index) => transparent[index * 2 + (depth === 16 ? 0 : 1)] === sample);
   switch (kind) {
     case 0:
       return (row, column) => {
@@ -190,13 +223,22 @@ function colourReader({ header: { depth, kind }, palette, transparent }: Chunks)
       };
     case 2:
       return (row, column) => {
-        const [red, green, blue] = [read(row, column * 3), read(row, column * 3 + 1), read(row, column * 3 + 2)];
+        const [red, green, blue] = [
+          read(row, column * 3),
+          read(row, column * 3 + 1),
+          read(row, column * 3 + 2),
+        ];
         return [red, green, blue, isHidden(red, green, blue) ? 0 : 255];
       };
     case 3:
       return (row, column) => {
         const index = read(row, column);
-        return [palette[index * 3] ?? 0, palette[index * 3 + 1] ?? 0, palette[index * 3 + 2] ?? 0, transparent[index] ?? 255];
+        return [
+          palette[index * 3] ?? 0,
+          palette[index * 3 + 1] ?? 0,
+          palette[index * 3 + 2] ?? 0,
+          transparent[index] ?? 255,
+        ];
       };
     case 4:
       return (row, column) => {
@@ -204,7 +246,12 @@ function colourReader({ header: { depth, kind }, palette, transparent }: Chunks)
         return [grey, grey, grey, read(row, column * 2 + 1)];
       };
     case 6:
-      return (row, column) => [read(row, column * 4), read(row, column * 4 + 1), read(row, column * 4 + 2), read(row, column * 4 + 3)];
+      return (row, column) => [
+        read(row, column * 4),
+        read(row, column * 4 + 1),
+        read(row, column * 4 + 2),
+        read(row, column * 4 + 3),
+      ];
   }
 }
 

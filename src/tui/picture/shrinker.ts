@@ -17,7 +17,10 @@ export function pictureExtent(image: Extent): Extent {
 /** The same shape, no larger than that, and never larger than it was. */
 export function fitInto({ width, height }: Extent, within: Extent): Extent {
   const scale = Math.min(1, within.width / width, within.height / height);
-  return { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) };
+  return {
+    width: Math.max(1, Math.round(width * scale)),
+    height: Math.max(1, Math.round(height * scale)),
+  };
 }
 
 /** Red, green, blue, alpha; each from 0 to 255. */
@@ -38,9 +41,13 @@ export function createShrinker(from: Extent, { width, height }: Extent): Shrinke
   // Red, green, blue (each by alpha), alpha, and how many.
   const sums = new Float64Array(width * height * 5);
   return {
-    step: Math.max(1, Math.floor(Math.min(from.width / width, from.height / height) / samplesAcross)),
+    step: Math.max(
+      1,
+      Math.floor(Math.min(from.width / width, from.height / height) / samplesAcross),
+    ),
     add(x, y, [red, green, blue, alpha]) {
-      const at = (Math.floor((y * height) / from.height) * width + Math.floor((x * width) / from.width)) * 5;
+      const at =
+        (Math.floor((y * height) / from.height) * width + Math.floor((x * width) / from.width)) * 5;
       sums[at] = (sums[at] ?? 0) + red * alpha;
       sums[at + 1] = (sums[at + 1] ?? 0) + green * alpha;
       sums[at + 2] = (sums[at + 2] ?? 0) + blue * alpha;
@@ -50,8 +57,12 @@ export function createShrinker(from: Extent, { width, height }: Extent): Shrinke
     finish() {
       const pixels = new Uint8Array(width * height * 4);
       for (let pixel = 0; pixel < width * height; pixel++) {
-        const [red = 0, green = 0, blue = 0, alpha = 0, count = 0] = sums.subarray(pixel * 5, pixel * 5 + 5);
-        if (alpha > 0) pixels.set([red / alpha, green / alpha, blue / alpha, alpha / count], pixel * 4);
+        const [red = 0, green = 0, blue = 0, alpha = 0, count = 0] = sums.subarray(
+          pixel * 5,
+          pixel * 5 + 5,
+        );
+        if (alpha > 0)
+          pixels.set([red / alpha, green / alpha, blue / alpha, alpha / count], pixel * 4);
       }
       return { width, height, pixels };
     },

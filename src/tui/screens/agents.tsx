@@ -26,12 +26,19 @@ function bindings({ state }: Moment): readonly Binding[] {
     return next && ({ kind: "select agent", name: next.name } as const);
   };
   return [
-    ...(selected !== undefined && task.trim() !== "" ? [on("enter", "ask", () => ({ kind: "ask agent" }))] : []),
-    ...(run && isAtWork(run) ? [on("esc", "cancel", () => ({ kind: "cancel run", run: run.id }))] : []),
+    ...(selected !== undefined && task.trim() !== ""
+      ? [on("enter", "ask", () => ({ kind: "ask agent" }))]
+      : []),
+    ...(run && isAtWork(run)
+      ? [on("esc", "cancel", () => ({ kind: "cancel run", run: run.id }))]
+      : []),
     on("up", "agent up", go(-1)),
     on("down", "agent down", go(1)),
     ...(run
-      ? [on("ctrl+o", "show the run", () => ({ kind: "show run", run: run.id })), ...outputBindings(run, state, { page: pageOf(state), byLine: false })]
+      ? [
+          on("ctrl+o", "show the run", () => ({ kind: "show run", run: run.id })),
+          ...outputBindings(run, state, { page: pageOf(state), byLine: false }),
+        ]
       : []),
   ];
 }
@@ -57,7 +64,9 @@ function Body({ state, view, now, columns, rows }: BodyProps): ReactElement {
   });
   const loading = loadLines(agents.load, columns);
   const about = run ? [] : aboutLines(agents, columns);
-  const tableRows = run ? Math.min(agents.items.length + 1, Math.floor(rows / 3)) : rows - field.length - loading.length - about.length - 1;
+  const tableRows = run
+    ? Math.min(agents.items.length + 1, Math.floor(rows / 3))
+    : rows - field.length - loading.length - about.length - 1;
   const resultRows = rows - tableRows - field.length - loading.length - 1;
   return (
     <Box flexDirection="column">
@@ -67,17 +76,28 @@ function Body({ state, view, now, columns, rows }: BodyProps): ReactElement {
         isSelected={({ name }) => name === agents.selected}
         width={columns}
         rows={Math.max(2, tableRows)}
-        empty={agents.load.kind === "loaded" ? "The server offers no agents. `guildhall build` makes them." : ""}
+        empty={
+          agents.load.kind === "loaded"
+            ? "The server offers no agents. `guildhall build` makes them."
+            : ""
+        }
       />
       <Lines lines={[[], ...about, ...field, ...loading]} columns={columns} />
-      {run ? <CallResult run={run} state={state} now={now} columns={columns} rows={resultRows} /> : null}
+      {run ? (
+        <CallResult run={run} state={state} now={now} columns={columns} rows={resultRows} />
+      ) : null}
     </Box>
   );
 }
 
 function columnsOf(agents: readonly ToolView[], width: number): readonly Column<ToolView>[] {
   return [
-    { title: "agent", width: nameWidth(agents, width), text: ({ name }) => name, role: () => "accent" },
+    {
+      title: "agent",
+      width: nameWidth(agents, width),
+      text: ({ name }) => name,
+      role: () => "accent",
+    },
     { title: "what it is for", text: ({ description }) => description.split("\n")[0] ?? "" },
   ];
 }
@@ -85,5 +105,12 @@ function columnsOf(agents: readonly ToolView[], width: number): readonly Column<
 /** What the chosen one is for, in full, as long as nothing else needs the room. */
 function aboutLines({ items, selected }: AgentsState, columns: number): readonly Line[] {
   const agent = items.find(({ name }) => name === selected);
-  return agent ? [...wrapUpTo(agent.description, columns, aboutRows).map((text): Line => [{ text, role: "quiet" }]), []] : [];
+  return agent
+    ? [
+        ...wrapUpTo(agent.description, columns, aboutRows).map(
+          (text): Line => [{ text, role: "quiet" }],
+        ),
+        [],
+      ]
+    : [];
 }

@@ -27,15 +27,23 @@ function bindings({ state }: Moment): readonly Binding[] {
 function answerBindings(state: TuiState): readonly Binding[] {
   const one = selectedCall(state);
   if (!one) return [];
-  const answer = (keys: string, says: string, said: Answer): Binding => on(keys, says, () => ({ kind: "approve", token: one.token, answer: said }));
+  const answer = (keys: string, says: string, said: Answer): Binding =>
+    on(keys, says, () => ({ kind: "approve", token: one.token, answer: said }));
   const reading = readPreview(one, state);
   const to = (line: number) => () => ({ kind: "scroll", view: scrollName(one), to: line }) as const;
   const page = Math.max(1, reading.lines.length - 1);
   return [
     ...(reading.below === 0 ? [answer("y", "yes, once", "once")] : []),
     answer("n", "no", "no"),
-    ...(reading.below === 0 ? [answer("a", "always", "always"), answer("h", "while this hall runs", "hall")] : []),
-    ...(reading.isWhole ? [] : [on("pagedown", "read on", to(reading.from + page)), on("pageup", "read back", to(reading.from - page))]),
+    ...(reading.below === 0
+      ? [answer("a", "always", "always"), answer("h", "while this hall runs", "hall")]
+      : []),
+    ...(reading.isWhole
+      ? []
+      : [
+          on("pagedown", "read on", to(reading.from + page)),
+          on("pageup", "read back", to(reading.from - page)),
+        ]),
   ];
 }
 
@@ -54,7 +62,11 @@ function tableRowsOf(state: TuiState): number {
 /** Why it is asked, and the call itself. */
 function readPreview(one: PendingApproval, state: TuiState): Reading {
   const rows = bodyRows(state) - tableRowsOf(state) - 1;
-  return readFrom(`${tellWhy(one)}\n\n${one.preview}`, { columns: state.size.columns, rows, from: state.scrolls[scrollName(one)] ?? 0 });
+  return readFrom(`${tellWhy(one)}\n\n${one.preview}`, {
+    columns: state.size.columns,
+    rows,
+    from: state.scrolls[scrollName(one)] ?? 0,
+  });
 }
 
 /** What the client says of itself stands last on its line: it cannot pass for our words. */
@@ -75,7 +87,11 @@ function Body({ state, now, columns, rows }: BodyProps): ReactElement {
         rows={tableRows}
         empty={load.kind === "loaded" ? "No call waits for an answer." : ""}
       />
-      <Lines lines={[[], ...previewLines(state), ...loadLines(load, columns)]} columns={columns} rows={rows - tableRows} />
+      <Lines
+        lines={[[], ...previewLines(state), ...loadLines(load, columns)]}
+        columns={columns}
+        rows={rows - tableRows}
+      />
     </Box>
   );
 }
@@ -85,7 +101,12 @@ function columnsOf(now: number): readonly Column<PendingApproval>[] {
     { title: "tool", width: 30, text: ({ tool }) => tool, role: () => "accent" },
     { title: "called by", text: ({ caller, client }) => `${caller}, says ${client}` },
     { title: "waits", width: 11, side: "left", text: ({ askedAt }) => elapsed(now - askedAt) },
-    { title: "ends in", width: 11, side: "left", text: ({ expiresAt }) => elapsed(expiresAt - now) },
+    {
+      title: "ends in",
+      width: 11,
+      side: "left",
+      text: ({ expiresAt }) => elapsed(expiresAt - now),
+    },
   ];
 }
 
@@ -93,10 +114,29 @@ function previewLines(state: TuiState): readonly Line[] {
   const one = selectedCall(state);
   if (!one)
     return state.approvals.pending.length > 0
-      ? [[{ text: "Choose a call with Up and Down: the one that was shown is answered, or gone.", role: "quiet" }]]
+      ? [
+          [
+            {
+              text: "Choose a call with Up and Down: the one that was shown is answered, or gone.",
+              role: "quiet",
+            },
+          ],
+        ]
       : [];
   const reading = readPreview(one, state);
   const whyRows = wrap(tellWhy(one), state.size.columns).length;
-  const lines = reading.lines.map((text, index): Line => [{ text, role: reading.from + index < whyRows ? "warning" : "plain" }]);
-  return reading.isWhole ? lines : [...lines, [{ text: `${tellRest(reading)}${reading.below > 0 ? " (yes is possible at its end)" : ""}`, role: "warning" }]];
+  const lines = reading.lines.map(
+    (text, index): Line => [{ text, role: reading.from + index < whyRows ? "warning" : "plain" }],
+  );
+  return reading.isWhole
+    ? lines
+    : [
+        ...lines,
+        [
+          {
+            text: `${tellRest(reading)}${reading.below > 0 ? " (yes is possible at its end)" : ""}`,
+            role: "warning",
+          },
+        ],
+      ];
 }

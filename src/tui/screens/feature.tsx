@@ -6,7 +6,13 @@ import { type Line, Lines } from "../parts/line.tsx";
 import { markdownLines } from "../parts/markdown.ts";
 import { failureLines } from "../parts/run-state.ts";
 import { firstShown } from "../parts/table.tsx";
-import { type FeatureState, type FeatureView, type StepName, stepNames, type TuiState } from "../state.ts";
+import {
+  type FeatureState,
+  type FeatureView,
+  type StepName,
+  stepNames,
+  type TuiState,
+} from "../state.ts";
 import { type Binding, type Moment, on } from "../view.ts";
 import { describeWorktree, nextStep, worktreeOf } from "./features.tsx";
 import { type BodyProps, bodyRows, neighbour, type Screen } from "./screen.ts";
@@ -14,7 +20,13 @@ import { type BodyProps, bodyRows, neighbour, type Screen } from "./screen.ts";
 /** One feature: its documents as they read, and the next step. */
 export const featureScreen: Screen = { name: "feature", title: "Feature", bindings, Body };
 
-const stepKeys: Readonly<Record<StepName, string>> = { specify: "y", clarify: "c", plan: "p", tasks: "t", implement: "i" };
+const stepKeys: Readonly<Record<StepName, string>> = {
+  specify: "y",
+  clarify: "c",
+  plan: "p",
+  tasks: "t",
+  implement: "i",
+};
 const headRows = 3;
 
 function bindings({ state }: Moment): readonly Binding[] {
@@ -24,12 +36,25 @@ function bindings({ state }: Moment): readonly Binding[] {
   if (!feature) return [back];
   const { document } = opened;
   return [
-    ...(feature.phase === "done" ? [] : [on("s enter", `next step: ${nextStep(feature)}`, () => ({ kind: "run step", feature: feature.name }))]),
-    ...(document === undefined ? [] : [on("e", "edit", () => ({ kind: "edit file", path: join(feature.directory, document) }))]),
+    ...(feature.phase === "done"
+      ? []
+      : [
+          on("s enter", `next step: ${nextStep(feature)}`, () => ({
+            kind: "run step",
+            feature: feature.name,
+          })),
+        ]),
+    ...(document === undefined
+      ? []
+      : [on("e", "edit", () => ({ kind: "edit file", path: join(feature.directory, document) }))]),
     back,
     ...documentBindings(feature, opened),
     // A feature is specified from its description, on the list.
-    ...stepNames.slice(1).map((step) => on(stepKeys[step], step, () => ({ kind: "run step", feature: feature.name, step }))),
+    ...stepNames
+      .slice(1)
+      .map((step) =>
+        on(stepKeys[step], step, () => ({ kind: "run step", feature: feature.name, step })),
+      ),
     ...scrollBindings(state, opened),
   ];
 }
@@ -41,7 +66,9 @@ function viewOf({ features }: TuiState, { name }: FeatureState): FeatureView | u
 function documentBindings({ files }: FeatureView, { document }: FeatureState): readonly Binding[] {
   const go = (step: number) => () => {
     const next = neighbour(files, (file) => file === document, step);
-    return next === undefined || next === document ? undefined : ({ kind: "open document", path: next } as const);
+    return next === undefined || next === document
+      ? undefined
+      : ({ kind: "open document", path: next } as const);
   };
   return [on("right l", "next document", go(1)), on("left h", "previous document", go(-1))];
 }
@@ -54,7 +81,8 @@ function scrollBindings(state: TuiState, feature: FeatureState): readonly Bindin
   const page = bodyRows(state) - headRows - 1;
   const last = Math.max(0, markdownLines(feature.text ?? "", state.size.columns).length - page - 1);
   const at = Math.min(state.scrolls[scrollName(feature)] ?? 0, last);
-  const to = (row: number) => () => ({ kind: "scroll", view: scrollName(feature), to: Math.min(last, row) }) as const;
+  const to = (row: number) => () =>
+    ({ kind: "scroll", view: scrollName(feature), to: Math.min(last, row) }) as const;
   return [
     on("down j", "line on", to(at + 1)),
     on("up k", "line back", to(at - 1)),
@@ -68,7 +96,14 @@ function scrollBindings(state: TuiState, feature: FeatureState): readonly Bindin
 function Body({ state, columns, rows }: BodyProps): ReactElement {
   const { feature: opened } = state;
   const feature = opened && viewOf(state, opened);
-  if (!feature) return <Lines lines={[[{ text: "No feature is open. Esc leads to the list.", role: "quiet" }]]} columns={columns} rows={rows} />;
+  if (!feature)
+    return (
+      <Lines
+        lines={[[{ text: "No feature is open. Esc leads to the list.", role: "quiet" }]]}
+        columns={columns}
+        rows={rows}
+      />
+    );
   const head = [titleLine(feature, state), documentsLine(feature, opened, columns), []];
   return (
     <Box flexDirection="column">
@@ -102,8 +137,15 @@ function documentsLine({ files }: FeatureView, { document }: FeatureState, colum
   const width = Math.max(1, Math.floor(columns / 16));
   const first = firstShown(files.indexOf(document ?? ""), files.length, width);
   const shown = files.slice(first, first + width);
-  const names = shown.flatMap((file) => [file === document ? ({ text: `[${file}]`, role: "selected" } as const) : { text: ` ${file} ` }, { text: " " }]);
-  return [{ text: first > 0 ? "‹ " : "", role: "quiet" }, ...names, { text: first + width < files.length ? "›" : "", role: "quiet" }];
+  const names = shown.flatMap((file) => [
+    file === document ? ({ text: `[${file}]`, role: "selected" } as const) : { text: ` ${file} ` },
+    { text: " " },
+  ]);
+  return [
+    { text: first > 0 ? "‹ " : "", role: "quiet" },
+    ...names,
+    { text: first + width < files.length ? "›" : "", role: "quiet" },
+  ];
 }
 
 interface DocumentProps {
@@ -115,12 +157,24 @@ interface DocumentProps {
 
 function Document({ feature, state, columns, rows }: DocumentProps): ReactElement {
   const { text, failure, document } = feature;
-  const all = useMemo(() => (text === undefined ? [] : markdownLines(text, columns)), [text, columns]);
-  if (failure) return <Lines lines={failureLines(failure, columns)} columns={columns} rows={rows} />;
-  if (text === undefined) return <Lines lines={[[{ text: document === undefined ? "" : "reading …", role: "quiet" }]]} columns={columns} rows={rows} />;
+  const all = useMemo(
+    () => (text === undefined ? [] : markdownLines(text, columns)),
+    [text, columns],
+  );
+  if (failure)
+    return <Lines lines={failureLines(failure, columns)} columns={columns} rows={rows} />;
+  if (text === undefined)
+    return (
+      <Lines
+        lines={[[{ text: document === undefined ? "" : "reading …", role: "quiet" }]]}
+        columns={columns}
+        rows={rows}
+      />
+    );
   const at = Math.min(state.scrolls[scrollName(feature)] ?? 0, Math.max(0, all.length - rows));
   const left = all.length - at - rows;
-  const shown = left > 0 ? [...all.slice(at, at + rows - 1), more(left + 1)] : all.slice(at, at + rows);
+  const shown =
+    left > 0 ? [...all.slice(at, at + rows - 1), more(left + 1)] : all.slice(at, at + rows);
   return <Lines lines={shown} columns={columns} rows={rows} />;
 }
 

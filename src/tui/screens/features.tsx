@@ -9,7 +9,13 @@ import { type Binding, cursorOf, type Moment, on } from "../view.ts";
 import { type BodyProps, neighbour, type Screen } from "./screen.ts";
 
 /** All features of the project: where each stands, and where it is worked on. */
-export const featuresScreen: Screen = { name: "features", title: "Features", bindings, editing, Body };
+export const featuresScreen: Screen = {
+  name: "features",
+  title: "Features",
+  bindings,
+  editing,
+  Body,
+};
 
 const draftId = "draft";
 const draftRows = 5;
@@ -19,16 +25,26 @@ function selectedFeature({ features: { items, selected } }: TuiState): FeatureVi
 }
 
 export function worktreeOf({ worktrees }: TuiState, { branch }: FeatureView): Worktree | undefined {
-  return branch === undefined ? undefined : worktrees.items.find((worktree) => worktree.branch === branch);
+  return branch === undefined
+    ? undefined
+    : worktrees.items.find((worktree) => worktree.branch === branch);
 }
 
 function bindings({ state }: Moment): readonly Binding[] {
   const { draft } = state.features;
   if (draft !== undefined) {
-    return [on("enter", "specify it", () => ({ kind: "specify" })), on("esc", "give it up", () => ({ kind: "draft feature", text: undefined }))];
+    return [
+      on("enter", "specify it", () => ({ kind: "specify" })),
+      on("esc", "give it up", () => ({ kind: "draft feature", text: undefined })),
+    ];
   }
   const [open, ...rest] = selectionBindings(state);
-  return [...(open ? [open] : []), on("n", "new feature", () => ({ kind: "draft feature", text: "" })), ...rest, ...move(state)];
+  return [
+    ...(open ? [open] : []),
+    on("n", "new feature", () => ({ kind: "draft feature", text: "" })),
+    ...rest,
+    ...move(state),
+  ];
 }
 
 function selectionBindings(state: TuiState): readonly Binding[] {
@@ -37,10 +53,26 @@ function selectionBindings(state: TuiState): readonly Binding[] {
   const worktree = worktreeOf(state, feature);
   return [
     on("enter", "open", () => ({ kind: "open feature", name: feature.name })),
-    ...(feature.phase === "done" ? [] : [on("s", `next step: ${nextStep(feature)}`, () => ({ kind: "run step", feature: feature.name }))]),
+    ...(feature.phase === "done"
+      ? []
+      : [
+          on("s", `next step: ${nextStep(feature)}`, () => ({
+            kind: "run step",
+            feature: feature.name,
+          })),
+        ]),
     on("w", "work in its worktree", () => ({ kind: "switch worktree", feature: feature.name })),
-    ...(state.features.folder === state.target.folder ? [] : [on("m", "work in the main folder", () => ({ kind: "switch worktree", feature: undefined }))]),
-    ...(worktree && !worktree.isMain ? [on("d", "delete its worktree", () => ({ kind: "delete worktree", path: worktree.path }))] : []),
+    ...(state.features.folder === state.target.folder
+      ? []
+      : [
+          on("m", "work in the main folder", () => ({
+            kind: "switch worktree",
+            feature: undefined,
+          })),
+        ]),
+    ...(worktree && !worktree.isMain
+      ? [on("d", "delete its worktree", () => ({ kind: "delete worktree", path: worktree.path }))]
+      : []),
   ];
 }
 
@@ -58,14 +90,23 @@ function move({ features: { items, selected } }: TuiState): readonly Binding[] {
 }
 
 function editing({ state: { features } }: Moment): ReturnType<NonNullable<Screen["editing"]>> {
-  return features.draft === undefined ? undefined : { id: draftId, text: features.draft, change: (text) => ({ kind: "draft feature", text }) };
+  return features.draft === undefined
+    ? undefined
+    : { id: draftId, text: features.draft, change: (text) => ({ kind: "draft feature", text }) };
 }
 
 function Body({ state, view, columns, rows }: BodyProps): ReactElement {
   const { features } = state;
-  const below = [...detailLines(state), ...missingLines(features.missing), ...loadLines(features.load, columns)];
+  const below = [
+    ...detailLines(state),
+    ...missingLines(features.missing),
+    ...loadLines(features.load, columns),
+  ];
   const draft = features.draft;
-  const field = draft === undefined ? [] : draftLines(draft, cursorOf(view, { id: draftId, text: draft }), columns);
+  const field =
+    draft === undefined
+      ? []
+      : draftLines(draft, cursorOf(view, { id: draftId, text: draft }), columns);
   const tableRows = Math.max(2, rows - below.length - field.length - 1);
   return (
     <Box flexDirection="column">
@@ -75,7 +116,11 @@ function Body({ state, view, columns, rows }: BodyProps): ReactElement {
         isSelected={({ name }) => name === features.selected}
         width={columns}
         rows={tableRows}
-        empty={features.load.kind === "loaded" ? "No features yet. Press n and describe the first one." : ""}
+        empty={
+          features.load.kind === "loaded"
+            ? "No features yet. Press n and describe the first one."
+            : ""
+        }
       />
       <Lines lines={[[], ...below, ...field]} columns={columns} rows={rows - tableRows} />
     </Box>
@@ -85,7 +130,14 @@ function Body({ state, view, columns, rows }: BodyProps): ReactElement {
 function draftLines(draft: string, cursor: number, columns: number): readonly Line[] {
   return [
     [{ text: "What should it do, and for whom? Why is it wanted?", role: "strong" }],
-    ...textFieldLines({ label: "> ", text: draft, cursor, columns, rows: draftRows, placeholder: "a description in plain words" }),
+    ...textFieldLines({
+      label: "> ",
+      text: draft,
+      cursor,
+      columns,
+      rows: draftRows,
+      placeholder: "a description in plain words",
+    }),
   ];
 }
 
@@ -93,11 +145,29 @@ function columnsOf(state: TuiState, width: number): readonly Column<FeatureView>
   const isWide = width >= 100;
   return [
     { title: "No.", width: 4, text: ({ number, isActive }) => number + (isActive ? "*" : "") },
-    { title: "feature", text: ({ name, number }) => (name.startsWith(`${number}-`) ? name.slice(number.length + 1) : name) },
+    {
+      title: "feature",
+      text: ({ name, number }) =>
+        name.startsWith(`${number}-`) ? name.slice(number.length + 1) : name,
+    },
     { title: "branch", width: isWide ? 30 : 18, text: ({ branch }) => branch ?? "none" },
-    { title: "next step", width: 10, text: ({ phase }) => phase, role: ({ phase }) => (phase === "done" ? "good" : "accent") },
-    { title: "tasks", width: 7, side: "left", text: ({ tasks }) => (tasks ? `${tasks.done}/${tasks.total}` : "") },
-    { title: "worktree", width: isWide ? 16 : 12, text: (feature) => describeWorktree(worktreeOf(state, feature)) },
+    {
+      title: "next step",
+      width: 10,
+      text: ({ phase }) => phase,
+      role: ({ phase }) => (phase === "done" ? "good" : "accent"),
+    },
+    {
+      title: "tasks",
+      width: 7,
+      side: "left",
+      text: ({ tasks }) => (tasks ? `${tasks.done}/${tasks.total}` : ""),
+    },
+    {
+      title: "worktree",
+      width: isWide ? 16 : 12,
+      text: (feature) => describeWorktree(worktreeOf(state, feature)),
+    },
   ];
 }
 
@@ -114,12 +184,25 @@ function detailLines(state: TuiState): readonly Line[] {
   if (!feature) return [folder];
   const { run, openQuestions } = feature;
   const said = [
-    ...(run ? [run.isAtWork ? `${run.step} is at work on it` : `${run.step} did not finish; s goes on`] : []),
-    ...(openQuestions > 0 ? [`${openQuestions} open question${openQuestions === 1 ? "" : "s"}`] : []),
+    ...(run
+      ? [run.isAtWork ? `${run.step} is at work on it` : `${run.step} did not finish; s goes on`]
+      : []),
+    ...(openQuestions > 0
+      ? [`${openQuestions} open question${openQuestions === 1 ? "" : "s"}`]
+      : []),
   ];
   return [folder, ...said.map((text): Line => [{ text, role: "warning" }])];
 }
 
 function missingLines(missing: readonly string[]): readonly Line[] {
-  return missing.length === 0 ? [] : [[{ text: `! The server does not offer ${missing.join(", ")}: those steps cannot run here.`, role: "warning" }]];
+  return missing.length === 0
+    ? []
+    : [
+        [
+          {
+            text: `! The server does not offer ${missing.join(", ")}: those steps cannot run here.`,
+            role: "warning",
+          },
+        ],
+      ];
 }

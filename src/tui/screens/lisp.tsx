@@ -23,9 +23,19 @@ function bindings({ state }: Moment): readonly Binding[] {
   const to = (lines: number) => () => ({ kind: "scroll", view: scrollName, to: lines }) as const;
   return [
     ...(isWhole ? [on("enter", "evaluate", () => [{ kind: "evaluate" }, to(0)()])] : []),
-    ...(lisp.input.trim() !== "" && !isWhole ? [on("enter", "new line: a parenthesis is open", () => ({ kind: "type lisp", text: `${lisp.input}\n` }))] : []),
+    ...(lisp.input.trim() !== "" && !isWhole
+      ? [
+          on("enter", "new line: a parenthesis is open", () => ({
+            kind: "type lisp",
+            text: `${lisp.input}\n`,
+          })),
+        ]
+      : []),
     ...(running ? [on("esc", "stop", () => ({ kind: "cancel run", run: running.run }))] : []),
-    on("ctrl+t", lisp.mode === "explore" ? "let it act" : "only explore", () => ({ kind: "lisp mode", mode: lisp.mode === "explore" ? "act" : "explore" })),
+    on("ctrl+t", lisp.mode === "explore" ? "let it act" : "only explore", () => ({
+      kind: "lisp mode",
+      mode: lisp.mode === "explore" ? "act" : "explore",
+    })),
     on("pageup", "scroll back", () => to(Math.min(back + page, linesBack(state, page)))()),
     on("pagedown", "scroll on", to(back - page)),
   ];
@@ -33,12 +43,23 @@ function bindings({ state }: Moment): readonly Binding[] {
 
 /** How many parentheses are not closed; those in strings, characters and comments do not count. */
 function openParentheses(code: string): number {
-  const bare = code.replace(/"(?:\\.|[^"\\])*"?|#\\.|\|[^|]*\|?|#\|[\s\S]*?(?:\|#|$)|;.*/g, (part) => (/^"(?:\\.|[^"\\])*$/.test(part) ? "(" : ""));
-  return [...bare].reduce((open, character) => open + (character === "(" ? 1 : character === ")" ? -1 : 0), 0);
+  const bare = code.replace(
+    /"(?:\\.|[^"\\])*"?|#\\.|\|[^|]*\|?|#\|[\s\S]*?(?:\|#|$)|;.*/g,
+    (part) => (/^"(?:\\.|[^"\\])*$/.test(part) ? "(" : ""),
+  );
+  return [...bare].reduce(
+    (open, character) => open + (character === "(" ? 1 : character === ")" ? -1 : 0),
+    0,
+  );
 }
 
 function editing({ state: { lisp } }: Moment): ReturnType<NonNullable<Screen["editing"]>> {
-  return { id: inputId, text: lisp.input, history: lisp.entries.map(({ code }) => code), change: (text) => ({ kind: "type lisp", text }) };
+  return {
+    id: inputId,
+    text: lisp.input,
+    history: lisp.entries.map(({ code }) => code),
+    change: (text) => ({ kind: "type lisp", text }),
+  };
 }
 
 function Body({ state, view, columns, rows }: BodyProps): ReactElement {
@@ -54,7 +75,11 @@ function Body({ state, view, columns, rows }: BodyProps): ReactElement {
   const transcriptRows = Math.max(1, rows - field.length - 1);
   return (
     <Box flexDirection="column">
-      <Lines lines={transcript(state, columns, transcriptRows)} columns={columns} rows={transcriptRows} />
+      <Lines
+        lines={transcript(state, columns, transcriptRows)}
+        columns={columns}
+        rows={transcriptRows}
+      />
       <Lines lines={[modeLine(state, columns), ...field]} columns={columns} />
     </Box>
   );
@@ -65,14 +90,24 @@ function promptOf({ package: current }: LispState): string {
 }
 
 function placeholderOf({ isOffered }: LispState): string {
-  return isOffered === false ? "the server does not offer evaluate-lisp" : "a form, such as (+ 1 2) or (list-tools)";
+  return isOffered === false
+    ? "the server does not offer evaluate-lisp"
+    : "a form, such as (+ 1 2) or (list-tools)";
 }
 
 function modeLine({ lisp: { mode, session }, scrolls }: TuiState, columns: number): Line {
   if (scrolls[scrollName]) return [{ text: "── scrolled back: PgDn goes on ──", role: "warning" }];
-  const said = mode === "explore" ? "explores: tools that change something are not called" : "acts: tools may change things";
+  const said =
+    mode === "explore"
+      ? "explores: tools that change something are not called"
+      : "acts: tools may change things";
   const whole = `── ${said}${session === undefined ? "" : ` · session ${session}`} ──`;
-  return [{ text: widthOf(whole) <= columns ? whole : `── ${said} ──`, role: mode === "explore" ? "quiet" : "warning" }];
+  return [
+    {
+      text: widthOf(whole) <= columns ? whole : `── ${said} ──`,
+      role: mode === "explore" ? "quiet" : "warning",
+    },
+  ];
 }
 
 const entryCharactersShown = 20_000;
@@ -91,15 +126,28 @@ function transcript({ lisp, scrolls }: TuiState, columns: number, rows: number):
 
 /** How far back there is something to see. */
 function linesBack({ lisp, size }: TuiState, page: number): number {
-  return Math.max(0, lisp.entries.reduce((sum, entry) => sum + entryLines(entry, lisp, size.columns).length, 0) - page);
+  return Math.max(
+    0,
+    lisp.entries.reduce((sum, entry) => sum + entryLines(entry, lisp, size.columns).length, 0) -
+      page,
+  );
 }
 
-function entryLines({ code, state, text }: LispEntry, lisp: LispState, columns: number): readonly Line[] {
+function entryLines(
+  { code, state, text }: LispEntry,
+  lisp: LispState,
+  columns: number,
+): readonly Line[] {
   const prompt = promptOf(lisp);
   const asked = wrap(code, columns - prompt.length).map(
-    (part, index): Line => [{ text: index === 0 ? prompt : " ".repeat(prompt.length), role: "accent" }, { text: part }],
+    (part, index): Line => [
+      { text: index === 0 ? prompt : " ".repeat(prompt.length), role: "accent" },
+      { text: part },
+    ],
   );
   const answer = state === "running" ? "…" : text.slice(0, entryCharactersShown);
-  const told = wrap(answer, columns).map((part): Line => [{ text: part, role: state === "failed" ? "bad" : "plain" }]);
+  const told = wrap(answer, columns).map(
+    (part): Line => [{ text: part, role: state === "failed" ? "bad" : "plain" }],
+  );
   return [...asked, ...told];
 }

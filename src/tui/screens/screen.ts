@@ -30,16 +30,28 @@ export function bodyRows(state: Pick<TuiState, "size" | "notices" | "connection"
 const noticeRowsMax = 3;
 
 /** The last notice with its keys, as far as it gets room, or else why there is no connection; always a row. */
-export function noticeTexts({ notices, size, connection }: Pick<TuiState, "size" | "notices" | "connection">): readonly string[] {
+export function noticeTexts({
+  notices,
+  size,
+  connection,
+}: Pick<TuiState, "size" | "notices" | "connection">): readonly string[] {
   const notice = notices.at(-1);
   const failure = "failure" in connection ? connection.failure : undefined;
   if (!notice) return [failure ? `! ${failure.message}` : ""];
   const keys = `(${notice.retry ? "^Y again, " : ""}^X dismiss)`;
-  return wrapUpTo(`${keys} ${notice.level === "info" ? "" : "! "}${notice.text}`, size.columns, noticeRowsMax);
+  return wrapUpTo(
+    `${keys} ${notice.level === "info" ? "" : "! "}${notice.text}`,
+    size.columns,
+    noticeRowsMax,
+  );
 }
 
 /** The neighbour of what is selected, for up and down. Undefined at the ends, and where there is nothing. */
-export function neighbour<T>(items: readonly T[], isSelected: (item: T) => boolean, step: number): T | undefined {
+export function neighbour<T>(
+  items: readonly T[],
+  isSelected: (item: T) => boolean,
+  step: number,
+): T | undefined {
   const at = items.findIndex(isSelected);
   if (at < 0) return items[0];
   return items[Math.min(items.length - 1, Math.max(0, at + step))];

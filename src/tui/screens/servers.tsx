@@ -22,7 +22,10 @@ function bindings({ state: { servers } }: Moment): readonly Binding[] {
   const one = items.find(({ name }) => name === selected);
   return [
     ...(one
-      ? [on("r", "restart", () => ({ kind: "restart server", name: one.name })), on("l enter", "what it said", () => ({ kind: "show logs", server: one.name }))]
+      ? [
+          on("r", "restart", () => ({ kind: "restart server", name: one.name })),
+          on("l enter", "what it said", () => ({ kind: "show logs", server: one.name })),
+        ]
       : []),
     ...(logs ? [on("esc", "hide", () => ({ kind: "hide logs" }))] : []),
     on("up k", "up", go(-1)),
@@ -33,9 +36,15 @@ function bindings({ state: { servers } }: Moment): readonly Binding[] {
 function Body({ state, now, columns, rows }: BodyProps): ReactElement {
   const { servers } = state;
   const items = servers.status?.upstreams ?? [];
-  const below = [...hallLines(state, now), ...detailLines(servers, columns, now), ...loadLines(servers.load, columns)];
+  const below = [
+    ...hallLines(state, now),
+    ...detailLines(servers, columns, now),
+    ...loadLines(servers.load, columns),
+  ];
   const logs = servers.logs ? logLines(servers.logs, columns) : [];
-  const tableRows = servers.logs ? Math.min(items.length + 1, Math.floor(rows / 2)) : Math.max(2, rows - below.length - 1);
+  const tableRows = servers.logs
+    ? Math.min(items.length + 1, Math.floor(rows / 2))
+    : Math.max(2, rows - below.length - 1);
   const logRows = rows - tableRows - below.length - 1;
   return (
     <Box flexDirection="column">
@@ -55,12 +64,25 @@ function Body({ state, now, columns, rows }: BodyProps): ReactElement {
 function columnsOf(width: number): readonly Column<UpstreamStatus>[] {
   return [
     { title: "server", text: ({ name }) => name },
-    { title: "state", width: 10, text: ({ state }) => state.kind, role: ({ state }) => stateRoles[state.kind] },
+    {
+      title: "state",
+      width: 10,
+      text: ({ state }) => state.kind,
+      role: ({ state }) => stateRoles[state.kind],
+    },
     { title: "era", width: 7, text: ({ era }) => era ?? "" },
-    ...(width >= 100 ? [{ title: "protocol", width: 11, text: ({ protocol }: UpstreamStatus) => protocol ?? "" }] : []),
+    ...(width >= 100
+      ? [{ title: "protocol", width: 11, text: ({ protocol }: UpstreamStatus) => protocol ?? "" }]
+      : []),
     { title: "tools", width: 6, side: "left", text: ({ tools }) => String(tools) },
     { title: "calls", width: 7, side: "left", text: ({ calls }) => String(calls) },
-    { title: "errors", width: 7, side: "left", text: ({ errors }) => String(errors), role: ({ errors }) => (errors > 0 ? "warning" : "plain") },
+    {
+      title: "errors",
+      width: 7,
+      side: "left",
+      text: ({ errors }) => String(errors),
+      role: ({ errors }) => (errors > 0 ? "warning" : "plain"),
+    },
   ];
 }
 
@@ -75,15 +97,31 @@ const stateRoles: Readonly<Record<UpstreamStatus["state"]["kind"], Role>> = {
 
 function hallLines({ servers: { status } }: TuiState, now: number): readonly Line[] {
   if (!status) return [];
-  const registered = status.registrations.length === 0 ? "" : ` · ${status.registrations.length} registered toolkits`;
+  const registered =
+    status.registrations.length === 0
+      ? ""
+      : ` · ${status.registrations.length} registered toolkits`;
   const clients = `${status.clients} client${status.clients === 1 ? "" : "s"}`;
-  return [[{ text: `hall ${status.version} · process ${status.pid} · up ${elapsed(now - status.startedAt)} · ${clients}${registered}`, role: "quiet" }]];
+  return [
+    [
+      {
+        text: `hall ${status.version} · process ${status.pid} · up ${elapsed(now - status.startedAt)} · ${clients}${registered}`,
+        role: "quiet",
+      },
+    ],
+  ];
 }
 
-function detailLines({ status, selected }: ServersState, columns: number, now: number): readonly Line[] {
+function detailLines(
+  { status, selected }: ServersState,
+  columns: number,
+  now: number,
+): readonly Line[] {
   const one = status?.upstreams.find(({ name }) => name === selected);
   if (!one) return [];
-  const said = howItIs(one, now) ?? (one.lastError === undefined ? undefined : `the last error of ${one.name}: ${one.lastError}`);
+  const said =
+    howItIs(one, now) ??
+    (one.lastError === undefined ? undefined : `the last error of ${one.name}: ${one.lastError}`);
   return said === undefined
     ? []
     : wrap(said, columns)
@@ -96,11 +134,15 @@ function howItIs({ name, state }: UpstreamStatus, now: number): string | undefin
   if (state.kind !== "down") return undefined;
   // That it is tried again helps nobody: the reason says what does.
   if (state.code === "DENIED") return `${name}: ${state.reason}`;
-  const when = state.retryAt > now ? `in ${elapsed(state.retryAt - now)}; r tries now` : "at its next call";
+  const when =
+    state.retryAt > now ? `in ${elapsed(state.retryAt - now)}; r tries now` : "at its next call";
   return `${name} is down: ${state.reason}. It is tried again ${when}.`;
 }
 
-function logLines({ server, lines }: NonNullable<ServersState["logs"]>, columns: number): readonly Line[] {
+function logLines(
+  { server, lines }: NonNullable<ServersState["logs"]>,
+  columns: number,
+): readonly Line[] {
   const title: Line = [{ text: `─── what ${server} wrote to stderr `, role: "quiet" }];
   if (lines.length === 0) return [title, [{ text: "Nothing so far.", role: "quiet" }]];
   return [title, ...lines.flatMap((line) => wrap(line, columns).map((text): Line => [{ text }]))];

@@ -20,7 +20,8 @@ function bindings({ state }: Moment): readonly Binding[] {
   const page = bodyRows(state) - headRows - 1;
   const last = Math.max(0, tools.length - page);
   const at = Math.min(state.scrolls[scrollName] ?? 0, last);
-  const to = (row: number) => () => ({ kind: "scroll", view: scrollName, to: Math.min(last, row) }) as const;
+  const to = (row: number) => () =>
+    ({ kind: "scroll", view: scrollName, to: Math.min(last, row) }) as const;
   return [
     on("down j", "line on", to(at + 1)),
     on("up k", "line back", to(at - 1)),
@@ -32,7 +33,9 @@ function bindings({ state }: Moment): readonly Binding[] {
 function Body({ state, columns, rows }: BodyProps): ReactElement {
   const { statistics, load } = state.stats;
   if (!statistics) return <Lines lines={loadLines(load, columns)} columns={columns} rows={rows} />;
-  const shown = statistics.tools.slice(Math.min(state.scrolls[scrollName] ?? 0, Math.max(0, statistics.tools.length - 1)));
+  const shown = statistics.tools.slice(
+    Math.min(state.scrolls[scrollName] ?? 0, Math.max(0, statistics.tools.length - 1)),
+  );
   return (
     <Box flexDirection="column">
       <Lines lines={totalLines(statistics, columns)} columns={columns} rows={headRows} />
@@ -70,11 +73,31 @@ function columnsOf(width: number): readonly Column<ToolFigures>[] {
   return [
     { title: "tool", text: ({ tool }) => tool },
     { title: "calls", width: 7, side: "left", text: ({ calls }) => String(calls) },
-    { title: "errors", width: 7, side: "left", text: percent, role: ({ errors }) => (errors > 0 ? "warning" : "plain") },
-    ...(isWide ? [{ title: "cancelled", width: 9, side: "left", text: ({ cancelled }) => String(cancelled) } as const satisfies Column<ToolFigures>] : []),
+    {
+      title: "errors",
+      width: 7,
+      side: "left",
+      text: percent,
+      role: ({ errors }) => (errors > 0 ? "warning" : "plain"),
+    },
+    ...(isWide
+      ? [
+          {
+            title: "cancelled",
+            width: 9,
+            side: "left",
+            text: ({ cancelled }) => String(cancelled),
+          } as const satisfies Column<ToolFigures>,
+        ]
+      : []),
     { title: "p50", width: 8, side: "left", text: ({ p50Ms }) => duration(p50Ms) },
     { title: "p95", width: 8, side: "left", text: ({ p95Ms }) => duration(p95Ms) },
-    { title: "trend", width: isWide ? 32 : 16, text: ({ trend }) => sparkline(trend, isWide ? 32 : 16), role: () => "accent" },
+    {
+      title: "trend",
+      width: isWide ? 32 : 16,
+      text: ({ trend }) => sparkline(trend, isWide ? 32 : 16),
+      role: () => "accent",
+    },
   ];
 }
 
@@ -83,7 +106,11 @@ function percent({ errorRate }: Figures): string {
 }
 
 function duration(ms: number): string {
-  return ms < 10 ? `${ms.toFixed(1)} ms` : ms < 10_000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 1000)} s`;
+  return ms < 10
+    ? `${ms.toFixed(1)} ms`
+    : ms < 10_000
+      ? `${Math.round(ms)} ms`
+      : `${Math.round(ms / 1000)} s`;
 }
 
 function day(at: number): string {

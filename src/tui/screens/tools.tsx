@@ -22,12 +22,21 @@ const searchId = "search";
 const part = "tools";
 
 function openTool({ state, view }: Pick<Moment, "state" | "view">): ToolView | undefined {
-  return view.focus[part] === "form" ? state.tools.items.find(({ name }) => name === state.tools.selected) : undefined;
+  return view.focus[part] === "form"
+    ? state.tools.items.find(({ name }) => name === state.tools.selected)
+    : undefined;
 }
 
 function handOf({ tools }: TuiState): FormInHand | undefined {
   const { form, selected } = tools;
-  return form && { id: `tool ${selected}`, form, fill: (field, text) => ({ kind: "fill tool", field, text }), send: { kind: "call tool" } };
+  return (
+    form && {
+      id: `tool ${selected}`,
+      form,
+      fill: (field, text) => ({ kind: "fill tool", field, text }),
+      send: { kind: "call tool" },
+    }
+  );
 }
 
 /** The last call, where it was of the tool that is shown. */
@@ -48,7 +57,10 @@ function bindings(moment: Moment): readonly Binding[] {
       : on("esc", "all tools", () => ({ kind: "focus", on: part, part: "list" })),
     ...formBindings(hand, view, "call"),
     ...(run
-      ? [on("ctrl+o", "show the run", () => ({ kind: "show run", run: run.id })), ...outputBindings(run, state, { page: pageOf(state), byLine: false })]
+      ? [
+          on("ctrl+o", "show the run", () => ({ kind: "show run", run: run.id })),
+          ...outputBindings(run, state, { page: pageOf(state), byLine: false }),
+        ]
       : []),
   ];
 }
@@ -73,7 +85,9 @@ function listBindings(state: TuiState): readonly Binding[] {
           ]),
         ]
       : []),
-    ...(state.tools.search === "" ? [] : [on("esc", "clear the search", () => ({ kind: "search tools", text: "" }))]),
+    ...(state.tools.search === ""
+      ? []
+      : [on("esc", "clear the search", () => ({ kind: "search tools", text: "" }))]),
     on("up", "up", go(-1)),
     on("down", "down", go(1)),
     on("pageup", "page up", go(-pageOf(state))),
@@ -84,7 +98,12 @@ function listBindings(state: TuiState): readonly Binding[] {
 function editing(moment: Moment): ReturnType<NonNullable<Screen["editing"]>> {
   const hand = handOf(moment.state);
   if (openTool(moment) && hand) return formEditing(hand, moment.view);
-  return { id: searchId, isSearch: true, text: moment.state.tools.search, change: (text) => ({ kind: "search tools", text }) };
+  return {
+    id: searchId,
+    isSearch: true,
+    text: moment.state.tools.search,
+    change: (text) => ({ kind: "search tools", text }),
+  };
 }
 
 function Body(props: BodyProps): ReactElement {
@@ -104,7 +123,10 @@ function List({ state, view, columns, rows }: BodyProps): ReactElement {
     rows: 1,
     placeholder: "type to narrow the list",
   });
-  const foot: readonly Line[] = [[{ text: `${found.length} of ${tools.items.length} tools`, role: "quiet" }], ...loadLines(tools.load, columns)];
+  const foot: readonly Line[] = [
+    [{ text: `${found.length} of ${tools.items.length} tools`, role: "quiet" }],
+    ...loadLines(tools.load, columns),
+  ];
   const tableRows = Math.max(2, rows - foot.length - 1);
   return (
     <Box flexDirection="column">
@@ -124,29 +146,56 @@ function List({ state, view, columns, rows }: BodyProps): ReactElement {
 
 function columnsOf(tools: readonly ToolView[], width: number): readonly Column<ToolView>[] {
   return [
-    { title: "tool", width: nameWidth(tools, width), text: ({ name }) => name, role: () => "accent" },
-    { title: "", width: 1, text: ({ isDestructive }) => (isDestructive ? "!" : ""), role: () => "warning" },
+    {
+      title: "tool",
+      width: nameWidth(tools, width),
+      text: ({ name }) => name,
+      role: () => "accent",
+    },
+    {
+      title: "",
+      width: 1,
+      text: ({ isDestructive }) => (isDestructive ? "!" : ""),
+      role: () => "warning",
+    },
     {
       title: "what it does (! may destroy)",
-      text: ({ title, description }) => (title === undefined ? description : `${title}: ${description}`).split("\n")[0] ?? "",
+      text: ({ title, description }) =>
+        (title === undefined ? description : `${title}: ${description}`).split("\n")[0] ?? "",
     },
   ];
 }
 
-function Call({ tool, state, view, now, columns, rows }: BodyProps & { readonly tool: ToolView }): ReactElement {
+function Call({
+  tool,
+  state,
+  view,
+  now,
+  columns,
+  rows,
+}: BodyProps & { readonly tool: ToolView }): ReactElement {
   const hand = handOf(state);
   const run = runOf(state);
   const head: readonly Line[] = [
-    [{ text: tool.name, role: "title" }, ...(tool.isDestructive ? [{ text: "  ! may destroy", role: "warning" as const }] : [])],
-    ...wrapUpTo(tool.description, columns, Math.max(3, Math.floor(rows / 5))).map((text): Line => [{ text, role: "quiet" }]),
+    [
+      { text: tool.name, role: "title" },
+      ...(tool.isDestructive ? [{ text: "  ! may destroy", role: "warning" as const }] : []),
+    ],
+    ...wrapUpTo(tool.description, columns, Math.max(3, Math.floor(rows / 5))).map(
+      (text): Line => [{ text, role: "quiet" }],
+    ),
     [],
   ];
   const room = rows - head.length;
-  const form = hand ? formLines(hand, { view, columns, rows: run ? Math.floor(room / 2) : room }) : [];
+  const form = hand
+    ? formLines(hand, { view, columns, rows: run ? Math.floor(room / 2) : room })
+    : [];
   return (
     <Box flexDirection="column">
       <Lines lines={[...head, ...form]} columns={columns} />
-      {run ? <CallResult run={run} state={state} now={now} columns={columns} rows={room - form.length} /> : null}
+      {run ? (
+        <CallResult run={run} state={state} now={now} columns={columns} rows={room - form.length} />
+      ) : null}
     </Box>
   );
 }
