@@ -23,7 +23,7 @@ test("a run that thinks for long, or waits for a tool, gives signs of life, and 
     description: "",
     inputSchema: { type: "object" },
     score: 1,
-    isDestructive: false,
+    isReadOnly: true,
     target: {
       toolkit,
       tool: { name: "wait", inputSchema: { type: "object" } },
