@@ -69,7 +69,7 @@ export function createWriterThread({
   retention,
   isReader = false,
   log,
-  worker: file = findWorker(import.meta.url, "store-worker", "./store-worker.ts"),
+  worker: file = findWorker("store-worker", new URL("./store-worker.ts", import.meta.url)),
   fullAt = 16_384,
 }: ThreadOptions): WriterThread {
   const sealed: Batch[] = [];

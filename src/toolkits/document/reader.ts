@@ -73,7 +73,7 @@ export function createDocumentReader({ worker }: ReaderOptions = {}): DocumentRe
       const scope = new Scope(parent, readMsMax, "the document");
       try {
         return await runWorker(
-          worker ?? findWorker(import.meta.url, "document-worker", "./worker.ts"),
+          worker ?? findWorker("document-worker", new URL("./worker.ts", import.meta.url)),
           request,
           scope,
         );

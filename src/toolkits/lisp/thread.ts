@@ -43,7 +43,7 @@ const resourceLimits = {
 const stopMsMax = 1_000;
 
 export function createLispThread({
-  worker: file = findWorker(import.meta.url, "lisp-worker", "./worker.ts"),
+  worker: file = findWorker("lisp-worker", new URL("./worker.ts", import.meta.url)),
   seed,
 }: ThreadOptions): LispThread {
   const { port1: replies, port2 } = new MessageChannel();
