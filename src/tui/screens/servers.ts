@@ -1,16 +1,14 @@
-import { Box } from "ink";
-import type { ReactElement } from "react";
 import type { UpstreamStatus } from "../../admin/contract.ts";
-import { type Line, Lines, type Role } from "../parts/line.tsx";
+import type { Line, Role } from "../parts/line.ts";
 import { elapsed, loadLines } from "../parts/run-state.ts";
-import { type Column, Table } from "../parts/table.tsx";
+import { type Column, tableLines } from "../parts/table.ts";
 import { wrap } from "../parts/width.ts";
 import type { ServersState, TuiState } from "../state.ts";
 import { type Binding, type Moment, on } from "../view.ts";
 import { type BodyProps, neighbour, type Screen } from "./screen.ts";
 
 /** The servers behind the hall: how they are, what they last said. */
-export const serversScreen: Screen = { name: "servers", title: "Servers", bindings, Body };
+export const serversScreen: Screen = { name: "servers", title: "Servers", bindings, body };
 
 function bindings({ state: { servers } }: Moment): readonly Binding[] {
   const { selected, logs, status } = servers;
@@ -33,7 +31,7 @@ function bindings({ state: { servers } }: Moment): readonly Binding[] {
   ];
 }
 
-function Body({ state, now, columns, rows }: BodyProps): ReactElement {
+function body({ state, now, columns, rows }: BodyProps): readonly Line[] {
   const { servers } = state;
   const items = servers.status?.upstreams ?? [];
   const below = [
@@ -46,19 +44,15 @@ function Body({ state, now, columns, rows }: BodyProps): ReactElement {
     ? Math.min(items.length + 1, Math.floor(rows / 2))
     : Math.max(2, rows - below.length - 1);
   const logRows = rows - tableRows - below.length - 1;
-  return (
-    <Box flexDirection="column">
-      <Table
-        columns={columnsOf(columns)}
-        items={items}
-        isSelected={({ name }) => name === servers.selected}
-        width={columns}
-        rows={tableRows}
-        empty="No servers are configured. `guildhall init` finds those of your other clients."
-      />
-      <Lines lines={[[], ...below, ...logs.slice(-logRows)]} columns={columns} />
-    </Box>
-  );
+  const table = tableLines({
+    columns: columnsOf(columns),
+    items,
+    isSelected: ({ name }) => name === servers.selected,
+    width: columns,
+    rows: tableRows,
+    empty: "No servers are configured. `guildhall init` finds those of your other clients.",
+  });
+  return [...table, [], ...below, ...logs.slice(-logRows)];
 }
 
 function columnsOf(width: number): readonly Column<UpstreamStatus>[] {

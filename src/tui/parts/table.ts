@@ -1,5 +1,4 @@
-import type { ReactElement } from "react";
-import { type Line, Lines, onOneRow, type Role } from "./line.tsx";
+import { fitRows, type Line, onOneRow, type Role } from "./line.ts";
 import { pad, widthOf } from "./width.ts";
 
 export interface Column<T> {
@@ -11,7 +10,7 @@ export interface Column<T> {
   role?(item: T): Role;
 }
 
-export interface TableProps<T> {
+export interface TableOptions<T> {
   readonly columns: readonly Column<T>[];
   readonly items: readonly T[];
   isSelected(item: T): boolean;
@@ -22,14 +21,14 @@ export interface TableProps<T> {
 }
 
 /** Rows around the selected one, as many as fit; a mark tells it apart where colours do not. */
-export function Table<T>({
+export function tableLines<T>({
   columns,
   items,
   isSelected,
   width,
   rows,
   empty,
-}: TableProps<T>): ReactElement {
+}: TableOptions<T>): readonly Line[] {
   const widths = widthsOf(columns, width - mark.length);
   const title: Line = [
     {
@@ -46,15 +45,9 @@ export function Table<T>({
     .slice(firstShown(selected, items.length, rows - 1))
     .slice(0, Math.max(0, rows - 1));
   const body = shown.map((item) => showRow(item, columns, widths, isSelected(item)));
-  return (
-    <Lines
-      lines={
-        items.length === 0 ? [title, [{ text: `  ${empty}`, role: "quiet" }]] : [title, ...body]
-      }
-      columns={width}
-      rows={rows}
-    />
-  );
+  const lines: readonly Line[] =
+    items.length === 0 ? [title, [{ text: `  ${empty}`, role: "quiet" }]] : [title, ...body];
+  return fitRows(lines, rows);
 }
 
 const nameColumnsMin = 16;

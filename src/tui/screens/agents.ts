@@ -1,10 +1,8 @@
-import { Box } from "ink";
-import type { ReactElement } from "react";
-import { CallResult } from "../parts/call-result.tsx";
-import { type Line, Lines } from "../parts/line.tsx";
-import { outputBindings } from "../parts/output.tsx";
+import { callResultLines } from "../parts/call-result.ts";
+import type { Line } from "../parts/line.ts";
+import { outputBindings } from "../parts/output.ts";
 import { isAtWork, loadLines } from "../parts/run-state.ts";
-import { type Column, nameWidth, Table } from "../parts/table.tsx";
+import { type Column, nameWidth, tableLines } from "../parts/table.ts";
 import { textFieldLines } from "../parts/text-field.ts";
 import { wrapUpTo } from "../parts/width.ts";
 import { type AgentsState, findRun, type ToolView, type TuiState } from "../state.ts";
@@ -12,7 +10,7 @@ import { type Binding, cursorOf, type Moment, on } from "../view.ts";
 import { type BodyProps, bodyRows, neighbour, type Screen } from "./screen.ts";
 
 /** Agents take a task in plain words; their steps are seen as they go. */
-export const agentsScreen: Screen = { name: "agents", title: "Agents", bindings, editing, Body };
+export const agentsScreen: Screen = { name: "agents", title: "Agents", bindings, editing, body };
 
 const taskId = "task";
 const taskRows = 3;
@@ -51,7 +49,7 @@ function editing({ state }: Moment): ReturnType<NonNullable<Screen["editing"]>> 
   return { id: taskId, text: state.agents.task, change: (text) => ({ kind: "type task", text }) };
 }
 
-function Body({ state, view, now, columns, rows }: BodyProps): ReactElement {
+function body({ state, view, now, columns, rows }: BodyProps): readonly Line[] {
   const { agents } = state;
   const run = findRun(state, agents.run);
   const field = textFieldLines({
@@ -68,26 +66,19 @@ function Body({ state, view, now, columns, rows }: BodyProps): ReactElement {
     ? Math.min(agents.items.length + 1, Math.floor(rows / 3))
     : rows - field.length - loading.length - about.length - 1;
   const resultRows = rows - tableRows - field.length - loading.length - 1;
-  return (
-    <Box flexDirection="column">
-      <Table
-        columns={columnsOf(agents.items, columns)}
-        items={agents.items}
-        isSelected={({ name }) => name === agents.selected}
-        width={columns}
-        rows={Math.max(2, tableRows)}
-        empty={
-          agents.load.kind === "loaded"
-            ? "The server offers no agents. `guildhall build` makes them."
-            : ""
-        }
-      />
-      <Lines lines={[[], ...about, ...field, ...loading]} columns={columns} />
-      {run ? (
-        <CallResult run={run} state={state} now={now} columns={columns} rows={resultRows} />
-      ) : null}
-    </Box>
-  );
+  const table = tableLines({
+    columns: columnsOf(agents.items, columns),
+    items: agents.items,
+    isSelected: ({ name }) => name === agents.selected,
+    width: columns,
+    rows: Math.max(2, tableRows),
+    empty:
+      agents.load.kind === "loaded"
+        ? "The server offers no agents. `guildhall build` makes them."
+        : "",
+  });
+  const result = run ? callResultLines({ run, state, now, columns, rows: resultRows }) : [];
+  return [...table, [], ...about, ...field, ...loading, ...result];
 }
 
 function columnsOf(agents: readonly ToolView[], width: number): readonly Column<ToolView>[] {

@@ -1,18 +1,16 @@
-import { Box } from "ink";
-import type { ReactElement } from "react";
 import { isObject } from "../../base/json.ts";
-import { type Line, Lines } from "../parts/line.tsx";
-import { isScrolledBack, Output, outputBindings } from "../parts/output.tsx";
+import { fitRows, type Line } from "../parts/line.ts";
+import { isScrolledBack, outputBindings, outputLines } from "../parts/output.ts";
 import { progressLine } from "../parts/progress.ts";
 import { isAtWork, runEndLines, runStateLine } from "../parts/run-state.ts";
 import { wrap } from "../parts/width.ts";
 import { type FeatureView, findRun, type RunView, type TuiState } from "../state.ts";
 import { type Binding, type Moment, on } from "../view.ts";
-import { nextStep } from "./features.tsx";
+import { nextStep } from "./features.ts";
 import { type BodyProps, bodyRows, neighbour, type Screen } from "./screen.ts";
 
 /** One run as it goes: what it says, how far it is, how it ended. */
-export const runScreen: Screen = { name: "run", title: "Run", bindings, Body };
+export const runScreen: Screen = { name: "run", title: "Run", bindings, body };
 
 /** The one that was chosen, or the newest. */
 function shownRun(state: TuiState): RunView | undefined {
@@ -110,28 +108,21 @@ function otherRuns({ runs }: TuiState, { id }: RunView): readonly Binding[] {
   return [on("left", "newer run", go(-1)), on("right", "older run", go(1))];
 }
 
-function Body({ state, now, columns, rows }: BodyProps): ReactElement {
+function body({ state, now, columns, rows }: BodyProps): readonly Line[] {
   const run = shownRun(state);
-  if (!run)
-    return (
-      <Lines
-        lines={[
-          [{ text: "Nothing has been run yet. s on a feature runs its next step.", role: "quiet" }],
-        ]}
-        columns={columns}
-        rows={rows}
-      />
-    );
+  if (!run) {
+    const text = "Nothing has been run yet. s on a feature runs its next step.";
+    return [[{ text, role: "quiet" }]];
+  }
   const head = [titleLine(run, state, now), progressOf(run, columns)];
   const foot = [...runEndLines(run, columns), ...logLines(run, state, columns)];
   const outputRows = Math.max(1, rows - head.length - foot.length - 1);
-  return (
-    <Box flexDirection="column">
-      <Lines lines={[...head, [{ text: "─".repeat(columns), role: "quiet" }]]} columns={columns} />
-      <Output run={run} state={state} columns={columns} rows={outputRows} />
-      <Lines lines={foot} columns={columns} />
-    </Box>
-  );
+  return [
+    ...head,
+    [{ text: "─".repeat(columns), role: "quiet" }],
+    ...fitRows(outputLines(run, state, { columns, rows: outputRows }), outputRows),
+    ...foot,
+  ];
 }
 
 function titleLine(run: RunView, { runs }: TuiState, now: number): Line {

@@ -1,11 +1,8 @@
 import { join } from "node:path";
-import { Box } from "ink";
-import type { ReactElement } from "react";
-import { useMemo } from "react";
-import { type Line, Lines } from "../parts/line.tsx";
+import type { Line } from "../parts/line.ts";
 import { markdownLines } from "../parts/markdown.ts";
 import { failureLines } from "../parts/run-state.ts";
-import { firstShown } from "../parts/table.tsx";
+import { firstShown } from "../parts/table.ts";
 import {
   type FeatureState,
   type FeatureView,
@@ -14,11 +11,11 @@ import {
   type TuiState,
 } from "../state.ts";
 import { type Binding, type Moment, on } from "../view.ts";
-import { describeWorktree, nextStep, worktreeOf } from "./features.tsx";
+import { describeWorktree, nextStep, worktreeOf } from "./features.ts";
 import { type BodyProps, bodyRows, neighbour, type Screen } from "./screen.ts";
 
 /** One feature: its documents as they read, and the next step. */
-export const featureScreen: Screen = { name: "feature", title: "Feature", bindings, Body };
+export const featureScreen: Screen = { name: "feature", title: "Feature", bindings, body };
 
 const stepKeys: Readonly<Record<StepName, string>> = {
   specify: "y",
@@ -93,24 +90,16 @@ function scrollBindings(state: TuiState, feature: FeatureState): readonly Bindin
   ];
 }
 
-function Body({ state, columns, rows }: BodyProps): ReactElement {
+function body({ state, columns, rows }: BodyProps): readonly Line[] {
   const { feature: opened } = state;
   const feature = opened && viewOf(state, opened);
-  if (!feature)
-    return (
-      <Lines
-        lines={[[{ text: "No feature is open. Esc leads to the list.", role: "quiet" }]]}
-        columns={columns}
-        rows={rows}
-      />
-    );
-  const head = [titleLine(feature, state), documentsLine(feature, opened, columns), []];
-  return (
-    <Box flexDirection="column">
-      <Lines lines={head} columns={columns} rows={headRows} />
-      <Document feature={opened} state={state} columns={columns} rows={rows - headRows} />
-    </Box>
-  );
+  if (!feature) return [[{ text: "No feature is open. Esc leads to the list.", role: "quiet" }]];
+  return [
+    titleLine(feature, state),
+    documentsLine(feature, opened, columns),
+    [],
+    ...documentLines(opened, state, { columns, rows: rows - headRows }),
+  ];
 }
 
 function titleLine(feature: FeatureView, state: TuiState): Line {
@@ -148,34 +137,19 @@ function documentsLine({ files }: FeatureView, { document }: FeatureState, colum
   ];
 }
 
-interface DocumentProps {
-  readonly feature: FeatureState;
-  readonly state: TuiState;
-  readonly columns: number;
-  readonly rows: number;
-}
-
-function Document({ feature, state, columns, rows }: DocumentProps): ReactElement {
+function documentLines(
+  feature: FeatureState,
+  { scrolls }: TuiState,
+  { columns, rows }: { readonly columns: number; readonly rows: number },
+): readonly Line[] {
   const { text, failure, document } = feature;
-  const all = useMemo(
-    () => (text === undefined ? [] : markdownLines(text, columns)),
-    [text, columns],
-  );
-  if (failure)
-    return <Lines lines={failureLines(failure, columns)} columns={columns} rows={rows} />;
+  if (failure) return failureLines(failure, columns);
   if (text === undefined)
-    return (
-      <Lines
-        lines={[[{ text: document === undefined ? "" : "reading …", role: "quiet" }]]}
-        columns={columns}
-        rows={rows}
-      />
-    );
-  const at = Math.min(state.scrolls[scrollName(feature)] ?? 0, Math.max(0, all.length - rows));
+    return [[{ text: document === undefined ? "" : "reading …", role: "quiet" }]];
+  const all = markdownLines(text, columns);
+  const at = Math.min(scrolls[scrollName(feature)] ?? 0, Math.max(0, all.length - rows));
   const left = all.length - at - rows;
-  const shown =
-    left > 0 ? [...all.slice(at, at + rows - 1), more(left + 1)] : all.slice(at, at + rows);
-  return <Lines lines={shown} columns={columns} rows={rows} />;
+  return left > 0 ? [...all.slice(at, at + rows - 1), more(left + 1)] : all.slice(at, at + rows);
 }
 
 function more(lines: number): Line {

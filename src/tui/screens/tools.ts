@@ -1,13 +1,11 @@
-import { Box } from "ink";
-import type { ReactElement } from "react";
 import type { FormInHand } from "../form-keys.ts";
 import { formBindings, formEditing } from "../form-keys.ts";
-import { CallResult } from "../parts/call-result.tsx";
+import { callResultLines } from "../parts/call-result.ts";
 import { formLines } from "../parts/form.ts";
-import { type Line, Lines } from "../parts/line.tsx";
-import { outputBindings } from "../parts/output.tsx";
+import { fitRows, type Line } from "../parts/line.ts";
+import { outputBindings } from "../parts/output.ts";
 import { isAtWork, loadLines } from "../parts/run-state.ts";
-import { type Column, nameWidth, Table } from "../parts/table.tsx";
+import { type Column, nameWidth, tableLines } from "../parts/table.ts";
 import { textFieldLines } from "../parts/text-field.ts";
 import { wrapUpTo } from "../parts/width.ts";
 import { findRun, foundTools, type RunView, type ToolView, type TuiState } from "../state.ts";
@@ -15,7 +13,7 @@ import { type Binding, cursorOf, type Moment, on } from "../view.ts";
 import { type BodyProps, bodyRows, neighbour, type Screen } from "./screen.ts";
 
 /** Every tool of the server: found by typing, called with a form. */
-export const toolsScreen: Screen = { name: "tools", title: "Tools", bindings, editing, Body };
+export const toolsScreen: Screen = { name: "tools", title: "Tools", bindings, editing, body };
 
 const searchId = "search";
 /** The tool whose form is open; the others are a list that the search narrows. */
@@ -106,12 +104,12 @@ function editing(moment: Moment): ReturnType<NonNullable<Screen["editing"]>> {
   };
 }
 
-function Body(props: BodyProps): ReactElement {
+function body(props: BodyProps): readonly Line[] {
   const tool = openTool(props);
-  return tool ? <Call tool={tool} {...props} /> : <List {...props} />;
+  return tool ? callLines(tool, props) : listLines(props);
 }
 
-function List({ state, view, columns, rows }: BodyProps): ReactElement {
+function listLines({ state, view, columns, rows }: BodyProps): readonly Line[] {
   const { tools } = state;
   const found = foundTools(tools);
   const selected = found.find(({ name }) => name === tools.selected) ?? found[0];
@@ -128,20 +126,15 @@ function List({ state, view, columns, rows }: BodyProps): ReactElement {
     ...loadLines(tools.load, columns),
   ];
   const tableRows = Math.max(2, rows - foot.length - 1);
-  return (
-    <Box flexDirection="column">
-      <Lines lines={field} columns={columns} rows={1} />
-      <Table
-        columns={columnsOf(tools.items, columns)}
-        items={found}
-        isSelected={(tool) => tool === selected}
-        width={columns}
-        rows={tableRows}
-        empty="Nothing fits."
-      />
-      <Lines lines={foot} columns={columns} rows={rows - tableRows - 1} />
-    </Box>
-  );
+  const table = tableLines({
+    columns: columnsOf(tools.items, columns),
+    items: found,
+    isSelected: (tool) => tool === selected,
+    width: columns,
+    rows: tableRows,
+    empty: "Nothing fits.",
+  });
+  return [...fitRows(field, 1), ...table, ...foot];
 }
 
 function columnsOf(tools: readonly ToolView[], width: number): readonly Column<ToolView>[] {
@@ -166,14 +159,10 @@ function columnsOf(tools: readonly ToolView[], width: number): readonly Column<T
   ];
 }
 
-function Call({
-  tool,
-  state,
-  view,
-  now,
-  columns,
-  rows,
-}: BodyProps & { readonly tool: ToolView }): ReactElement {
+function callLines(
+  tool: ToolView,
+  { state, view, now, columns, rows }: BodyProps,
+): readonly Line[] {
   const hand = handOf(state);
   const run = runOf(state);
   const head: readonly Line[] = [
@@ -190,12 +179,6 @@ function Call({
   const form = hand
     ? formLines(hand, { view, columns, rows: run ? Math.floor(room / 2) : room })
     : [];
-  return (
-    <Box flexDirection="column">
-      <Lines lines={[...head, ...form]} columns={columns} />
-      {run ? (
-        <CallResult run={run} state={state} now={now} columns={columns} rows={room - form.length} />
-      ) : null}
-    </Box>
-  );
+  const result = run ? callResultLines({ run, state, now, columns, rows: room - form.length }) : [];
+  return [...head, ...form, ...result];
 }

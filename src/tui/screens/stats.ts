@@ -1,15 +1,13 @@
-import { Box } from "ink";
-import type { ReactElement } from "react";
 import type { Figures, Statistics } from "../../store/store.ts";
-import { type Line, Lines } from "../parts/line.tsx";
+import { fitRows, type Line } from "../parts/line.ts";
 import { sparkline } from "../parts/progress.ts";
 import { loadLines } from "../parts/run-state.ts";
-import { type Column, Table } from "../parts/table.tsx";
+import { type Column, tableLines } from "../parts/table.ts";
 import { type Binding, type Moment, on } from "../view.ts";
 import { type BodyProps, bodyRows, type Screen } from "./screen.ts";
 
 /** How many calls, how quick, how many went wrong. */
-export const statsScreen: Screen = { name: "stats", title: "Stats", bindings, Body };
+export const statsScreen: Screen = { name: "stats", title: "Stats", bindings, body };
 
 const scrollName = "stats";
 const headRows = 4;
@@ -30,25 +28,21 @@ function bindings({ state }: Moment): readonly Binding[] {
   ];
 }
 
-function Body({ state, columns, rows }: BodyProps): ReactElement {
+function body({ state, columns, rows }: BodyProps): readonly Line[] {
   const { statistics, load } = state.stats;
-  if (!statistics) return <Lines lines={loadLines(load, columns)} columns={columns} rows={rows} />;
+  if (!statistics) return loadLines(load, columns);
   const shown = statistics.tools.slice(
     Math.min(state.scrolls[scrollName] ?? 0, Math.max(0, statistics.tools.length - 1)),
   );
-  return (
-    <Box flexDirection="column">
-      <Lines lines={totalLines(statistics, columns)} columns={columns} rows={headRows} />
-      <Table
-        columns={columnsOf(columns)}
-        items={shown}
-        isSelected={() => false}
-        width={columns}
-        rows={rows - headRows}
-        empty="No calls have been counted yet."
-      />
-    </Box>
-  );
+  const table = tableLines({
+    columns: columnsOf(columns),
+    items: shown,
+    isSelected: () => false,
+    width: columns,
+    rows: rows - headRows,
+    empty: "No calls have been counted yet.",
+  });
+  return [...fitRows(totalLines(statistics, columns), headRows), ...table];
 }
 
 function totalLines({ total, by, from, to }: Statistics, columns: number): readonly Line[] {

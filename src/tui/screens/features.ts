@@ -1,8 +1,6 @@
-import { Box } from "ink";
-import type { ReactElement } from "react";
-import { type Line, Lines } from "../parts/line.tsx";
+import type { Line } from "../parts/line.ts";
 import { loadLines } from "../parts/run-state.ts";
-import { type Column, Table } from "../parts/table.tsx";
+import { type Column, tableLines } from "../parts/table.ts";
 import { textFieldLines } from "../parts/text-field.ts";
 import type { FeatureView, TuiState, Worktree } from "../state.ts";
 import { type Binding, cursorOf, type Moment, on } from "../view.ts";
@@ -14,7 +12,7 @@ export const featuresScreen: Screen = {
   title: "Features",
   bindings,
   editing,
-  Body,
+  body,
 };
 
 const draftId = "draft";
@@ -95,7 +93,7 @@ function editing({ state: { features } }: Moment): ReturnType<NonNullable<Screen
     : { id: draftId, text: features.draft, change: (text) => ({ kind: "draft feature", text }) };
 }
 
-function Body({ state, view, columns, rows }: BodyProps): ReactElement {
+function body({ state, view, columns, rows }: BodyProps): readonly Line[] {
   const { features } = state;
   const below = [
     ...detailLines(state),
@@ -108,23 +106,16 @@ function Body({ state, view, columns, rows }: BodyProps): ReactElement {
       ? []
       : draftLines(draft, cursorOf(view, { id: draftId, text: draft }), columns);
   const tableRows = Math.max(2, rows - below.length - field.length - 1);
-  return (
-    <Box flexDirection="column">
-      <Table
-        columns={columnsOf(state, columns)}
-        items={features.items}
-        isSelected={({ name }) => name === features.selected}
-        width={columns}
-        rows={tableRows}
-        empty={
-          features.load.kind === "loaded"
-            ? "No features yet. Press n and describe the first one."
-            : ""
-        }
-      />
-      <Lines lines={[[], ...below, ...field]} columns={columns} rows={rows - tableRows} />
-    </Box>
-  );
+  const table = tableLines({
+    columns: columnsOf(state, columns),
+    items: features.items,
+    isSelected: ({ name }) => name === features.selected,
+    width: columns,
+    rows: tableRows,
+    empty:
+      features.load.kind === "loaded" ? "No features yet. Press n and describe the first one." : "",
+  });
+  return [...table, [], ...below, ...field];
 }
 
 function draftLines(draft: string, cursor: number, columns: number): readonly Line[] {

@@ -1,38 +1,27 @@
-import { type ReactElement, useContext } from "react";
 import type { OutputLine } from "../output.ts";
 import type { RunView, TuiState } from "../state.ts";
 import { type Binding, on } from "../view.ts";
-import { artLines } from "./art.ts";
-import { type Line, Lines, type Role, ThemeContext } from "./line.tsx";
+import { imageLines } from "./image.ts";
+import type { Line, Role } from "./line.ts";
 import { isAtWork } from "./run-state.ts";
 import { wrap } from "./width.ts";
 
-export interface OutputProps {
-  readonly run: RunView;
-  readonly state: TuiState;
-  readonly columns: number;
-  readonly rows: number;
-}
-
 /**
- * The end of what a run said, or a part further up; an answer is read from its start. Only lines that are seen are looked at, whatever the
- * ring holds. How far one has scrolled is kept as the number of the last line shown, counted from the first the run said, so that new lines
- * move nothing.
+ * The end of a run's output, or the part scrolled to; an answer is shown from its start. Only visible
+ * lines are laid out, whatever the ring holds. The scroll position is the number of the last visible
+ * line, counted from the first line of the run, so that new lines do not move the text.
  */
-export function Output({ run, state, columns, rows }: OutputProps): ReactElement {
-  const hasColours = useContext(ThemeContext).easel !== undefined;
-  const room = { columns, rows, hasColours, folder: state.target.folder };
+export function outputLines(
+  run: RunView,
+  state: TuiState,
+  { columns, rows }: { readonly columns: number; readonly rows: number },
+): readonly Line[] {
+  const room = { columns, rows, folder: state.target.folder };
   const isAtStart = isAnswer(run) && (state.scrolls[scrollName(run)] ?? 0) === 0;
   const first = isAtStart ? firstLines(run, room) : [];
   const bottom = isAtStart ? lastOf(run) : bottomOf(run, state, rows);
-  // An answer that leaves room is shown with what was said before it.
-  return (
-    <Lines
-      lines={first.length < rows ? lastLines(run, { bottom, ...room }) : first}
-      columns={columns}
-      rows={rows}
-    />
-  );
+  // A short answer leaves room for the lines before it.
+  return first.length < rows ? lastLines(run, { bottom, ...room }) : first;
 }
 
 /** What a step says is a report, whose end matters; what a tool or an agent says is an answer. */
@@ -67,7 +56,6 @@ interface Window {
   readonly bottom: number;
   readonly columns: number;
   readonly rows: number;
-  readonly hasColours: boolean;
   readonly folder: string;
 }
 
@@ -94,11 +82,11 @@ const looks: Readonly<
 };
 
 /** Its own words, and what comes before or after them: a picture is seen with them, and whole. */
-const rowsBesideArt = 2;
+const rowsBesideImage = 2;
 
 function showLine(
   { source, text, picture }: OutputLine,
-  { columns, rows, hasColours, folder }: Omit<Window, "bottom">,
+  { columns, rows, folder }: Omit<Window, "bottom">,
 ): readonly Line[] {
   const { mark, role } = looks[source];
   const words = wrap(withinProject(text, folder), columns - mark.length).map(
@@ -108,12 +96,11 @@ function showLine(
     ],
   );
   if (!picture) return words;
-  const art = artLines(picture, {
+  const image = imageLines(picture, {
     columns: columns - mark.length,
-    rows: rows - rowsBesideArt,
-    hasColours,
+    rows: rows - rowsBesideImage,
   });
-  return [...art.map((line): Line => [{ text: "  " }, ...line]), ...words];
+  return [...image.map((line): Line => [{ text: "  " }, ...line]), ...words];
 }
 
 /** Files of the project are called as one would from its folder: where that is fills half a row, and everybody knows it. The log has it all. */

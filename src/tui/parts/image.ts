@@ -1,41 +1,33 @@
 import type { Picture } from "../picture/picture.ts";
 import { type Colour, createShrinker, type Extent, fitInto } from "../picture/shrinker.ts";
-import type { Cell } from "./easel.ts";
-import type { Line, Span } from "./line.tsx";
+import type { Cell, Line } from "./line.ts";
 
-export interface ArtOptions {
+export interface ImageSize {
   readonly columns: number;
   readonly rows: number;
-  readonly hasColours: boolean;
 }
 
 /**
- * A picture in characters, no larger than that. A character is about twice as high as it is wide, so each shows two pixels: as a half block
- * in two colours, or, without colours, as a letter that covers more the brighter they are. What is transparent stays blank.
+ * A picture in characters, at most that large. A character is about twice as high as it is wide, so
+ * it shows two pixels: as half blocks in two colours, or without colours as a letter that is denser
+ * the brighter they are.
  */
-export function artLines(picture: Picture, options: ArtOptions): readonly Line[] {
+export function imageLines(picture: Picture, { columns, rows }: ImageSize): readonly Line[] {
   const last = drawn.get(picture);
-  if (
-    last &&
-    last.columns === options.columns &&
-    last.rows === options.rows &&
-    last.hasColours === options.hasColours
-  )
-    return last.lines;
-  const lines = drawLines(picture, options);
-  drawn.set(picture, { ...options, lines });
+  if (last?.columns === columns && last.rows === rows) return last.lines;
+  const lines = drawLines(picture, { columns, rows });
+  drawn.set(picture, { columns, rows, lines });
   return lines;
 }
 
-/** As it was drawn last: frames come many times a second, and the pane is as it was. */
-const drawn = new WeakMap<Picture, ArtOptions & { readonly lines: readonly Line[] }>();
+// Frames are drawn many times a second; the size of the pane rarely changes.
+const drawn = new WeakMap<Picture, ImageSize & { readonly lines: readonly Line[] }>();
 
-function drawLines(picture: Picture, { columns, rows, hasColours }: ArtOptions): readonly Line[] {
+function drawLines(picture: Picture, { columns, rows }: ImageSize): readonly Line[] {
   const shown = resize(
     picture,
     fitInto(picture, { width: Math.max(1, columns), height: Math.max(1, rows) * 2 }),
   );
-  const spanOf = hasColours ? inColours : inLetters;
   return Array.from({ length: Math.ceil(shown.height / 2) }, (_row, row): Line => {
     const cells = Array.from(
       { length: shown.width },
@@ -44,25 +36,17 @@ function drawLines(picture: Picture, { columns, rows, hasColours }: ArtOptions):
         lower: pixelOf(shown, x, row * 2 + 1),
       }),
     );
-    return [spanOf(cells)];
+    return [{ text: inLetters(cells), cells }];
   });
-}
-
-function inColours(cells: readonly Cell[]): Span {
-  return { text: "", cells };
 }
 
 const letters = " .:-=+*#%@";
 
-function inLetters(cells: readonly Cell[]): Span {
-  const brightness = cells.map(
-    ({ upper, lower }) => (brightnessOf(upper) + brightnessOf(lower)) / 2,
-  );
-  return {
-    text: brightness
-      .map((light) => letters[Math.min(letters.length - 1, Math.floor(light * letters.length))])
-      .join(""),
-  };
+function inLetters(cells: readonly Cell[]): string {
+  return cells
+    .map(({ upper, lower }) => (brightnessOf(upper) + brightnessOf(lower)) / 2)
+    .map((light) => letters[Math.min(letters.length - 1, Math.floor(light * letters.length))])
+    .join("");
 }
 
 /** From 0 to 1, as the eye weighs colours. */

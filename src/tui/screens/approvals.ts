@@ -1,10 +1,8 @@
-import { Box } from "ink";
-import type { ReactElement } from "react";
 import type { PendingApproval } from "../../admin/contract.ts";
 import type { Answer } from "../../trust/approvals.ts";
-import { type Line, Lines } from "../parts/line.tsx";
+import type { Line } from "../parts/line.ts";
 import { elapsed, loadLines } from "../parts/run-state.ts";
-import { type Column, Table } from "../parts/table.tsx";
+import { type Column, tableLines } from "../parts/table.ts";
 import { wrap } from "../parts/width.ts";
 import { type Reading, readFrom, tellRest } from "../reading.ts";
 import type { TuiState } from "../state.ts";
@@ -12,7 +10,7 @@ import { type Binding, type Moment, on } from "../view.ts";
 import { type BodyProps, bodyRows, neighbour, type Screen } from "./screen.ts";
 
 /** Calls that wait for a person. */
-export const approvalsScreen: Screen = { name: "approvals", title: "Approvals", bindings, Body };
+export const approvalsScreen: Screen = { name: "approvals", title: "Approvals", bindings, body };
 
 function bindings({ state }: Moment): readonly Binding[] {
   const { pending, selected } = state.approvals;
@@ -74,26 +72,18 @@ function tellWhy({ why, caller, client }: PendingApproval): string {
   return `Asked because ${why}.\nCalled by ${caller}, which says of itself: ${client}`;
 }
 
-function Body({ state, now, columns, rows }: BodyProps): ReactElement {
+function body({ state, now, columns }: BodyProps): readonly Line[] {
   const { pending, selected, load } = state.approvals;
   const tableRows = tableRowsOf(state);
-  return (
-    <Box flexDirection="column">
-      <Table
-        columns={columnsOf(now)}
-        items={pending}
-        isSelected={({ token }) => token === selected}
-        width={columns}
-        rows={tableRows}
-        empty={load.kind === "loaded" ? "No call waits for an answer." : ""}
-      />
-      <Lines
-        lines={[[], ...previewLines(state), ...loadLines(load, columns)]}
-        columns={columns}
-        rows={rows - tableRows}
-      />
-    </Box>
-  );
+  const table = tableLines({
+    columns: columnsOf(now),
+    items: pending,
+    isSelected: ({ token }) => token === selected,
+    width: columns,
+    rows: tableRows,
+    empty: load.kind === "loaded" ? "No call waits for an answer." : "",
+  });
+  return [...table, [], ...previewLines(state), ...loadLines(load, columns)];
 }
 
 function columnsOf(now: number): readonly Column<PendingApproval>[] {

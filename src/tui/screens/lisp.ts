@@ -1,6 +1,4 @@
-import { Box } from "ink";
-import type { ReactElement } from "react";
-import { type Line, Lines } from "../parts/line.tsx";
+import { fitRows, type Line } from "../parts/line.ts";
 import { textFieldLines } from "../parts/text-field.ts";
 import { widthOf, wrap } from "../parts/width.ts";
 import type { LispEntry, LispState, TuiState } from "../state.ts";
@@ -8,7 +6,7 @@ import { type Binding, cursorOf, type Moment, on } from "../view.ts";
 import { type BodyProps, bodyRows, type Screen } from "./screen.ts";
 
 /** The Lisp, a form at a time. */
-export const lispScreen: Screen = { name: "lisp", title: "Lisp", bindings, editing, Body };
+export const lispScreen: Screen = { name: "lisp", title: "Lisp", bindings, editing, body };
 
 const inputId = "lisp";
 const inputRows = 6;
@@ -62,7 +60,7 @@ function editing({ state: { lisp } }: Moment): ReturnType<NonNullable<Screen["ed
   };
 }
 
-function Body({ state, view, columns, rows }: BodyProps): ReactElement {
+function body({ state, view, columns, rows }: BodyProps): readonly Line[] {
   const { lisp } = state;
   const field = textFieldLines({
     label: promptOf(lisp),
@@ -73,16 +71,11 @@ function Body({ state, view, columns, rows }: BodyProps): ReactElement {
     placeholder: placeholderOf(lisp),
   });
   const transcriptRows = Math.max(1, rows - field.length - 1);
-  return (
-    <Box flexDirection="column">
-      <Lines
-        lines={transcript(state, columns, transcriptRows)}
-        columns={columns}
-        rows={transcriptRows}
-      />
-      <Lines lines={[modeLine(state, columns), ...field]} columns={columns} />
-    </Box>
-  );
+  return [
+    ...fitRows(transcript(state, columns, transcriptRows), transcriptRows),
+    modeLine(state, columns),
+    ...field,
+  ];
 }
 
 function promptOf({ package: current }: LispState): string {
