@@ -36,22 +36,12 @@ const ownZod = {
   },
 };
 
-// Ink's developer tools are never wanted, and bring a WebSocket client; its layout would start Node's whole `fetch` to read a `data:` URL.
-const lightInk = {
-  name: "light-ink",
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^\.\/devtools\.js$/ }, () => ({ path: `${root}/scripts/empty.mjs` }));
-    onLoad({ filter: /yoga-wasm-base64-esm\.js$/ }, ({ path }) => ({
-      contents: `const fetch = undefined;\n${readFileSync(path, "utf8")}`,
-    }));
-  },
-};
-
 // A worker is started from a file of its own.
 const entryPoints = {
   cli: "src/cli/main.ts",
   index: "src/index.ts",
   "document-worker": "src/toolkits/document/worker.ts",
+  "picture-worker": "src/tui/picture-worker.ts",
   "lisp-worker": "src/toolkits/lisp/worker.ts",
   "store-worker": "src/store/store-worker.ts",
 };
@@ -66,9 +56,6 @@ const options = {
   target: "node20.19",
   metafile: true,
   chunkNames: "chunks/[name]-[hash]",
-  jsx: "automatic",
-  // React's build for development is slower and louder.
-  define: { "process.env.NODE_ENV": '"production"' },
   write: false,
   logLevel: "warning",
 };
@@ -83,7 +70,7 @@ const starts = {
   hall: ["src/cli/project.ts", "src/cli/settings.ts"],
 };
 
-const plugins = [ownZod, lightInk];
+const plugins = [ownZod];
 const { inputs } = (await build({ ...options, plugins })).metafile;
 const gathering = gather(
   inputs,
