@@ -16,12 +16,14 @@ export function answerRun(
   const isPartial = stopped !== "done" && stopped !== "not sure";
   const isObtained = run.answer.trim() !== "" || steps.some(({ outcome }) => outcome === "ok");
   const answer = run.answer.trim() === "" ? describeSteps(steps) : run.answer;
-  const next = conclusion?.next ?? [];
+  const calls = conclusion?.next ?? [];
+  // The gateway words the approvals for the model.
+  const next = [...calls, ...approvals.flatMap((approval) => approval.next)];
   return {
     content: [
       { type: "text", text: writeText(run, { answer, isPartial, isObtained }) },
       ...(conclusion?.carried ?? []),
-      ...(next.length > 0 ? [contentForModel(adviceForModel(next))] : []),
+      ...(calls.length > 0 ? [contentForModel(adviceForModel(calls))] : []),
     ],
     structuredContent: {
       answer,

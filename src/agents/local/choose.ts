@@ -62,7 +62,7 @@ function placeOf(choice: Choice<RankedTool>): number {
 }
 
 /** Every required argument is known for sure, and nothing in the step would be ignored. */
-export function isComplete({ filling, leftOver }: Pick<Choice, "filling" | "leftOver">): boolean {
+function isComplete({ filling, leftOver }: Pick<Choice, "filling" | "leftOver">): boolean {
   const { filled, missing, unusedData } = filling;
   const isOpen = missing.length + unusedData.length + leftOver.length > 0;
   return !isOpen && filled.every(({ isSure }) => isSure);

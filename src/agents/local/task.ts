@@ -91,7 +91,7 @@ export function overlaps(a: Span, b: Span): boolean {
   return a.start < b.end && b.start < a.end;
 }
 
-export function findWords(text: string): readonly Word[] {
+function findWords(text: string): readonly Word[] {
   return [...text.matchAll(/[\p{L}\p{N}]+(?:['’_.@/:-]+[\p{L}\p{N}]+)*/gu)].map((match) => ({
     text: match[0],
     start: match.index,
