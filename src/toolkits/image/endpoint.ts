@@ -5,9 +5,9 @@
 import { HallError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Scope } from "../../base/scope.ts";
-import { kindOfHost } from "../../config/host.ts";
-import { explain, readAll } from "../../upstream/answer.ts";
-import { createDialler } from "../../upstream/dial.ts";
+import { explain, readAll } from "../../net/answer.ts";
+import { createDialler } from "../../net/dial.ts";
+import { kindOfHost } from "../../net/host.ts";
 
 export interface ImagesEndpoint {
   /** Up to where `/images/generations` begins. */
@@ -239,7 +239,7 @@ async function fetchImage(address: string, endpoint: URL, scope: Scope): Promise
   if (!URL.canParse(address, endpoint.href)) throw malformed(endpoint, "`url` is no address");
   const url = new URL(address, endpoint.href);
   if (url.origin === endpoint.origin) return fetchBeside(url, scope);
-  const { createFetcher } = await import("../fetch.ts");
+  const { createFetcher } = await import("../../net/public-fetch.ts");
   return (await createFetcher()(url, { signal: scope.signal, bytesMax: imageBytesMax })).bytes;
 }
 
