@@ -177,9 +177,7 @@ function decoderOf(response: Response): Transform {
 async function explainStatus(response: Response, url: URL): Promise<HallError> {
   const { code, message, details } = await refusal(response, false);
   const isMissing = response.status === 404 || response.status === 410;
-  const next = isMissing
-    ? "Look whether the address is right."
-    : "Try later, or another address.";
+  const next = isMissing ? "Look whether the address is right." : "Try later, or another address.";
   return new HallError(code === "DENIED" ? "EXECUTION" : code, `${url.host}: ${message}`, {
     hint: next,
     ...(details ? { details } : {}),
