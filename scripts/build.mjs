@@ -41,6 +41,7 @@ const entryPoints = {
   cli: "src/cli/main.ts",
   index: "src/index.ts",
   "document-worker": "src/toolkits/document/worker.ts",
+  "picture-worker": "src/tui/picture-worker.ts",
   "lisp-worker": "src/toolkits/lisp/worker.ts",
   "store-worker": "src/store/store-worker.ts",
 };
