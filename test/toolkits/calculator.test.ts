@@ -626,15 +626,12 @@ describe("convert_units", () => {
     ["GB", "Mbps", /GB is data, Mbps is data rate/],
     ["Hz", "s", /Hz is frequency, s is time/],
     ["delta_degC", "degF", /mixes a temperature with a difference/],
-  ])(
-    "%s to %s is rejected and both dimensions are named",
-    async (from_unit, to_unit, message) => {
-      const error = await failure("convert_units", { value: 1, from_unit, to_unit });
-      expect(error.code).toBe("VALIDATION");
-      expect(error.message).toMatch(message);
-      expect(error.details).toMatchObject({ errors: [{ path: "/to_unit" }] });
-    },
-  );
+  ])("%s to %s is rejected and both dimensions are named", async (from_unit, to_unit, message) => {
+    const error = await failure("convert_units", { value: 1, from_unit, to_unit });
+    expect(error.code).toBe("VALIDATION");
+    expect(error.message).toMatch(message);
+    expect(error.details).toMatchObject({ errors: [{ path: "/to_unit" }] });
+  });
 
   test.each([
     ["kilometrs", "from_unit", ["kilometre"]],
