@@ -3,7 +3,7 @@
 
 import type { Advice } from "../../base/advice.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { signatureOf } from "../../registry/signature.ts";
+import { signatureOf } from "../../toolkits/find/signature.ts";
 import type { Conclusion, Job, OfferedTool, Planner, StepResult } from "../planner.ts";
 import { carriedParts, shorten, textOf } from "../step.ts";
 import { type Choice, chooseTools, findDoubt } from "./choose.ts";
