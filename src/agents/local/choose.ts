@@ -57,7 +57,9 @@ export function chooseTools<Tool extends RankedTool>(
 
 function placeOf(choice: Choice<RankedTool>): number {
   if (choice.isNamed) return 0;
-  if (isDeprecated(choice.tool) || !isComplete(choice)) return 3;
+  if (isDeprecated(choice.tool) || choice.filling.missing.length + choice.leftOver.length > 0)
+    return 4;
+  if (!isComplete(choice)) return 3;
   return choice.isCovered ? 1 : 2;
 }
 

@@ -99,13 +99,18 @@ interface HandBack extends Found {
 }
 
 const shownMax = 5;
+/** Tools far below the best are noise. */
+const shownShareMin = 0.4;
 
 function describeHandBack(job: Job, handBack: HandBack): Conclusion {
   const { agent, fits, better, toolCount } = job;
   const { done, step, choices, doubt, left, unavailable } = handBack;
   job.note("think", `handed back: ${doubt}`);
 
-  const shown = choices.slice(0, shownMax);
+  const best = Math.max(0, ...choices.map(({ tool }) => tool.score));
+  const shown = choices
+    .filter((choice, at) => at === 0 || choice.tool.score >= best * shownShareMin)
+    .slice(0, shownMax);
   const isWhole = done.length === 0 && left.length === 0;
   const subject = isWhole ? "" : `: "${shorten(step, 120)}"`;
   const parts = [

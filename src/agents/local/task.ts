@@ -162,14 +162,17 @@ export function findCityZone({ text, mentions }: TaskText): Mention | undefined 
 
 const stepsMax = 12;
 const joints =
-  /[,;.]?\s*(?:\band\s+)?(?:\bthen\b|\bafter that\b|\bafterwards\b|\bfollowed by\b|\bfinally\b)[,:]?\s+|(?:^|\s)\d{1,2}[.)]\s+(?=\S)/gi;
+  /[,;.]?\s*(?:\band\s+)?(?:\bthen\b|\bafter that\b|\bafterwards\b|\bfollowed by\b|\bfinally\b)[,:]?\s+/gi;
+const listNumbers = /(?:^|\s)(\d{1,2})[.)]\s+(?=\S)/g;
 
 /** Splits a task at "then", "after that", "finally" and the numbers of a list; never inside quotes. */
 export function splitSteps(task: string): readonly string[] {
   const masked = task.replace(/"[^"\n]*"|`[^`\n]*`|“[^”]*”/gu, (quoted) =>
     "_".repeat(quoted.length),
   );
-  const cuts = [...masked.matchAll(joints)];
+  const numbers = [...masked.matchAll(listNumbers)];
+  const isList = numbers.length > 1 && numbers.every((match, at) => Number(match[1]) === at + 1);
+  const cuts = isList ? numbers : [...masked.matchAll(joints)];
   const bounds = [0, ...cuts.flatMap((cut) => [cut.index, cut.index + cut[0].length]), task.length];
   const steps: string[] = [];
   for (let at = 0; at < bounds.length; at += 2) {
