@@ -1,19 +1,19 @@
 import { HallError, messageOf } from "../../base/errors.ts";
 import type { Address } from "./url.ts";
 
-/** What a database or the way to it said, as a sentence with the next move. Never has the password in it. */
+/** Describes an error of the database or the network, without the password. */
 export function explainFailure(error: unknown, address: Address): HallError {
   if (error instanceof HallError) return error;
-  return new HallError("UNAVAILABLE", sentence(error, address), { cause: error });
+  return new HallError("UNAVAILABLE", describe(error, address), { cause: error });
 }
 
-/** A value that no row can hold: class 22, and what breaks a rule of a table: class 23. All else may pass. */
-export function isOfRow(error: unknown): boolean {
+/** Class 22 is an invalid value, class 23 a violated constraint. Everything else may succeed later. */
+export function isRowError(error: unknown): boolean {
   return /^2[23]...$/.test(codeOf(error));
 }
 
 export function offersNoTls(error: unknown): boolean {
-  return wordsOf(error).includes("does not support SSL");
+  return textOfError(error).includes("does not support SSL");
 }
 
 const unreachable = new Set([
@@ -31,8 +31,8 @@ const unreachable = new Set([
 const distrusted =
   /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|CERT_|ERR_TLS_CERT_ALTNAME_INVALID)/;
 
-function sentence(error: unknown, { host, port, user, database, schema, tls }: Address): string {
-  const [code, message] = [codeOf(error), wordsOf(error)];
+function describe(error: unknown, { host, port, user, database, schema, tls }: Address): string {
+  const [code, message] = [codeOf(error), textOfError(error)];
   const place = host.startsWith("/") ? `${host}/.s.PGSQL.${port}` : `${host}:${port}`;
   if (offersNoTls(error))
     return `the database at ${place} offers no TLS: turn it on there, or add sslmode=disable to store.url where the network between is yours`;
@@ -60,7 +60,7 @@ function codeOf(error: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
-/** An attempt at several addresses has only a code. */
-function wordsOf(error: unknown): string {
+/** An AggregateError of several addresses has only a code. */
+function textOfError(error: unknown): string {
   return messageOf(error) || codeOf(error);
 }
