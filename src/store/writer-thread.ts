@@ -54,6 +54,7 @@ export class WriterThread {
   #isOverLimit = false;
   #lost = 0;
   #lastId = 0;
+  #isClosing = false;
   #closing: Promise<void> | undefined;
   #onClosed = (): void => {};
 
@@ -139,7 +140,7 @@ export class WriterThread {
   }
 
   #request<T>(message: PendingRequest["message"]): Promise<T> {
-    if (this.#closing) return Promise.reject(this.#error("UNAVAILABLE", "the store is closed"));
+    if (this.#isClosing) return Promise.reject(this.#error("UNAVAILABLE", "the store is closed"));
     return new Promise<T>((resolve, reject) => {
       this.#requests.set(message.id, {
         message,
@@ -185,7 +186,7 @@ export class WriterThread {
   #onExit(worker: Worker): void {
     if (this.#thread.kind !== "running" || this.#thread.worker !== worker) return;
     this.#thread = { kind: "stopped" };
-    if (this.#closing) {
+    if (this.#isClosing) {
       this.#onClosed();
       return;
     }
@@ -198,7 +199,7 @@ export class WriterThread {
   /** Requests keep the process alive; rows do not. */
   #updateRef(): void {
     if (this.#thread.kind !== "running") return;
-    if (this.#requests.size > 0 || this.#closing) this.#thread.worker.ref();
+    if (this.#requests.size > 0 || this.#isClosing) this.#thread.worker.ref();
     else this.#thread.worker.unref();
   }
 
@@ -265,6 +266,7 @@ export class WriterThread {
   }
 
   async #close(): Promise<void> {
+    this.#isClosing = true;
     if (this.#thread.kind === "restarting") {
       clearTimeout(this.#thread.timer);
       this.#thread = { kind: "stopped" };
