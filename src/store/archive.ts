@@ -25,15 +25,17 @@ export class Archive {
     await this.#engine.write(
       async (sql) => {
         const items = batch.filter((item) => !this.#written.has(item));
-        const writes = items.flatMap((item): Write[] => (item.kind === "write" ? [item.write] : []));
+        const writes = items.flatMap((item): Write[] =>
+          item.kind === "write" ? [item.write] : [],
+        );
         const onCommitted = await this.#calls.write(sql, items);
         await appendAudit(
           sql,
-          writes.filter(({ what }) => what === "append"),
+          writes.filter((write) => write.what === "append"),
         );
         await writeDocuments(
           sql,
-          writes.filter(({ what }) => what === "put" || what === "remove"),
+          writes.filter((write) => write.what === "put" || write.what === "remove"),
         );
         return { items, onCommitted };
       },

@@ -88,7 +88,9 @@ export async function pruneAudit(sql: Sql, before: number, now: number): Promise
   const anchor: Anchor = { seq: Number(last.seq), hash: String(last.hash) };
   await writeEnd(sql, "anchor", anchor);
   const removed = await sql.change("DELETE FROM audit WHERE seq <= ?", [anchor.seq]);
-  await appendAudit(sql, [{ entry: prunedEntry(anchor, "older than the retention period"), at: now }]);
+  await appendAudit(sql, [
+    { entry: prunedEntry(anchor, "older than the retention period"), at: now },
+  ]);
   return removed;
 }
 

@@ -126,9 +126,7 @@ export async function pruneCalls(
 ): Promise<number> {
   await countCalls(sql);
   const [oldest, value] =
-    "seq" in until
-      ? ["seq <= ? ORDER BY seq", until.seq]
-      : ["at < ? ORDER BY at", until.before];
+    "seq" in until ? ["seq <= ? ORDER BY seq", until.seq] : ["at < ? ORDER BY at", until.before];
   return sql.change(
     `DELETE FROM calls WHERE seq IN (SELECT seq FROM calls WHERE ${oldest} LIMIT ?)`,
     [value, limit],

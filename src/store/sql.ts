@@ -59,7 +59,5 @@ export function where(...conditions: readonly (false | readonly [string, ...SqlV
  * computes a hash, so that the hash covers the text as it is stored.
  */
 export function storableText(text: string): string {
-  return text.isWellFormed() && !text.includes("\0")
-    ? text
-    : text.replace(/[\0\p{Surrogate}]/gu, "\ufffd");
+  return text.replace(/[\0\p{Surrogate}]/gu, "\ufffd");
 }

@@ -105,7 +105,9 @@ export class SqliteEngine implements Engine {
 
   /** The new file starts a new audit chain; its first row says what happened to the old one. */
   async #recordLoss(file: OpenFile, name: string): Promise<void> {
-    this.#options.notify(`the store was damaged: it was renamed to "${name}" and a new one started`);
+    this.#options.notify(
+      `the store was damaged: it was renamed to "${name}" and a new one started`,
+    );
     const reason = `the previous file was damaged and renamed to "${name}"`;
     const entry = { kind: "replaced", subject: "store", caller: "guildhall", reason };
     await transact(file, "BEGIN IMMEDIATE", (sql) => appendAudit(sql, [{ entry, at: Date.now() }]));
@@ -233,10 +235,22 @@ function isTransient(error: unknown): boolean {
   return error instanceof Error && typeof (error as NodeJS.ErrnoException).errno === "number";
 }
 
+/** Errors that the addon throws without a code, because its `all()` does. */
+const codesByMessage = new Map([
+  ["database is locked", 5],
+  ["database table is locked", 6],
+  ["attempt to write a readonly database", 8],
+  ["disk I/O error", 10],
+  ["database disk image is malformed", corrupt],
+  ["database or disk is full", 13],
+  ["unable to open database file", 14],
+  ["file is not a database", notADatabase],
+]);
+
 /** SQLite's primary result code. */
 function resultCode(error: unknown): number | undefined {
   const { errcode } = error as { readonly errcode?: unknown };
-  return typeof errcode === "number" ? errcode & 0xff : undefined;
+  return typeof errcode === "number" ? errcode & 0xff : codesByMessage.get(messageOf(error));
 }
 
 /** Renames the file and those beside it. Undefined if another process was faster and the path has a new file. */
@@ -259,7 +273,8 @@ function sizeOf(path: string): number {
 /** Respects an existing .gitignore. */
 function keepOutOfGit(folder: string): void {
   if (basename(folder) !== ".guildhall") return;
-  const text = "# Local state of this machine. Everything else can be committed.\nstate.db*\nlogs/\n";
+  const text =
+    "# Local state of this machine. Everything else can be committed.\nstate.db*\nlogs/\n";
   try {
     writeFileSync(join(folder, ".gitignore"), text, { flag: "wx" });
   } catch {

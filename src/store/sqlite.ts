@@ -4,6 +4,8 @@ import { dirname } from "node:path";
 import { HallError } from "../base/errors.ts";
 import type { Sql, SqlRow, SqlValue } from "./sql.ts";
 
+export type { SqlRow };
+
 /** What Node's built-in SQLite (22.13 and newer) and the prebuilt addon have in common, as far as we use it. */
 export interface Database {
   exec(sql: string): void;

@@ -3,7 +3,14 @@ import { type ErrorCode, HallError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import { findWorker } from "../base/worker.ts";
 import { CallQueue } from "./call-queue.ts";
-import type { FromWriter, Read, StoreLocation, ToWriter, Write, WriterOptions } from "./protocol.ts";
+import type {
+  FromWriter,
+  Read,
+  StoreLocation,
+  ToWriter,
+  Write,
+  WriterOptions,
+} from "./protocol.ts";
 import type { CallRow } from "./store.ts";
 
 export interface WriterThreadOptions extends WriterOptions {
@@ -236,7 +243,9 @@ export class WriterThread {
   }
 
   /** Changes what `isFull` depends on, and notifies those who listen if it changes. */
-  #update(change: { readonly isOverLimit: boolean } | { readonly problem: string | undefined }): void {
+  #update(
+    change: { readonly isOverLimit: boolean } | { readonly problem: string | undefined },
+  ): void {
     const wasFull = this.isFull;
     const before = this.#problem;
     if ("isOverLimit" in change) this.#isOverLimit = change.isOverLimit;

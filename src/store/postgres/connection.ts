@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
 import pg from "pg";
 import { HallError } from "../../base/errors.ts";
-import { explainFailure, offersNoTls } from "./failure.ts";
 import { typeOfColumn } from "../schema.ts";
 import { type Sql, type SqlRow, type SqlValue, storableText } from "../sql.ts";
+import { explainFailure, lacksTls } from "./failure.ts";
 import type { Address, Tls } from "./url.ts";
 
 /** One connection. It runs one statement at a time. */
@@ -23,7 +23,7 @@ export async function connect(address: Address): Promise<Connection> {
   } catch (error) {
     // These two modes fall back to a plain connection if the server has no TLS.
     const isOptional = address.tls.mode === "prefer" || address.tls.mode === "allow";
-    if (isOptional && offersNoTls(error))
+    if (isOptional && lacksTls(error))
       return open(address, false).catch((again: unknown) =>
         Promise.reject(explainFailure(again, address)),
       );
@@ -146,10 +146,6 @@ function read(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (cause) {
-    throw new HallError(
-      "UNAVAILABLE",
-      `cannot read "${file}" named in store.url`,
-      { cause },
-    );
+    throw new HallError("UNAVAILABLE", `cannot read "${file}" named in store.url`, { cause });
   }
 }

@@ -160,7 +160,9 @@ async function updateSchema(sql: Sql, schema: string): Promise<void> {
   // CREATE SCHEMA IF NOT EXISTS needs the right to create one, even if it exists.
   if (!found?.has_schema) await sql.script(`CREATE SCHEMA ${schema}`);
   if (!found?.has_version)
-    await sql.script("CREATE TABLE version (number integer NOT NULL); INSERT INTO version VALUES (0)");
+    await sql.script(
+      "CREATE TABLE version (number integer NOT NULL); INSERT INTO version VALUES (0)",
+    );
 
   const [version] = await sql.query("SELECT number FROM version");
   const newest = newestVersion("postgresql");
