@@ -318,7 +318,10 @@ export class WriterThread {
   }
 
   #error(code: ErrorCode, message: string): HallError {
-    return new HallError(code, message, { hint: hintFor(this.#options.location) });
+    return new HallError(code, message, {
+      hint: hintFor(this.#options.location),
+      next: [{ do: "run-command", command: "status" }],
+    });
   }
 }
 

@@ -1,10 +1,11 @@
+import { backoffMs } from "../base/backoff.ts";
 import { HallError, messageOf } from "../base/errors.ts";
 import type { Archive } from "./archive.ts";
 import type { FromWriter, PendingWrite, Read, ToWriter } from "./protocol.ts";
 
 /** Durable writes commit at once; other rows are batched for this long, because a commit costs the same for one row as for many. */
 const gatherMs = 50;
-const retryMs = { least: 20, most: 1_000 };
+const retry = { firstMs: 20, maxMs: 1_000 };
 /** A database may not answer at all. After this the writer counts as failing, while the attempt continues. */
 const silentMs = 2_000;
 const checkMs = 250;
@@ -46,7 +47,7 @@ export class Writer {
       case "write":
         this.#pending.push(message);
         if (this.#problem === null) this.#commitNow();
-        else this.#commitIn(retryMs.least);
+        else this.#commitIn(retry.firstMs);
         return;
       case "read":
         this.#enqueue(() => this.#answer(message.id, message.read));
@@ -123,8 +124,7 @@ export class Writer {
     if (this.#archive.isRowError(error)) return this.#commitOneByOne(batch);
     this.#setProblem(messageOf(error));
     this.#pending = [...this.#rejectOverdue(batch), ...this.#pending];
-    const delayMs = Math.min(retryMs.most, retryMs.least * 2 ** Math.min(10, this.#failures++));
-    if (!this.#isClosing) this.#commitIn(delayMs);
+    if (!this.#isClosing) this.#commitIn(backoffMs(++this.#failures, retry));
   }
 
   /** A row that cannot be written must not block the others. */
