@@ -4,6 +4,6 @@ import { runLine } from "./run.ts";
 
 enableCompileCache();
 
-// The one place that ends the process. Not a top-level await: the bundler may put a module that commands import into the
-// same chunk, and importing a chunk that is still being evaluated would never end.
+// The one place that ends the process. No top-level await: chunks of the bundle import this file, and
+// a command that loads one of them would wait for itself.
 void runLine(process.argv.slice(2)).then((code) => process.exit(code));
