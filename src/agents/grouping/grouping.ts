@@ -1,12 +1,12 @@
 // Tools into groups a person would make: a toolkit stays whole where it fits, groups are of like size, and what was grouped before stays where it is.
 
-import { cluster } from "./clusters.ts";
-import { createCorpus, type Reading } from "./corpus.ts";
-import type { ToolkitText } from "./document.ts";
+import { cluster } from "../../ranking/clusters.ts";
+import { createCorpus, type Reading } from "../../ranking/corpus.ts";
+import type { ToolkitText } from "../../ranking/document.ts";
 import { describeGroups, type GroupText, type Part } from "./group-text.ts";
-import { likenessOf, type Profile, profileOf } from "./likeness.ts";
-import { splitDocuments } from "./split.ts";
-import type { Vectors } from "./vectors.ts";
+import { likenessOf, type Profile, profileOf } from "../../ranking/likeness.ts";
+import { splitDocuments } from "../../ranking/split.ts";
+import type { Vectors } from "../../ranking/vectors.ts";
 
 export interface GroupingOptions {
   readonly vectors?: Vectors | undefined;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import type { ToolkitText } from "../../src/ranking/document.ts";
-import { groupTools } from "../../src/ranking/grouping.ts";
+import { groupTools } from "../../src/agents/grouping/grouping.ts";
 import { loadVectors } from "../../src/ranking/vectors.ts";
 
 /**
