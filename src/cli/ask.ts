@@ -5,12 +5,12 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { withoutAge } from "../base/pulse.ts";
 import { visible } from "../base/text.ts";
+import type { HallClient } from "../hall/hall-client.ts";
 import type { Progress } from "../tool.ts";
 import { formatBlockedCalls } from "./advice.ts";
 import { contentOf, showContent } from "./call.ts";
 import { callLine, quoteWord } from "./call-line.ts";
 import { voteForGroups } from "./groups.ts";
-import type { HallClient } from "./hall-client.ts";
 import { paint, print } from "./print.ts";
 import { withHall } from "./tools.ts";
 
@@ -40,7 +40,7 @@ export async function runAsk(words: readonly string[], options: AskOptions): Pro
       params,
       options.json ? {} : { progress: createStepLines() },
     );
-    await showAnswer(agent, result, { ...options, isPassing: client.isPassing });
+    await showAnswer(agent, result, { ...options, isEphemeral: client.isEphemeral });
   });
 }
 
@@ -48,7 +48,7 @@ export async function runAsk(words: readonly string[], options: AskOptions): Pro
 async function showAnswer(
   agent: string,
   result: JsonObject,
-  { json, isPassing }: { readonly json?: boolean; readonly isPassing: boolean },
+  { json, isEphemeral }: { readonly json?: boolean; readonly isEphemeral: boolean },
 ): Promise<void> {
   const told = isObject(result.structuredContent) ? result.structuredContent : {};
   if (result.isError === true)
@@ -66,7 +66,7 @@ async function showAnswer(
         contentOf(result).map((item, at) => showContent(item, `${agent}-${at + 1}`)),
       );
   const said = (text: string): string => sayCommands(text, told);
-  const blocked = formatBlockedCalls(result, isPassing);
+  const blocked = formatBlockedCalls(result, isEphemeral);
   print(told, {
     json,
     text: () => [...shown.map(said), ...blocked, paint("dim", summarise(told))].join("\n"),

@@ -29,7 +29,7 @@ export async function runCall(
       .request("tools/call", { name: String(tool.name), arguments: args }, live)
       .finally(live.clear);
     if (result.isError)
-      throw adviseCaller(toolError(result), { tool, args, isPassing: client.isPassing });
+      throw adviseCaller(toolError(result), { tool, args, isEphemeral: client.isEphemeral });
     // Before the servers are ended, which may take them seconds.
     await showResult(result, name, options);
   }, answer && below(live, answer));
@@ -47,12 +47,12 @@ async function showResult(result: JsonObject, name: string, options: CallOptions
 interface FailedCall {
   readonly tool: JsonObject;
   readonly args: JsonObject;
-  readonly isPassing: boolean;
+  readonly isEphemeral: boolean;
 }
 
 /** The next move of a person at a shell, where it is another than a model's. */
-function adviseCaller(error: HallError, { tool, args, isPassing }: FailedCall): HallError {
-  if (error.code === "APPROVAL_NEEDED" && isPassing)
+function adviseCaller(error: HallError, { tool, args, isEphemeral }: FailedCall): HallError {
+  if (error.code === "APPROVAL_NEEDED" && isEphemeral)
     return new HallError(error.code, error.message, {
       hint: adviceWithoutHall(error.next).join("\n  "),
     });

@@ -31,8 +31,8 @@ export async function startConformanceBehind(era: "legacy" | "modern"): Promise<
       throw new Error(`the fixture was not reached: ${JSON.stringify(upstream?.state())}`);
     await sleep(50);
   }
-  if (upstream?.greeting()?.era !== era)
-    throw new Error(`the fixture was spoken to in the wrong era: ${upstream?.greeting()?.era}`);
+  if (upstream?.handshake()?.era !== era)
+    throw new Error(`the fixture was spoken to in the wrong era: ${upstream?.handshake()?.era}`);
   const listener = await listenHttp({
     server: hall.server,
     log,
