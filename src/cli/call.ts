@@ -1,9 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { isForPeople, readAdvice } from "../base/advice.ts";
-import { type ErrorCode, errorTable, HallError } from "../base/errors.ts";
+import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { findNear } from "../base/near.ts";
 import { visible, visibleLines } from "../base/text.ts";
+import { readErrorCode } from "../client/hall-error.ts";
 import { adviceWithoutHall } from "./advice.ts";
 import { below, createLive, quiet } from "./live.ts";
 import { print } from "./print.ts";
@@ -148,8 +149,7 @@ function isSaved(item: JsonObject): item is JsonObject & { readonly data: string
 /** The failure as the hall means it, so that the exit code says what happened. */
 export function toolError(result: JsonObject): HallError {
   const details = isObject(result._meta) ? result._meta["guildhall/error"] : undefined;
-  const type = isObject(details) ? String(details.error_type).toUpperCase() : "EXECUTION";
-  const code = (Object.hasOwn(errorTable, type) ? type : "EXECUTION") as ErrorCode;
+  const code = (isObject(details) && readErrorCode(details.error_type)) || "EXECUTION";
   const text = contentOf(result)
     .map((item) => String(item.text ?? ""))
     .join("\n");
