@@ -1,16 +1,15 @@
 // The front: a session, and what one evaluation came to. Sessions share nothing that a program can change.
-import type { Backtrace } from "./backtrace.ts";
+
 import { type Budgets, budgetTexts, defaultBudgets, Ended } from "./budgets.ts";
 import { compileLambda, evaluateForm } from "./compile/compile.ts";
 import { reportOf, Unhandled } from "./conditions.ts";
+import { asCondition } from "./core/handling.ts";
 import { named, nativeFunction } from "./define.ts";
-import { createRoom, safely, showValues } from "./ending.ts";
 import { formatText } from "./format/format.ts";
 import type { Pending } from "./function.ts";
 import type { DefinitionKind } from "./global.ts";
-import type { Host } from "./host.ts";
-import { Machine } from "./machine.ts";
-import type { Instance } from "./object.ts";
+import { type Backtrace, type Host, Machine } from "./machine.ts";
+import { createRoom, safely, showValues } from "./output.ts";
 import {
   addPackage,
   currentPackage,
@@ -24,9 +23,8 @@ import { type Position, Reader } from "./reader.ts";
 import { defineStandard } from "./standard.ts";
 import { Str } from "./string.ts";
 import { NIL, Package } from "./symbol.ts";
-import { asCondition } from "./trouble.ts";
 import { typep } from "./types.ts";
-import { Cons, Stream, type Value } from "./values.ts";
+import { Cons, type Instance, Stream, type Value } from "./values.ts";
 
 export interface LispOptions {
   readonly budgets?: Partial<Budgets>;

@@ -2,11 +2,11 @@
 // package for each toolkit, whose functions are its tools. Everything goes through the hall; nothing else is reachable.
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { defineFunction, nativeFunction } from "../../lisp/define.ts";
+import { tableGet } from "../../lisp/equality.ts";
 import type { Machine } from "../../lisp/machine.ts";
 import { addPackage, allPackages } from "../../lisp/packages.ts";
 import { Str } from "../../lisp/string.ts";
 import { NIL, Package, Sym } from "../../lisp/symbol.ts";
-import { tableGet } from "../../lisp/tables.ts";
 import { Cons, itemsOf, Table, type Value, Vec } from "../../lisp/values.ts";
 import type { HallLine } from "./hall-line.ts";
 import { toJson, toLisp } from "./json.ts";

@@ -3,10 +3,9 @@ import { plainSlot, sharedClass } from "../../lisp/classes.ts";
 import { conditionSlot, makeCondition, slotName } from "../../lisp/conditions.ts";
 import { defineFunction, named } from "../../lisp/define.ts";
 import type { Machine } from "../../lisp/machine.ts";
-import type { Instance } from "../../lisp/object.ts";
 import { Str } from "../../lisp/string.ts";
 import { NIL } from "../../lisp/symbol.ts";
-import type { Value } from "../../lisp/values.ts";
+import type { Instance, Value } from "../../lisp/values.ts";
 import { toLisp } from "./json.ts";
 import type { Failure, HallRequest } from "./protocol.ts";
 
