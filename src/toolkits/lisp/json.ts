@@ -6,7 +6,7 @@ import type { Machine } from "../../lisp/machine.ts";
 import { Char, Str } from "../../lisp/string.ts";
 import { bool, keyword, NIL, Sym, sharedKeywords, T } from "../../lisp/symbol.ts";
 import { Cons, Float, itemsOf, Ratio, Table, type Value, Vec } from "../../lisp/values.ts";
-import { lispName } from "./names.ts";
+import { lispName } from "./protocol.ts";
 
 const nullKeyword = keyword("NULL");
 
