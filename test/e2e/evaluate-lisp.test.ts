@@ -19,7 +19,7 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("evaluate-lisp with MCP %s"
   async function call(name: string, args: JsonObject): Promise<JsonObject> {
     const params = { name, arguments: args };
     const id = hall.ask("tools/call", isStateless ? modern(params) : params);
-    const { result, error } = await hall.answer(id, 25_000);
+    const { result, error } = await hall.answer(id);
     if (!isObject(result)) throw new Error(JSON.stringify(error));
     return result;
   }
