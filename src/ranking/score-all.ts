@@ -191,7 +191,7 @@ export interface Candidate {
 }
 
 /** The documents with the highest scores above 0, best first. */
-export function findBest(scores: Float64Array, countMax: number): Candidate[] {
+function findBest(scores: Float64Array, countMax: number): Candidate[] {
   const best = createTopList(countMax);
   let least = 0;
   for (let document = 0; document < scores.length; document++) {
@@ -208,7 +208,7 @@ interface TopList {
 }
 
 /** A sorted list of limited length; insertion moves up one by one, since it is short. */
-export function createTopList(countMax: number): TopList {
+function createTopList(countMax: number): TopList {
   const documents = new Int32Array(countMax);
   const scores = new Float64Array(countMax);
   let count = 0;
