@@ -36,17 +36,6 @@ const ownZod = {
   },
 };
 
-// Ink's developer tools are never wanted, and bring a WebSocket client; its layout would start Node's whole `fetch` to read a `data:` URL.
-const lightInk = {
-  name: "light-ink",
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^\.\/devtools\.js$/ }, () => ({ path: `${root}/scripts/empty.mjs` }));
-    onLoad({ filter: /yoga-wasm-base64-esm\.js$/ }, ({ path }) => ({
-      contents: `const fetch = undefined;\n${readFileSync(path, "utf8")}`,
-    }));
-  },
-};
-
 // A worker is started from a file of its own.
 const entryPoints = {
   cli: "src/cli/main.ts",
@@ -66,9 +55,6 @@ const options = {
   target: "node20.19",
   metafile: true,
   chunkNames: "chunks/[name]-[hash]",
-  jsx: "automatic",
-  // React's build for development is slower and louder.
-  define: { "process.env.NODE_ENV": '"production"' },
   write: false,
   logLevel: "warning",
 };
@@ -83,7 +69,7 @@ const starts = {
   hall: ["src/cli/project.ts", "src/cli/settings.ts"],
 };
 
-const plugins = [ownZod, lightInk];
+const plugins = [ownZod];
 const { inputs } = (await build({ ...options, plugins })).metafile;
 const gathering = gather(
   inputs,

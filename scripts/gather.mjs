@@ -1,7 +1,7 @@
 // Few files for what a start loads.
 
 import { readFileSync } from "node:fs";
-import { extname, resolve } from "node:path";
+import { resolve } from "node:path";
 
 /**
  * A plugin for a second build, from the `inputs` of the first. esbuild makes a file of all modules that the same entries reach, and every `import()`
@@ -42,13 +42,13 @@ export function gather(inputs, { starts, others, main, hall }, root) {
         ),
         resolveDir: root,
       }));
-      onLoad({ filter: /\/src\/.*\.tsx?$/ }, ({ path }) => {
+      onLoad({ filter: /\/src\/.*\.ts$/ }, ({ path }) => {
         const needed = partsOf.get(path);
         // Last, so that lines keep their numbers, and what the entry itself imports comes first.
         return (
           needed && {
             contents: `${readFileSync(path, "utf8")}\n${importing(needed)}`,
-            loader: extname(path).slice(1),
+            loader: "ts",
           }
         );
       });

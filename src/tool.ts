@@ -126,7 +126,12 @@ export interface Progress {
   readonly progress: number;
   readonly total?: number;
   readonly message?: string;
+  /** How long the work has run, where the message stays the same for long. */
+  readonly elapsedSeconds?: number;
 }
+
+/** Where a progress notification carries `elapsedSeconds` on the wire. */
+export const elapsedKey = "guildhall/elapsedSeconds";
 
 export const logLevels = [
   "debug",

@@ -1,6 +1,7 @@
 import { HallError } from "../base/errors.ts";
 import { FleetingMap } from "../base/fleeting-map.ts";
 import { isObject } from "../base/json.ts";
+import { formatBytes } from "../base/text.ts";
 import type { Channel } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";
 import { errorFrame, type Id, isId } from "../wire/message.ts";
@@ -77,7 +78,7 @@ class Relay {
             undefined,
             {
               code: -32600,
-              message: `a message may have ${this.#options.limits.messageBytesMax} bytes`,
+              message: `message exceeds the limit of ${formatBytes(this.#options.limits.messageBytesMax)}`,
             },
             "null",
           ),

@@ -304,7 +304,7 @@ export class Run implements Job {
     );
     this.#noteStep(step, "learn", `${tool}: ${word} in ${Math.round(ms)} ms`);
     if (error?.code === "APPROVAL_NEEDED")
-      this.#approvals.push({ tool, why: error.message, ...error.details });
+      this.#approvals.push({ tool, why: error.message, next: error.next, ...error.details });
     else if (error && limiting.has(error.code))
       this.#limitations.add(`${tool} (${shorten(error.message, 200)})`);
     return {

@@ -1,9 +1,11 @@
+import type { Advice } from "./advice.ts";
+
 /**
- * One error class and one table. Throw where you know; only an edge (server, cli, admin) translates.
- * `docs/errors.md` lists the same rows and a test keeps the two equal.
+ * One error class and one table. Throw where the cause is known; only an edge (server, cli, hall)
+ * translates. `docs/errors.md` lists the same rows, and a test keeps the two equal.
  */
 
-/** What a peer gets: a JSON-RPC error with this number, or a tool result marked `isError`. */
+/** A JSON-RPC error with this number, or a tool result marked `isError`. */
 type Edge = number | "isError";
 
 interface ErrorRow {
@@ -20,7 +22,7 @@ interface ErrorRow {
   /** Process exit code when a command ends with this failure. */
   readonly exit: number;
   readonly retry: string;
-  /** What to do next, said to whoever made the call. */
+  /** The default next step, in words that fit every surface. */
   readonly hint: string;
 }
 
@@ -273,12 +275,14 @@ export type ErrorCode = keyof typeof errorTable;
 
 export interface HallErrorOptions {
   readonly cause?: unknown;
-  /** Facts for the caller, sent as they are: never a secret, never a stack. */
+  /** Facts sent to the caller unchanged: never a secret, never a stack trace. */
   readonly details?: { readonly [key: string]: unknown };
-  /** A JSON-RPC error that the other side of a line gave us: passed on as it is. */
+  /** A JSON-RPC error from the other end of a connection, passed on unchanged. */
   readonly relayed?: { readonly code: number; readonly message: string; readonly data?: unknown };
-  /** Replaces the table's hint where the thrower knows better. */
+  /** Replaces the table's hint. A neutral sentence: commands, tools and waits belong in `next`. */
   readonly hint?: string;
+  /** Next steps, most useful first. Each surface words them for its readers. */
+  readonly next?: readonly Advice[];
 }
 
 export class HallError extends Error {
@@ -286,6 +290,7 @@ export class HallError extends Error {
   readonly details: HallErrorOptions["details"];
   readonly relayed: HallErrorOptions["relayed"];
   readonly hint: string;
+  readonly next: readonly Advice[];
 
   constructor(code: ErrorCode, message: string, options: HallErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -294,15 +299,16 @@ export class HallError extends Error {
     this.details = options.details;
     this.relayed = options.relayed;
     this.hint = options.hint ?? errorTable[code].hint;
+    this.next = options.next ?? [];
   }
 }
 
-/** What was thrown, in words: not everything that others throw is an error. */
+/** The message of anything thrown; not all of it is an Error. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** The code as callers read it: `error_type` is the same word everywhere, whatever number goes with it. */
+/** `error_type` on the wire: the code in lower case. */
 export function errorType(code: ErrorCode): string {
   return code.toLowerCase();
 }

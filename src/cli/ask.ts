@@ -5,7 +5,7 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { withoutAge } from "../base/pulse.ts";
 import type { Progress } from "../tool.ts";
-import { rewordApprovals } from "./approval-advice.ts";
+import { formatBlockedCalls } from "./advice.ts";
 import { contentOf, showContent } from "./call.ts";
 import { callLine, quoteWord } from "./call-line.ts";
 import { voteForGroups } from "./groups.ts";
@@ -64,9 +64,12 @@ async function showAnswer(
     : await Promise.all(
         contentOf(result).map((item, at) => showContent(item, `${agent}-${at + 1}`)),
       );
-  const said = (text: string): string =>
-    sayCommands(isPassing ? rewordApprovals(text) : text, told);
-  print(told, { json, text: () => [...shown.map(said), paint("dim", summarise(told))].join("\n") });
+  const said = (text: string): string => sayCommands(text, told);
+  const blocked = formatBlockedCalls(result, isPassing);
+  print(told, {
+    json,
+    text: () => [...shown.map(said), ...blocked, paint("dim", summarise(told))].join("\n"),
+  });
 }
 
 function requirePlanner(planner: string | undefined): void {

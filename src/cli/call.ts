@@ -1,8 +1,9 @@
 import { writeFile } from "node:fs/promises";
+import { isForPeople, readAdvice } from "../base/advice.ts";
 import { type ErrorCode, errorTable, HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { findNear } from "../base/near.ts";
-import { adviseApproval } from "./approval-advice.ts";
+import { adviceWithoutHall } from "./advice.ts";
 import { below, createLive, quiet } from "./live.ts";
 import { print, visible, visibleLines } from "./print.ts";
 import { isAttended } from "./terminal.ts";
@@ -50,7 +51,10 @@ interface FailedCall {
 
 /** The next move of a person at a shell, where it is another than a model's. */
 function adviseCaller(error: HallError, { tool, args, isPassing }: FailedCall): HallError {
-  if (error.code === "APPROVAL_NEEDED" && isPassing) return adviseApproval(error);
+  if (error.code === "APPROVAL_NEEDED" && isPassing)
+    return new HallError(error.code, error.message, {
+      hint: adviceWithoutHall(error.next).join("\n  "),
+    });
   const unknown = describeUnknown(args, tool.inputSchema);
   if (unknown !== undefined) return withHint(error, unknown);
   return error.code === "VALIDATION"
@@ -115,8 +119,10 @@ function parseValue(text: string, schema: unknown): unknown {
   }
 }
 
+/** The items meant for people. */
 export function contentOf(result: JsonObject): readonly JsonObject[] {
-  return Array.isArray(result.content) ? result.content.filter(isObject) : [];
+  const content = Array.isArray(result.content) ? result.content.filter(isObject) : [];
+  return content.filter(isForPeople);
 }
 
 /** As text; pictures and sounds are saved under a name that begins with `stem`. */
@@ -149,6 +155,7 @@ export function toolError(result: JsonObject): HallError {
   return isObject(details)
     ? new HallError(code, String(details.message), {
         hint: String(details.suggestion),
+        next: readAdvice(details.next),
         ...(isObject(details.details) ? { details: details.details } : {}),
       })
     : new HallError(code, visibleLines(text) || "the tool failed");

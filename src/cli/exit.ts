@@ -3,6 +3,7 @@ import { errorTable, HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { ConfigError } from "../config/error.ts";
 import { makeVisible } from "../trust/preview.ts";
+import { adviceForShell } from "./advice.ts";
 
 /** How a command ends when it fails: the code to exit with, and what is said to people and to programs. */
 interface Failure {
@@ -48,12 +49,12 @@ function readFailure(error: unknown): Failure {
     };
   if (error instanceof ConfigError) return { code: "CONFIG", exit: 78, message: error.message };
   if (error instanceof HallError) {
-    const { code, message, hint, details } = error;
+    const { code, message, hint, next, details } = error;
     return {
       code,
       exit: errorTable[code].exit,
       message,
-      suggestion: hint,
+      suggestion: next.length === 0 ? hint : adviceForShell(next),
       ...(details === undefined ? {} : { details }),
     };
   }

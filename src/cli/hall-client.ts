@@ -1,3 +1,4 @@
+import { readAdvice } from "../base/advice.ts";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
@@ -5,6 +6,7 @@ import { version } from "../base/version.ts";
 import { metaKeys } from "../server/versions.ts";
 import type { Progress } from "../tool.ts";
 import { createPatience, type Patience } from "../tui/patience.ts";
+import { readElapsed } from "../upstream/line.ts";
 import { defaultLimits } from "../wire/limits.ts";
 import { Peer } from "../wire/peer.ts";
 import { type ProjectOptions, type Reached, visitHall } from "./project.ts";
@@ -64,7 +66,10 @@ export async function connectHall({ answer, ...options }: HallClientOptions): Pr
     },
     notified: ({ method, params }) => {
       if (method === "notifications/progress")
-        hearProgress(waiting.get(Number(params?.progressToken)), params as unknown as Progress);
+        hearProgress(waiting.get(Number(params?.progressToken)), {
+          ...(params as unknown as Progress),
+          ...readElapsed(params ?? {}),
+        });
       // It does not say which request it is about; there is one at a time that wants to hear it.
       if (method === "notifications/message")
         for (const one of waiting.values()) hearLog(one, params?.data);
@@ -172,9 +177,10 @@ async function answerAll(questions: unknown, answer: AnswerQuestion): Promise<Js
 /** The hall's own words for it, so that the exit code says what happened. */
 function readError(error: unknown): unknown {
   if (!(error instanceof HallError) || !isObject(error.relayed?.data)) return error;
-  const { error_type: type, suggestion } = error.relayed.data;
-  const hint = typeof suggestion === "string" ? { hint: suggestion } : {};
-  return type === "not_found"
-    ? new HallError("NOT_FOUND", error.message, hint)
-    : new HallError(error.code, error.message, hint);
+  const { error_type: type, suggestion, next } = error.relayed.data;
+  const code = type === "not_found" ? "NOT_FOUND" : error.code;
+  return new HallError(code, error.message, {
+    ...(typeof suggestion === "string" ? { hint: suggestion } : {}),
+    next: readAdvice(next),
+  });
 }

@@ -2,7 +2,8 @@ import { readFile } from "node:fs/promises";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
-import { rewordApprovals } from "./approval-advice.ts";
+import { formatBlockedCalls } from "./advice.ts";
+import { contentOf } from "./call.ts";
 import type { HallClient } from "./hall-client.ts";
 import { print, visibleLines } from "./print.ts";
 import { isAttended } from "./terminal.ts";
@@ -87,21 +88,16 @@ export function createLispClient(client: HallClient, { act = false }: LispOption
     },
     async evaluate(code, scope) {
       const result = await call("evaluate-lisp", { code, mode }, scope);
-      const text = textOf(result);
-      return { result, text: client.isPassing ? rewordApprovals(text) : text };
+      const blocked = formatBlockedCalls(result, client.isPassing);
+      return { result, text: [textOf(result), ...blocked].join("\n") };
     },
     ask: async (tool, args = {}) => textOf(await call(tool, args)),
   };
 }
 
-/** Without the line that only says which session it was: one conversation is one session. */
-function textOf({ content }: JsonObject): string {
-  const parts = (Array.isArray(content) ? content : []).map((part) =>
-    isObject(part) ? String(part.text ?? `[${part.type}]`) : "",
-  );
-  return parts
-    .map((part) => part.replace(/(^|\n); session \S+$/, ""))
-    .filter((part, at) => at === 0 || part !== "")
+function textOf(result: JsonObject): string {
+  return contentOf(result)
+    .map(({ type, text }) => String(text ?? `[${type}]`))
     .join("\n");
 }
 

@@ -3,7 +3,7 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { findNear } from "../base/near.ts";
 import { Scope } from "../base/scope.ts";
-import { adviseApproval } from "./approval-advice.ts";
+import { adviceForShell, adviceWithoutHall } from "./advice.ts";
 import { contentOf, toolError } from "./call.ts";
 import { quoteWord } from "./call-line.ts";
 import type { HallClient } from "./hall-client.ts";
@@ -436,7 +436,9 @@ function openSpecs(client: HallClient, { scope, live, feature }: Opening): Specs
       .finally(live.clear);
     if (result.isError) {
       const error = toolError(result);
-      const { code, message, hint } = client.isPassing ? adviseApproval(error) : error;
+      const { code, message, next } = error;
+      const advice = client.isPassing ? adviceWithoutHall(next).join("\n  ") : adviceForShell(next);
+      const hint = next.length === 0 ? error.hint : advice;
       throw new HallError(code, advise(message), { hint: advise(hint) });
     }
     const text = contentOf(result)

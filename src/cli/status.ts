@@ -2,6 +2,7 @@ import { connectAdmin } from "../admin/client.ts";
 import type { HallStatus, RegistrationStatus, UpstreamStatus } from "../admin/contract.ts";
 import { socketPath } from "../admin/socket.ts";
 import { HallError } from "../base/errors.ts";
+import { formatTime } from "../base/text.ts";
 import { configuredServers } from "../config/unusable.ts";
 import { readLock } from "../upstream/lock.ts";
 import type { UpstreamState } from "../upstream/upstream.ts";
@@ -110,7 +111,7 @@ function describeRegistered(registrations: readonly RegistrationStatus[]): strin
     state === "available" ? state : paint("red", state),
     runner ?? "nobody",
     String(tools),
-    new Date(registeredAt).toISOString().slice(0, 16).replace("T", " "),
+    formatTime(registeredAt),
     problem ?? "",
   ]);
   return `\n\n${table(["registered", "state", "run by", "tools", "since (UTC)", "problem"], rows)}`;

@@ -1,3 +1,4 @@
+import { formatTime } from "../base/text.ts";
 import { type NamedTokens, openNamedTokens } from "../server/http/named-tokens.ts";
 import { print, table } from "./print.ts";
 
@@ -21,7 +22,7 @@ export async function runTokenCreate(name: string, options: TokenOptions): Promi
 
 export async function runTokenList(options: TokenOptions): Promise<void> {
   const tokens = openNamedTokens().list();
-  const rows = tokens.map(({ name, createdAt }) => [name, new Date(createdAt).toLocaleString()]);
+  const rows = tokens.map(({ name, createdAt }) => [name, formatTime(createdAt)]);
   print(tokens, {
     json: options.json,
     text: () => (rows.length > 0 ? table(["name", "made"], rows) : "there are no named tokens"),

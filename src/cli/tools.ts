@@ -1,6 +1,7 @@
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { findNear } from "../base/near.ts";
+import { shortenLine } from "../base/text.ts";
 import type { ToldTool } from "../registry/find-answer.ts";
 import { type AnswerQuestion, connectHall, type HallClient } from "./hall-client.ts";
 import { print, table, visible, visibleLines } from "./print.ts";
@@ -36,19 +37,13 @@ async function listAll(options: ListOptions): Promise<void> {
     const tools = await client.list("tools/list", "tools");
     const rows = tools.map(({ name, description }) => [
       String(name),
-      shorten(String(description ?? "")),
+      shortenLine(String(description ?? ""), descriptionMax),
     ]);
     print(tools, {
       json: options.json,
       text: () => (rows.length > 0 ? table(["tool", "what it does"], rows) : "there are no tools"),
     });
   });
-}
-
-/** A line in a list; `guildhall tools show NAME` shows all of it. */
-function shorten(description: string): string {
-  const line = description.replace(/\s+/g, " ").trim();
-  return line.length > descriptionMax ? `${line.slice(0, descriptionMax - 1)}…` : line;
 }
 
 const descriptionMax = 120;
@@ -77,7 +72,7 @@ function describeFound({ fits, total, tools, notes = [] }: FoundTools): string {
     name,
     unavailable === undefined ? (asks === undefined ? "" : "asks") : "down",
     matched.join(", "),
-    shorten(description),
+    shortenLine(description, descriptionMax),
   ]);
   const head = fits
     ? `the best of ${total} tools:`

@@ -1,5 +1,6 @@
 import type { ToolTrust } from "../admin/contract.ts";
 import { HallError } from "../base/errors.ts";
+import { formatTime } from "../base/text.ts";
 import { type Entries, noEntries } from "../trust/ledger.ts";
 import { noteDecision } from "./note.ts";
 import { paint, print, table, visible } from "./print.ts";
@@ -99,7 +100,7 @@ function showGranted({ tools, until, left }: Granted, { json }: TrustOptions): v
 }
 
 function describeUntil(until: number | undefined): string {
-  return until === undefined ? "" : ` until ${new Date(until).toLocaleString()}`;
+  return until === undefined ? "" : ` until ${formatTime(until)}`;
 }
 
 /** Takes trust back; what was reviewed stays reviewed. */
@@ -242,7 +243,7 @@ function parseUntil({ until: text }: TrustOptions): number | undefined {
 
 function describeLevel({ level, held, until }: ToolTrust): string {
   if (held !== undefined) return paint("red", "held back");
-  return until === undefined ? level : `${level} until ${new Date(until).toLocaleTimeString()}`;
+  return until === undefined ? level : `${level} until ${formatTime(until)}`;
 }
 
 function describeMarks({ marks }: ToolTrust): string {

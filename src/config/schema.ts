@@ -267,7 +267,7 @@ export const configSchema = z.strictObject({
     ),
   ),
   images: field(
-    "What makes pictures. Without url, image_generator draws them by rule. An address elsewhere, and the key's variable, only the user's own file can name.",
+    "The image provider. Without url, image_generator returns placeholders. Only the user's own file can set a remote url or apiKeyEnv.",
     section({
       url: field(
         "Base of an API that speaks OpenAI's images/generations, such as https://api.openai.com/v1.",

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { backoffMs } from "../base/backoff.ts";
 import { HallError } from "../base/errors.ts";
 import type { CallContext, Target, Toolkit } from "../tool.ts";
 import { getTarget, type Stage } from "./stage.ts";
 
 const triesMax = 3;
 const firstDelayMs = 100;
+const delayMsMax = 1_000;
 /** Calls earn a fifth of a retry each, so that retries never make up more than that of what a struggling toolkit gets. */
 const earned = 0.2;
 const savedMax = 10;
@@ -30,8 +32,7 @@ export const retryIdempotent = (random: () => number = Math.random): Stage => {
     budget.left = Math.min(savedMax, budget.left + earned);
     const attempt = (tries: number): ReturnType<typeof next> =>
       next(call, context).catch(async (error: unknown) => {
-        // Full jitter: calls that failed together must not come back together.
-        const delayMs = random() * firstDelayMs * 2 ** tries;
+        const delayMs = backoffMs(tries + 1, { firstMs: firstDelayMs, maxMs: delayMsMax }, random);
         if (
           !isWorthIt(error, target.toolkit, context, delayMs) ||
           tries >= triesMax ||

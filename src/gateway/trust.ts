@@ -1,3 +1,4 @@
+import { type Advice, adviceForModel, contentForModel } from "../base/advice.ts";
 import { type ErrorCode, HallError } from "../base/errors.ts";
 import { hashOf } from "../base/hash.ts";
 import { isObject } from "../base/json.ts";
@@ -54,7 +55,7 @@ export const refuseHeld =
     const refuse = (): never => {
       throw held === undefined ? neverReviewed(reason) : heldBack(reason);
     };
-    // What is refused is refused, whether or not that could be written down.
+    // Refuse even if the audit write fails.
     return audit(decision, call).then(refuse, refuse);
   };
 
@@ -79,7 +80,7 @@ export const requireTrust = (parts: TrustParts): Stage => {
       };
       const running = next(call, { ...context, flow });
       return root === call
-        ? running.then((outcome) => tellBlocked(outcome, blocked.get(call)))
+        ? running.then((outcome) => reportBlocked(outcome, blocked.get(call)))
         : running;
     };
     if (reason === undefined && !verdict.marks.destructive) return pass();
@@ -87,13 +88,12 @@ export const requireTrust = (parts: TrustParts): Stage => {
   };
 };
 
-/** What the work of a root was refused for want of a yes. */
+/** Nested calls that were refused because they need approval, by their root call. */
 type Blocked = WeakMap<Call, BlockedCall[]>;
 
 interface BlockedCall {
   readonly pending: Pending;
-  /** The command that allows it from now on, where one does. */
-  readonly lasting: string | undefined;
+  readonly next: readonly Advice[];
 }
 
 /** No trust in such a tool spares its calls the question. */
@@ -106,24 +106,21 @@ function mayNest({ toolkit }: Target): boolean {
   return toolkit.source !== "upstream" && toolkit.source !== "registered";
 }
 
-/** Nobody could be asked inside: whoever reads the root's answer hears what a person may allow. */
-function tellBlocked(outcome: Outcome, blocked: readonly BlockedCall[] = []): Outcome {
+/** Nested calls cannot ask: the root call's result lists what was blocked and how to allow it. */
+function reportBlocked(outcome: Outcome, blocked: readonly BlockedCall[] = []): Outcome {
   if (blocked.length === 0) return outcome;
-  const approvals = blocked.map(({ pending: { token, target, preview, why }, lasting }) => ({
+  const approvals = blocked.map(({ pending: { token, target, preview, why }, next }) => ({
     token,
     tool: target.fullName,
     preview,
     why,
-    command: `guildhall approve ${token}`,
-    lasting,
+    next,
   }));
-  const lines = approvals.map(
-    ({ tool, command, lasting }) => `- ${tool}: a person runs \`${command}\`${orLasting(lasting)}`,
-  );
-  const text = `Not done, as a person has to allow it within 60 s:\n${lines.join("\n")}`;
+  const lines = approvals.map(({ tool, next }) => `- ${tool}: ${adviceForModel(next)}`);
+  const text = `Not done; the user must approve these calls first:\n${lines.join("\n")}`;
   return {
     ...outcome,
-    content: [...outcome.content, { type: "text", text }],
+    content: [...outcome.content, contentForModel(text)],
     _meta: { ...outcome._meta, "guildhall/approvals": approvals },
   };
 }
@@ -171,7 +168,7 @@ async function decide(
       },
       call,
     );
-  // What is refused is refused, whether or not that could be written down.
+  // Refuse even if the audit write fails.
   const sayRefused = (kind: "blocked" | "refused", why: string): Promise<void> =>
     say(kind, why).catch(() => {});
   // Trusted, and still of consequence: what it is about to do is written down before it does it.
@@ -188,20 +185,20 @@ async function decide(
       );
   if (answer === undefined) {
     const pending = parts.approvals.leave(subject);
-    const lasting = lastingCommand(target, verdict.level);
+    const next = approvalAdvice(pending, verdict.level);
     if (rootCall) {
       const others = (blocked.get(rootCall) ?? []).filter(
         (other) => other.pending.token !== pending.token,
       );
-      blocked.set(rootCall, [...others, { pending, lasting }]);
+      blocked.set(rootCall, [...others, { pending, next }]);
     }
     await sayRefused("blocked", reason);
-    throw approvalNeeded(pending, lasting);
+    throw approvalNeeded(pending, next);
   }
   if (answer === "no") {
     await sayRefused("refused", reason);
-    throw new HallError("DENIED", `${target.fullName} was not allowed`, {
-      hint: "The user said no. Do not call it again with the same arguments.",
+    throw new HallError("DENIED", `the user denied the call of ${target.fullName}`, {
+      hint: "Do not call it again with the same arguments.",
     });
   }
   await say("approved", answer);
@@ -215,31 +212,24 @@ function hasForms({ capabilities }: CallContext): boolean {
   return isObject(elicitation) && (isObject(elicitation.form) || !isObject(elicitation.url));
 }
 
-/** What nobody has reviewed cannot be trusted either; and no trust spares the calls of some tools the question. */
-function lastingCommand(target: Target, level: Verdict["level"]): string | undefined {
-  if (asksEachTime(target)) return undefined;
-  return level === "untrusted"
-    ? `guildhall verify ${target.toolkit.id}`
-    : `guildhall trust ${target.fullName}`;
-}
-
-function orLasting(lasting: string | undefined): string {
-  return lasting === undefined ? "" : `, or \`${lasting}\``;
+/** Approve this call, or allow the tool from now on. A tool that always asks has no second way. */
+function approvalAdvice({ token, target }: Pending, level: Verdict["level"]): readonly Advice[] {
+  const tool = target.fullName;
+  const approve: Advice = { do: "approve", token, tool, withinSeconds: approvalMsMax / 1000 };
+  if (asksEachTime(target)) return [approve];
+  // A tool must be reviewed before it can be trusted.
+  const allow: Advice =
+    level === "untrusted" ? { do: "verify", server: target.toolkit.id } : { do: "trust", tool };
+  return [approve, allow];
 }
 
 function approvalNeeded(
   { token, preview, why, expiresAt, target: { fullName } }: Pending,
-  lasting: string | undefined,
+  next: readonly Advice[],
 ): HallError {
-  const seconds = approvalMsMax / 1000;
-  return new HallError("APPROVAL_NEEDED", `${fullName} needs a person's yes: ${why}`, {
-    hint: `A person runs \`guildhall approve ${token}\` within ${seconds} s${orLasting(lasting)}; then the same call goes through.`,
-    details: {
-      token,
-      preview,
-      command: `guildhall approve ${token}`,
-      expiresAt: new Date(expiresAt).toISOString(),
-    },
+  return new HallError("APPROVAL_NEEDED", `${fullName} requires approval: ${why}`, {
+    next,
+    details: { token, preview, expiresAt: new Date(expiresAt).toISOString() },
   });
 }
 

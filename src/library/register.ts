@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { backoffMs } from "../base/backoff.ts";
 import { HallError, messageOf } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Toolkit } from "../tool.ts";
@@ -75,9 +76,8 @@ export async function joinHall(
   }
 
   async function reopen(): Promise<void> {
-    for (let attempt = 0; !leaving.signal.aborted; attempt++) {
-      // Full jitter: the services of a hall that was restarted must not all come back at once.
-      const waitMs = Math.random() * Math.min(delayMsMax, firstDelayMs * 2 ** attempt);
+    for (let attempt = 1; !leaving.signal.aborted; attempt++) {
+      const waitMs = backoffMs(attempt, { firstMs: firstDelayMs, maxMs: delayMsMax });
       try {
         await sleep(waitMs, undefined, { signal: leaving.signal });
         toolId = await open();

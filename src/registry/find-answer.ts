@@ -1,4 +1,5 @@
 import type { JsonObject } from "../base/json.ts";
+import { shortenLine } from "../base/text.ts";
 import type { Outcome, Target } from "../tool.ts";
 import type { Trust } from "../trust/trust.ts";
 import type { Finding, Found } from "./find.ts";
@@ -68,7 +69,7 @@ function describeFound(
   const isFull = detail === "full";
   return {
     name: fullName,
-    description: shorten(tool.description ?? tool.title ?? "", isFull ? 4_000 : 240),
+    description: shortenLine(tool.description ?? tool.title ?? "", isFull ? 4_000 : 240),
     signature: signatureOf(fullName, tool.inputSchema),
     score,
     matched: words.slice(0, 8),
@@ -150,11 +151,4 @@ function sayTool(
     inputSchema ? `input: ${JSON.stringify(inputSchema)}` : "",
   ];
   return lines.filter(Boolean).join("\n   ");
-}
-
-function shorten(text: string, charactersMax: number): string {
-  const line = text.replace(/\s+/g, " ").trim();
-  if (line.length <= charactersMax) return line;
-  const end = line.lastIndexOf(" ", charactersMax);
-  return `${line.slice(0, end > charactersMax / 2 ? end : charactersMax)} …`;
 }

@@ -1,7 +1,14 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
-import { type CallContext, type Caller, type LogLevel, logLevels, type Progress } from "../tool.ts";
+import {
+  type CallContext,
+  type Caller,
+  elapsedKey,
+  type LogLevel,
+  logLevels,
+  type Progress,
+} from "../tool.ts";
 import type { Ask } from "./asking.ts";
 import type { Visit } from "./visit.ts";
 
@@ -85,7 +92,7 @@ function createProgress(current: () => Current): {
   let sentAt = Number.NEGATIVE_INFINITY;
   let waiting: { readonly timer: NodeJS.Timeout; newest: Progress } | undefined;
 
-  function send({ progress, total, message }: Progress): void {
+  function send({ progress, total, message, elapsedSeconds }: Progress): void {
     clearTimeout(waiting?.timer);
     waiting = undefined;
     sentAt = performance.now();
@@ -97,6 +104,7 @@ function createProgress(current: () => Current): {
       progress,
       ...(total === undefined ? {} : { total }),
       ...(message === undefined ? {} : { message }),
+      ...(elapsedSeconds === undefined ? {} : { _meta: { [elapsedKey]: elapsedSeconds } }),
     });
   }
 

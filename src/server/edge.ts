@@ -1,3 +1,4 @@
+import { adviceForModel } from "../base/advice.ts";
 import { type ErrorCode, errorTable, errorType, HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Reply } from "../wire/answers.ts";
@@ -71,7 +72,8 @@ interface Described {
 function commonData({ error, reference }: Described): JsonObject {
   return {
     error_type: errorType(error.code),
-    suggestion: error.hint,
+    suggestion: suggestionOf(error),
+    ...(error.next.length === 0 ? {} : { next: error.next }),
     ...(reference === undefined ? {} : { reference }),
   };
 }
@@ -87,20 +89,27 @@ function errorResult(
   request: Request,
   hasOutputSchema: boolean,
 ): JsonObject {
+  const suggestion = suggestionOf(error);
   const body = {
     error_type: errorType(error.code),
     message: error.message,
-    suggestion: error.hint,
+    suggestion,
+    ...(error.next.length === 0 ? {} : { next: error.next }),
     toolName: toolName(request),
     ...(error.details === undefined ? {} : { details: error.details }),
     ...(reference === undefined ? {} : { reference }),
   };
   return {
-    content: [{ type: "text", text: `${error.message}\n${error.hint}` }],
+    content: [{ type: "text", text: `${error.message}\n${suggestion}` }],
     ...(hasOutputSchema ? {} : { structuredContent: body }),
     isError: true,
     _meta: { "guildhall/error": body },
   };
+}
+
+/** Advice in words for a model; the hint where there is no advice. */
+function suggestionOf({ next, hint }: HallError): string {
+  return next.length === 0 ? hint : adviceForModel(next);
 }
 
 function toolName(request: Request): unknown {

@@ -1,7 +1,7 @@
-import { existsSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { type ErrorCode, HallError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
+import { findWorker } from "../base/worker.ts";
 import { type PackedValue, packCall } from "./call-row.ts";
 import type { FromWriter, Place, Read, ToWriter, Write, WriterOptions } from "./protocol.ts";
 import type { CallRow } from "./store.ts";
@@ -69,7 +69,7 @@ export function createWriterThread({
   retention,
   isReader = false,
   log,
-  worker: file = findWorker(),
+  worker: file = findWorker("store-worker", new URL("./store-worker.ts", import.meta.url)),
   fullAt = 16_384,
 }: ThreadOptions): WriterThread {
   const sealed: Batch[] = [];
@@ -345,15 +345,4 @@ function hintFor(place: Place): string {
   return "url" in place
     ? `${look}; rows are written again by themselves once the database takes them.`
     : `${look}; free space or remove the lock.`;
-}
-
-/** A bundle keeps this module in its main file or one folder below it; unbuilt, Nodes that run TypeScript take the source. */
-function findWorker(): URL {
-  const candidates = ["./store-worker.js", "../store-worker.js"].map(
-    (name) => new URL(name, import.meta.url),
-  );
-  return (
-    candidates.find((candidate) => existsSync(candidate)) ??
-    new URL("./store-worker.ts", import.meta.url)
-  );
 }

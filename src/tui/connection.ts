@@ -1,3 +1,4 @@
+import { backoffMs } from "../base/backoff.ts";
 import { HallError } from "../base/errors.ts";
 import { makeHarmless, wordOf } from "../base/harmless.ts";
 import type { JsonObject } from "../base/json.ts";
@@ -115,9 +116,7 @@ export function openConnection({
   }
 
   async function rest(failure: Failure, attempt: number): Promise<void> {
-    // Half of it by chance: several clients of one server must not come back together.
-    const delayMs =
-      Math.min(backoffMsMax, backoffMsMin * 2 ** (attempt - 1)) * (0.5 + random() / 2);
+    const delayMs = backoffMs(attempt, { firstMs: backoffMsMin, maxMs: backoffMsMax }, random);
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, delayMs);
       wake = () => {

@@ -1,3 +1,4 @@
+import { isForPeople } from "../base/advice.ts";
 import { makeHarmless, wordOf } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { TuiEvent } from "./events.ts";
@@ -13,15 +14,16 @@ export function readLispAnswer(
   const { session, package: current } = isObject(result.structuredContent)
     ? result.structuredContent
     : {};
-  const parts = (Array.isArray(result.content) ? result.content : []).filter(isObject);
+  const parts = (Array.isArray(result.content) ? result.content : [])
+    .filter(isObject)
+    .filter(isForPeople);
   const text = parts
     .map((part) => (typeof part.text === "string" ? part.text : `[${wordOf(part.type, "?")}]`))
     .join("\n");
   return {
     kind: "evaluated",
     run,
-    // The last line only says which session it was: one conversation is one session.
-    text: makeHarmless(keepHead(text.replace(/(^|\n); session \S+$/, ""), answerCharactersMax)),
+    text: makeHarmless(keepHead(text, answerCharactersMax)),
     isError: result.isError === true,
     ...(typeof session === "string" ? { session } : {}),
     ...(typeof current === "string" ? { package: current } : {}),

@@ -1,10 +1,9 @@
 import type { Editing } from "./editing.ts";
-import { type FormInHand, formBindings, formEditing } from "./form-keys.ts";
+import { formEditing } from "./form-keys.ts";
 import type { Key } from "./keyboard.ts";
-import { type Reading, readFrom } from "./reading.ts";
-import { bodyRows } from "./screens/screen.ts";
+import { formOf, questionBindings, questionFocus } from "./question.ts";
 import { screens } from "./screens/screens.ts";
-import { type QuestionView, type ScreenName, screensOf, type TuiState } from "./state.ts";
+import { type ScreenName, screensOf, type TuiState } from "./state.ts";
 import { type Act, type Binding, type Moment, on, type } from "./view.ts";
 
 /** What a key leads to. Whoever asks first has the keys: a confirmation, a question of a server, help, then the screen. */
@@ -73,7 +72,7 @@ export function editingOf(moment: Moment): Editing | undefined {
       return undefined;
     case "question": {
       const [question] = state.questions;
-      return question && formEditing(handOf(question), view);
+      return question && formEditing(formOf(question), view);
     }
     case "screen":
       return screens[state.screen].editing?.(moment);
@@ -86,38 +85,7 @@ function isQuestionShown(moment: Moment): boolean {
   const [question] = state.questions;
   if (!question) return false;
   const typed = screens[state.screen].editing?.(moment)?.text ?? "";
-  return typed === "" || view.focus[questionPart] === question.id;
-}
-
-const questionPart = "question";
-
-/** How far a long address has been scrolled. */
-export function scrollNameOf({ id }: Pick<QuestionView, "id">): string {
-  return `question ${id}`;
-}
-
-export function handOf({ id, form }: QuestionView): FormInHand {
-  return {
-    id: `question ${id}`,
-    form,
-    fill: (field, text) => ({ kind: "fill question", question: id, field, text }),
-    send: { kind: "answer question", question: id, action: "accept" },
-  };
-}
-
-/** What is asked, as far as it fits. A page's address and the fields of a form need room too. */
-export function readMessage(question: QuestionView, state: TuiState): Reading {
-  const share = question.page ? 4 : question.form.fields.length > 0 ? 2 : 1;
-  const rows = Math.floor((bodyRows(state) - 3) / share);
-  return readFrom(question.message, {
-    columns: state.size.columns - 2,
-    rows,
-    from: state.scrolls[messageScroll(question)] ?? 0,
-  });
-}
-
-function messageScroll({ id }: QuestionView): string {
-  return `message ${id}`;
+  return typed === "" || view.focus[questionFocus] === question.id;
 }
 
 /** The question that has the keys without having been called for. */
@@ -125,62 +93,9 @@ export function surprisingQuestion(moment: Moment): string | undefined {
   const [question] = moment.state.questions;
   return question &&
     layerOf(moment) === "question" &&
-    moment.view.focus[questionPart] !== question.id
+    moment.view.focus[questionFocus] !== question.id
     ? question.id
     : undefined;
-}
-
-function questionBindings({ state, view }: Moment): readonly Binding[] {
-  const [question] = state.questions;
-  if (!question) return [];
-  const { id, run } = question;
-  const reading = readMessage(question, state);
-  const to = (line: number) => () =>
-    ({ kind: "scroll", view: messageScroll(question), to: line }) as const;
-  const page = Math.max(1, reading.lines.length - 1);
-  // Only what has been read to its end is answered with more than a no.
-  const isUnread = reading.below > 0;
-  return [
-    ...(question.page ? pageBindings(question, state) : []),
-    ...(question.page || isUnread
-      ? []
-      : formBindings(
-          handOf(question),
-          view,
-          question.kind === "sampling" ? "let the model answer" : "answer",
-        )),
-    ...(reading.isWhole
-      ? []
-      : [
-          on("pagedown", "read on", to(reading.from + page)),
-          on("pageup", "read back", to(reading.from - page)),
-        ]),
-    ...(view.focus[questionPart] === id
-      ? []
-      : [on("ctrl+g", "answer it now", () => ({ kind: "focus", on: questionPart, part: id }))]),
-    ...(run === undefined
-      ? []
-      : [on("ctrl+x", "end the call", () => ({ kind: "cancel run", run }))]),
-    on("esc", "dismiss", () => ({ kind: "answer question", question: id, action: "cancel" })),
-    on("ctrl+n", "decline", () => ({ kind: "answer question", question: id, action: "decline" })),
-  ];
-}
-
-/** Enter is not among them: a key that was meant for something else must not open a stranger's page. */
-function pageBindings(question: QuestionView, { scrolls }: TuiState): readonly Binding[] {
-  const { id } = question;
-  const view = scrollNameOf(question);
-  const from = scrolls[view] ?? 0;
-  return [
-    on("o", "open it in the browser", () => ({ kind: "open page", question: id })),
-    on("a", "opened it myself", () => ({
-      kind: "answer question",
-      question: id,
-      action: "accept",
-    })),
-    on("down", "further down the address", () => ({ kind: "scroll", view, to: from + 1 })),
-    on("up", "back up the address", () => ({ kind: "scroll", view, to: from - 1 })),
-  ];
 }
 
 /** Screens with a tab of their own; a feature is behind the list of them. */
@@ -220,7 +135,7 @@ function waiting({ state }: Moment): readonly Binding[] {
       ? [
           on("ctrl+g", "answer the question", () => ({
             kind: "focus",
-            on: questionPart,
+            on: questionFocus,
             part: question.id,
           })),
         ]

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import type { ReadStream, WriteStream } from "node:tty";
-import { createCanvas } from "./canvas.tsx";
+import { drawFrame } from "./frame.ts";
 import { createKeyboard, type Key } from "./keyboard.ts";
 import { isAtWork } from "./parts/run-state.ts";
 import { press, surprisingQuestion } from "./press.ts";
@@ -38,7 +38,7 @@ export async function showTui({ session, stdin, stdout, env }: ShowOptions): Pro
   const keyboard = createKeyboard();
   const surprise = createSurprise(() => performance.now());
   const colourDepth = findColourDepth(stdout, env);
-  const canvas = createCanvas({ hasColours: colourDepth > 1, colourDepth, failed: fail });
+  const palette = { hasColours: colourDepth > 1, colourDepth };
   const moment = (): Moment => ({ state: session.state(), view, now: Date.now() });
 
   function draw(): void {
@@ -47,7 +47,7 @@ export async function showTui({ session, stdin, stdout, env }: ShowOptions): Pro
     drawnAt = performance.now();
     if (session.state().isQuitting) finish();
     else {
-      terminal.paint(canvas.draw(moment()));
+      terminal.paint(drawFrame(moment(), palette));
       surprise.painted(surprisingQuestion(moment()));
     }
   }
@@ -151,7 +151,6 @@ export async function showTui({ session, stdin, stdout, env }: ShowOptions): Pro
     clearTimeout(escaping);
     unsubscribe();
     terminal.close();
-    canvas.close();
   }
 }
 

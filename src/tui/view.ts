@@ -95,3 +95,27 @@ function recall(
     },
   ];
 }
+
+const keyLabels: Readonly<Record<string, string>> = {
+  up: "↑",
+  down: "↓",
+  left: "←",
+  right: "→",
+  enter: "Enter",
+  esc: "Esc",
+  tab: "Tab",
+  space: "Space",
+  pageup: "PgUp",
+  pagedown: "PgDn",
+  home: "Home",
+  end: "End",
+  f1: "F1",
+};
+
+/** The key as it is labelled on a keyboard. */
+export function showKey(name: string): string {
+  if (name.startsWith("ctrl+")) return `^${name.slice(5).toUpperCase()}`;
+  if (name.startsWith("alt+")) return `Alt-${name.slice(4)}`;
+  if (name.startsWith("shift+")) return `Shift-${showKey(name.slice(6))}`;
+  return keyLabels[name] ?? name;
+}

@@ -1,5 +1,6 @@
 import type { LookupFunction } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { backoffMs } from "../base/backoff.ts";
 import { HallError } from "../base/errors.ts";
 import { FleetingMap } from "../base/fleeting-map.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
@@ -260,10 +261,9 @@ export function createHttpChannel(options: HttpOptions): Channel {
         others.delete(controller);
       }
       failures = performance.now() - startedAt > healthyMs ? 0 : failures + 1;
-      const waitMs = Math.min(
-        reconnectMsMax,
-        Math.max(reconnectMsMin, state.retryMs) * 2 ** Math.min(10, Math.max(0, failures - 1)),
-      );
+      // The server's `retry` is the least it asks us to wait.
+      const firstMs = Math.max(reconnectMsMin, state.retryMs);
+      const waitMs = firstMs + backoffMs(failures - 1, { firstMs, maxMs: reconnectMsMax });
       await sleep(waitMs, undefined, { signal: closing.signal, ref: false }).catch(() => {});
     }
   }

@@ -5,6 +5,7 @@ import type { Log } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
 import {
   type CallContext,
+  elapsedKey,
   type ListKind,
   type LogLevel,
   logLevels,
@@ -417,6 +418,7 @@ function hear(notification: Notification, running: Running, options: LineOptions
           progress,
           ...(typeof total === "number" ? { total } : {}),
           ...(typeof message === "string" ? { message } : {}),
+          ...readElapsed(params),
         });
       }
       return;
@@ -454,4 +456,10 @@ function explainToUpstream(failure: unknown): Reply {
   return {
     error: failure.relayed ?? { code: errorTable[failure.code].request, message: failure.message },
   };
+}
+
+/** The time the work has taken so far, where a hall at the other end reports it. */
+export function readElapsed({ _meta }: JsonObject): { elapsedSeconds?: number } {
+  const seconds = isObject(_meta) ? _meta[elapsedKey] : undefined;
+  return typeof seconds === "number" ? { elapsedSeconds: seconds } : {};
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { backoffMs } from "../base/backoff.ts";
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
@@ -52,7 +53,7 @@ export function createListening({ log, send, isLost }: ListeningOptions): Listen
       }
       failures = performance.now() - startedAt > healthyMs ? 0 : failures + 1;
       await sleep(
-        Math.min(againMsMax, againMs * 2 ** Math.max(0, failures - refusalsMax)),
+        againMs + backoffMs(failures - refusalsMax, { firstMs: againMs, maxMs: againMsMax }),
         undefined,
         { ref: false },
       );

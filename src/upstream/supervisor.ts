@@ -1,3 +1,4 @@
+import { backoffMs } from "../base/backoff.ts";
 import { HallError, messageOf } from "../base/errors.ts";
 import { Scope } from "../base/scope.ts";
 import type { Line } from "./line.ts";
@@ -96,11 +97,10 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
 
   function fail(reason: string, code: "UNAVAILABLE" | "DENIED" = "UNAVAILABLE"): void {
     failures++;
-    // Full jitter: servers that died together must not come back together.
     const delayMs =
       failures >= failuresToRest
         ? backoffMsMax
-        : random() * Math.min(backoffMsMax, backoffMsMin * 2 ** (failures - 1));
+        : backoffMs(failures, { firstMs: backoffMsMin, maxMs: backoffMsMax }, random);
     rest(reason, code, delayMs);
   }
 

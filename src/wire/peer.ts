@@ -1,6 +1,7 @@
 import { HallError } from "../base/errors.ts";
 import { FleetingMap } from "../base/fleeting-map.ts";
 import { Scope } from "../base/scope.ts";
+import { formatBytes } from "../base/text.ts";
 import { Answers, type Explain } from "./answers.ts";
 import { Asked } from "./asked.ts";
 import { Batch, findBatchFault } from "./batch.ts";
@@ -401,7 +402,7 @@ export class Peer {
         undefined,
         new HallError(
           "INVALID_REQUEST",
-          `a message may have ${this.#limits.messageBytesMax} bytes`,
+          `message exceeds the limit of ${formatBytes(this.#limits.messageBytesMax)}`,
         ),
       );
   }

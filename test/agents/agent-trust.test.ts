@@ -78,7 +78,7 @@ test("a model that obeys a page it read destroys and sends nothing, and the answ
     approvals_needed: [
       {
         tool: "files.delete_file",
-        command: expect.stringMatching(/^guildhall approve /),
+        next: [{ do: "approve" }, { do: "trust" }],
         preview: expect.stringContaining("/everything"),
       },
       {

@@ -2,8 +2,9 @@ import { expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import type { RawClient } from "../servers/client.ts";
 import { modern } from "../servers/client.ts";
-import { startHall, until } from "../servers/hall.ts";
+import { startHall } from "../servers/hall.ts";
 import { createShelf, createShop, stock } from "../servers/shop.ts";
+import { until } from "../servers/until.ts";
 
 const agent = (name: string, tools: readonly string[]) => ({
   name,

@@ -4,10 +4,11 @@ import type { JsonObject } from "../../src/base/json.ts";
 import type { Outcome } from "../../src/tool.ts";
 import { startAnthropic } from "../servers/anthropic-endpoint.ts";
 import { modern, type RawClient } from "../servers/client.ts";
-import { startHall, type TestHall, until } from "../servers/hall.ts";
+import { startHall, type TestHall } from "../servers/hall.ts";
 import type { ModelEndpoint, Reply, Script } from "../servers/model-script.ts";
 import { startOpenAi } from "../servers/openai-endpoint.ts";
 import { createSlowToolkit, createToolkit, text } from "../servers/toolkits.ts";
+import { until } from "../servers/until.ts";
 
 /** Agents that think with a model: real providers of the AI SDK against scripted endpoints in two forms. */
 const forms = [

@@ -6,10 +6,11 @@ import { findRun, listRuns, type RunRecord } from "../../src/agents/runs.ts";
 import type { HallOptions } from "../../src/app.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { modern } from "../servers/client.ts";
-import { startHall, until } from "../servers/hall.ts";
+import { startHall } from "../servers/hall.ts";
 import type { Script } from "../servers/model-script.ts";
 import { startOpenAi } from "../servers/openai-endpoint.ts";
 import { createToolkit, text } from "../servers/toolkits.ts";
+import { until } from "../servers/until.ts";
 
 /** What is kept of a run, and going through it again. */
 const file = {

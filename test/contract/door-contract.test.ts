@@ -14,7 +14,6 @@ import {
   connectWebSocket,
   type DoorClient,
 } from "../servers/door-clients.ts";
-import { until } from "../servers/hall.ts";
 import {
   createAskingToolkit,
   createEchoToolkit,
@@ -24,6 +23,7 @@ import {
   createSlowToolkit,
   type SlowToolkit,
 } from "../servers/toolkits.ts";
+import { until } from "../servers/until.ts";
 
 /**
  * What a client sees does not depend on the way it came in. Everything here is asked over every transport, in each era

@@ -9,9 +9,9 @@ import { createStdioChannel } from "../../src/wire/stdio.ts";
 import { modern, RawClient } from "../servers/client.ts";
 import { type Door, openDoor } from "../servers/door.ts";
 import { connectLegacy, connectWebSocket, greet, modernHeaders } from "../servers/door-clients.ts";
-import { until } from "../servers/hall.ts";
 import * as document from "../servers/registry-document.ts";
 import { createEchoToolkit, createToolkit } from "../servers/toolkits.ts";
+import { until } from "../servers/until.ts";
 
 /** Every message of the registry protocol's document, replayed over every transport: ids and times aside, the answers are the document's. */
 let door: Door;

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { type ErrorCode, errorTable } from "../../src/base/errors.ts";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { keys, modern, modernVersion, type RawClient } from "../servers/client.ts";
-import { startHall, until } from "../servers/hall.ts";
+import { startHall } from "../servers/hall.ts";
 import {
   createAskingToolkit,
   createEchoToolkit,
@@ -12,6 +12,7 @@ import {
   createToolkit,
   text,
 } from "../servers/toolkits.ts";
+import { until } from "../servers/until.ts";
 
 /** Every bad input is answered in exactly one way, or not at all, and the next good request is served as if nothing had been. */
 const eras = ["legacy", "modern"] as const;
@@ -555,7 +556,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     {
       what: "11 MiB",
       input: `{"jsonrpc":"2.0","id":1,"method":"${"x".repeat(11 * 1024 * 1024)}"}`,
-      answer: invalidRequest("a message may have 10485760 bytes"),
+      answer: invalidRequest("message exceeds the limit of 10 MiB"),
     },
     {
       what: "two messages on one",
@@ -1193,7 +1194,7 @@ describe("B52: lines as they come", () => {
     const client = hall.connectStdio();
     client.sendBytes("x".repeat(1_001));
     expect(await client.next()).toEqual(
-      written(invalidRequest("a message may have 1000 bytes"), "legacy"),
+      written(invalidRequest("message exceeds the limit of 1000 B"), "legacy"),
     );
     client.sendBytes("y".repeat(5_000));
     client.sendBytes('\n{"jsonrpc":"2.0","id":1,"method":"ping"}\n');

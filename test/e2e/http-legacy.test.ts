@@ -5,7 +5,6 @@ import { legacyVersions } from "../../src/server/versions.ts";
 import { clientInfo } from "../servers/client.ts";
 import { type Door, doorToken, happens, openDoor } from "../servers/door.ts";
 import { call, greet } from "../servers/door-clients.ts";
-import { until } from "../servers/hall.ts";
 import {
   createAskingToolkit,
   createChangingToolkit,
@@ -17,6 +16,7 @@ import {
   createToolkit,
   text,
 } from "../servers/toolkits.ts";
+import { until } from "../servers/until.ts";
 
 /** Streamable HTTP as the versions with a handshake know it: a connection behind an id, a stream for each POST, one for the rest. */
 const list = (id: unknown): JsonObject => ({ jsonrpc: "2.0", id, method: "tools/list" });

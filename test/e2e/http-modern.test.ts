@@ -4,7 +4,6 @@ import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { keys, modern, modernVersion } from "../servers/client.ts";
 import { doorToken, happens, openDoor, type Reply } from "../servers/door.ts";
 import { askModern, modernHeaders, openModern } from "../servers/door-clients.ts";
-import { until } from "../servers/hall.ts";
 import {
   createAskingToolkit,
   createChangingToolkit,
@@ -16,6 +15,7 @@ import {
   createToolkit,
   text,
 } from "../servers/toolkits.ts";
+import { until } from "../servers/until.ts";
 
 /** Streamable HTTP of 2026-07-28: no handshake, no connection, one POST for each request, and nothing left when it ends. */
 const json = "application/json";

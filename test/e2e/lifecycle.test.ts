@@ -4,7 +4,7 @@ import { errorTable, HallError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { version } from "../../src/base/version.ts";
 import { keys, modern, modernVersion, type RawClient } from "../servers/client.ts";
-import { startHall, until } from "../servers/hall.ts";
+import { startHall } from "../servers/hall.ts";
 import {
   createChangingToolkit,
   createEchoToolkit,
@@ -18,6 +18,7 @@ import {
   said,
   text,
 } from "../servers/toolkits.ts";
+import { until } from "../servers/until.ts";
 
 const toolNames = async (client: RawClient, params?: JsonObject): Promise<unknown[]> =>
   ((await client.result("tools/list", params)).tools as JsonObject[]).map(({ name }) => name);

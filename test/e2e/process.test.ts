@@ -6,7 +6,6 @@ import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { version } from "../../src/base/version.ts";
 import { modern } from "../servers/client.ts";
-import { until } from "../servers/hall.ts";
 import {
   buildTestCli,
   type ProcessClient,
@@ -15,6 +14,7 @@ import {
   spawnHall,
 } from "../servers/process.ts";
 import { said } from "../servers/toolkits.ts";
+import { until } from "../servers/until.ts";
 
 /** The real command line in a process of its own, where only that shows: signals, exit codes, streams, memory. */
 let cli: string;

@@ -10,7 +10,6 @@ import type { JsonObject } from "../../src/base/json.ts";
 import { modern } from "../servers/client.ts";
 import { happens, openDoor } from "../servers/door.ts";
 import { connectPair } from "../servers/door-clients.ts";
-import { until } from "../servers/hall.ts";
 import {
   createAskingToolkit,
   createChangingToolkit,
@@ -20,6 +19,7 @@ import {
   createSlowToolkit,
   said,
 } from "../servers/toolkits.ts";
+import { until } from "../servers/until.ts";
 
 /** The transport of 2024-11-05: a stream that says where to post, and posts that are answered on the stream. */
 const ping = (id: unknown): JsonObject => ({ jsonrpc: "2.0", id, method: "ping" });

@@ -124,7 +124,7 @@ test("calls of other clients are approved and refused on the approvals screen, a
   const before = await place.run("call", "shelf.delete_it", '{"path":"/tmp/old"}');
   expect(before).toMatchObject({
     code: 77,
-    stderr: expect.stringContaining("needs a person's yes"),
+    stderr: expect.stringContaining("requires approval"),
   });
   const asked = await pane.until(
     "› shelf.delete_it",

@@ -10,7 +10,6 @@ import { createWebSocketChannel } from "../../src/wire/websocket.ts";
 import { keys, modern } from "../servers/client.ts";
 import { type Dialled, type Door, happens, openDoor } from "../servers/door.ts";
 import { connectWebSocket } from "../servers/door-clients.ts";
-import { until } from "../servers/hall.ts";
 import {
   createAskingToolkit,
   createChangingToolkit,
@@ -20,6 +19,7 @@ import {
   type SlowToolkit,
   said,
 } from "../servers/toolkits.ts";
+import { until } from "../servers/until.ts";
 
 /** WebSocket: the same messages as on stdio, one in each text frame. */
 let door: Door;

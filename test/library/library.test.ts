@@ -23,7 +23,8 @@ import type { Channel } from "../../src/wire/channel.ts";
 import { clientInfo } from "../servers/client.ts";
 import { openDoor } from "../servers/door.ts";
 import { connectWebSocket } from "../servers/door-clients.ts";
-import { startHall, until } from "../servers/hall.ts";
+import { startHall } from "../servers/hall.ts";
+import { until } from "../servers/until.ts";
 
 /** What authors of tools use: `import … from "guildhall"`. */
 const shout = tool(

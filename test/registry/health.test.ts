@@ -5,8 +5,9 @@ import type { JsonObject } from "../../src/base/json.ts";
 import { createHealthBook } from "../../src/registry/health.ts";
 import { modern } from "../servers/client.ts";
 import { openDoor } from "../servers/door.ts";
-import { startHall, until } from "../servers/hall.ts";
+import { startHall } from "../servers/hall.ts";
 import { createEchoToolkit, createToolkit } from "../servers/toolkits.ts";
+import { until } from "../servers/until.ts";
 
 /** How toolkits are watched, and services behind an address. */
 const lookUp = {

@@ -1,5 +1,4 @@
 import { PassThrough } from "node:stream";
-import { setTimeout as wait } from "node:timers/promises";
 import { createHall, type Hall, type HallOptions } from "../../src/app.ts";
 import { createLog } from "../../src/base/log.ts";
 import { defaultLimits } from "../../src/wire/limits.ts";
@@ -75,12 +74,3 @@ export async function startHall(options: HallOptions = {}): Promise<TestHall> {
 }
 
 const newline = Buffer.from("\n");
-
-/** Waits until something is so; fails after two seconds. */
-export async function until(isSo: () => boolean, what = "it"): Promise<void> {
-  const giveUpAt = performance.now() + 2_000;
-  while (!isSo()) {
-    if (performance.now() > giveUpAt) throw new Error(`${what} did not happen within 2 s`);
-    await wait(2);
-  }
-}

@@ -129,7 +129,7 @@ export async function buildTestCli(): Promise<{ readonly cli: string; remove(): 
     platform: "node",
     target: "node20.19",
     // Large, and needed by few tests.
-    external: ["@ai-sdk/*", "ink", "react"],
+    external: ["@ai-sdk/*"],
     banner: {
       js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
     },

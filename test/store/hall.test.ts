@@ -10,8 +10,9 @@ import { Secrets } from "../../src/base/log.ts";
 import { Scope } from "../../src/base/scope.ts";
 import { writeMetrics } from "../../src/server/http/metrics.ts";
 import { openDoor } from "../servers/door.ts";
-import { startHall, until } from "../servers/hall.ts";
+import { startHall } from "../servers/hall.ts";
 import { createEchoToolkit, createSlowToolkit, createToolkit, text } from "../servers/toolkits.ts";
+import { until } from "../servers/until.ts";
 import { type Built, buildStore } from "./built.ts";
 
 /** What a hall records of its calls, and where it can be read. */

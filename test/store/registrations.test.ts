@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { openLedger } from "../../src/trust/ledger.ts";
-import { startHall, type TestHall, until } from "../servers/hall.ts";
+import { startHall, type TestHall } from "../servers/hall.ts";
 import { registration } from "../servers/registry-document.ts";
+import { until } from "../servers/until.ts";
 import { type Built, buildStore } from "./built.ts";
 
 /** Registrations and the end of a hall. */

@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { crc32, inflateSync } from "node:zlib";
 import { Ajv } from "ajv";
 import { describe, expect, test } from "vitest";
@@ -12,12 +11,18 @@ import { createImageToolkit } from "../../src/toolkits/image/image.ts";
 
 const ajv = new Ajv({ strict: true });
 
-/** Fills defaults as the gateway does, and holds every answer against the tool's own outputSchema. */
+/** Fills in defaults as the gateway does, and checks every result against the tool's outputSchema. */
 async function generate(
   toolkit: Toolkit,
   args: JsonObject,
   scope = new Scope(),
-): Promise<{ text: string; bytes: Buffer; mimeType: unknown; structured: JsonObject }> {
+): Promise<{
+  text: string;
+  advice: JsonObject | undefined;
+  bytes: Buffer;
+  mimeType: unknown;
+  structured: JsonObject;
+}> {
   const [tool] = await toolkit.list();
   if (!tool?.outputSchema) throw new Error("no tool with an outputSchema");
   const outcome: Outcome = await toolkit.call(
@@ -28,8 +33,8 @@ async function generate(
   if (!isObject(outcome.structuredContent)) throw new Error("no structuredContent");
   const validate = ajv.compile(tool.outputSchema);
   expect(validate(outcome.structuredContent), ajv.errorsText(validate.errors)).toBe(true);
-  expect(outcome.content.map(({ type }) => type)).toEqual(["text", "image"]);
-  const [text, image] = outcome.content;
+  const [text, image, advice] = outcome.content;
+  expect([text?.type, image?.type]).toEqual(["text", "image"]);
   const bytes = Buffer.from(String(image?.data), "base64");
   expect(outcome.structuredContent).toMatchObject({
     bytes: bytes.length,
@@ -37,6 +42,7 @@ async function generate(
   });
   return {
     text: String(text?.text),
+    advice,
     bytes,
     mimeType: image?.mimeType,
     structured: outcome.structuredContent,
@@ -52,7 +58,7 @@ async function failure(work: Promise<unknown>): Promise<HallError> {
   return error;
 }
 
-/** An independent reading of a PNG: every chunk with its checksum, every filter undone. */
+/** Decodes a PNG independently: checks every chunk's checksum and expects unfiltered rows. */
 function readPng(bytes: Buffer): { width: number; height: number; pixels: Buffer } {
   expect(bytes.subarray(0, 8)).toEqual(Buffer.from([137, 80, 78, 71, 13, 10, 26, 10]));
   const chunks = new Map<string, Buffer>();
@@ -73,13 +79,9 @@ function readPng(bytes: Buffer): { width: number; height: number; pixels: Buffer
   expect(raw).toHaveLength((stride + 1) * height);
   const pixels = Buffer.alloc(stride * height);
   for (let y = 0; y < height; y++) {
-    const filter = raw[y * (stride + 1)];
-    for (let i = 0; i < stride; i++) {
-      const left = i >= 3 ? (pixels[y * stride + i - 3] ?? 0) : 0;
-      const up = y > 0 ? (pixels[(y - 1) * stride + i] ?? 0) : 0;
-      pixels[y * stride + i] =
-        (raw[y * (stride + 1) + 1 + i] ?? 0) + (filter === 1 ? left : filter === 2 ? up : 0);
-    }
+    const row = raw.subarray(y * (stride + 1), (y + 1) * (stride + 1));
+    expect(row[0]).toBe(0);
+    row.copy(pixels, y * stride, 1);
   }
   return { width, height, pixels };
 }
@@ -99,7 +101,7 @@ const draw = async (prompt: string, style = "realistic") =>
   readPng((await generate(createImageToolkit(), { prompt, style, ...small })).bytes);
 
 describe("the toolkit", () => {
-  test("offers one tool with exactly the parameters callers know", async () => {
+  test("offers one tool with exactly the documented parameters", async () => {
     const toolkit = createImageToolkit();
     expect(toolkit.id).toBe("image_generator");
     const bare = (schema: JsonObject) =>
@@ -133,7 +135,7 @@ describe("the toolkit", () => {
     await toolkit.close();
   });
 
-  test("says of itself whether it is the same each time and where it goes", async () => {
+  test("is idempotent without a provider and open-world with one", async () => {
     const [local] = await createImageToolkit().list();
     const [remote] = await createImageToolkit({ url: "https://images.example.com/v1" }).list();
     expect(local?.annotations).toEqual({
@@ -154,14 +156,14 @@ describe("the toolkit", () => {
     [{ prompt: "x".repeat(40_000) }, "/prompt"],
     [{ prompt: "a", style: "baroque" }, "/style"],
     [{ prompt: "a", size: "9x9" }, "/size"],
-  ])("%#: arguments that do not fit are refused by field", async (args, path) => {
+  ])("%#: invalid arguments are rejected by field", async (args, path) => {
     expect(await failure(generate(createImageToolkit(), args))).toMatchObject({
       code: "VALIDATION",
       details: { errors: [{ path }] },
     });
   });
 
-  test("a tool it does not have is NOT_FOUND", async () => {
+  test("an unknown tool is NOT_FOUND", async () => {
     const context = {
       scope: new Scope(),
       progress: () => {},
@@ -174,9 +176,9 @@ describe("the toolkit", () => {
   });
 });
 
-describe("pictures drawn by rule", () => {
+describe("without a provider", () => {
   test.each(["256x256", "512x512", "1024x1024"])(
-    "a picture of %s is a whole PNG of that size",
+    "the placeholder is a PNG of the requested size %s",
     async (size) => {
       const { bytes, mimeType, structured } = await generate(createImageToolkit(), {
         prompt: "a house by the sea",
@@ -185,73 +187,37 @@ describe("pictures drawn by rule", () => {
       const { width, height } = readPng(bytes);
       expect(`${width}x${height}`).toBe(size);
       expect(mimeType).toBe("image/png");
-      expect(structured).toMatchObject({
-        generator: "procedural",
-        style: "realistic",
-        size,
-        elements: ["sea", "house"],
-      });
+      expect(structured).toMatchObject({ placeholder: true, style: "realistic", size });
     },
   );
 
-  test("is labelled as procedural, and says what it drew", async () => {
-    const known = await generate(createImageToolkit(), {
-      prompt: "Three red birds over a castle at night",
+  test("the result says that it is a placeholder and how to set a provider", async () => {
+    const { text, advice, structured } = await generate(createImageToolkit(), {
+      prompt: "Three red birds over a blue castle",
       ...small,
     });
-    expect(known.text).toMatch(
-      /^Procedural realistic picture, 256x256, drawn by rule and not by an image model\. .*bird × 3, castle/,
+    expect(text).toBe(
+      "Placeholder picture, realistic, 256x256. No image provider is configured: it shows only its colours (red, blue), not what the prompt describes.",
     );
-    const unknown = await generate(createImageToolkit(), { prompt: "epistemology", ...small });
-    expect(unknown.text).toMatch(/No word of the prompt was recognised/);
-    expect(unknown.structured.elements).toEqual([]);
+    expect(structured.next).toEqual([{ do: "edit-config", field: "images.url" }]);
+    expect(advice).toMatchObject({
+      type: "text",
+      text: expect.stringMatching(/^Do not present this as the requested picture\..*images\.url/),
+      annotations: { audience: ["assistant"] },
+    });
   });
 
-  test("is the same for the same words and another for others", async () => {
-    const prompts = [
-      "a red house",
-      "a red house",
-      "A RED HOUSE ",
-      "a blue house",
-      "entropy",
-      "enthalpy",
-    ];
-    const [first, again, shouted, blue, entropy, enthalpy] = await Promise.all(
+  test("the same prompt gives the same picture, another prompt another", async () => {
+    const prompts = ["a red house", "A RED HOUSE ", "a blue house", "entropy", "enthalpy"];
+    const [first, shouted, blue, entropy, enthalpy] = await Promise.all(
       prompts.map(async (prompt) => (await draw(prompt)).pixels),
     );
-    expect(again).toEqual(first);
     expect(shouted).toEqual(first);
     expect(blue).not.toEqual(first);
     expect(entropy).not.toEqual(enthalpy);
   });
 
-  test("has the same composition at every size", async () => {
-    const [little, large] = await Promise.all(
-      ["256x256", "1024x1024"].map(async (size) =>
-        readPng(
-          (
-            await generate(createImageToolkit(), {
-              prompt: "a yellow circle",
-              style: "cartoon",
-              size,
-            })
-          ).bytes,
-        ),
-      ),
-    );
-    for (const [x, y] of [
-      [0.5, 0.5],
-      [0.05, 0.05],
-      [0.9, 0.3],
-    ] as const) {
-      if (!little || !large) throw new Error("not drawn");
-      const [one, other] = [pixelAt(little, x, y), pixelAt(large, x, y)];
-      for (const channel of [0, 1, 2] as const)
-        expect(Math.abs(one[channel] - other[channel])).toBeLessThan(24);
-    }
-  });
-
-  test("every style draws the same words another way", async () => {
+  test("every style draws the same prompt differently", async () => {
     const pictures = await Promise.all(
       ["realistic", "artistic", "cartoon", "abstract"].map(async (style) =>
         (await draw("a boat on the ocean at sunset", style)).pixels.toString("base64"),
@@ -260,33 +226,11 @@ describe("pictures drawn by rule", () => {
     expect(new Set(pictures).size).toBe(4);
   });
 
-  test("colours and hours are those of the words", async () => {
-    const [red, , blueOfRed] = pixelAt(await draw("a red circle", "cartoon"), 0.5, 0.5);
-    expect(red).toBeGreaterThan(blueOfRed + 80);
-    const [redOfBlue, , blue] = pixelAt(await draw("a blue square", "cartoon"), 0.5, 0.5);
-    expect(blue).toBeGreaterThan(redOfBlue + 60);
-    const brightness = ({ pixels }: ReturnType<typeof readPng>) =>
-      pixels.reduce((sum, value) => sum + value, 0) / pixels.length;
-    expect(brightness(await draw("mountains at night"))).toBeLessThan(
-      brightness(await draw("mountains on a sunny day")) - 60,
-    );
-    const [, seaGreen, seaBlue] = pixelAt(await draw("the ocean"), 0.5, 0.8);
-    expect(seaBlue).toBeGreaterThan(seaGreen);
-    const [, meadowGreen, meadowBlue] = pixelAt(await draw("a meadow"), 0.5, 0.9);
-    expect(meadowGreen).toBeGreaterThan(meadowBlue + 20);
-  });
-
-  test("a cartoon has ink lines, and other styles none there", async () => {
-    const darkest = ({ pixels, width, height }: ReturnType<typeof readPng>) =>
-      Math.min(
-        ...Array.from(
-          { length: width * height },
-          (_, index) =>
-            (pixels[index * 3] ?? 0) + (pixels[index * 3 + 1] ?? 0) + (pixels[index * 3 + 2] ?? 0),
-        ),
-      );
-    expect(darkest(await draw("a yellow circle", "cartoon"))).toBeLessThan(110);
-    expect(darkest(await draw("a yellow circle", "realistic"))).toBeGreaterThan(110);
+  test("the colours are those of the prompt", async () => {
+    const [red, , blueOfRed] = pixelAt(await draw("a red circle"), 0.5, 0.1);
+    expect(red).toBeGreaterThan(blueOfRed + 40);
+    const [redOfBlue, , blue] = pixelAt(await draw("a blue square"), 0.5, 0.1);
+    expect(blue).toBeGreaterThan(redOfBlue + 40);
   });
 
   test.each([
@@ -294,27 +238,12 @@ describe("pictures drawn by rule", () => {
     "🦄🌈",
     "星空の下の猫",
     "a".repeat(30_000),
-    "9999999 cats",
-    "two two two trees",
     "\u0000",
-  ])("any prompt is drawn: %#", async (prompt) => {
+  ])("any prompt gives a picture: %#", async (prompt) => {
     expect((await draw(prompt)).width).toBe(256);
   });
 
-  test("the event loop stays free, and a cancelled drawing stops", async () => {
-    const delays = monitorEventLoopDelay({ resolution: 5 });
-    delays.enable();
-    const start = performance.now();
-    await generate(createImageToolkit(), {
-      prompt: "a castle in a snowy forest, mountains, moon",
-      style: "artistic",
-      size: "1024x1024",
-    });
-    const tookMs = performance.now() - start;
-    delays.disable();
-    // Typically 0.4 to 1 s, blocking for 10 to 20 ms; the median of the delays says it on a busy machine too.
-    expect(tookMs).toBeLessThan(10_000);
-    expect(delays.percentile(50) / 1e6).toBeLessThan(50);
+  test("a cancelled drawing stops", async () => {
     const scope = new Scope();
     const drawing = failure(
       generate(createImageToolkit(), { prompt: "a city", size: "1024x1024" }, scope),
@@ -324,46 +253,50 @@ describe("pictures drawn by rule", () => {
   });
 });
 
-/** A small picture, as an endpoint would send it. */
+/** A small picture, as a provider would send it. */
 const pixel = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
   "base64",
 );
 
-interface Asked {
+interface ReceivedRequest {
   readonly path: string | undefined;
   readonly authorization: string | undefined;
   readonly body: JsonObject;
 }
 
-interface Endpoint extends AsyncDisposable {
+interface FakeProvider extends AsyncDisposable {
   readonly url: string;
-  readonly asked: Asked[];
+  readonly requests: ReceivedRequest[];
 }
 
-type Respond = (asked: Asked, response: ServerResponse, request: IncomingMessage) => void;
+type Respond = (
+  requests: ReceivedRequest,
+  response: ServerResponse,
+  request: IncomingMessage,
+) => void;
 
-async function startEndpoint(respond: Respond): Promise<Endpoint> {
-  const asked: Asked[] = [];
+async function startProvider(respond: Respond): Promise<FakeProvider> {
+  const requests: ReceivedRequest[] = [];
   const server = createServer((request, response) => {
     let body = "";
     request.on("data", (chunk) => {
       body += chunk;
     });
     request.on("end", () => {
-      const one: Asked = {
+      const one: ReceivedRequest = {
         path: request.url,
         authorization: request.headers.authorization,
         body: body ? JSON.parse(body) : {},
       };
-      asked.push(one);
+      requests.push(one);
       respond(one, response, request);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
-    asked,
+    requests,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -385,20 +318,23 @@ const env = { IMAGES_KEY: "sk-test-0123456789" };
 const withKey = (url: string) =>
   createImageToolkit({ url, model: "painter-1", apiKeyEnv: "IMAGES_KEY", env });
 
-describe("pictures from an endpoint", () => {
-  test("asks as OpenAI's images API wants it, with the key, and passes the picture on", async () => {
-    await using endpoint = await startEndpoint((_, response) =>
+describe("with a provider", () => {
+  const keyField = [{ do: "edit-config", field: "images.apiKeyEnv" }];
+  const wait = [{ do: "retry-after", seconds: 7 }];
+
+  test("the request follows OpenAI's images API, carries the key, and the picture is passed on", async () => {
+    await using provider = await startProvider((_, response) =>
       send(response, 200, {
         created: 1,
         data: [{ b64_json: pixel.toString("base64"), revised_prompt: "a cat, sitting" }],
       }),
     );
-    const { text, bytes, mimeType, structured } = await generate(withKey(endpoint.url), {
+    const { text, bytes, mimeType, structured } = await generate(withKey(provider.url), {
       prompt: "a cat",
       style: "cartoon",
       size: "1024x1024",
     });
-    expect(endpoint.asked).toEqual([
+    expect(provider.requests).toEqual([
       {
         path: "/v1/images/generations",
         authorization: "Bearer sk-test-0123456789",
@@ -415,31 +351,35 @@ describe("pictures from an endpoint", () => {
     expect(mimeType).toBe("image/png");
     expect(text).toBe("Picture by painter-1, cartoon, 1024x1024.");
     expect(structured).toMatchObject({
-      generator: "model",
+      placeholder: false,
       model: "painter-1",
       prompt: "a cat",
       revised_prompt: "a cat, sitting",
     });
   });
 
-  test("sends no key where none is configured, and takes a base with or without the path", async () => {
-    await using endpoint = await startEndpoint((_, response) =>
+  test("no key is sent if none is configured, and the base may include the path", async () => {
+    await using provider = await startProvider((_, response) =>
       send(response, 200, { data: [{ b64_json: pixel.toString("base64") }] }),
     );
-    await generate(createImageToolkit({ url: `${endpoint.url}/` }), { prompt: "a cat" });
-    await generate(createImageToolkit({ url: `${endpoint.url}/images/generations` }), {
+    await generate(createImageToolkit({ url: `${provider.url}/` }), { prompt: "a cat" });
+    await generate(createImageToolkit({ url: `${provider.url}/images/generations` }), {
       prompt: "a cat",
     });
     expect(
-      endpoint.asked.map(({ path, authorization, body }) => [path, authorization, "model" in body]),
+      provider.requests.map(({ path, authorization, body }) => [
+        path,
+        authorization,
+        "model" in body,
+      ]),
     ).toEqual([
       ["/v1/images/generations", undefined, false],
       ["/v1/images/generations", undefined, false],
     ]);
   });
 
-  test("leaves out what the endpoint refuses by name, and says that the size is another", async () => {
-    await using endpoint = await startEndpoint(({ body }, response) => {
+  test("a parameter the provider rejects is dropped, and a different size is reported", async () => {
+    await using provider = await startProvider(({ body }, response) => {
       if ("response_format" in body)
         return send(response, 400, { error: { message: "Unknown parameter: 'response_format'." } });
       if (body.size !== "1024x1024")
@@ -448,32 +388,35 @@ describe("pictures from an endpoint", () => {
         });
       return send(response, 200, { data: [{ b64_json: pixel.toString("base64") }] });
     });
-    const { text, structured } = await generate(withKey(endpoint.url), { prompt: "a cat" });
-    expect(endpoint.asked).toHaveLength(3);
-    expect(text).toContain("The endpoint does not make 512x512.");
+    const { text, structured } = await generate(withKey(provider.url), { prompt: "a cat" });
+    expect(provider.requests).toHaveLength(3);
+    expect(text).toContain("The provider does not make 512x512.");
     expect(structured.size).toBe("1024x1024");
   });
 
-  test("fetches a picture that is named by its address, without the key", async () => {
-    await using endpoint = await startEndpoint(({ path }, response, request) => {
+  test("a linked picture is fetched without the key", async () => {
+    await using provider = await startProvider(({ path }, response, request) => {
       if (path === "/files/1.png") {
         response.writeHead(200, { "content-type": "image/png" });
         response.end(pixel);
       } else send(response, 200, { data: [{ url: `http://${request.headers.host}/files/1.png` }] });
     });
-    expect((await generate(withKey(endpoint.url), { prompt: "a cat" })).bytes).toEqual(pixel);
-    expect(endpoint.asked.at(-1)).toMatchObject({ path: "/files/1.png", authorization: undefined });
+    expect((await generate(withKey(provider.url), { prompt: "a cat" })).bytes).toEqual(pixel);
+    expect(provider.requests.at(-1)).toMatchObject({
+      path: "/files/1.png",
+      authorization: undefined,
+    });
   });
 
-  test("does not follow an address into this network that is not the endpoint's own", async () => {
-    await using inside = await startEndpoint((_, response) => response.end(pixel));
-    await using endpoint = await startEndpoint((_, response) =>
+  test("a link to a private address is not followed unless it is the provider's own", async () => {
+    await using inside = await startProvider((_, response) => response.end(pixel));
+    await using provider = await startProvider((_, response) =>
       send(response, 200, { data: [{ url: `${inside.url}/secret.png` }] }),
     );
-    expect(await failure(generate(withKey(endpoint.url), { prompt: "a cat" }))).toMatchObject({
+    expect(await failure(generate(withKey(provider.url), { prompt: "a cat" }))).toMatchObject({
       code: "DENIED",
     });
-    expect(inside.asked).toEqual([]);
+    expect(inside.requests).toEqual([]);
   });
 
   test.each([
@@ -482,41 +425,44 @@ describe("pictures from an endpoint", () => {
       { error: { message: "Incorrect API key provided: sk-test-0123456789" } },
       "UNAVAILABLE",
       /HTTP 401: Incorrect API key provided: …/,
-      /images\.apiKeyEnv/,
+      keyField,
     ],
-    [403, "<html>forbidden</html>", "UNAVAILABLE", /HTTP 403/, /images\.apiKeyEnv/],
+    [403, "<html>forbidden</html>", "UNAVAILABLE", /HTTP 403/, keyField],
     [
       404,
       { error: { message: "model not found" } },
       "UNAVAILABLE",
       /model not found/,
-      /images\.model \(painter-1\)/,
+      [
+        { do: "edit-config", field: "images.url" },
+        { do: "edit-config", field: "images.model" },
+      ],
     ],
-    [429, { error: { message: "quota" } }, "RATE_LIMITED", /HTTP 429: quota/, /Wait/],
+    [429, { error: { message: "quota" } }, "RATE_LIMITED", /HTTP 429: quota/, wait],
     [
       400,
       { error: { message: "Your request was rejected by the safety system." } },
       "EXECUTION",
       /safety system/,
-      /Change the prompt/,
+      wait,
     ],
-    [500, "", "UNAVAILABLE", /HTTP 500$/, /later/],
-    [302, "", "EXECUTION", /HTTP 302/, /./],
+    [500, "", "UNAVAILABLE", /HTTP 500$/, wait],
+    [302, "", "EXECUTION", /HTTP 302/, wait],
   ])(
-    "HTTP %d says what happened and what to do, and never the key",
-    async (status, body, code, message, hint) => {
-      await using endpoint = await startEndpoint((_, response) =>
+    "HTTP %d is reported with the next step and without the key",
+    async (status, body, code, message, next) => {
+      await using provider = await startProvider((_, response) =>
         send(response, status, body, { "retry-after": "7", location: "http://127.0.0.1:1/" }),
       );
-      const error = await failure(generate(withKey(endpoint.url), { prompt: "a cat" }));
+      const error = await failure(generate(withKey(provider.url), { prompt: "a cat" }));
       expect(error.code).toBe(code);
       expect(error.message).toMatch(message);
-      expect(error.hint).toMatch(hint);
+      expect(error.next).toEqual(next);
       expect(error.details).toMatchObject({ status, retryAfterSeconds: 7 });
       expect(`${error.message} ${error.hint} ${JSON.stringify(error.details)}`).not.toContain(
         "sk-test",
       );
-      expect(endpoint.asked).toHaveLength(1);
+      expect(provider.requests).toHaveLength(1);
     },
   );
 
@@ -527,52 +473,52 @@ describe("pictures from an endpoint", () => {
     [{ data: [{ b64_json: "***" }] }, /not base64/],
     [
       { data: [{ b64_json: Buffer.from("just text").toString("base64") }] },
-      /no PNG, JPEG, WebP or GIF/,
+      /not a PNG, JPEG, WebP or GIF/,
     ],
-    [{ data: [{ url: "http://[" }] }, /no address/],
-  ])("%#: an answer that is no picture is a BAD_ANSWER", async (body, message) => {
-    await using endpoint = await startEndpoint((_, response) => send(response, 200, body));
-    expect(await failure(generate(withKey(endpoint.url), { prompt: "a cat" }))).toMatchObject({
+    [{ data: [{ url: "http://[" }] }, /not a URL/],
+  ])("%#: a reply without a picture is BAD_ANSWER", async (body, message) => {
+    await using provider = await startProvider((_, response) => send(response, 200, body));
+    expect(await failure(generate(withKey(provider.url), { prompt: "a cat" }))).toMatchObject({
       code: "BAD_ANSWER",
       message: expect.stringMatching(message),
     });
   });
 
-  test("a picture that no message could carry is TOO_LARGE", async () => {
-    await using endpoint = await startEndpoint((_, response) =>
+  test("a picture over 7 MiB is TOO_LARGE", async () => {
+    await using provider = await startProvider((_, response) =>
       send(response, 200, {
         data: [
           { b64_json: Buffer.concat([pixel, Buffer.alloc(8 * 1024 * 1024)]).toString("base64") },
         ],
       }),
     );
-    expect(await failure(generate(withKey(endpoint.url), { prompt: "a cat" }))).toMatchObject({
+    expect(await failure(generate(withKey(provider.url), { prompt: "a cat" }))).toMatchObject({
       code: "TOO_LARGE",
     });
   });
 
-  test("a slow endpoint is left when the call is cancelled or its time is up", async () => {
+  test("a slow request ends when the call is cancelled or times out", async () => {
     const closed: Promise<void>[] = [];
-    await using endpoint = await startEndpoint((_, response) => {
+    await using provider = await startProvider((_, response) => {
       closed.push(new Promise((resolve) => response.on("close", resolve)));
     });
     const scope = new Scope();
-    const waiting = failure(generate(withKey(endpoint.url), { prompt: "a cat" }, scope));
-    await expect.poll(() => endpoint.asked.length).toBe(1);
+    const waiting = failure(generate(withKey(provider.url), { prompt: "a cat" }, scope));
+    await expect.poll(() => provider.requests.length).toBe(1);
     scope.cancel(new HallError("CANCELLED", "withdrawn"));
     expect(await waiting).toMatchObject({ code: "CANCELLED" });
     expect(
       await failure(
-        generate(withKey(endpoint.url), { prompt: "a cat" }, new Scope(undefined, 100)),
+        generate(withKey(provider.url), { prompt: "a cat" }, new Scope(undefined, 100)),
       ),
     ).toMatchObject({ code: "TIMEOUT" });
     await Promise.all(closed);
   });
 
-  test("an endpoint that is not there is UNAVAILABLE", async () => {
-    const endpoint = await startEndpoint((_, response) => response.end());
-    await endpoint[Symbol.asyncDispose]();
-    expect(await failure(generate(withKey(endpoint.url), { prompt: "a cat" }))).toMatchObject({
+  test("an unreachable provider is UNAVAILABLE", async () => {
+    const provider = await startProvider((_, response) => response.end());
+    await provider[Symbol.asyncDispose]();
+    expect(await failure(generate(withKey(provider.url), { prompt: "a cat" }))).toMatchObject({
       code: "UNAVAILABLE",
       message: expect.stringMatching(/could not be reached/),
     });
@@ -581,23 +527,20 @@ describe("pictures from an endpoint", () => {
   test.each([
     [
       { url: "https://images.example.com/v1", apiKeyEnv: "NOT_SET", env },
-      /NOT_SET, which images\.apiKeyEnv names, is not set/,
+      /images\.apiKeyEnv names "NOT_SET", which is not set/,
     ],
     [
       { url: "http://images.example.com/v1", apiKeyEnv: "IMAGES_KEY", env },
       /not encrypted, so the key was not sent/,
     ],
-    [{ url: "file:///etc/passwd" }, /no http address/],
-    [{ url: "nonsense" }, /no http address/],
-  ])(
-    "%#: a config that cannot work says what to change before anything is sent",
-    async (options, message) => {
-      expect(
-        await failure(generate(createImageToolkit(options), { prompt: "a cat" })),
-      ).toMatchObject({
+    [{ url: "file:///etc/passwd" }, /not an http or https URL/],
+    [{ url: "nonsense" }, /not an http or https URL/],
+  ])("%#: a config error is reported before anything is sent", async (options, message) => {
+    expect(await failure(generate(createImageToolkit(options), { prompt: "a cat" }))).toMatchObject(
+      {
         code: "UNAVAILABLE",
         message: expect.stringMatching(message),
-      });
-    },
-  );
+      },
+    );
+  });
 });

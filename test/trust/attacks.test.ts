@@ -369,7 +369,7 @@ const attacks: readonly Attack[] = [
           id: (await client.heard("elicitation/create")).id,
           result: result as JsonObject,
         });
-        expect(JSON.stringify(await client.answer(id))).toContain("was not allowed");
+        expect(JSON.stringify(await client.answer(id))).toContain("the user denied the call");
       },
     }),
   ),

@@ -224,10 +224,11 @@ describe("a person who is asked", () => {
     expect((await client.answer(id)).result).toMatchObject({
       structuredContent: {
         error_type: "approval_needed",
-        details: {
-          preview: "files.delete_file\n  path: a",
-          command: expect.stringContaining("guildhall approve "),
-        },
+        details: { preview: "files.delete_file\n  path: a" },
+        next: [
+          { do: "approve", tool: "files.delete_file" },
+          { do: "trust", tool: "files.delete_file" },
+        ],
       },
     });
   });

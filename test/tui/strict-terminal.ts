@@ -19,7 +19,7 @@ const size = { columns: 80, rows: 24 };
 // Where a row begins, what clears, what the screens are painted with, how the terminal is taken and given back, where a frame begins and ends.
 const ours =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
-  /^\u001b\[(?:(\d+);1H|K|J|2J|(?:[0127]|22|27|39|3[0-7]|9[0-7])m|\?(?:1049|25|2004|7|2026)[hl])/;
+  /^\u001b\[(?:(\d+);1H|K|J|2J|(?:[0127]|1;3[0-7]|3[0-7])m|\?(?:1049|25|2004|7|2026)[hl])/;
 // Control characters, what turns or hides text, and halves of pairs.
 const harmful = /[\p{Cc}\p{Cs}\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/u;
 

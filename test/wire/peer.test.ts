@@ -261,8 +261,8 @@ describe("what is not a request", () => {
     channel.deliver(request(1, { filler: "x".repeat(200) }));
     channel.deliver(request(2));
     expect(answers(channel)).toMatchObject([
-      { id: null, error: { code: -32600, message: "a message may have 200 bytes" } },
-      { id: null, error: { code: -32600, message: "a message may have 200 bytes" } },
+      { id: null, error: { code: -32600, message: "message exceeds the limit of 200 B" } },
+      { id: null, error: { code: -32600, message: "message exceeds the limit of 200 B" } },
       { id: 2, result: "served" },
     ]);
   });

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { modern } from "../servers/client.ts";
-import { until } from "../servers/hall.ts";
+import { until } from "../servers/until.ts";
 import { type Bench, read, startBench } from "./bench.ts";
 import { faultsOfPlan, faultsOfTasks } from "./grammar.ts";
 import { makeProject, type Project, typescriptService } from "./projects.ts";

@@ -4,8 +4,8 @@ import { answerStep, asCommands } from "../../src/cli/spec.ts";
 import type { Toolkit } from "../../src/tool.ts";
 import { openLedger } from "../../src/trust/ledger.ts";
 import { modern } from "../servers/client.ts";
-import { until } from "../servers/hall.ts";
 import { createToolkit } from "../servers/toolkits.ts";
+import { until } from "../servers/until.ts";
 import { type Bench, read, startBench } from "./bench.ts";
 import { makeProject, type Project, typescriptService } from "./projects.ts";
 
@@ -613,7 +613,7 @@ describe("implement", () => {
     expect(JSON.stringify(forCommand.inputRequests)).toContain('"enum":["once","no"]');
     expect(read({ result: await answer(forCommand, "no") })).toMatchObject({
       isError: true,
-      text: expect.stringContaining("T006 (speckit.command was not allowed)"),
+      text: expect.stringContaining("T006 (the user denied the call of"),
     });
     expect(doneIds(project)).toEqual([]);
     const again = await bench.client.result("tools/call", modern(params, forms));
@@ -623,7 +623,7 @@ describe("implement", () => {
     project.write(`${spec}/tasks.md`, tasks);
     const unasked = read(await bench.client.request("tools/call", modern(params)));
     expect(unasked.isError).toBe(true);
-    expect(unasked.text).toContain("speckit.command needs a person's yes");
+    expect(unasked.text).toContain("speckit.command requires approval");
     // A line for a shell is no command.
     project.write(`${spec}/tasks.md`, tasks.replace("node --version", "node --version | sh"));
     expect(read(await bench.client.request("tools/call", modern(params, forms)))).toMatchObject({

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { type Duplex, pipeline, type Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { formatBytes } from "../../base/text.ts";
 import type { Refusal } from "./refusal.ts";
 
 /** Reads a JSON body, counting bytes as they arrive and again as they are inflated. Rejects when the client goes away. */
@@ -81,7 +82,7 @@ function tooLarge(bytesMax: number): Refusal {
   return {
     status: 413,
     code: "INVALID_REQUEST",
-    message: `a message may have ${bytesMax} bytes`,
+    message: `message exceeds the limit of ${formatBytes(bytesMax)}`,
     closes: true,
   };
 }

@@ -1,7 +1,7 @@
-import { existsSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { type ErrorCode, HallError } from "../../base/errors.ts";
 import { Scope } from "../../base/scope.ts";
+import { findWorker } from "../../base/worker.ts";
 import type { Analysis } from "./analysis.ts";
 import type { ParsedDocument, ParseRequest } from "./parse.ts";
 import type { AnalysisType } from "./terms.ts";
@@ -72,7 +72,11 @@ export function createDocumentReader({ worker }: ReaderOptions = {}): DocumentRe
       await enter();
       const scope = new Scope(parent, readMsMax, "the document");
       try {
-        return await runWorker(worker ?? findWorker(), request, scope);
+        return await runWorker(
+          worker ?? findWorker("document-worker", new URL("./worker.ts", import.meta.url)),
+          request,
+          scope,
+        );
       } finally {
         scope.close();
         leave();
@@ -123,15 +127,5 @@ function explainDeath(cause: Error): HallError {
     "EXECUTION",
     `the document ended the worker that read it: ${cause.message}`,
     { cause },
-  );
-}
-
-/** A bundle keeps this module in its main file or one folder below it; unbuilt, Nodes that run TypeScript take the source. */
-function findWorker(): URL {
-  const candidates = ["./document-worker.js", "../document-worker.js"].map(
-    (name) => new URL(name, import.meta.url),
-  );
-  return (
-    candidates.find((candidate) => existsSync(candidate)) ?? new URL("./worker.ts", import.meta.url)
   );
 }

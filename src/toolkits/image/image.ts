@@ -1,15 +1,16 @@
-/** Pictures from a text: by a model behind an endpoint where one is configured, else drawn here by rule, and labelled as that. */
+/** Pictures from a text: made by the configured provider, else a placeholder that says it is one. */
+import { type Advice, adviceForModel } from "../../base/advice.ts";
 import { HallError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { CallContext, Outcome, Tool, Toolkit } from "../../tool.ts";
 
 export interface ImageToolkitOptions {
-  /** Base of an OpenAI-compatible API. Without it, pictures are drawn here. */
+  /** Base of an OpenAI-compatible API. Without it, pictures are placeholders. */
   readonly url?: string | undefined;
   readonly model?: string | undefined;
-  /** The variable that holds the endpoint's key; it is read at each call and kept nowhere. */
+  /** The variable that holds the provider's key; read at each call and kept nowhere. */
   readonly apiKeyEnv?: string | undefined;
-  /** Default: the process's. */
+  /** Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv;
 }
 
@@ -26,8 +27,8 @@ export function createImageToolkit(options: ImageToolkitOptions = {}): Toolkit {
         throw new HallError("NOT_FOUND", `image_generator has no tool named "${name}"`);
       const request = readRequest(args);
       return url === undefined
-        ? drawHere(request, context)
-        : askEndpoint(request, { ...options, url }, context);
+        ? answerWithPlaceholder(request, context)
+        : answerWithProvider(request, { ...options, url }, context);
     },
     health: async () => ({ state: "available" }),
     close: async () => {},
@@ -36,29 +37,27 @@ export function createImageToolkit(options: ImageToolkitOptions = {}): Toolkit {
 
 const styles = ["realistic", "artistic", "cartoon", "abstract"] as const;
 const sizes = ["256x256", "512x512", "1024x1024"] as const;
-/** The longest that endpoints take. */
+/** The longest prompt that providers accept. */
 const promptLengthMax = 32_000;
 
-interface ImageRequest {
+export interface ImageRequest {
   readonly prompt: string;
   readonly style: (typeof styles)[number];
   readonly size: (typeof sizes)[number];
 }
 
-function describeTool(hasEndpoint: boolean): Tool {
-  const how = hasEndpoint
-    ? "An image model makes it; say what is seen, where, in which light and mood. "
-    : "No image model is configured: it is drawn by rule from the words of the prompt, the same each time. It knows skies and hours (sunset, night, storm, snow), landscapes " +
-      "(mountains, hills, sea, forest, city, desert, river), common things (house, castle, tree, flower, boat, car, rocket, balloon), creatures (cat, dog, bird, fish, person, robot), " +
-      "plain shapes, colours and small numbers (three red birds); other words only change the composition. The answer says which words were drawn. ";
+function describeTool(hasProvider: boolean): Tool {
+  const source = hasProvider
+    ? "An image model makes it: describe the subject, the setting, the light and the mood. "
+    : "No image provider is configured, so the picture is only a placeholder in the prompt's size, style and colours. ";
   return {
     name: "generate_image",
     title: "Generate image",
-    description: `Makes a picture from a text and returns it as image content. ${how}\`style\` is realistic, artistic (painted), cartoon (outlines) or abstract.`,
+    description: `Makes a picture from a text and returns it as image content. ${source}\`style\` is realistic, artistic (painted), cartoon (outlines) or abstract.`,
     inputSchema: {
       type: "object",
       properties: {
-        prompt: { type: "string", description: "What the picture shows." },
+        prompt: { type: "string", description: "A description of the picture." },
         style: { type: "string", enum: styles, default: "realistic" },
         size: {
           type: "string",
@@ -72,90 +71,84 @@ function describeTool(hasEndpoint: boolean): Tool {
     outputSchema: {
       type: "object",
       properties: {
-        generator: {
-          type: "string",
-          enum: ["procedural", "model"],
-          description: "procedural: drawn by rule from the words; model: made by an image model.",
+        placeholder: {
+          type: "boolean",
+          description:
+            "True if no provider is configured and the picture does not show the prompt.",
         },
         prompt: { type: "string" },
         style: { type: "string", enum: styles },
         size: {
           type: "string",
           description:
-            "As asked of the generator; an endpoint that knows no other may make a larger picture than was wanted.",
+            "The size made; it is larger than requested if the provider makes no smaller one.",
         },
         mime_type: { type: "string" },
         bytes: { type: "integer" },
-        elements: {
-          type: "array",
-          items: { type: "string" },
-          description: "What of the prompt was recognised and drawn, for procedural pictures.",
-        },
         model: { type: "string" },
         revised_prompt: {
           type: "string",
-          description: "What the model was really given, where it says.",
+          description: "The prompt as the provider changed it, if the provider reports that.",
         },
+        next: { type: "array", items: { type: "object" }, description: "What to do next." },
       },
-      required: ["generator", "prompt", "style", "size", "mime_type", "bytes"],
+      required: ["placeholder", "prompt", "style", "size", "mime_type", "bytes"],
     },
-    // Nothing changes anywhere; but a model costs money and makes another picture each time.
-    annotations: { readOnlyHint: true, idempotentHint: !hasEndpoint, openWorldHint: hasEndpoint },
-    facts: { timeoutMs: hasEndpoint ? 120_000 : 10_000 },
+    // A provider costs money and makes a different picture each time, but changes nothing.
+    annotations: { readOnlyHint: true, idempotentHint: !hasProvider, openWorldHint: hasProvider },
+    facts: { timeoutMs: hasProvider ? 120_000 : 10_000 },
   };
 }
 
-async function drawHere(request: ImageRequest, { scope }: CallContext): Promise<Outcome> {
-  const { drawImage } = await import("./draw.ts");
-  const { prompt, style, size } = request;
-  const { png, elements } = await drawImage({
-    prompt,
-    style,
-    size: Number.parseInt(size, 10),
-    scope,
-  });
-  const drawn =
-    elements.length > 0
-      ? `Drawn from the prompt: ${elements.join(", ")}.`
-      : "No word of the prompt was recognised: the composition follows from its letters.";
-  const label = `Procedural ${style} picture, ${size}, drawn by rule and not by an image model. ${drawn}`;
-  return answer(png, "image/png", label, { generator: "procedural", ...request, elements });
+async function answerWithPlaceholder(
+  request: ImageRequest,
+  { scope }: CallContext,
+): Promise<Outcome> {
+  const { drawPlaceholder } = await import("./placeholder.ts");
+  const { png, colours } = await drawPlaceholder(request, scope);
+  const shown = colours.length > 0 ? `only its colours (${colours.join(", ")})` : "nothing of it";
+  const text = `Placeholder picture, ${request.style}, ${request.size}. No image provider is configured: it shows ${shown}, not what the prompt describes.`;
+  const next: Advice[] = [{ do: "edit-config", field: "images.url" }];
+
+  const outcome = answer(png, "image/png", text, { placeholder: true, ...request, next });
+  const advice = `Do not present this as the requested picture. ${adviceForModel(next)}`;
+  return {
+    ...outcome,
+    content: [
+      ...outcome.content,
+      { type: "text", text: advice, annotations: { audience: ["assistant"] } },
+    ],
+  };
 }
 
-async function askEndpoint(
+async function answerWithProvider(
   request: ImageRequest,
   options: ImageToolkitOptions & { readonly url: string },
   { scope }: CallContext,
 ): Promise<Outcome> {
-  const { requestImage } = await import("./endpoint.ts");
+  const { requestImage } = await import("./provider.ts");
   const { url, model } = options;
   const image = await requestImage({ url, model, key: readKey(options) }, request, scope);
-  const other = image.size === request.size ? "" : ` The endpoint does not make ${request.size}.`;
-  return answer(
-    image.bytes,
-    image.mimeType,
-    `Picture by ${model ?? "the configured image model"}, ${request.style}, ${image.size}.${other}`,
-    {
-      generator: "model",
-      ...request,
-      size: image.size,
-      ...(model !== undefined && { model }),
-      ...(image.revisedPrompt !== undefined && { revised_prompt: image.revisedPrompt }),
-    },
-  );
+
+  const isOtherSize = image.size !== request.size;
+  const sizeNote = isOtherSize ? ` The provider does not make ${request.size}.` : "";
+  const text = `Picture by ${model ?? "the configured image model"}, ${request.style}, ${image.size}.${sizeNote}`;
+  return answer(image.bytes, image.mimeType, text, {
+    placeholder: false,
+    ...request,
+    size: image.size,
+    ...(model !== undefined && { model }),
+    ...(image.revisedPrompt !== undefined && { revised_prompt: image.revisedPrompt }),
+  });
 }
 
 function readKey({ apiKeyEnv, env = process.env }: ImageToolkitOptions): string | undefined {
   if (apiKeyEnv === undefined) return undefined;
   const key = env[apiKeyEnv]?.trim();
   if (key) return key;
-  throw new HallError(
-    "UNAVAILABLE",
-    `the variable ${apiKeyEnv}, which images.apiKeyEnv names, is not set`,
-    {
-      hint: `Set ${apiKeyEnv} and start the hall again.`,
-    },
-  );
+  throw new HallError("UNAVAILABLE", `images.apiKeyEnv names "${apiKeyEnv}", which is not set`, {
+    next: [{ do: "set-variable", name: apiKeyEnv }],
+  });
 }
 
 function answer(bytes: Buffer, mimeType: string, text: string, facts: JsonObject): Outcome {
@@ -172,15 +165,15 @@ function readRequest({ prompt, style, size }: JsonObject): ImageRequest {
   const knownStyle = styles.find((known) => known === style);
   const knownSize = sizes.find((known) => known === size);
   if (typeof prompt !== "string" || prompt.trim() === "")
-    throw badValue("prompt", "must say what the picture shows");
+    throw invalid("prompt", "must describe the picture");
   if (prompt.length > promptLengthMax)
-    throw badValue("prompt", `has at most ${promptLengthMax} characters`);
-  if (!knownStyle) throw badValue("style", `must be one of ${styles.join(", ")}`);
-  if (!knownSize) throw badValue("size", `must be one of ${sizes.join(", ")}`);
+    throw invalid("prompt", "exceeds the limit of 32,000 characters");
+  if (!knownStyle) throw invalid("style", `must be one of: ${styles.join(", ")}`);
+  if (!knownSize) throw invalid("size", `must be one of: ${sizes.join(", ")}`);
   return { prompt: prompt.trim(), style: knownStyle, size: knownSize };
 }
 
-function badValue(field: string, problem: string): HallError {
+function invalid(field: string, problem: string): HallError {
   const message = `${field} ${problem}`;
   return new HallError("VALIDATION", message, {
     details: { errors: [{ path: `/${field}`, message }] },

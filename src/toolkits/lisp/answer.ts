@@ -1,4 +1,6 @@
+import { type Advice, adviceForModel, contentForModel } from "../../base/advice.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { plural } from "../../base/text.ts";
 import type { Outcome } from "../../tool.ts";
 import type { ConditionReport, Evaluation, Syntax } from "./protocol.ts";
 
@@ -17,7 +19,8 @@ export interface Told {
   /** Said where the caller has to send the handle back to come to the same session. */
   readonly isHandleNeeded: boolean;
   readonly isShort: boolean;
-  readonly notes: readonly string[];
+  /** How to continue a program that stopped for an approval. */
+  readonly next: readonly Advice[];
 }
 
 const backtraceMax = 20;
@@ -25,7 +28,7 @@ const backtraceMax = 20;
 /** The layout people and models read: streams, warnings, then one line for each value, or the error. */
 export function answerEvaluation(
   evaluation: Evaluation,
-  { session, run, calls, isHandleNeeded, isShort, notes }: Told,
+  { session, run, calls, isHandleNeeded, isShort, next }: Told,
 ): Outcome {
   const {
     values,
@@ -49,8 +52,10 @@ export function answerEvaluation(
     parts.push(
       `; ${definitionsLeftOut} more definitions than are told of here: see list-definitions\n`,
     );
-  for (const note of notes) parts.push(`; ${note}\n`);
-  if (isHandleNeeded) parts.push(`; session ${session}\n`);
+  const notes = [
+    ...(next.length > 0 ? [`; once approved: ${adviceForModel(next)}`] : []),
+    ...(isHandleNeeded ? [`; session ${session}`] : []),
+  ];
   const structured: JsonObject = {
     values,
     stdout,
@@ -63,9 +68,13 @@ export function answerEvaluation(
     run,
     timing: { ms, steps },
     calls: calls.map((call) => ({ ...call })),
+    ...(next.length > 0 ? { next } : {}),
   };
   return {
-    content: [{ type: "text", text: parts.join("").slice(0, -1) }],
+    content: [
+      { type: "text", text: parts.join("").slice(0, -1) },
+      ...(notes.length > 0 ? [contentForModel(notes.join("\n"))] : []),
+    ],
     structuredContent: structured,
     ...(condition ? { isError: true } : {}),
   };
@@ -99,9 +108,7 @@ const limitHints: Readonly<Record<string, string>> = {
 
 export function tellSyntax(syntax: Syntax): Outcome {
   const text =
-    syntax.kind === "whole"
-      ? `${syntax.forms} ${syntax.forms === 1 ? "form" : "forms"}, well written.`
-      : syntax.problem;
+    syntax.kind === "whole" ? `${plural(syntax.forms, "form")}, no syntax errors.` : syntax.problem;
   return {
     content: [{ type: "text", text }],
     structuredContent: { isValid: syntax.kind === "whole", ...syntax },

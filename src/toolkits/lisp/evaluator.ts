@@ -194,7 +194,9 @@ export function createEvaluator(options: EvaluatorOptions): Evaluator {
           calls: service.calls,
           isHandleNeeded: !context.caller?.isLasting,
           isShort: args.verbosity === "short",
-          notes: session.stopped ? [`once approved, go on with code "" and resume "${id}"`] : [],
+          next: session.stopped
+            ? [{ do: "call-tool", tool: evaluateLisp.name, arguments: { code: "", resume: id } }]
+            : [],
         });
         return service.shown.length === 0
           ? answer

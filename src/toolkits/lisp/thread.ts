@@ -1,7 +1,7 @@
-import { existsSync } from "node:fs";
 import { MessageChannel, Worker } from "node:worker_threads";
 import { HallError } from "../../base/errors.ts";
 import { Scope } from "../../base/scope.ts";
+import { findWorker } from "../../base/worker.ts";
 import { writeFailure } from "./answer-text.ts";
 import { type Order, type Reply, type Report, sharedWords, type ThreadStart } from "./protocol.ts";
 
@@ -42,7 +42,10 @@ const resourceLimits = {
 /** A program that was told to stop has so long to unwind. */
 const stopMsMax = 1_000;
 
-export function createLispThread({ worker: file = findWorker(), seed }: ThreadOptions): LispThread {
+export function createLispThread({
+  worker: file = findWorker("lisp-worker", new URL("./worker.ts", import.meta.url)),
+  seed,
+}: ThreadOptions): LispThread {
   const { port1: replies, port2 } = new MessageChannel();
   const shared = new Int32Array(
     new SharedArrayBuffer(sharedWords.count * Int32Array.BYTES_PER_ELEMENT),
@@ -169,14 +172,4 @@ function explainDeath(cause: Error): HallError {
       "the program needed more memory than a session may have; its session was ended",
     );
   return new HallError("EXECUTION", `the session's thread ended: ${cause.message}`, { cause });
-}
-
-/** A bundle keeps this module in its main file or one folder below it; unbuilt, Nodes that run TypeScript take the source. */
-function findWorker(): URL {
-  const candidates = ["./lisp-worker.js", "../lisp-worker.js"].map(
-    (name) => new URL(name, import.meta.url),
-  );
-  return (
-    candidates.find((candidate) => existsSync(candidate)) ?? new URL("./worker.ts", import.meta.url)
-  );
 }

@@ -1,8 +1,8 @@
 import { type Field, problemOf, textOf } from "../form.ts";
 import { type FormInHand, fieldInHand, isChosen } from "../form-keys.ts";
 import { cursorOf, type View } from "../view.ts";
-import type { Line, Span } from "./line.tsx";
-import { firstShown } from "./table.tsx";
+import type { Line, Span } from "./line.ts";
+import { firstShown } from "./table.ts";
 import { textFieldLines } from "./text-field.ts";
 import { pad, widthOf, wrap } from "./width.ts";
 

@@ -1,9 +1,10 @@
 import { makeHarmless } from "../../base/harmless.ts";
-import type { Line, Role, Span } from "./line.tsx";
+import type { Line, Role, Span } from "./line.ts";
 import { pad, widthOf, wrap } from "./width.ts";
 
-/** A document as lines of a terminal: the Markdown that specs, plans and task lists are written in. What is none of it stays as it is. */
+/** Markdown, as specs, plans and task lists use it, as lines of a terminal. Anything else stays text. */
 export function markdownLines(text: string, columns: number): readonly Line[] {
+  if (last.text === text && last.columns === columns) return last.lines;
   const lines: Line[] = [];
   const source = makeHarmless(text).split("\n");
   for (let index = 0; index < source.length; ) {
@@ -11,8 +12,16 @@ export function markdownLines(text: string, columns: number): readonly Line[] {
     lines.push(...block.show(columns));
     index = block.next;
   }
+  last = { text, columns, lines };
   return lines;
 }
+
+// Only one document is open at a time, and every frame and key asks for it.
+let last: { text: string; columns: number; lines: readonly Line[] } = {
+  text: "",
+  columns: 0,
+  lines: [],
+};
 
 interface Block {
   readonly next: number;

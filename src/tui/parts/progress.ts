@@ -1,5 +1,5 @@
 import type { Progress } from "../../tool.ts";
-import type { Line } from "./line.tsx";
+import type { Line } from "./line.ts";
 
 const barColumnsMax = 30;
 

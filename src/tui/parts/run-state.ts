@@ -1,6 +1,6 @@
 import type { Failure } from "../failure.ts";
 import type { Load, RunView } from "../state.ts";
-import type { Line, Role } from "./line.tsx";
+import type { Line, Role } from "./line.ts";
 import { wrap } from "./width.ts";
 
 /** How a run stands, in a word and its time. */

@@ -1,4 +1,4 @@
-import type { Line } from "./line.tsx";
+import type { Line } from "./line.ts";
 import { wrap } from "./width.ts";
 
 export interface TextFieldOptions {

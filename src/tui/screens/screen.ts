@@ -1,5 +1,5 @@
-import type { ReactElement } from "react";
 import type { Editing } from "../editing.ts";
+import type { Line } from "../parts/line.ts";
 import { wrapUpTo } from "../parts/width.ts";
 import type { ScreenName, TuiState } from "../state.ts";
 import type { Binding, Moment } from "../view.ts";
@@ -12,7 +12,7 @@ export interface Screen {
   bindings(moment: Moment): readonly Binding[];
   /** The text that keys go into, while there is one. */
   editing?(moment: Moment): Editing | undefined;
-  Body(props: BodyProps): ReactElement;
+  body(props: BodyProps): readonly Line[];
 }
 
 export interface BodyProps extends Moment {

@@ -1,14 +1,14 @@
 import type { ScreenName } from "../state.ts";
-import { agentsScreen } from "./agents.tsx";
-import { approvalsScreen } from "./approvals.tsx";
-import { featureScreen } from "./feature.tsx";
-import { featuresScreen } from "./features.tsx";
-import { lispScreen } from "./lisp.tsx";
-import { runScreen } from "./run.tsx";
+import { agentsScreen } from "./agents.ts";
+import { approvalsScreen } from "./approvals.ts";
+import { featureScreen } from "./feature.ts";
+import { featuresScreen } from "./features.ts";
+import { lispScreen } from "./lisp.ts";
+import { runScreen } from "./run.ts";
 import type { Screen } from "./screen.ts";
-import { serversScreen } from "./servers.tsx";
-import { statsScreen } from "./stats.tsx";
-import { toolsScreen } from "./tools.tsx";
+import { serversScreen } from "./servers.ts";
+import { statsScreen } from "./stats.ts";
+import { toolsScreen } from "./tools.ts";
 
 export const screens: Readonly<Record<ScreenName, Screen>> = {
   features: featuresScreen,

@@ -1,0 +1,93 @@
+import { isObject, type JsonObject } from "./json.ts";
+
+/**
+ * The next step after a result or a failure, as data. Each surface (MCP, CLI, terminal client, REST)
+ * words it for its own readers; nothing parses a sentence to find out what to do.
+ */
+export type Advice =
+  /** A person approves the waiting call with this token. */
+  | {
+      readonly do: "approve";
+      readonly token: string;
+      readonly tool: string;
+      readonly withinSeconds: number;
+    }
+  | { readonly do: "trust"; readonly tool: string }
+  /** A person reviews a server's program and tools; without a server, all that changed. */
+  | { readonly do: "verify"; readonly server?: string }
+  | { readonly do: "login"; readonly server: string }
+  | { readonly do: "call-tool"; readonly tool: string; readonly arguments: JsonObject }
+  /** A step of the workflow: `plan` is the tool `speckit.plan` and the command `spec run plan`. */
+  | { readonly do: "run-step"; readonly step: string; readonly arguments?: JsonObject }
+  | { readonly do: "set-variable"; readonly name: string }
+  | { readonly do: "edit-config"; readonly field: string }
+  | { readonly do: "retry-after"; readonly seconds: number }
+  /** A guildhall command without its program name: `status`, `groups list`. */
+  | { readonly do: "run-command"; readonly command: string };
+
+/** The advice as one line for a model: tools by their MCP names, commands for its user. */
+export function adviceForModel(next: readonly Advice[]): string {
+  return next.map(modelSentence).join(" ");
+}
+
+function modelSentence(advice: Advice): string {
+  switch (advice.do) {
+    case "approve":
+      return `The user can run \`guildhall approve ${advice.token}\` within ${advice.withinSeconds} s; then repeat the call.`;
+    case "call-tool":
+      return `Call call_tool with ${JSON.stringify({ name: advice.tool, arguments: advice.arguments })}.`;
+    case "run-step":
+      return advice.arguments === undefined
+        ? `Call speckit.${advice.step}.`
+        : `Call speckit.${advice.step} with ${JSON.stringify(advice.arguments)}.`;
+    case "set-variable":
+      return `The user must set the environment variable ${advice.name}.`;
+    case "edit-config":
+      return `The user can set "${advice.field}" in the config.`;
+    case "retry-after":
+      return `Retry in ${advice.seconds} s.`;
+    default:
+      return `The user can run \`guildhall ${adviceCommand(advice)}\`.`;
+  }
+}
+
+/** The command line, without the program's name, for advice that a person follows in a shell. */
+export function adviceCommand(advice: CommandAdvice): string {
+  switch (advice.do) {
+    case "approve":
+      return `approve ${advice.token}`;
+    case "trust":
+      return `trust ${advice.tool}`;
+    case "verify":
+      return advice.server === undefined ? "verify" : `verify ${advice.server}`;
+    case "login":
+      return `login ${advice.server}`;
+    case "run-command":
+      return advice.command;
+  }
+}
+
+export type CommandAdvice = Extract<
+  Advice,
+  { readonly do: "approve" | "trust" | "verify" | "login" | "run-command" }
+>;
+
+/** A content item that only a model should read; our own screens word the advice themselves. */
+export function contentForModel(text: string): {
+  type: "text";
+  text: string;
+  annotations: JsonObject;
+} {
+  return { type: "text", text, annotations: { audience: ["assistant"] } };
+}
+
+export function isForPeople({ annotations }: JsonObject): boolean {
+  const audience = isObject(annotations) ? annotations.audience : undefined;
+  return !Array.isArray(audience) || audience.includes("user");
+}
+
+/** Advice that came over the wire from a hall of ours. */
+export function readAdvice(value: unknown): readonly Advice[] {
+  if (!Array.isArray(value)) return [];
+  return value.filter((item) => isObject(item) && typeof item.do === "string") as Advice[];
+}

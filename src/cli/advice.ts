@@ -1,0 +1,60 @@
+import { type Advice, adviceCommand, readAdvice } from "../base/advice.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import { callLine } from "./call-line.ts";
+
+/** Advice in the words of a shell: commands to type. */
+export function adviceForShell(next: readonly Advice[]): string {
+  return next.map(shellSentence).join("\n  ");
+}
+
+function shellSentence(advice: Advice): string {
+  switch (advice.do) {
+    case "approve":
+      return `Approve this call within ${advice.withinSeconds} s: guildhall approve ${advice.token}`;
+    case "trust":
+      return `Always allow it: guildhall trust ${advice.tool}`;
+    case "verify":
+      return `Review it: guildhall ${adviceCommand(advice)}`;
+    case "login":
+      return `Log in: guildhall ${adviceCommand(advice)}`;
+    case "call-tool":
+      return `Run: ${callLine({ name: advice.tool, call: { arguments: advice.arguments } })}`;
+    case "run-step":
+      return `Run: guildhall spec run ${advice.step}`;
+    case "set-variable":
+      return `Set the environment variable ${advice.name}.`;
+    case "edit-config":
+      return `Set "${advice.field}" in guildhall.json.`;
+    case "retry-after":
+      return `Retry in ${advice.seconds} s.`;
+    case "run-command":
+      return `Run: guildhall ${advice.command}`;
+  }
+}
+
+/**
+ * The advice that still holds when the hall ends with this command: nothing is left that could take
+ * an approval, so only lasting trust helps, a person at a terminal, or a hall that keeps running.
+ */
+export function adviceWithoutHall(next: readonly Advice[]): readonly string[] {
+  const lasting = next.filter((advice) => advice.do !== "approve" && advice.do !== "call-tool");
+  const lines = lasting.map(shellSentence);
+  if (lasting.length === next.length) return lines;
+  return [
+    ...lines,
+    "Or run the command in a terminal, where you are asked.",
+    "With `guildhall serve` running, `guildhall approve` works too.",
+  ];
+}
+
+/** Calls inside a run that were blocked because they need approval. */
+export function formatBlockedCalls(result: JsonObject, isEphemeral: boolean): readonly string[] {
+  const blocked = isObject(result._meta) ? result._meta["guildhall/approvals"] : undefined;
+  if (!Array.isArray(blocked) || blocked.length === 0) return [];
+  const lines = blocked.filter(isObject).flatMap(({ tool, next }) => {
+    const advice = readAdvice(next);
+    const steps = isEphemeral ? adviceWithoutHall(advice) : advice.map(shellSentence);
+    return [`- ${String(tool)}`, ...steps.map((step) => `    ${step}`)];
+  });
+  return ["Not done, because these calls need approval:", ...lines];
+}

@@ -1,0 +1,222 @@
+import {
+  fitRows,
+  type Line,
+  type Palette,
+  type Role,
+  renderLines,
+  type Span,
+} from "./parts/line.ts";
+import { elapsed, isAtWork } from "./parts/run-state.ts";
+import { cut, pad, widthOf, wrap } from "./parts/width.ts";
+import { bindingsOf, editingOf, layerOf, ownBindings, tabsOf } from "./press.ts";
+import { questionLines } from "./question.ts";
+import { type BodyProps, bodyRows, noticeTexts } from "./screens/screen.ts";
+import { screens } from "./screens/screens.ts";
+import type { ConnectionState, TargetView, TuiState } from "./state.ts";
+import { type Binding, type Moment, showKey } from "./view.ts";
+
+const columnsMin = 40;
+const rowsMin = 12;
+
+/** The whole terminal as text: exactly as many lines as it has rows. */
+export function drawFrame(moment: Moment, palette: Palette): string {
+  return renderLines(frameLines(moment), moment.state.size.columns, palette);
+}
+
+function frameLines(moment: Moment): readonly Line[] {
+  const { columns, rows } = moment.state.size;
+  if (columns < columnsMin || rows < rowsMin) {
+    const text = `At least ${columnsMin}x${rowsMin}, please: this is ${columns}x${rows}.`;
+    return fitRows([[{ text }]], rows);
+  }
+  const body = { ...moment, columns, rows: bodyRows(moment.state) };
+  return [
+    ...headerLines(moment.state, moment.now),
+    ...fitRows(bodyLines(body), body.rows),
+    ...noticeLines(moment),
+    hintsLine(moment),
+  ];
+}
+
+function bodyLines(props: BodyProps): readonly Line[] {
+  const { state, columns } = props;
+  switch (layerOf(props)) {
+    case "confirmation":
+      return wrap(state.confirmation?.message ?? "", columns).map(
+        (text): Line => [{ text, role: "warning" }],
+      );
+    case "question":
+      return questionLines(props);
+    case "help":
+      return helpLines(props);
+    case "screen":
+      return screens[state.screen].body(props);
+  }
+}
+
+/** Above every screen: the target, the tabs and a rule. */
+function headerLines(state: TuiState, now: number): readonly Line[] {
+  const { columns } = state.size;
+  return [targetLine(state, now), tabsLine(state), [{ text: "─".repeat(columns), role: "quiet" }]];
+}
+
+function targetLine({ target, connection, size: { columns } }: TuiState, now: number): Line {
+  const { text, role } = describeConnection(target, connection, now);
+  const name = cut(`guildhall · ${target.name}`, Math.max(12, columns - widthOf(text) - 2));
+  return [
+    { text: pad(name, Math.max(0, columns - widthOf(text) - 1)), role: "strong" },
+    { text: ` ${text}`, role },
+  ];
+}
+
+function describeConnection(
+  target: TargetView,
+  connection: ConnectionState,
+  now: number,
+): { readonly text: string; readonly role: Role } {
+  switch (connection.kind) {
+    case "connecting":
+      return {
+        text: connection.attempt > 1 ? `connecting, attempt ${connection.attempt}` : "connecting",
+        role: "warning",
+      };
+    case "ready":
+      return {
+        text: `${describeServer(target, connection.server)} · ${connection.version} (${connection.era})`,
+        role: "good",
+      };
+    case "lost":
+      return {
+        text: `connection lost · again in ${elapsed(connection.retryAt - now)} · ^R now`,
+        role: "bad",
+      };
+    case "closed":
+      return { text: "closed", role: "quiet" };
+  }
+}
+
+const serverColumnsMax = 30;
+
+/** A hall ends with the process that runs it, so the header says whether that is this one. */
+function describeServer({ kind, transport }: TargetView, server: string): string {
+  if (kind === "server") return cut(server, serverColumnsMax);
+  return transport === "in process" ? "this is the hall" : "attached to the hall";
+}
+
+function tabsLine(state: TuiState): Line {
+  const { columns } = state.size;
+  const tabs = tabsOf(state).map((name, index) => ({
+    text: `${index + 1} ${screens[name].title}${badgeOf(state, name)}`,
+    short: `${index + 1}${badgeOf(state, name)}`,
+    isCurrent: name === state.screen || (name === "features" && state.screen === "feature"),
+  }));
+  const width = tabs.reduce((sum, { text }) => sum + text.length, 0);
+  const gap = width + 2 * (tabs.length - 1) <= columns ? "  " : " ";
+  const isNarrow = width + tabs.length - 1 > columns;
+  return tabs.flatMap(({ text, short, isCurrent }, index): readonly Span[] => [
+    { text: index === 0 ? "" : gap },
+    { text: isNarrow && !isCurrent ? short : text, role: isCurrent ? "selected" : "plain" },
+  ]);
+}
+
+function badgeOf(state: TuiState, name: string): string {
+  const counts: Readonly<Record<string, number>> = {
+    run: state.runs.filter(isAtWork).length,
+    approvals: state.approvals.pending.length,
+  };
+  const count = counts[name] ?? 0;
+  return count === 0 ? "" : `•${count}`;
+}
+
+const noticeRoles: Readonly<Record<TuiState["notices"][number]["level"], Role>> = {
+  info: "accent",
+  warning: "warning",
+  error: "bad",
+};
+
+/** Takes as many rows as the notice needs even when something else is shown there. */
+function noticeLines(moment: Moment): readonly Line[] {
+  const { state, view } = moment;
+  const texts = noticeTexts(state);
+  const first = view.note ?? waitingQuestion(moment);
+  if (first !== undefined) return fitRows([[{ text: first, role: "warning" }]], texts.length);
+
+  const usual = "failure" in state.connection ? "error" : "info";
+  const role = noticeRoles[state.notices.at(-1)?.level ?? usual];
+  return texts.map((text): Line => [{ text, role }]);
+}
+
+function waitingQuestion(moment: Moment): string | undefined {
+  const [question] = moment.state.questions;
+  return question && layerOf(moment) !== "question"
+    ? `? ${question.message} (^G answers)`
+    : undefined;
+}
+
+/** As many key hints as fit, and always the one that leads to the rest. */
+function hintsLine(moment: Moment): Line {
+  const isTyping = editingOf(moment) !== undefined;
+  const helpHint = isTyping ? "F1 keys" : "? keys";
+  const last = layerOf(moment) === "screen" ? helpHint : "^C quit";
+  const hints: string[] = [];
+  let left = moment.state.size.columns - last.length;
+  for (const binding of bindingsOf(moment)) {
+    const hint = hintOf(binding, isTyping);
+    if (hint === undefined || hint.length + 2 > left) continue;
+    left -= hint.length + 2;
+    hints.push(hint);
+  }
+  return [{ text: [...hints, last].join("  "), role: "quiet" }];
+}
+
+/** Keys everybody knows, and keys the notice line shows itself. */
+const unhinted = new Set(
+  "up down left pageup pagedown home end shift+tab ctrl+g ctrl+x ctrl+y ? ctrl+c q".split(" "),
+);
+
+function hintOf({ keys, says }: Binding, isTyping: boolean): string | undefined {
+  const key = keys.find((name) => !isTyping || name.length > 1);
+  const [first = ""] = keys;
+  if (key === undefined || unhinted.has(first) || /^\d$/.test(first)) return undefined;
+  return `${showKey(key)} ${says}`;
+}
+
+const keyColumns = 16;
+const helpColumnsMin = 38;
+const helpGap = 2;
+
+/** All keys of the current screen, in as many columns as are needed and fit. */
+function helpLines({ columns, rows, ...moment }: BodyProps): readonly Line[] {
+  const screen = { ...moment, state: { ...moment.state, isHelpShown: false } };
+  const own = ownBindings(screen);
+  const blocks = [
+    [`Keys: ${screens[moment.state.screen].title}`, ...own],
+    ["Everywhere", ...bindingsOf(screen).slice(own.length)],
+  ];
+  const all = [...(blocks[0] ?? []), "", ...(blocks[1] ?? [])];
+  const fitting = Math.floor(columns / helpColumnsMin);
+  const count = Math.max(1, Math.min(fitting, Math.ceil(all.length / rows)));
+  const width = Math.floor((columns + helpGap) / count) - helpGap;
+
+  // One block per column where each fits, so that no heading ends up at the foot of a column.
+  const isSplit = count === blocks.length && blocks.every((block) => block.length <= rows);
+  const shown = isSplit
+    ? blocks
+    : Array.from({ length: count }, (_value, index) => all.slice(index * rows, (index + 1) * rows));
+  return Array.from(
+    { length: rows },
+    (_value, row): Line =>
+      shown.flatMap((column) => [
+        ...helpEntry(column[row] ?? "", width),
+        { text: " ".repeat(helpGap) },
+      ]),
+  );
+}
+
+function helpEntry(entry: string | Binding, width: number): Line {
+  if (typeof entry === "string") return [{ text: pad(entry, width), role: "title" }];
+  return [
+    { text: pad(entry.keys.map(showKey).join(" "), keyColumns), role: "accent" },
+    { text: pad(` ${entry.says}`, width - keyColumns) },
+  ];
+}
