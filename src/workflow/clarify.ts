@@ -12,7 +12,7 @@ import {
   oneLine,
   sectionsOf,
 } from "./markdown.ts";
-import { checkInside } from "./place.ts";
+import { checkInside, type FeaturePlace } from "./place.ts";
 import {
   findOpenTopics,
   type OpenTopic,
@@ -73,7 +73,7 @@ export const clarify: Step = async (input) => {
       text: listQuestions(questions),
       files: [],
       isPaused: true,
-      next: "clarify",
+      ...askAgain,
       details: { questions: questions.map(describeQuestion) },
     };
 
@@ -107,11 +107,19 @@ export const clarify: Step = async (input) => {
     ].join("\n\n"),
     files,
     notes,
-    next: isOpen ? "clarify" : "plan",
     isPaused: isOpen,
+    ...(isOpen ? askAgain : { next: "plan" }),
     details: { answered, questions: left.map(describeQuestion) },
   };
 };
+
+/** The caller asks its user and calls again. */
+const askAgain = {
+  next: "clarify",
+  nextArguments: { answers: ["…"] },
+  forModel:
+    'Ask the user these questions. Pass the answers in this order: a letter, a few words, or "yes" for the recommended one.',
+} as const;
 
 function stringsOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.map(String) : [];
@@ -128,9 +136,7 @@ function describeSurplus(answers: readonly string[], questionCount: number): rea
 /** Marks first, then topics the spec does not cover. The same spec gives the same questions. */
 function findQuestions(text: string): readonly Question[] {
   const spec = parseSpec(text);
-  const topics = findOpenTopics(
-    parseSpec(text.replace(/\[NEEDS CLARIFICATION[^\]]*\]/g, "")),
-  );
+  const topics = findOpenTopics(parseSpec(text.replace(/\[NEEDS CLARIFICATION[^\]]*\]/g, "")));
   const result = resultQuestion(spec.stories[0]?.title ?? "");
   const optionsOf = (mark: string): readonly string[] => {
     if (mark === result) return resultOptions;
@@ -354,15 +360,15 @@ function describeQuestion({ question, options }: Question): {
 }
 
 /** Refuses a step that must not begin while the spec has marks. */
-export function refuseOpenQuestions(text: string): void {
+export function refuseOpenQuestions(text: string, { path }: FeaturePlace): void {
   const open = findOpenQuestions(text);
   if (open.length === 0) return;
   throw new HallError(
     "EXECUTION",
     `spec.md has open questions: ${open.map((question) => `“${question}”`).join(", ")}`,
     {
-      hint: "Call speckit.clarify with the same spec_directory.",
-      details: { questions: open, step: "clarify" },
+      next: [{ do: "run-step", step: "clarify", arguments: { spec_directory: path } }],
+      details: { questions: open },
     },
   );
 }

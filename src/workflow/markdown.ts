@@ -27,7 +27,11 @@ export function sectionsOf(text: string): readonly MarkdownSection[] {
   }));
 }
 
-export function findSection(text: string, title: RegExp, within?: MarkdownSection): MarkdownSection | undefined {
+export function findSection(
+  text: string,
+  title: RegExp,
+  within?: MarkdownSection,
+): MarkdownSection | undefined {
   return sectionsOf(text).find(
     (section) =>
       title.test(section.title) &&

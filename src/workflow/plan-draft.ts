@@ -1,3 +1,4 @@
+import { plural } from "../base/text.ts";
 import type { Constitution } from "./constitution.ts";
 import { hasFigure } from "./description.ts";
 import { oneLine } from "./markdown.ts";
@@ -193,7 +194,9 @@ function technicalFields(
   const testing = [
     using("test"),
     test ? `\`${test.text}\` (${test.from})` : "",
-    survey.tests ? `${plural(survey.tests.files, "test file")}, such as ${survey.tests.example}` : "",
+    survey.tests
+      ? `${plural(survey.tests.files, "test file")}, such as ${survey.tests.example}`
+      : "",
   ].filter((part) => part !== "");
   const goals = [...spec.criteria, ...spec.requirements].filter(({ text }) => hasFigure(text));
 
@@ -206,7 +209,10 @@ function technicalFields(
     ["Project Type", context.projectType ?? (open("interface") || "as the caller named")],
     ["Performance Goals", listItems(goals) || open("performance")],
     ["Constraints", "see the requirements in [spec.md](./spec.md)"],
-    ["Scale/Scope", `the repository has ${survey.isCut ? "more than " : ""}${plural(survey.fileCount, "file")}`],
+    [
+      "Scale/Scope",
+      `the repository has ${survey.isCut ? "more than " : ""}${plural(survey.fileCount, "file")}`,
+    ],
   ];
 }
 
@@ -270,7 +276,8 @@ function listFolders({ folders }: Survey): string {
 }
 
 function describeStructure({ sourceFolder, tests }: Survey): string {
-  if (sourceFolder === "") return "No folder is chosen yet; whoever builds the feature names the files.";
+  if (sourceFolder === "")
+    return "No folder is chosen yet; whoever builds the feature names the files.";
   const testFolder = tests?.folder ? `, tests in \`${tests.folder}/\`` : "";
   return `The feature goes into \`${sourceFolder}/\`${testFolder}; no files are named yet.`;
 }
@@ -353,8 +360,4 @@ ${commands.length > 0 ? `\`\`\`sh\n${commands.join("\n")}\n\`\`\`` : "The reposi
 
 ${stories.join("\n\n") || "The spec has no user stories."}
 `;
-}
-
-function plural(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }

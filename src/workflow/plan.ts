@@ -21,7 +21,7 @@ import { type DraftSection, writeSection } from "./writer.ts";
 export const plan: Step = async (input) => {
   const { place, args, context, run, memory, settings } = input;
   const specText = await needDocument(input, "spec.md", "specify");
-  refuseOpenQuestions(specText);
+  refuseOpenQuestions(specText, place);
 
   run.report(10, "Reading the repository");
   const survey = await surveyRepository(place.project, context.scope);

@@ -72,10 +72,7 @@ function writeParts(described: Description, marks: readonly Mark[]): SpecParts {
     title: described.title,
     stories: writeStories(described, has("result")),
     edgeCases: bulletsOr(described.edgeCases, "Open: the description names no edge case."),
-    requirements: numberItems(
-      "FR",
-      requirements.length > 0 ? requirements : [described.title],
-    ),
+    requirements: numberItems("FR", requirements.length > 0 ? requirements : [described.title]),
     entities: bulletsOr(
       described.entities.map(writeEntity),
       "Open: the description lists no entities.",
@@ -134,7 +131,9 @@ interface StoryFacts {
 
 function writeScenarios(scenarios: readonly string[], { at, name, isMarked }: StoryFacts): string {
   if (at === 0 && scenarios.length > 0)
-    return scenarios.map((scenario, index) => `${index + 1}. ${emphasizeSteps(scenario)}`).join("\n");
+    return scenarios
+      .map((scenario, index) => `${index + 1}. ${emphasizeSteps(scenario)}`)
+      .join("\n");
 
   const result =
     at === 0 && isMarked

@@ -37,7 +37,11 @@ export interface StepAnswer {
   readonly text: string;
   readonly files: readonly Written[];
   readonly notes?: readonly string[];
+  /** The step to run next, and arguments beside `spec_directory`. */
   readonly next?: StepName | undefined;
+  readonly nextArguments?: JsonObject | undefined;
+  /** Instructions for a model that called the step. */
+  readonly forModel?: string | undefined;
   /** Fields of this step alone. */
   readonly details?: JsonObject;
   /** The step waits for answers, or for tasks the caller does. */
@@ -53,8 +57,8 @@ export async function needDocument(
   const text = await readInside(place, join(place.path, name));
   if (text !== undefined) return text;
   throw new HallError("EXECUTION", `${folderOf(place) || place.path} has no ${name}`, {
-    hint: `Call speckit.${step} with the same spec_directory.`,
-    details: { missing: name, step },
+    next: [{ do: "run-step", step, arguments: { spec_directory: place.path } }],
+    details: { missing: name },
   });
 }
 

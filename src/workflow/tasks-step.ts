@@ -78,15 +78,15 @@ async function markCompleted(input: StepInput): Promise<StepAnswer> {
   const { tasks } = parseTasks(await needDocument(input, "tasks.md", "tasks"));
   const { done, total } = countTasks(tasks);
   const isComplete = done === total;
-  const next = describeNext(tasks, input);
+  const { text, tasks: left, ...next } = describeNext(tasks, input);
   const head = `${done} of ${total} tasks are done in ${join(input.place.path, "tasks.md")}`;
   const isChanged = tasks.some((task, at) => task.isDone !== before[at]?.isDone);
   return {
-    text: isComplete ? `${head}; the feature is complete` : `${head}\n\n${next.text}`,
+    text: isComplete ? `${head}; the feature is complete` : `${head}\n\n${text}`,
     files: [{ path: "tasks.md", change: isChanged ? "updated" : "unchanged" }],
-    next: isComplete ? undefined : "implement",
+    ...next,
     isPaused: !isComplete,
-    details: { done, total, tasks: next.tasks },
+    details: { done, total, tasks: left },
   };
 }
 
@@ -168,9 +168,7 @@ function checkParallel(task: Task, before: readonly Task[]): readonly string[] {
   if (!task.isParallel) return [];
   const other = before.find(
     (earlier) =>
-      earlier.isParallel &&
-      earlier.phase.number === task.phase.number &&
-      shareFile(earlier, task),
+      earlier.isParallel && earlier.phase.number === task.phase.number && shareFile(earlier, task),
   );
   return other ? [`${other.id} and ${task.id} are both [P] and name the same file`] : [];
 }
