@@ -25,7 +25,7 @@ async function run({ rounds = 11 } = {}) {
         "first frame, above a bare node process",
         median(above),
         "ms",
-        { atMost: 400 },
+        { atMost: 200 },
         `medians ${short(median(tui))} and ${short(median(bare))} ms, ${rounds} rounds`,
       ),
       row(

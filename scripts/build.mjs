@@ -41,6 +41,7 @@ const entryPoints = {
   cli: "src/cli/main.ts",
   index: "src/index.ts",
   "document-worker": "src/toolkits/document/worker.ts",
+  "picture-worker": "src/tui/picture-worker.ts",
   "lisp-worker": "src/toolkits/lisp/worker.ts",
   "store-worker": "src/store/store-worker.ts",
 };
@@ -66,7 +67,7 @@ const starts = {
   mcp: ["src/cli/mcp.ts"],
   log: ["src/base/log.ts"],
   config: ["src/config/assemble.ts", "src/config/json.ts"],
-  hall: ["src/cli/project.ts", "src/cli/settings.ts"],
+  hall: ["src/hall/project.ts", "src/hall/settings.ts"],
 };
 
 const plugins = [ownZod];
@@ -77,7 +78,7 @@ const gathering = gather(
     starts,
     others: Object.fromEntries(Object.entries(others).map(([name, entry]) => [name, [entry]])),
     main,
-    hall: "src/app.ts",
+    hall: "src/hall/hall.ts",
   },
   root,
 );

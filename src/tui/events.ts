@@ -1,4 +1,4 @@
-import type { HallStatus, PendingApproval } from "../admin/contract.ts";
+import type { HallStatus, PendingApproval } from "../hall/admin-contract.ts";
 import type { Statistics } from "../store/store.ts";
 import type { Progress } from "../tool.ts";
 import type { Failure } from "./failure.ts";

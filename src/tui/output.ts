@@ -1,4 +1,4 @@
-import type { Picture } from "./picture/picture.ts";
+import type { Picture } from "./picture.ts";
 
 /** What a run said, the newest lines of it: bounded, so that a talkative server costs no memory. All of it is in the run's log. */
 export interface OutputRing {

@@ -5,7 +5,7 @@ import { harmlessLines, linesMax, wordOf } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { makeOwnFolder } from "../base/own-folder.ts";
 import type { OutputLine } from "./output.ts";
-import type { Picture } from "./picture/picture.ts";
+import type { Picture } from "./picture.ts";
 
 /** What a tool's result comes to on the screen; pictures and sounds become files. */
 export interface ShownResult {
@@ -14,7 +14,13 @@ export interface ShownResult {
   readonly saved: readonly string[];
 }
 
-export async function showResult(result: JsonObject, folder: string): Promise<ShownResult> {
+export type PictureReader = (bytes: Uint8Array) => Promise<Picture | undefined>;
+
+export async function showResult(
+  result: JsonObject,
+  folder: string,
+  readPicture: PictureReader = readPictureLazily,
+): Promise<ShownResult> {
   const lines: OutputLine[] = [...streamsOf(result)];
   const saved: string[] = [];
   // What a command wrote is told once, and apart; its text says the same in one piece.
@@ -31,7 +37,7 @@ export async function showResult(result: JsonObject, folder: string): Promise<Sh
     if (media) {
       const picture =
         lines.filter((line) => line.picture).length < picturesMax
-          ? await pictureOf(media)
+          ? await readPicture(media.bytes)
           : undefined;
       const stored = await saveMedia(media, folder);
       if ("file" in stored) saved.push(stored.file);
@@ -103,9 +109,8 @@ function mediaOf({ type, data, mimeType, resource }: JsonObject): Media | undefi
   return { kind, mimeType: resource.mimeType, bytes: Buffer.from(resource.blob, "base64") };
 }
 
-/** Most results have none: what reads them is loaded with the first. */
-async function pictureOf({ bytes }: Media): Promise<Picture | undefined> {
-  return (await import("./picture/picture.ts")).readPicture(bytes);
+async function readPictureLazily(bytes: Uint8Array): Promise<Picture | undefined> {
+  return (await import("./picture.ts")).readPicture(bytes);
 }
 
 /** A full disk makes no failure of what went well. */

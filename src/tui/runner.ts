@@ -12,7 +12,7 @@ import { emptyOutput, type OutputLine } from "./output.ts";
 import { pagesNeeded } from "./page.ts";
 import { createPatience } from "./patience.ts";
 import type { Desk } from "./questions.ts";
-import { showResult } from "./result.ts";
+import { type PictureReader, showResult } from "./result.ts";
 import { openRunLog, type RunLog } from "./run-log.ts";
 import type { RunState, RunView } from "./state.ts";
 
@@ -44,6 +44,7 @@ export interface RunnerOptions {
   readonly callMsMax: number;
   readonly intervalMs: number;
   readonly secrets: Secrets;
+  readonly readPicture?: PictureReader | undefined;
   tell(event: TuiEvent): void;
 }
 
@@ -63,6 +64,7 @@ export function createRunner({
   callMsMax,
   intervalMs,
   secrets,
+  readPicture,
   tell,
 }: RunnerOptions): Runner {
   const running = new Map<string, Workplace & { readonly over: Promise<RunState> }>();
@@ -92,7 +94,7 @@ export function createRunner({
         .get()
         .relay("tools/call", { name: tool, arguments: request.arguments }, context);
       patience.end();
-      const { lines, saved } = await showResult(result, folder);
+      const { lines, saved } = await showResult(result, folder, readPicture);
       request.heard?.(id, result);
       if (result.isError !== true) {
         outlet.put(lines);

@@ -13,6 +13,7 @@ import { readLispAnswer } from "./lisp-answer.ts";
 import { createDesk, type Desk } from "./questions.ts";
 import { createReader, type Reader } from "./reader.ts";
 import { reduce } from "./reducer.ts";
+import type { PictureReader } from "./result.ts";
 import { createRunner, type Runner, type RunRequest } from "./runner.ts";
 import { createInitialState, type QuestionView, type Size, type TuiState } from "./state.ts";
 import { specifyRequest, stepRequest } from "./steps.ts";
@@ -44,6 +45,8 @@ export interface TuiSessionOptions {
   readonly pollMs?: number;
   /** Opens a page a person has agreed to; false where it cannot. Default: the person's browser. */
   readonly openBrowser?: (page: URL) => Promise<boolean>;
+  /** Decodes images for the screen. Default: in a worker thread. */
+  readonly readPicture?: PictureReader | undefined;
   /** The model that answers servers, where a person agrees; undefined where there is none. */
   readonly planner?: PlannerConfig | undefined;
 }
@@ -79,6 +82,7 @@ class Session implements TuiSession {
       intervalMs = 33,
       pollMs = pollMsUsual,
       openBrowser,
+      readPicture,
       planner,
     } = options;
     this.#target = target;
@@ -100,6 +104,7 @@ class Session implements TuiSession {
       callMsMax,
       intervalMs,
       secrets,
+      readPicture,
       tell,
     });
     this.#controlRoom = target.admin

@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createLog, Secrets } from "../../src/base/log.ts";
+import type { Picture } from "../../src/tui/picture.ts";
+import { decodePicture } from "../../src/tui/picture-worker.ts";
 import {
   createTuiSession,
   type TuiSession,
@@ -71,6 +73,15 @@ function firstLine(child: ChildProcess): Promise<string> {
   });
 }
 
+/** Decodes in this thread: on Node 20 a worker cannot start from TypeScript. */
+export async function decodeHere(bytes: Uint8Array): Promise<Picture | undefined> {
+  try {
+    return decodePicture(Buffer.from(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
 export function benchOf(
   target: Target,
   folder: string,
@@ -83,6 +94,7 @@ export function benchOf(
     secrets: new Secrets(),
     intervalMs: 5,
     pollMs: 0,
+    readPicture: decodeHere,
     ...more,
   });
   const until: ClientBench["until"] = (isSo) =>

@@ -3,7 +3,7 @@ import { createForm } from "../../src/tui/form.ts";
 import type { Intention } from "../../src/tui/intentions.ts";
 import { emptyOutput, type OutputLine } from "../../src/tui/output.ts";
 import { readPage } from "../../src/tui/page.ts";
-import type { Picture } from "../../src/tui/picture/picture.ts";
+import type { Picture } from "../../src/tui/picture.ts";
 import { reduce } from "../../src/tui/reducer.ts";
 import {
   createInitialState,

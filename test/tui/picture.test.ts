@@ -1,13 +1,17 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { deflateSync } from "node:zlib";
+import { build } from "esbuild";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { imageLines } from "../../src/tui/parts/image.ts";
 import { renderCells } from "../../src/tui/parts/line.ts";
-import { type Picture, readPicture } from "../../src/tui/picture/picture.ts";
+import { type Picture, readPicture as readInWorker } from "../../src/tui/picture.ts";
+import { decodeHere as readPicture } from "./client-bench.ts";
 import { type PngSource, pngOf, writePng } from "./png-writer.ts";
 
-/** Images of strangers, made small enough to be shown in characters. */
 const folder = new URL("pictures/", import.meta.url);
 const jpegs = readdirSync(folder);
 const jpeg = (name: string): Buffer => readFileSync(new URL(name, folder));
@@ -180,13 +184,9 @@ describe("JPEG", () => {
         : "up";
   }
 
-  test("one that ends too early is shown as far as it goes", async () => {
+  test("one that ends too early is not shown", async () => {
     const whole = jpeg("sequential.jpg");
-    const half = await readPicture(whole.subarray(0, whole.length - 400));
-    expect(half).toMatchObject({ width: 45, height: 35 });
-    expect(half && pixel(half, 1, 1)).toEqual([
-      ...(pixel((await readPicture(whole)) as Picture, 1, 1) ?? []),
-    ]);
+    expect(await readPicture(whole.subarray(0, whole.length - 400))).toBeUndefined();
   });
 
   test("one that claims what nobody can show is not read", async () => {
@@ -195,10 +195,6 @@ describe("JPEG", () => {
     claim.writeUInt16BE(65_500, frame + 5);
     claim.writeUInt16BE(65_500, frame + 7);
     expect(await readPicture(claim)).toBeUndefined();
-    // Large, and as good as empty: what is there is soon read.
-    claim.writeUInt16BE(6_000, frame + 5);
-    claim.writeUInt16BE(6_000, frame + 7);
-    expect(await readPicture(claim)).toMatchObject({ width: 120, height: 120 });
   });
 });
 
@@ -249,10 +245,10 @@ describe("PNG", () => {
         for (const [y, row] of source.rows.entries()) {
           for (const [x, samples] of row.entries()) {
             const [red, green, blue, alpha] = colourOf(source, samples);
-            // What is wholly transparent has no colour.
-            expect(picture && pixel(picture, x, y)).toEqual(
-              alpha === 0 ? [0, 0, 0, 0] : [red, green, blue, alpha],
-            );
+            const seen = picture && pixel(picture, x, y);
+            // The colour of a transparent pixel does not matter.
+            if (alpha === 0) expect(seen?.[3]).toBe(0);
+            else expect(seen).toEqual([red, green, blue, alpha]);
           }
         }
       }),
@@ -265,9 +261,9 @@ describe("PNG", () => {
     samples: readonly number[],
   ): readonly number[] {
     const [first = 0, second = 0, third = 0, fourth = 255] = samples.map((sample) =>
-      depth === 16 ? sample >> 8 : sample,
+      depth === 16 ? Math.round((sample * 255) / 65_535) : sample,
     );
-    const grey = depth < 8 ? Math.trunc((first * 255) / (2 ** depth - 1)) : first;
+    const grey = depth < 8 ? Math.round((first * 255) / (2 ** depth - 1)) : first;
     if (kind === 3) return [...palette.slice(first * 3, first * 3 + 3), 255];
     if (kind === 0) return [grey, grey, grey, 255];
     return kind === 4 ? [first, first, first, second] : [first, second, third, fourth];
@@ -286,7 +282,7 @@ describe("PNG", () => {
         transparent: [0],
       }),
     );
-    expect([...(seen?.pixels ?? [])]).toEqual([0, 0, 0, 0, 7, 7, 7, 255]);
+    expect([...(seen?.pixels ?? [])]).toEqual([9, 9, 9, 0, 7, 7, 7, 255]);
     const keyed = await readPicture(
       writePng({ width: 2, height: 1, depth: 8, kind: 0, rows, transparent: [0, 1] }),
     );
@@ -294,13 +290,18 @@ describe("PNG", () => {
   });
 
   test("data that unfolds without end is unfolded no further than the size asks", async () => {
-    const header = Buffer.from("000000020000000208020000 00".replace(" ", ""), "hex");
-    const bomb = pngOf([
-      ["IHDR", header],
-      ["IDAT", deflateSync(Buffer.alloc(32 * 1024 * 1024))],
-    ]);
+    const bombOf = (header: string): Buffer =>
+      pngOf([
+        ["IHDR", Buffer.from(header, "hex")],
+        ["IDAT", deflateSync(Buffer.alloc(32 * 1024 * 1024))],
+        ["IEND", Buffer.alloc(0)],
+      ]);
+    const bomb = bombOf("00000002000000020802000000");
+    // Interlaced images take another way through the decoder.
+    const interlaced = bombOf("00000002000000020802000001");
     const before = process.memoryUsage().arrayBuffers;
-    expect(await readPicture(bomb)).toMatchObject({ width: 2, height: 2 });
+    expect(await readPicture(bomb)).toBeUndefined();
+    expect(await readPicture(interlaced)).toBeUndefined();
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(16 * 1024 * 1024);
   });
 
@@ -347,7 +348,33 @@ test("whatever is damaged, cut or no image at all is read or left, and nothing t
     expect(await readPicture(Buffer.from(text, "latin1"))).toBeUndefined();
 });
 
-describe("art", () => {
+test("the worker thread returns a picture, and nothing for a damaged image", async () => {
+  const built = mkdtempSync(join(tmpdir(), "guildhall-picture-"));
+  const outfile = join(built, "worker.mjs");
+  const source = new URL("../../src/tui/picture-worker.ts", import.meta.url).pathname;
+  const js = 'import { createRequire } from "node:module"; const require = createRequire("/");';
+  await build({
+    entryPoints: [source],
+    outfile,
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    banner: { js },
+  });
+  try {
+    const worker = pathToFileURL(outfile);
+    const whole = jpeg("sequential.jpg");
+    expect(await readInWorker(whole, worker)).toMatchObject({ width: 45, height: 35 });
+    const damaged = Buffer.from(
+      pngOf([["IHDR", Buffer.from("00000002000000020802000000", "hex")]]),
+    );
+    expect(await readInWorker(damaged, worker)).toBeUndefined();
+  } finally {
+    rmSync(built, { recursive: true });
+  }
+});
+
+describe("image lines", () => {
   const [black, white, red, none] = [
     [0, 0, 0, 255],
     [255, 255, 255, 255],

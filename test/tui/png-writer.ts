@@ -1,4 +1,4 @@
-import { deflateSync } from "node:zlib";
+import { crc32, deflateSync } from "node:zlib";
 
 /** An image by its samples: `rows[y][x]` has one number for each sample of a pixel, as its depth and kind want. */
 export interface PngSource {
@@ -60,14 +60,18 @@ export function writePng({
   ]);
 }
 
-/** Checksums are not looked at. */
 export function pngOf(chunks: readonly (readonly [string, Buffer])[]): Buffer {
   const parts = chunks.map(([name, body]) => {
-    const length = Buffer.alloc(4);
-    length.writeUInt32BE(body.length);
-    return Buffer.concat([length, Buffer.from(name, "latin1"), body, Buffer.alloc(4)]);
+    const content = Buffer.concat([Buffer.from(name, "latin1"), body]);
+    return Buffer.concat([numberOf(body.length), content, numberOf(crc32(content))]);
   });
   return Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), ...parts]);
+}
+
+function numberOf(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
 }
 
 const interlaced: readonly (readonly [number, number, number, number])[] = [

@@ -1,5 +1,4 @@
-import type { Picture } from "../picture/picture.ts";
-import { type Colour, createShrinker, type Extent, fitInto } from "../picture/shrinker.ts";
+import { colourAt, fitInto, type Picture, shrink } from "../picture.ts";
 import type { Cell, Line } from "./line.ts";
 
 export interface ImageSize {
@@ -24,7 +23,7 @@ export function imageLines(picture: Picture, { columns, rows }: ImageSize): read
 const drawn = new WeakMap<Picture, ImageSize & { readonly lines: readonly Line[] }>();
 
 function drawLines(picture: Picture, { columns, rows }: ImageSize): readonly Line[] {
-  const shown = resize(
+  const shown = shrink(
     picture,
     fitInto(picture, { width: Math.max(1, columns), height: Math.max(1, rows) * 2 }),
   );
@@ -53,19 +52,6 @@ function inLetters(cells: readonly Cell[]): string {
 function brightnessOf(pixel: number | undefined): number {
   if (pixel === undefined) return 0;
   return (0.299 * (pixel >> 16) + 0.587 * ((pixel >> 8) & 255) + 0.114 * (pixel & 255)) / 255;
-}
-
-function resize(picture: Picture, to: Extent): Picture {
-  if (picture.width === to.width && picture.height === to.height) return picture;
-  const shrinker = createShrinker(picture, to);
-  for (let y = 0; y < picture.height; y++)
-    for (let x = 0; x < picture.width; x++) shrinker.add(x, y, colourAt(picture, x, y));
-  return shrinker.finish();
-}
-
-function colourAt({ width, pixels }: Picture, x: number, y: number): Colour {
-  const at = (y * width + x) * 4;
-  return [pixels[at] ?? 0, pixels[at + 1] ?? 0, pixels[at + 2] ?? 0, pixels[at + 3] ?? 0];
 }
 
 /** 0xrrggbb; undefined where there is nothing. */
