@@ -15,13 +15,14 @@ import {
 import { checkInside, type FeaturePlace } from "./place.ts";
 import {
   findOpenTopics,
+  markedTopics,
   type OpenTopic,
   optionsIn,
   resultOptions,
   type TopicSection,
 } from "./questions.ts";
 import { answerOpenQuestion, findOpenQuestions, parseSpec } from "./spec.ts";
-import { resultQuestion } from "./spec-draft.ts";
+import { noEdgeCase, resultQuestion } from "./spec-draft.ts";
 import { dateOf, needDocument, type Step, type StepInput } from "./step.ts";
 
 interface Question {
@@ -140,7 +141,7 @@ function findQuestions(text: string): readonly Question[] {
   const result = resultQuestion(spec.stories[0]?.title ?? "");
   const optionsOf = (mark: string): readonly string[] => {
     if (mark === result) return resultOptions;
-    const topic = topics.find(({ question }) => question === mark);
+    const topic = [...markedTopics, ...topics].find(({ question }) => question === mark);
     return topic?.options ?? optionsIn(mark) ?? ["Leave it out of this feature"];
   };
   const marked = spec.openQuestions.map(
@@ -283,6 +284,8 @@ function addStatement(text: string, kind: TopicSection, statement: string): stri
     .map((title) => findSection(text, title))
     .find((found) => found !== undefined);
   const line = `- ${nextId(kind, text)}${/[.!?。]$/.test(statement) ? statement : `${statement}.`}`;
+  if (kind === "edgeCases" && text.includes(`- ${noEdgeCase}\n`))
+    return text.replace(`- ${noEdgeCase}\n`, () => `${line}\n`);
   return section
     ? appendTo(text, section, [line])
     : `${text.trimEnd()}\n\n## Assumptions\n\n${line}\n`;

@@ -34,6 +34,9 @@ const failure: OpenTopic = {
   statement: (answer) => `When an action fails, or its input is missing or wrong: ${answer}`,
 };
 
+/** Topics that drafts mark in the text. */
+export const markedTopics: readonly OpenTopic[] = [access, success];
+
 export const resultOptions: readonly string[] = ["The result is as described"];
 
 const accessWords =

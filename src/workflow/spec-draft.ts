@@ -21,6 +21,8 @@ export interface SpecParts {
   readonly assumptions: string;
 }
 
+export const noEdgeCase = "Open: the description names no edge case.";
+
 /** spec-kit allows three marks in a spec. */
 export const openQuestionsMax = 3;
 
@@ -71,7 +73,7 @@ function writeParts(described: Description, marks: readonly Mark[]): SpecParts {
   return {
     title: described.title,
     stories: writeStories(described, has("result")),
-    edgeCases: bulletsOr(described.edgeCases, "Open: the description names no edge case."),
+    edgeCases: bulletsOr(described.edgeCases, noEdgeCase),
     requirements: numberItems("FR", requirements.length > 0 ? requirements : [described.title]),
     entities: bulletsOr(
       described.entities.map(writeEntity),
@@ -117,7 +119,7 @@ ${writeScenarios(described.scenarios, { at, name, isMarked })}`;
 }
 
 function whyPriority(at: number, total: number): string {
-  if (total === 1) return "It is the whole description.";
+  if (total === 1) return "It is the only story of the description.";
   return at === 0
     ? "The description names it first."
     : `The description names it as number ${at + 1} of ${total}.`;
