@@ -3,7 +3,7 @@ import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Json, JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
-import type { Shelf } from "../store/store.ts";
+import type { DocumentStore } from "../store/store.ts";
 import type { CallContext, Progress } from "../tool.ts";
 import { type NewClaim, takeClaim } from "./claim.ts";
 import { timestampOf } from "./feature-name.ts";
@@ -21,7 +21,7 @@ export interface StepRunOptions {
   readonly folder: string;
   /** The folder of claims. */
   readonly claims: string;
-  readonly shelf?: Shelf | undefined;
+  readonly shelf?: DocumentStore | undefined;
   readonly secrets?: Secrets | undefined;
   readonly now: () => Date;
   /** The step only reads, so it needs no claim. */

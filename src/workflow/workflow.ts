@@ -6,7 +6,7 @@ import { HallError, messageOf } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
 import { startPulse } from "../base/pulse.ts";
-import type { Shelf } from "../store/store.ts";
+import type { DocumentStore } from "../store/store.ts";
 import type { CallContext, ListKind, Outcome, Tool, Toolkit } from "../tool.ts";
 import { explainDisk, openArtefactMemory } from "./artefacts.ts";
 import { defaultClaims, findClaim } from "./claim.ts";
@@ -32,7 +32,7 @@ export interface WorkflowOptions {
   readonly claims?: string;
   /** The model that writes. Default: drafts without a model. */
   writer?(context: CallContext): Promise<Writer | undefined>;
-  readonly shelf?: Shelf | undefined;
+  readonly shelf?: DocumentStore | undefined;
   readonly secrets?: Secrets | undefined;
   now?(): Date;
   /** How often silent work reports that it is alive. Default 2,000. */

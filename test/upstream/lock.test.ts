@@ -16,14 +16,8 @@ import {
 } from "../../src/upstream/lock.ts";
 import { modern } from "../servers/client.ts";
 import { said } from "../servers/toolkits.ts";
-import {
-  callTool,
-  eventually,
-  faulty,
-  locked,
-  readStarts,
-  startUpstreams,
-} from "../servers/upstreams.ts";
+import { until } from "../servers/until.ts";
+import { callTool, faulty, locked, readStarts, startUpstreams } from "../servers/upstreams.ts";
 
 /** What is known of the servers without starting them. */
 const root = mkdtempSync(join(tmpdir(), "guildhall-lock-"));
@@ -229,7 +223,7 @@ describe.concurrent("a hall", () => {
       lock: { lockVersion: 1, servers: { known: locked(known, ["echo"]) } },
     });
     expect((await hall.client.result("tools/list")).tools).toMatchObject([{ name: "known.echo" }]);
-    await hall.client.heard("notifications/tools/list_changed", 10_000);
+    await hall.client.heard("notifications/tools/list_changed");
     await Promise.all(
       ["slow.echo", "slower.echo", "other.echo"].map((name) => hall.untilListed(name)),
     );
@@ -269,7 +263,7 @@ describe.concurrent("a hall", () => {
       JSON.parse(String(said(await callTool(hall.client, "box.heard")))).filter(
         ({ method }: JsonObject) => method === "tools/list",
       ).length;
-    await eventually(async () => (await lists()) > 0, "the first reading");
+    await until(async () => (await lists()) > 0, "the first reading");
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(await lists()).toBeLessThanOrEqual(2);
   });

@@ -7,8 +7,8 @@ import { pathToFileURL } from "node:url";
 import { cacheFolder } from "../../base/data-folder.ts";
 import { HallError } from "../../base/errors.ts";
 import { Scope } from "../../base/scope.ts";
-import { decodeText, isBinary } from "../document/encoding.ts";
 import { createDocumentReader, type DocumentReader } from "../document/reader.ts";
+import { decodeText, isBinary } from "../document/text.ts";
 import { type IndexedFile, openTextIndex, type TextIndex } from "./full-text.ts";
 import type { SearchProvider } from "./provider.ts";
 
