@@ -353,7 +353,7 @@ export async function openCell(clientLine: ClientLine, upstreamLine: UpstreamLin
     keepAliveMs: 500,
   });
   await until(() => door.hall.registry.findTool("box.echo") !== undefined, "the server is listed");
-  expect(door.hall.fleet.get("box").greeting()?.era).toBe(upstreamLine.era);
+  expect(door.hall.fleet.get("box").handshake()?.era).toBe(upstreamLine.era);
   const cell = await connectCell({ clientLine, upstreamLine, door, upstream }, capabilities);
   return Object.assign(cell, {
     async [Symbol.asyncDispose]() {

@@ -1430,7 +1430,7 @@ describe.concurrent("a server of 2024-11-05 under an address for HTTP", () => {
       await client.greet();
       await until(() => hall.hall.registry.findTool("old.echo") !== undefined, "it is listed");
       expect(textOf(await callTool(client, "old.echo", { n: 1 }))).toBe('{"n":1}');
-      expect(hall.hall.fleet.get("old").greeting()).toMatchObject({
+      expect(hall.hall.fleet.get("old").handshake()).toMatchObject({
         era: "legacy",
         version: "2024-11-05",
       });

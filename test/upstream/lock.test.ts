@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
-import type { Greeting } from "../../src/client/handshake.ts";
+import type { Handshake } from "../../src/client/handshake.ts";
 import { pinOf } from "../../src/trust/pin.ts";
 import type { Offer } from "../../src/upstream/lists.ts";
 import {
@@ -30,7 +30,7 @@ function newFolder(): string {
   return folder;
 }
 
-const greeting: Greeting = {
+const handshake: Handshake = {
   era: "legacy",
   version: "2025-11-25",
   capabilities: { tools: {} },
@@ -56,7 +56,7 @@ const offer: Offer = {
 describe("the file", () => {
   test("is the same to the byte for the same servers, in whatever order they and their fields come", async () => {
     const [one, other] = [newFolder(), newFolder()];
-    const server = lockServer("hash", greeting, offer);
+    const server = lockServer("hash", handshake, offer);
     const reversed: Offer = {
       tools: [...offer.tools]
         .reverse()
@@ -67,7 +67,7 @@ describe("the file", () => {
     };
     await writeLock(one, { lockVersion: 1, servers: { b: server, a: server } });
     await writeLock(other, {
-      servers: { a: lockServer("hash", greeting, reversed), b: server },
+      servers: { a: lockServer("hash", handshake, reversed), b: server },
       lockVersion: 1,
     });
     const text = readFileSync(lockPath(one), "utf8");
@@ -82,7 +82,7 @@ describe("the file", () => {
     const folder = newFolder();
     const lock: Lock = {
       lockVersion: 1,
-      servers: { box: lockServer("hash", { ...greeting, instructions: "Be kind." }, offer) },
+      servers: { box: lockServer("hash", { ...handshake, instructions: "Be kind." }, offer) },
     };
     expect(await writeLock(folder, lock)).toBe(join(folder, ".guildhall", "tools.lock.json"));
     const warnings: string[] = [];
@@ -101,7 +101,7 @@ describe("the file", () => {
     const folder = newFolder();
     const lockOf = (size: number): Lock => ({
       lockVersion: 1,
-      servers: { box: lockServer("x".repeat(size), greeting, offer) },
+      servers: { box: lockServer("x".repeat(size), handshake, offer) },
     });
     await writeLock(folder, lockOf(1));
     const sizes = new Set<number>();

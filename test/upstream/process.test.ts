@@ -16,7 +16,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import type { JsonObject } from "../../src/base/json.ts";
 import { createLog } from "../../src/base/log.ts";
 import { Scope } from "../../src/base/scope.ts";
-import { type Line, openLine } from "../../src/client/line.ts";
+import { openMcpConnection, type ServerConnection } from "../../src/client/connection.ts";
 import { createGuard } from "../../src/upstream/guard.ts";
 import {
   type ProcessSpec,
@@ -45,7 +45,7 @@ afterAll(() => {
 
 interface Opened extends AsyncDisposable {
   readonly child: UpstreamProcess;
-  readonly line: Line;
+  readonly line: ServerConnection;
   call(tool: string, args?: JsonObject): Promise<JsonObject>;
 }
 
@@ -56,7 +56,7 @@ async function open(words: string, spec: Partial<ProcessSpec> = {}): Promise<Ope
     { limits: defaultLimits, guard },
   );
   const scope = new Scope(undefined, 10_000);
-  const line = await openLine(child.channel, {
+  const line = await openMcpConnection(child.channel, {
     limits: defaultLimits,
     log: createLog({ level: "silent" }),
     scope,

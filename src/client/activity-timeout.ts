@@ -1,35 +1,42 @@
-/** How long a call may take: silent, and in all. Every sign of life ends the silence; both clocks stand still while a person is being asked. */
-export interface Patience {
+/**
+ * Limits how long a request may be silent, and how long it may take in all. Every sign of life
+ * restarts the first clock; both stand still while a person is being asked.
+ */
+export interface ActivityTimeout {
   renew(): void;
   hold<T>(work: () => Promise<T>): Promise<T>;
-  /** Waits without end, until the next sign of life. */
-  rest(): void;
+  /** Stops both clocks until the next sign of life. */
+  pause(): void;
   end(): void;
 }
 
-export interface PatienceOptions {
+export interface ActivityTimeoutOptions {
   readonly silentMsMax: number;
   readonly totalMsMax: number;
   expired(why: "silent" | "long"): void;
 }
 
-export function createPatience({ silentMsMax, totalMsMax, expired }: PatienceOptions): Patience {
+export function createActivityTimeout({
+  silentMsMax,
+  totalMsMax,
+  expired,
+}: ActivityTimeoutOptions): ActivityTimeout {
   let timer: NodeJS.Timeout | undefined;
   let leftMs = totalMsMax;
-  let goesSince: number | undefined;
+  let runningSince: number | undefined;
   let holds = 0;
   let isOver = false;
 
   function stop(): void {
     clearTimeout(timer);
-    if (goesSince !== undefined) leftMs -= performance.now() - goesSince;
-    goesSince = undefined;
+    if (runningSince !== undefined) leftMs -= performance.now() - runningSince;
+    runningSince = undefined;
   }
 
   function renew(): void {
     stop();
     if (holds > 0 || isOver) return;
-    goesSince = performance.now();
+    runningSince = performance.now();
     timer =
       leftMs <= silentMsMax
         ? setTimeout(expired, Math.max(0, leftMs), "long")
@@ -49,7 +56,7 @@ export function createPatience({ silentMsMax, totalMsMax, expired }: PatienceOpt
         renew();
       }
     },
-    rest: stop,
+    pause: stop,
     end() {
       isOver = true;
       stop();
