@@ -1,43 +1,39 @@
-// What a program can do beyond the language: call tools, find them, read their results. Natives of the package GUILDHALL, and one
-// package for each toolkit, whose functions are its tools. Everything goes through the hall; nothing else is reachable.
+// The functions that programs have beyond the language: natives of the package GUILDHALL, and one package for each
+// toolkit, whose functions are its tools. All go through the hall; programs can reach nothing else.
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { defineFunction, nativeFunction } from "../../lisp/define.ts";
+import { tableGet } from "../../lisp/equality.ts";
 import type { Machine } from "../../lisp/machine.ts";
 import { addPackage, allPackages } from "../../lisp/packages.ts";
 import { Str } from "../../lisp/string.ts";
 import { NIL, Package, Sym } from "../../lisp/symbol.ts";
-import { tableGet } from "../../lisp/tables.ts";
 import { Cons, itemsOf, Table, type Value, Vec } from "../../lisp/values.ts";
-import type { HallLine } from "./hall-line.ts";
+import type { HallPort } from "./hall-port.ts";
 import { toJson, toLisp } from "./json.ts";
-import { lispName } from "./names.ts";
-import type { ToolEntry } from "./protocol.ts";
-import { ask, receive, startTool, type ToolCall } from "./tool-call.ts";
-import { defineToolErrors } from "./tool-errors.ts";
+import { lispName, type ToolEntry } from "./protocol.ts";
+import { askHall, defineToolErrors, receive, startTool, type ToolCall } from "./tool-call.ts";
 
-/** The hall, as the natives of one thread use it. */
-export interface Powers {
-  /** The tools there are, as packages of a session; those that are gone leave. */
+export interface ToolFunctions {
+  /** Binds the available tools as packages of a session, and unbinds the others. */
   bind(m: Machine, tools: readonly ToolEntry[]): void;
 }
 
-export function definePowers(line: HallLine): Powers {
-  const book = createToolBook(line);
+export function defineToolFunctions(hall: HallPort): ToolFunctions {
+  const catalog = createToolCatalog(hall);
   defineToolErrors();
   defineFunction(
     "GUILDHALL:CALL-TOOL",
     "name &rest arguments",
     (m: Machine, name: Value, args: Value[]) =>
-      start(m, book, book.nameOf(m, name), args).finish(m),
+      start(m, catalog, catalog.nameOf(m, name), args).finish(m),
     {
-      documentation:
-        '(call-tool "toolkit.tool" :argument value …): what the tool answers, as data.',
+      documentation: '(call-tool "toolkit.tool" :argument value …): the tool\'s result as data.',
     },
   );
   defineFunction(
     "GUILDHALL:FIND-TOOLS",
     "task &key limit",
-    (m: Machine, task: Value, limit?: Value) => findTools(m, line, task, limit),
+    (m: Machine, task: Value, limit?: Value) => findTools(m, hall, task, limit),
     {
       documentation:
         '(find-tools "what you need"): the tools that fit, best first: hash tables with name, signature, description.',
@@ -47,7 +43,7 @@ export function definePowers(line: HallLine): Powers {
     "GUILDHALL:LIST-TOOLS",
     "&key match toolkit group",
     (m: Machine, match?: Value, toolkit?: Value, group?: Value) =>
-      listTools(m, book, { match, toolkit, group }),
+      listTools(m, catalog, { match, toolkit, group }),
     {
       documentation: '(list-tools :match "text"): the full names of tools.',
     },
@@ -56,13 +52,14 @@ export function definePowers(line: HallLine): Powers {
     "GUILDHALL:TOOL-SCHEMA",
     "name",
     (m: Machine, name: Value) =>
-      toLisp(m, ask(m, line, { kind: "schema", name: book.nameOf(m, name) })),
+      toLisp(m, askHall(m, hall, { kind: "schema", name: catalog.nameOf(m, name) })),
     {
-      documentation: "What a tool takes and gives, as JSON Schema.",
+      documentation: "The input and output schemas of a tool.",
     },
   );
-  defineFunction("GUILDHALL:SHOW", "part", (m: Machine, part: Value) => showPart(m, line, part), {
-    documentation: "Puts an image, or whatever else a tool gave only a handle of, into the answer.",
+  defineFunction("GUILDHALL:SHOW", "part", (m: Machine, part: Value) => showPart(m, hall, part), {
+    documentation:
+      "Adds an image, or other content that a tool returned as a handle, to the answer.",
   });
   defineFunction(
     "GUILDHALL:JREF",
@@ -70,7 +67,7 @@ export function definePowers(line: HallLine): Powers {
     (m: Machine, json: Value, path: Value[]) =>
       path.reduce((inner, key) => part(m, inner, key), json),
     {
-      documentation: '(jref x "results" 0 "title"): a part of JSON, NIL where there is none.',
+      documentation: '(jref x "results" 0 "title"): a part of JSON, or NIL.',
     },
   );
   defineFunction("GUILDHALL:JSON-ENCODE", "value", (m: Machine, value: Value) =>
@@ -83,19 +80,19 @@ export function definePowers(line: HallLine): Powers {
     (m: Machine, prefix: Value) =>
       m.list(complete(m, textOf(m, prefix)).map((name) => m.string(name))),
     {
-      documentation: "Symbols that begin so.",
+      documentation: "Symbols that begin with the prefix.",
     },
   );
-  return { bind: (m, tools) => book.bind(m, tools) };
+  return { bind: (m, tools) => catalog.bind(m, tools) };
 }
 
-interface ToolBook {
-  readonly line: HallLine;
+interface ToolCatalog {
+  readonly hall: HallPort;
   readonly tools: readonly ToolEntry[];
   bind(m: Machine, tools: readonly ToolEntry[]): void;
   /** The full name for a string, or for the symbol of a tool's function. */
   nameOf(m: Machine, designator: Value): string;
-  /** Undefined where the hall knows no such tool. */
+  /** Undefined for an unknown tool. */
   schemaOf(m: Machine, name: string): ToolDescription | undefined;
 }
 
@@ -104,17 +101,17 @@ interface ToolDescription {
   readonly inputSchema: JsonObject;
 }
 
-function findDescription(m: Machine, line: HallLine, name: string): ToolDescription | undefined {
-  const answer = receive(m, line, line.start({ kind: "schema", name }));
+function findDescription(m: Machine, hall: HallPort, name: string): ToolDescription | undefined {
+  const answer = receive(m, hall, hall.send({ kind: "schema", name }));
   return "failure" in answer ? undefined : (answer.value as ToolDescription);
 }
 
-function createToolBook(line: HallLine): ToolBook {
+function createToolCatalog(hall: HallPort): ToolCatalog {
   let tools: readonly ToolEntry[] = [];
   const described = new Map<string, ToolDescription | undefined>();
   const bySymbol = new Map<Sym, string>();
-  const book: ToolBook = {
-    line,
+  const catalog: ToolCatalog = {
+    hall,
     get tools() {
       return tools;
     },
@@ -123,45 +120,45 @@ function createToolBook(line: HallLine): ToolBook {
       described.clear();
       bySymbol.clear();
       tools = now;
-      for (const entry of now) bySymbol.set(bindTool(m, book, entry), entry.fullName);
+      for (const entry of now) bySymbol.set(bindTool(m, catalog, entry), entry.fullName);
     },
     nameOf: (m, designator) =>
       (designator instanceof Sym ? bySymbol.get(designator) : undefined) ?? textOf(m, designator),
     schemaOf(m, name) {
-      if (!described.has(name)) described.set(name, findDescription(m, line, name));
+      if (!described.has(name)) described.set(name, findDescription(m, hall, name));
       return described.get(name);
     },
   };
-  return book;
+  return catalog;
 }
 
-/** Its function: `(search-tool:web-search :query "x")`. */
-function bindTool(m: Machine, book: ToolBook, { toolkit, name, fullName }: ToolEntry): Sym {
+/** Makes the tool a function: `(search-tool:web-search :query "x")`. */
+function bindTool(m: Machine, catalog: ToolCatalog, { toolkit, name, fullName }: ToolEntry): Sym {
   const pkg = toolkitPackage(m, toolkit);
   const symbolName = lispName(name);
   const symbol = pkg.symbols.get(symbolName) ?? new Sym(symbolName, pkg);
   pkg.symbols.set(symbolName, symbol);
   pkg.external.add(symbolName);
   const fn = nativeFunction(symbol, "&rest arguments", (inner: Machine, args: Value[]) =>
-    start(inner, book, fullName, args).finish(inner),
+    start(inner, catalog, fullName, args).finish(inner),
   );
-  fn.code.start = (inner, args) => start(inner, book, fullName, args);
-  // Asked for when somebody wants to read it: thousands of descriptions are too much to carry into every thread.
+  fn.code.start = (inner, args) => start(inner, catalog, fullName, args);
+  // Fetched on demand: thousands of descriptions are too much to copy into every thread.
   Object.defineProperty(fn.code, "documentation", {
-    get: () => book.schemaOf(m, fullName)?.description ?? null,
+    get: () => catalog.schemaOf(m, fullName)?.description ?? null,
   });
   Object.defineProperty(fn.code, "lambdaList", {
-    get: () => lambdaListOf(book.schemaOf(m, fullName)),
+    get: () => lambdaListOf(catalog.schemaOf(m, fullName)),
   });
   symbol.fn = fn;
   return symbol;
 }
 
-function start(m: Machine, book: ToolBook, name: string, args: readonly Value[]): ToolCall {
-  return startTool(m, book.line, { name, args, schema: book.schemaOf(m, name)?.inputSchema });
+function start(m: Machine, catalog: ToolCatalog, name: string, args: readonly Value[]): ToolCall {
+  return startTool(m, catalog.hall, { name, args, schema: catalog.schemaOf(m, name)?.inputSchema });
 }
 
-/** A toolkit whose name is taken, by the language or by the program, gets a tail. */
+/** Adds a suffix if the language or the program already has a package of that name. */
 function toolkitPackage(m: Machine, toolkit: string): Package {
   const name = lispName(toolkit);
   for (const candidate of [name, `${name}-TOOLS`]) {
@@ -174,7 +171,7 @@ function toolkitPackage(m: Machine, toolkit: string): Package {
     addPackage(m, made);
     return made;
   }
-  return m.fail(`no package can be made for the toolkit ${toolkit}`);
+  return m.fail(`cannot make a package for the toolkit ${toolkit}: the name is taken`);
 }
 
 const toolPackages = new WeakSet<Package>();
@@ -190,8 +187,8 @@ function lambdaListOf(tool: ToolDescription | undefined): string {
 
 const foundMax = 20;
 
-function findTools(m: Machine, line: HallLine, task: Value, limit: Value | undefined): Value {
-  const found = ask(m, line, {
+function findTools(m: Machine, hall: HallPort, task: Value, limit: Value | undefined): Value {
+  const found = askHall(m, hall, {
     kind: "find",
     task: textOf(m, task),
     limit: typeof limit === "number" ? Math.min(Math.max(1, limit), foundMax) : 5,
@@ -207,7 +204,7 @@ interface ToolFilter {
 
 function listTools(
   m: Machine,
-  { line, tools }: ToolBook,
+  { hall, tools }: ToolCatalog,
   { match, toolkit, group }: ToolFilter,
 ): Value {
   const text = match === undefined || match === NIL ? "" : textOf(m, match).toLowerCase();
@@ -215,7 +212,7 @@ function listTools(
   const members =
     group === undefined || group === NIL
       ? undefined
-      : new Set(ask(m, line, { kind: "group", name: textOf(m, group) }) as string[]);
+      : new Set(askHall(m, hall, { kind: "group", name: textOf(m, group) }) as string[]);
   const fitting = tools.filter(
     (tool) =>
       tool.fullName.toLowerCase().includes(text) &&
@@ -225,14 +222,14 @@ function listTools(
   return m.list(fitting.map(({ fullName }) => m.string(fullName)));
 }
 
-function showPart(m: Machine, line: HallLine, part: Value): Value {
+function showPart(m: Machine, hall: HallPort, part: Value): Value {
   const handle = part instanceof Table ? tableGet(part, new Str("handle"))?.value : part;
   if (!(handle instanceof Str)) return m.typeError(part, "(OR STRING HASH-TABLE)");
-  ask(m, line, { kind: "show", handle: handle.toString() });
+  askHall(m, hall, { kind: "show", handle: handle.toString() });
   return part;
 }
 
-/** By key in an object, by index in an array; from the end where it is negative. */
+/** By key in an object, by index in an array; a negative index counts from the end. */
 function part(m: Machine, json: Value, key: Value): Value {
   if (json instanceof Table)
     return (
@@ -258,13 +255,13 @@ function decode(m: Machine, text: Value): Value {
     return toLisp(m, JSON.parse(json));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return m.error("PARSE-ERROR", { TEXT: m.string(`not JSON: ${error.message}`) });
+    return m.error("PARSE-ERROR", { TEXT: m.string(`invalid JSON: ${error.message}`) });
   }
 }
 
 const completionsMax = 100;
 
-/** As a person types them: `search-tool:web-search`, `mapcar`. */
+/** As a user types them: `search-tool:web-search`, `mapcar`. */
 function complete(m: Machine, prefix: string): string[] {
   const wanted = prefix.toLowerCase();
   const user = m.packages.get("COMMON-LISP-USER");
