@@ -152,7 +152,7 @@ export class SpecSession {
           : advice,
     );
     const extra = details === undefined ? {} : { details };
-    if (code === "APPROVAL_NEEDED" && this.#client.isPassing)
+    if (code === "APPROVAL_NEEDED" && this.#client.isEphemeral)
       return new HallError(code, message, {
         hint: adviceWithoutHall(commands).join("\n  "),
         ...extra,
