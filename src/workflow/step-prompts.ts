@@ -2,14 +2,14 @@ import { HallError } from "../base/errors.ts";
 import type { Prompt, PromptSource } from "../tool.ts";
 import { type StepName, stepNames } from "./tool-list.ts";
 
-/** A prompt to start each step with: the tool does what a rule can do, the reader's model the rest. */
+/** A prompt for each step: the tool writes what rules can write, the client's model does the rest. */
 export function createStepPrompts(): PromptSource {
   return {
     list: async () =>
       stepNames.map((name) => ({ name, ...described[name], arguments: described[name].arguments })),
     async get(name, args) {
       const step = stepNames.find((known) => known === name);
-      if (!step) throw new HallError("NOT_FOUND", `speckit has no prompt named "${name}"`);
+      if (!step) throw new HallError("NOT_FOUND", `unknown prompt "speckit.${name}"`);
       const text = described[step].write({
         ...args,
         spec_directory: args.spec_directory ?? "the feature's folder (speckit.status names it)",
@@ -22,7 +22,7 @@ export function createStepPrompts(): PromptSource {
   };
 }
 
-interface Described {
+interface StepPrompt {
   readonly title: string;
   readonly description: string;
   readonly arguments: NonNullable<Prompt["arguments"]>;
@@ -31,33 +31,33 @@ interface Described {
 
 const directory = { name: "spec_directory", description: "The feature's folder", required: false };
 
-const described: Readonly<Record<StepName, Described>> = {
+const described: Readonly<Record<StepName, StepPrompt>> = {
   constitution: {
     title: "Write the constitution",
-    description: "Agree on the principles every plan is checked against",
+    description: "Agree on the principles that every plan is checked against",
     arguments: [
-      { name: "principles", description: "What must hold, in plain words", required: false },
+      { name: "principles", description: "The principles, in plain words", required: false },
     ],
     write: ({ principles = "" }) =>
-      `Help me write this project's constitution.${principles === "" ? " Ask me for three to seven principles." : ` My principles: ${principles}`} Put each as "Name: what must hold", testable, then call speckit.constitution with them and show me the file.`,
+      `Help me write this project's constitution.${principles === "" ? " Ask me for three to seven principles." : ` My principles: ${principles}`} Write each as "Name: rule", testable, then call speckit.constitution with them and show me the file.`,
   },
   specify: {
     title: "Specify a feature",
     description: "Turn a description into a specification",
     arguments: [
-      { name: "feature_description", description: "What the feature is to do", required: true },
+      { name: "feature_description", description: "What the feature does", required: true },
       {
         name: "spec_directory",
-        description: "The folder for it; default: the project's specs",
+        description: "Its folder (default: the project's specs folder)",
         required: false,
       },
     ],
     write: ({ feature_description: description = "", spec_directory: given = "" }) =>
-      `Call speckit.specify for this feature, with ${given} as spec_directory (the project's specs folder gets the next number):\n\n${description}\n\nThen read the spec.md it names and improve it by hand where you know more: real user stories, testable requirements, measurable success criteria, no technology. Keep its headings and ids, and at most three [NEEDS CLARIFICATION: …] marks. Then go on with speckit.clarify.`,
+      `Call speckit.specify for this feature, with ${given} as spec_directory (the project's specs folder gets the next number):\n\n${description}\n\nThen read the spec.md it names and improve it: real user stories, testable requirements, measurable success criteria, no technology. Keep its headings and ids, and at most three [NEEDS CLARIFICATION: …] marks. Then call speckit.clarify.`,
   },
   clarify: {
     title: "Clarify a specification",
-    description: "Settle what the specification leaves open",
+    description: "Answer the open questions of the specification",
     arguments: [directory],
     write: ({ spec_directory: given = "" }) =>
       `Call speckit.clarify with spec_directory ${given}. If it returns questions, ask me one at a time, the recommended answer first, then call it again with my answers in order.`,
@@ -70,18 +70,18 @@ const described: Readonly<Record<StepName, Described>> = {
       { name: "technical_context", description: "Technology to use", required: false },
     ],
     write: ({ spec_directory: given = "", technical_context: context = "" }) =>
-      `Call speckit.plan with spec_directory ${given}${context === "" ? "" : ` and technical_context "${context}"`}. Read what it wrote. Settle every open point in research.md with a decision, a rationale and the alternatives; complete data-model.md and contracts/ from the specification; do not invent requirements. Then go on with speckit.tasks.`,
+      `Call speckit.plan with spec_directory ${given}${context === "" ? "" : ` and technical_context "${context}"`}. Read what it wrote. Decide every open point in research.md with a decision, a rationale and the alternatives; complete data-model.md and contracts/ from the specification; do not invent requirements. Then call speckit.tasks.`,
   },
   tasks: {
     title: "Break a plan down",
     description: "Turn a plan into tasks",
     arguments: [directory],
     write: ({ spec_directory: given = "" }) =>
-      `Call speckit.tasks with spec_directory ${given}. Read tasks.md: split tasks that are too large, keep the line grammar and the ids sequential, then run speckit.analyze and mend what it finds.`,
+      `Call speckit.tasks with spec_directory ${given}. Read tasks.md: split tasks that are too large, keep the line grammar and the ids sequential, then call speckit.analyze and fix its findings.`,
   },
   checklist: {
-    title: "Question the requirements",
-    description: "Make a checklist about the quality of the requirements",
+    title: "Check the requirements",
+    description: "Write a checklist for the quality of the requirements",
     arguments: [
       directory,
       { name: "domain", description: "security, ux, api, performance …", required: false },
@@ -91,10 +91,10 @@ const described: Readonly<Record<StepName, Described>> = {
   },
   analyze: {
     title: "Compare spec, plan and tasks",
-    description: "Find contradictions and gaps before anything is built",
+    description: "Find contradictions and gaps before building",
     arguments: [directory],
     write: ({ spec_directory: given = "" }) =>
-      `Call speckit.analyze with spec_directory ${given} and tell me, worst first, what you would change in which file. Change nothing before I agree.`,
+      `Call speckit.analyze with spec_directory ${given} and list the changes you suggest, most severe first. Change nothing before I agree.`,
   },
   implement: {
     title: "Implement a feature",
@@ -108,6 +108,6 @@ const described: Readonly<Record<StepName, Described>> = {
       },
     ],
     write: ({ spec_directory: given = "", task_filter: filter = "" }) =>
-      `Call speckit.implement with spec_directory ${given}${filter === "" ? "" : ` and task_filter "${filter}"`}. Do the tasks it returns, in the files they name, then call it again with their ids as completed, until none is left. Stop and tell me when one fails.`,
+      `Call speckit.implement with spec_directory ${given}${filter === "" ? "" : ` and task_filter "${filter}"`}. Do the tasks it returns, in the files they name, then call it again with their ids as completed, until none is left. Stop if one fails.`,
   },
 };
