@@ -5,12 +5,12 @@ import { readAdvice } from "../base/advice.ts";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { visible } from "../base/text.ts";
+import type { HallClient } from "../hall/hall-client.ts";
 import type { Progress } from "../tool.ts";
 import { formatBlockedCalls } from "./advice.ts";
 import { contentOf, showContent } from "./call.ts";
 import { callLine, quoteWord } from "./call-line.ts";
 import { voteForGroups } from "./groups.ts";
-import type { HallClient } from "./hall-client.ts";
 import { paint, print } from "./print.ts";
 import { withHall } from "./tools.ts";
 
@@ -38,7 +38,7 @@ export async function runAsk(words: readonly string[], options: AskOptions): Pro
       },
       options.json ? {} : { progress: createStepLines() },
     );
-    await showAnswer(agent, result, { ...options, isPassing: client.isPassing });
+    await showAnswer(agent, result, { ...options, isEphemeral: client.isEphemeral });
   });
 }
 
@@ -46,7 +46,7 @@ export async function runAsk(words: readonly string[], options: AskOptions): Pro
 async function showAnswer(
   agent: string,
   result: JsonObject,
-  { json, isPassing }: { readonly json?: boolean; readonly isPassing: boolean },
+  { json, isEphemeral }: { readonly json?: boolean; readonly isEphemeral: boolean },
 ): Promise<void> {
   const answer = isObject(result.structuredContent) ? result.structuredContent : {};
   if (result.isError === true) {
@@ -68,7 +68,7 @@ async function showAnswer(
       [
         ...shown,
         ...formatCalls(answer),
-        ...formatBlockedCalls(result, isPassing),
+        ...formatBlockedCalls(result, isEphemeral),
         paint("dim", summarise(answer)),
       ].join("\n"),
   });

@@ -9,13 +9,13 @@ import { chooseTools, isStatedOutright } from "../agents/local/choose.ts";
 import { HallError } from "../base/errors.ts";
 import { findNear } from "../base/near.ts";
 import { visible, visibleLines } from "../base/text.ts";
+import type { HallClient } from "../hall/hall-client.ts";
 import { listKnownTools } from "../hall/known-tools.ts";
 import { loadSettings } from "../hall/settings.ts";
 import type { Target } from "../tool.ts";
 import type { ToldTool } from "../toolkits/find/answer.ts";
 import { readLock } from "../upstream/lock.ts";
 import { tellGroupsChanged } from "./build-groups.ts";
-import type { HallClient } from "./hall-client.ts";
 import { print, table } from "./print.ts";
 import { withHall } from "./tools.ts";
 

@@ -1,11 +1,11 @@
 import { harmlessLines, makeHarmless } from "../base/harmless.ts";
 import { withoutAge } from "../base/pulse.ts";
 import type { Scope } from "../base/scope.ts";
+import type { ActivityTimeout } from "../client/activity-timeout.ts";
 import type { CallContext } from "../tool.ts";
 import type { Outlet } from "./outlet.ts";
 import { keepHead, lineCharactersMax } from "./output.ts";
 import { readPage } from "./page.ts";
-import type { Patience } from "./patience.ts";
 import type { Desk } from "./questions.ts";
 
 export interface CallContextOptions {
@@ -13,7 +13,7 @@ export interface CallContextOptions {
   readonly run: string;
   readonly scope: Scope;
   readonly outlet: Outlet;
-  readonly patience: Patience;
+  readonly timeout: ActivityTimeout;
   readonly desk: Desk;
 }
 
@@ -22,7 +22,7 @@ export function createCallContext({
   run,
   scope,
   outlet,
-  patience,
+  timeout,
   desk,
 }: CallContextOptions): CallContext {
   let lastNews: string | undefined;
@@ -31,7 +31,7 @@ export function createCallContext({
     capabilities: desk.capabilities,
     logLevel: "info",
     progress({ message, ...progress }) {
-      patience.renew();
+      timeout.renew();
       const shown =
         message === undefined
           ? undefined
@@ -60,16 +60,14 @@ export function createCallContext({
           page ? [{ source: "log", text: `the page to open: ${page.url}` } as const] : [],
         ),
       );
-      const answers = await patience.hold(() =>
-        desk.ask(questions, { run, scope: asked ?? scope }),
-      );
+      const answers = await timeout.hold(() => desk.ask(questions, { run, scope: asked ?? scope }));
       // What a person does on a page takes as long as it takes; Esc ends the call.
       if (
         Object.entries(answers).some(
           ([key, { action }]) => action === "accept" && questions[key]?.params?.mode === "url",
         )
       )
-        patience.rest();
+        timeout.pause();
       return answers;
     },
   };

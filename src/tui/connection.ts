@@ -3,7 +3,7 @@ import { HallError } from "../base/errors.ts";
 import { makeHarmless, wordOf } from "../base/harmless.ts";
 import type { JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
-import type { Line } from "../client/line.ts";
+import type { ServerConnection } from "../client/connection.ts";
 import type { ListKind } from "../tool.ts";
 import { explainFailure, type Failure } from "./failure.ts";
 import type { ConnectionState } from "./state.ts";
@@ -12,7 +12,7 @@ import type { Target } from "./target.ts";
 /** The line to the target, opened again whenever it is lost. */
 export interface Connection {
   /** Throws UNAVAILABLE while there is none. */
-  get(): Line;
+  get(): ServerConnection;
   /** What a failed call says about the line: one that leads nowhere, or has expired, is given up for a new one. */
   doubt(error: unknown): void;
   /** Does not wait for the next try. */
@@ -44,7 +44,7 @@ export function openConnection({
   random = Math.random,
 }: ConnectionOptions): Connection {
   const { name } = target.view;
-  let line: Line | undefined;
+  let line: ServerConnection | undefined;
   let starting: Scope | undefined;
   let wake = (): void => {};
   let tellLost = (_reason: string): void => {};
@@ -77,7 +77,7 @@ export function openConnection({
       await line.close();
       throw new HallError("CANCELLED", "the client ends");
     }
-    const { era, version, info } = line.greeting;
+    const { era, version, info } = line.handshake;
     line.listen([]);
     changed({
       kind: "ready",

@@ -3,6 +3,7 @@ import { harmlessLines } from "../base/harmless.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
+import { createActivityTimeout } from "../client/activity-timeout.ts";
 import { createCallContext } from "./call-context.ts";
 import type { Connection } from "./connection.ts";
 import type { TuiEvent } from "./events.ts";
@@ -10,7 +11,6 @@ import { explainFailure, explainResult, type Failure } from "./failure.ts";
 import { createOutlet, type Outlet } from "./outlet.ts";
 import { emptyOutput, type OutputLine } from "./output.ts";
 import { pagesNeeded } from "./page.ts";
-import { createPatience } from "./patience.ts";
 import type { Desk } from "./questions.ts";
 import { type PictureReader, showResult } from "./result.ts";
 import { openRunLog, type RunLog } from "./run-log.ts";
@@ -77,7 +77,7 @@ export function createRunner({
     { id, scope, outlet, log }: Workplace,
   ): Promise<RunState> {
     const { tool } = request;
-    const patience = createPatience({
+    const timeout = createActivityTimeout({
       silentMsMax: timeoutMs,
       totalMsMax: callMsMax,
       expired: (why) =>
@@ -87,13 +87,13 @@ export function createRunner({
             : new HallError("TIMEOUT", `nothing was heard of it for ${timeoutMs / 1000} s`),
         ),
     });
-    const context = createCallContext({ run: id, scope, outlet, patience, desk });
+    const context = createCallContext({ run: id, scope, outlet, timeout, desk });
     let failure: Failure;
     try {
       const result = await connection()
         .get()
         .relay("tools/call", { name: tool, arguments: request.arguments }, context);
-      patience.end();
+      timeout.end();
       const { lines, saved } = await showResult(result, folder, readPicture);
       request.heard?.(id, result);
       if (result.isError !== true) {
@@ -111,7 +111,7 @@ export function createRunner({
       failure = explainFailure(error, tool);
       connection().doubt(error);
     } finally {
-      patience.end();
+      timeout.end();
     }
     return {
       kind: failure.kind === "unavailable" ? "failed" : failure.kind,

@@ -2,7 +2,7 @@ import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import type { Scope } from "../base/scope.ts";
-import { type Line, openLine } from "../client/line.ts";
+import { openMcpConnection, type ServerConnection } from "../client/connection.ts";
 import type { Config, ServerConfig } from "../config/schema.ts";
 import type { AdminClient } from "../hall/admin-client.ts";
 import type { ListKind } from "../tool.ts";
@@ -16,7 +16,7 @@ import type { TargetView } from "./state.ts";
 export interface Target {
   readonly view: TargetView;
   /** Opens a line. Throws HallError; may be called again once the line is lost. */
-  connect(hearing: Hearing): Promise<Line>;
+  connect(hearing: Hearing): Promise<ServerConnection>;
   /** The hall's control socket, where the target is a hall and can be asked. */
   admin?(): Promise<AdminClient | undefined>;
   /** How it is reached right now, where that can change. */
@@ -61,7 +61,7 @@ export function createHallTarget({
     async connect({ scope, capabilities, lost, listChanged }) {
       const channel = await reach();
       let isOpen = false;
-      const line = await openLine(channel, {
+      const line = await openMcpConnection(channel, {
         limits: defaultLimits,
         log,
         scope,
@@ -111,7 +111,7 @@ export function createServerTarget(
         guard,
         authorizer: undefined,
         startMs: startMsMax,
-        manners: { capabilities, hasLanguageWays: true },
+        connection: { capabilities, lspCompat: true },
         inputSchema: () => undefined,
         carried: () => {},
         lost,
@@ -119,7 +119,7 @@ export function createServerTarget(
         resourceUpdated: () => {},
         said,
       });
-      era = line.greeting.era;
+      era = line.handshake.era;
       return line;
     },
     async close() {

@@ -1,7 +1,7 @@
 import { makeHarmless } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
-import type { Line } from "../client/line.ts";
+import type { ServerConnection } from "../client/connection.ts";
 import { stepNames, type ToolView } from "./state.ts";
 
 /** What a server offers to a person: its tools, which of them are agents, and which steps of the workflow are missing. */
@@ -19,7 +19,7 @@ const pagesMax = 200;
 export const toolsMax = 10_000;
 
 export async function readTools(
-  line: Line,
+  line: ServerConnection,
   { isHall }: { readonly isHall: boolean },
 ): Promise<ToolList> {
   const found = await readPages(line, isHall);
@@ -40,7 +40,7 @@ export async function readTools(
   };
 }
 
-async function readPages(line: Line, isHall: boolean): Promise<readonly JsonObject[]> {
+async function readPages(line: ServerConnection, isHall: boolean): Promise<readonly JsonObject[]> {
   const scope = new Scope(undefined, listMsMax, "tools/list");
   // A person wants to see every tool, whatever models are shown.
   const shown = isHall ? { _meta: { "guildhall/expose": "tools,agents" } } : {};

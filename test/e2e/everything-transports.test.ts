@@ -159,15 +159,15 @@ const calls: readonly (readonly [tool: string, args: JsonObject])[] = [
 test("what the server offers is the same over stdio, SSE and HTTP", async () => {
   const [stdio, ...others] = upstreams().map((upstream) => ({
     offer: upstream.offer(),
-    greeting: upstream.greeting(),
+    handshake: upstream.handshake(),
   }));
   expect(stdio?.offer.tools.length).toBeGreaterThan(10);
   expect(stdio?.offer.prompts.length).toBeGreaterThan(2);
   expect(stdio?.offer.resources.length).toBeGreaterThan(2);
-  for (const { offer, greeting } of others) {
+  for (const { offer, handshake } of others) {
     expect(offer).toEqual(stdio?.offer);
-    expect(greeting?.info).toEqual(stdio?.greeting?.info);
-    expect(greeting?.capabilities).toEqual(stdio?.greeting?.capabilities);
+    expect(handshake?.info).toEqual(stdio?.handshake?.info);
+    expect(handshake?.capabilities).toEqual(stdio?.handshake?.capabilities);
   }
 });
 

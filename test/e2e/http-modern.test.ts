@@ -594,13 +594,13 @@ describe("the rest of the door", () => {
     await using door = await openDoor({ toolkits: [createEchoToolkit()] });
     for (let n = 0; n < 3; n++) {
       expect((await askModern(door, "tools/list")).status).toBe(200);
-      const greeting = {
+      const handshake = {
         jsonrpc: "2.0",
         id: 1,
         method: "initialize",
         params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: {} },
       };
-      const legacy = await door.send({ body: greeting });
+      const legacy = await door.send({ body: handshake });
       expect(legacy.headers["mcp-session-id"]).toBeDefined();
       // A modern request that carries an old id is modern all the same.
       const mixed = await askModern(

@@ -43,7 +43,7 @@ async function routes(): Promise<readonly Route[]> {
   const json = ["Content-Type: application/json", "Accept: application/json, text/event-stream"];
   const message = (method: string, params: JsonObject): string =>
     JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
-  const greeting = message("initialize", {
+  const handshake = message("initialize", {
     protocolVersion: "2025-11-25",
     capabilities: {},
     clientInfo: {},
@@ -63,7 +63,7 @@ async function routes(): Promise<readonly Route[]> {
     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
   ];
   return [
-    { name: "POST /mcp, legacy", line: "POST /mcp", headers: json, body: greeting, status: 200 },
+    { name: "POST /mcp, legacy", line: "POST /mcp", headers: json, body: handshake, status: 200 },
     {
       name: "POST /mcp, modern",
       line: "POST /mcp",

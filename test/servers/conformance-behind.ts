@@ -27,8 +27,8 @@ export async function startConformanceBehind(era: "legacy" | "modern"): Promise<
   });
   const [upstream] = hall.fleet.all();
   await until(() => hall.registry.tools().length > 0, "the tools of the fixture are listed");
-  if (upstream?.greeting()?.era !== era)
-    throw new Error(`the fixture was spoken to in the wrong era: ${upstream?.greeting()?.era}`);
+  if (upstream?.handshake()?.era !== era)
+    throw new Error(`the fixture was spoken to in the wrong era: ${upstream?.handshake()?.era}`);
   const listener = await listenHttp({
     server: hall.server,
     log,
