@@ -12,7 +12,7 @@ export function answerRun(
   const isPartial = stopped !== "done" && stopped !== "not sure";
   const isObtained = run.answer.trim() !== "" || steps.some(({ outcome }) => outcome === "ok");
   const answer = run.answer.trim() === "" ? describeSteps(steps) : run.answer;
-  const calls = conclusion?.next ?? [];
+  const calls = [...(conclusion?.next ?? []), ...run.next];
   // The gateway words the approvals for the model.
   const next = [...calls, ...approvals.flatMap((approval) => approval.next)];
   return {

@@ -1,8 +1,8 @@
-import type { Group } from "./grouping/grouping.ts";
 import type { Vectors } from "../ranking/vectors.ts";
 import type { Target } from "../tool.ts";
 import { keyOf } from "../trust/trust.ts";
 import { type AgentFile, agentName } from "./agent-file.ts";
+import type { Group } from "./grouping/grouping.ts";
 import { findMembers, type Notes } from "./notes.ts";
 
 export interface ProposeOptions {

@@ -64,8 +64,9 @@ export interface EndedRun {
   readonly answer: string;
   readonly stopped: StopReason;
   readonly problem?: string | undefined;
-  /** How to fix the problem. */
+  /** How to fix the problem, if `next` does not say it. */
   readonly hint?: string | undefined;
+  readonly next: readonly Advice[];
   readonly steps: readonly Step[];
   /** The result of each step, in the order of steps. */
   readonly results: readonly Outcome[];
@@ -324,6 +325,7 @@ export class Run implements Job {
       "step" in result ? result : this.#abandon(at + 1, result),
     );
     const isFailure = stopped === "failed";
+    const failure = isFailure && error instanceof HallError ? error : undefined;
     return {
       ...this.#log,
       limitations: [...this.#log.limitations],
@@ -331,7 +333,8 @@ export class Run implements Job {
       answer: conclusion?.answer ?? this.#draft,
       stopped,
       problem: conclusion?.problem ?? (isFailure ? describeError(error) : undefined),
-      hint: isFailure && error instanceof HallError ? error.hint : undefined,
+      hint: failure?.next.length === 0 ? failure.hint : undefined,
+      next: failure?.next ?? [],
       steps: taken.map(({ step }) => step),
       results: taken.map(({ outcome }) => outcome),
       usage: this.#usage,

@@ -88,7 +88,7 @@ test("a key comes from the usual variable, from another one, or from a program, 
   await expect(
     readKey(anthropic, { env: {}, apiKeyCommand: [join(folder, "none")] }),
   ).rejects.toMatchObject({
-    message: expect.stringContaining("is not there"),
+    message: expect.stringContaining("does not exist"),
   });
 });
 
@@ -190,7 +190,7 @@ test.each(["anthropic", "openai", "google", "bedrock", "openrouter", "openai-com
     );
     await expect(turn).rejects.toMatchObject({
       code: "UNAVAILABLE",
-      message: `${endpoint.url} answered 307, which leads to ${elsewhere.url}; nothing was sent there`,
+      message: `${endpoint.url} answered 307, a redirect to ${elsewhere.url}; nothing was sent there`,
     });
     expect(heard).toEqual([]);
     expect(asked).toBe(1);
@@ -290,5 +290,5 @@ test("what a tool gave is shown once, cannot end its own quotation, and is read 
   expect(results.read("r4", "49990-60000")).toContain('range="49990-50000"');
   expect(results.read("r4", undefined)).toContain("38000 characters follow, from 12000 on");
   expect(results.read("r4", "nonsense")).toContain('range="0-12000"');
-  expect(results.read("r9", undefined)).toContain("there is: r1, r2, r3, r4");
+  expect(results.read("r9", undefined)).toContain("known: r1, r2, r3, r4");
 });

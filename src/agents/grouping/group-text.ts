@@ -3,11 +3,11 @@
 
 import type { CorpusSnapshot } from "../../ranking/corpus.ts";
 import type { ToolkitText } from "../../ranking/document.ts";
+import { likenessOf, type Profile, profileOf, profileOfText } from "../../ranking/likeness.ts";
+import type { Vectors } from "../../ranking/vectors.ts";
 import { chooseActions, joinWords, type Member, sayActions, thin } from "./group-actions.ts";
 import { type Domain, domains } from "./group-domains.ts";
-import { likenessOf, type Profile, profileOf, profileOfText } from "../../ranking/likeness.ts";
 import { readUsage, type Usage } from "./usage.ts";
-import type { Vectors } from "../../ranking/vectors.ts";
 
 /** Some documents that make a group; it has a name already if it is an old one. */
 export interface Part {

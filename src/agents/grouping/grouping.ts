@@ -3,10 +3,10 @@
 import { cluster } from "../../ranking/clusters.ts";
 import { type CorpusSnapshot, createCorpus } from "../../ranking/corpus.ts";
 import type { ToolkitText } from "../../ranking/document.ts";
-import { describeGroups, type GroupText, type Part } from "./group-text.ts";
 import { likenessOf, type Profile, profileOf } from "../../ranking/likeness.ts";
 import { splitDocuments } from "../../ranking/split.ts";
 import type { Vectors } from "../../ranking/vectors.ts";
+import { describeGroups, type GroupText, type Part } from "./group-text.ts";
 
 export interface GroupingOptions {
   readonly vectors?: Vectors | undefined;
