@@ -142,7 +142,7 @@ describe("guildhall install", () => {
     ]);
     expect(await refused("install", "windsurf", "--project")).toEqual([
       2,
-      expect.stringContaining("has no file for one project"),
+      expect.stringContaining("has no project config file"),
     ]);
     expect(home.files()).toEqual(before);
   });
