@@ -67,7 +67,7 @@ const starts = {
   mcp: ["src/cli/mcp.ts"],
   log: ["src/base/log.ts"],
   config: ["src/config/assemble.ts", "src/config/json.ts"],
-  hall: ["src/cli/project.ts", "src/cli/settings.ts"],
+  hall: ["src/hall/project.ts", "src/hall/settings.ts"],
 };
 
 const plugins = [ownZod];
@@ -78,7 +78,7 @@ const gathering = gather(
     starts,
     others: Object.fromEntries(Object.entries(others).map(([name, entry]) => [name, [entry]])),
     main,
-    hall: "src/app.ts",
+    hall: "src/hall/hall.ts",
   },
   root,
 );

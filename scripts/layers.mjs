@@ -4,30 +4,31 @@ import { readFileSync, writeFileSync } from "node:fs";
 
 const layers = [
   "base",
+  "net",
   "wire",
-  "lisp",
-  "ranking",
   "tool.ts",
+  "client",
   "config",
   "store",
   "trust",
   "upstream",
-  "toolkits",
   "registry",
   "gateway",
+  "ranking",
+  "lisp",
+  "toolkits",
   "agents",
   "workflow",
   "server",
-  "admin",
-  "app.ts",
-  "library",
+  "hall",
+  "author",
   "index.ts",
   "tui",
   "cli",
 ];
 
 // Folders inside a layer that have the name of another: an import of them looks the same, and is right.
-const inner = { lisp: ["library"] };
+const inner = {};
 
 const isFile = (layer) => layer.endsWith(".ts");
 const inside = (layer) => (isFile(layer) ? `src/${layer}` : `src/${layer}/**`);

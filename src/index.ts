@@ -1,6 +1,5 @@
 /** What `import … from "guildhall"` gives. */
-export { createHall, type Hall, type HallOptions } from "./app.ts";
-export { type ErrorCode, HallError } from "./base/errors.ts";
+
 export {
   type AuthoredTool,
   type Handler,
@@ -9,16 +8,16 @@ export {
   type ToolOptions,
   tool,
   toolkit,
-} from "./library/author.ts";
+} from "./author/author.ts";
 export {
   getToolSchema,
   getToolSchema as get_tool_schema,
   listRegisteredTools,
   listRegisteredTools as list_registered_tools,
   type RegisteredTool,
-} from "./library/inspect.ts";
-export { type Registered, type RegisterOptions, register } from "./library/register.ts";
-export { type ServeOptions, type Serving, serve } from "./library/serve.ts";
+} from "./author/inspect.ts";
+export { type Registered, type RegisterOptions, register } from "./author/register.ts";
+export { type ServeOptions, type Serving, serve } from "./author/serve.ts";
 export {
   parseToolCall,
   parseToolResult,
@@ -26,7 +25,9 @@ export {
   serializeToolResult,
   type ToolCall,
   type ToolResult,
-} from "./library/tool-message.ts";
+} from "./author/tool-message.ts";
+export { type ErrorCode, HallError } from "./base/errors.ts";
+export { createHall, type Hall, type HallOptions } from "./hall/hall.ts";
 export type { CallContext, Outcome, Question, Questions, Tool, Toolkit } from "./tool.ts";
 export type { Channel } from "./wire/channel.ts";
 export { createMemoryPair } from "./wire/memory.ts";

@@ -29,6 +29,13 @@ export interface ToolFacts {
   readonly deprecatedIn?: string;
   /** A person is asked for every single call, whatever was granted, and also inside other calls. */
   readonly asksEachTime?: boolean;
+  /** It may not be called again, directly or indirectly, from inside a call of its own. */
+  readonly isNotReentrant?: boolean;
+  /**
+   * Finds secrets that stand in these arguments without a key that says so, such as in the text of a
+   * program. Returns a function that removes them from what is recorded, or undefined for none.
+   */
+  readonly hideSecrets?: (args: JsonObject) => ((value: unknown) => unknown) | undefined;
 }
 
 /** One passage through the gateway. */

@@ -1,6 +1,7 @@
 // A hall with the echo tool behind its HTTP listener, all stages on. Bundled before it runs: the listener is no export.
-import { createHall } from "../../src/app.ts";
+
 import { version } from "../../src/base/version.ts";
+import { createHall } from "../../src/hall/hall.ts";
 import { listenHttp } from "../../src/server/http/listener.ts";
 import { announce } from "./announce.mjs";
 import { createEchoToolkit } from "./echo-tool.mjs";

@@ -1,9 +1,9 @@
 import { createIds } from "../base/ids.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import type { Finder } from "../registry/find.ts";
-import type { AnswerParts } from "../registry/find-answer.ts";
 import { createOwnToolkit, type OwnToolkit } from "../registry/own.ts";
 import type { CallContext, Outcome, Tool } from "../tool.ts";
+import type { AnswerParts } from "../toolkits/find/answer.ts";
+import type { Finder } from "../toolkits/find/finder.ts";
 import { answerRun } from "./answer.ts";
 import type { Group, Groups } from "./groups.ts";
 import { limitsOf, limitsSchema } from "./limits.ts";
@@ -85,7 +85,7 @@ function describeAgent({ file: { name, description, limits } }: Group): Tool {
     description,
     inputSchema,
     annotations,
-    facts: { timeoutMs: limitsOf(limits).seconds * 1_000 + graceMs },
+    facts: { timeoutMs: limitsOf(limits).seconds * 1_000 + graceMs, isNotReentrant: true },
   };
 }
 

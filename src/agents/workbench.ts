@@ -1,9 +1,9 @@
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
-import type { Finder } from "../registry/find.ts";
-import { type AnswerParts, findOutage } from "../registry/find-answer.ts";
 import type { CallContext, Outcome, Progress, Target } from "../tool.ts";
+import { type AnswerParts, findOutage } from "../toolkits/find/answer.ts";
+import type { Finder } from "../toolkits/find/finder.ts";
 import { markTool } from "../trust/marks.ts";
 import type { Group, Groups } from "./groups.ts";
 import { type OfferedTool, offeredMax } from "./planner.ts";

@@ -1,4 +1,5 @@
 import { type Logger, pino } from "pino";
+import { HallError } from "./errors.ts";
 
 /**
  * Structured lines on stderr. Two things pino does not do for us: secrets are removed by value at the sink
@@ -77,4 +78,15 @@ export class Secrets {
 
 function formsOf(value: string): readonly string[] {
   return [value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value)];
+}
+
+export function parseLogLevel(text: string): LogLevel {
+  const levels: readonly LogLevel[] = ["trace", "debug", "info", "warn", "error", "silent"];
+  const level = levels.find((known) => known === text);
+  if (!level)
+    throw new HallError(
+      "INVALID_PARAMS",
+      `unknown log level "${text}" (expected: ${levels.join(", ")})`,
+    );
+  return level;
 }

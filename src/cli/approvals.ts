@@ -1,9 +1,10 @@
-import { type AdminClient, connectAdmin } from "../admin/client.ts";
-import type { PendingApproval } from "../admin/contract.ts";
-import { socketPath } from "../admin/socket.ts";
 import { HallError } from "../base/errors.ts";
+import { visible, visibleLines } from "../base/text.ts";
+import { type AdminClient, connectAdmin } from "../hall/admin-client.ts";
+import type { PendingApproval } from "../hall/admin-contract.ts";
+import { socketPath } from "../hall/socket.ts";
 import type { Answer } from "../trust/approvals.ts";
-import { paint, print, visible, visibleLines } from "./print.ts";
+import { paint, print } from "./print.ts";
 import { askLine, isAttended } from "./terminal.ts";
 
 export interface ApprovalsOptions {

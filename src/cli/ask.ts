@@ -4,13 +4,14 @@ import { plannerMeta } from "../agents/planners.ts";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { withoutAge } from "../base/pulse.ts";
+import { visible } from "../base/text.ts";
 import type { Progress } from "../tool.ts";
 import { formatBlockedCalls } from "./advice.ts";
 import { contentOf, showContent } from "./call.ts";
 import { callLine, quoteWord } from "./call-line.ts";
 import { voteForGroups } from "./groups.ts";
 import type { HallClient } from "./hall-client.ts";
-import { paint, print, visible } from "./print.ts";
+import { paint, print } from "./print.ts";
 import { withHall } from "./tools.ts";
 
 export interface AskOptions {

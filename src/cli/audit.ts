@@ -1,7 +1,7 @@
 import { HallError } from "../base/errors.ts";
+import { withProjectStore } from "../hall/project-store.ts";
 import type { AuditRow, CallFilter, KeptCall, Store } from "../store/store.ts";
 import { paint, print, table } from "./print.ts";
-import { withProjectStore } from "./project-store.ts";
 import { parseSince } from "./since.ts";
 
 export interface AuditOptions {

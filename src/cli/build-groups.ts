@@ -1,15 +1,16 @@
 import type { LanguageModelV3 } from "@ai-sdk/provider";
-import { connectAdmin } from "../admin/client.ts";
-import { socketPath } from "../admin/socket.ts";
 import type { Change, Plan } from "../agents/merge.ts";
 import { applyPlan, planAgents, type Refine } from "../agents/plan.ts";
 import { openingFor } from "../agents/planners.ts";
 import { HallError } from "../base/errors.ts";
+import { visible } from "../base/text.ts";
 import { configuredServers } from "../config/unusable.ts";
+import { connectAdmin } from "../hall/admin-client.ts";
+import { listKnownTools } from "../hall/known-tools.ts";
+import type { Settings } from "../hall/settings.ts";
+import { socketPath } from "../hall/socket.ts";
 import type { Lock } from "../upstream/lock.ts";
-import { listKnownTools } from "./known-tools.ts";
-import { paint, visible } from "./print.ts";
-import type { Settings } from "./settings.ts";
+import { paint } from "./print.ts";
 import { diffTexts } from "./text-diff.ts";
 
 export interface GroupingOptions {

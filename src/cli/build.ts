@@ -1,5 +1,14 @@
 import { HallError } from "../base/errors.ts";
 import { configuredServers } from "../config/unusable.ts";
+import {
+  type Discovery,
+  discoverServers,
+  mergeIntoLock,
+  saveDiscoveries,
+} from "../hall/discover.ts";
+import { keepFailures } from "../hall/last-failures.ts";
+import { tellTrustChanged } from "../hall/project-trust.ts";
+import { loadSettings, type Settings } from "../hall/settings.ts";
 import { readLock } from "../upstream/lock.ts";
 import {
   buildGroups,
@@ -9,10 +18,8 @@ import {
   type GroupingOptions,
   summarisePlan,
 } from "./build-groups.ts";
-import { keepFailures } from "./earlier.ts";
-import { describeLook, joinLooks, keepLooks, type Look, lookAtServers } from "./look.ts";
+import { formatDiscovery } from "./discovery.ts";
 import { paint, print, table } from "./print.ts";
-import { tellTrustChanged } from "./project-trust.ts";
 import {
   confirmStarts,
   modulesWait,
@@ -20,7 +27,6 @@ import {
   reviewLooks,
   summariseReview,
 } from "./review.ts";
-import { loadSettings, type Settings } from "./settings.ts";
 import { askLine, isAttended } from "./terminal.ts";
 
 export interface BuildOptions extends GroupingOptions {
@@ -43,19 +49,19 @@ export async function runBuild(options: BuildOptions): Promise<void> {
   const unstarted = configured.filter(
     (name) => !names.includes(name) && settings.config.mcpServers[name]?.disabled !== true,
   );
-  const looks = await lookAtServers(settings, {
+  const looks = await discoverServers(settings, {
     names,
     done: (look) => {
-      if (!options.json) process.stderr.write(`${describeLook(look)}\n`);
+      if (!options.json) process.stderr.write(`${formatDiscovery(look)}\n`);
     },
   });
   if (options.dryRun)
     return showPlan(folder, settings, {
       ...options,
       unstarted,
-      lock: await joinLooks(folder, looks, configured),
+      lock: await mergeIntoLock(folder, looks, configured),
     });
-  const file = await keepLooks(folder, looks, configured);
+  const file = await saveDiscoveries(folder, looks, configured);
   await keepFailures(settings, looks);
   const reviews = await reviewLooks(reviewing, looks);
   if (options.yes || isAsking) await tellTrustChanged();
@@ -134,7 +140,7 @@ async function showPlan(
 }
 
 function describeLooks(
-  looks: readonly Look[],
+  looks: readonly Discovery[],
   file: string,
   configured: readonly string[],
 ): readonly string[] {
@@ -165,7 +171,7 @@ function tellWaiting(names: readonly string[]): readonly string[] {
   ];
 }
 
-function summarise(look: Look): object {
+function summarise(look: Discovery): object {
   if (!("found" in look))
     return { name: look.name, ok: false, reason: look.reason, stderr: look.stderr };
   const { era, protocol, offer } = look.found;
@@ -180,7 +186,7 @@ function summarise(look: Look): object {
   };
 }
 
-function summaryTable(looks: readonly Look[]): string {
+function summaryTable(looks: readonly Discovery[]): string {
   const rows = looks.map((look) => {
     if (!("found" in look)) return [look.name, "down", "", "", "", look.reason];
     const { era, protocol, offer } = look.found;
@@ -196,7 +202,7 @@ function summaryTable(looks: readonly Look[]): string {
   return table(["server", "speaks", "tools", "resources", "prompts", "what it offers"], rows);
 }
 
-function countTools(looks: readonly Look[]): number {
+function countTools(looks: readonly Discovery[]): number {
   return looks.reduce(
     (sum, look) => sum + ("found" in look ? look.found.offer.tools.length : 0),
     0,

@@ -3,9 +3,10 @@ import { isForPeople, readAdvice } from "../base/advice.ts";
 import { type ErrorCode, errorTable, HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { findNear } from "../base/near.ts";
+import { visible, visibleLines } from "../base/text.ts";
 import { adviceWithoutHall } from "./advice.ts";
 import { below, createLive, quiet } from "./live.ts";
-import { print, visible, visibleLines } from "./print.ts";
+import { print } from "./print.ts";
 import { isAttended } from "./terminal.ts";
 import { getTool, withHall } from "./tools.ts";
 

@@ -1,7 +1,7 @@
 import { HallError } from "../base/errors.ts";
 import { findNear } from "../base/near.ts";
-import type { Client } from "../config/import/client.ts";
-import { clients } from "../config/import/clients.ts";
+import type { Client } from "../hall/import/client.ts";
+import { clients } from "../hall/import/clients.ts";
 
 /** The client a person named. Throws HallError with the names there are. */
 export function getClient(id: string): Client {

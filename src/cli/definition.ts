@@ -1,5 +1,6 @@
+import { visibleLines } from "../base/text.ts";
 import type { FieldChange } from "../trust/review.ts";
-import { paint, visibleLines } from "./print.ts";
+import { paint } from "./print.ts";
 
 /** Old and new of each field that has changed, line by line, with nothing that a terminal would hide. */
 export function describeFields(fields: readonly FieldChange[]): string {

@@ -1,11 +1,12 @@
+import { visible } from "../base/text.ts";
+import { readToolTrust } from "../hall/project-trust.ts";
+import { loadSettings } from "../hall/settings.ts";
 import { compareTool, type FieldChange, goneTools } from "../trust/review.ts";
 import { describeSource, sourceOf } from "../upstream/source.ts";
 import { describeFields } from "./definition.ts";
-import { paint, print, visible } from "./print.ts";
-import { readToolTrust } from "./project-trust.ts";
+import { paint, print } from "./print.ts";
 import { openProjectLedger } from "./review.ts";
 import { getServer } from "./servers.ts";
-import { loadSettings } from "./settings.ts";
 
 export interface DiffOptions {
   readonly json?: boolean;

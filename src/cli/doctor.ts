@@ -3,13 +3,13 @@ import { delimiter, isAbsolute, join, resolve } from "node:path";
 import { HallError } from "../base/errors.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import { configuredServers, type UnusableServer } from "../config/unusable.ts";
+import { type Discovery, discoverServers } from "../hall/discover.ts";
+import { keepFailures } from "../hall/last-failures.ts";
+import { loadSettings } from "../hall/settings.ts";
 import { createTrust } from "../trust/trust.ts";
 import { quoteWord } from "./call-line.ts";
-import { keepFailures } from "./earlier.ts";
-import { type Look, lookAtServers } from "./look.ts";
 import { paint, print } from "./print.ts";
 import { openProjectLedger } from "./review.ts";
-import { loadSettings } from "./settings.ts";
 
 export interface DoctorOptions {
   readonly json?: boolean;
@@ -36,7 +36,7 @@ export async function runDoctor(options: DoctorOptions): Promise<void> {
   if (process.stderr.isTTY) process.stderr.write(`looking at ${servers.length} servers …\n`);
   const trust = createTrust({ ledger: await openProjectLedger(settings) });
   await trust.refresh();
-  const looks = await lookAtServers(settings, { mayStart: trust.mayStart });
+  const looks = await discoverServers(settings, { mayStart: trust.mayStart });
   await keepFailures(settings, looks);
   const findings = servers.map(([name, config]) =>
     examine(
@@ -69,13 +69,16 @@ type Check = Finding["checks"][number];
 function examine(
   name: string,
   config: ServerConfig | UnusableServer,
-  look: Look | undefined,
+  look: Discovery | undefined,
 ): Finding {
   const checks = checksOf(config, look);
   return { name, ok: checks.every(({ ok }) => ok), checks };
 }
 
-function checksOf(config: ServerConfig | UnusableServer, look: Look | undefined): readonly Check[] {
+function checksOf(
+  config: ServerConfig | UnusableServer,
+  look: Discovery | undefined,
+): readonly Check[] {
   if (config.type === "unusable")
     return config.problems.map((problem) => ({
       what: `its entry cannot be used: ${problem}`,
@@ -104,7 +107,7 @@ function examineEntry(config: ServerConfig): readonly Check[] {
   ];
 }
 
-function examineLook(config: ServerConfig, look: Look): readonly Check[] {
+function examineLook(config: ServerConfig, look: Discovery): readonly Check[] {
   if ("found" in look) {
     return [
       {

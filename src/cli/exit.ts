@@ -1,8 +1,8 @@
 import type { CommanderError } from "commander";
 import { errorTable, HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
+import { escapeInvisible } from "../base/text.ts";
 import { ConfigError } from "../config/error.ts";
-import { makeVisible } from "../trust/preview.ts";
 import { adviceForShell } from "./advice.ts";
 
 /** How a command ends when it fails: the code to exit with, and what is said to people and to programs. */
@@ -25,7 +25,9 @@ export function explainToPerson(error: unknown): string | undefined {
   if (isUsage(error)) return undefined;
   const { message, suggestion } = readFailure(error);
   // It may quote a stranger: a server, a file, an argument.
-  return makeVisible(`guildhall: ${message}${suggestion === undefined ? "" : `\n  ${suggestion}`}`);
+  return escapeInvisible(
+    `guildhall: ${message}${suggestion === undefined ? "" : `\n  ${suggestion}`}`,
+  );
 }
 
 /** The same for a program: one object, where the result would have been. */
@@ -63,14 +65,14 @@ function readFailure(error: unknown): Failure {
 
 /** What a failure of the machine means for whoever has to mend it. */
 const systemHints: Readonly<Record<string, string>> = {
-  EACCES: "Look at who may read and write there.",
-  EPERM: "Look at who may read and write there.",
-  EROFS: "It is on a disk that can only be read.",
-  ENOSPC: "Make room on the disk.",
-  ENOENT: "Look whether the folder it is in is still there.",
-  ENOTDIR: "A file stands where a folder is needed: move it away.",
-  EEXIST: "A file stands where a folder is needed: move it away.",
-  EISDIR: "A folder stands where a file is needed: move it away.",
+  EACCES: "Check the file permissions.",
+  EPERM: "Check the file permissions.",
+  EROFS: "The file system is read-only.",
+  ENOSPC: "Free some disk space.",
+  ENOENT: "Check that the folder still exists.",
+  ENOTDIR: "A file is in the place of a folder: move it away.",
+  EEXIST: "A file is in the place of a folder: move it away.",
+  EISDIR: "A folder is in the place of a file: move it away.",
   EMFILE: "Too many files are open: raise the limit with `ulimit -n`.",
 };
 
@@ -80,8 +82,8 @@ function readSurprise(error: unknown): Failure {
     return {
       code: "SYSTEM",
       exit: 1,
-      message: "the folder this was started in is gone",
-      suggestion: "Go to one that is there.",
+      message: "the current directory no longer exists",
+      suggestion: "Change to an existing directory.",
     };
   const suggestion = systemHints[code];
   const message = error instanceof Error ? error.message : String(error);

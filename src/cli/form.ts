@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../base/json.ts";
-import { visible, visibleLines } from "./print.ts";
+import { visible, visibleLines } from "../base/text.ts";
 import { type AskLine, askLine } from "./terminal.ts";
 
 /** Answers an elicitation at a terminal: the message, then one line for each field. An empty line takes the default; the end of the input cancels. */

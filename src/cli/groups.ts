@@ -10,14 +10,15 @@ import { isSaidOutright } from "../agents/local/decision.ts";
 import { readTask } from "../agents/local/reading.ts";
 import { HallError } from "../base/errors.ts";
 import { findNear } from "../base/near.ts";
-import type { ToldTool } from "../registry/find-answer.ts";
+import { visible, visibleLines } from "../base/text.ts";
+import { listKnownTools } from "../hall/known-tools.ts";
+import { loadSettings } from "../hall/settings.ts";
 import type { Target } from "../tool.ts";
+import type { ToldTool } from "../toolkits/find/answer.ts";
 import { readLock } from "../upstream/lock.ts";
 import { tellGroupsChanged } from "./build-groups.ts";
 import type { HallClient } from "./hall-client.ts";
-import { listKnownTools } from "./known-tools.ts";
-import { print, table, visible, visibleLines } from "./print.ts";
-import { loadSettings } from "./settings.ts";
+import { print, table } from "./print.ts";
 import { withHall } from "./tools.ts";
 
 export interface GroupsOptions {

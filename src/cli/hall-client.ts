@@ -3,13 +3,13 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import { version } from "../base/version.ts";
+import { readElapsed } from "../client/line.ts";
+import { type ProjectOptions, type Reached, visitHall } from "../hall/project.ts";
 import { metaKeys } from "../server/versions.ts";
 import type { Progress } from "../tool.ts";
 import { createPatience, type Patience } from "../tui/patience.ts";
-import { readElapsed } from "../upstream/line.ts";
 import { defaultLimits } from "../wire/limits.ts";
 import { Peer } from "../wire/peer.ts";
-import { type ProjectOptions, type Reached, visitHall } from "./project.ts";
 
 /** Our own commands as an MCP client of the project's hall: the running one, or one that lives as long as the command. */
 export interface HallClient {

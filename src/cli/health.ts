@@ -1,12 +1,12 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { findNear } from "../base/near.ts";
+import { type Discovery, discoverServers } from "../hall/discover.ts";
+import type { Settings } from "../hall/settings.ts";
 import { createTrust } from "../trust/trust.ts";
 import type { HallClient } from "./hall-client.ts";
-import { type Look, lookAtServers } from "./look.ts";
 import { paint, print, table } from "./print.ts";
 import { openProjectLedger } from "./review.ts";
-import type { Settings } from "./settings.ts";
 import { withHall } from "./tools.ts";
 
 export interface HealthOptions {
@@ -110,14 +110,14 @@ async function lookAtAll(
   if (names.length === 0) return toolkits;
   const trust = createTrust({ ledger: await openProjectLedger(settings) });
   await trust.refresh();
-  const looks = await lookAtServers(settings, { names, mayStart: trust.mayStart });
+  const looks = await discoverServers(settings, { names, mayStart: trust.mayStart });
   return toolkits.map((toolkit) => {
     const look = looks.find(({ name }) => name === toolkit.toolkit);
     return look ? readLook(toolkit, look) : toolkit;
   });
 }
 
-function readLook({ toolkit, source }: ToolkitHealth, look: Look): ToolkitHealth {
+function readLook({ toolkit, source }: ToolkitHealth, look: Discovery): ToolkitHealth {
   const found = { toolkit, source, responseMs: Math.round(look.ms) };
   return "found" in look
     ? { ...found, state: "available" }

@@ -1,17 +1,18 @@
 import { realpath } from "node:fs/promises";
 import { HallError } from "../base/errors.ts";
-import { type Findings, findServers, findUnset } from "../config/import/import.ts";
-import { type Machine, shorten, thisMachine } from "../config/import/machine.ts";
-import type { ImportedServer } from "../config/import/merge.ts";
+import { visible } from "../base/text.ts";
+import { type Findings, findServers, findUnset } from "../hall/import/import.ts";
+import { type Machine, shorten, thisMachine } from "../hall/import/machine.ts";
+import type { ImportedServer } from "../hall/import/merge.ts";
 import {
   addToProjectFile,
   type ProjectFile,
   readProjectFile,
-} from "../config/install/project-file.ts";
-import { openRecords } from "../config/install/records.ts";
-import { writeThrough } from "../config/install/write-through.ts";
+} from "../hall/install/project-file.ts";
+import { openRecords } from "../hall/install/records.ts";
+import { writeThrough } from "../hall/install/write-through.ts";
 import { getClient } from "./clients.ts";
-import { paint, print, table, visible } from "./print.ts";
+import { paint, print, table } from "./print.ts";
 import { isAttended } from "./terminal.ts";
 import { diffTexts } from "./text-diff.ts";
 

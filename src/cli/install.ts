@@ -1,9 +1,10 @@
 import { realpath } from "node:fs/promises";
 import { stripVTControlCharacters } from "node:util";
 import { HallError } from "../base/errors.ts";
-import { type Findings, findServers, findUnset } from "../config/import/import.ts";
-import { type Machine, shorten, thisMachine } from "../config/import/machine.ts";
-import type { ImportedServer } from "../config/import/merge.ts";
+import { visibleLines } from "../base/text.ts";
+import { type Findings, findServers, findUnset } from "../hall/import/import.ts";
+import { type Machine, shorten, thisMachine } from "../hall/import/machine.ts";
+import type { ImportedServer } from "../hall/import/merge.ts";
 import {
   applyInstall,
   applyUninstall,
@@ -11,17 +12,17 @@ import {
   planInstall,
   planUninstall,
   type Target,
-} from "../config/install/install.ts";
+} from "../hall/install/install.ts";
 import {
   addToProjectFile,
   type ProjectFile,
   readProjectFile,
-} from "../config/install/project-file.ts";
-import { openRecords } from "../config/install/records.ts";
-import { writeThrough } from "../config/install/write-through.ts";
+} from "../hall/install/project-file.ts";
+import { openRecords } from "../hall/install/records.ts";
+import { writeThrough } from "../hall/install/write-through.ts";
 import { getClient } from "./clients.ts";
 import { ownCommand } from "./connect.ts";
-import { paint, print, visibleLines } from "./print.ts";
+import { paint, print } from "./print.ts";
 import { isAttended } from "./terminal.ts";
 import { diffTexts } from "./text-diff.ts";
 
@@ -185,7 +186,7 @@ async function secretsOf(
   found: Findings,
 ): Promise<Pick<Findings, "secrets">> {
   if (after === undefined) return found;
-  const { findSecretsIn } = await import("../config/import/import.ts");
+  const { findSecretsIn } = await import("../hall/import/import.ts");
   return {
     secrets: [...found.secrets, ...(await findSecretsIn(client, file, after.toString(), machine))],
   };

@@ -4,9 +4,10 @@ import { createInterface, type Interface } from "node:readline/promises";
 import { dataFolder } from "../base/data-folder.ts";
 import { HallError } from "../base/errors.ts";
 import { Scope } from "../base/scope.ts";
+import { visibleLines } from "../base/text.ts";
 import { readForms } from "../toolkits/lisp/syntax.ts";
 import type { LispClient } from "./lisp.ts";
-import { paint, visibleLines } from "./print.ts";
+import { paint } from "./print.ts";
 
 const help = `Type Common Lisp; a form may go over several lines. Tab completes symbols and tools.
   ,help               this

@@ -2,10 +2,11 @@ import { readFile } from "node:fs/promises";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
+import { visibleLines } from "../base/text.ts";
 import { formatBlockedCalls } from "./advice.ts";
 import { contentOf } from "./call.ts";
 import type { HallClient } from "./hall-client.ts";
-import { print, visibleLines } from "./print.ts";
+import { print } from "./print.ts";
 import { isAttended } from "./terminal.ts";
 import { withHall } from "./tools.ts";
 

@@ -1,14 +1,15 @@
 import { createInterface } from "node:readline";
-import { connectAdmin } from "../admin/client.ts";
-import { socketPath } from "../admin/socket.ts";
 import { openBrowser } from "../base/browser.ts";
 import { HallError } from "../base/errors.ts";
+import { visible } from "../base/text.ts";
+import { connectAdmin } from "../hall/admin-client.ts";
+import { loadSettings } from "../hall/settings.ts";
+import { socketPath } from "../hall/socket.ts";
 import type { RemoteServerConfig } from "../upstream/issuer.ts";
 import { login } from "../upstream/login.ts";
 import { createTokenStore } from "../upstream/token-store.ts";
-import { print, visible } from "./print.ts";
+import { print } from "./print.ts";
 import { getServer } from "./servers.ts";
-import { loadSettings } from "./settings.ts";
 
 export interface LoginCommandOptions {
   readonly json?: boolean;

@@ -1,14 +1,14 @@
 import { Console } from "node:console";
-import { attach } from "../admin/attach.ts";
-import { createHallChannel, greetHall } from "../admin/client.ts";
-import { socketPath } from "../admin/socket.ts";
 import { HallError } from "../base/errors.ts";
+import { createHallChannel, greetHall } from "../hall/admin-client.ts";
+import { attach } from "../hall/attach.ts";
+import type { Project, ProjectOptions } from "../hall/project.ts";
+import type { SettingsOptions } from "../hall/settings.ts";
+import { socketPath } from "../hall/socket.ts";
 import type { Channel } from "../wire/channel.ts";
 import { defaultLimits } from "../wire/limits.ts";
 import { createStdioChannel } from "../wire/stdio.ts";
 import { drainMs, onStopSignals } from "./process.ts";
-import type { Project, ProjectOptions } from "./project.ts";
-import type { SettingsOptions } from "./settings.ts";
 
 export interface McpOptions extends SettingsOptions {
   readonly static?: boolean;
@@ -57,7 +57,7 @@ async function serveAsHall(
   path: string | undefined,
   options: McpOptions,
 ): Promise<void> {
-  const { openAlone, openShared } = await import("./project.ts");
+  const { openAlone, openShared } = await import("../hall/project.ts");
   const projectOptions = await loadProject(options);
   const project =
     path === undefined ? await openAlone(projectOptions) : await openShared(path, projectOptions);
@@ -67,7 +67,7 @@ async function serveAsHall(
 
 /** What a hall needs and a process that only passes frames does not: loaded when it comes to that. */
 async function loadProject(options: McpOptions): Promise<ProjectOptions> {
-  const { loadSettings } = await import("./settings.ts");
+  const { loadSettings } = await import("../hall/settings.ts");
   return {
     folder: process.cwd(),
     settings: await loadSettings(options, "warn"),
@@ -114,7 +114,7 @@ async function serveThrough(
       const channel = ready;
       ready = undefined;
       if (channel) return channel;
-      const { reachHall } = await import("./project.ts");
+      const { reachHall } = await import("../hall/project.ts");
       const reached = await reachHall(await loadProject(options));
       project = reached.project;
       return reached.channel;

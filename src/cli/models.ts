@@ -1,8 +1,8 @@
 import type { LanguageModelV3Prompt } from "@ai-sdk/provider";
 import { openingFor } from "../agents/planners.ts";
 import { HallError } from "../base/errors.ts";
+import { loadSettings } from "../hall/settings.ts";
 import { print } from "./print.ts";
-import { loadSettings } from "./settings.ts";
 
 export interface ModelsOptions {
   readonly json?: boolean;

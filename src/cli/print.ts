@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import { HallError } from "../base/errors.ts";
-import { makeVisible } from "../trust/preview.ts";
+import { visible } from "../base/text.ts";
 
 export interface PrintOptions {
   readonly json: boolean | undefined;
@@ -44,14 +44,4 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   // Some terminals do not know how wide they are.
   const width = (process.stdout.isTTY && process.stdout.columns) || Number.POSITIVE_INFINITY;
   return [paint("bold", line(head)), ...clean.map((row) => line(row).slice(0, width))].join("\n");
-}
-
-/** Names and descriptions of strangers on one line, with what cannot be seen made visible. */
-export function visible(text: string): string {
-  return makeVisible(text.replace(/\s+/g, " "));
-}
-
-/** The same for text of several lines, such as a tool's answer. */
-export function visibleLines(text: string): string {
-  return makeVisible(text.replace(/\t/g, "  "));
 }

@@ -1,13 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { createHallChannel, greetHall } from "../admin/client.ts";
-import { socketPath } from "../admin/socket.ts";
+import { dialHall } from "../author/dial.ts";
+import { connectHall } from "../author/hall-line.ts";
+import { joinHall, type Registered } from "../author/register.ts";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { dialHall } from "../library/dial.ts";
-import { connectHall } from "../library/hall-line.ts";
-import { joinHall, type Registered } from "../library/register.ts";
+import { createHallChannel, greetHall } from "../hall/admin-client.ts";
+import { socketPath } from "../hall/socket.ts";
 import { isToolkit } from "../registry/modules.ts";
 import { readTokenFile } from "../server/http/token.ts";
 import type { Toolkit } from "../tool.ts";

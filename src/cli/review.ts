@@ -1,17 +1,18 @@
 import { realpath } from "node:fs/promises";
 import { hashOf } from "../base/hash.ts";
 import type { JsonObject } from "../base/json.ts";
+import { visible } from "../base/text.ts";
 import type { ServerConfig } from "../config/schema.ts";
+import type { Discovery } from "../hall/discover.ts";
+import { noteDecision } from "../hall/note.ts";
+import type { Settings } from "../hall/settings.ts";
 import type { Tool } from "../tool.ts";
 import { type Entries, type Ledger, openLedger, type Review } from "../trust/ledger.ts";
 import { markTool } from "../trust/marks.ts";
 import { type Change, compareTool, goneTools, reviewServer } from "../trust/review.ts";
 import { describeSource, sourceOf } from "../upstream/source.ts";
 import { describeFields } from "./definition.ts";
-import type { Look } from "./look.ts";
-import { noteDecision } from "./note.ts";
-import { paint, table, visible } from "./print.ts";
-import type { Settings } from "./settings.ts";
+import { paint, table } from "./print.ts";
 import { type AskLine, askYes } from "./terminal.ts";
 
 /** What a person says about the servers of a project: that they may be started, and which of their tools ask first. */
@@ -87,7 +88,7 @@ export async function confirmStarts(
 /** Shows what each server offers and what would ask first, takes the answers, and writes them down. */
 export async function reviewLooks(
   reviewing: Reviewing,
-  looks: readonly Look[],
+  looks: readonly Discovery[],
 ): Promise<readonly ServerReview[]> {
   const { settings, entries, answers, ledger } = reviewing;
   const reviews: ServerReview[] = [];
@@ -133,7 +134,7 @@ async function reviewModules(reviewing: Reviewing): Promise<string | undefined> 
   return isAllowed ? hashOf(toolkits) : entries.modules;
 }
 
-function prepare(look: Look, { settings, entries }: Reviewing): ServerReview {
+function prepare(look: Discovery, { settings, entries }: Reviewing): ServerReview {
   const { name } = look;
   const config = settings.config.mcpServers[name];
   if (!config) throw new Error(`${name} was looked at and is not configured`);

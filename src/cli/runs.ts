@@ -8,11 +8,12 @@ import {
 } from "../agents/runs.ts";
 import { HallError } from "../base/errors.ts";
 import { findNear } from "../base/near.ts";
+import { visible, visibleLines } from "../base/text.ts";
+import { openProjectStore, withProjectStore } from "../hall/project-store.ts";
 import type { Store } from "../store/store.ts";
 import type { EvaluationRun } from "../toolkits/lisp/kept-run.ts";
 import type { Evaluation } from "../toolkits/lisp/protocol.ts";
-import { paint, print, table, visible, visibleLines } from "./print.ts";
-import { openProjectStore, withProjectStore } from "./project-store.ts";
+import { paint, print, table } from "./print.ts";
 
 export interface RunsOptions {
   readonly limit?: string;

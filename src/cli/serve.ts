@@ -1,8 +1,10 @@
-import { socketPath } from "../admin/socket.ts";
 import { HallError } from "../base/errors.ts";
 import { version } from "../base/version.ts";
 import { ConfigError } from "../config/error.ts";
 import type { PartialConfig } from "../config/schema.ts";
+import { openAlone, openShared, type Project, type ProjectOptions } from "../hall/project.ts";
+import { loadSettings, type SettingsOptions } from "../hall/settings.ts";
+import { socketPath } from "../hall/socket.ts";
 import { isLoopback } from "../server/http/guard.ts";
 import { type HttpListener, type HttpOptions, listenHttp } from "../server/http/listener.ts";
 import { writeMetrics } from "../server/http/metrics.ts";
@@ -10,8 +12,6 @@ import { openNamedTokens } from "../server/http/named-tokens.ts";
 import { isOpenToOthers, loadOwnToken, readTokenFile } from "../server/http/token.ts";
 import { connectLines } from "./connect.ts";
 import { drainMs, onStopSignals } from "./process.ts";
-import { openAlone, openShared, type Project, type ProjectOptions } from "./project.ts";
-import { loadSettings, type SettingsOptions } from "./settings.ts";
 
 export interface ServeOptions extends SettingsOptions {
   readonly host?: string;

@@ -1,8 +1,8 @@
-import { connectAdmin } from "../admin/client.ts";
-import { socketPath } from "../admin/socket.ts";
+import { connectAdmin } from "../hall/admin-client.ts";
+import { openProjectStore } from "../hall/project-store.ts";
+import { socketPath } from "../hall/socket.ts";
 import type { Figures, Statistics } from "../store/store.ts";
 import { paint, print, table } from "./print.ts";
-import { openProjectStore } from "./project-store.ts";
 import { parseSince } from "./since.ts";
 
 export interface StatsOptions {

@@ -1,14 +1,14 @@
-import { connectAdmin } from "../admin/client.ts";
-import type { HallStatus, RegistrationStatus, UpstreamStatus } from "../admin/contract.ts";
-import { socketPath } from "../admin/socket.ts";
 import { HallError } from "../base/errors.ts";
-import { formatTime } from "../base/text.ts";
+import { formatTime, visibleLines } from "../base/text.ts";
 import { configuredServers } from "../config/unusable.ts";
+import { connectAdmin } from "../hall/admin-client.ts";
+import type { HallStatus, RegistrationStatus, UpstreamStatus } from "../hall/admin-contract.ts";
+import { type Earlier, readEarlier } from "../hall/last-failures.ts";
+import { loadSettings } from "../hall/settings.ts";
+import { socketPath } from "../hall/socket.ts";
 import { readLock } from "../upstream/lock.ts";
 import type { UpstreamState } from "../upstream/upstream.ts";
-import { type Earlier, readEarlier } from "./earlier.ts";
-import { paint, print, table, visibleLines } from "./print.ts";
-import { loadSettings } from "./settings.ts";
+import { paint, print, table } from "./print.ts";
 
 export interface StatusOptions {
   readonly json?: boolean;

@@ -1,5 +1,6 @@
 import { alignLines } from "../base/align.ts";
-import { paint, visibleLines } from "./print.ts";
+import { visibleLines } from "../base/text.ts";
+import { paint } from "./print.ts";
 
 const contextLines = 2;
 

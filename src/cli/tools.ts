@@ -1,12 +1,12 @@
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { findNear } from "../base/near.ts";
-import { shortenLine } from "../base/text.ts";
-import type { ToldTool } from "../registry/find-answer.ts";
+import { shortenLine, visible, visibleLines } from "../base/text.ts";
+import { loadSettings, type Settings } from "../hall/settings.ts";
+import type { ToldTool } from "../toolkits/find/answer.ts";
 import { type AnswerQuestion, connectHall, type HallClient } from "./hall-client.ts";
-import { print, table, visible, visibleLines } from "./print.ts";
+import { print, table } from "./print.ts";
 import { getServer } from "./servers.ts";
-import { loadSettings, type Settings } from "./settings.ts";
 
 export interface ListOptions {
   readonly json?: boolean;

@@ -1,12 +1,12 @@
-import type { ToolTrust } from "../admin/contract.ts";
 import { HallError } from "../base/errors.ts";
-import { formatTime } from "../base/text.ts";
+import { formatTime, visible } from "../base/text.ts";
+import type { ToolTrust } from "../hall/admin-contract.ts";
+import { noteDecision } from "../hall/note.ts";
+import { findTools, readToolTrust, tellTrustChanged } from "../hall/project-trust.ts";
+import { loadSettings, type Settings } from "../hall/settings.ts";
 import { type Entries, noEntries } from "../trust/ledger.ts";
-import { noteDecision } from "./note.ts";
-import { paint, print, table, visible } from "./print.ts";
-import { findTools, readToolTrust, tellTrustChanged } from "./project-trust.ts";
+import { paint, print, table } from "./print.ts";
 import { openProjectLedger } from "./review.ts";
-import { loadSettings, type Settings } from "./settings.ts";
 import { askYes, isAttended } from "./terminal.ts";
 
 export interface TrustOptions {

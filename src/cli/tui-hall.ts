@@ -1,13 +1,13 @@
 import { basename } from "node:path";
-import { attach } from "../admin/attach.ts";
-import { connectAdmin } from "../admin/client.ts";
-import { socketPath } from "../admin/socket.ts";
+import { connectAdmin } from "../hall/admin-client.ts";
+import { attach } from "../hall/attach.ts";
+import { type Project, type ProjectOptions, reachHall } from "../hall/project.ts";
+import { socketPath } from "../hall/socket.ts";
 import { createHallTarget, type Target } from "../tui/target.ts";
 import type { Channel } from "../wire/channel.ts";
 import { defaultLimits } from "../wire/limits.ts";
 import { createMemoryPair } from "../wire/memory.ts";
 import { drainMs } from "./process.ts";
-import { type Project, type ProjectOptions, reachHall } from "./project.ts";
 
 /** The project's hall for the terminal client: the running one, and when that ends the next, or this process. */
 export function openHallTarget(options: ProjectOptions): Target {

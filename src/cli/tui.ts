@@ -5,8 +5,8 @@ import { Writable } from "node:stream";
 import { HallError } from "../base/errors.ts";
 import type { LogSink } from "../base/log.ts";
 import { makeOwnFolder, openOwnFile } from "../base/own-folder.ts";
+import { loadSettings, type Settings } from "../hall/settings.ts";
 import type { ClientConfig, Target } from "../tui/target.ts";
-import { loadSettings, type Settings } from "./settings.ts";
 
 export interface TuiOptions {
   /** A file with `[mcp]`, read instead of the project's. */

@@ -1,9 +1,11 @@
 import { HallError } from "../base/errors.ts";
 import { configuredServers } from "../config/unusable.ts";
-import { keepFailures } from "./earlier.ts";
-import { describeLook, keepLooks, lookAtServers } from "./look.ts";
+import { discoverServers, saveDiscoveries } from "../hall/discover.ts";
+import { keepFailures } from "../hall/last-failures.ts";
+import { tellTrustChanged } from "../hall/project-trust.ts";
+import { loadSettings } from "../hall/settings.ts";
+import { formatDiscovery } from "./discovery.ts";
 import { paint, print } from "./print.ts";
-import { tellTrustChanged } from "./project-trust.ts";
 import {
   confirmStarts,
   describeReview,
@@ -14,7 +16,6 @@ import {
   summariseReview,
 } from "./review.ts";
 import { getServer } from "./servers.ts";
-import { loadSettings } from "./settings.ts";
 import { askLine, isAttended } from "./terminal.ts";
 
 export interface VerifyOptions {
@@ -41,13 +42,13 @@ export async function runVerify(server: string | undefined, options: VerifyOptio
     throw new HallError("INVALID_PARAMS", "a review needs a person", {
       hint: "Run it on a terminal, or with --yes to approve everything as it is marked.",
     });
-  const looks = await lookAtServers(settings, {
+  const looks = await discoverServers(settings, {
     names: await confirmStarts(reviewing, chosen),
     done: (look) => {
-      if (!options.json) process.stderr.write(`${describeLook(look)}\n`);
+      if (!options.json) process.stderr.write(`${formatDiscovery(look)}\n`);
     },
   });
-  await keepLooks(process.cwd(), looks, configured);
+  await saveDiscoveries(process.cwd(), looks, configured);
   await keepFailures(settings, looks);
   const reviews = await reviewLooks(reviewing, looks);
   await tellTrustChanged();

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../base/json.ts";
+import { kindOfHost } from "../net/host.ts";
 import type { Path, Problem } from "./error.ts";
-import { kindOfHost } from "./host.ts";
 import { fieldAt } from "./layer.ts";
 
 /** The sections that say where something is asked, each with the field that has the address. */

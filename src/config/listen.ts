@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import type { JsonObject } from "../base/json.ts";
+import { kindOfHost } from "../net/host.ts";
 import type { Path, Problem } from "./error.ts";
 import { isInside, realOf } from "./folders.ts";
-import { kindOfHost } from "./host.ts";
 import { fieldAt } from "./layer.ts";
 
 const hostPath: Path = ["listen", "host"];

@@ -1,9 +1,9 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { isObject, type JsonObject } from "../base/json.ts";
+import { kindOfHost } from "../net/host.ts";
 import type { Path, Problem } from "./error.ts";
 import { quote } from "./error.ts";
-import { kindOfHost } from "./host.ts";
 import { serverNamePattern } from "./schema.ts";
 
 /**

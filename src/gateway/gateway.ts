@@ -53,10 +53,9 @@ export function createGateway({
     const depth = (parent.depth ?? 0) + 1;
     if (depth > depthMax) throw new HallError("BUDGET", `calls may be nested ${depthMax} deep`);
     const rootCall = parent.rootCall ?? parent;
-    const inside =
-      parent.target?.toolkit.id === "agents"
-        ? [...(parent.inside ?? []), parent.target.fullName]
-        : parent.inside;
+    const inside = parent.target?.tool.facts?.isNotReentrant
+      ? [...(parent.inside ?? []), parent.target.fullName]
+      : parent.inside;
     if (inside?.includes(name))
       throw new HallError("BUDGET", `${name} cannot call itself`, {
         hint: "Call the tools it has, or ask another agent.",

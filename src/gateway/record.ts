@@ -2,7 +2,6 @@ import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { CallRow, Store } from "../store/store.ts";
 import type { Call, Outcome } from "../tool.ts";
-import { createHiding } from "../toolkits/lisp/program-secrets.ts";
 import { jsonSize } from "./json-size.ts";
 import type { Meter } from "./meter.ts";
 import { redact } from "./redact.ts";
@@ -81,21 +80,12 @@ function describe(call: Call, started: number, ended: Ended): CallRow {
 }
 
 function keepWhole(call: Call, ended: Ended): NonNullable<CallRow["kept"]> {
-  const hide = hidingOf(call) ?? ((value: unknown) => value);
+  const hide =
+    call.target?.tool.facts?.hideSecrets?.(call.arguments) ?? ((value: unknown) => value);
   return {
     arguments: redact(hide(call.arguments)),
     result: "outcome" in ended ? redact(hide(ended.outcome)) : null,
   };
-}
-
-/** What a program's text names as a secret stands under no key of its own. */
-function hidingOf({
-  target,
-  arguments: { code },
-}: Call): ((value: unknown) => unknown) | undefined {
-  return target?.toolkit.source === "hall" && typeof code === "string"
-    ? createHiding(code)
-    : undefined;
 }
 
 function writeArguments(args: JsonObject): string {

@@ -1,8 +1,8 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
-import { explain, readAll, refusal } from "../upstream/answer.ts";
-import { createDialler, type Dialler, lookupOutside } from "../upstream/dial.ts";
+import { explain, readAll, refusal } from "../net/answer.ts";
+import { createDialler, type Dialler, lookupOutside } from "../net/dial.ts";
 import type { Runner } from "./runner.ts";
 
 export interface EndpointOptions {

@@ -1,5 +1,5 @@
 import { isObject } from "../base/json.ts";
-import { readToolCall } from "../registry/find-tools.ts";
+import { readToolCall } from "../toolkits/find/find.ts";
 import type { Request } from "../wire/message.ts";
 
 /**

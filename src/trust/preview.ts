@@ -1,4 +1,5 @@
 import type { JsonObject } from "../base/json.ts";
+import { escapeInvisible } from "../base/text.ts";
 import type { Target } from "../tool.ts";
 
 const previewMax = 4_000;
@@ -42,21 +43,9 @@ const nameMax = 100;
 const valueUsual = 1_500;
 const valueMin = 60;
 
-/** Control and format characters, but for a new line and a tab, and what else leaves no trace: fillers, variation selectors, tags. */
-const invisible = /(?![\n\t])[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/gu;
-
-/** Escape codes, text that runs the other way, characters that a terminal does not show and a model reads: all written out. */
-export function makeVisible(text: string): string {
-  return text.replace(invisible, writeCode);
-}
-
-function writeCode(character: string): string {
-  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
-}
-
 /** A value must not look like the next argument, by a new line or by blanks up to where a terminal begins one; nor a name like something else that is said. */
 export function oneLine(text: string): string {
-  return makeVisible(text)
+  return escapeInvisible(text)
     .replace(/\n/g, "\\n")
     .replace(/\t/g, "\\t")
     .replace(blanks, ({ length }) => `(${length} blanks)`);

@@ -1,6 +1,6 @@
-import type { AdminClient } from "../admin/client.ts";
 import { HallError } from "../base/errors.ts";
 import { makeHarmless } from "../base/harmless.ts";
+import type { AdminClient } from "../hall/admin-client.ts";
 import type { Answer } from "../trust/approvals.ts";
 import type { LoadedPart, TuiEvent } from "./events.ts";
 import { explainFailure } from "./failure.ts";

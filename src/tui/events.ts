@@ -1,5 +1,5 @@
-import type { HallStatus, PendingApproval } from "../admin/contract.ts";
 import type { JsonObject } from "../base/json.ts";
+import type { HallStatus, PendingApproval } from "../hall/admin-contract.ts";
 import type { Statistics } from "../store/store.ts";
 import type { Progress } from "../tool.ts";
 import type { Answer } from "../trust/approvals.ts";

@@ -1,12 +1,12 @@
-import type { AdminClient } from "../admin/client.ts";
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import type { Scope } from "../base/scope.ts";
+import { type Line, openLine } from "../client/line.ts";
 import type { Config, ServerConfig } from "../config/schema.ts";
+import type { AdminClient } from "../hall/admin-client.ts";
 import type { ListKind } from "../tool.ts";
 import { createGuard } from "../upstream/guard.ts";
-import { type Line, openLine } from "../upstream/line.ts";
 import { openServer } from "../upstream/opening.ts";
 import type { Channel } from "../wire/channel.ts";
 import { defaultLimits } from "../wire/limits.ts";

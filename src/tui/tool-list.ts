@@ -1,7 +1,7 @@
 import { makeHarmless } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
-import type { Line } from "../upstream/line.ts";
+import type { Line } from "../client/line.ts";
 import { stepNames, type ToolView } from "./state.ts";
 
 /** What a server offers to a person: its tools, which of them are agents, and which steps of the workflow are missing. */

@@ -1,16 +1,16 @@
 import type { Log } from "../base/log.ts";
 import type { Scope } from "../base/scope.ts";
+import { createFallback } from "../client/fallback.ts";
+import { createHttpChannel, type HttpOptions } from "../client/http.ts";
+import { openSsePair, openWebSocket } from "../client/remote.ts";
 import type { ServerConfig } from "../config/schema.ts";
+import { createDialler, lookupOutside } from "../net/dial.ts";
 import type { Channel } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";
 import type { Authorizer } from "./authorizer.ts";
-import { createDialler, lookupOutside } from "./dial.ts";
-import { createFallback } from "./fallback.ts";
 import type { Guard } from "./guard.ts";
-import { createHttpChannel, type HttpOptions } from "./http.ts";
 import type { RemoteServerConfig } from "./issuer.ts";
 import { startProcess } from "./process.ts";
-import { openSsePair, openWebSocket } from "./remote.ts";
 
 type StdioServerConfig = Extract<ServerConfig, { readonly type: "stdio" }>;
 

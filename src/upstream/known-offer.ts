@@ -3,9 +3,9 @@ import { HallError, messageOf } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import { createOneAtATime } from "../base/one-at-a-time.ts";
 import { Scope } from "../base/scope.ts";
+import type { Line } from "../client/line.ts";
 import type { ListKind } from "../tool.ts";
 import { pinOf } from "../trust/pin.ts";
-import type { Line } from "./line.ts";
 import {
   emptyOffer,
   type Offer,

@@ -1,8 +1,8 @@
 import { HallError, messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
+import type { Line } from "../client/line.ts";
 import type { Prompt, Resource, Tool } from "../tool.ts";
-import type { Line } from "./line.ts";
 import { withoutOldDraft } from "./schema-draft.ts";
 
 /** Everything an upstream offers, read page by page. */

@@ -2,8 +2,8 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject, sortKeys } from "../base/json.ts";
+import type { Greeting } from "../client/handshake.ts";
 import { pinOf } from "../trust/pin.ts";
-import type { Greeting } from "./greeting.ts";
 import type { Offer } from "./lists.ts";
 
 /**

@@ -7,9 +7,9 @@ import type {
   StoredOAuthClientInformation,
 } from "@modelcontextprotocol/client";
 import { HallError } from "../base/errors.ts";
-import { createDialler, lookupOutside } from "./dial.ts";
-import { envelope } from "./greeting.ts";
-import { standardHeaders } from "./headers.ts";
+import { envelope } from "../client/handshake.ts";
+import { standardHeaders } from "../client/headers.ts";
+import { createDialler, lookupOutside } from "../net/dial.ts";
 import {
   type Challenge,
   explainOAuth,

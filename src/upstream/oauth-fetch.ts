@@ -1,8 +1,8 @@
 import type { FetchLike } from "@modelcontextprotocol/client";
 import { HallError } from "../base/errors.ts";
-import { kindOfHost } from "../config/host.ts";
-import { readAll } from "./answer.ts";
-import { createDialler, lookupOutside } from "./dial.ts";
+import { readAll } from "../net/answer.ts";
+import { createDialler, lookupOutside } from "../net/dial.ts";
+import { kindOfHost } from "../net/host.ts";
 
 interface Server {
   readonly url: string;

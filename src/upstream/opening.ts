@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { HallError } from "../base/errors.ts";
 import type { Scope } from "../base/scope.ts";
+import type { Greeting } from "../client/handshake.ts";
+import { type Line, type LineOptions, openLine } from "../client/line.ts";
+import { createPace } from "../client/retry-after.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import type { ListKind } from "../tool.ts";
 import { type Carrier, type CarrierOptions, openCarrier } from "./carrier.ts";
-import type { Greeting } from "./greeting.ts";
-import { type Line, type LineOptions, openLine } from "./line.ts";
-import { createPace } from "./pace.ts";
 
 /** How one line to a server is opened, and what is heard of it while it lives. */
 export interface Opening extends CarrierOptions {

@@ -1,7 +1,7 @@
 import { backoffMs } from "../base/backoff.ts";
 import { HallError, messageOf } from "../base/errors.ts";
 import { Scope } from "../base/scope.ts";
-import type { Line } from "./line.ts";
+import type { Line } from "../client/line.ts";
 
 /**
  * Keeps one line to an upstream: opened at the first use, by one start for all who wait; closed when nobody has used it

@@ -1,6 +1,6 @@
 import type { Log } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
-import type { Line } from "./line.ts";
+import type { Line } from "../client/line.ts";
 import type { Supervisor } from "./supervisor.ts";
 
 /** Who wants to hear of which resources of one server, and what the server was told of that. */

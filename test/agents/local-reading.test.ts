@@ -127,7 +127,7 @@ describe("what a task marks is read whole", () => {
     ["Run `npm test`", "quoted", "npm test"],
     ["Open https://example.com/a?b=c.", "link", "https://example.com/a?b=c"],
     ["Write to ada@example.org, please", "email", "ada@example.org"],
-    ["Read ./src/app.ts first", "path", "./src/app.ts"],
+    ["Read ./src/app.ts first", "path", "./src/hall/hall.ts"],
     ["Read report.pdf", "path", "report.pdf"],
     ["Show order SK-1234", "code", "SK-1234"],
     ["Upgrade to 2.1.3", "code", "2.1.3"],

@@ -1,9 +1,9 @@
 /** Everything the hall says, in every version it speaks, held against the official schema of that version. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createHall, type Hall } from "../../src/app.ts";
 import { errorTable } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { createLog } from "../../src/base/log.ts";
+import { createHall, type Hall } from "../../src/hall/hall.ts";
 import {
   legacyVersions,
   metaKeys,

@@ -2,9 +2,9 @@
 import { createServer, type Server as HttpServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createHall } from "../../src/app.ts";
 import { createLog } from "../../src/base/log.ts";
 import { version } from "../../src/base/version.ts";
+import { createHall } from "../../src/hall/hall.ts";
 import { listenHttp } from "../../src/server/http/listener.ts";
 import { type ConformanceHall, startConformanceHall } from "./conformance-hall.ts";
 

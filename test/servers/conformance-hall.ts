@@ -1,8 +1,8 @@
 /** A hall that listens and offers what the conformance suite asks for. As a script, with Node 24: `conformance-hall.ts [port]`. */
 import { realpathSync } from "node:fs";
-import { createHall } from "../../src/app.ts";
 import { createLog } from "../../src/base/log.ts";
 import { version } from "../../src/base/version.ts";
+import { createHall } from "../../src/hall/hall.ts";
 import { listenHttp } from "../../src/server/http/listener.ts";
 import { createConformanceToolkit } from "./conformance.ts";
 

@@ -5,9 +5,9 @@ import {
   type IncomingMessage,
 } from "node:http";
 import { connect, type Socket } from "node:net";
-import { createHall, type Hall, type HallOptions } from "../../src/app.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { createLog } from "../../src/base/log.ts";
+import { createHall, type Hall, type HallOptions } from "../../src/hall/hall.ts";
 import { type HttpListener, type HttpOptions, listenHttp } from "../../src/server/http/listener.ts";
 import { EventReader } from "./event-reader.ts";
 

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
-import { createHall, type Hall, type HallOptions } from "../../src/app.ts";
 import { createLog } from "../../src/base/log.ts";
+import { createHall, type Hall, type HallOptions } from "../../src/hall/hall.ts";
 import { defaultLimits } from "../../src/wire/limits.ts";
 import { createLineReader } from "../../src/wire/lines.ts";
 import { createMemoryPair } from "../../src/wire/memory.ts";

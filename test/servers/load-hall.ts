@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
-import { createHall } from "../../src/app.ts";
 import { createLog } from "../../src/base/log.ts";
+import { createHall } from "../../src/hall/hall.ts";
 import { listenHttp } from "../../src/server/http/listener.ts";
 import {
   createChangingToolkit,

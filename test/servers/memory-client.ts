@@ -1,4 +1,4 @@
-import type { Hall } from "../../src/app.ts";
+import type { Hall } from "../../src/hall/hall.ts";
 import { createMemoryPair } from "../../src/wire/memory.ts";
 import { RawClient } from "./client.ts";
 

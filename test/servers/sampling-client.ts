@@ -6,8 +6,8 @@ import {
   type CreateMessageResultWithTools,
   type JSONRPCMessage,
 } from "@modelcontextprotocol/sdk/types.js";
-import type { Hall } from "../../src/app.ts";
 import type { JsonObject } from "../../src/base/json.ts";
+import type { Hall } from "../../src/hall/hall.ts";
 import { createMemoryPair } from "../../src/wire/memory.ts";
 
 /** A client of the official SDK that lends its model, which says what a test wants. */

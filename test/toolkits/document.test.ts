@@ -10,10 +10,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { HallError } from "../../src/base/errors.ts";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { Scope } from "../../src/base/scope.ts";
+import { createFetcher } from "../../src/net/public-fetch.ts";
 import type { CallContext, Toolkit } from "../../src/tool.ts";
 import { createDocumentToolkit } from "../../src/toolkits/document/document.ts";
 import { createDocumentReader, type DocumentReader } from "../../src/toolkits/document/reader.ts";
-import { createFetcher } from "../../src/toolkits/fetch.ts";
 import {
   assemblePdf,
   buildWorker,

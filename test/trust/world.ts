@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { HallOptions } from "../../src/app.ts";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import type { Decision } from "../../src/gateway/trust.ts";
+import type { HallOptions } from "../../src/hall/hall.ts";
 import type { CallContext, ListKind, Outcome, Tool, Toolkit } from "../../src/tool.ts";
 import { type Ledger, openLedger } from "../../src/trust/ledger.ts";
 import { pinOf } from "../../src/trust/pin.ts";

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createLog, Secrets } from "../../src/base/log.ts";
 import { connectHall } from "../../src/cli/hall-client.ts";
-import type { Settings } from "../../src/cli/settings.ts";
 import { readFlags } from "../../src/cli/tui.ts";
 import { openHallTarget } from "../../src/cli/tui-hall.ts";
 import { loadConfig } from "../../src/config/load.ts";
+import type { Settings } from "../../src/hall/settings.ts";
 import { benchOf, type ClientBench, makeFolder } from "./client-bench.ts";
 
 const variables = ["XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"] as const;

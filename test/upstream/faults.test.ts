@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
-import type { HallOptions } from "../../src/app.ts";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
+import type { HallOptions } from "../../src/hall/hall.ts";
 import type { RawClient } from "../servers/client.ts";
 import { said } from "../servers/toolkits.ts";
 import {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { Scope } from "../../src/base/scope.ts";
-import type { Line } from "../../src/upstream/line.ts";
+import type { Line } from "../../src/client/line.ts";
 import { readTools } from "../../src/upstream/lists.ts";
 
 test("a list of large pages that does not end is read as far as it may fill the memory", async () => {

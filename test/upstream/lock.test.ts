@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
+import type { Greeting } from "../../src/client/handshake.ts";
 import { pinOf } from "../../src/trust/pin.ts";
-import type { Greeting } from "../../src/upstream/greeting.ts";
 import type { Offer } from "../../src/upstream/lists.ts";
 import {
   emptyLock,

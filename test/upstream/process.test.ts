@@ -16,8 +16,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import type { JsonObject } from "../../src/base/json.ts";
 import { createLog } from "../../src/base/log.ts";
 import { Scope } from "../../src/base/scope.ts";
+import { type Line, openLine } from "../../src/client/line.ts";
 import { createGuard } from "../../src/upstream/guard.ts";
-import { type Line, openLine } from "../../src/upstream/line.ts";
 import {
   type ProcessSpec,
   startProcess,

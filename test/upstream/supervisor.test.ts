@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { HallError } from "../../src/base/errors.ts";
 import { Scope } from "../../src/base/scope.ts";
-import type { Line } from "../../src/upstream/line.ts";
+import type { Line } from "../../src/client/line.ts";
 import {
   createSupervisor,
   type Supervisor,

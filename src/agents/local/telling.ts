@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { signatureOf } from "../../registry/signature.ts";
+import { signatureOf } from "../../toolkits/find/signature.ts";
 import type { Chosen } from "./decision.ts";
 import type { Filled } from "./fill.ts";
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { EventStream, type EventStreamOptions } from "../../net/event-writer.ts";
 import type { Channel, FrameKind, Receiver } from "../../wire/channel.ts";
-import { EventStream, type EventStreamOptions } from "../../wire/sse.ts";
 
 /**
  * The channel of one modern request: a line of its own, so that nothing of one caller can reach another.

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
+import { EventStream, type EventStreamOptions } from "../../net/event-writer.ts";
 import type { FrameKind } from "../../wire/channel.ts";
 import type { Id } from "../../wire/message.ts";
-import { EventStream, type EventStreamOptions } from "../../wire/sse.ts";
 import { sendJson } from "./post.ts";
 
 /**

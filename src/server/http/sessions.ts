@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { FleetingMap } from "../../base/fleeting-map.ts";
+import type { EventStreamOptions } from "../../net/event-writer.ts";
 import type { Channel, FrameKind, Receiver } from "../../wire/channel.ts";
 import type { Id, Message } from "../../wire/message.ts";
-import type { EventStreamOptions } from "../../wire/sse.ts";
 import type { Connection } from "../connection.ts";
 import type { Server } from "../server.ts";
 import { accepts, sendJson } from "./post.ts";

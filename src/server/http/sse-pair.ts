@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { EventStream, type EventStreamOptions } from "../../net/event-writer.ts";
 import type { Channel, Receiver } from "../../wire/channel.ts";
 import type { Message } from "../../wire/message.ts";
-import { EventStream, type EventStreamOptions } from "../../wire/sse.ts";
 import type { Connection } from "../connection.ts";
 import type { Server } from "../server.ts";
 import { accepts } from "./post.ts";

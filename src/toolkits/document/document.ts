@@ -1,8 +1,8 @@
 /** Reads documents for a model: their text, or what can be said of it by counting and looking up. */
 import { HallError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { createFetcher, type Fetcher } from "../../net/public-fetch.ts";
 import type { CallContext, Outcome, Tool, Toolkit } from "../../tool.ts";
-import { createFetcher, type Fetcher } from "../fetch.ts";
 import type { Analysis } from "./analysis.ts";
 import type { ParsedDocument } from "./parse.ts";
 import { createDocumentReader, type DocumentReader } from "./reader.ts";

@@ -4,7 +4,7 @@ import { sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { HallError, messageOf } from "../../base/errors.ts";
 import type { Scope } from "../../base/scope.ts";
-import type { Fetcher } from "../fetch.ts";
+import type { Fetcher } from "../../net/public-fetch.ts";
 
 /** The bytes of a document and what its source says they are. */
 export interface Source {

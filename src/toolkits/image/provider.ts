@@ -7,9 +7,9 @@ import type { Advice } from "../../base/advice.ts";
 import { type ErrorCode, HallError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Scope } from "../../base/scope.ts";
-import { kindOfHost } from "../../config/host.ts";
-import { explain, readAll } from "../../upstream/answer.ts";
-import { createDialler, type DialInit } from "../../upstream/dial.ts";
+import { explain, readAll } from "../../net/answer.ts";
+import { createDialler, type DialInit } from "../../net/dial.ts";
+import { kindOfHost } from "../../net/host.ts";
 import type { ImageRequest } from "./image.ts";
 
 export interface ImageProvider {
@@ -205,7 +205,7 @@ async function readBytes(image: JsonObject, provider: URL, scope: Scope): Promis
     if (reply.status === 200) return reply.bytes;
     throw malformed(provider, `the linked image answered HTTP ${reply.status}`);
   }
-  const { createFetcher } = await import("../fetch.ts");
+  const { createFetcher } = await import("../../net/public-fetch.ts");
   const fetched = await createFetcher()(url, { signal: scope.signal, bytesMax: imageBytesMax });
   return fetched.bytes;
 }

@@ -1,6 +1,7 @@
 /** The tools of the evaluator, as clients see them. */
 import type { JsonObject } from "../../base/json.ts";
 import type { Tool } from "../../tool.ts";
+import { createHiding } from "./program-secrets.ts";
 import { definitionTypes } from "./protocol.ts";
 
 const session: JsonObject = {
@@ -10,7 +11,11 @@ const session: JsonObject = {
 };
 
 /** A call may take as long as the longest evaluation may be given; the program's own limit ends it before. */
-const facts = { timeoutMs: 610_000 };
+const facts = {
+  timeoutMs: 610_000,
+  hideSecrets: ({ code }: JsonObject) =>
+    typeof code === "string" ? createHiding(code) : undefined,
+};
 
 export const evaluateLisp: Tool = {
   name: "evaluate-lisp",

@@ -1,7 +1,7 @@
 import { HallError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { explain, readAll, refusal } from "../../upstream/answer.ts";
-import { createDialler } from "../../upstream/dial.ts";
+import { explain, readAll, refusal } from "../../net/answer.ts";
+import { createDialler } from "../../net/dial.ts";
 import type { SearchProvider, SearchQuery, SearchResult } from "./provider.ts";
 
 /** Search engines on the web. Each is a request and a way to read the answer; what they have in common is below. */

@@ -1,4 +1,4 @@
-import type { PendingApproval } from "../../admin/contract.ts";
+import type { PendingApproval } from "../../hall/admin-contract.ts";
 import type { Answer } from "../../trust/approvals.ts";
 import type { Line } from "../parts/line.ts";
 import { elapsed, loadLines } from "../parts/run-state.ts";

@@ -1,4 +1,4 @@
-import type { UpstreamStatus } from "../../admin/contract.ts";
+import type { UpstreamStatus } from "../../hall/admin-contract.ts";
 import type { Line, Role } from "../parts/line.ts";
 import { elapsed, loadLines } from "../parts/run-state.ts";
 import { type Column, tableLines } from "../parts/table.ts";

@@ -1,0 +1,79 @@
+import { HallError } from "../base/errors.ts";
+import { createLog } from "../base/log.ts";
+import { version } from "../base/version.ts";
+import { createHall } from "../hall/hall.ts";
+import { isLoopback } from "../server/http/guard.ts";
+import { listenHttp } from "../server/http/listener.ts";
+import { loadOwnToken } from "../server/http/token.ts";
+import type { Toolkit } from "../tool.ts";
+import { defaultLimits } from "../wire/limits.ts";
+import { createStdioChannel } from "../wire/stdio.ts";
+
+export interface ServeOptions {
+  /** Over HTTP at this port, 0 for any free one; without it, over stdin and stdout. */
+  readonly port?: number;
+  /** Default 127.0.0.1; any but loopback needs a token. */
+  readonly host?: string;
+  readonly token?: string;
+}
+
+export interface Serving {
+  /** Where MCP is served; undefined on stdio. */
+  readonly url: string | undefined;
+  /** Resolves when the client on stdio is gone. */
+  readonly closed: Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Serves a toolkit as an MCP server of its own: every revision of the protocol, tools under their own names. */
+export async function serve(
+  toolkit: Toolkit,
+  { port, host = "127.0.0.1", token }: ServeOptions = {},
+): Promise<Serving> {
+  if (port !== undefined && !isLoopback(host) && token === undefined) {
+    throw new HallError("DENIED", `${host} can be reached from other machines: give a token`, {
+      hint: "serve(toolkit, { host, port, token })",
+    });
+  }
+  const log = createLog({ level: "warn" });
+  const hall = await createHall({ toolkits: [withoutPrefix(toolkit)], log });
+  if (port === undefined) {
+    const { closed } = hall.server.accept(
+      createStdioChannel(process.stdin, process.stdout, defaultLimits),
+    );
+    return { url: undefined, closed: closed.then(() => hall.close()), close: () => hall.close() };
+  }
+  const listener = await listenHttp({
+    server: hall.server,
+    log,
+    version,
+    host,
+    port,
+    token: token ?? (await loadOwnToken()),
+  });
+  let close = (): void => {};
+  const closed = new Promise<void>((resolve) => {
+    close = resolve;
+  });
+  return {
+    url: `${listener.url}/mcp`,
+    closed,
+    async close() {
+      await hall.close();
+      await listener.close();
+      close();
+    },
+  };
+}
+
+/** A server of its own needs no prefix to tell its tools from others'. */
+function withoutPrefix(toolkit: Toolkit): Toolkit {
+  return {
+    id: toolkit.id,
+    prefix: "",
+    list: () => toolkit.list(),
+    call: (tool, args, context) => toolkit.call(tool, args, context),
+    health: () => toolkit.health(),
+    close: () => toolkit.close(),
+  };
+}

@@ -1,0 +1,233 @@
+import { HallError } from "../base/errors.ts";
+import { FleetingMap } from "../base/fleeting-map.ts";
+import { isObject } from "../base/json.ts";
+import { formatBytes } from "../base/text.ts";
+import type { Channel } from "../wire/channel.ts";
+import type { Limits } from "../wire/limits.ts";
+import { errorFrame, type Id, isId } from "../wire/message.ts";
+import { leaving, left } from "./admin-contract.ts";
+
+/**
+ * A client's line through this process to a hall that may end under it. Frames are passed on as they are; what is
+ * remembered is just enough to go on with the next hall: the handshake, what the client subscribed to, and which
+ * requests are unanswered. Those are sent again, except calls of tools: they may have done their work, so the client is
+ * told instead.
+ */
+export interface AttachOptions {
+  readonly limits: Limits;
+  /** A line to the project's hall: the running one, or one this process becomes. */
+  connect(): Promise<Channel>;
+}
+
+/** Resolves when the client is gone. */
+export async function attach(near: Channel, options: AttachOptions): Promise<void> {
+  const relay = new Relay(near, options);
+  await relay.run();
+}
+
+interface Waiting {
+  readonly method: string;
+  readonly frame: string;
+}
+
+const replayId = "guildhall/replay";
+
+function asReplay(frame: string): string {
+  return JSON.stringify({ ...(JSON.parse(frame) as object), id: replayId });
+}
+
+/** The toolkit a registration, or its end, is about. */
+function toolkitOf(params: unknown): unknown {
+  if (!isObject(params)) return undefined;
+  return isObject(params.tool) ? params.tool.name : params.tool_name;
+}
+
+/** Our own frames name the id first. */
+const answerHead = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|-?\d+),"(?:result|error)":/;
+
+class Relay {
+  readonly #near: Channel;
+  readonly #options: AttachOptions;
+  readonly #waiting = new FleetingMap<Id, Waiting>();
+  /** What the client has set for as long as its connection lives, by what it is about. */
+  readonly #standing = new Map<string, string>();
+  #far: Channel | undefined;
+  /** What the client has sent while there is no hall. */
+  #held: string[] = [];
+  #heldBytes = 0;
+  #initialize: string | undefined;
+  #isInitialized = false;
+  #isLeaving = false;
+  #hasEnded = false;
+  #finish: () => void = () => {};
+
+  constructor(near: Channel, options: AttachOptions) {
+    this.#near = near;
+    this.#options = options;
+  }
+
+  async run(): Promise<void> {
+    const finished = new Promise<void>((resolve) => {
+      this.#finish = resolve;
+    });
+    this.#near.start({
+      frame: (bytes) => this.#fromClient(bytes),
+      oversize: () =>
+        this.#near.send(
+          errorFrame(
+            undefined,
+            {
+              code: -32600,
+              message: `message exceeds the limit of ${formatBytes(this.#options.limits.messageBytesMax)}`,
+            },
+            "null",
+          ),
+        ),
+      drained: () => this.#far?.resume(),
+      ended: () => {
+        this.#hasEnded = true;
+        this.#leaveWhenDone();
+      },
+      closed: () => this.#finish(),
+    });
+    await this.#reach();
+    await finished;
+    const far = this.#far;
+    // Its end is ours, and no reason to look for the next hall.
+    this.#far = undefined;
+    await far?.close();
+    await this.#near.close();
+  }
+
+  /** Connects, and again whenever the hall ends. */
+  async #reach(): Promise<void> {
+    const far = await this.#options.connect();
+    far.start({
+      frame: (bytes) => this.#fromHall(bytes),
+      oversize: () => {},
+      drained: () => this.#near.resume(),
+      ended: () => {},
+      closed: () => {
+        if (this.#far !== far) return;
+        this.#far = undefined;
+        this.#isLeaving = false;
+        this.#leaveWhenDone();
+        if (!this.#hasEnded || this.#waiting.size > 0)
+          void this.#reach().catch(() => this.#giveUp());
+      },
+    });
+    this.#replay(far);
+    this.#far = far;
+    for (const frame of this.#held.splice(0)) far.send(frame);
+    this.#heldBytes = 0;
+    if (far.queuedBytes <= this.#options.limits.writeQueueBytesMax) this.#near.resume();
+  }
+
+  #replay(far: Channel): void {
+    const unanswered = this.#waiting.entries();
+    const isFirst =
+      this.#initialize === undefined ||
+      unanswered.some(([, { method }]) => method === "initialize");
+    const held = new Set(this.#held);
+    if (!isFirst && this.#initialize !== undefined) {
+      far.send(asReplay(this.#initialize));
+      if (this.#isInitialized) far.send('{"jsonrpc":"2.0","method":"notifications/initialized"}');
+      const unsent = new Set([...held, ...unanswered.map(([, { frame }]) => frame)]);
+      for (const frame of this.#standing.values())
+        if (!unsent.has(frame)) far.send(asReplay(frame));
+    }
+    for (const [id, { method, frame }] of unanswered) {
+      if (held.has(frame)) continue;
+      if (method === "tools/call") this.#refuse(id);
+      else far.send(frame);
+    }
+  }
+
+  #refuse(id: Id): void {
+    this.#waiting.delete(id);
+    const { message, hint } = new HallError(
+      "UNAVAILABLE",
+      "the hall ended while the tool was running; it may have done its work",
+      {
+        hint: "Check what the tool changes before you call it again; the next hall is already there.",
+      },
+    );
+    this.#near.send(
+      errorFrame(
+        id,
+        { code: -32603, message, data: { error_type: "unavailable", suggestion: hint } },
+        "null",
+      ),
+    );
+  }
+
+  #giveUp(): void {
+    for (const id of this.#waiting.keys()) this.#refuse(id);
+    this.#finish();
+  }
+
+  #fromClient(bytes: Buffer): void {
+    const frame = bytes.toString("utf8");
+    this.#remember(frame);
+    if (!this.#far || this.#isLeaving) {
+      this.#held.push(frame);
+      this.#heldBytes += bytes.length;
+      if (this.#heldBytes > this.#options.limits.writeQueueBytesMax) this.#near.pause();
+      return;
+    }
+    this.#far.send(frame);
+    if (this.#far.queuedBytes > this.#options.limits.writeQueueBytesMax) this.#near.pause();
+  }
+
+  #remember(frame: string): void {
+    let message: unknown;
+    try {
+      message = JSON.parse(frame);
+    } catch {
+      // The hall answers what cannot be read.
+      return;
+    }
+    if (!isObject(message) || typeof message.method !== "string") return;
+    const { id, method, params } = message;
+    if (method === "initialize") this.#initialize ??= frame;
+    if (method === "notifications/initialized") this.#isInitialized = true;
+    if (method === "notifications/cancelled" && isObject(params) && isId(params.requestId))
+      this.#waiting.delete(params.requestId);
+    if (method === "logging/setLevel") this.#standing.set("level", frame);
+    if (method === "resources/subscribe" && isObject(params))
+      this.#standing.set(`uri ${params.uri}`, frame);
+    if (method === "resources/unsubscribe" && isObject(params))
+      this.#standing.delete(`uri ${params.uri}`);
+    if (method === "tools/register") this.#standing.set(`toolkit ${toolkitOf(params)}`, frame);
+    if (method === "tools/unregister") this.#standing.delete(`toolkit ${toolkitOf(params)}`);
+    if (isId(id) && !this.#waiting.has(id)) this.#waiting.set(id, { method, frame });
+  }
+
+  #fromHall(bytes: Buffer): void {
+    const frame = bytes.toString("utf8");
+    if (frame === leaving) {
+      // What was sent before is still answered; what comes now is for the next hall.
+      this.#far?.send(left);
+      this.#isLeaving = true;
+      return;
+    }
+    const id = answerHead.exec(frame.slice(0, 600))?.[1];
+    if (id !== undefined) {
+      const answered = JSON.parse(id) as Id;
+      if (answered === replayId) return;
+      // It goes on with the next hall.
+      if (this.#isLeaving && this.#waiting.get(answered)?.method === "subscriptions/listen") return;
+      this.#waiting.delete(answered);
+    }
+    this.#near.send(frame);
+    if (this.#near.queuedBytes > this.#options.limits.writeQueueBytesMax) this.#far?.pause();
+    this.#leaveWhenDone();
+  }
+
+  /** A client that has closed its end still gets what it asked for. */
+  #leaveWhenDone(): void {
+    if (!this.#hasEnded) return;
+    const isDone = this.#waiting.values().every(({ method }) => method === "subscriptions/listen");
+    if (isDone) this.#finish();
+  }
+}

@@ -1,0 +1,197 @@
+import type { Socket, Server as SocketServer } from "node:net";
+import { errorTable, HallError, messageOf } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import { version } from "../base/version.ts";
+import type { Server } from "../server/server.ts";
+import type { Channel } from "../wire/channel.ts";
+import type { Limits } from "../wire/limits.ts";
+import { Peer } from "../wire/peer.ts";
+import { createStdioChannel } from "../wire/stdio.ts";
+import {
+  type AdminMethods,
+  type Hello,
+  type HelloAnswer,
+  leaving,
+  left,
+} from "./admin-contract.ts";
+import { claimSocket } from "./socket.ts";
+
+export type AdminHandlers = {
+  readonly [M in keyof AdminMethods]: (
+    params: AdminMethods[M]["params"],
+  ) => Promise<AdminMethods[M]["result"]>;
+};
+
+export interface Control {
+  /** Nobody new gets in. Those who are attached are told, and have this long to take their last answers. */
+  leave(ms: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ControlOptions {
+  readonly server: Server;
+  readonly limits: Limits;
+  readonly handlers: AdminHandlers;
+}
+
+/**
+ * Opens the hall's local socket, before the hall itself is ready: whoever comes early waits. Undefined when another hall
+ * of this project has it.
+ */
+export async function openControl(
+  path: string,
+  ready: Promise<ControlOptions>,
+): Promise<Control | undefined> {
+  const sockets = new Set<Socket>();
+  const lines = new Map<Channel, Promise<void>>();
+  const listening: SocketServer | undefined = await claimSocket(path, (socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+    socket.on("error", () => socket.destroy());
+    void welcome(socket, ready, (channel, closed) => {
+      lines.set(channel, closed);
+      void closed.then(() => lines.delete(channel));
+    }).catch(() => socket.destroy());
+  });
+  if (!listening) return undefined;
+  let closing: Promise<void> | undefined;
+  const stopListening = (): Promise<void> => {
+    closing ??= new Promise((resolve) => listening.close(() => resolve()));
+    return closing;
+  };
+  return {
+    async leave(ms) {
+      void stopListening();
+      for (const channel of lines.keys()) channel.send(leaving);
+      let timer: NodeJS.Timeout | undefined;
+      const timeUp = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, ms);
+      });
+      await Promise.race([Promise.all(lines.values()), timeUp]);
+      clearTimeout(timer);
+    },
+    async close() {
+      const closed = stopListening();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+/** Reads the first line and hands the rest of the socket to whoever it is for. */
+async function welcome(
+  socket: Socket,
+  ready: Promise<ControlOptions>,
+  attached: (channel: Channel, closed: Promise<void>) => void,
+): Promise<void> {
+  const hello = await readHello(socket);
+  const { server, limits, handlers } = await ready;
+  const answer: HelloAnswer =
+    hello?.version === version
+      ? { ok: true, pid: process.pid }
+      : { ok: false, reason: `this hall is version ${version}` };
+  socket.write(`${JSON.stringify(answer)}\n`);
+  if (!answer.ok || !hello) {
+    socket.end();
+    return;
+  }
+  const channel = createStdioChannel(socket, socket, limits, { needsNewline: true });
+  if (hello.hello === "mcp") attached(channel, server.accept(hearLeft(channel)).closed);
+  else serveAdmin(channel, handlers, limits);
+}
+
+/** Takes the word of the other side that nothing more will come for the end of its input: the socket stays open for the answers. */
+function hearLeft(channel: Channel): Channel {
+  return {
+    start: (receiver) =>
+      channel.start({
+        ...receiver,
+        frame: (bytes) => (bytes.equals(leftBytes) ? receiver.ended() : receiver.frame(bytes)),
+      }),
+    send: (frame, about, kind) => channel.send(frame, about, kind),
+    get queuedBytes() {
+      return channel.queuedBytes;
+    },
+    pause: () => channel.pause(),
+    resume: () => channel.resume(),
+    close: (options) => channel.close(options),
+  };
+}
+
+const leftBytes = Buffer.from(left);
+
+const helloBytesMax = 4_096;
+
+/** Waits for one line and leaves everything after it in the stream. */
+export function readFirstLine(socket: Socket): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const done = (line: string | undefined): void => {
+      socket.off("readable", read).off("end", lost).off("close", lost);
+      resolve(line);
+    };
+    const lost = (): void => done(undefined);
+    const read = (): void => {
+      for (
+        let chunk = socket.read() as Buffer | null;
+        chunk !== null;
+        chunk = socket.read() as Buffer | null
+      ) {
+        const end = chunk.indexOf(0x0a);
+        if (end !== -1) {
+          socket.unshift(chunk.subarray(end + 1));
+          done(Buffer.concat([...chunks, chunk.subarray(0, end)]).toString());
+          return;
+        }
+        bytes += chunk.length;
+        if (bytes > helloBytesMax) {
+          done(undefined);
+          return;
+        }
+        chunks.push(chunk);
+      }
+    };
+    socket.on("readable", read).on("end", lost).on("close", lost);
+  });
+}
+
+async function readHello(socket: Socket): Promise<Hello | undefined> {
+  try {
+    const value: unknown = JSON.parse((await readFirstLine(socket)) ?? "");
+    return isObject(value) &&
+      (value.hello === "mcp" || value.hello === "admin") &&
+      typeof value.version === "string"
+      ? (value as unknown as Hello)
+      : undefined;
+  } catch {
+    // Not one of ours: the answer says so.
+    return undefined;
+  }
+}
+
+function serveAdmin(channel: Channel, handlers: AdminHandlers, limits: Limits): void {
+  new Peer(channel, {
+    limits,
+    handle: ({ method, params }) => {
+      if (!Object.hasOwn(handlers, method))
+        throw new HallError("METHOD_NOT_FOUND", `there is no admin method ${method}`);
+      return (handlers[method as keyof AdminHandlers] as (params: JsonObject) => Promise<unknown>)(
+        params ?? {},
+      );
+    },
+    notified: () => {},
+    explain: (failure) => {
+      const error =
+        failure instanceof HallError ? failure : new HallError("INTERNAL", messageOf(failure));
+      return {
+        error: {
+          code: errorTable[error.code].request,
+          message: error.message,
+          data: { code: error.code, hint: error.hint, ...error.details },
+        },
+      };
+    },
+    ended: () => void channel.close(),
+  });
+}

@@ -1,0 +1,135 @@
+import { isObject, type JsonObject, sortKeys } from "../../base/json.ts";
+import { serverNamePattern } from "../../config/schema.ts";
+
+/** A server as it was found in one place. */
+export interface Sighting {
+  readonly name: string;
+  readonly server: JsonObject;
+  readonly client: { readonly id: string; readonly name: string };
+  /** "file:line:column" of its entry. */
+  readonly place: string;
+  /** The folder it is for, where that is not this project's. */
+  readonly elsewhere?: string;
+}
+
+/** A server that can be taken over, and everywhere it was found. */
+export interface ImportedServer {
+  readonly name: string;
+  readonly server: JsonObject;
+  readonly sightings: readonly [Sighting, ...Sighting[]];
+  /** What a person should know about it. */
+  readonly notes: readonly string[];
+  readonly elsewhere?: string;
+}
+
+export interface Merged {
+  readonly servers: readonly ImportedServer[];
+  /** Those our config already has, by the name it has there. */
+  readonly known: readonly { readonly name: string; readonly sighting: Sighting }[];
+}
+
+/**
+ * One server for all sightings of the same; another name for those that only share one. What our config has stays as it is:
+ * an entry with the same program and arguments, or the same address, counts as known whatever else was changed about it.
+ */
+export function mergeSightings(sightings: readonly Sighting[], existing: JsonObject): Merged {
+  const groups = new Map<string, [Sighting, ...Sighting[]]>();
+  for (const sighting of sightings) {
+    const key = identityOf(sighting.server);
+    const group = groups.get(key);
+    if (group) group.push(sighting);
+    else groups.set(key, [sighting]);
+  }
+  const targets = new Map(
+    Object.entries(existing).flatMap(([name, server]) =>
+      isObject(server) ? [[targetOf(server), name] as const] : [],
+    ),
+  );
+  const taken = new Map(
+    Object.keys(existing).map((name) => [name.toLowerCase(), `${name} of your config`]),
+  );
+  const servers: ImportedServer[] = [];
+  const known: Merged["known"][number][] = [];
+  for (const group of groups.values()) {
+    const [first] = group;
+    const name = targets.get(targetOf(first.server));
+    if (name === undefined) servers.push(nameServer(group, taken));
+    else known.push({ name, sighting: first });
+  }
+  return { servers, known };
+}
+
+function nameServer(
+  group: readonly [Sighting, ...Sighting[]],
+  taken: Map<string, string>,
+): ImportedServer {
+  const [first, ...others] = group;
+  const notes: string[] = [];
+  const wanted = validName(first.name);
+  if (wanted !== first.name) notes.push(`was called ${JSON.stringify(first.name)}`);
+  const name = freeName(wanted, first.client.id, taken);
+  if (name !== wanted) notes.push(`is another server than ${taken.get(wanted.toLowerCase())}`);
+  taken.set(name.toLowerCase(), `${name} of ${first.client.name}`);
+  const also = [...new Set(others.map(({ client }) => client.name))].filter(
+    (client) => client !== first.client.name,
+  );
+  if (also.length > 0) notes.push(`also in ${also.join(", ")}`);
+  // For this project if it is for this project anywhere.
+  const elsewhere = group.every((sighting) => sighting.elsewhere !== undefined)
+    ? first.elsewhere
+    : undefined;
+  return {
+    name,
+    server: first.server,
+    sightings: group,
+    notes,
+    ...(elsewhere === undefined ? {} : { elsewhere }),
+  };
+}
+
+/** What our config takes as a name: "GitHub (work)" is GitHub-work, "@acme/files" is acme-files. */
+function validName(name: string): string {
+  if (serverNamePattern.test(name) && name !== "__proto__") return name;
+  const valid = name
+    .normalize("NFKD")
+    .replace(/\p{M}/gu, "")
+    .replace(/[^A-Za-z0-9_-]+/g, "-")
+    .replace(/^[-_]+|[-_]+$/g, "")
+    .slice(0, 40)
+    .replace(/-+$/, "");
+  return valid || "server";
+}
+
+function freeName(wanted: string, client: string, taken: ReadonlyMap<string, string>): string {
+  const isFree = (name: string): boolean => !taken.has(name.toLowerCase());
+  if (isFree(wanted)) return wanted;
+  const withEnd = (end: string): string => `${wanted.slice(0, 40 - end.length)}${end}`;
+  for (let count = 1; ; count++) {
+    const name = withEnd(count === 1 ? `-${client}` : `-${client}-${count}`);
+    if (isFree(name)) return name;
+  }
+}
+
+/** Two entries are the same server when all that reaches it is the same. */
+function identityOf({ type, command, args, env, cwd, url, headers, oauth }: JsonObject): string {
+  return JSON.stringify(
+    sortKeys({
+      type,
+      command,
+      args: args ?? [],
+      env: env ?? {},
+      cwd,
+      url,
+      headers: headers ?? {},
+      oauth,
+    }),
+  );
+}
+
+/** What a server is, without what it is told; a secret that was renewed since is the same by any variable's name. */
+function targetOf({ command, args, url }: JsonObject): string {
+  return JSON.stringify([command ?? null, args ?? [], url ?? null]).replace(
+    /\$\{[^{}]*\}/g,
+    "$VARIABLE",
+  );
+}

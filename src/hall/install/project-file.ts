@@ -1,0 +1,88 @@
+import { stringify } from "smol-toml";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { ConfigError } from "../../config/error.ts";
+import { projectFilesOf, readConfigFiles, userFileOf } from "../../config/files.ts";
+import { parseDocument } from "../import/document.ts";
+import type { Machine } from "../import/machine.ts";
+import type { ImportedServer } from "../import/merge.ts";
+import { editDocument } from "./edit.ts";
+
+/** The project's config file as it is. */
+export interface ProjectFile {
+  readonly file: string;
+  /** undefined where there is none. */
+  readonly text: string | undefined;
+  /** The servers it has, and those of the user's own config. */
+  readonly servers: JsonObject;
+}
+
+/** Throws ConfigError, naming file and line, for a file that cannot be used: nothing is written over what is not understood. */
+export async function readProjectFile({ folder, env }: Machine): Promise<ProjectFile> {
+  const places = projectFilesOf(folder);
+  const userFile = userFileOf(env);
+  const files = await readConfigFiles(userFile, places);
+  const servers: JsonObject = {};
+  for (const { file, text } of files) {
+    const layer = file.endsWith(".toml")
+      ? (await import("../../config/toml.ts")).parseTomlLayer({ file, text })
+      : (await import("../../config/json.ts")).parseJsonLayer({ file, text });
+    const { mcpServers = {} } = layer.tree;
+    if (!isObject(mcpServers))
+      throw new ConfigError(
+        `${layer.locate(["mcpServers"])}: mcpServers: must be an object; expected servers by name; fix it there`,
+      );
+    Object.assign(servers, mcpServers);
+  }
+  const own = files.find(({ file }) => file !== userFile);
+  return { file: own?.file ?? places[0] ?? "guildhall.json", text: own?.text, servers };
+}
+
+/** The file's text with these servers: a new file, or the old one with its comments and everything it had. */
+export async function addToProjectFile(
+  { file, text }: ProjectFile,
+  servers: readonly ImportedServer[],
+  isNew = text === undefined,
+): Promise<string> {
+  if (isNew || text === undefined)
+    return file.endsWith(".toml") ? newToml(servers) : newJson(servers);
+  if (servers.length === 0) return text;
+  const document = await parseDocument(file, text);
+  return editDocument(document, {
+    at: ["mcpServers"],
+    put: Object.fromEntries(servers.map(({ name, server }) => [name, server])),
+  });
+}
+
+function newJson(servers: readonly ImportedServer[]): string {
+  const entries = servers.map((imported, index) => {
+    const value = JSON.stringify(imported.server, null, 2).replaceAll("\n", "\n    ");
+    return `    // ${originOf(imported)}\n    ${JSON.stringify(imported.name)}: ${value}${index < servers.length - 1 ? "," : ""}\n`;
+  });
+  const example = `    // "files": { "command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "."] }\n`;
+  return `// Guildhall: the servers behind one hall, for every MCP client of this project.
+// Comments and trailing commas are allowed; docs/config.md of the package has every field.
+{
+  "$schema": "./node_modules/guildhall/guildhall.schema.json",
+
+  // The map every MCP client uses. \${NAME} is an environment variable: secrets belong there, not here.
+  "mcpServers": {
+${entries.length > 0 ? entries.join("") : example}  }
+}
+`;
+}
+
+function newToml(servers: readonly ImportedServer[]): string {
+  const tables = servers.map(
+    (imported) =>
+      `# ${originOf(imported)}\n${stringify({ mcpServers: { [imported.name]: imported.server } }).trim()}\n`,
+  );
+  return `# Guildhall: the servers behind one hall, for every MCP client of this project.\n# \${NAME} is an environment variable: secrets belong there, not here.\n\n${tables.join("\n")}`;
+}
+
+/** Without line ends or anything else that could leave the comment. */
+function originOf({ sightings, notes }: ImportedServer): string {
+  const [{ client, place }] = sightings;
+  return [`from ${client.name}: ${place.replace(/:\d+:\d+$/, "")}`, ...notes]
+    .join("; ")
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, "?");
+}

@@ -1,0 +1,77 @@
+import { styleText } from "node:util";
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { LogSink } from "../base/log.ts";
+import { visible, visibleLines } from "../base/text.ts";
+
+/** A sink for people at a terminal: the lines of the log, which are JSON, as `12:04:31 warn  github: not reached yet`. */
+export function createLineSink(terminal: LogSink, hasColour: boolean): LogSink {
+  return {
+    write: (line) => terminal.write(describeLogLine(line, hasColour)),
+    get writableLength() {
+      return terminal.writableLength ?? 0;
+    },
+  };
+}
+
+const styles = {
+  trace: "dim",
+  debug: "dim",
+  info: "green",
+  warn: "yellow",
+  error: "red",
+  fatal: "red",
+} as const;
+const valueMax = 200;
+
+/** What strangers said is made harmless; what is not one JSON object is shown as it is. */
+export function describeLogLine(line: string, hasColour: boolean): string {
+  const entry = parseEntry(line);
+  if (!entry) return `${visibleLines(line.trimEnd())}\n`;
+  const { level, time, msg, upstream, err, ...fields } = entry;
+  const paint = (style: keyof typeof styles | "dim", text: string): string =>
+    hasColour
+      ? styleText(style === "dim" ? "dim" : styles[style], text, { validateStream: false })
+      : text;
+  const name =
+    Object.keys(styles).find((known): known is keyof typeof styles => known === level) ?? "info";
+  const clock = typeof time === "number" ? `${new Date(time).toTimeString().slice(0, 8)} ` : "";
+  const who =
+    upstream === undefined || String(msg).startsWith(`${upstream} `)
+      ? ""
+      : `${visible(String(upstream))}: `;
+  const rest = Object.entries(fields).map(
+    ([key, value]) => ` ${paint("dim", `${visible(key)}=${describeValue(value)}`)}`,
+  );
+  return `${paint("dim", clock)}${paint(name, name.padEnd(5))} ${who}${visible(String(msg ?? ""))}${describeError(err, name)}${rest.join("")}\n`;
+}
+
+function parseEntry(line: string): JsonObject | undefined {
+  try {
+    const entry: unknown = JSON.parse(line);
+    return isObject(entry) ? entry : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where it happened is for errors: what is only warned of was expected. */
+function describeError(err: unknown, level: string): string {
+  if (err === undefined) return "";
+  if (!isObject(err)) return `: ${visible(String(err))}`;
+  const { message, stack } = err;
+  return level === "error" && typeof stack === "string"
+    ? `\n${visibleLines(stack)}`
+    : `: ${visible(String(message ?? JSON.stringify(err)))}`;
+}
+
+/** A state shows as its kind and the reason for it. */
+function describeValue(value: unknown): string {
+  const { kind, reason } = isObject(value) ? value : {};
+  const text =
+    typeof kind === "string"
+      ? `${kind}${reason === undefined ? "" : ` (${String(reason)})`}`
+      : typeof value === "string"
+        ? value
+        : JSON.stringify(value);
+  return visible(text.length > valueMax ? `${text.slice(0, valueMax)}…` : text);
+}

@@ -1,0 +1,182 @@
+import { lookup } from "node:dns";
+import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
+import { Agent as HttpsAgent, request as requestHttps } from "node:https";
+import type { LookupFunction, Socket } from "node:net";
+import { HallError } from "../base/errors.ts";
+import { kindOfHost } from "./host.ts";
+
+/**
+ * HTTP to one server, as fetch does it but for what fetch cannot be told: a connection is made within five seconds or
+ * not at all, silence is nobody's business but the deadline's, redirects are the caller's, and the sockets end with us.
+ */
+export interface Dialler {
+  /** Rejects when there is no answer; any status is one. */
+  send(url: URL, init: DialInit): Promise<Response>;
+  /** The same without the weight of a `Response`, for the path that every call takes. */
+  open(url: URL, init: DialInit): Promise<Dialled>;
+  close(): void;
+}
+
+/** As much of a `Response` as most of us need; a real one is one too. */
+export interface Dialled {
+  readonly status: number;
+  readonly ok: boolean;
+  readonly headers: { get(name: string): string | null };
+  readonly body: (AsyncIterable<Uint8Array> & { cancel(): Promise<void> }) | null;
+}
+
+export interface DialInit {
+  readonly method?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal: AbortSignal;
+}
+
+export const connectMsMax = 5_000;
+/** Shorter than what servers keep: a socket they are about to close is not used again. */
+const idleMsMax = 4_000;
+
+export function createDialler(lookup: LookupFunction | undefined): Dialler {
+  const options = { keepAlive: true, timeout: idleMsMax, ...(lookup ? { lookup } : {}) };
+  const agents = { "http:": new HttpAgent(options), "https:": new HttpsAgent(options) };
+
+  function dial(
+    url: URL,
+    { method = "GET", headers, body, signal }: DialInit,
+  ): Promise<IncomingMessage> {
+    const isEncrypted = url.protocol === "https:";
+    const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const sent = (isEncrypted ? requestHttps : requestHttp)(
+        url,
+        {
+          method,
+          headers: { ...headers, ...length },
+          agent: agents[isEncrypted ? "https:" : "http:"],
+        },
+        resolve,
+      );
+      // By hand: Node's own way of watching a signal costs as much as the request.
+      const abort = (): void => void sent.destroy(signal.reason);
+      signal.addEventListener("abort", abort, { once: true });
+      sent.on("close", () => signal.removeEventListener("abort", abort));
+      sent.on("error", reject);
+      sent.on("socket", (socket) => hurry(socket, isEncrypted ? "secureConnect" : "connect"));
+      sent.end(body);
+    });
+  }
+
+  return {
+    send: async (url, init) => toResponse(await dial(url, init)),
+    open: async (url, init) => new HttpAnswer(await dial(url, init)),
+    close() {
+      for (const agent of Object.values(agents)) agent.destroy();
+    },
+  };
+}
+
+/** An answer as Node has it. */
+class HttpAnswer implements Dialled {
+  readonly #incoming: IncomingMessage;
+  readonly status: number;
+  readonly headers: Dialled["headers"];
+
+  constructor(incoming: IncomingMessage) {
+    this.#incoming = incoming;
+    this.status = statusOf(incoming);
+    this.headers = { get: (name) => String(incoming.headers[name] ?? "") || null };
+    if (bodiless.has(this.status)) incoming.resume();
+  }
+
+  get ok(): boolean {
+    return this.status >= 200 && this.status < 300;
+  }
+
+  get body(): Dialled["body"] {
+    const incoming = this.#incoming;
+    if (bodiless.has(this.status)) return null;
+    return {
+      [Symbol.asyncIterator]: () => incoming[Symbol.asyncIterator](),
+      cancel: async () => void incoming.destroy(),
+    };
+  }
+}
+
+function hurry(socket: Socket, event: "connect" | "secureConnect"): void {
+  if (!socket.connecting) return;
+  const timer = setTimeout(
+    () => socket.destroy(new Error(`no connection within ${connectMsMax / 1000} s`)),
+    connectMsMax,
+  );
+  socket.once(event, () => clearTimeout(timer));
+  socket.once("close", () => clearTimeout(timer));
+}
+
+const bodiless = new Set([204, 205, 304]);
+
+function toResponse(incoming: IncomingMessage): Response {
+  const { headersDistinct } = incoming;
+  const headers = Object.entries(headersDistinct).flatMap(([name, values = []]) =>
+    values.map((value): [string, string] => [name, value]),
+  );
+  const status = statusOf(incoming);
+  if (!bodiless.has(status)) return new Response(toStream(incoming), { status, headers });
+  incoming.resume();
+  return new Response(null, { status, headers });
+}
+
+/** What has no name in HTTP is a failure of the server. */
+function statusOf({ statusCode = 0 }: IncomingMessage): number {
+  return statusCode < 200 || statusCode > 599 ? 502 : statusCode;
+}
+
+function toStream(incoming: IncomingMessage): ReadableStream<Uint8Array> {
+  const chunks = incoming[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { value, done } = await chunks.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: () => void incoming.destroy(),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** A name that looks public must not lead inside: what DNS says is looked at before anything is sent. */
+export function lookupOutside(
+  url: URL,
+  allowPrivate: boolean,
+  resolve?: LookupFunction,
+): LookupFunction | undefined {
+  if (allowPrivate || kindOfHost(url.hostname) !== "public") return undefined;
+  return lookupWhere((address) => kindOfHost(address) === "public", hint, resolve);
+}
+
+/** A lookup whose answers are dialled only when all of them are allowed: what was checked is what is dialled, so there is no second answer to fear. */
+export function lookupWhere(
+  isAllowed: (address: string) => boolean,
+  hint: string,
+  resolve: LookupFunction = lookup,
+): LookupFunction {
+  return (hostname, options, callback) =>
+    resolve(hostname, options, (error, address, family) => {
+      const addresses = Array.isArray(address) ? address.map((found) => found.address) : [address];
+      const inside = error ? undefined : addresses.find((found) => !isAllowed(found));
+      const refusal =
+        inside === undefined
+          ? null
+          : new HallError("DENIED", `${hostname} leads to ${inside}, inside this network`, {
+              hint,
+            });
+      callback(error ?? refusal, address, family);
+    });
+}
+
+const hint = "Nothing was sent there. `allowPrivate` permits servers inside this network.";

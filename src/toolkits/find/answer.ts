@@ -1,0 +1,154 @@
+import type { JsonObject } from "../../base/json.ts";
+import { shortenLine } from "../../base/text.ts";
+import type { HealthBook } from "../../registry/health.ts";
+import type { Registry } from "../../registry/registry.ts";
+import type { Outcome, Target } from "../../tool.ts";
+import type { Trust } from "../../trust/trust.ts";
+import type { Finding, Found } from "./finder.ts";
+import { signatureOf } from "./signature.ts";
+
+export type Detail = "signature" | "full";
+
+/** Who knows about the tools that were found. */
+export interface AnswerParts {
+  readonly registry: Registry;
+  readonly health: HealthBook;
+  readonly trust?: Pick<Trust, "judge" | "heldBecause"> | undefined;
+}
+
+export interface AnswerOptions extends AnswerParts {
+  readonly task: string;
+  readonly detail?: Detail;
+  /** Servers are still being looked at. */
+  readonly looking?: boolean;
+}
+
+/** What was found, for a model to read and for a program: nothing is left out silently. */
+export function answerFinding({ found, fits, total }: Finding, options: AnswerOptions): Outcome {
+  const tools = found.map((item) => describeFound(item, options));
+  const notes = [
+    ...noteHeld(options),
+    ...noteProblems(options.registry),
+    ...(options.looking ? ["some servers are still being looked at: ask again in a moment"] : []),
+  ];
+  const text = [
+    sayHead({ fits, total, count: tools.length }),
+    ...tools.map((tool, at) => sayTool(at + 1, tool)),
+    ...notes.map((note) => `Note: ${note}.`),
+  ];
+  if (tools.length > 0) text.push('Run one with call_tool {"name": …, "arguments": {…}}.');
+  return {
+    content: [{ type: "text", text: text.join("\n\n") }],
+    structuredContent: { fits, total, tools, ...(notes.length > 0 ? { notes } : {}) },
+  };
+}
+
+/** One tool as an answer tells of it. */
+export interface ToldTool {
+  readonly name: string;
+  readonly description: string;
+  readonly signature: string;
+  readonly score: number;
+  readonly matched: readonly string[];
+  readonly alike?: readonly string[];
+  readonly inputSchema?: JsonObject;
+  readonly outputSchema?: JsonObject;
+  /** Why a person will be asked before it runs. */
+  readonly asks?: string;
+  /** Why it cannot be called right now. */
+  readonly unavailable?: string;
+}
+
+function describeFound(
+  { target, score, words, alike }: Found,
+  { detail = "signature", health, trust }: AnswerOptions,
+): ToldTool {
+  const { tool, fullName } = target;
+  const asks = trust?.judge(target).ask;
+  const unavailable = findOutage(target, health);
+  const isFull = detail === "full";
+  return {
+    name: fullName,
+    description: shortenLine(tool.description ?? tool.title ?? "", isFull ? 4_000 : 240),
+    signature: signatureOf(fullName, tool.inputSchema),
+    score,
+    matched: words.slice(0, 8),
+    ...(alike.length > 0 ? { alike: alike.slice(0, 10) } : {}),
+    ...(isFull
+      ? {
+          inputSchema: tool.inputSchema,
+          ...(tool.outputSchema ? { outputSchema: tool.outputSchema } : {}),
+        }
+      : {}),
+    ...(asks === undefined ? {} : { asks }),
+    ...(unavailable === undefined ? {} : { unavailable }),
+  };
+}
+
+/** Why a tool cannot be called right now. */
+export function findOutage({ toolkit }: Target, health: HealthBook): string | undefined {
+  const { health: found } = health.record(toolkit);
+  return found.state === "unavailable" || found.state === "maintenance"
+    ? found.reason
+    : toolkit.problem?.();
+}
+
+/** Servers of which nothing may be shown before a person has looked at them. */
+function noteHeld({ registry, trust }: AnswerParts): string[] {
+  const reasons = new Set(
+    registry.tools().flatMap((target) => {
+      const held = trust?.heldBecause(target);
+      return held?.kind === "unreviewed"
+        ? [`${held.reason}, so nothing of it is shown: a person runs \`guildhall verify\``]
+        : [];
+    }),
+  );
+  return [...reasons].slice(0, 10);
+}
+
+/** Toolkits that offer nothing because something is wrong: a short list must say why it is short. */
+function noteProblems(registry: Registry): string[] {
+  const present = new Set(registry.tools().map(({ toolkit }) => toolkit));
+  return registry
+    .toolkits()
+    .flatMap((toolkit) => {
+      const problem = present.has(toolkit) ? undefined : toolkit.problem?.();
+      return problem === undefined
+        ? []
+        : [`nothing of ${toolkit.id} can be found (${problem.slice(0, 200)})`];
+    })
+    .slice(0, 10);
+}
+
+function sayHead({
+  fits,
+  total,
+  count,
+}: {
+  readonly fits: boolean;
+  readonly total: number;
+  readonly count: number;
+}): string {
+  if (total === 0)
+    return "There are no tools here. A person adds servers under mcpServers in guildhall.json; `guildhall status` says what is wrong with those there are.";
+  if (count === 0)
+    return `None of ${total} tools has anything to do with this. Say it in other words, one step at a time.`;
+  if (!fits) return `Nothing here fits well. The nearest of ${total} tools:`;
+  return `The best of ${total} tools:`;
+}
+
+function sayTool(
+  place: number,
+  { signature, description, matched, alike, asks, unavailable, inputSchema }: ToldTool,
+): string {
+  const lines = [
+    `${place}. ${signature}`,
+    description,
+    matched.length > 0 ? `matched: ${matched.join(", ")}` : "",
+    alike ? `the same: ${alike.join(", ")}` : "",
+    asks === undefined ? "" : `asks a person first: ${asks}`,
+    unavailable === undefined ? "" : `not available right now: ${unavailable}`,
+    inputSchema ? `input: ${JSON.stringify(inputSchema)}` : "",
+  ];
+  return lines.filter(Boolean).join("\n   ");
+}

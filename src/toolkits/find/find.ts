@@ -1,0 +1,121 @@
+import { HallError } from "../../base/errors.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { createOwnToolkit, type OwnToolkit } from "../../registry/own.ts";
+import type { Tool } from "../../tool.ts";
+import { type AnswerParts, answerFinding, type Detail } from "./answer.ts";
+import type { Finder } from "./finder.ts";
+
+const findTools: Tool = {
+  name: "find_tools",
+  title: "Find tools",
+  description:
+    "Finds the tools that fit a task, best first, each with its signature and why it was found. Say one step in plain words, such as " +
+    '"create an issue on GitHub"; for several steps, ask several times. Then run a tool with call_tool.',
+  inputSchema: {
+    type: "object",
+    properties: {
+      task: {
+        type: "string",
+        minLength: 1,
+        maxLength: 4_000,
+        description: "What you want to do, in plain words.",
+      },
+      limit: { type: "integer", minimum: 1, maximum: 20, default: 5 },
+      detail: {
+        type: "string",
+        enum: ["signature", "full"],
+        default: "signature",
+        description: "full: with the whole JSON Schema.",
+      },
+    },
+    required: ["task"],
+    additionalProperties: false,
+  },
+  annotations: { readOnlyHint: true, openWorldHint: false },
+};
+
+const callTool: Tool = {
+  name: "call_tool",
+  title: "Call a tool",
+  description:
+    "Calls a tool by the name that find_tools or an agent gave. It behaves as if the tool had been called itself.",
+  inputSchema: {
+    type: "object",
+    properties: {
+      name: { type: "string", minLength: 1, description: "Such as files.read_text_file." },
+      arguments: { type: "object", default: {}, description: "What its signature asks for." },
+    },
+    required: ["name"],
+    additionalProperties: false,
+  },
+};
+
+/**
+ * `find_tools` and `call_tool`. A client's `call_tool` never arrives here: the server unwraps it (`unwrapCall`), so that the gateway
+ * sees the call that is meant. Only a tool that calls `call_tool` for its own caller does.
+ */
+export function createFindToolkit(finder: Finder, parts: AnswerParts): OwnToolkit {
+  const tools = [callTool, findTools];
+  return createOwnToolkit("find", {
+    tools: () => tools,
+    async call(tool, args, context) {
+      if (tool === callTool) {
+        const { name, args: inner } = readToolCall(args);
+        if (!context.call)
+          throw new HallError("EXECUTION", "call_tool works inside the gateway only");
+        return context.call(name, inner);
+      }
+      const { task, limit, detail } = args as unknown as {
+        task: string;
+        limit: number;
+        detail: Detail;
+      };
+      const looking = await waitForLists(parts, context.scope.signal);
+      return answerFinding(await finder.find(task, { limit }), { ...parts, task, detail, looking });
+    },
+  });
+}
+
+/** How long an answer waits for servers that are seen for the first time. */
+const lookingMsMax = 3_000;
+
+/** Resolves with whether somebody is still being looked at. */
+async function waitForLists({ registry }: AnswerParts, signal: AbortSignal): Promise<boolean> {
+  const looking = registry.looking();
+  if (!looking) return false;
+  let timer: NodeJS.Timeout | undefined;
+  const timeUp = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, lookingMsMax, true);
+    signal.addEventListener("abort", () => resolve(true), { once: true });
+  });
+  return Promise.race([looking.then(() => false), timeUp]).finally(() => clearTimeout(timer));
+}
+
+/** What a `call_tool` asks for. Throws VALIDATION. */
+export function readToolCall(args: JsonObject): {
+  readonly name: string;
+  readonly args: JsonObject;
+} {
+  const { name, arguments: given = {} } = args;
+  if (typeof name !== "string" || name === "") throw unfit("name must be the name of a tool");
+  if (name === callTool.name) throw unfit("name must be another tool than call_tool");
+  const inner = typeof given === "string" ? parseObject(given) : given;
+  if (!isObject(inner)) throw unfit("arguments must be an object");
+  return { name, args: inner };
+}
+
+/** Some models write the arguments as JSON text. */
+function parseObject(text: string): unknown {
+  try {
+    return JSON.parse(text === "" ? "{}" : text);
+  } catch {
+    // Not JSON: the caller hears that an object is wanted.
+    return undefined;
+  }
+}
+
+function unfit(problem: string): HallError {
+  return new HallError("VALIDATION", `the arguments of call_tool do not fit: ${problem}`, {
+    hint: 'Write {"name": "toolkit.tool", "arguments": {…}}; find_tools shows the signature.',
+  });
+}

@@ -1,0 +1,178 @@
+import type { Log } from "../../base/log.ts";
+import type { Ranker } from "../../ranking/ranker.ts";
+import type { Registry } from "../../registry/registry.ts";
+import type { Target, Toolkit } from "../../tool.ts";
+import { keyOf, type Trust } from "../../trust/trust.ts";
+import type { Experience } from "./experience.ts";
+
+/** Which tools fit a task. The index is made at the first question, and after a change only what changed is read again. */
+export interface Finder {
+  find(task: string, options?: FindOptions): Promise<Finding>;
+}
+
+export interface FindOptions {
+  /** 1 to 20. Default 5. */
+  readonly limit?: number | undefined;
+  /** Only tools for which this holds. Default: all. */
+  readonly among?: ((target: Target) => boolean) | undefined;
+}
+
+export interface Finding {
+  /** Best first. */
+  readonly found: readonly Found[];
+  /** False when nothing seems made for the task; what was found is then the nearest there is. */
+  readonly fits: boolean;
+  /** How many tools were looked through. */
+  readonly total: number;
+}
+
+export interface Found {
+  readonly target: Target;
+  /** From 0 to about 1, to compare within one finding. */
+  readonly score: number;
+  /** The words of the task that the tool has too. */
+  readonly words: readonly string[];
+  /** Full names of tools that say the same, left out for it. */
+  readonly alike: readonly string[];
+}
+
+export interface FinderOptions {
+  readonly registry: Registry;
+  /** What is held back is not found. */
+  readonly trust?: Pick<Trust, "heldBecause"> | undefined;
+  /** Other words for tools, by full name, and questions they answer. */
+  readonly aliases?: Readonly<Record<string, readonly string[]>> | undefined;
+  /** Tips the scales between tools that fit alike. */
+  readonly experience?: Experience | undefined;
+  readonly log: Log;
+}
+
+export function createFinder({
+  registry,
+  trust,
+  aliases = {},
+  experience,
+  log,
+}: FinderOptions): Finder {
+  let loading: Promise<Ranker> | undefined;
+  /** What the index holds, toolkit by toolkit; the registry makes a new Target of a tool that was listed again. */
+  const indexed = new Map<string, readonly Target[]>();
+  /** Targets by the name the index knows them by: toolkit and tool, whatever the prefix. */
+  let byKey = new Map<string, Target>();
+  let seen: readonly Target[] | undefined;
+  /** What was learned, by the names of the index. */
+  let learned:
+    | {
+        readonly from: unknown;
+        readonly tools: unknown;
+        readonly byKey: ReadonlyMap<string, number>;
+      }
+    | undefined;
+
+  function recall(): ReadonlyMap<string, number> | undefined {
+    const known = experience?.read();
+    if (known === undefined || known.size === 0) return undefined;
+    if (learned?.from !== known || learned.tools !== seen)
+      learned = {
+        from: known,
+        tools: seen,
+        byKey: new Map([...byKey].map(([key, { fullName }]) => [key, known.get(fullName) ?? 0])),
+      };
+    return learned.byKey;
+  }
+
+  function update(ranker: Ranker): void {
+    const tools = registry.tools();
+    if (tools === seen) return;
+    const shelves = groupByToolkit(tools);
+    const ids = new Set([...shelves.keys()].map(({ id }) => id));
+    for (const id of [...indexed.keys()]) {
+      if (ids.has(id)) continue;
+      ranker.remove(id);
+      indexed.delete(id);
+    }
+    for (const [toolkit, targets] of shelves) {
+      if (isSame(indexed.get(toolkit.id), targets)) continue;
+      ranker.set({
+        id: toolkit.id,
+        description: toolkit.description,
+        tools: targets.map(describe),
+      });
+      indexed.set(toolkit.id, targets);
+    }
+    byKey = new Map(tools.map((target) => [keyOf(target), target]));
+    seen = tools;
+  }
+
+  function describe({ tool, fullName }: Target): {
+    name: string;
+    description?: string | undefined;
+    inputSchema: unknown;
+    aliases?: readonly string[];
+  } {
+    const { name, title, description, inputSchema } = tool;
+    const words = Object.hasOwn(aliases, fullName) ? aliases[fullName] : undefined;
+    return {
+      name,
+      description: title === undefined ? description : `${title}. ${description ?? ""}`,
+      inputSchema,
+      ...(words ? { aliases: words } : {}),
+    };
+  }
+
+  return {
+    async find(task, { limit = 5, among } = {}) {
+      loading ??= loadRanker(log);
+      const ranker = await loading;
+      update(ranker);
+      const mayBeSeen = (target: Target | undefined): target is Target =>
+        target !== undefined &&
+        trust?.heldBecause(target) === undefined &&
+        (among?.(target) ?? true);
+      const { items, fits } = ranker.rank(task, {
+        limit,
+        experience: recall(),
+        among: (key) => mayBeSeen(byKey.get(key)),
+      });
+      const nameOf = (key: string): string[] => {
+        const target = byKey.get(key);
+        return mayBeSeen(target) ? [target.fullName] : [];
+      };
+      const found = items.flatMap(({ fullName: key, score, words, alike }): Found[] => {
+        const target = byKey.get(key);
+        return target ? [{ target, score, words, alike: alike.flatMap(nameOf) }] : [];
+      });
+      let total = 0;
+      for (const target of byKey.values()) if (mayBeSeen(target)) total++;
+      return { found, fits: fits && found.length > 0, total };
+    },
+  };
+}
+
+/** Loaded at the first question: a hall that is only listed and called never needs it. */
+async function loadRanker(log: Log): Promise<Ranker> {
+  const [{ createRanker }, { loadVectors }] = await Promise.all([
+    import("../../ranking/ranker.ts"),
+    import("../../ranking/vectors.ts"),
+  ]);
+  try {
+    return createRanker({ vectors: loadVectors() });
+  } catch (error) {
+    log.warn({ err: error }, "tools are found by their words alone");
+    return createRanker();
+  }
+}
+
+function groupByToolkit(tools: readonly Target[]): Map<Toolkit, Target[]> {
+  const shelves = new Map<Toolkit, Target[]>();
+  for (const target of tools) {
+    const shelf = shelves.get(target.toolkit);
+    if (shelf) shelf.push(target);
+    else shelves.set(target.toolkit, [target]);
+  }
+  return shelves;
+}
+
+function isSame(before: readonly Target[] | undefined, now: readonly Target[]): boolean {
+  return before?.length === now.length && before.every((target, at) => target === now[at]);
+}

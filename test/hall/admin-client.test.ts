@@ -1,0 +1,25 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { greetHall } from "../../src/hall/admin-client.ts";
+
+test("a hall that has the socket and says nothing is given up, and the caller hears what to do", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "guildhall-mute-"));
+  const path = join(folder, "hall.sock");
+  const mute = createServer((socket) => socket.resume()).listen(path);
+  try {
+    await expect(greetHall(path, "mcp", 100)).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      hint: expect.stringContaining("--alone"),
+    });
+  } finally {
+    mute.close();
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("no socket is no hall", async () => {
+  expect(await greetHall(join(tmpdir(), "guildhall-nobody.sock"), "mcp", 100)).toBeUndefined();
+});

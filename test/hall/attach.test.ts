@@ -1,0 +1,60 @@
+import { PassThrough } from "node:stream";
+import { expect, test } from "vitest";
+import { attach } from "../../src/hall/attach.ts";
+import type { Channel } from "../../src/wire/channel.ts";
+import { defaultLimits } from "../../src/wire/limits.ts";
+import { createMemoryPair } from "../../src/wire/memory.ts";
+import { createStdioChannel } from "../../src/wire/stdio.ts";
+import { eventually } from "../servers/upstreams.ts";
+
+test("a client that sends more than can be kept for a hall that is not there yet is not read until it is", async () => {
+  const input = new PassThrough();
+  const frames: string[] = [];
+  let arrive = (): void => {};
+  const arrived = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  const limits = { ...defaultLimits, writeQueueBytesMax: 1_000 };
+  const attached = attach(createStdioChannel(input, new PassThrough(), limits), {
+    limits,
+    async connect() {
+      await arrived;
+      const [near, far] = createMemoryPair();
+      far.start({
+        frame: (bytes) => frames.push(bytes.toString()),
+        oversize() {},
+        drained() {},
+        ended() {},
+        closed() {},
+      });
+      return near;
+    },
+  });
+  const message = (n: number): string =>
+    `{"jsonrpc":"2.0","method":"notifications/x","params":{"n":${n},"text":"${"x".repeat(100)}"}}`;
+  for (let n = 0; n < 20; n++) input.write(`${message(n)}\n`);
+  await eventually(() => input.isPaused(), "no longer read");
+  arrive();
+  await eventually(() => frames.length === 20, "all passed on");
+  expect(frames).toEqual(Array.from({ length: 20 }, (_, n) => message(n)));
+  input.end();
+  await attached;
+});
+
+test("a client that is gone is not connected once more", async () => {
+  const output = new PassThrough();
+  let connected = 0;
+  const attached = attach(createStdioChannel(new PassThrough(), output, defaultLimits), {
+    limits: defaultLimits,
+    async connect() {
+      connected++;
+      const [near, far] = createMemoryPair();
+      far.start({ frame() {}, oversize() {}, drained() {}, ended() {}, closed() {} });
+      return near satisfies Channel;
+    },
+  });
+  // It no longer reads, and has not said that it sends no more.
+  output.destroy();
+  await attached;
+  expect(connected).toBe(1);
+});

@@ -1,0 +1,409 @@
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { type ParseError, parse } from "jsonc-parser";
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../src/base/json.ts";
+import type { Client } from "../../src/hall/import/client.ts";
+import { clients } from "../../src/hall/import/clients.ts";
+import { findServers } from "../../src/hall/import/import.ts";
+import { locatePlace, type Machine } from "../../src/hall/import/machine.ts";
+import {
+  applyInstall,
+  applyUninstall,
+  planInstall,
+  planUninstall,
+} from "../../src/hall/install/install.ts";
+import { removeFromJson, setInJson } from "../../src/hall/install/json-edit.ts";
+import { openRecords, type Records } from "../../src/hall/install/records.ts";
+import { type Home, makeHome } from "../servers/home.ts";
+
+const command = ["guildhall", "mcp"] as const;
+
+function client(id: string): Client {
+  const found = clients.find((each) => each.id === id);
+  if (!found) throw new Error(`no client ${id}`);
+  return found;
+}
+
+interface Desk {
+  readonly machine: Machine;
+  readonly records: Records;
+  install(id: string, scope?: "user" | "project", move?: readonly string[]): Promise<string>;
+  uninstall(id: string, scope?: "user" | "project"): Promise<{ file: string; isRestored: boolean }>;
+}
+
+function deskIn({ path, project, env }: Home): Desk {
+  const machine: Machine = {
+    platform: "linux",
+    home: path,
+    env: { ...env, XDG_DATA_HOME: join(path, "data") },
+    folder: project,
+  };
+  const records = openRecords(machine.env);
+  return {
+    machine,
+    records,
+    async install(id, scope, move) {
+      const plan = await planInstall({ client: client(id), machine, scope }, command, move);
+      await applyInstall(plan, records);
+      return plan.file;
+    },
+    async uninstall(id, scope) {
+      const plan = await planUninstall({ client: client(id), machine, scope }, records);
+      await applyUninstall(plan, records);
+      return plan;
+    },
+  };
+}
+
+describe("the places of every client", () => {
+  test.each(["linux", "darwin", "win32"] as const)(
+    "are full paths under the home or the project on %s",
+    (platform) => {
+      const [home, folder] =
+        platform === "win32" ? ["C:\\Users\\me", "D:\\work\\it"] : ["/home/me", "/projects/it"];
+      const machine: Machine = { platform, home, folder, env: {} };
+      const places = clients.flatMap(({ id, places }) =>
+        places.flatMap(({ path }) => locatePlace(path, machine)?.replace(/^/, `${id} `) ?? []),
+      );
+      expect(places).toMatchSnapshot();
+    },
+  );
+
+  test("follow the variables that move them, unless they are relative", () => {
+    const at = (id: string, env: NodeJS.ProcessEnv): string | undefined => {
+      const place = client(id).places.find(({ scope }) => scope === "user");
+      return (
+        place &&
+        locatePlace(place.path, {
+          platform: "linux",
+          home: "/home/me",
+          folder: "/projects/it",
+          env,
+        })
+      );
+    };
+    expect(at("codex", { CODEX_HOME: "/opt/codex" })).toBe("/opt/codex/config.toml");
+    expect(at("codex", { CODEX_HOME: "codex" })).toBe("/home/me/.codex/config.toml");
+    expect(at("zed", { XDG_CONFIG_HOME: "/etc/me" })).toBe("/etc/me/zed/settings.json");
+    expect(at("claude-code", { CLAUDE_CONFIG_DIR: "/opt/claude" })).toBe(
+      "/opt/claude/.claude.json",
+    );
+  });
+});
+
+describe("install", () => {
+  test.each(clients.map(({ id }) => id))(
+    "puts the hall into a fresh file of %s, and uninstall leaves no trace of it",
+    async (id) => {
+      using home = makeHome();
+      const desk = deskIn(home);
+      const before = Object.keys(home.files());
+      const file = await desk.install(id);
+      const text = readFileSync(file, "utf8");
+      expect(text).toContain("guildhall");
+      expect(text).toMatch(/"mcp"/);
+      const again = await planInstall({ client: client(id), machine: desk.machine }, command);
+      expect(again.after?.equals(again.before ?? Buffer.alloc(0))).toBe(true);
+      expect((await desk.uninstall(id)).isRestored).toBe(true);
+      expect(Object.keys(home.files()).filter((name) => !name.includes("/data/"))).toEqual(before);
+      // Folders that were made for it are gone as well.
+      expect(existsSync(join(home.project, ".cursor"))).toBe(false);
+    },
+  );
+
+  test("what it wrote is never imported", async () => {
+    using home = makeHome();
+    const desk = deskIn(home);
+    for (const { id } of clients) await desk.install(id);
+    const { servers, warnings, files } = await findServers({ machine: desk.machine });
+    expect({ servers, warnings }).toEqual({ servers: [], warnings: [] });
+    expect(files.map(({ client: id, hasHall }) => `${id} ${hasHall}`)).toEqual(
+      clients.map(({ id }) => `${id} true`),
+    );
+  });
+
+  test("writes each client's own shape", async () => {
+    using home = makeHome({ "~/.config/opencode/opencode.jsonc": '{ "mcp": { "servers": {} } }' });
+    const desk = deskIn(home);
+    const texts: Record<string, string> = {};
+    for (const id of ["claude-code", "vscode", "codex", "zed", "opencode"])
+      texts[id] = readFileSync(await desk.install(id), "utf8");
+    texts["opencode 2"] = readFileSync(await desk.install("opencode", "user"), "utf8");
+    expect(texts).toMatchSnapshot();
+  });
+
+  test("keeps comments, trailing commas, line ends and the mark at the start of a file", async () => {
+    const text =
+      '\ufeff{\r\n\t// mine\r\n\t"mcpServers": {\r\n\t\t"a": { "command": "a" }, // behind a\r\n\t\t/* last */\r\n\t},\r\n}\r\n';
+    using home = makeHome({ "./.cursor/mcp.json": text });
+    const file = await deskIn(home).install("cursor");
+    expect(readFileSync(file, "utf8")).toBe(
+      '\ufeff{\r\n\t// mine\r\n\t"mcpServers": {\r\n\t\t"a": { "command": "a" }, // behind a\r\n\t\t/* last */\r\n\t\t"guildhall": {\r\n\t\t\t"command": "guildhall",\r\n\t\t\t"args": [\r\n\t\t\t\t"mcp"\r\n\t\t\t]\r\n\t\t},\r\n\t},\r\n}\r\n',
+    );
+  });
+
+  test("refuses a file it cannot parse, naming the line, and leaves it alone", async () => {
+    const broken = '{\n  "mcpServers": {\n    "a": \n}\n';
+    using home = makeHome({
+      "./.cursor/mcp.json": broken,
+      "./.codex/config.toml": "[mcp_servers.a]\ncommand =\n",
+      "./.vscode/mcp.json": "[]",
+    });
+    const desk = deskIn(home);
+    await expect(desk.install("cursor")).rejects.toThrow(/mcp\.json:4:1: not valid JSON/);
+    await expect(desk.install("codex")).rejects.toThrow(/config\.toml:2:\d+: not valid TOML/);
+    await expect(desk.install("vscode")).rejects.toThrow(/is not an object/);
+    expect(home.read("./.cursor/mcp.json")).toBe(broken);
+  });
+
+  test("refuses to edit where it would change more: a map that is written inline", async () => {
+    const inline = 'mcp_servers = { a = { command = "a" } }\n';
+    using home = makeHome({
+      "./.codex/config.toml": inline,
+      "./.zed/settings.json": '{ "context_servers": [] }',
+    });
+    await expect(deskIn(home).install("codex")).rejects.toThrow(/cannot be changed/);
+    await expect(deskIn(home).install("zed")).rejects.toThrow(/cannot be changed/);
+    expect(home.read("./.codex/config.toml")).toBe(inline);
+  });
+
+  test("refuses a name that somebody else has", async () => {
+    using home = makeHome({
+      "./.cursor/mcp.json": { mcpServers: { guildhall: { command: "other" } } },
+    });
+    await expect(deskIn(home).install("cursor")).rejects.toMatchObject({ code: "CONFLICT" });
+  });
+
+  test("brings an entry up to date, whatever it is called", async () => {
+    using home = makeHome({
+      "./.cursor/mcp.json": { mcpServers: { hub: { command: "npx", args: ["guildhall", "mcp"] } } },
+    });
+    const file = await deskIn(home).install("cursor");
+    expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({
+      mcpServers: { hub: { command: "guildhall", args: ["mcp"] } },
+    });
+  });
+
+  test("writes through a link and keeps link, mode and other names of the file", async () => {
+    using home = makeHome({ "~/dotfiles/mcp.json": "{}", "./.vscode/mcp.json": "{}" });
+    const desk = deskIn(home);
+    const [real, link] = [home.locate("~/dotfiles/mcp.json"), home.locate("~/.cursor/mcp.json")];
+    chmodSync(real, 0o640);
+    home.write("~/.cursor/x", "");
+    symlinkSync(real, link);
+    await desk.install("cursor", "user");
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(readFileSync(real, "utf8")).toContain("guildhall");
+    expect(statSync(real).mode & 0o777).toBe(0o640);
+    await desk.uninstall("cursor", "user");
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(readFileSync(real, "utf8")).toBe("{}");
+    expect(statSync(real).mode & 0o777).toBe(0o640);
+
+    const other = home.locate("~/other-name.json");
+    linkSync(home.locate("./.vscode/mcp.json"), other);
+    await desk.install("vscode");
+    expect(readFileSync(other, "utf8")).toContain("guildhall");
+  });
+
+  test("a link to a file that is not there yet is followed", async () => {
+    using home = makeHome({ "~/.cursor/x": "" });
+    symlinkSync(home.locate("~/dotfiles/new.json"), home.locate("~/.cursor/mcp.json"));
+    await deskIn(home).install("cursor", "user");
+    expect(lstatSync(home.locate("~/.cursor/mcp.json")).isSymbolicLink()).toBe(true);
+    expect(home.read("~/dotfiles/new.json")).toContain("guildhall");
+  });
+
+  test("backups are named by time and readable by this user only", async () => {
+    using home = makeHome({ "./.cursor/mcp.json": "{}" });
+    const desk = deskIn(home);
+    await desk.install("cursor");
+    const [record] = await desk.records.all();
+    expect(record?.backup).toMatch(/\/\d{4}-\d\d-\d\dT[\d-]+Z-cursor-mcp\.json$/);
+    expect(statSync(record?.backup ?? "").mode & 0o777).toBe(0o600);
+    expect(statSync(desk.records.folder).mode & 0o777).toBe(0o700);
+  });
+});
+
+describe("uninstall", () => {
+  test("restores any JSON with comments byte for byte, also after a move", async () => {
+    using home = makeHome();
+    const desk = deskIn(home);
+    await fc.assert(
+      fc.asyncProperty(jsonc(), fc.boolean(), async ({ text, names }, isMoving) => {
+        const file = home.write("./.cursor/mcp.json", text);
+        await desk.install("cursor", "project", isMoving ? names : []);
+        const installed = readFileSync(file, "utf8");
+        if (!isMoving) expect(commentsOf(installed)).toEqual(commentsOf(text));
+        await desk.install("cursor");
+        expect(readFileSync(file, "utf8")).toBe(installed);
+        expect((await desk.uninstall("cursor")).isRestored).toBe(true);
+        expect(readFileSync(file, "utf8")).toBe(text);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("takes out only the hall, and puts moved servers back, where the client has written since", async () => {
+    const text =
+      '{\n  "mcpServers": {\n    "a": { "command": "a" },\n    "b": { "command": "b" }\n  }\n}\n';
+    using home = makeHome({ "./.cursor/mcp.json": text });
+    const desk = deskIn(home);
+    const file = await desk.install("cursor", "project", ["a", "b"]);
+    expect(parse(readFileSync(file, "utf8"))).toEqual({
+      mcpServers: { guildhall: { command: "guildhall", args: ["mcp"] } },
+    });
+    writeFileSync(
+      file,
+      readFileSync(file, "utf8").replace('"mcpServers"', '"theme": "dark", // new\n  "mcpServers"'),
+    );
+    expect((await desk.uninstall("cursor")).isRestored).toBe(false);
+    expect(readFileSync(file, "utf8")).toContain("// new");
+    expect(parse(readFileSync(file, "utf8"))).toEqual({
+      theme: "dark",
+      mcpServers: { a: { command: "a" }, b: { command: "b" } },
+    });
+    expect(await desk.records.all()).toEqual([]);
+  });
+
+  test("two installs with a change of somebody else between them keep that change", async () => {
+    using home = makeHome({
+      "./.cursor/mcp.json": '{ "mcpServers": { "a": { "command": "a" } } }',
+    });
+    const desk = deskIn(home);
+    const file = await desk.install("cursor");
+    writeFileSync(file, readFileSync(file, "utf8").replace("{ ", '{ "theme": "dark", '));
+    await desk.install("cursor", "project", ["a"]);
+    await desk.uninstall("cursor");
+    expect(parse(readFileSync(file, "utf8"))).toEqual({
+      theme: "dark",
+      mcpServers: { a: { command: "a" } },
+    });
+  });
+
+  test("of TOML takes out a hall that was put in by hand, and nothing else", async () => {
+    const text =
+      '# mine\nmodel = "x"\n\n[mcp_servers.guildhall]\ncommand = "guildhall"\nargs = ["mcp"]\n\n[mcp_servers.guildhall.env]\nA = "b"\n\n[mcp_servers.a]\ncommand = "a" # yes\n';
+    using home = makeHome({ "./.codex/config.toml": text });
+    await deskIn(home).uninstall("codex");
+    expect(home.read("./.codex/config.toml")).toBe(
+      '# mine\nmodel = "x"\n\n[mcp_servers.a]\ncommand = "a" # yes\n',
+    );
+  });
+
+  test("does nothing where there is no hall, and says what is missing where the backup is gone", async () => {
+    using home = makeHome({ "./.cursor/mcp.json": "{ }" });
+    const desk = deskIn(home);
+    await desk.uninstall("cursor");
+    expect(home.read("./.cursor/mcp.json")).toBe("{ }");
+    await desk.install("cursor");
+    rmSync((await desk.records.all())[0]?.backup ?? "");
+    await expect(desk.uninstall("cursor")).rejects.toThrow(/is gone; expected the backup/);
+  });
+});
+
+describe("edits of JSON with comments", () => {
+  test("setting and removing say exactly what was meant, and keep every other comment", () => {
+    fc.assert(
+      fc.property(jsonc(), keyName(), ({ text, names }, name) => {
+        const tree = parse(text) as { mcpServers?: JsonObject };
+        const set = setInJson(text, ["mcpServers", name], { x: [1, { y: null }] });
+        expect(strict(set)).toEqual({
+          ...tree,
+          mcpServers: { ...tree.mcpServers, [name]: { x: [1, { y: null }] } },
+        });
+        const [first] = names;
+        if (first === undefined) return;
+        const removed = removeFromJson(text, ["mcpServers", first]);
+        const { [first]: _, ...rest } = tree.mcpServers ?? {};
+        expect(strict(removed)).toEqual({ ...tree, mcpServers: rest });
+      }),
+      { numRuns: 400 },
+    );
+  });
+});
+
+/** Random files as people leave them: comments anywhere, trailing commas, tabs or spaces, one line or many. */
+function jsonc(): fc.Arbitrary<{ text: string; names: string[] }> {
+  const key = keyName();
+  const gap = fc.constantFrom(
+    "",
+    " ",
+    "\n",
+    "\n  ",
+    "\n\t",
+    " // a note\n",
+    "/* note */",
+    '\n// { "x": 1 }\n\n',
+  );
+  const value = fc
+    .oneof(
+      fc.integer(),
+      fc.string(),
+      fc.boolean(),
+      fc.constant(null),
+      fc.array(fc.string(), { maxLength: 2 }),
+    )
+    .map((each) => JSON.stringify(each));
+  const server = fc.string({ maxLength: 5 }).map((name) => JSON.stringify({ command: name }));
+  const object = (values: fc.Arbitrary<string>): fc.Arbitrary<{ text: string; names: string[] }> =>
+    fc
+      .record({
+        entries: fc.uniqueArray(fc.tuple(key, values, gap, gap, gap), {
+          maxLength: 4,
+          selector: ([name]) => name,
+        }),
+        end: gap,
+        isTrailing: fc.boolean(),
+      })
+      .map(({ entries, end, isTrailing }) => ({
+        names: entries.map(([name]) => name),
+        text: `{${entries.map(([name, inner, a, b, c]) => `${a}${JSON.stringify(name)}${b}:${c}${inner}`).join(",")}${isTrailing && entries.length > 0 ? "," : ""}${end}}`,
+      }));
+  return fc
+    .record({
+      before: object(value),
+      map: object(server),
+      start: gap,
+      end: gap,
+      hasMap: fc.boolean(),
+    })
+    .filter(({ before }) => !before.names.includes("mcpServers"))
+    .map(({ before, map, start, end, hasMap }) => {
+      if (!hasMap) return { text: start + before.text + end, names: [] };
+      const inner = before.text.slice(1, -1);
+      return before.names.length === 0
+        ? { text: `${start}{${inner}"mcpServers":${map.text}}${end}`, names: map.names }
+        : { text: `${start}{"mcpServers":${map.text},${inner}}${end}`, names: map.names };
+    });
+}
+
+/** Without the one name that plain objects, and so these expectations, cannot hold. */
+function keyName(): fc.Arbitrary<string> {
+  return fc
+    .string({ minLength: 1, maxLength: 8 })
+    .filter((name) => name !== "guildhall" && name !== "__proto__");
+}
+
+function strict(text: string): unknown {
+  const errors: ParseError[] = [];
+  const value: unknown = parse(text, errors, { allowTrailingComma: true });
+  expect(errors).toEqual([]);
+  return value;
+}
+
+function commentsOf(text: string): string[] {
+  return text.match(/\/\* note \*\/|\/\/ a note/g) ?? [];
+}

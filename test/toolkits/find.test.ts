@@ -1,0 +1,227 @@
+import { expect, test } from "vitest";
+import type { JsonObject } from "../../src/base/json.ts";
+import { createLog } from "../../src/base/log.ts";
+import { createRegistry } from "../../src/registry/registry.ts";
+import type { Target, Tool, Toolkit } from "../../src/tool.ts";
+import { createFinder } from "../../src/toolkits/find/finder.ts";
+import type { Held } from "../../src/trust/trust.ts";
+import type { RawClient } from "../servers/client.ts";
+import { modern } from "../servers/client.ts";
+import { startHall } from "../servers/hall.ts";
+import { createShelf, createShop, stock } from "../servers/shop.ts";
+import { createToolkit } from "../servers/toolkits.ts";
+
+const log = createLog({ level: "silent" });
+
+async function find(
+  client: RawClient,
+  args: JsonObject,
+): Promise<{ text: string; found: JsonObject; names: string[] }> {
+  const result = await client.result("tools/call", modern({ name: "find_tools", arguments: args }));
+  const found = result.structuredContent as JsonObject;
+  const names = ((found.tools as JsonObject[] | undefined) ?? []).map(({ name }) => String(name));
+  return { text: String((result.content as JsonObject[])[0]?.text), found, names };
+}
+
+test("find_tools answers the tools that fit, best first, with signature and matched words", async () => {
+  await using hall = await startHall({ toolkits: createShop(), faces: ["search"] });
+  const { found, names, text } = await find(hall.connect(), {
+    task: "create an issue to report a bug",
+    limit: 3,
+  });
+  expect(names).toHaveLength(3);
+  expect(names[0]).toBe("tracker.create_issue");
+  expect(found).toMatchObject({ fits: true, total: 17 });
+  const [best] = found.tools as JsonObject[];
+  expect(best).toMatchObject({
+    signature: "tracker.create_issue(repository: string, title: string, body?: string)",
+  });
+  expect(best?.matched).toEqual(expect.arrayContaining(["issue", "bug"]));
+  expect(best).not.toHaveProperty("inputSchema");
+  expect(text).toContain("1. tracker.create_issue(repository: string");
+  expect(text).toContain("call_tool");
+});
+
+test("detail full brings the whole schema", async () => {
+  await using hall = await startHall({ toolkits: createShop() });
+  const { found } = await find(hall.connect(), {
+    task: "weather forecast",
+    limit: 1,
+    detail: "full",
+  });
+  expect(found.tools).toMatchObject([
+    { name: "weather.weather_forecast", inputSchema: { type: "object", required: ["city"] } },
+  ]);
+});
+
+test("what nothing fits is said, and the nearest are named as such", async () => {
+  await using hall = await startHall({ toolkits: createShop() });
+  const { found, text } = await find(hall.connect(), {
+    task: "transpose the violin sonata into another key for a quartet page",
+  });
+  expect(found.fits).toBe(false);
+  expect(text).toMatch(/^(Nothing here fits well|None of 17 tools)/);
+});
+
+test.each([
+  [{ task: "" }],
+  [{ task: "x", limit: 0 }],
+  [{ task: "x", limit: 21 }],
+  [{ task: "x", detail: "much" }],
+  [{}],
+  [{ task: "x", other: 1 }],
+])("%j is refused with the field", async (args) => {
+  await using hall = await startHall({ toolkits: createShop() });
+  const result = await hall
+    .connect()
+    .result("tools/call", modern({ name: "find_tools", arguments: args }));
+  expect(result).toMatchObject({
+    isError: true,
+    structuredContent: { error_type: "validation", toolName: "find_tools" },
+  });
+});
+
+test("a hall without tools says what to do", async () => {
+  await using hall = await startHall({ toolkits: [] });
+  const { found, text } = await find(hall.connect(), { task: "anything" });
+  expect(found).toMatchObject({ fits: false, total: 0, tools: [] });
+  expect(text).toContain("mcpServers in guildhall.json");
+});
+
+test("a toolkit that is down and has nothing is named, so that no answer is silently short", async () => {
+  const down = createToolkit("gone", {}, { problem: () => "its command was not found" });
+  await using hall = await startHall({ toolkits: [...createShop(), down] });
+  const { found, text } = await find(hall.connect(), { task: "read a file" });
+  expect(found.notes).toEqual(["nothing of gone can be found (its command was not found)"]);
+  expect(text).toContain("Note: nothing of gone can be found");
+});
+
+test.each(["gone.read_file", "gone__read_file"])(
+  "a call of %s says that its toolkit is down, not that nobody knows it",
+  async (name) => {
+    const down = createToolkit("gone", {}, { problem: () => "its command was not found" });
+    await using hall = await startHall({ toolkits: [...createShop(), down] });
+    const result = await hall.connect().result("tools/call", modern({ name, arguments: {} }));
+    expect(result).toMatchObject({
+      isError: true,
+      structuredContent: { error_type: "unavailable", toolName: name },
+    });
+    expect(JSON.stringify(result.content)).toContain("its command was not found");
+  },
+);
+
+test("a tool whose toolkit is down is found and marked", async () => {
+  const weather = createShelf("weather", stock.weather, { problem: () => "it exited with code 1" });
+  await using hall = await startHall({ toolkits: [weather] });
+  const { found, text } = await find(hall.connect(), { task: "weather forecast", limit: 1 });
+  expect(found.tools).toMatchObject([{ unavailable: "it exited with code 1" }]);
+  expect(text).toContain("not available right now: it exited with code 1");
+});
+
+test("the same tool of three servers is found once, with the names of the others", async () => {
+  const toolkits = ["one", "two", "three"].map((id) => createShelf(id, stock.weather));
+  await using hall = await startHall({ toolkits });
+  const { found } = await find(hall.connect(), { task: "current weather of a city", limit: 1 });
+  const [best] = found.tools as JsonObject[];
+  expect([best?.name, ...((best?.alike as string[] | undefined) ?? [])].sort()).toEqual([
+    "one.current_weather",
+    "three.current_weather",
+    "two.current_weather",
+  ]);
+});
+
+test("a tool is found by the words its user gave it", async () => {
+  await using hall = await startHall({
+    toolkits: createShop(),
+    aliases: { "tracker.create_issue": ["file a ticket", "moan"] },
+  });
+  const { names } = await find(hall.connect(), { task: "moan", limit: 1 });
+  expect(names).toEqual(["tracker.create_issue"]);
+});
+
+test("the index follows the registry, and reads again only the toolkit that changed", async () => {
+  const registry = createRegistry({ log });
+  const reads: string[] = [];
+  const watched = (toolkit: Toolkit): Toolkit => ({
+    ...toolkit,
+    list: async () =>
+      (await toolkit.list()).map((tool) =>
+        Object.defineProperty({ ...tool }, "description", {
+          enumerable: true,
+          get() {
+            reads.push(toolkit.id);
+            return tool.description;
+          },
+        }),
+      ),
+  });
+  await registry.add(watched(createShelf("weather", stock.weather)));
+  const finder = createFinder({ registry, log });
+  expect((await finder.find("weather")).found.map(({ target }) => target.toolkit.id)).toEqual([
+    "weather",
+    "weather",
+  ]);
+  await registry.add(watched(createShelf("files", stock.files)));
+  reads.length = 0;
+  expect(
+    (await finder.find("read a file", { limit: 1 })).found.map(({ target }) => target.fullName),
+  ).toEqual(["files.read_file"]);
+  expect(new Set(reads)).toEqual(new Set(["files"]));
+  await registry.remove("weather");
+  expect(await finder.find("weather forecast")).toMatchObject({ total: 5 });
+  expect(
+    (await finder.find("weather forecast")).found.some(
+      ({ target }) => target.toolkit.id === "weather",
+    ),
+  ).toBe(false);
+  await registry.close();
+});
+
+test("what is held back is never found, and its likes are not named", async () => {
+  const registry = createRegistry({ log });
+  await registry.add(createShelf("one", stock.weather));
+  await registry.add(createShelf("two", stock.weather));
+  const heldBecause = ({ toolkit }: Target): Held | undefined =>
+    toolkit.id === "two" ? { kind: "changed", reason: "it has changed" } : undefined;
+  const { found, total } = await createFinder({ registry, trust: { heldBecause }, log }).find(
+    "current weather",
+  );
+  expect(total).toBe(2);
+  expect(
+    found.every(({ target, alike }) => target.toolkit.id === "one" && alike.length === 0),
+  ).toBe(true);
+  await registry.close();
+});
+
+test("a tool with a prefix of its own, or none, is found under the name it is called by", async () => {
+  const toolkits = [
+    createShelf("weather", { current_weather: stock.weather.current_weather }, { prefix: "sky" }),
+    createShelf("bare", { sunrise: "When the sun rises | city" }, { prefix: "" }),
+  ];
+  await using hall = await startHall({ toolkits });
+  const client = hall.connect();
+  expect((await find(client, { task: "current weather", limit: 1 })).names).toEqual([
+    "sky.current_weather",
+  ]);
+  expect((await find(client, { task: "sun rises", limit: 1 })).names).toEqual(["sunrise"]);
+});
+
+test("five thousand tools are found within a second", async () => {
+  const tools = Array.from(
+    { length: 5_000 },
+    (_, at): Tool => ({
+      name: `tool_${at}`,
+      description: `Handles the ${at}th kind of parcel`,
+      inputSchema: { type: "object" },
+    }),
+  );
+  const toolkit: Toolkit = { ...createToolkit("many", {}), list: async () => tools };
+  await using hall = await startHall({ toolkits: [toolkit], faces: "auto" });
+  const client = hall.connect();
+  expect((await find(client, { task: "the 4711th kind of parcel", limit: 1 })).names).toEqual([
+    "many.tool_4711",
+  ]);
+  const began = performance.now();
+  await find(client, { task: "the 17th kind of parcel" });
+  expect(performance.now() - began).toBeLessThan(1_000);
+});
