@@ -160,7 +160,9 @@ function addRun(state: TuiState, run: RunView): TuiState {
   switch (run.kind) {
     case "step": {
       const shown = { ...next, shownRun: run.id, screen: "run" } as const;
-      return run.tool === "speckit.specify" ? patch(shown, "features", { draft: undefined }) : shown;
+      return run.tool === "speckit.specify"
+        ? patch(shown, "features", { draft: undefined })
+        : shown;
     }
     case "tool":
       return patch(next, "tools", { run: run.id });

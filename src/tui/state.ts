@@ -7,7 +7,7 @@ import type { Intention } from "./events.ts";
 import type { Failure } from "./failure.ts";
 import type { Form } from "./form.ts";
 import type { OutputRing } from "./output.ts";
-import type { Page } from "./page.ts";
+import type { Page } from "./questions.ts";
 
 /**
  * Everything the screens show, as one plain value that only the reducer replaces. It includes typed
@@ -333,7 +333,10 @@ export function isAtWork({ state: { kind } }: RunView): boolean {
  * The tools that match the search: every word is in the name, title or description. Tools with all
  * words in the name come first.
  */
-export function foundTools({ items, search }: ToolsState): readonly ToolView[] {
+export function foundTools({
+  items,
+  search,
+}: Pick<ToolsState, "items" | "search">): readonly ToolView[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return items;
   const isIn = (text: string): boolean => words.every((word) => text.toLowerCase().includes(word));
