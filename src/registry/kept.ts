@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../base/json.ts";
 import { isObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
-import type { Shelf } from "../store/store.ts";
+import type { DocumentStore } from "../store/store.ts";
 import type { Registrations } from "./registrations.ts";
 
 /** Registrations that outlive the hall: their tools are listed again at once, and serve again when their service comes back. */
@@ -11,7 +11,7 @@ export interface KeptRegistrations extends Registrations {
 }
 
 export interface KeepOptions {
-  readonly shelf: Shelf;
+  readonly shelf: DocumentStore;
   /** What only this user's halls can make: the file lies in the project, and a repository may bring one along. */
   sign(text: string): Promise<string>;
   readonly log: Pick<Log, "warn">;

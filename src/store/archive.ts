@@ -1,17 +1,78 @@
-import type { Read, ToWriter } from "./protocol.ts";
+import { appendAudit, listAudit, verifyAudit } from "./audit-table.ts";
+import { CallTable, listCalls } from "./call-table.ts";
+import { findDocument, listDocuments, writeDocuments } from "./document-table.ts";
+import type { PendingWrite, Read, Write } from "./protocol.ts";
+import { pruneStore } from "./retention.ts";
+import { readStatistics } from "./span-table.ts";
+import type { Engine, Sql } from "./sql.ts";
+import type { Retention } from "./store.ts";
 
-/** What the writer writes into: a SQLite file or a PostgreSQL database, opened when it is first needed. One thing is asked of it at a time. */
-export interface Archive {
-  /** All of it or nothing; durable when it resolves. What came through although it seemed to fail is not written again. */
-  commit(batch: readonly Waiting[]): Promise<void>;
-  read(read: Read): Promise<unknown>;
-  /** True where a row is at fault: another one would not fail, and the same would fail again. */
-  isOfRow(error: unknown): boolean;
-  close(): Promise<void>;
+/** The tables of a store in one engine. Callers wait for one operation before they start the next. */
+export class Archive {
+  readonly #engine: Engine;
+  readonly #retention: Retention;
+  readonly #calls = new CallTable();
+  /** Items that are durable, although their commit may have seemed to fail: they must not be written twice. */
+  readonly #written = new WeakSet<PendingWrite>();
+
+  constructor(engine: Engine, retention: Retention) {
+    this.#engine = engine;
+    this.#retention = retention;
+  }
+
+  /** All of the batch or nothing; durable when it resolves. */
+  async commit(batch: readonly PendingWrite[]): Promise<void> {
+    await this.#engine.write(
+      async (sql) => {
+        const items = batch.filter((item) => !this.#written.has(item));
+        const writes = items.flatMap((item): Write[] =>
+          item.kind === "write" ? [item.write] : [],
+        );
+        const onCommitted = await this.#calls.write(sql, items);
+        await appendAudit(
+          sql,
+          writes.filter((write) => write.what === "append"),
+        );
+        await writeDocuments(
+          sql,
+          writes.filter((write) => write.what === "put" || write.what === "remove"),
+        );
+        return { items, onCommitted };
+      },
+      ({ items, onCommitted }) => {
+        for (const item of items) this.#written.add(item);
+        onCommitted();
+      },
+    );
+  }
+
+  read(read: Read): Promise<unknown> {
+    if (read.what === "prune") return pruneStore(this.#engine, this.#retention, read.now);
+    return this.#engine.read((sql) => readFrom(sql, read));
+  }
+
+  isRowError(error: unknown): boolean {
+    return this.#engine.isRowError(error);
+  }
+
+  close(): Promise<void> {
+    return this.#engine.close();
+  }
 }
 
-/** What waits to be written. */
-export type Waiting = Extract<ToWriter, { kind: "calls" | "write" }>;
-
-/** What an archive says by itself, for the log. */
-export type Notice = (message: string) => void;
+function readFrom(sql: Sql, read: Exclude<Read, { what: "prune" }>): Promise<unknown> {
+  switch (read.what) {
+    case "calls":
+      return listCalls(sql, read.filter);
+    case "audit":
+      return listAudit(sql, read.filter);
+    case "verify":
+      return verifyAudit(sql);
+    case "statistics":
+      return readStatistics(sql, read.since, Date.now());
+    case "find":
+      return findDocument(sql, read.collection, read.key);
+    case "documents":
+      return listDocuments(sql, read.collection, read.prefix);
+  }
+}

@@ -1,91 +1,114 @@
+import type { Json } from "../base/json.ts";
 import { listLimit } from "./call-row.ts";
-import { type Anchor, type ChainedRow, chainHash, prunedKind, verifyChain } from "./chain.ts";
-import { auditConditions } from "./conditions.ts";
-import { readAudit } from "./read-rows.ts";
-import type { Database } from "./sqlite.ts";
+import { type Anchor, type ChainedRow, ChainWalk, chainHash, prunedEntry } from "./chain.ts";
+import { type Sql, type SqlRow, storableText, where } from "./sql.ts";
 import type { AuditEntry, AuditRow, CallFilter, Verification } from "./store.ts";
 
-/** The audit in its table. Another process may have written the last row, so the chain goes on from what the file says, inside the transaction. */
-export interface AuditTable {
-  append(entry: AuditEntry, at: number): void;
-  list(filter: CallFilter): readonly AuditRow[];
-  verify(): Verification;
-  /** Removes the rows before a time, and writes a row that says so. */
-  prune(before: number, now: number): number;
+const columns = ["seq", "at", "kind", "subject", "caller", "reason", "details", "hash"];
+const insertRows = `INSERT INTO audit (${columns.join(", ")}) {rows}`;
+
+export interface DatedEntry {
+  readonly entry: AuditEntry;
+  readonly at: number;
 }
 
-export function createAuditTable(database: Database): AuditTable {
-  const insert = database.prepare(
-    "INSERT INTO audit (seq, at, kind, subject, caller, reason, details, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+/** Continues the chain from its last row, whichever process wrote that. */
+export async function appendAudit(sql: Sql, entries: readonly DatedEntry[]): Promise<void> {
+  if (entries.length === 0) return;
+  let { seq, hash } = await readEnd(sql, "head");
+  const rows = entries.map(({ entry, at }) => {
+    const row = { seq: ++seq, at, ...storableEntry(entry) };
+    hash = chainHash(hash, row);
+    return [seq, at, row.kind, row.subject, row.caller, row.reason, row.details, hash];
+  });
+  await sql.withRows(columns, rows, insertRows);
+  await writeEnd(sql, "head", { seq, hash });
+}
+
+export async function listAudit(
+  sql: Sql,
+  { since, tool, outcome, after, limit = listLimit }: CallFilter,
+): Promise<readonly AuditRow[]> {
+  const { where: conditions, values } = where(
+    since !== undefined && ["at >= ?", since],
+    tool !== undefined && ["subject = ?", tool],
+    outcome !== undefined && ["kind = ?", outcome],
+    after !== undefined && ["seq > ?", after],
   );
-  const findEnd = database.prepare("SELECT seq, hash FROM chain WHERE name = ?");
-  const putEnd = database.prepare("UPDATE chain SET seq = ?, hash = ? WHERE name = ?");
+  const order = after === undefined ? "DESC" : "ASC";
+  const rows = await sql.query(
+    `SELECT ${columns.join(", ")} FROM audit ${conditions} ORDER BY seq ${order} LIMIT ?`,
+    [...values, limit],
+  );
+  return (order === "ASC" ? rows : rows.toReversed()).map(readRow);
+}
 
-  function end(name: "anchor" | "head"): Anchor {
-    const row = findEnd.get(name);
-    return { seq: Number(row?.seq ?? 0), hash: String(row?.hash ?? "") };
+function readRow(row: SqlRow): AuditRow {
+  return { ...row, details: readDetails(String(row.details)) } as unknown as AuditRow;
+}
+
+function readDetails(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    // The row was tampered with: `verify` reports it, and a list shows the text as it is.
+    return text;
   }
+}
 
-  function append({ kind, subject, caller, reason, details = null }: AuditEntry, at: number): void {
-    const head = end("head");
-    const row = {
-      seq: head.seq + 1,
-      at,
-      kind,
-      subject,
-      caller,
-      reason,
-      details: JSON.stringify(details),
-    };
-    const hash = chainHash(head.hash, row);
-    insert.run(row.seq, at, kind, subject, caller, reason, row.details, hash);
-    putEnd.run(row.seq, hash, "head");
-  }
+const pageRows = 5_000;
 
-  function* walk(): Generator<ChainedRow> {
-    // Types as they are stored, not as they should be: a row that was tampered with may hold anything.
-    for (const row of database
-      .prepare(
-        "SELECT seq, at, kind, subject, caller, reason, details, hash FROM audit ORDER BY seq",
-      )
-      .iterate()) {
-      yield row as unknown as ChainedRow;
+/** Reads page by page, because the audit may not fit into memory. */
+export async function verifyAudit(sql: Sql): Promise<Verification> {
+  const walk = new ChainWalk(await readEnd(sql, "anchor"), await readEnd(sql, "head"));
+  for (let last = Number.MIN_SAFE_INTEGER; ; ) {
+    const page = (await sql.query(
+      `SELECT ${columns.join(", ")} FROM audit WHERE seq > ? ORDER BY seq LIMIT ?`,
+      [last, pageRows],
+    )) as unknown as readonly ChainedRow[];
+    for (const row of page) {
+      const broken = walk.step(row);
+      if (broken) return broken;
     }
+    if (page.length < pageRows) return walk.end();
+    last = page.at(-1)?.seq ?? last;
   }
+}
 
+/** Removes rows older than a time and appends a row that says so. */
+export async function pruneAudit(sql: Sql, before: number, now: number): Promise<number> {
+  const [last] = await sql.query(
+    `SELECT seq, hash FROM audit
+     WHERE seq < coalesce((SELECT seq FROM audit WHERE at >= ? ORDER BY seq LIMIT 1), 9223372036854775807)
+     ORDER BY seq DESC LIMIT 1`,
+    [before],
+  );
+  if (!last) return 0;
+
+  const anchor: Anchor = { seq: Number(last.seq), hash: String(last.hash) };
+  await writeEnd(sql, "anchor", anchor);
+  const removed = await sql.change("DELETE FROM audit WHERE seq <= ?", [anchor.seq]);
+  await appendAudit(sql, [
+    { entry: prunedEntry(anchor, "older than the retention period"), at: now },
+  ]);
+  return removed;
+}
+
+async function readEnd(sql: Sql, name: "anchor" | "head"): Promise<Anchor> {
+  const [row] = await sql.query("SELECT seq, hash FROM chain WHERE name = ?", [name]);
+  return { seq: Number(row?.seq ?? 0), hash: String(row?.hash ?? "") };
+}
+
+async function writeEnd(sql: Sql, name: "anchor" | "head", { seq, hash }: Anchor): Promise<void> {
+  await sql.change("UPDATE chain SET seq = ?, hash = ? WHERE name = ?", [seq, hash, name]);
+}
+
+function storableEntry({ kind, subject, caller, reason, details = null }: AuditEntry) {
   return {
-    append,
-    list(filter) {
-      const { where, values } = auditConditions(filter);
-      const order = filter.after === undefined ? "DESC" : "ASC";
-      const rows = database
-        .prepare(`SELECT * FROM audit ${where} ORDER BY seq ${order} LIMIT ?`)
-        .all(...values, filter.limit ?? listLimit);
-      return (order === "ASC" ? [...rows] : [...rows].reverse()).map(readAudit);
-    },
-    verify: () => verifyChain(walk(), { anchor: end("anchor"), head: end("head") }),
-    prune(before, now) {
-      const firstKept =
-        database.prepare("SELECT seq FROM audit WHERE at >= ? ORDER BY seq LIMIT 1").get(before)
-          ?.seq ?? Number.MAX_SAFE_INTEGER;
-      const last = database
-        .prepare("SELECT seq, hash FROM audit WHERE seq < ? ORDER BY seq DESC LIMIT 1")
-        .get(firstKept);
-      if (!last) return 0;
-      const anchor: Anchor = { seq: Number(last.seq), hash: String(last.hash) };
-      putEnd.run(anchor.seq, anchor.hash, "anchor");
-      const { changes } = database.prepare("DELETE FROM audit WHERE seq <= ?").run(anchor.seq);
-      append(
-        {
-          kind: prunedKind,
-          subject: "audit",
-          caller: "guildhall",
-          reason: "older than is kept",
-          details: { ...anchor },
-        },
-        now,
-      );
-      return Number(changes);
-    },
+    kind: storableText(kind),
+    subject: storableText(subject),
+    caller: storableText(caller),
+    reason: storableText(reason),
+    details: storableText(JSON.stringify(details)),
   };
 }

@@ -2,13 +2,13 @@ import { hashOf } from "../base/hash.ts";
 import { bucketOf } from "./histogram.ts";
 import type { CallFilter, CallRow } from "./store.ts";
 
-/** A call on its way to the writer: plain values one behind the other, the cheapest thing to hand to another thread. */
+/** A call on its way to the writer: its values in one flat array are the cheapest thing to send to another thread. */
 export type PackedValue = string | number | null;
 
 export const packedLength = 18;
 
-/** Where the packed row has what is not written as it is, or is asked for by name. */
-export const packedPlace = {
+/** Where the packed call has the values that are looked up or changed. */
+export const packedIndex = {
   id: 0,
   toolkit: 7,
   tool: 8,
@@ -22,53 +22,33 @@ export const packedPlace = {
   result: 17,
 };
 
-/** The table's, in the order of `unpackCall`. */
-export const callColumns =
-  "id, parent, root, at, caller, connection, face, toolkit, tool, digest, outcome, code, ms, bytes_in, bytes_out, planner, arguments, result, bucket";
+/** In the order of `unpackCall`. */
+export const callColumns: readonly string[] =
+  "id parent root at caller connection face toolkit tool digest outcome code ms bytes_in bytes_out planner arguments result bucket".split(
+    " ",
+  );
 
-/** What a second row says of a call that has begun. */
-const endColumns = [
-  "toolkit",
-  "tool",
-  "outcome",
-  "code",
-  "ms",
-  "bytesOut",
-  "planner",
-  "kept",
-  "result",
-] as const;
+/** The columns that change when a running call ends, in the order of `endOfCall`. */
+export const endedColumns: readonly string[] =
+  "toolkit tool outcome code ms bytes_out planner arguments result bucket".split(" ");
 
-/** A packed call as the table has it: with the digest of its arguments in their place, and its bucket. */
-export function unpackCall(values: readonly PackedValue[], at: number, into: PackedValue[]): void {
-  for (let index = 0; index < packedLength; index++) {
-    const value = values[at + index] ?? null;
-    into.push(index === packedPlace.arguments ? digestArguments(value as string) : value);
-  }
-  into.push(bucketOf(values[at + packedPlace.ms] as number));
+const endedIndexes = (
+  ["toolkit", "tool", "outcome", "code", "ms", "bytesOut", "planner", "kept", "result"] as const
+).map((name) => packedIndex[name]);
+
+/** The row of a packed call: the digest replaces its arguments, and the bucket of its duration is added. */
+export function unpackCall(values: readonly PackedValue[], at: number): PackedValue[] {
+  const row = values.slice(at, at + packedLength);
+  row[packedIndex.arguments] = digestArguments(row[packedIndex.arguments] as string);
+  row.push(bucketOf(row[packedIndex.ms] as number));
+  return row;
 }
 
-/** How a call ended, for `endedColumns`, with the bucket behind it. */
 export function endOfCall(values: readonly PackedValue[], at: number): PackedValue[] {
-  return [
-    ...endColumns.map((name) => values[at + packedPlace[name]] ?? null),
-    bucketOf(values[at + packedPlace.ms] as number),
-  ];
+  const end = endedIndexes.map((index) => values[at + index] ?? null);
+  end.push(bucketOf(values[at + packedIndex.ms] as number));
+  return end;
 }
-
-/** The columns of `endOfCall`. */
-export const endedColumns = [
-  "toolkit",
-  "tool",
-  "outcome",
-  "code",
-  "ms",
-  "bytes_out",
-  "planner",
-  "arguments",
-  "result",
-  "bucket",
-] as const;
 
 export function packCall(row: CallRow, into: PackedValue[]): void {
   const { kept } = row;
@@ -94,7 +74,7 @@ export function packCall(row: CallRow, into: PackedValue[]): void {
   );
 }
 
-/** Null where the arguments are no JSON: nothing that could be compared was ever run. */
+/** Null if the arguments are not JSON; such a call never ran. */
 export function digestArguments(text: string): string | null {
   try {
     return hashOf(JSON.parse(text));
@@ -105,7 +85,6 @@ export function digestArguments(text: string): string | null {
 
 export const listLimit = 100;
 
-/** Whether a row is one of those asked for. */
 export function matchesCall(
   { since, tool, outcome }: CallFilter,
   row: Pick<CallRow, "at" | "tool" | "toolkit" | "outcome" | "code">,

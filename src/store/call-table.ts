@@ -4,170 +4,131 @@ import {
   endOfCall,
   listLimit,
   type PackedValue,
+  packedIndex,
   packedLength,
-  packedPlace,
   unpackCall,
 } from "./call-row.ts";
-import { callConditions } from "./conditions.ts";
-import { readCall, readSpans, spanColumns, spanValues, tallyRows } from "./read-rows.ts";
-import type { Database } from "./sqlite.ts";
-import { sumStatistics } from "./statistics.ts";
-import type { CallFilter, KeptCall, Statistics } from "./store.ts";
-import { type Span, type SpanTallies, spanMs, spanSince } from "./tally.ts";
+import type { PendingWrite } from "./protocol.ts";
+import { countCalls, countLateCalls } from "./span-table.ts";
+import { type Sql, type SqlRow, where } from "./sql.ts";
+import type { CallFilter, KeptCall } from "./store.ts";
 
-/**
- * The calls, and the spans they are counted in. Everything here happens inside a transaction of the writer.
- * Counting follows behind: `counted` is the last row that was, whoever wrote it, so that a crash loses no count, several
- * processes count nothing twice, and a busy one touches a tool's span once for thousands of its calls.
- */
-export interface CallTable {
-  add(values: readonly PackedValue[]): void;
-  begin(values: readonly PackedValue[]): void;
-  /** Counts what came since the last time, where that is enough to be worth it. */
-  count(): void;
-  /** The transaction went through, or did not. */
-  settled(isDone: boolean): void;
-  list(filter: CallFilter): readonly KeptCall[];
-  statistics(since: number, now: number): Statistics;
-  /** Removes up to `limit` of the oldest, or of those before a time. Counts them first. */
-  prune(limit: number, before?: number): number;
-  pruneSpans(span: Span, before: number): void;
-}
+const insertCalls = `INSERT INTO calls (${callColumns.join(", ")}) {rows}`;
+const updateColumns = ["seq", ...endedColumns];
+const updateCalls = `WITH given (${updateColumns.join(", ")}) AS ({rows})
+  UPDATE calls SET ${endedColumns.map((column) => `${column} = given.${column}`).join(", ")}
+  FROM given WHERE calls.seq = given.seq`;
+const endIndexes = endedColumns.map((column) => callColumns.indexOf(column));
 
-/** SQLite adds up thousands of rows in the time it takes to hand us a few. */
-const sums = `SELECT at - at % ${spanMs.hour} AS hour, toolkit, tool, bucket, count(*) AS calls, total(outcome <> 'ok' AND code IS NOT 'CANCELLED') AS errors,
-  total(code = 'CANCELLED') AS cancelled, total(code = 'TIMEOUT') AS timeouts, total(bytes_in) AS bytes_in, total(bytes_out) AS bytes_out, total(ms) AS ms FROM calls`;
-const groups = "GROUP BY hour, toolkit, tool, bucket";
-
+/** Counting has a fixed cost, so it waits for this many calls. */
 const countEvery = 5_000;
-/** Rows of one statement: beginning and ending a statement costs as much as two more rows in it. */
-const rowsAtOnce = 16;
-/** What a row takes in a statement. */
-const width = packedLength + 1;
 
-export function createCallTable(database: Database): CallTable {
-  const insert = database.prepare(insertOf(1));
-  const insertMany = database.prepare(insertOf(rowsAtOnce));
-  const finish = database.prepare(
-    `UPDATE calls SET ${endedColumns.map((name) => `${name} = ?`).join(", ")} WHERE seq = ?`,
-  );
-  const findCounted = database.prepare("SELECT seq FROM counted");
-  const putCounted = database.prepare("UPDATE counted SET seq = ?");
-  const lastSeq = database.prepare("SELECT max(seq) AS seq FROM calls");
-  const uncounted = database.prepare(`${sums} WHERE seq > ? AND outcome <> 'running' ${groups}`);
-  const oneCall = database.prepare(`${sums} WHERE seq = ? ${groups}`);
-  const findSpan = database.prepare(
-    "SELECT * FROM spans WHERE span = ? AND start = ? AND tool = ?",
-  );
-  const putSpan = database.prepare(
-    `INSERT OR REPLACE INTO spans (${spanColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  );
-  /** Where rows are that a second one will finish. */
-  const begun = new Map<string, number>();
-  /** Of those, what the transaction of now has begun and finished. */
-  const began: string[] = [];
-  const finished: string[] = [];
-  let added = 0;
+/** Writes calls. It remembers which rows belong to running calls, so that their end updates them. */
+export class CallTable {
+  /** Row numbers of calls that have begun and not ended, by call id. */
+  readonly #running = new Map<string, number>();
+  #uncounted = 0;
 
-  /** Many at a time, and what is left one by one. */
-  function putAll(rows: readonly PackedValue[]): void {
-    let at = 0;
-    for (; at + rowsAtOnce * width <= rows.length; at += rowsAtOnce * width)
-      insertMany.run(...rows.slice(at, at + rowsAtOnce * width));
-    for (; at < rows.length; at += width) insert.run(...rows.slice(at, at + width));
+  /** Returns what to run once the transaction is committed. */
+  async write(sql: Sql, batch: readonly PendingWrite[]): Promise<() => void> {
+    const { rows, begun, ended } = this.#sort(batch);
+    const inserted = await sql.withRows(
+      callColumns,
+      rows,
+      begun.size === 0 ? insertCalls : `${insertCalls} RETURNING seq, id`,
+    );
+    const started = inserted.filter(({ id }) => begun.has(String(id)));
+    if (ended.size > 0) await this.#end(sql, ended);
+
+    const uncounted = this.#uncounted + rows.length;
+    const isCounted = uncounted >= countEvery;
+    if (isCounted) await countCalls(sql);
+
+    return () => {
+      for (const { id, seq } of started) this.#running.set(String(id), Number(seq));
+      for (const id of ended.keys()) this.#running.delete(id);
+      this.#uncounted = isCounted ? 0 : uncounted;
+    };
   }
 
-  function end(seq: number, values: readonly PackedValue[], at: number): void {
-    finish.run(...endOfCall(values, at), seq);
-    finished.push(values[at] as string);
-    // It was passed over while it ran.
-    if (seq <= countedSeq()) mergeAll(tallyRows(oneCall.all(seq)));
-  }
+  #sort(batch: readonly PendingWrite[]): SortedCalls {
+    const rows: PackedValue[][] = [];
+    const begun = new Map<string, PackedValue[]>();
+    const ended = new Map<string, PackedValue[]>();
 
-  function countedSeq(): number {
-    return Number(findCounted.get()?.seq ?? 0);
-  }
+    const add = (values: readonly PackedValue[], at: number): void => {
+      const id = values[at + packedIndex.id] as string;
+      const row = begun.get(id);
+      if (row) {
+        for (const [index, value] of endOfCall(values, at).entries())
+          row[endIndexes[index] as number] = value;
+        begun.delete(id);
+      } else if (this.#running.has(id)) ended.set(id, endOfCall(values, at));
+      else rows.push(unpackCall(values, at));
+    };
 
-  function countAll(): void {
-    const last = Number(lastSeq.get()?.seq ?? 0);
-    mergeAll(tallyRows(uncounted.iterate(countedSeq())));
-    putCounted.run(Math.max(last, countedSeq()));
-    added = 0;
-  }
-
-  function mergeAll(tallies: SpanTallies): void {
-    for (const span of tallies.all())
-      putSpan.run(...spanValues(span, findSpan.get(span.span, span.start, span.tool)));
-  }
-
-  return {
-    add(values) {
-      const rows: PackedValue[] = [];
-      for (let at = 0; at < values.length; at += packedLength) {
-        const seq = begun.size === 0 ? undefined : begun.get(values[at + packedPlace.id] as string);
-        if (seq === undefined) unpackCall(values, at, rows);
-        else end(seq, values, at);
-        added++;
+    for (const item of batch) {
+      if (item.kind === "calls")
+        for (let at = 0; at < item.values.length; at += packedLength) add(item.values, at);
+      else if (item.write.what === "begin") {
+        const row = unpackCall(item.write.values, 0);
+        rows.push(row);
+        begun.set(item.write.values[packedIndex.id] as string, row);
       }
-      putAll(rows);
-    },
-    begin(values) {
-      const id = values[packedPlace.id] as string;
-      const row: PackedValue[] = [];
-      unpackCall(values, 0, row);
-      begun.set(id, Number(insert.run(...row).lastInsertRowid));
-      began.push(id);
-    },
-    count() {
-      if (added >= countEvery) countAll();
-    },
-    settled(isDone) {
-      for (const id of isDone ? finished : began) begun.delete(id);
-      began.length = 0;
-      finished.length = 0;
-    },
-    list(filter) {
-      const { where, values } = callConditions(filter);
-      const order = filter.after === undefined ? "DESC" : "ASC";
-      const rows = database
-        .prepare(`SELECT seq, ${callColumns} FROM calls ${where} ORDER BY seq ${order} LIMIT ?`)
-        .all(...values, filter.limit ?? listLimit);
-      return (order === "ASC" ? [...rows] : [...rows].reverse()).map(readCall);
-    },
-    statistics(since, now) {
-      const by = spanSince(since, now);
-      const from = since - (since % spanMs[by]);
-      const spans = database
-        .prepare("SELECT * FROM spans WHERE span = ? AND start >= ?")
-        .iterate(by, from);
-      const rest = [...tallyRows(uncounted.iterate(countedSeq())).all()].filter(
-        ({ span, start }) => span === by && start >= from,
-      );
-      return sumStatistics(join(readSpans(spans), rest), by);
-    },
-    prune(limit, before) {
-      const oldest =
-        before === undefined
-          ? "SELECT seq FROM calls ORDER BY seq LIMIT ?"
-          : "SELECT seq FROM calls WHERE at < ? ORDER BY at LIMIT ?";
-      countAll();
-      const removed = database
-        .prepare(`DELETE FROM calls WHERE seq IN (${oldest})`)
-        .run(...(before === undefined ? [] : [before]), limit);
-      return Number(removed.changes);
-    },
-    pruneSpans(span, before) {
-      database.prepare("DELETE FROM spans WHERE span = ? AND start < ?").run(span, before);
-    },
-  };
+    }
+    return { rows, begun, ended };
+  }
+
+  async #end(sql: Sql, ended: ReadonlyMap<string, PackedValue[]>): Promise<void> {
+    const seqs = [...ended.keys()].map((id) => this.#running.get(id) as number);
+    const ends = [...ended.values()].map((end, index) => [seqs[index] as number, ...end]);
+    await sql.withRows(updateColumns, ends, updateCalls);
+    await countLateCalls(sql, seqs);
+  }
 }
 
-function insertOf(rows: number): string {
-  const row = `(${new Array(width).fill("?").join(", ")})`;
-  return `INSERT INTO calls (${callColumns}) VALUES ${new Array(rows).fill(row).join(", ")}`;
+interface SortedCalls {
+  /** New rows. */
+  readonly rows: PackedValue[][];
+  /** Those of them whose calls are still running, by call id. */
+  readonly begun: ReadonlyMap<string, PackedValue[]>;
+  /** How calls ended that began in an earlier transaction, by call id. */
+  readonly ended: ReadonlyMap<string, PackedValue[]>;
 }
 
-function* join<T>(first: Iterable<T>, second: Iterable<T>): Generator<T> {
-  yield* first;
-  yield* second;
+export async function listCalls(
+  sql: Sql,
+  { since, tool, outcome, after, limit = listLimit }: CallFilter,
+): Promise<readonly KeptCall[]> {
+  const { where: conditions, values } = where(
+    since !== undefined && ["at >= ?", since],
+    tool !== undefined && ["(tool = ? OR toolkit = ?)", tool, tool],
+    outcome !== undefined && ["(outcome = ? OR code = ?)", outcome, outcome],
+    after !== undefined && ["seq > ?", after],
+  );
+  const order = after === undefined ? "DESC" : "ASC";
+  const rows = await sql.query(
+    `SELECT seq, ${callColumns.join(", ")} FROM calls ${conditions} ORDER BY seq ${order} LIMIT ?`,
+    [...values, limit],
+  );
+  return (order === "ASC" ? rows : rows.toReversed()).map(readCall);
+}
+
+function readCall({ bytes_in, bytes_out, bucket: _bucket, ...row }: SqlRow): KeptCall {
+  return { ...row, bytesIn: bytes_in, bytesOut: bytes_out } as unknown as KeptCall;
+}
+
+/** Removes up to `limit` calls, oldest first, after counting them. */
+export async function pruneCalls(
+  sql: Sql,
+  limit: number,
+  until: { readonly before: number } | { readonly seq: number },
+): Promise<number> {
+  await countCalls(sql);
+  const [oldest, value] =
+    "seq" in until ? ["seq <= ? ORDER BY seq", until.seq] : ["at < ? ORDER BY at", until.before];
+  return sql.change(
+    `DELETE FROM calls WHERE seq IN (SELECT seq FROM calls WHERE ${oldest} LIMIT ?)`,
+    [value, limit],
+  );
 }

@@ -1,7 +1,7 @@
 import { hash as digest } from "node:crypto";
-import type { AuditRow, Verification } from "./store.ts";
+import type { AuditEntry, AuditRow, Verification } from "./store.ts";
 
-/** The hash a row must have behind another: of everything in it and of the hash before. */
+/** Covers everything in the row and the hash of the row before it. */
 export function chainHash(
   previous: string,
   { seq, at, kind, subject, caller, reason, details }: Omit<ChainedRow, "hash">,
@@ -12,77 +12,67 @@ export function chainHash(
   );
 }
 
-/** As it is written: the details as text, so that reading and writing cannot change them. */
+/** A row as it is stored: the details are text, so that parsing cannot change what is hashed. */
 export interface ChainedRow extends Omit<AuditRow, "details"> {
   readonly details: string;
 }
 
-/** What stands before the first row of all. */
-export const chainStart = "";
-
-/** The row that says how far the audit was forgotten: the chain goes on from the hash it names. */
-export const prunedKind = "pruned";
-
+/** A position in the chain. */
 export interface Anchor {
   readonly seq: number;
   readonly hash: string;
 }
 
-export interface ChainEnd {
-  /** Where the chain must begin: behind what was forgotten. */
-  readonly anchor: Anchor;
-  /** Where it must end. */
-  readonly head: Anchor;
+export const chainStart: Anchor = { seq: 0, hash: "" };
+
+const prunedKind = "pruned";
+
+/** The row that records how far the audit was pruned. The chain continues from the hash it names. */
+export function prunedEntry(anchor: Anchor, reason: string): AuditEntry {
+  const details = { ...anchor };
+  return { kind: prunedKind, subject: "audit", caller: "guildhall", reason, details };
 }
 
-/** Walks the whole chain; the first row that is not what it must be ends it. */
-export function verifyChain(rows: Iterable<ChainedRow>, ends: ChainEnd): Verification {
-  const walk = createChainWalk(ends);
-  for (const row of rows) {
-    const broken = walk.step(row);
-    if (broken) return broken;
+/** Checks a chain row by row, from behind the pruned part (`anchor`) to the last row that was written (`head`). */
+export class ChainWalk {
+  readonly #anchor: Anchor;
+  readonly #head: Anchor;
+  #last: Anchor;
+  #rows = 0;
+  /** Whether a row of the chain itself records the pruning. */
+  #isAnchored: boolean;
+
+  constructor(anchor: Anchor, head: Anchor) {
+    this.#anchor = anchor;
+    this.#head = head;
+    this.#last = anchor;
+    this.#isAnchored = anchor.seq === chainStart.seq && anchor.hash === chainStart.hash;
   }
-  return walk.end();
-}
 
-/** The walk itself, for rows that do not come all at once. */
-export interface ChainWalk {
-  /** What is wrong with the row, where it is not the one that must follow. */
-  step(row: ChainedRow): Verification | undefined;
-  end(): Verification;
-}
+  /** Returns what is wrong if this is not the row that must follow. */
+  step(row: ChainedRow): Verification | undefined {
+    const { seq, hash } = this.#last;
+    if (row.seq !== seq + 1) return this.#broken(seq + 1, "the row is missing");
+    if (row.hash !== chainHash(hash, row)) return this.#broken(row.seq, "the row was changed");
+    if (row.kind === prunedKind && row.details === JSON.stringify(this.#anchor))
+      this.#isAnchored = true;
+    this.#last = { seq: row.seq, hash: row.hash };
+    this.#rows++;
+    return undefined;
+  }
 
-export function createChainWalk({ anchor, head }: ChainEnd): ChainWalk {
-  let { seq, hash } = anchor;
-  let count = 0;
-  // What was forgotten must be said by a row that is itself in the chain.
-  let isAnchored = anchor.seq === 0 && anchor.hash === chainStart;
-  const broken = (at: number, reason: string): Verification => ({
-    rows: count,
-    head: hash || null,
-    broken: { seq: at, reason },
-  });
-  return {
-    step(row) {
-      if (row.seq !== seq + 1) return broken(seq + 1, "the row is missing");
-      if (row.hash !== chainHash(hash, row)) return broken(row.seq, "the row was changed");
-      if (row.kind === prunedKind && row.details === JSON.stringify(anchor)) isAnchored = true;
-      ({ seq, hash } = row);
-      count++;
-      return undefined;
-    },
-    end() {
-      if (seq !== head.seq)
-        return broken(
-          seq + 1,
-          seq < head.seq
-            ? `the rows up to ${head.seq} are missing`
-            : "there are rows that nobody wrote",
-        );
-      if (hash !== head.hash) return broken(seq, "the last row is not the one that was written");
-      if (!isAnchored)
-        return broken(anchor.seq, "the rows up to here were removed, and no row says so");
-      return { rows: count, head: hash || null };
-    },
-  };
+  end(): Verification {
+    const { seq, hash } = this.#last;
+    const head = this.#head;
+    if (seq < head.seq) return this.#broken(seq + 1, `the rows up to ${head.seq} are missing`);
+    if (seq > head.seq) return this.#broken(seq + 1, "rows were added after the last one");
+    if (hash !== head.hash) return this.#broken(seq, "the last row was replaced");
+    if (!this.#isAnchored)
+      return this.#broken(this.#anchor.seq, "the rows up to here were removed without a record");
+    return { rows: this.#rows, head: hash || null };
+  }
+
+  #broken(seq: number, reason: string): Verification {
+    return { rows: this.#rows, head: this.#last.hash || null, broken: { seq, reason } };
+  }
 }

@@ -4,10 +4,10 @@ import { digestArguments, listLimit, matchesCall } from "./call-row.ts";
 import {
   type Anchor,
   type ChainedRow,
+  ChainWalk,
   chainHash,
   chainStart,
-  prunedKind,
-  verifyChain,
+  prunedEntry,
 } from "./chain.ts";
 import { createScrub } from "./scrub.ts";
 import { sumStatistics } from "./statistics.ts";
@@ -17,19 +17,19 @@ import {
   type CallFilter,
   type CallRow,
   type CallStore,
+  type DocumentStore,
   defaultRetention,
   type KeptCall,
-  type Shelf,
   type Store,
 } from "./store.ts";
 import { hoursKeptMs, SpanTallies, type SpanTally, spanMs, spanSince } from "./tally.ts";
 
-/** A store that ends with the process, for a hall without a project. The last calls are kept in a ring: a busy week costs no more than a busy minute. */
-export interface MemoryOptions {
+/** A store that ends with the process, for a hall without a project. Only the last rows are kept. */
+export interface MemoryStoreOptions {
   /** Default 10,000. */
   readonly callsMax?: number;
   readonly auditMax?: number;
-  /** What no row may contain. */
+  /** Removed from every row. */
   readonly secrets?: Secrets | undefined;
   now?(): number;
 }
@@ -39,31 +39,31 @@ export function createMemoryStore({
   auditMax = 10_000,
   secrets,
   now = Date.now,
-}: MemoryOptions = {}): Store {
+}: MemoryStoreOptions = {}): Store {
   const tallies = new SpanTallies();
   const scrub = createScrub(secrets);
   const calls = createCalls(callsMax, tallies);
-  let tidyAt = now() + spanMs.hour;
+  let pruneSpansAt = now() + spanMs.hour;
 
-  function tidy(): void {
+  function pruneSpans(): void {
     tallies.forgetBefore("hour", now() - hoursKeptMs - spanMs.hour);
     tallies.forgetBefore("day", now() - defaultRetention.keepDays * spanMs.day);
-    tidyAt = now() + spanMs.hour;
+    pruneSpansAt = now() + spanMs.hour;
   }
   const audit = createAudit(auditMax, now);
   return {
     calls: {
       ...calls,
       add(row) {
-        if (row.at > tidyAt) tidy();
+        if (row.at > pruneSpansAt) pruneSpans();
         calls.add(scrub.call(row));
       },
       begin: (row) => calls.begin(scrub.call(row)),
     },
     audit: { ...audit, append: (entry) => audit.append(scrub.entry(entry)) },
-    registrations: createShelf(now),
-    discoveries: createShelf(now),
-    runs: createShelf(now),
+    registrations: createDocuments(now),
+    discoveries: createDocuments(now),
+    runs: createDocuments(now),
     async statistics(since = 0) {
       const by = spanSince(since, now());
       const isWanted = ({ span, start }: SpanTally): boolean =>
@@ -71,7 +71,7 @@ export function createMemoryStore({
       return sumStatistics([...tallies.all()].filter(isWanted), by);
     },
     async prune() {
-      tidy();
+      pruneSpans();
       return { calls: calls.prune(), audit: audit.prune() };
     },
     flush: async () => {},
@@ -82,12 +82,12 @@ export function createMemoryStore({
   };
 }
 
-/** How much may stand over before it is cut: cutting one by one would move every row for each. */
+/** How far a list may exceed its limit before it is cut: cutting one by one would move every row each time. */
 const slack = 1.25;
 
 function createCalls(countMax: number, tallies: SpanTallies): CallStore & { prune(): number } {
-  let rows: Place[] = [];
-  const begun = new Map<string, Place>();
+  let rows: StoredCall[] = [];
+  const begun = new Map<string, StoredCall>();
   let seq = 0;
 
   function prune(): number {
@@ -96,22 +96,22 @@ function createCalls(countMax: number, tallies: SpanTallies): CallStore & { prun
     return over;
   }
 
-  function put(row: CallRow): Place {
-    const place = { seq: ++seq, row: slim(row) };
-    rows.push(place);
+  function put(row: CallRow): StoredCall {
+    const stored = { seq: ++seq, row: slim(row) };
+    rows.push(stored);
     if (rows.length > countMax * slack) prune();
-    return place;
+    return stored;
   }
 
   return {
     prune,
     add(row) {
       tallies.add(row);
-      // Few have begun, and to look for an id that was never looked for costs more than the row.
-      const place = begun.size === 0 ? undefined : begun.get(row.id);
-      if (!place) put(row);
+      // Usually none is running, and hashing a new id costs more than the row.
+      const running = begun.size === 0 ? undefined : begun.get(row.id);
+      if (!running) put(row);
       else {
-        place.row = slim(row);
+        running.row = slim(row);
         begun.delete(row.id);
       }
     },
@@ -124,15 +124,15 @@ function createCalls(countMax: number, tallies: SpanTallies): CallStore & { prun
   };
 }
 
-interface Place {
+interface StoredCall {
   readonly seq: number;
   row: CallRow & { readonly digest?: string | null };
 }
 
 const shortArguments = 1_024;
 
-/** Short arguments are digested when somebody asks; long ones at once, so that they do not stay. */
-function slim(row: CallRow): Place["row"] {
+/** Short arguments are digested when they are listed, long ones at once to free their memory. */
+function slim(row: CallRow): StoredCall["row"] {
   return row.arguments.length <= shortArguments
     ? row
     : { ...row, arguments: "", digest: digestArguments(row.arguments) };
@@ -141,11 +141,11 @@ function slim(row: CallRow): Place["row"] {
 function keep({
   seq,
   row: { kept, arguments: text, digest = digestArguments(text), ...row },
-}: Place): KeptCall {
+}: StoredCall): KeptCall {
   return { ...row, seq, digest, arguments: kept?.arguments ?? null, result: kept?.result ?? null };
 }
 
-/** The newest, oldest first; behind `after`, the first. */
+/** The newest `limit`, or the first ones after `after`. */
 function select<T extends { readonly seq: number }>(
   rows: readonly T[],
   { after, limit = listLimit }: CallFilter,
@@ -157,7 +157,7 @@ function select<T extends { readonly seq: number }>(
 
 function createAudit(countMax: number, now: () => number): AuditStore & { prune(): number } {
   let rows: ChainedRow[] = [];
-  let anchor: Anchor = { seq: 0, hash: chainStart };
+  let anchor: Anchor = chainStart;
   let head = anchor;
 
   function append({ kind, subject, caller, reason, details = null }: AuditEntry): void {
@@ -180,13 +180,7 @@ function createAudit(countMax: number, now: () => number): AuditStore & { prune(
     if (!last) return 0;
     anchor = { seq: last.seq, hash: last.hash };
     rows = rows.slice(over);
-    append({
-      kind: prunedKind,
-      subject: "audit",
-      caller: "guildhall",
-      reason: "more rows than are kept in memory",
-      details: { ...anchor },
-    });
+    append(prunedEntry(anchor, "more rows than are kept in memory"));
     return over;
   }
 
@@ -207,14 +201,21 @@ function createAudit(countMax: number, now: () => number): AuditStore & { prune(
         details: JSON.parse(row.details) as Json,
       }));
     },
-    verify: async () => verifyChain(rows, { anchor, head }),
+    async verify() {
+      const walk = new ChainWalk(anchor, head);
+      for (const row of rows) {
+        const broken = walk.step(row);
+        if (broken) return broken;
+      }
+      return walk.end();
+    },
   };
 }
 
-function createShelf(now: () => number): Shelf {
+function createDocuments(now: () => number): DocumentStore {
   const documents = new Map<string, { readonly text: string; readonly expiresAt: number }>();
   const isCurrent = ({ expiresAt }: { readonly expiresAt: number }): boolean => expiresAt > now();
-  const putText: Shelf["putText"] = async (
+  const putText: DocumentStore["putText"] = async (
     key,
     text,
     { ttlMs = Number.POSITIVE_INFINITY } = {},

@@ -2,58 +2,52 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Log, Secrets } from "../base/log.ts";
 import { createMemoryStore } from "./memory-store.ts";
-import type { Place } from "./protocol.ts";
-import { defaultRetention, type Retention, type Store } from "./store.ts";
+import type { StoreLocation } from "./protocol.ts";
+import type { Retention, Store } from "./store.ts";
 import { createWrittenStore } from "./written-store.ts";
 
-/** A file, or a database. */
-export type StorePlace = Place & StoreSettings;
+export type { StoreLocation };
 
-interface StoreSettings {
-  readonly retention?: Retention;
-  /** Rows that may wait before nothing new is read. Default 16,384. */
-  readonly fullAt?: number;
+/** Where the store is, and how it behaves. */
+export type StoreSettings = StoreLocation & {
+  readonly retention?: Retention | undefined;
+  /** Waiting rows at which clients are no longer read. Default 16,384. */
+  readonly fullAt?: number | undefined;
   /** The built worker. Default: beside the program. */
-  readonly worker?: URL;
-}
+  readonly worker?: URL | undefined;
+};
 
-export interface OpenOptions {
+export interface OpenStoreOptions {
   readonly log: Pick<Log, "warn" | "error">;
   readonly secrets: Secrets | undefined;
-  /** Only looks: a file that cannot be read is left where it is. */
-  readonly isReader?: boolean;
+  /** Only reads: a damaged file is left in place. */
+  readonly isReader?: boolean | undefined;
 }
 
-/** Where there is a place for one, else in memory. Nothing is opened before the first row. */
+/** In memory if there are no settings. Nothing is opened before the first row. */
 export function openStore(
-  place: StorePlace | undefined,
-  { log, secrets, isReader = false }: OpenOptions,
+  settings: StoreSettings | undefined,
+  { log, secrets, isReader }: OpenStoreOptions,
 ): Store {
-  if (!place) return createMemoryStore({ secrets });
-  const { retention = defaultRetention, fullAt, worker } = place;
-  return createWrittenStore({
-    place: "url" in place ? { url: place.url } : { path: place.path },
-    retention,
-    fullAt,
-    worker,
-    isReader,
-    log,
-    secrets,
-  });
-}
-
-export interface Whereabouts {
-  /** What the config names for all halls that are to share it. */
-  readonly url: string | undefined;
-  readonly folder: string;
-  readonly hasConfig: boolean;
+  if (!settings) return createMemoryStore({ secrets });
+  const location = "url" in settings ? { url: settings.url } : { path: settings.path };
+  const { retention, fullAt, worker } = settings;
+  return createWrittenStore({ location, retention, fullAt, worker, isReader, log, secrets });
 }
 
 /**
- * The database of the config, else a project's own file. Undefined where nobody made the folder a project: a hall leaves nothing
- * in folders it only happens to run in.
+ * The configured database, or the project's own file. Undefined for a folder that is not a project, so
+ * that a hall leaves no files in folders it was only started in.
  */
-export function findStorePlace({ url, folder, hasConfig }: Whereabouts): Place | undefined {
+export function findStoreLocation({
+  url,
+  folder,
+  hasConfig,
+}: {
+  readonly url: string | undefined;
+  readonly folder: string;
+  readonly hasConfig: boolean;
+}): StoreLocation | undefined {
   if (url !== undefined) return { url };
   const home = join(folder, ".guildhall");
   return hasConfig || existsSync(home) ? { path: join(home, "state.db") } : undefined;

@@ -1,32 +1,36 @@
 import type { ErrorCode } from "../base/errors.ts";
 import type { PackedValue } from "./call-row.ts";
-import type { ShelfName } from "./document-table.ts";
+import type { Collection } from "./document-table.ts";
 import type { AuditEntry, CallFilter, Retention } from "./store.ts";
 
-/** What the hall's thread and the writer's say to each other. */
+/** Messages from the hall's thread to the writer's thread. */
 export type ToWriter =
   | { readonly kind: "calls"; readonly batch: number; readonly values: readonly PackedValue[] }
   | {
       readonly kind: "write";
       readonly id: number;
       readonly write: Write;
-      readonly giveUpAt: number;
+      /** When the caller stops waiting, in milliseconds since 1970. */
+      readonly deadline: number;
     }
   | { readonly kind: "read"; readonly id: number; readonly read: Read }
   | { readonly kind: "close" };
+
+/** Items that wait to be written. */
+export type PendingWrite = Extract<ToWriter, { kind: "calls" | "write" }>;
 
 export type Write =
   | { readonly what: "begin"; readonly values: readonly PackedValue[] }
   | { readonly what: "append"; readonly entry: AuditEntry; readonly at: number }
   | {
       readonly what: "put";
-      readonly shelf: ShelfName;
+      readonly collection: Collection;
       readonly key: string;
       readonly body: string;
       readonly expiresAt: number | null;
     }
-  | { readonly what: "remove"; readonly shelf: ShelfName; readonly key: string }
-  /** Nothing of its own: confirmed when everything before it is. */
+  | { readonly what: "remove"; readonly collection: Collection; readonly key: string }
+  /** Writes nothing; confirmed when everything before it is durable. */
   | { readonly what: "flush" };
 
 export type Read =
@@ -34,31 +38,31 @@ export type Read =
   | { readonly what: "audit"; readonly filter: CallFilter }
   | { readonly what: "verify" }
   | { readonly what: "statistics"; readonly since: number }
-  | { readonly what: "find"; readonly shelf: ShelfName; readonly key: string }
-  | { readonly what: "documents"; readonly shelf: ShelfName; readonly prefix: string }
+  | { readonly what: "find"; readonly collection: Collection; readonly key: string }
+  | { readonly what: "documents"; readonly collection: Collection; readonly prefix: string }
   | { readonly what: "prune"; readonly now: number };
 
 export type FromWriter =
   /** Every batch up to this one is durable. */
-  | { readonly kind: "kept"; readonly batch: number }
+  | { readonly kind: "committed"; readonly batch: number }
   | { readonly kind: "answer"; readonly id: number; readonly value: unknown }
   | {
-      readonly kind: "refused";
+      readonly kind: "rejected";
       readonly id: number;
       readonly code: ErrorCode;
       readonly message: string;
     }
-  /** Null when it is over. */
+  /** Null when the writer works again. */
   | { readonly kind: "problem"; readonly message: string | null }
   | { readonly kind: "notice"; readonly message: string }
   | { readonly kind: "closed" };
 
-/** Where rows go: a file, or the URL of a database. */
-export type Place = { readonly path: string } | { readonly url: string };
+/** A file, or the URL of a database. */
+export type StoreLocation = { readonly path: string } | { readonly url: string };
 
 export interface WriterOptions {
-  readonly place: Place;
+  readonly location: StoreLocation;
   readonly retention: Retention;
-  /** A file that cannot be read is left where it is. */
-  readonly isReader?: boolean;
+  /** A damaged file is left in place. */
+  readonly isReader: boolean;
 }

@@ -1,47 +1,49 @@
-import { type StateFile, transact } from "./state-file.ts";
+import { pruneAudit } from "./audit-table.ts";
+import { pruneCalls } from "./call-table.ts";
+import { pruneDocuments } from "./document-table.ts";
+import { pruneSpans } from "./span-table.ts";
+import type { Engine } from "./sql.ts";
 import type { Pruned, Retention } from "./store.ts";
 import { hoursKeptMs, spanMs } from "./tally.ts";
 
-/** Rows in one transaction: others want to write as well. By size, fewer: not more should go than must. */
-const sliceRows = { byAge: 5_000, bySize: 500 };
+/** Rows removed in one transaction, so that other writers get their turn in between. */
+const sliceRows = 5_000;
 
-export interface PruneOptions {
-  readonly retention: Retention;
-  readonly now: number;
+/** Removes calls by age, then by size, oldest first. The audit is pruned by age only, and records that it was. */
+export async function pruneStore(
+  engine: Engine,
+  retention: Retention,
+  now: number,
+): Promise<Pruned> {
+  const auditBefore = now - retention.auditKeepDays * spanMs.day;
+  let calls = await pruneInSlices(engine, { before: now - retention.keepDays * spanMs.day });
+  calls += await pruneBySize(engine, retention.sizeMbMax * 1024 * 1024);
+
+  const audit = await engine.write(async (sql) => {
+    await pruneSpans(sql, "hour", now - hoursKeptMs - spanMs.hour);
+    await pruneSpans(sql, "day", auditBefore);
+    await pruneDocuments(sql, now);
+    return pruneAudit(sql, auditBefore, now);
+  });
+  await engine.cleanUp(now);
+  return { calls, audit };
 }
 
-/** Forgets by age, then by size, the oldest calls first. The audit goes by age only, and says so. */
-export function pruneStore(
-  { database, calls, audit, documents }: StateFile,
-  { retention, now }: PruneOptions,
-): Pruned {
-  const callsBefore = now - retention.keepDays * spanMs.day;
-  const auditBefore = now - retention.auditKeepDays * spanMs.day;
-  const inSlices = (before?: number): number =>
-    transact(database, () =>
-      calls.prune(before === undefined ? sliceRows.bySize : sliceRows.byAge, before),
-    );
-  let removed = 0;
-  for (let slice = inSlices(callsBefore); slice > 0; slice = inSlices(callsBefore))
-    removed += slice;
-  while (sizeOf(database) > retention.sizeMbMax * 1024 * 1024) {
-    const slice = inSlices();
-    if (slice === 0) break;
+async function pruneBySize(engine: Engine, bytesMax: number): Promise<number> {
+  for (let removed = 0; ; ) {
+    const seq = await engine.read((sql) => engine.findExcess(sql, bytesMax));
+    const slice = seq === undefined ? 0 : await pruneInSlices(engine, { seq });
+    if (slice === 0) return removed;
     removed += slice;
   }
-  const forgotten = transact(database, () => {
-    calls.pruneSpans("hour", now - hoursKeptMs - spanMs.hour);
-    calls.pruneSpans("day", auditBefore);
-    documents.prune(now);
-    return audit.prune(auditBefore, now);
-  });
-  if (removed + forgotten > 0) database.exec("PRAGMA incremental_vacuum");
-  return { calls: removed, audit: forgotten };
 }
 
-/** Pages in use; those that are free are given back afterwards. */
-function sizeOf(database: StateFile["database"]): number {
-  const read = (name: string): number =>
-    Number(Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0] ?? 0);
-  return (read("page_count") - read("freelist_count")) * read("page_size");
+async function pruneInSlices(
+  engine: Engine,
+  until: Parameters<typeof pruneCalls>[2],
+): Promise<number> {
+  let removed = 0;
+  for (let slice = sliceRows; slice === sliceRows; removed += slice)
+    slice = await engine.write((sql) => pruneCalls(sql, sliceRows, until));
+  return removed;
 }

@@ -2,11 +2,11 @@ import { mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { HallError } from "../base/errors.ts";
+import type { Sql, SqlRow, SqlValue } from "./sql.ts";
 
-/**
- * SQLite, wherever it comes from: Node's own where there is one (22.13 and newer), else a prebuilt addon with the same interface.
- * Only what both have and we use is named here.
- */
+export type { SqlRow };
+
+/** What Node's built-in SQLite (22.13 and newer) and the prebuilt addon have in common, as far as we use it. */
 export interface Database {
   exec(sql: string): void;
   prepare(sql: string): Statement;
@@ -20,26 +20,22 @@ export interface Statement {
   };
   get(...values: readonly SqlValue[]): SqlRow | undefined;
   all(...values: readonly SqlValue[]): readonly SqlRow[];
-  iterate(...values: readonly SqlValue[]): IterableIterator<SqlRow>;
 }
-
-export type SqlValue = null | number | bigint | string | Uint8Array;
-export type SqlRow = Readonly<Record<string, SqlValue>>;
 
 /** How long a statement waits for another process's write. */
 const busyMs = 5_000;
 
 /**
- * Opens the file, in WAL mode so that readers and a writer do not wait for each other; makes the folder. `:memory:` for none.
- * `first` is what must be said before anything is in the file.
+ * Opens the file in WAL mode, so that readers and a writer do not block each other, and creates its folder.
+ * `:memory:` opens a database without a file. `pragmas` run before anything is written to the file.
  */
-export async function openDatabase(path: string, first = ""): Promise<Database> {
+export async function openDatabase(path: string, pragmas = ""): Promise<Database> {
   const DatabaseSync = await loadSqlite();
   if (path !== ":memory:") mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const database = new DatabaseSync(path);
   try {
     database.exec(
-      `PRAGMA busy_timeout = ${busyMs}; ${first} PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;`,
+      `PRAGMA busy_timeout = ${busyMs}; ${pragmas} PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;`,
     );
   } catch (error) {
     database.close();
@@ -52,7 +48,7 @@ type DatabaseClass = new (path: string) => Database;
 
 async function loadSqlite(): Promise<DatabaseClass> {
   try {
-    // No imports: bundlers need to know neither name.
+    // Neither is an import, so that bundlers leave both alone.
     const builtin = process.getBuiltinModule?.("node:sqlite") as
       | { DatabaseSync: DatabaseClass }
       | undefined;
@@ -60,9 +56,65 @@ async function loadSqlite(): Promise<DatabaseClass> {
     const addon: unknown = createRequire(import.meta.url)("@photostructure/sqlite");
     return (addon as { DatabaseSync: DatabaseClass }).DatabaseSync;
   } catch (cause) {
-    throw new HallError("UNAVAILABLE", `SQLite cannot be loaded on Node ${process.version}`, {
+    throw new HallError("UNAVAILABLE", `cannot load SQLite on Node ${process.version}`, {
       cause,
-      hint: "Use Node 22.13 or newer, which has SQLite inside, or install the package @photostructure/sqlite.",
+      hint: "Use Node 22.13 or newer, which includes SQLite, or install the package @photostructure/sqlite.",
     });
   }
+}
+
+/** Starting and finishing a statement costs as much as two more rows in it. */
+const rowsAtOnce = 16;
+
+/** Statements are prepared once: their texts are few. */
+export class SqliteSql implements Sql {
+  readonly #database: Database;
+  readonly #statements = new Map<string, Statement>();
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async query(sql: string, values: readonly SqlValue[] = []): Promise<readonly SqlRow[]> {
+    return this.#prepare(sql).all(...values);
+  }
+
+  async change(sql: string, values: readonly SqlValue[] = []): Promise<number> {
+    return Number(this.#prepare(sql).run(...values).changes);
+  }
+
+  async withRows(
+    columns: readonly string[],
+    rows: readonly (readonly SqlValue[])[],
+    sql: string,
+  ): Promise<readonly SqlRow[]> {
+    const found: SqlRow[] = [];
+    for (let at = 0; at < rows.length; ) {
+      const count = at + rowsAtOnce <= rows.length ? rowsAtOnce : 1;
+      const statement = this.#prepare(sql, () => rowsOf(columns.length, count), count);
+      const values = rows.slice(at, at + count).flat();
+      for (const row of statement.all(...values)) found.push(row);
+      at += count;
+    }
+    return found;
+  }
+
+  async script(sql: string): Promise<void> {
+    this.#database.exec(sql);
+  }
+
+  #prepare(sql: string, rows = (): string => "", count = 0): Statement {
+    const key = `${count} ${sql}`;
+    let statement = this.#statements.get(key);
+    if (!statement) {
+      statement = this.#database.prepare(sql.replace("{rows}", rows));
+      this.#statements.set(key, statement);
+    }
+    return statement;
+  }
+}
+
+function rowsOf(width: number, count: number): string {
+  const row = `(${new Array(width).fill("?").join(", ")})`;
+  return `VALUES ${new Array(count).fill(row).join(", ")}`;
 }

@@ -1,32 +1,25 @@
-/** The writer's thread: what writer-thread.ts posts here is written, and confirmed. */
+/** Entry point of the writer's thread. */
 import { parentPort, workerData } from "node:worker_threads";
-import type { Archive } from "./archive.ts";
-import { createFileArchive } from "./file-archive.ts";
+import { Archive } from "./archive.ts";
 import type { FromWriter, ToWriter, WriterOptions } from "./protocol.ts";
-import { createWriter } from "./writer.ts";
+import type { Engine } from "./sql.ts";
+import { SqliteEngine } from "./sqlite-engine.ts";
+import { Writer } from "./writer.ts";
 
-const tell = (message: FromWriter): void => {
-  parentPort?.postMessage(message);
-  if (message.kind === "closed") parentPort?.close();
-};
-const writer = createWriter(await openArchive(workerData as WriterOptions), tell);
+const options = workerData as WriterOptions;
+const archive = new Archive(await createEngine(options), options.retention);
+const writer = new Writer(archive, send);
 parentPort?.on("message", (message: ToWriter) => writer.receive(message));
 
-/** The driver of a database is loaded only for one. */
-async function openArchive({
-  place,
-  retention,
-  isReader = false,
-}: WriterOptions): Promise<Archive> {
-  if ("url" in place)
-    return (await import("./postgres/archive.ts")).createDatabaseArchive({
-      url: place.url,
-      retention,
-    });
-  return createFileArchive({
-    path: place.path,
-    retention,
-    isReader,
-    notice: (message) => tell({ kind: "notice", message }),
-  });
+function send(message: FromWriter): void {
+  parentPort?.postMessage(message);
+  if (message.kind === "closed") parentPort?.close();
+}
+
+/** The PostgreSQL driver is loaded only if it is used. */
+async function createEngine({ location, isReader }: WriterOptions): Promise<Engine> {
+  if ("url" in location)
+    return new (await import("./postgres/engine.ts")).PostgresEngine(location.url);
+  const notify = (message: string): void => send({ kind: "notice", message });
+  return new SqliteEngine({ path: location.path, isReader, notify });
 }

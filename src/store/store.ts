@@ -2,28 +2,27 @@ import type { ErrorCode } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
 
 /**
- * What a hall remembers: its calls, its audit, what was registered, found and run. One contract, one suite of tests
- * (`test/store/contract.ts`): in memory, in a SQLite file, in a PostgreSQL database.
- * **Acknowledged** means confirmed by whoever writes: a promise of a write resolves when the row would survive a crash.
+ * Everything a hall records: calls, audit, registrations, discoveries and runs. Kept in memory, in a SQLite file or in a
+ * PostgreSQL database; `test/store/contract.ts` tests all three. The promise of a write resolves when the row is
+ * durable, so that it survives a crash.
  */
 export interface Store {
   readonly calls: CallStore;
   readonly audit: AuditStore;
-  readonly registrations: Shelf;
-  /** What was found out about servers and modules. */
-  readonly discoveries: Shelf;
-  readonly runs: Shelf;
-  /** Counted as calls are added, not by reading them all again. `since` is rounded down to the hour; past three days, and without it, to the day. */
+  readonly registrations: DocumentStore;
+  readonly discoveries: DocumentStore;
+  readonly runs: DocumentStore;
+  /** `since` is rounded down to the hour, or to the day if it is more than three days ago. Default: everything. */
   statistics(since?: number): Promise<Statistics>;
-  /** Forgets what is too old or too much. A store does it by itself now and then. */
+  /** Applies the retention limits. A store also does this by itself. */
   prune(): Promise<Pruned>;
   /** Resolves when everything added so far is durable. Rejects with UNAVAILABLE when it cannot be written. */
   flush(): Promise<void>;
-  /** True while more waits to be written than the writer can take: nothing new should be read. */
+  /** True while the writer cannot keep up: clients should not be read until it is false again. */
   readonly isFull: boolean;
   onFull(listener: (isFull: boolean) => void): () => void;
   state(): StoreState;
-  /** Writes what waits, then lets go. Idempotent. */
+  /** Writes what is pending, then closes. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -32,58 +31,58 @@ export interface StoreState {
   readonly path?: string;
   /** Without its password. */
   readonly url?: string;
-  /** Why nothing can be written right now; calls go on, those that must be recorded first fail. */
+  /** Why the store cannot be written. Calls continue, except those that must be recorded first. */
   readonly problem: string | undefined;
-  /** Rows that wait to be written. */
+  /** Rows that are not durable yet. */
   readonly waiting: number;
-  /** Rows that were given up, because the writer failed for longer than there was room. The audit says so when it can. */
+  /** Rows that were dropped while the writer failed. Recorded in the audit once it works again. */
   readonly lost: number;
 }
 
 export interface CallStore {
-  /** Returns at once; the row is durable within a tenth of a second. A row whose id has begun takes that one's place. */
+  /** Returns at once; the row is durable within a tenth of a second. It replaces the row that `begin` wrote for the same id. */
   add(row: CallRow): void;
-  /** For calls that may not run unrecorded: resolves when the row is durable. Rejects with UNAVAILABLE. */
+  /** For calls that must be recorded before they run: resolves when the row is durable. Rejects with UNAVAILABLE. */
   begin(row: CallRow): Promise<void>;
-  /** The newest `limit` (default 100), oldest first; with `after`, the first ones behind it. */
+  /** The newest `limit` (default 100), oldest first; with `after`, the first ones after that row. */
   list(filter?: CallFilter): Promise<readonly KeptCall[]>;
 }
 
-/** Running until a second row says how it ended; so a crash leaves a trace of what it interrupted. */
+/** A call that a crash interrupted stays `running`. */
 export type CallOutcome = "running" | "ok" | "error" | "failed";
 
 export interface CallRow {
   readonly id: string;
   readonly parent: string | null;
-  /** The call a client made, of which this one is a part; its own id where it is that one. */
+  /** The client's call that this one is part of; for the client's call itself, its own id. */
   readonly root: string;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** What the client calls itself. */
+  /** The name the client gave. */
   readonly caller: string;
   readonly connection: string;
   readonly face: string | null;
-  /** Null where no tool has the name. */
+  /** Null if no tool has the name. */
   readonly toolkit: string | null;
-  /** The full name, or what the caller wrote. */
+  /** The full name; for an unknown tool, the name the caller used. */
   readonly tool: string;
-  /** As JSON. Digested and forgotten: only `kept` is written. */
+  /** As JSON. Only a digest of it is stored, unless `kept` is set. */
   readonly arguments: string;
-  /** `error` is what the tool itself said; `failed` has a code. */
+  /** `error`: the tool reported an error. `failed`: the call failed with `code`. */
   readonly outcome: CallOutcome;
   readonly code: ErrorCode | null;
   readonly ms: number;
   readonly bytesIn: number;
   readonly bytesOut: number;
   readonly planner: string | null;
-  /** Whole arguments and result as JSON, without secrets, where the config wants them. */
+  /** Complete arguments and result as JSON, without secrets; set if `store.record` is "full". */
   readonly kept?: { readonly arguments: string; readonly result: string | null } | undefined;
 }
 
 export interface KeptCall extends Omit<CallRow, "arguments" | "kept"> {
-  /** Grows with every row. */
+  /** The number of the row. */
   readonly seq: number;
-  /** SHA-256 of the arguments with sorted keys; null where they were not JSON. */
+  /** SHA-256 of the arguments with sorted keys; null if they were not JSON. */
   readonly digest: string | null;
   readonly arguments: string | null;
   readonly result: string | null;
@@ -99,19 +98,19 @@ export interface CallFilter {
   readonly limit?: number | undefined;
 }
 
-/** Append-only: each row carries the hash of the one before it, so that no row can change, move or go unnoticed. */
+/** Append-only: each hash covers the row and the hash before it, so that changed, moved and missing rows are detected. */
 export interface AuditStore {
   /** Resolves when the row is durable. Rejects with UNAVAILABLE. */
   append(entry: AuditEntry): Promise<void>;
-  /** As with calls; `tool` compares with the subject, `outcome` with the kind. */
+  /** Filtered like calls: `tool` is compared with the subject, `outcome` with the kind. */
   list(filter?: CallFilter): Promise<readonly AuditRow[]>;
   verify(): Promise<Verification>;
 }
 
 export interface AuditEntry {
-  /** What happened, in one word: granted, revoked, blocked, approved, registered, unregistered, changed … */
+  /** One word: granted, revoked, blocked, approved, registered, unregistered, changed … */
   readonly kind: string;
-  /** What it happened to: a tool, a toolkit, a server, a section of the config. */
+  /** A tool, a toolkit, a server or a section of the config. */
   readonly subject: string;
   readonly caller: string;
   readonly reason: string;
@@ -126,28 +125,33 @@ export interface AuditRow extends Required<AuditEntry> {
 
 export interface Verification {
   readonly rows: number;
-  /** Hash of the last row: kept elsewhere, it proves that nobody wrote the chain anew. */
+  /** Hash of the last row. A copy kept elsewhere shows if the whole chain was rewritten. */
   readonly head: string | null;
   readonly broken?: { readonly seq: number; readonly reason: string };
 }
 
-/** Documents by key. */
-export interface Shelf {
+/** JSON documents by key. */
+export interface DocumentStore {
   /** Resolves when it is durable. */
   put(key: string, value: Json, options?: { readonly ttlMs?: number }): Promise<void>;
-  /** The same for what is a text of JSON already. */
+  /** The same for a value that is already JSON text. */
   putText(key: string, text: string, options?: { readonly ttlMs?: number }): Promise<void>;
-  /** Undefined when there is none, or its time is over. */
+  /** Undefined if there is none or it has expired. */
   find(key: string): Promise<Json | undefined>;
-  /** Sorted by key; with `prefix`, those whose key begins with it. */
-  list(prefix?: string): Promise<readonly { readonly key: string; readonly value: Json }[]>;
+  /** Those whose key begins with `prefix`, sorted by key. */
+  list(prefix?: string): Promise<readonly StoredDocument[]>;
   remove(key: string): Promise<void>;
 }
 
+export interface StoredDocument {
+  readonly key: string;
+  readonly value: Json;
+}
+
 export interface Statistics {
-  /** What calls were counted by. */
+  /** The length of a span. */
   readonly by: "hour" | "day";
-  /** Where the first span begins and the last one ends, in milliseconds since 1970; null when there is nothing. */
+  /** Start of the first span and end of the last one, in milliseconds since 1970; null if there are no calls. */
   readonly from: number | null;
   readonly to: number | null;
   readonly total: Figures;
@@ -158,19 +162,19 @@ export interface Statistics {
 
 export interface Figures {
   readonly calls: number;
-  /** Calls that went wrong, timeouts among them. One that its caller withdrew did not: it is in `cancelled`. */
+  /** Includes timeouts. Calls that the caller cancelled are counted in `cancelled` instead. */
   readonly errors: number;
   readonly cancelled: number;
   readonly timeouts: number;
   /** 0 to 1. */
   readonly errorRate: number;
-  /** Within 5 %. */
+  /** Percentiles are within 5 % of the true value. */
   readonly p50Ms: number;
   readonly p95Ms: number;
   readonly p99Ms: number;
   readonly bytesIn: number;
   readonly bytesOut: number;
-  /** Calls over the time counted, in equal parts. */
+  /** Calls over time, in equal parts. */
   readonly trend: readonly number[];
 }
 
@@ -179,13 +183,12 @@ export interface Pruned {
   readonly audit: number;
 }
 
-/** What is kept, and for how long. */
 export interface Retention {
   /** Calls. Default 30 days. */
   readonly keepDays: number;
   /** The audit and the statistics. Default 365 days. */
   readonly auditKeepDays: number;
-  /** The whole file; past it the oldest calls go first. Default 512 MB. */
+  /** Limit for the whole store; beyond it the oldest calls are removed. Default 512 MB. */
   readonly sizeMbMax: number;
 }
 

@@ -2,347 +2,331 @@ import { Worker } from "node:worker_threads";
 import { type ErrorCode, HallError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import { findWorker } from "../base/worker.ts";
-import { type PackedValue, packCall } from "./call-row.ts";
-import type { FromWriter, Place, Read, ToWriter, Write, WriterOptions } from "./protocol.ts";
+import { CallQueue } from "./call-queue.ts";
+import type {
+  FromWriter,
+  Read,
+  StoreLocation,
+  ToWriter,
+  Write,
+  WriterOptions,
+} from "./protocol.ts";
 import type { CallRow } from "./store.ts";
 
-/**
- * The hall's end of the writer: gathers rows into batches, so that one of many calls costs its thread microseconds, and
- * keeps each until the writer has confirmed it. The thread starts with the first row and keeps no process alive.
- */
-export interface WriterThread {
-  add(row: CallRow): void;
-  /** Resolves when it is durable. */
-  write(write: Write): Promise<void>;
-  /** Sees everything added before. */
-  read<T>(read: Read): Promise<T>;
-  flush(): Promise<void>;
-  readonly isFull: boolean;
-  onFull(listener: (isFull: boolean) => void): () => void;
-  state(): {
-    readonly problem: string | undefined;
-    readonly waiting: number;
-    readonly lost: number;
-  };
-  close(): Promise<void>;
-}
-
-export interface ThreadOptions extends WriterOptions {
+export interface WriterThreadOptions extends WriterOptions {
   readonly log: Pick<Log, "warn" | "error">;
-  /** What the place is called in the log: a path, or an address without its password. */
+  /** Shown in the log: a path, or a URL without its password. */
   readonly name: string;
-  /** The built worker. Default: beside this module, or beside the bundle it is in. */
+  /** Default: beside this module, or beside the bundle it is in. */
   readonly worker?: URL | undefined;
-  /** Rows that may wait before nothing new should be read. Default 16,384. */
+  /** Waiting rows at which clients should no longer be read. Default 16,384. */
   readonly fullAt?: number | undefined;
 }
 
-interface Batch {
-  readonly number: number;
-  readonly values: PackedValue[];
-  rows: number;
-  characters: number;
-}
+type ThreadState =
+  | { readonly kind: "stopped" }
+  | { readonly kind: "running"; readonly worker: Worker }
+  | { readonly kind: "restarting"; readonly timer: NodeJS.Timeout };
 
-interface Asked {
+interface PendingRequest {
   readonly message: Extract<ToWriter, { kind: "write" | "read" }>;
   resolve(value: unknown): void;
   reject(error: Error): void;
 }
 
-const batchRows = 256;
-/** Rows nobody waits for are gathered this long: waking the writer for every call costs the calls more than the rows. */
+/** Calls are gathered this long: waking the writer for each of them would cost more than the row itself. */
 const batchMs = 25;
-/** Batches the writer has at once: what it cannot write waits here, not there and here. */
-const postedMax = 32;
-/** While the writer fails, calls go on and rows wait up to this; past it they are counted as lost. */
+/** While the writer fails, this many times the usual number of rows may wait; more are counted as lost. */
 const heldTimes = 4;
 const charactersFull = 32 * 1024 * 1024;
 const durableMsMax = 2_000;
 const closeMsMax = 10_000;
 const restartMs = 1_000;
-const writerEnded = "the writer ended";
+const threadEnded = "the writer thread ended";
 
-export function createWriterThread({
-  place,
-  name,
-  retention,
-  isReader = false,
-  log,
-  worker: file = findWorker("store-worker", new URL("./store-worker.ts", import.meta.url)),
-  fullAt = 16_384,
-}: ThreadOptions): WriterThread {
-  const sealed: Batch[] = [];
-  const posted: Batch[] = [];
-  const asked = new Map<number, Asked>();
-  const listeners = new Set<(isFull: boolean) => void>();
-  let filling: Batch = createBatch(1);
-  let sealTimer: NodeJS.Timeout | undefined;
-  let worker: Worker | undefined;
-  let restartTimer: NodeJS.Timeout | undefined;
-  let rows = 0;
-  let characters = 0;
-  let lost = 0;
-  let lastId = 0;
-  let problem: string | undefined;
-  let isPressed = false;
-  let isClosing = false;
-  let closing: Promise<void> | undefined;
-  let closed = (): void => {};
-  const waitingForPosted: (() => void)[] = [];
+/**
+ * The hall's end of the writer. It batches rows, so that recording a call takes the hall's thread microseconds, and
+ * keeps each until the writer confirms it. The thread starts with the first row and keeps no process alive.
+ */
+export class WriterThread {
+  readonly #options: WriterThreadOptions;
+  readonly #fullAt: number;
+  readonly #queue = new CallQueue();
+  readonly #requests = new Map<number, PendingRequest>();
+  readonly #listeners = new Set<(isFull: boolean) => void>();
+  readonly #waitingForSent: (() => void)[] = [];
+  #thread: ThreadState = { kind: "stopped" };
+  #sealTimer: NodeJS.Timeout | undefined;
+  #problem: string | undefined;
+  #isOverLimit = false;
+  #lost = 0;
+  #lastId = 0;
+  #isClosing = false;
+  #closing: Promise<void> | undefined;
+  #onClosed = (): void => {};
 
-  const hint = hintFor(place);
+  constructor(options: WriterThreadOptions) {
+    this.#options = options;
+    this.#fullAt = options.fullAt ?? 16_384;
+  }
 
-  const isFull = (): boolean => isPressed && problem === undefined;
+  /** False while the writer fails: waiting for it would stop all calls. */
+  get isFull(): boolean {
+    return this.#isOverLimit && this.#problem === undefined;
+  }
 
-  function add(row: CallRow): void {
-    if (
-      problem !== undefined &&
-      (rows >= fullAt * heldTimes || characters >= charactersFull * heldTimes)
-    ) {
-      lost++;
+  onFull(listener: (isFull: boolean) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  state(): {
+    readonly problem: string | undefined;
+    readonly waiting: number;
+    readonly lost: number;
+  } {
+    return { problem: this.#problem, waiting: this.#queue.rows, lost: this.#lost };
+  }
+
+  add(row: CallRow): void {
+    if (this.#problem !== undefined && this.#isOver(heldTimes)) {
+      this.#lost++;
       return;
     }
-    const { kept } = row;
-    const size =
-      row.arguments.length + (kept ? kept.arguments.length + (kept.result?.length ?? 0) : 0);
-    packCall(row, filling.values);
-    filling.rows++;
-    filling.characters += size;
-    rows++;
-    characters += size;
-    if (filling.rows >= batchRows) seal();
-    else sealTimer ??= setTimeout(seal, batchMs).unref();
-    if (!isPressed && (rows >= fullAt || characters >= charactersFull)) press(true);
+    if (this.#queue.add(row)) this.#seal();
+    else this.#sealTimer ??= setTimeout(() => this.#seal(), batchMs).unref();
+    if (!this.#isOverLimit && this.#isOver(1)) this.#update({ isOverLimit: true });
   }
 
-  function seal(): void {
-    clearTimeout(sealTimer);
-    sealTimer = undefined;
-    if (filling.rows > 0) {
-      sealed.push(filling);
-      filling = createBatch(filling.number + 1);
-    }
-    pump();
+  /** Resolves when it is durable. Calls that were added before are written before. */
+  write(write: Write): Promise<void> {
+    this.#seal();
+    const deadline = Date.now() + durableMsMax;
+    return this.#request({ kind: "write", id: ++this.#lastId, write, deadline });
   }
 
-  function pump(countMax = postedMax): void {
-    while (sealed.length > 0 && posted.length < countMax) {
-      const batch = sealed.shift() as Batch;
-      posted.push(batch);
-      post({ kind: "calls", batch: batch.number, values: batch.values });
-    }
-    if (sealed.length === 0) for (const resolve of waitingForPosted.splice(0)) resolve();
+  /** Sees everything that was added before. */
+  async read<T>(read: Read): Promise<T> {
+    await this.#allSent();
+    return this.#request<T>({ kind: "read", id: ++this.#lastId, read });
   }
 
-  function post(message: ToWriter): void {
-    // A thread that is being started again takes everything unconfirmed at once.
-    if (worker) worker.postMessage(message);
-    else if (!restartTimer) start();
+  async flush(): Promise<void> {
+    await this.#allSent();
+    await this.write({ what: "flush" });
   }
 
-  /** Hands over everything that is not confirmed: what was on its way to a writer that ended is on its way again. */
-  function start(): void {
-    restartTimer = undefined;
-    const started = new Worker(file, {
-      workerData: { place, retention, isReader } satisfies WriterOptions,
-      env: {},
-      execArgv: [],
-      stdout: true,
-      stderr: true,
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  #isOver(times: number): boolean {
+    const { rows, characters } = this.#queue;
+    return rows >= this.#fullAt * times || characters >= charactersFull * times;
+  }
+
+  #seal(): void {
+    clearTimeout(this.#sealTimer);
+    this.#sealTimer = undefined;
+    this.#queue.seal();
+    this.#sendCalls();
+  }
+
+  #sendCalls(countMax?: number): void {
+    for (const { number, values } of this.#queue.take(countMax))
+      this.#post({ kind: "calls", batch: number, values });
+    if (!this.#queue.hasWaiting) for (const resolve of this.#waitingForSent.splice(0)) resolve();
+  }
+
+  /** Waits until the writer has everything added so far. Not while it fails, because that may never happen. */
+  async #allSent(): Promise<void> {
+    this.#seal();
+    if (this.#queue.hasWaiting && this.#problem === undefined)
+      await new Promise<void>((resolve) => this.#waitingForSent.push(resolve));
+  }
+
+  #request<T>(message: PendingRequest["message"]): Promise<T> {
+    if (this.#isClosing) return Promise.reject(this.#error("UNAVAILABLE", "the store is closed"));
+    return new Promise<T>((resolve, reject) => {
+      this.#requests.set(message.id, {
+        message,
+        resolve: resolve as (value: unknown) => void,
+        reject,
+      });
+      this.#post(message);
+      this.#updateRef();
     });
-    worker = started;
-    started.stdout.resume();
-    started.stderr.resume();
-    started.on("message", hear);
-    started.on("error", (err) => log.error({ err }, "the store's writer failed"));
-    started.on("exit", () => ended(started));
-    for (const { number, values } of posted)
-      started.postMessage({ kind: "calls", batch: number, values } satisfies ToWriter);
-    for (const { message } of asked.values()) started.postMessage(message);
-    hold();
   }
 
-  function ended(which: Worker): void {
-    if (worker !== which) return;
-    worker = undefined;
-    if (isClosing) {
-      closed();
+  /** A thread that starts gets everything unconfirmed, so nothing is posted before. */
+  #post(message: ToWriter): void {
+    if (this.#thread.kind === "running") this.#thread.worker.postMessage(message);
+    else if (this.#thread.kind === "stopped") this.#start();
+  }
+
+  #start(): void {
+    const { location, retention, isReader, worker: file, log } = this.#options;
+    const worker = new Worker(
+      file ?? findWorker("store-worker", new URL("./store-worker.ts", import.meta.url)),
+      {
+        workerData: { location, retention, isReader } satisfies WriterOptions,
+        env: {},
+        execArgv: [],
+        stdout: true,
+        stderr: true,
+      },
+    );
+    this.#thread = { kind: "running", worker };
+    worker.stdout.resume();
+    worker.stderr.resume();
+    worker.on("message", (message: FromWriter) => this.#onMessage(message));
+    worker.on("error", (err) => log.error({ err }, "the writer thread of the store failed"));
+    worker.on("exit", () => this.#onExit(worker));
+
+    for (const { number, values } of this.#queue.sent)
+      this.#post({ kind: "calls", batch: number, values });
+    for (const { message } of this.#requests.values()) this.#post(message);
+    this.#updateRef();
+  }
+
+  #onExit(worker: Worker): void {
+    if (this.#thread.kind !== "running" || this.#thread.worker !== worker) return;
+    this.#thread = { kind: "stopped" };
+    if (this.#isClosing) {
+      this.#onClosed();
       return;
     }
-    setProblem(writerEnded);
-    restartTimer = setTimeout(start, restartMs);
-    if (asked.size === 0) restartTimer.unref();
+    this.#update({ problem: threadEnded });
+    const timer = setTimeout(() => this.#start(), restartMs);
+    if (this.#requests.size === 0) timer.unref();
+    this.#thread = { kind: "restarting", timer };
   }
 
-  /** Whoever waits for an answer keeps the process alive; rows do not. */
-  function hold(): void {
-    if (asked.size > 0 || isClosing) worker?.ref();
-    else worker?.unref();
+  /** Requests keep the process alive; rows do not. */
+  #updateRef(): void {
+    if (this.#thread.kind !== "running") return;
+    if (this.#requests.size > 0 || this.#isClosing) this.#thread.worker.ref();
+    else this.#thread.worker.unref();
   }
 
-  function hear(message: FromWriter): void {
+  #onMessage(message: FromWriter): void {
     switch (message.kind) {
-      case "kept":
-        if (problem === writerEnded) setProblem(undefined);
-        confirm(message.batch);
+      case "committed":
+        if (this.#problem === threadEnded) this.#update({ problem: undefined });
+        this.#queue.confirm(message.batch);
+        this.#sendCalls();
+        if (this.#isOverLimit && !this.#isOver(0.5)) this.#update({ isOverLimit: false });
         return;
       case "answer":
-        settle(message.id)?.resolve(message.value);
+        this.#takeRequest(message.id)?.resolve(message.value);
         return;
-      case "refused":
-        settle(message.id)?.reject(refusal(message.code, message.message, hint));
+      case "rejected":
+        this.#takeRequest(message.id)?.reject(this.#error(message.code, message.message));
         return;
       case "problem":
-        setProblem(message.message ?? undefined);
+        this.#update({ problem: message.message ?? undefined });
         return;
       case "notice":
-        log.error({ store: name }, message.message);
+        this.#options.log.error({ store: this.#options.name }, message.message);
         return;
       case "closed":
-        closed();
+        this.#onClosed();
     }
   }
 
-  function confirm(number: number): void {
-    while (posted[0] && posted[0].number <= number) {
-      const batch = posted.shift() as Batch;
-      rows -= batch.rows;
-      characters -= batch.characters;
-    }
-    pump();
-    if (isPressed && rows <= fullAt / 2 && characters <= charactersFull / 2) press(false);
+  #takeRequest(id: number): PendingRequest | undefined {
+    const request = this.#requests.get(id);
+    this.#requests.delete(id);
+    this.#updateRef();
+    return request;
   }
 
-  function settle(id: number): Asked | undefined {
-    const found = asked.get(id);
-    asked.delete(id);
-    hold();
-    return found;
+  /** Changes what `isFull` depends on, and notifies those who listen if it changes. */
+  #update(
+    change: { readonly isOverLimit: boolean } | { readonly problem: string | undefined },
+  ): void {
+    const wasFull = this.isFull;
+    const before = this.#problem;
+    if ("isOverLimit" in change) this.#isOverLimit = change.isOverLimit;
+    else this.#problem = change.problem;
+    if (this.isFull !== wasFull) for (const listener of this.#listeners) listener(this.isFull);
+
+    if (before === undefined && this.#problem !== undefined) this.#reportProblem(this.#problem);
+    if (before !== undefined && this.#problem === undefined) this.#reportRecovery(before);
   }
 
-  function press(isNow: boolean): void {
-    const before = isFull();
-    isPressed = isNow;
-    if (isFull() !== before) for (const listener of listeners) listener(isFull());
+  #reportProblem(problem: string): void {
+    this.#options.log.error(
+      { store: this.#options.name, problem },
+      "cannot write to the store: calls continue, except those that must be recorded first",
+    );
   }
 
-  function setProblem(now: string | undefined): void {
-    const [before, wasFull] = [problem, isFull()];
-    problem = now;
-    if (isFull() !== wasFull) for (const listener of listeners) listener(isFull());
-    if (now !== undefined && before === undefined) {
-      log.error(
-        { store: name, problem: now },
-        "the store cannot be written: calls go on, those that must be recorded first are refused",
-      );
-    }
-    if (now === undefined && before !== undefined) recovered(before);
-  }
-
-  function recovered(reason: string): void {
-    log.warn({ store: name, lost }, "the store can be written again");
+  #reportRecovery(problem: string): void {
+    const lost = this.#lost;
+    this.#options.log.warn({ store: this.#options.name, lost }, "the store can be written again");
     if (lost === 0) return;
-    const entry = {
-      kind: "gap",
-      subject: "calls",
-      caller: "guildhall",
-      reason: `${lost} calls were not recorded: ${reason}`,
-    };
-    lost = 0;
-    // Should it fail again, the log has said it.
-    write({ what: "append", entry, at: Date.now() }).catch(() => {});
+    this.#lost = 0;
+    const reason = `${lost} calls were not recorded: ${problem}`;
+    const entry = { kind: "gap", subject: "calls", caller: "guildhall", reason };
+    // If this fails as well, the log still has the number.
+    this.write({ what: "append", entry, at: Date.now() }).catch(() => {});
   }
 
-  function ask<T>(message: Asked["message"]): Promise<T> {
-    if (isClosing) return Promise.reject(refusal("UNAVAILABLE", "the store is closed", hint));
-    return new Promise<T>((resolve, reject) => {
-      asked.set(message.id, { message, resolve: resolve as (value: unknown) => void, reject });
-      post(message);
-      hold();
-    });
-  }
+  async #close(): Promise<void> {
+    this.#isClosing = true;
+    if (this.#thread.kind === "restarting") {
+      clearTimeout(this.#thread.timer);
+      this.#thread = { kind: "stopped" };
+    }
+    const hasWork = this.#queue.rows > 0 || this.#requests.size > 0;
+    if (this.#thread.kind === "stopped" && !hasWork) return;
 
-  function write(write: Write): Promise<void> {
-    // What was added before is written before.
-    seal();
-    return ask({ kind: "write", id: ++lastId, write, giveUpAt: Date.now() + durableMsMax });
-  }
+    await this.#finish();
+    for (const { reject } of this.#requests.values())
+      reject(this.#error("UNAVAILABLE", "the store is closed"));
+    this.#requests.clear();
+    await this.#terminate();
 
-  /** Everything added so far is with the writer; not while it fails, for that may take for ever. */
-  async function handedOver(): Promise<void> {
-    seal();
-    if (sealed.length > 0 && problem === undefined)
-      await new Promise<void>((resolve) => waitingForPosted.push(resolve));
-  }
-
-  async function close(): Promise<void> {
-    clearTimeout(restartTimer);
-    restartTimer = undefined;
-    isClosing = true;
-    if (!worker && rows === 0 && asked.size === 0) return;
-    seal();
-    pump(Number.POSITIVE_INFINITY);
-    if (!worker) start();
-    const done = new Promise<void>((resolve) => {
-      closed = resolve;
-    });
-    const timer = setTimeout(closed, closeMsMax);
-    post({ kind: "close" });
-    hold();
-    await done;
-    clearTimeout(timer);
-    for (const { reject } of asked.values())
-      reject(refusal("UNAVAILABLE", "the store is closed", hint));
-    asked.clear();
-    const last = worker;
-    worker = undefined;
-    await last?.terminate();
-    if (rows > 0)
-      log.error(
-        { store: name, rows, problem },
-        "calls were not recorded: the store could not be written before the end",
+    if (this.#queue.rows > 0)
+      this.#options.log.error(
+        { store: this.#options.name, rows: this.#queue.rows, problem: this.#problem },
+        "calls were not recorded: the store could not be written before closing",
       );
   }
 
-  return {
-    add,
-    write,
-    async read<T>(read: Read) {
-      await handedOver();
-      return ask<T>({ kind: "read", id: ++lastId, read });
-    },
-    async flush() {
-      await handedOver();
-      await write({ what: "flush" });
-    },
-    get isFull() {
-      return isFull();
-    },
-    onFull(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    state: () => ({ problem, waiting: rows, lost }),
-    close() {
-      closing ??= close();
-      return closing;
-    },
-  };
+  /** Sends everything and waits until the writer has closed, for a limited time. */
+  async #finish(): Promise<void> {
+    const closed = new Promise<void>((resolve) => {
+      this.#onClosed = resolve;
+    });
+    const timer = setTimeout(this.#onClosed, closeMsMax);
+    if (this.#thread.kind === "stopped") this.#start();
+    this.#seal();
+    this.#sendCalls(Number.POSITIVE_INFINITY);
+    this.#post({ kind: "close" });
+    this.#updateRef();
+    await closed;
+    clearTimeout(timer);
+  }
+
+  async #terminate(): Promise<void> {
+    const thread = this.#thread;
+    this.#thread = { kind: "stopped" };
+    if (thread.kind === "running") await thread.worker.terminate();
+  }
+
+  #error(code: ErrorCode, message: string): HallError {
+    return new HallError(code, message, {
+      hint: hintFor(this.#options.location),
+      next: [{ do: "run-command", command: "status" }],
+    });
+  }
 }
 
-function createBatch(number: number): Batch {
-  return { number, values: [], rows: 0, characters: 0 };
-}
-
-function refusal(code: ErrorCode, message: string, hint: string): HallError {
-  return new HallError(code, message, { hint });
-}
-
-/** What whoever is refused can do about it. */
-function hintFor(place: Place): string {
-  const look = "See `guildhall status` for what is wrong with the store";
-  return "url" in place
-    ? `${look}; rows are written again by themselves once the database takes them.`
-    : `${look}; free space or remove the lock.`;
+function hintFor(location: StoreLocation): string {
+  return "url" in location
+    ? "Recording resumes on its own once the database accepts rows again."
+    : "Free disk space, or end the process that locks the file.";
 }

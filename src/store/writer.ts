@@ -1,194 +1,202 @@
+import { backoffMs } from "../base/backoff.ts";
 import { HallError, messageOf } from "../base/errors.ts";
-import type { Archive, Waiting } from "./archive.ts";
-import type { FromWriter, Read, ToWriter } from "./protocol.ts";
+import type { Archive } from "./archive.ts";
+import type { FromWriter, PendingWrite, Read, ToWriter } from "./protocol.ts";
 
-/**
- * The one writer of this process: takes what comes, puts all that waits into one transaction (group commit), and
- * confirms when it is durable. What fails for a passing reason is tried again until it succeeds, or its time is over.
- */
-export interface Writer {
-  receive(message: ToWriter): void;
-}
-
-/** Nobody who waits for a confirmation waits for company; the rest may wait this long for more to come, as few rows cost a commit as much as many. */
+/** Durable writes commit at once; other rows are batched for this long, because a commit costs the same for one row as for many. */
 const gatherMs = 50;
-const retryMs = { least: 20, most: 1_000 };
-/** An archive elsewhere may say nothing at all. From then on the writer counts as failing; the attempt itself goes on. */
+const retry = { firstMs: 20, maxMs: 1_000 };
+/** A database may not answer at all. After this the writer counts as failing, while the attempt continues. */
 const silentMs = 2_000;
-const lookMs = 250;
+const checkMs = 250;
 const pruneFirstMs = 30_000;
 const pruneEveryMs = 10 * 60_000;
 
-export function createWriter(archive: Archive, tell: (message: FromWriter) => void): Writer {
-  let waiting: Waiting[] = [];
-  let problem: string | null = null;
-  let failures = 0;
-  /** One thing at a time, in the order it came. */
-  let turn: Promise<void> = Promise.resolve();
-  let commitTimer: NodeJS.Timeout | undefined;
-  let isHurried = false;
-  let isClosing = false;
-  let pruneTimer: NodeJS.Timeout | undefined;
+type NextCommit =
+  | { readonly kind: "none" }
+  | { readonly kind: "timer"; readonly timer: NodeJS.Timeout }
+  | { readonly kind: "immediate" };
 
-  function commit(): void {
-    clearTimeout(commitTimer);
-    commitTimer = undefined;
-    isHurried = false;
-    turn = turn.then(commitWaiting);
+/**
+ * The only writer of this process. It puts everything that waits into one transaction (group commit) and confirms it
+ * once it is durable. Transient failures are retried until they succeed or the caller's deadline passes.
+ */
+export class Writer {
+  readonly #archive: Archive;
+  readonly #send: (message: FromWriter) => void;
+  #pending: PendingWrite[] = [];
+  #problem: string | null = null;
+  #failures = 0;
+  /** Operations run one at a time, in the order they arrived. */
+  #turn: Promise<void> = Promise.resolve();
+  #nextCommit: NextCommit = { kind: "none" };
+  #pruneTimer: NodeJS.Timeout | undefined;
+  #isClosing = false;
+
+  constructor(archive: Archive, send: (message: FromWriter) => void) {
+    this.#archive = archive;
+    this.#send = send;
   }
 
-  function schedule(delayMs: number): void {
-    commitTimer ??= setTimeout(commit, delayMs);
+  receive(message: ToWriter): void {
+    switch (message.kind) {
+      case "calls":
+        this.#pending.push(message);
+        this.#commitIn(gatherMs);
+        return;
+      case "write":
+        this.#pending.push(message);
+        if (this.#problem === null) this.#commitNow();
+        else this.#commitIn(retry.firstMs);
+        return;
+      case "read":
+        this.#enqueue(() => this.#answer(message.id, message.read));
+        return;
+      case "close":
+        this.#enqueue(() => this.#close());
+    }
   }
 
-  /** Takes along what came in the same moment, and waits for nothing else. */
-  function hurry(): void {
-    if (isHurried) return;
-    isHurried = true;
-    setImmediate(commit);
+  #enqueue(work: () => Promise<void>): void {
+    this.#turn = this.#turn.then(work);
   }
 
-  async function commitWaiting(): Promise<void> {
-    if (waiting.length === 0) return;
-    const batch = waiting;
-    waiting = [];
+  #commitIn(delayMs: number): void {
+    if (this.#nextCommit.kind !== "none") return;
+    this.#nextCommit = { kind: "timer", timer: setTimeout(() => this.#startCommit(), delayMs) };
+  }
+
+  /** Includes what arrives in the same turn of the event loop. */
+  #commitNow(): void {
+    if (this.#nextCommit.kind === "immediate") return;
+    if (this.#nextCommit.kind === "timer") clearTimeout(this.#nextCommit.timer);
+    this.#nextCommit = { kind: "immediate" };
+    setImmediate(() => this.#startCommit());
+  }
+
+  #startCommit(): void {
+    this.#nextCommit = { kind: "none" };
+    this.#enqueue(() => this.#commitPending());
+  }
+
+  async #commitPending(): Promise<void> {
+    if (this.#pending.length === 0) return;
+    const batch = this.#pending;
+    this.#pending = [];
     try {
-      await attempt(batch);
+      await this.#attempt(batch);
     } catch (error) {
-      await failed(batch, error);
+      await this.#onFailure(batch, error);
       return;
     }
-    pruneTimer ??= setTimeout(prune, pruneFirstMs);
+    this.#pruneTimer ??= setTimeout(() => this.#prune(), pruneFirstMs);
   }
 
-  async function attempt(batch: readonly Waiting[]): Promise<void> {
+  async #attempt(batch: readonly PendingWrite[]): Promise<void> {
     const started = performance.now();
-    let waitedFor = batch;
-    const look = setInterval(() => {
+    let unanswered = batch;
+    const check = setInterval(() => {
       if (performance.now() - started < silentMs) return;
-      setProblem(`no answer for ${silentMs / 1_000} s`);
-      // Whoever waits is refused in time; what is on its way is written all the same, should it arrive.
-      waitedFor = giveUpLate(waitedFor);
-      waiting = giveUpLate(waiting);
-    }, lookMs);
+      this.#setProblem(`no answer for ${silentMs / 1_000} s`);
+      // Their callers get an error in time. The rows are written nevertheless if the attempt succeeds.
+      unanswered = this.#rejectOverdue(unanswered);
+      this.#pending = this.#rejectOverdue(this.#pending);
+    }, checkMs);
     try {
-      await archive.commit(batch);
+      await this.#archive.commit(batch);
     } finally {
-      clearInterval(look);
+      clearInterval(check);
     }
-    failures = 0;
-    setProblem(null);
-    confirm(batch);
+
+    this.#failures = 0;
+    this.#setProblem(null);
+    this.#confirm(batch);
   }
 
-  function confirm(batch: readonly Waiting[]): void {
+  #confirm(batch: readonly PendingWrite[]): void {
     const last = batch.findLast((item) => item.kind === "calls");
-    if (last) tell({ kind: "kept", batch: last.batch });
+    if (last) this.#send({ kind: "committed", batch: last.batch });
     for (const item of batch)
-      if (item.kind === "write") tell({ kind: "answer", id: item.id, value: undefined });
+      if (item.kind === "write") this.#send({ kind: "answer", id: item.id, value: undefined });
   }
 
-  async function failed(batch: readonly Waiting[], error: unknown): Promise<void> {
-    if (archive.isOfRow(error)) return commitOneByOne(batch);
-    setProblem(messageOf(error));
-    waiting = [...giveUpLate(batch), ...waiting];
-    if (!isClosing) schedule(Math.min(retryMs.most, retryMs.least * 2 ** Math.min(10, failures++)));
+  async #onFailure(batch: readonly PendingWrite[], error: unknown): Promise<void> {
+    if (this.#archive.isRowError(error)) return this.#commitOneByOne(batch);
+    this.#setProblem(messageOf(error));
+    this.#pending = [...this.#rejectOverdue(batch), ...this.#pending];
+    if (!this.#isClosing) this.#commitIn(backoffMs(++this.#failures, retry));
   }
 
-  /** One row that cannot be written must not hold up the others. */
-  async function commitOneByOne(batch: readonly Waiting[]): Promise<void> {
+  /** A row that cannot be written must not block the others. */
+  async #commitOneByOne(batch: readonly PendingWrite[]): Promise<void> {
     for (const [index, item] of batch.entries()) {
       try {
-        await attempt([item]);
+        await this.#attempt([item]);
       } catch (error) {
-        if (!archive.isOfRow(error)) return failed(batch.slice(index), error);
-        refuse(item, error);
+        if (!this.#archive.isRowError(error)) return this.#onFailure(batch.slice(index), error);
+        this.#reject(item, messageOf(error));
       }
     }
   }
 
-  function refuse(item: Waiting, error: unknown): void {
-    tell({ kind: "notice", message: `a row could not be written: ${messageOf(error)}` });
+  #reject(item: PendingWrite, message: string): void {
+    this.#send({ kind: "notice", message: `cannot write a row: ${message}` });
     if (item.kind === "write")
-      tell({ kind: "refused", id: item.id, code: "INTERNAL", message: messageOf(error) });
-    else tell({ kind: "kept", batch: item.batch });
+      this.#send({ kind: "rejected", id: item.id, code: "INTERNAL", message });
+    else this.#send({ kind: "committed", batch: item.batch });
   }
 
-  function giveUpLate(batch: readonly Waiting[]): Waiting[] {
+  /** Rejects the writes whose deadline has passed and returns the rest. */
+  #rejectOverdue(batch: readonly PendingWrite[]): PendingWrite[] {
     const now = Date.now();
+    const message = `cannot write to the store: ${this.#problem}`;
     return batch.filter((item) => {
-      if (item.kind === "calls" || (item.giveUpAt > now && !isClosing)) return true;
-      tell({
-        kind: "refused",
-        id: item.id,
-        code: "UNAVAILABLE",
-        message: `the store cannot be written: ${problem}`,
-      });
+      if (item.kind === "calls" || (item.deadline > now && !this.#isClosing)) return true;
+      this.#send({ kind: "rejected", id: item.id, code: "UNAVAILABLE", message });
       return false;
     });
   }
 
-  function setProblem(message: string | null): void {
-    if (message === problem) return;
-    problem = message;
-    tell({ kind: "problem", message });
+  #setProblem(message: string | null): void {
+    if (message === this.#problem) return;
+    this.#problem = message;
+    this.#send({ kind: "problem", message });
   }
 
-  async function answer(id: number, read: Read): Promise<void> {
-    // Whoever reads finds what it has added before.
-    await commitWaiting();
+  /** Commits first, so that a read sees what its caller has added. */
+  async #answer(id: number, read: Read): Promise<void> {
+    await this.#commitPending();
     try {
-      tell({ kind: "answer", id, value: await archive.read(read) });
+      this.#send({ kind: "answer", id, value: await this.#archive.read(read) });
     } catch (error) {
       const code = error instanceof HallError ? error.code : "UNAVAILABLE";
-      tell({ kind: "refused", id, code, message: `the store cannot be read: ${messageOf(error)}` });
+      const message = `cannot read the store: ${messageOf(error)}`;
+      this.#send({ kind: "rejected", id, code, message });
     }
   }
 
-  function prune(): void {
-    turn = turn.then(async () => {
+  #prune(): void {
+    this.#enqueue(async () => {
       try {
-        await archive.read({ what: "prune", now: Date.now() });
+        await this.#archive.read({ what: "prune", now: Date.now() });
       } catch (error) {
-        // Nothing is lost by forgetting later.
-        tell({ kind: "notice", message: `old rows could not be removed: ${messageOf(error)}` });
+        this.#send({ kind: "notice", message: `cannot remove old rows: ${messageOf(error)}` });
       }
     });
-    pruneTimer = setTimeout(prune, pruneEveryMs);
+    this.#pruneTimer = setTimeout(() => this.#prune(), pruneEveryMs);
   }
 
-  async function close(): Promise<void> {
-    isClosing = true;
-    clearTimeout(pruneTimer);
-    await commitWaiting();
-    // The first attempt may have ended with a file set aside, or a connection that was gone.
-    if (waiting.length > 0) await commitWaiting();
+  async #close(): Promise<void> {
+    this.#isClosing = true;
+    clearTimeout(this.#pruneTimer);
+    await this.#commitPending();
+    // The first attempt may have replaced a damaged file, or found its connection closed.
+    if (this.#pending.length > 0) await this.#commitPending();
     try {
-      await archive.close();
+      await this.#archive.close();
     } catch (error) {
-      tell({ kind: "notice", message: `the store could not be closed: ${messageOf(error)}` });
+      this.#send({ kind: "notice", message: `cannot close the store: ${messageOf(error)}` });
     }
-    tell({ kind: "closed" });
+    this.#send({ kind: "closed" });
   }
-
-  return {
-    receive(message) {
-      switch (message.kind) {
-        case "calls":
-          waiting.push(message);
-          schedule(gatherMs);
-          return;
-        case "write":
-          waiting.push(message);
-          if (problem === null) hurry();
-          else schedule(retryMs.least);
-          return;
-        case "read":
-          turn = turn.then(() => answer(message.id, message.read));
-          return;
-        case "close":
-          turn = turn.then(close);
-      }
-    },
-  };
 }

@@ -1,42 +1,41 @@
 import type { Json } from "../base/json.ts";
 import type { Log, Secrets } from "../base/log.ts";
 import { type PackedValue, packCall } from "./call-row.ts";
-import type { ShelfName } from "./document-table.ts";
-import { nameDatabase } from "./postgres/url.ts";
-import type { Place } from "./protocol.ts";
+import type { Collection } from "./document-table.ts";
+import { redactUrl } from "./postgres/url.ts";
+import type { StoreLocation } from "./protocol.ts";
 import { createScrub } from "./scrub.ts";
-import { defaultRetention, type Retention, type Shelf, type Store } from "./store.ts";
-import { createWriterThread, type WriterThread } from "./writer-thread.ts";
+import { type DocumentStore, defaultRetention, type Retention, type Store } from "./store.ts";
+import { WriterThread } from "./writer-thread.ts";
 
-export interface WrittenOptions {
-  readonly place: Place;
+export interface WrittenStoreOptions {
+  readonly location: StoreLocation;
   readonly log: Pick<Log, "warn" | "error">;
-  /** What no row may contain. */
+  /** Removed from every row. */
   readonly secrets?: Secrets | undefined;
-  readonly retention?: Retention;
-  /** Only looks: a file that cannot be read is left where it is. */
-  readonly isReader?: boolean;
+  readonly retention?: Retention | undefined;
+  /** Only reads: a damaged file is left in place. */
+  readonly isReader?: boolean | undefined;
   readonly worker?: URL | undefined;
   readonly fullAt?: number | undefined;
 }
 
-/** A store that a thread of its own writes, into a file or a database that several processes may share. Opened by the first row, not before. */
+/** A store in a file or a database, which several processes may share. A thread of its own opens it with the first row. */
 export function createWrittenStore({
-  place,
-  log,
+  location,
   secrets,
   retention = defaultRetention,
   isReader = false,
-  worker,
-  fullAt,
-}: WrittenOptions): Store {
-  const where =
-    "url" in place
-      ? ({ kind: "postgresql", url: nameDatabase(place.url) } as const)
-      : ({ kind: "sqlite", path: place.path } as const);
-  const name = where.kind === "sqlite" ? where.path : where.url;
+  ...options
+}: WrittenStoreOptions): Store {
+  const identity =
+    "url" in location
+      ? ({ kind: "postgresql", url: redactUrl(location.url) } as const)
+      : ({ kind: "sqlite", path: location.path } as const);
+  const name = identity.kind === "sqlite" ? identity.path : identity.url;
   const scrub = createScrub(secrets);
-  const thread = createWriterThread({ place, name, log, retention, isReader, worker, fullAt });
+  const thread = new WriterThread({ ...options, location, name, retention, isReader });
+
   return {
     calls: {
       add: (row) => thread.add(scrub.call(row)),
@@ -53,35 +52,31 @@ export function createWrittenStore({
       list: (filter = {}) => thread.read({ what: "audit", filter }),
       verify: () => thread.read({ what: "verify" }),
     },
-    registrations: createShelf("registrations", thread),
-    discoveries: createShelf("discoveries", thread),
-    runs: createShelf("runs", thread),
+    registrations: createDocuments("registrations", thread),
+    discoveries: createDocuments("discoveries", thread),
+    runs: createDocuments("runs", thread),
     statistics: (since = 0) => thread.read({ what: "statistics", since }),
     prune: () => thread.read({ what: "prune", now: Date.now() }),
-    flush: thread.flush,
+    flush: () => thread.flush(),
     get isFull() {
       return thread.isFull;
     },
-    onFull: thread.onFull,
-    state: () => ({ ...where, ...thread.state() }),
-    close: thread.close,
+    onFull: (listener) => thread.onFull(listener),
+    state: () => ({ ...identity, ...thread.state() }),
+    close: () => thread.close(),
   };
 }
 
-function createShelf(shelf: ShelfName, thread: WriterThread): Shelf {
-  const putText: Shelf["putText"] = (key, text, { ttlMs } = {}) =>
-    thread.write({
-      what: "put",
-      shelf,
-      key,
-      body: text,
-      expiresAt: ttlMs === undefined ? null : Date.now() + ttlMs,
-    });
+function createDocuments(collection: Collection, thread: WriterThread): DocumentStore {
+  const putText: DocumentStore["putText"] = (key, body, { ttlMs } = {}) => {
+    const expiresAt = ttlMs === undefined ? null : Date.now() + ttlMs;
+    return thread.write({ what: "put", collection, key, body, expiresAt });
+  };
   return {
     put: (key, value, options) => putText(key, JSON.stringify(value), options),
     putText,
-    find: (key) => thread.read<Json | undefined>({ what: "find", shelf, key }),
-    list: (prefix = "") => thread.read({ what: "documents", shelf, prefix }),
-    remove: (key) => thread.write({ what: "remove", shelf, key }),
+    find: (key) => thread.read<Json | undefined>({ what: "find", collection, key }),
+    list: (prefix = "") => thread.read({ what: "documents", collection, prefix }),
+    remove: (key) => thread.write({ what: "remove", collection, key }),
   };
 }

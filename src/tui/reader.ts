@@ -5,10 +5,10 @@ import { HallError } from "../base/errors.ts";
 import { makeHarmless } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
-import type { Line } from "../client/line.ts";
+import type { ServerConnection } from "../client/connection.ts";
 import { readInside } from "../workflow/artefacts.ts";
 import type { AdminPoller } from "./admin-poller.ts";
-import type { Connection } from "./connection.ts";
+import type { TargetConnection } from "./connection.ts";
 import type { Dispatch, LoadedPart, TuiEvent } from "./events.ts";
 import { explainFailure } from "./failure.ts";
 import { readFeatures } from "./features.ts";
@@ -29,7 +29,7 @@ export interface Reader {
 export interface ReaderOptions {
   /** The project's own folder. */
   readonly project: string;
-  readonly connection: Connection;
+  readonly connection: TargetConnection;
   readonly adminPoller: AdminPoller | undefined;
   state(): TuiState;
   readonly dispatch: Dispatch;
@@ -174,10 +174,10 @@ const pagesMax = 200;
 const toolsMax = 10_000;
 
 export async function readTools(
-  line: Line,
+  server: ServerConnection,
   { isHall }: { readonly isHall: boolean },
 ): Promise<ToolList> {
-  const found = await readPages(line, isHall);
+  const found = await readPages(server, isHall);
   const tools = found.slice(0, toolsMax).map(describeTool);
   // A hall may show names with underscores, and accepts both.
   const names = new Set(tools.map(({ name }) => name.replace("__", ".")));
@@ -193,7 +193,10 @@ function isAgent({ name, inputSchema: { properties } }: ToolView): boolean {
   return name.endsWith("_agent") && isObject(properties) && "task" in properties;
 }
 
-async function readPages(line: Line, isHall: boolean): Promise<readonly JsonObject[]> {
+async function readPages(
+  server: ServerConnection,
+  isHall: boolean,
+): Promise<readonly JsonObject[]> {
   const scope = new Scope(undefined, listMsMax, "tools/list");
   // Users see every tool, whatever is exposed to models.
   const meta = isHall ? { _meta: { "guildhall/expose": "tools,agents" } } : {};
@@ -202,7 +205,7 @@ async function readPages(line: Line, isHall: boolean): Promise<readonly JsonObje
     let cursor: unknown;
     for (let page = 0; page < pagesMax; page++) {
       const params = { ...meta, ...(cursor === undefined ? {} : { cursor }) };
-      const { tools, nextCursor } = await line.request("tools/list", params, scope);
+      const { tools, nextCursor } = await server.request("tools/list", params, scope);
       for (const tool of Array.isArray(tools) ? tools : []) if (isObject(tool)) found.push(tool);
       cursor = nextCursor;
       if (cursor === undefined || found.length > toolsMax) break;

@@ -3,8 +3,9 @@ import { harmlessLines, makeHarmless } from "../base/harmless.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
+import { type ActivityTimeout, createActivityTimeout } from "../client/activity-timeout.ts";
 import type { CallContext } from "../tool.ts";
-import type { Connection } from "./connection.ts";
+import type { TargetConnection } from "./connection.ts";
 import type { Dispatch } from "./events.ts";
 import { explainFailure, explainResult, type Failure } from "./failure.ts";
 import {
@@ -17,7 +18,6 @@ import {
   openRunLog,
   type RunLog,
 } from "./output.ts";
-import { createPatience, type Patience } from "./patience.ts";
 import { pagesNeeded, type QuestionQueue, readPage } from "./questions.ts";
 import { type PictureReader, showResult } from "./result.ts";
 import type { RunState, RunView } from "./state.ts";
@@ -30,7 +30,7 @@ export type RunRequest = Pick<RunView, "kind" | "tool" | "arguments" | "about"> 
 };
 
 export interface RunnerOptions {
-  connection(): Connection;
+  connection(): TargetConnection;
   readonly questions: QuestionQueue;
   readonly folder: string;
   readonly server: string;
@@ -129,13 +129,13 @@ export class Runner {
   async #call({ tool, arguments: args, onResult }: RunRequest, run: ActiveRun): Promise<RunState> {
     const { connection, folder, readPicture } = this.#options;
     const { id, output, log } = run;
-    const patience = this.#startTimeout(run.scope);
-    const context = createCallContext(run, patience, this.#options.questions);
+    const timeout = this.#startTimeout(run.scope);
+    const context = createCallContext(run, timeout, this.#options.questions);
     let failure: Failure;
     try {
       const line = connection().get();
       const result = await line.relay("tools/call", { name: tool, arguments: args }, context);
-      patience.end();
+      timeout.end();
       const { lines, saved } = await showResult(result, folder, readPicture);
       onResult?.(id, result);
       if (result.isError !== true) {
@@ -151,19 +151,19 @@ export class Runner {
       // The answers do not matter: the server knows what happened on its pages.
       if (pages) await context.ask(pages).catch(() => {});
       failure = explainFailure(error, tool);
-      connection().doubt(error);
+      connection().onCallError(error);
     } finally {
-      patience.end();
+      timeout.end();
     }
     const kind = failure.kind === "unavailable" ? "failed" : failure.kind;
     return { kind, endedAt: Date.now(), failure };
   }
 
-  #startTimeout(scope: Scope): Patience {
+  #startTimeout(scope: Scope): ActivityTimeout {
     const { timeoutMs, callMsMax } = this.#options;
     const silent = `no sign of life for ${timeoutMs / 1000} s`;
     const long = `still running after ${callMsMax / 1000} s, the limit for a call`;
-    return createPatience({
+    return createActivityTimeout({
       silentMsMax: timeoutMs,
       totalMsMax: callMsMax,
       expired: (why) =>
@@ -209,7 +209,7 @@ function createView(id: string, { kind, tool, arguments: args, about }: RunReque
 /** Passes progress, log messages and questions of a call to the screen. */
 function createCallContext(
   { id: run, scope, output }: ActiveRun,
-  patience: Patience,
+  timeout: ActivityTimeout,
   questionQueue: QuestionQueue,
 ): CallContext {
   let lastMessage: string | undefined;
@@ -218,7 +218,7 @@ function createCallContext(
     capabilities: questionQueue.capabilities,
     logLevel: "info",
     progress({ message, ...progress }) {
-      patience.renew();
+      timeout.renew();
       if (message === undefined) return output.progress(progress);
       const shown = makeHarmless(keepHead(message, lineCharactersMax)).replace(/\s+/g, " ");
       output.progress({ ...progress, message: shown });
@@ -237,14 +237,14 @@ function createCallContext(
         const page = params?.mode === "url" ? readPage(params.url) : undefined;
         if (page) output.put([{ source: "log", text: `page to open: ${page.url}` }]);
       }
-      const answers = await patience.hold(() =>
+      const answers = await timeout.hold(() =>
         questionQueue.ask(questions, { run, scope: asked ?? scope }),
       );
       // The user may take any time on a page; Esc ends the call.
       const hasOpened = Object.entries(answers).some(
         ([key, { action }]) => action === "accept" && questions[key]?.params?.mode === "url",
       );
-      if (hasOpened) patience.rest();
+      if (hasOpened) timeout.pause();
       return answers;
     },
   };

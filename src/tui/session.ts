@@ -3,7 +3,7 @@ import type { JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
 import type { ListKind } from "../tool.ts";
 import { AdminPoller } from "./admin-poller.ts";
-import { type Connection, openConnection } from "./connection.ts";
+import { TargetConnection } from "./connection.ts";
 import { type Intention, subjectOf, type TuiEvent } from "./events.ts";
 import { explainFailure } from "./failure.ts";
 import { QuestionQueue } from "./questions.ts";
@@ -70,7 +70,7 @@ class Session implements TuiSession {
   readonly #listeners = new Set<() => void>();
   readonly #target: Target;
   readonly #project: string;
-  readonly #connection: Connection;
+  readonly #connection: TargetConnection;
   readonly #questions: QuestionQueue;
   readonly #runner: Runner;
   readonly #reader: Reader;
@@ -103,12 +103,12 @@ class Session implements TuiSession {
       readPicture,
       dispatch,
     });
-    this.#connection = openConnection({
+    this.#connection = new TargetConnection({
       target,
       capabilities: this.#questions.capabilities,
-      changed: (connection) => this.#onConnection(connection),
-      listChanged: (kind) => void this.#onListChanged(kind),
-      said: (line) => this.#runner.onStderr(line),
+      onState: (connection) => this.#onConnection(connection),
+      onListChanged: (kind) => void this.#onListChanged(kind),
+      onStderr: (line) => this.#runner.onStderr(line),
     });
     this.#adminPoller = target.admin
       ? new AdminPoller({ connect: async () => target.admin?.(), dispatch })

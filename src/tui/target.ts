@@ -2,7 +2,7 @@ import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import type { Scope } from "../base/scope.ts";
-import { type Line, openLine } from "../client/line.ts";
+import { openMcpConnection, type ServerConnection } from "../client/connection.ts";
 import type { Config, ServerConfig } from "../config/schema.ts";
 import type { AdminClient } from "../hall/admin-client.ts";
 import type { ListKind } from "../tool.ts";
@@ -16,7 +16,7 @@ import type { TargetView } from "./state.ts";
 export interface Target {
   readonly view: TargetView;
   /** Opens a connection. Throws HallError; may be called again once it is lost. */
-  connect(options: ConnectOptions): Promise<Line>;
+  connect(options: ConnectOptions): Promise<ServerConnection>;
   /** The control socket, if the target is a hall. */
   admin?(): Promise<AdminClient | undefined>;
   /** The current transport, where it can change. */
@@ -61,7 +61,7 @@ export function createHallTarget({
     async connect({ scope, capabilities, lost, listChanged }) {
       const channel = await reach();
       let isOpen = false;
-      const line = await openLine(channel, {
+      const connection = await openMcpConnection(channel, {
         limits: defaultLimits,
         log,
         scope,
@@ -78,7 +78,7 @@ export function createHallTarget({
         throw error;
       });
       isOpen = true;
-      return line;
+      return connection;
     },
     admin,
     transport: () => (isHere() ? "in process" : "socket"),
@@ -102,7 +102,7 @@ export function createServerTarget(
   return {
     view: { kind: "server", name: nameOf(config), folder, transport: config.transport },
     async connect({ scope, capabilities, lost, listChanged, said }) {
-      const line = await openServer({
+      const connection = await openServer({
         config: server,
         scope,
         era,
@@ -111,7 +111,7 @@ export function createServerTarget(
         guard,
         authorizer: undefined,
         startMs: startMsMax,
-        manners: { capabilities, hasLanguageWays: true },
+        connection: { capabilities, lspCompat: true },
         inputSchema: () => undefined,
         carried: () => {},
         lost,
@@ -119,8 +119,8 @@ export function createServerTarget(
         resourceUpdated: () => {},
         said,
       });
-      era = line.greeting.era;
-      return line;
+      era = connection.handshake.era;
+      return connection;
     },
     async close() {
       guard.close();

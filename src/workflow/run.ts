@@ -3,7 +3,7 @@ import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Json, JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
-import type { Shelf } from "../store/store.ts";
+import type { DocumentStore } from "../store/store.ts";
 import type { CallContext } from "../tool.ts";
 import { takeClaim } from "./claim.ts";
 import { stampOf } from "./numbering.ts";
@@ -35,7 +35,7 @@ export interface RunOptions {
   readonly folder: string;
   /** Where runs mark what they work on. */
   readonly claims: string;
-  readonly shelf?: Shelf | undefined;
+  readonly shelf?: DocumentStore | undefined;
   readonly secrets?: Secrets | undefined;
   readonly now: () => Date;
   /** It only reads, so it need not be alone. */

@@ -5,7 +5,7 @@ import { HallError, messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
 import { startPulse, tellAge } from "../base/pulse.ts";
-import type { Shelf } from "../store/store.ts";
+import type { DocumentStore } from "../store/store.ts";
 import type { CallContext, ListKind, Outcome, Tool, Toolkit } from "../tool.ts";
 import { explainDisk, openArtefactMemory } from "./artefacts.ts";
 import { findClaim, usualClaims } from "./claim.ts";
@@ -31,7 +31,7 @@ export interface WorkflowOptions {
   readonly claims?: string;
   /** Writes with a model; undefined where there is none. Default: there is none. */
   writer?(context: CallContext): Promise<Writer | undefined>;
-  readonly shelf?: Shelf | undefined;
+  readonly shelf?: DocumentStore | undefined;
   readonly secrets?: Secrets | undefined;
   now?(): Date;
   /** How often what is silent gives a sign of life. Default 2,000. */

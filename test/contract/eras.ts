@@ -18,7 +18,8 @@ import {
   type DoorClient,
 } from "../servers/door-clients.ts";
 import { createToolkit, questions, type TestTool, text } from "../servers/toolkits.ts";
-import { eventually, faulty } from "../servers/upstreams.ts";
+import { until } from "../servers/until.ts";
+import { faulty } from "../servers/upstreams.ts";
 
 /**
  * A client of one era on one transport, a hall, and a server of one era on another: every pair of them does the same.
@@ -351,11 +352,8 @@ export async function openCell(clientLine: ClientLine, upstreamLine: UpstreamLin
     servers: { box: upstream.config },
     keepAliveMs: 500,
   });
-  await eventually(
-    () => door.hall.registry.findTool("box.echo") !== undefined,
-    "the server is listed",
-  );
-  expect(door.hall.fleet.get("box").greeting()?.era).toBe(upstreamLine.era);
+  await until(() => door.hall.registry.findTool("box.echo") !== undefined, "the server is listed");
+  expect(door.hall.fleet.get("box").handshake()?.era).toBe(upstreamLine.era);
   const cell = await connectCell({ clientLine, upstreamLine, door, upstream }, capabilities);
   return Object.assign(cell, {
     async [Symbol.asyncDispose]() {
@@ -380,7 +378,7 @@ async function connectCell(
     ...parts,
     client,
     ask: (method, params = {}, meta = {}) => client.ask(method, dress(params, meta)),
-    answer: (id) => client.answer(id, 10_000),
+    answer: (id) => client.answer(id),
     call: (tool, args = {}, meta = {}) =>
       cell.answer(cell.ask("tools/call", { name: `box.${tool}`, arguments: args }, meta)),
     connect: (other = asked) => connectCell(parts, other),
@@ -576,21 +574,16 @@ export const behaviours: Readonly<Record<string, (cell: Cell) => Promise<void>>>
       };
       return tools.some(({ name }) => name === "box.extra");
     };
-    await eventually(
+    await until(
       async () =>
         received(cell, "notifications/tools/list_changed").length > before && (await isListed()),
       "the new tool is told of and listed",
-      5_000,
     );
     expect(saidBy(await cell.call("extra"))).toBe("extra was called");
-    await eventually(
-      async () => {
-        await cell.call("touch", { uri: "note://1" });
-        return received(cell, "notifications/resources/updated").length > 0;
-      },
-      "the change of a resource is heard of",
-      5_000,
-    );
+    await until(async () => {
+      await cell.call("touch", { uri: "note://1" });
+      return received(cell, "notifications/resources/updated").length > 0;
+    }, "the change of a resource is heard of");
     expect(received(cell, "notifications/resources/updated")[0]).toMatchObject({ uri: "note://1" });
   },
 
@@ -599,10 +592,9 @@ export const behaviours: Readonly<Record<string, (cell: Cell) => Promise<void>>>
     const id = cell.ask("tools/call", { name: "box.hang", arguments: {} });
     await untilRunning(cell);
     cell.client.cancel(id);
-    await eventually(
+    await until(
       async () => (await cell.upstream.withdrawn(cell.call)) === before + 1,
       "the server hears that it was withdrawn",
-      3_000,
     );
     expect(cell.client.received.filter((message) => message.id === id)).toEqual([]);
   },
@@ -617,10 +609,9 @@ export const behaviours: Readonly<Record<string, (cell: Cell) => Promise<void>>>
     const isKept = cell.clientLine.era === "legacy" && cell.clientLine.name === "HTTP";
     if (isKept) await wait(100);
     else
-      await eventually(
+      await until(
         async () => (await cell.upstream.withdrawn(cell.call)) === before + 1,
         "the server hears that the client is gone",
-        3_000,
       );
     expect(saidBy(await cell.call("echo", { still: "here" }))).toBe('{"still":"here"}');
   },
@@ -636,12 +627,11 @@ export const behaviours: Readonly<Record<string, (cell: Cell) => Promise<void>>>
       isError: true,
       structuredContent: { error_type: expect.stringMatching(/^(unavailable|bad_answer)$/) },
     });
-    await eventually(
+    await until(
       async () =>
         isObject((await cell.call("echo")).result) &&
         saidOrNothing(await cell.call("echo", { n: 1 })) === '{"n":1}',
       "it is back",
-      8_000,
     );
   },
 };

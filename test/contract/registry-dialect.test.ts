@@ -65,7 +65,6 @@ async function startService(
       const request = await client.take(
         (message) => typeof message.method === "string" && message.id !== undefined,
         "a request",
-        20_000,
       );
       const reply = answer(request);
       if (reply) client.send({ jsonrpc: "2.0", id: request.id, ...reply });

@@ -17,7 +17,7 @@ describe.each(["legacy", "modern"] as const)("evaluate-lisp for a %s client", (e
   async function call(name: string, args: JsonObject): Promise<JsonObject> {
     const params = { name, arguments: args };
     const id = hall.ask("tools/call", era === "modern" ? modern(params) : params);
-    const { result, error } = await hall.answer(id, 25_000);
+    const { result, error } = await hall.answer(id);
     if (!isObject(result)) throw new Error(JSON.stringify(error));
     return result;
   }

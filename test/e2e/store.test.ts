@@ -155,7 +155,7 @@ test("a file that is no database is set aside, and the hall works on", async () 
   ).not.toMatchObject({ isError: true });
   hall.child.stdin.end();
   await hall.exited;
-  expect(hall.output.stderr).toContain("it was set aside as");
+  expect(hall.output.stderr).toContain("it was renamed to");
   expect(
     readdirSync(join(cwd, ".guildhall")).filter((name) => name.startsWith("state.db.corrupt-")),
   ).toHaveLength(1);

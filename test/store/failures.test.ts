@@ -17,10 +17,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { hashOf } from "../../src/base/hash.ts";
 import { auditDecisions } from "../../src/gateway/audit.ts";
 import type { Decision } from "../../src/gateway/trust.ts";
+import { appendAudit, type DatedEntry, verifyAudit } from "../../src/store/audit-table.ts";
 import { openDatabase } from "../../src/store/sqlite.ts";
-import { openStateFile, transact } from "../../src/store/state-file.ts";
+import { SqliteEngine } from "../../src/store/sqlite-engine.ts";
 import { defaultRetention, type Store } from "../../src/store/store.ts";
-import { createWrittenStore, type WrittenOptions } from "../../src/store/written-store.ts";
+import { createWrittenStore, type WrittenStoreOptions } from "../../src/store/written-store.ts";
 import type { Call, Target } from "../../src/tool.ts";
 import { type Built, buildStore } from "./built.ts";
 import { callRow } from "./rows.ts";
@@ -50,17 +51,24 @@ interface Opened extends Store {
   readonly logged: string[];
 }
 
-function open(path: string, options: Partial<WrittenOptions> = {}): Opened {
+function open(path: string, options: Partial<WrittenStoreOptions> = {}): Opened {
   const logged: string[] = [];
   const note = (_: unknown, message: string): void => void logged.push(message);
   const store = createWrittenStore({
-    place: { path },
-    log: { warn: note, error: note } as unknown as WrittenOptions["log"],
+    location: { path },
+    log: { warn: note, error: note } as unknown as WrittenStoreOptions["log"],
     worker: built.worker,
     ...options,
   });
   stores.push(store);
   return Object.defineProperty(store, "logged", { value: logged }) as Opened;
+}
+
+/** Writes rows of the audit with times of their own. */
+async function append(path: string, entries: readonly DatedEntry[]): Promise<void> {
+  const engine = new SqliteEngine({ path, isReader: false, notify() {} });
+  await engine.write((sql) => appendAudit(sql, entries));
+  await engine.close();
 }
 
 async function until(isSo: () => boolean, what: string): Promise<void> {
@@ -83,7 +91,7 @@ describe("a file that cannot be read", () => {
     const aside =
       readdirSync(join(path, "..")).find((name) => name.startsWith("state.db.corrupt-")) ?? "";
     expect(readFileSync(join(path, "..", aside), "utf8")).toBe(junk);
-    expect(store.logged).toEqual([expect.stringContaining("it was set aside as")]);
+    expect(store.logged).toEqual([expect.stringContaining("it was renamed to")]);
     expect(await store.calls.list()).toMatchObject([{ id: "call_1" }]);
     expect(await store.audit.list()).toMatchObject([{ kind: "replaced", subject: "store" }]);
     expect(await store.audit.verify()).toMatchObject({ rows: 1 });
@@ -117,7 +125,7 @@ describe("a file that cannot be read", () => {
     second.calls.add(callRow({ id: "call_new" }));
     await second.flush();
     expect(await second.calls.list()).toMatchObject([{ id: "call_new" }]);
-    expect(second.logged.join()).toContain("set aside");
+    expect(second.logged.join()).toContain("was renamed to");
     expect(
       readdirSync(join(path, "..")).filter((name) => /corrupt-[^-]+-[^-]+-[\dTZ-]+$/.test(name)),
     ).toHaveLength(1);
@@ -133,7 +141,7 @@ describe("a file that cannot be read", () => {
     second.calls.add(callRow({ id: "call_new" }));
     await second.flush();
     expect(await second.calls.list()).toMatchObject([{ id: "call_new" }]);
-    expect(second.logged.join()).toContain("set aside");
+    expect(second.logged.join()).toContain("was renamed to");
   });
 
   test("because a newer Guildhall wrote it stays as it is: nothing is recorded, and it is said why", async () => {
@@ -169,7 +177,7 @@ test("while another holds the file, calls go on and rows wait; afterwards all ar
   const begun = store.calls.begin(callRow({ id: "call_begun", outcome: "running" }));
   await until(() => store.state().problem !== undefined, "the problem");
   expect(store.state().problem).toContain("locked");
-  expect(store.logged).toEqual([expect.stringContaining("cannot be written")]);
+  expect(store.logged).toEqual([expect.stringContaining("cannot write to the store")]);
   other.exec("ROLLBACK");
   other.close();
   await begun;
@@ -238,7 +246,7 @@ async function fillDisk(path: string): Promise<void> {
   await expect(store.calls.begin(callRow({ id: "call_begun" }))).rejects.toMatchObject({
     code: "UNAVAILABLE",
   });
-  expect(store.logged).toEqual([expect.stringContaining("cannot be written")]);
+  expect(store.logged).toEqual([expect.stringContaining("cannot write to the store")]);
   execFileSync("mount", ["-o", "remount,size=64m", join(path, "..")]);
   await until(() => store.state().problem === undefined, "the end of the problem");
   await store.flush();
@@ -275,22 +283,20 @@ describe("an audit somebody changed", () => {
   const rows = 20;
 
   async function writeAudit(path: string): Promise<void> {
-    const file = await openStateFile(path);
-    transact(file.database, () => {
-      for (let i = 1; i <= rows; i++) {
-        file.audit.append(
-          {
-            kind: `kind-${i}.`,
-            subject: `subject-${i}.`,
-            caller: `caller-${i}.`,
-            reason: `reason-${i}.`,
-            details: { number: `detail-${i}.` },
-          },
-          1_000 + i,
-        );
-      }
-    });
-    file.close();
+    await append(
+      path,
+      Array.from({ length: rows }, (_, index) => {
+        const i = index + 1;
+        const entry = {
+          kind: `kind-${i}.`,
+          subject: `subject-${i}.`,
+          caller: `caller-${i}.`,
+          reason: `reason-${i}.`,
+          details: { number: `detail-${i}.` },
+        };
+        return { entry, at: 1_000 + i };
+      }),
+    );
   }
 
   /** What `verify` says of the file after a change to it. */
@@ -299,15 +305,13 @@ describe("an audit somebody changed", () => {
     bytes: Buffer,
   ): Promise<{ readonly seq: number } | "unreadable" | undefined> {
     writeFileSync(path, bytes);
+    const engine = new SqliteEngine({ path, isReader: false, notify() {} });
     try {
-      const file = await openStateFile(path);
-      try {
-        return file.audit.verify().broken;
-      } finally {
-        file.close();
-      }
+      return (await engine.read(verifyAudit)).broken;
     } catch {
       return "unreadable";
+    } finally {
+      await engine.close();
     }
   }
 
@@ -391,15 +395,13 @@ describe("what is kept", () => {
 
   test("goes by age; the statistics of it stay, and the audit says what it forgot", async () => {
     const path = newPath();
-    const file = await openStateFile(path);
-    transact(file.database, () => {
-      for (const age of [400, 366, 364, 1])
-        file.audit.append(
-          { kind: "granted", subject: `${age}`, caller: "test", reason: "" },
-          Date.now() - age * day,
-        );
-    });
-    file.close();
+    await append(
+      path,
+      [400, 366, 364, 1].map((age) => ({
+        entry: { kind: "granted", subject: `${age}`, caller: "test", reason: "" },
+        at: Date.now() - age * day,
+      })),
+    );
     const store = open(path);
     for (const age of [100, 31, 29, 0])
       store.calls.add(callRow({ id: `call_${age}`, at: Date.now() - age * day }));
@@ -447,7 +449,7 @@ test("a writer that ends is started again, and nothing is lost", async () => {
   const path = newPath();
   const broken = new URL(
     `data:text/javascript,${encodeURIComponent(`import { workerData } from "node:worker_threads"; import { existsSync, writeFileSync } from "node:fs";
-    const mark = workerData.place.path + ".once"; if (!existsSync(mark)) { writeFileSync(mark, ""); throw new Error("first"); } await import(${JSON.stringify(String(built.worker))});`)}`,
+    const mark = workerData.location.path + ".once"; if (!existsSync(mark)) { writeFileSync(mark, ""); throw new Error("first"); } await import(${JSON.stringify(String(built.worker))});`)}`,
   );
   mkdirSync(join(path, ".."));
   const store = open(path, { worker: broken });

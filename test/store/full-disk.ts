@@ -7,7 +7,7 @@ import { callRow } from "./rows.ts";
 
 const [path = "", worker = ""] = process.argv.slice(2);
 const store = createWrittenStore({
-  place: { path },
+  location: { path },
   log: { warn() {}, error() {} } as never,
   worker: new URL(worker),
 });

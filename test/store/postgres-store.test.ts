@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openStore, type StorePlace } from "../../src/store/open-store.ts";
+import { openStore, type StoreSettings } from "../../src/store/open-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { runCli, spawnHall } from "../servers/process.ts";
 import { type Built, buildStore } from "./built.ts";
@@ -28,7 +28,7 @@ afterAll(async () => {
   built.remove();
 });
 
-interface TestOptions extends Pick<StorePlace, "fullAt" | "retention"> {
+interface TestOptions extends Pick<StoreSettings, "fullAt" | "retention"> {
   readonly logged?: string[];
 }
 
@@ -93,7 +93,7 @@ test("while the database is down calls go on, what must be recorded first is ref
     ]);
     expect(store.state()).toMatchObject({
       kind: "postgresql",
-      problem: expect.stringContaining("start it, or correct host and port in store.url"),
+      problem: expect.stringContaining("check that it is running, and host and port in store.url"),
     });
     for (let i = 0; i < 1_000; i++) store.calls.add(callRow({ id: `during_${i}` }));
     for (let i = 0; i < 100; i++) small.calls.add(callRow({ id: `small_${i}` }));
@@ -169,36 +169,36 @@ test("an address that cannot work says what to do, without the password", async 
   const cases: readonly [string, string][] = [
     [
       cluster.url({ port: 1 }),
-      `cannot reach the database at ${cluster.host}:1 (ECONNREFUSED): start it, or correct host and port in store.url`,
+      `cannot connect to the database at ${cluster.host}:1 (ECONNREFUSED); check that it is running, and host and port in store.url`,
     ],
     [
       cluster.url().replace(":pass", ":miss"),
-      `the database at ${here} refuses the password of "guild": correct it in store.url`,
+      `the database at ${here} rejected the password of "guild"; check store.url`,
     ],
     [
       cluster.url().replace("/postgres?", "/none?"),
-      `there is no database "none" at ${here}: make it with \`createdb none\`, or correct store.url`,
+      `no database "none" at ${here}; create it with \`createdb none\`, or correct store.url`,
     ],
     [
       cluster.url({ user: "guest", schema: "g" }),
-      'let its owner run `CREATE SCHEMA IF NOT EXISTS g AUTHORIZATION "guest"`',
+      'its owner can run `CREATE SCHEMA IF NOT EXISTS g AUTHORIZATION "guest"`',
     ],
-    [cluster.url({ more: "&sslmode=verify-full" }), "name its root with sslrootcert in store.url"],
+    [cluster.url({ more: "&sslmode=verify-full" }), "set sslrootcert in store.url"],
     [
       cluster.url({ more: "&sslmode=always" }),
-      'store.url has the sslmode "always"; there are disable, allow, prefer, require, verify-ca, verify-full',
+      'store.url has an unknown sslmode "always" (expected: disable, allow, prefer, require, verify-ca, verify-full)',
     ],
     [
       cluster.url({ more: "&sslmode=require&sslrootcert=/none.pem" }),
-      "store.url names /none.pem, which cannot be read: correct the path",
+      'cannot read "/none.pem" named in store.url',
     ],
     [
       cluster.url().replace("%2F", "/"),
-      "write it as postgres://user:password@host:5432/database, with %-codes for special characters",
+      "(expected: postgres://user:password@host:5432/database, special characters percent-encoded)",
     ],
     [
       cluster.url({ schema: "Drop;" }),
-      'store.url names the schema "Drop;"; use small letters, digits and _',
+      'store.url has an invalid schema "Drop;" (expected: lower-case letters, digits and _)',
     ],
   ];
   const found = await Promise.all(
@@ -339,7 +339,7 @@ test("two halls of different folders record into the database that the environme
     const refused = await runCli(["audit"], { cwd, env: wrong });
     expect(refused).toMatchObject({
       code: 69,
-      stderr: expect.stringContaining('there is no database "none"'),
+      stderr: expect.stringContaining('no database "none"'),
     });
     expect(refused.stderr).not.toContain(cluster.password);
   } finally {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openDatabase } from "../../src/store/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
-import { createWrittenStore, type WrittenOptions } from "../../src/store/written-store.ts";
+import { createWrittenStore, type WrittenStoreOptions } from "../../src/store/written-store.ts";
 import { type Built, buildStore } from "./built.ts";
 import { describeStore } from "./contract.ts";
 import { callRow } from "./rows.ts";
@@ -31,13 +31,13 @@ function newPath(): string {
 
 function open(
   path: string,
-  options: Partial<WrittenOptions> & { readonly logged?: string[] } = {},
+  options: Partial<WrittenStoreOptions> & { readonly logged?: string[] } = {},
 ): Store {
   const { logged = [], ...rest } = options;
   const note = (_: unknown, message: string): void => void logged.push(message);
   return createWrittenStore({
-    place: { path },
-    log: { warn: note, error: note } as unknown as WrittenOptions["log"],
+    location: { path },
+    log: { warn: note, error: note } as unknown as WrittenStoreOptions["log"],
     worker: built.worker,
     ...rest,
   });

@@ -3,7 +3,7 @@ import { Scope } from "../../src/base/scope.ts";
 import type { Caller } from "../../src/tool.ts";
 import { createSessions, type Sessions } from "../../src/toolkits/lisp/sessions.ts";
 import type { LispThread } from "../../src/toolkits/lisp/thread.ts";
-import { eventually } from "../servers/upstreams.ts";
+import { until } from "../servers/until.ts";
 import { worker } from "./lisp-hall.ts";
 
 const caller = (principal: string): Caller => ({ connection: "c", principal, client: "test" });
@@ -106,7 +106,7 @@ test("a session that nobody comes back to is ended by itself, and one at work is
     { caller: caller("bob"), scope: new Scope() },
     async ({ thread }) => thread,
   );
-  await eventually(() => !left.isAlive, "ended");
+  await until(() => !left.isAlive, "ended");
   leave();
   expect(await busy).toBe(true);
 });

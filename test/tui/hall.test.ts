@@ -2,10 +2,10 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createLog, Secrets } from "../../src/base/log.ts";
-import { connectHall } from "../../src/cli/hall-client.ts";
 import { readFlags } from "../../src/cli/tui.ts";
 import { openHallTarget } from "../../src/cli/tui-hall.ts";
 import { loadConfig } from "../../src/config/load.ts";
+import { connectHall } from "../../src/hall/hall-client.ts";
 import type { Settings } from "../../src/hall/settings.ts";
 import { benchOf, type ClientBench, makeFolder } from "./client-bench.ts";
 

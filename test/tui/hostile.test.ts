@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { HallError } from "../../src/base/errors.ts";
 import { harmlessLines } from "../../src/base/harmless.ts";
 import { createLog } from "../../src/base/log.ts";
-import type { Line } from "../../src/client/line.ts";
+import type { ServerConnection } from "../../src/client/connection.ts";
 import { explainFailure } from "../../src/tui/failure.ts";
 import { createForm, fillForm, problemOf, readForm, textOf } from "../../src/tui/form.ts";
 import { appendOutput, emptyOutput } from "../../src/tui/output.ts";
@@ -143,7 +143,9 @@ test("a storm of changed lists is read a few times, not a thousand", async () =>
 
 test("of more tools than anybody looks through, some are read, and that is said", async () => {
   const tools = Array.from({ length: 6_000 }, (_, index) => ({ name: `tool_${index}` }));
-  const line = { request: async () => ({ tools, nextCursor: "more" }) } as unknown as Line;
+  const line = {
+    request: async () => ({ tools, nextCursor: "more" }),
+  } as unknown as ServerConnection;
   const read = await readTools(line, { isHall: false });
   expect(read.tools.length).toBe(10_000);
   expect(read.isCut).toBe(true);

@@ -4,9 +4,9 @@ import { isObject, type JsonObject } from "../../src/base/json.ts";
 import type { HallOptions } from "../../src/hall/hall.ts";
 import type { RawClient } from "../servers/client.ts";
 import { said } from "../servers/toolkits.ts";
+import { until } from "../servers/until.ts";
 import {
   callTool,
-  eventually,
   faulty,
   isAlive,
   locked,
@@ -133,7 +133,7 @@ describe.concurrent("a process that ends", () => {
         },
       });
       expect(hall.hall.registry.findTool("sick.echo")).toBeDefined();
-      await untilAnswers(client, "sick.echo", 3_000);
+      await untilAnswers(client, "sick.echo");
     }));
 
   test.each(["SIGKILL", "SIGSEGV", "SIGABRT"])(
@@ -149,7 +149,7 @@ describe.concurrent("a process that ends", () => {
             error_type: "unavailable",
             message: `sick is down: ended by ${signal}`,
           });
-        await untilAnswers(client, "sick.echo", 3_000);
+        await untilAnswers(client, "sick.echo");
       }),
   );
 
@@ -161,7 +161,7 @@ describe.concurrent("a process that ends", () => {
           message: "sick is down: exited with code 9",
           details: { reason: "exited with code 9", stderr: ["cannot start: no licence"] },
         });
-        await eventually(async () => {
+        await until(async () => {
           const state = hall.upstream("sick").state();
           if (state.kind === "down" && state.retryAt > Date.now() + 200) return true;
           await call("echo");
@@ -206,7 +206,7 @@ describe.concurrent("a process that ends", () => {
         error_type: "unavailable",
         message: "sick is down: exited with code 0",
       });
-      await untilAnswers(client, "sick.echo", 3_000);
+      await untilAnswers(client, "sick.echo");
     }));
 
   test("F20: only by closing its output counts as ended: its calls fail at once, it is killed and started again", () =>
@@ -220,8 +220,8 @@ describe.concurrent("a process that ends", () => {
       });
       expect(hall.upstream("sick").state().kind).not.toBe("ready");
       expect(failureOf(await call("echo")).message).toMatch(/^sick is down: /);
-      await untilAnswers(client, "sick.echo", 3_000);
-      await eventually(() => !isAlive(pid), "the old process is gone", 5_000);
+      await untilAnswers(client, "sick.echo");
+      await until(() => !isAlive(pid), "the old process is gone");
     }));
 });
 
@@ -302,7 +302,7 @@ describe.concurrent("a process that hangs", () => {
           .filter((answer) => said(answer) !== JSON.stringify({ text }))
           .map((answer) => failureOf(answer).error_type);
         expect(new Set(failures)).toEqual(new Set(["unavailable", "overloaded"]));
-        await untilAnswers(client, "sick.echo", 6_000);
+        await untilAnswers(client, "sick.echo");
       },
       { limits: { writeQueueBytesMax: 256 * 1024, stalledMsMax: 500 } },
     ));
@@ -372,7 +372,7 @@ describe.concurrent("a process that writes what is no message", () => {
   test("F22: a flood on stderr is drained, and its end is kept", () =>
     beside("stderr_flood", async ({ call, hall }) => {
       expect(said(await call("stderr_flood"))).toBe("flooded");
-      await eventually(
+      await until(
         () => hall.upstream("sick").stderr().at(-1) === "half a line",
         "the end of the flood",
       );
@@ -458,14 +458,14 @@ describe.concurrent("a process that does too much", () => {
       expect([pid, grandchild.pid].map(isAlive)).toEqual([true, true]);
       const [, ms] = await timed(hall.upstream("sick").restart());
       expect(ms).toBeLessThan(6_000);
-      await eventually(() => ![pid, grandchild.pid].some(isAlive), "no survivors", 500);
+      await until(() => ![pid, grandchild.pid].some(isAlive), "no survivors");
     }));
 
   test("F23: forks and crashes: what it leaves goes with it", () =>
     beside("fork crash", async ({ call }) => {
       const { pid } = saidJson(await call("fork")) as { pid: number };
       await call("crash");
-      await eventually(() => !isAlive(pid), "no survivors", 1_000);
+      await until(() => !isAlive(pid), "no survivors");
     }));
 
   test("F25: a flood of progress arrives as a trickle that only grows", () =>

@@ -20,7 +20,8 @@ import {
   startScripted,
 } from "../servers/scripted.ts";
 import { questions } from "../servers/toolkits.ts";
-import { callTool, eventually } from "../servers/upstreams.ts";
+import { until } from "../servers/until.ts";
+import { callTool } from "../servers/upstreams.ts";
 
 /**
  * The fault catalogue, F17 to F40, for servers elsewhere. In each case a healthy one stands beside the one in trouble and is
@@ -51,10 +52,7 @@ async function beside(
     await client.greet("2025-11-25", { elicitation: {} });
     const { registry, fleet } = hall.hall;
     const isListed = (name: string): boolean => registry.findTool(name) !== undefined;
-    await eventually(
-      () => isListed("well.echo") && isListed("sick.echo"),
-      "both servers are listed",
-    );
+    await until(() => isListed("well.echo") && isListed("sick.echo"), "both servers are listed");
     await using heart = beat(hall);
     await work({
       hall,
@@ -63,13 +61,12 @@ async function beside(
       upstream: fleet.get("sick"),
       call: (tool, args, meta) => callTool(client, `sick.${tool}`, args, meta),
     });
-    await eventually(() => heart.answers > 0, "the healthy one has answered");
+    await until(() => heart.answers > 0, "the healthy one has answered");
     expect(heart.failures).toEqual([]);
   }
-  await eventually(
+  await until(
     async () => (await sick.sockets()) + (await well.sockets()) === 0,
     "every socket is closed",
-    5_000,
   );
 }
 
@@ -245,10 +242,9 @@ describe.concurrent("what a server says unasked", () => {
           asks: ({ stream, say, answer, response, server }) => {
             stream();
             say({ jsonrpc: "2.0", id: "q", method: "vendor/unknown" });
-            void eventually(
+            void until(
               () => server.seen.some(({ message }) => message?.id === "q"),
               "an answer",
-              3_000,
             ).then(() => {
               answer(said("went on"));
               response.end();
@@ -334,7 +330,7 @@ describe.concurrent("what a server says unasked", () => {
                 }),
               Number(args.ms),
             );
-            void eventually(
+            void until(
               () => server.seen.some(({ message }) => message?.id === `q ${args.who}`),
               "an answer",
             ).then(() => {
@@ -391,7 +387,7 @@ describe.concurrent("what a server says unasked", () => {
     "F26: a storm of changes over $era $type is read once a second and told at most five times a second",
     (options) =>
       beside(options, async ({ sick, client, hall }) => {
-        await eventually(() => sick.standing.size > 0, "it is listened to");
+        await until(() => sick.standing.size > 0, "it is listened to");
         const lists = sick.heard("tools/list");
         const told = client.received.length;
         const startedAt = performance.now();
@@ -401,10 +397,9 @@ describe.concurrent("what a server says unasked", () => {
             stream.send({ jsonrpc: "2.0", method: "notifications/tools/list_changed", params: {} });
           if (n % 50 === 0) await wait(20);
         }
-        await eventually(
+        await until(
           () => hall.hall.registry.findTool("sick.late") !== undefined,
           "the new tool is listed",
-          3_000,
         );
         await wait(500);
         const seconds = (performance.now() - startedAt) / 1000;
@@ -484,7 +479,7 @@ describe.concurrent("F31: a server that wants a pause", () => {
   test.each([429, 503])("with %i gets it, when the deadline allows", (status) =>
     beside({ tools: { busy: paused(status, 1, "1") } }, async ({ call, sick }) => {
       const busy = call("busy");
-      await eventually(() => sick.count("busy") === 1, "the call has begun");
+      await until(() => sick.count("busy") === 1, "the call has begun");
       await sick.seen.at(-1)?.closed;
       await wait(100);
       expect(textOf(await call("echo", { n: 1 }))).toBe('{"n":1}');
@@ -876,7 +871,7 @@ describe.concurrent("F35: an event stream that is cut", () => {
     (status) =>
       beside({ era: "legacy", tools: { resumable } }, async ({ call, sick }) => {
         const answered = call("resumable");
-        await eventually(() => sick.intercept !== undefined, "the call has begun");
+        await until(() => sick.intercept !== undefined, "the call has begun");
         sick.intercept = ({ request, response }) =>
           request.method === "GET" && response.writeHead(status).end() !== undefined;
         expect(failureOf(await answered)).toMatchObject({
@@ -890,30 +885,28 @@ describe.concurrent("F35: an event stream that is cut", () => {
 
   test("for what belongs to no call is opened again, with what was heard last", () =>
     beside({ era: "legacy" }, async ({ sick, client }) => {
-      await eventually(() => sick.standing.size === 1, "it is listened to");
+      await until(() => sick.standing.size === 1, "it is listened to");
       const [stream] = sick.standing;
       stream?.response?.write("id: g7\nretry: 50\ndata:\n\n");
       await wait(50);
       stream?.response?.destroy();
-      await eventually(
+      await until(
         () =>
           sick.seen.some(
             ({ method, headers }) => method === "GET" && headers["last-event-id"] === "g7",
           ),
         "it is opened again",
-        3_000,
       );
-      await eventually(() => sick.standing.size === 1, "it is listened to again");
+      await until(() => sick.standing.size === 1, "it is listened to again");
       const told = client.received.length;
       for (const again of sick.standing)
         again.send({ jsonrpc: "2.0", method: "notifications/tools/list_changed" });
-      await eventually(
+      await until(
         () =>
           client.received
             .slice(told)
             .some(({ method }) => method === "notifications/tools/list_changed"),
         "changes are heard of again",
-        3_000,
       );
     }));
 });
@@ -955,13 +948,12 @@ describe.concurrent("F36: a stream that says nothing", () => {
     });
     channel.start({ frame() {}, oversize() {}, drained() {}, ended() {}, closed() {} });
     channel.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: {} }));
-    await eventually(() => server.sessions.size === 1, "the handshake");
+    await until(() => server.sessions.size === 1, "the handshake");
     await wait(50);
     channel.send(JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }));
-    await eventually(
+    await until(
       () => server.seen.filter(({ method }) => method === "GET").length >= 2,
       "it is opened again",
-      5_000,
     );
     await channel.close();
   });
@@ -1057,11 +1049,11 @@ describe.concurrent("F37: a connection that has expired", () => {
   test("takes what a client watches with it", () =>
     beside({ era: "legacy" }, async ({ call, sick, client }) => {
       await client.result("resources/subscribe", { uri: "note://1" });
-      await eventually(() => sick.heard("resources/subscribe") === 1, "the server is told");
+      await until(() => sick.heard("resources/subscribe") === 1, "the server is told");
       sick.sessions.clear();
       expect(textOf(await call("echo", { n: 1 }))).toBe('{"n":1}');
-      await eventually(() => sick.heard("resources/subscribe") === 2, "the server is told again");
-      await eventually(() => sick.standing.size >= 1, "it is listened to");
+      await until(() => sick.heard("resources/subscribe") === 2, "the server is told again");
+      await until(() => sick.standing.size >= 1, "it is listened to");
       for (const stream of sick.standing)
         stream.send({
           jsonrpc: "2.0",
@@ -1099,16 +1091,14 @@ describe.concurrent("F39: a network in trouble", () => {
       beside(options, async ({ call, sick }) => {
         expect(textOf(await call("echo"))).toBe("{}");
         await sick.leave();
-        await eventually(
+        await until(
           async () => (failureOf(await call("echo")).message as string).includes("ECONNREFUSED"),
           "the reason is told",
-          5_000,
         );
         await sick.comeBack();
-        await eventually(
+        await until(
           async () => textOf(await call("echo", { n: 1 })) === '{"n":1}',
           "it is served again",
-          7_000,
         );
       }),
   );
@@ -1189,7 +1179,7 @@ async function startBlackHole(): Promise<{ readonly port: number; close(): void 
   const port = await new Promise<number>((resolve) =>
     child.stdout.once("data", (bytes: Buffer) => resolve(Number(bytes.toString()))),
   );
-  await eventually(() => child.exitCode === null, "it stops");
+  await until(() => child.exitCode === null, "it stops");
   await wait(100);
   const fillers = Array.from({ length: 8 }, () => connect(port, "127.0.0.1").on("error", () => {}));
   await wait(300);
@@ -1217,10 +1207,9 @@ describe.concurrent("F40: a WebSocket", () => {
           for (const answer of await Promise.all(hanging))
             expect(failureOf(answer)).toMatchObject({ error_type: "unavailable" });
           expect(performance.now() - startedAt).toBeLessThan(atOnceMs);
-          await eventually(
+          await until(
             async () => textOf(await call("echo", { n: 1 })) === '{"n":1}',
             "it is served again",
-            3_000,
           );
         },
       ),
@@ -1232,16 +1221,15 @@ describe.concurrent("F40: a WebSocket", () => {
       async ({ call, sick }) => {
         expect(textOf(await call("echo"))).toBe("{}");
         const hanging = call("hang");
-        await eventually(() => sick.count("hang") === 1, "the call has begun");
+        await until(() => sick.count("hang") === 1, "the call has begun");
         sick.freeze();
         const [answer, ms] = await timed(hanging);
         expect(failureOf(answer)).toMatchObject({ error_type: "unavailable" });
         expect(ms).toBeLessThan(15_000);
         sick.cut();
-        await eventually(
+        await until(
           async () => textOf(await call("echo", { n: 1 })) === '{"n":1}',
           "it is served again",
-          3_000,
         );
       },
     ));
@@ -1307,7 +1295,7 @@ describe.concurrent("a call that is withdrawn", () => {
         for (const isStream of [false, true]) {
           const before = sick.count("hang");
           const id = client.ask("tools/call", { name: "sick.hang", arguments: { isStream } });
-          await eventually(() => sick.count("hang") === before + 1, "the call has begun");
+          await until(() => sick.count("hang") === before + 1, "the call has begun");
           const { message, closed } =
             sick.seen.findLast((seen) => seen.message?.method === "tools/call") ?? {};
           client.notify("notifications/cancelled", { requestId: id });
@@ -1321,7 +1309,7 @@ describe.concurrent("a call that is withdrawn", () => {
           if (options.type === "http" && options.era === "modern") {
             await wait(100);
             expect(isNotified()).toBe(false);
-          } else await eventually(isNotified, "the server is told", 2_000);
+          } else await until(isNotified, "the server is told");
           expect(textOf(await call("echo", { n: 1 }))).toBe('{"n":1}');
           expect(client.received.filter((received) => received.id === id)).toEqual([]);
         }
@@ -1388,11 +1376,10 @@ describe.concurrent("headers", () => {
       sick.tools.strict = strict;
       for (const stream of sick.standing)
         stream.send({ jsonrpc: "2.0", method: "notifications/tools/list_changed", params: {} });
-      await eventually(
+      await until(
         async () =>
           (await call("strict", { region: "eu" })).error !== undefined && sick.count("strict") > 0,
         "it is listed",
-        3_000,
       ).catch(() => {});
       const [calls, lists] = [sick.count("strict"), sick.heard("tools/list")];
       sick.definitions.strict = {
@@ -1441,17 +1428,16 @@ describe.concurrent("a server of 2024-11-05 under an address for HTTP", () => {
       await using hall = await startHall({ toolkits: [], servers: { old: server.config } });
       const client = hall.connect();
       await client.greet();
-      await eventually(() => hall.hall.registry.findTool("old.echo") !== undefined, "it is listed");
+      await until(() => hall.hall.registry.findTool("old.echo") !== undefined, "it is listed");
       expect(textOf(await callTool(client, "old.echo", { n: 1 }))).toBe('{"n":1}');
-      expect(hall.hall.fleet.get("old").greeting()).toMatchObject({
+      expect(hall.hall.fleet.get("old").handshake()).toMatchObject({
         era: "legacy",
         version: "2024-11-05",
       });
       server.cut();
-      await eventually(
+      await until(
         async () => textOf(await callTool(client, "old.echo", { n: 2 })) === '{"n":2}',
         "it is there again",
-        5_000,
       );
     },
   );

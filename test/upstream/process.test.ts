@@ -16,7 +16,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import type { JsonObject } from "../../src/base/json.ts";
 import { createLog } from "../../src/base/log.ts";
 import { Scope } from "../../src/base/scope.ts";
-import { type Line, openLine } from "../../src/client/line.ts";
+import { openMcpConnection, type ServerConnection } from "../../src/client/connection.ts";
 import { createGuard } from "../../src/upstream/guard.ts";
 import {
   type ProcessSpec,
@@ -25,8 +25,8 @@ import {
 } from "../../src/upstream/process.ts";
 import { defaultLimits } from "../../src/wire/limits.ts";
 import { buildTestCli, residentMegabytes } from "../servers/process.ts";
+import { until } from "../servers/until.ts";
 import {
-  eventually,
   faulty,
   faultyFile,
   isAlive,
@@ -45,7 +45,7 @@ afterAll(() => {
 
 interface Opened extends AsyncDisposable {
   readonly child: UpstreamProcess;
-  readonly line: Line;
+  readonly line: ServerConnection;
   call(tool: string, args?: JsonObject): Promise<JsonObject>;
 }
 
@@ -56,7 +56,7 @@ async function open(words: string, spec: Partial<ProcessSpec> = {}): Promise<Ope
     { limits: defaultLimits, guard },
   );
   const scope = new Scope(undefined, 10_000);
-  const line = await openLine(child.channel, {
+  const line = await openMcpConnection(child.channel, {
     limits: defaultLimits,
     log: createLog({ level: "silent" }),
     scope,
@@ -181,10 +181,7 @@ describe.concurrent("what a server writes", () => {
     await server.call("unknown_id");
     expect(server.line.junkCount - afterGarbage).toBe(4);
     await server.call("twice");
-    await eventually(
-      () => server.line.junkCount - afterGarbage === 5,
-      "the second answer is counted",
-    );
+    await until(() => server.line.junkCount - afterGarbage === 5, "the second answer is counted");
   });
 
   test("to stderr is kept to its last 200 lines of 2,000 characters", async () => {
@@ -193,7 +190,7 @@ describe.concurrent("what a server writes", () => {
       { command: process.execPath, args: ["-e", script], env: {} },
       { limits: defaultLimits, guard },
     );
-    await eventually(() => child.stderr().at(-1) === "ünd half", "all of it");
+    await until(() => child.stderr().at(-1) === "ünd half", "all of it");
     expect(child.stderr()).toHaveLength(200);
     expect(child.stderr().at(-2)).toHaveLength(2_000);
     expect(child.stderr().at(-3)).toBe("line 999");
@@ -241,7 +238,7 @@ describe.concurrent("the end of a server", () => {
     await server.child.stop();
     expect(performance.now() - startedAt).toBeLessThan(6_000);
     expect(await server.child.exited).toBe("ended by SIGKILL");
-    await eventually(() => !isAlive(pid), "the grandchild is gone", 500);
+    await until(() => !isAlive(pid), "the grandchild is gone");
   });
 
   test("may be asked for by several at once", async () => {
@@ -270,7 +267,7 @@ describe.concurrent("the guard", () => {
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect([polite, stubborn, released].map(isAlive)).toEqual([true, true, true]);
     own.close();
-    await eventually(() => ![polite, stubborn].some(isAlive), "both are gone", 1_000);
+    await until(() => ![polite, stubborn].some(isAlive), "both are gone");
     expect(isAlive(released)).toBe(true);
     process.kill(-released, "SIGKILL");
   });
@@ -310,27 +307,24 @@ describe("a hall in a process of its own", () => {
     });
     await using hall = places.spawn(cli, ["mcp", "--alone"], project);
     await hall.greet();
-    await eventually(async () => {
+    await until(async () => {
       const { tools } = await hall.result("tools/list");
       return (tools as JsonObject[]).some(({ name }) => name === "stubborn.fork");
     }, "the stubborn one is listed");
     const { pid: grandchild } = saidJson(
       await hall.request("tools/call", { name: "stubborn.fork" }),
     ) as { pid: number };
-    await eventually(
-      () => files.every((file) => readStarts(file).length === 1),
-      "all have started",
-    );
+    await until(() => files.every((file) => readStarts(file).length === 1), "all have started");
     const pids = [...files.flatMap((file) => readStarts(file)), grandchild];
     expect(pids.map(isAlive)).toEqual([true, true, true, true]);
     const guards = childrenOf(hall.pid).filter((pid) => !pids.includes(pid));
     hall.child.kill("SIGKILL");
     await hall.exited;
     const startedAt = performance.now();
-    await eventually(() => !pids.some(isAlive), "no survivors", 2_000);
+    await until(() => !pids.some(isAlive), "no survivors");
     expect(performance.now() - startedAt).toBeLessThan(1_000);
     expect(guards).toHaveLength(1);
-    await eventually(() => !guards.some(isAlive), "the guard is gone as well", 2_000);
+    await until(() => !guards.some(isAlive), "the guard is gone as well");
   });
 
   test("stays small while a server sends lines of 50 MB and bytes without end", async () => {
@@ -340,7 +334,7 @@ describe("a hall in a process of its own", () => {
     });
     await using hall = places.spawn(cli, ["mcp", "--alone"], project);
     await hall.greet();
-    await eventually(async () => {
+    await until(async () => {
       const { tools } = await hall.result("tools/list");
       return (
         (tools as JsonObject[]).filter(
@@ -358,11 +352,11 @@ describe("a hall in a process of its own", () => {
       most = Math.max(most, residentMegabytes(pid));
     }, 5);
     try {
-      const huge = await hall.answer(hall.ask("tools/call", { name: "box.huge" }), 20_000);
+      const huge = await hall.answer(hall.ask("tools/call", { name: "box.huge" }));
       expect(huge).toMatchObject({
         result: { isError: true, structuredContent: { error_type: "too_large" } },
       });
-      const endless = await hall.answer(hall.ask("tools/call", { name: "flood.endless" }), 20_000);
+      const endless = await hall.answer(hall.ask("tools/call", { name: "flood.endless" }));
       expect(endless).toMatchObject({
         result: { isError: true, structuredContent: { error_type: "timeout" } },
       });

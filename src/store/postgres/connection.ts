@@ -2,34 +2,28 @@ import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
 import pg from "pg";
 import { HallError } from "../../base/errors.ts";
-import { explainFailure, offersNoTls } from "./failure.ts";
+import { typeOfColumn } from "../schema.ts";
+import { type Sql, type SqlRow, type SqlValue, storableText } from "../sql.ts";
+import { explainFailure, lacksTls } from "./failure.ts";
 import type { Address, Tls } from "./url.ts";
 
-/** One connection to the database; nothing is asked of it while it answers something else. */
+/** One connection. It runs one statement at a time. */
 export interface Connection {
-  /** With a `?` for each value; several statements at once only without values. Gives the rows of the last one. */
-  query: Query;
+  readonly sql: Sql;
   close(): Promise<void>;
 }
 
-export type Query = (sql: string, values?: readonly Parameter[]) => Promise<readonly Row[]>;
-
-/** A list stands for one column of many rows. */
-export type Parameter = Value | readonly Value[];
-type Value = string | number | null | Uint8Array;
-export type Row = Readonly<Record<string, Value>>;
-
 const connectMs = 4_000;
-/** A database that is this long over one statement is treated as gone. */
+/** A statement that takes longer counts as a lost connection. */
 const statementMs = 30_000;
 
 export async function connect(address: Address): Promise<Connection> {
   try {
     return await open(address, tlsOptions(address));
   } catch (error) {
-    // What these two modes mean: encrypted if the server can, and else not.
+    // These two modes fall back to a plain connection if the server has no TLS.
     const isOptional = address.tls.mode === "prefer" || address.tls.mode === "allow";
-    if (isOptional && offersNoTls(error))
+    if (isOptional && lacksTls(error))
       return open(address, false).catch((again: unknown) =>
         Promise.reject(explainFailure(again, address)),
       );
@@ -45,7 +39,7 @@ async function open(
     host,
     port,
     user,
-    // As a function, so that no file of the machine's is looked through when there is none.
+    // A function, because pg searches ~/.pgpass if the password is empty.
     password: () => password,
     database,
     ssl,
@@ -55,7 +49,7 @@ async function open(
     keepAlive: true,
     types,
   });
-  // Whatever is asked next fails; there is nothing to do before.
+  // The next statement reports the failure.
   client.on("error", () => {});
   try {
     await client.connect();
@@ -63,34 +57,60 @@ async function open(
     void client.end().catch(() => {});
     throw error;
   }
-  return {
-    async query(sql, values = []) {
-      const result: pg.QueryResult | pg.QueryResult[] = await (values.length === 0
-        ? client.query(sql)
-        : client.query(numbered(sql), values.map(sendable)));
-      return (Array.isArray(result) ? result.at(-1)?.rows : result.rows) ?? [];
-    },
-    close: () => client.end(),
-  };
+  return { sql: new PostgresSql(client), close: () => client.end() };
 }
 
-/** `?` is what the other tables write; here they have numbers. */
-function numbered(sql: string): string {
-  let number = 0;
-  return sql.replaceAll("?", () => `$${++number}`);
+class PostgresSql implements Sql {
+  readonly #client: pg.Client;
+
+  constructor(client: pg.Client) {
+    this.#client = client;
+  }
+
+  async query(sql: string, values: readonly SqlValue[] = []): Promise<readonly SqlRow[]> {
+    return (await this.#send(sql, values.map(toParameter))).rows;
+  }
+
+  async change(sql: string, values: readonly SqlValue[] = []): Promise<number> {
+    return (await this.#send(sql, values.map(toParameter))).rowCount ?? 0;
+  }
+
+  /** One array per column: a statement has the same text however many rows it gets. */
+  async withRows(
+    columns: readonly string[],
+    rows: readonly (readonly SqlValue[])[],
+    sql: string,
+  ): Promise<readonly SqlRow[]> {
+    if (rows.length === 0) return [];
+    const arrays = columns.map((column) => `?::${typeOfColumn(column)}[]`).join(", ");
+    const names = columns.join(", ");
+    const source = `SELECT ${names} FROM unnest(${arrays}) WITH ORDINALITY AS given (${names}, place) ORDER BY place`;
+    const values = columns.map((_, index) => rows.map((row) => toParameter(row[index] ?? null)));
+    return (await this.#send(sql.replace("{rows}", source), values)).rows;
+  }
+
+  async script(sql: string): Promise<void> {
+    await this.#client.query(sql);
+  }
+
+  #send(sql: string, values: readonly unknown[]): Promise<pg.QueryResult> {
+    let number = 0;
+    return this.#client.query(
+      sql.replaceAll("?", () => `$${++number}`),
+      [...values],
+    );
+  }
 }
 
-function sendable(value: Parameter): unknown {
-  return value instanceof Uint8Array
-    ? Buffer.from(value)
-    : Array.isArray(value)
-      ? value.map(sendable)
-      : value;
+function toParameter(value: SqlValue): string | number | null | Buffer {
+  if (typeof value === "string") return storableText(value);
+  if (typeof value === "bigint") return Number(value);
+  return value instanceof Uint8Array ? Buffer.from(value) : value;
 }
 
 const bigint = 20;
 
-/** Times, sizes and numbers of rows all fit into a number. */
+/** Times, sizes and row numbers all fit into a number. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((type: number, format?: "text") =>
     type === bigint
@@ -98,7 +118,7 @@ const types: pg.CustomTypesConfig = {
       : pg.types.getTypeParser(type, format)) as typeof pg.types.getTypeParser,
 };
 
-/** `require` encrypts and trusts whoever answers, unless a root is given; that, and no more, is what libpq makes of it. */
+/** As in libpq, `require` encrypts without checking the certificate, unless a root is given. */
 function tlsOptions({ host, tls }: Address): ConnectionOptions | false {
   if (tls.mode === "disable") return false;
   const isChecked =
@@ -106,15 +126,15 @@ function tlsOptions({ host, tls }: Address): ConnectionOptions | false {
     tls.mode === "verify-full" ||
     (tls.mode === "require" && tls.rootFile !== undefined);
   return {
-    // The name the certificate must have, where it is no name but an address.
+    // Checked against the certificate, also if it is an address.
     host,
     rejectUnauthorized: isChecked,
     ...(tls.mode === "verify-full" ? {} : { checkServerIdentity: () => undefined }),
-    ...filesOf(tls),
+    ...readFiles(tls),
   };
 }
 
-function filesOf({ rootFile, certificateFile, keyFile }: Tls): ConnectionOptions {
+function readFiles({ rootFile, certificateFile, keyFile }: Tls): ConnectionOptions {
   return {
     ...(rootFile === undefined ? {} : { ca: read(rootFile) }),
     ...(certificateFile === undefined ? {} : { cert: read(certificateFile) }),
@@ -126,10 +146,6 @@ function read(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (cause) {
-    throw new HallError(
-      "UNAVAILABLE",
-      `store.url names ${file}, which cannot be read: correct the path`,
-      { cause },
-    );
+    throw new HallError("UNAVAILABLE", `cannot read "${file}" named in store.url`, { cause });
   }
 }

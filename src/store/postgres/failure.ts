@@ -1,19 +1,19 @@
 import { HallError, messageOf } from "../../base/errors.ts";
 import type { Address } from "./url.ts";
 
-/** What a database or the way to it said, as a sentence with the next move. Never has the password in it. */
+/** Describes an error of the database or the network, without the password. */
 export function explainFailure(error: unknown, address: Address): HallError {
   if (error instanceof HallError) return error;
-  return new HallError("UNAVAILABLE", sentence(error, address), { cause: error });
+  return new HallError("UNAVAILABLE", describe(error, address), { cause: error });
 }
 
-/** A value that no row can hold: class 22, and what breaks a rule of a table: class 23. All else may pass. */
-export function isOfRow(error: unknown): boolean {
+/** Class 22 is an invalid value, class 23 a violated constraint. Everything else may succeed later. */
+export function isRowError(error: unknown): boolean {
   return /^2[23]...$/.test(codeOf(error));
 }
 
-export function offersNoTls(error: unknown): boolean {
-  return wordsOf(error).includes("does not support SSL");
+export function lacksTls(error: unknown): boolean {
+  return textOfError(error).includes("does not support SSL");
 }
 
 const unreachable = new Set([
@@ -28,29 +28,29 @@ const unreachable = new Set([
   "ECONNRESET",
   "EPIPE",
 ]);
-const distrusted =
+const untrusted =
   /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|CERT_|ERR_TLS_CERT_ALTNAME_INVALID)/;
 
-function sentence(error: unknown, { host, port, user, database, schema, tls }: Address): string {
-  const [code, message] = [codeOf(error), wordsOf(error)];
+function describe(error: unknown, { host, port, user, database, schema, tls }: Address): string {
+  const [code, message] = [codeOf(error), textOfError(error)];
   const place = host.startsWith("/") ? `${host}/.s.PGSQL.${port}` : `${host}:${port}`;
-  if (offersNoTls(error))
-    return `the database at ${place} offers no TLS: turn it on there, or add sslmode=disable to store.url where the network between is yours`;
-  if (distrusted.test(code))
-    return `the certificate of the database at ${place} is not trusted (${message}): name its root with sslrootcert in store.url`;
+  if (lacksTls(error))
+    return `the database at ${place} does not support TLS; enable it there, or set sslmode=disable in store.url if you trust the network`;
+  if (untrusted.test(code))
+    return `the certificate of the database at ${place} is not trusted (${message}); set sslrootcert in store.url`;
   if (unreachable.has(code))
-    return `cannot reach the database at ${place} (${code}): start it, or correct host and port in store.url`;
+    return `cannot connect to the database at ${place} (${code}); check that it is running, and host and port in store.url`;
   if (/timeout/i.test(message) && code === "")
-    return `the database at ${place} did not answer in time: see whether it runs, or correct host and port in store.url`;
+    return `the database at ${place} did not answer in time; check that it is running, and host and port in store.url`;
   if (code === "28P01")
-    return `the database at ${place} refuses the password of "${user}": correct it in store.url`;
+    return `the database at ${place} rejected the password of "${user}"; check store.url`;
   if (code === "28000")
-    return `the database at ${place} does not let "${user}" in (${message}): correct store.url, or its pg_hba.conf`;
+    return `the database at ${place} rejected the user "${user}" (${message}); check store.url and pg_hba.conf`;
   if (code === "3D000")
-    return `there is no database "${database}" at ${place}: make it with \`createdb ${database}\`, or correct store.url`;
+    return `no database "${database}" at ${place}; create it with \`createdb ${database}\`, or correct store.url`;
   if (code === "42501") {
-    const make = `CREATE SCHEMA IF NOT EXISTS ${schema} AUTHORIZATION "${user}"`;
-    return `"${user}" may not keep anything in the database "${database}" (${message}): let its owner run \`${make}\``;
+    const create = `CREATE SCHEMA IF NOT EXISTS ${schema} AUTHORIZATION "${user}"`;
+    return `"${user}" may not create tables in the database "${database}" (${message}); its owner can run \`${create}\``;
   }
   return `the database at ${place} failed${tls.mode === "disable" ? "" : " (over TLS)"}: ${message}`;
 }
@@ -60,7 +60,7 @@ function codeOf(error: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
-/** An attempt at several addresses has only a code. */
-function wordsOf(error: unknown): string {
+/** An AggregateError of several addresses has only a code. */
+function textOfError(error: unknown): string {
   return messageOf(error) || codeOf(error);
 }

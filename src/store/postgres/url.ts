@@ -1,19 +1,19 @@
 import { HallError } from "../../base/errors.ts";
 
-/** A database as `store.url` names it. */
+/** The parts of `store.url`. */
 export interface Address {
-  /** A name, an address, or the folder of a local socket. */
+  /** A host name, an address, or the folder of a local socket. */
   readonly host: string;
   readonly port: number;
   readonly user: string;
   readonly password: string;
   readonly database: string;
-  /** The halls that share one share everything in it. */
+  /** Halls with the same schema share everything in it. */
   readonly schema: string;
   readonly tls: Tls;
 }
 
-/** The modes of libpq, with the files that belong to them. */
+/** As in libpq. */
 export interface Tls {
   readonly mode: SslMode;
   readonly rootFile: string | undefined;
@@ -27,23 +27,21 @@ export type SslMode = (typeof sslModes)[number];
 const form = "postgres://user:password@host:5432/database";
 
 /**
- * `postgres://user:password@host:5432/database?sslmode=verify-full&schema=guildhall`. Without an sslmode, TLS with a checked
- * certificate, except on this machine. Throws HallError, which never has the URL in it: there may be a password anywhere.
+ * `postgres://user:password@host:5432/database?sslmode=verify-full&schema=guildhall`. Default: TLS with a verified
+ * certificate, except on this machine. Errors never contain the URL, because a password may be anywhere in it.
  */
 export function parseDatabaseUrl(url: string): Address {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (!parsed || !/^postgres(ql)?:$/.test(parsed.protocol)) {
-    throw refusal(
-      `is no address of a database; write it as ${form}, with %-codes for special characters in the password`,
-    );
+    throw invalid(`is not a database URL (expected: ${form}, special characters percent-encoded)`);
   }
   const given = (name: string): string | undefined => parsed.searchParams.get(name) || undefined;
   const host = given("host") ?? (decode(parsed.hostname).replace(/^\[|\]$/g, "") || "localhost");
   const user = given("user") ?? decode(parsed.username);
-  if (user === "") throw refusal(`names no user; write it as ${form}`);
+  if (user === "") throw invalid(`has no user (expected: ${form})`);
   const schema = given("schema") ?? "guildhall";
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
-    throw refusal(`names the schema "${schema}"; use small letters, digits and _`);
+    throw invalid(`has an invalid schema "${schema}" (expected: lower-case letters, digits and _)`);
   return {
     host,
     port: Number(given("port") ?? (parsed.port || 5432)),
@@ -60,25 +58,25 @@ export function parseDatabaseUrl(url: string): Address {
   };
 }
 
-/** For people and logs: without the password and whatever else stands behind it. */
-export function nameDatabase(url: string): string {
+/** For display: without the password and the parameters. */
+export function redactUrl(url: string): string {
   try {
     const { user, host, port, database } = parseDatabaseUrl(url);
     return `postgres://${user}@${host}:${port}/${database}`;
   } catch {
-    // What is wrong with it is said when it is opened.
+    // Opening the store reports the error.
     return "postgres://";
   }
 }
 
 function sslModeOf(mode: string | undefined, host: string): SslMode {
-  if (mode === undefined) return isHere(host) ? "disable" : "verify-full";
+  if (mode === undefined) return isLocal(host) ? "disable" : "verify-full";
   const known = sslModes.find((name) => name === mode);
-  if (!known) throw refusal(`has the sslmode "${mode}"; there are ${sslModes.join(", ")}`);
+  if (!known) throw invalid(`has an unknown sslmode "${mode}" (expected: ${sslModes.join(", ")})`);
   return known;
 }
 
-function isHere(host: string): boolean {
+function isLocal(host: string): boolean {
   return (
     host.startsWith("/") ||
     host === "localhost" ||
@@ -91,10 +89,10 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw refusal("has a % that begins no code; write %25 for it");
+    throw invalid("has an invalid percent-encoding; write %25 for %");
   }
 }
 
-function refusal(text: string): HallError {
+function invalid(text: string): HallError {
   return new HallError("UNAVAILABLE", `store.url ${text}`);
 }

@@ -1,4 +1,4 @@
-/** Sums and units, exact wherever they can be. The evaluator is our own: bounded in every direction, and nothing of the host can be named in it. */
+/** Arithmetic and units, exact where possible. The evaluator is bounded and cannot name anything of the host. */
 import { HallError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Outcome, Tool, Toolkit } from "../../tool.ts";
@@ -15,7 +15,7 @@ import {
 import { toNumber as toDouble, type Value } from "./value.ts";
 
 export function createCalculatorToolkit(): Toolkit {
-  // The reader with its functions, and the units, are loaded when they are first needed.
+  // Loaded on first use.
   let calculateExactly: typeof evaluate | undefined;
   let convert: Convert | undefined;
   return {
@@ -27,10 +27,10 @@ export function createCalculatorToolkit(): Toolkit {
       switch (tool.name) {
         case calculate.name:
           calculateExactly ??= (await import("./expression.ts")).evaluate;
-          return tellValue(calculateExactly(readText(args, "expression")));
+          return formatResult(calculateExactly(readText(args, "expression")));
         case convertUnits.name:
           convert ??= (await import("./convert.ts")).createConvert();
-          return tellConversion(args, convert);
+          return convertValue(args, convert);
         default:
           throw new HallError("NOT_FOUND", `calculator has no tool named "${tool.name}"`);
       }
@@ -48,11 +48,11 @@ const calculate: Tool = {
   title: "Calculate",
   description:
     "Evaluates an arithmetic expression exactly: 0.1+0.2 is 0.3, whole numbers have up to 39,000 digits, fractions stay fractions. " +
-    "Operators + - * / ^ (right to left; -2^2 is -4), ! (factorial), % (after a value: hundredths; between values: remainder, like mod), " +
+    "Operators + - * / ^ (right to left; -2^2 is -4), ! (factorial), % (after a value: percent; between values: remainder, like mod), " +
     "° (degrees; trigonometry is in radians); 2 pi and 3(4+5) multiply. Constants pi, tau, e, phi, deg. Functions: " +
-    "abs sign floor ceil trunc round(x, places) sqrt cbrt root(x, n) pow exp ln log(x, base; natural without one) log10 log2 sin cos tan asin acos atan atan2 " +
+    "abs sign floor ceil trunc round(x, places) sqrt cbrt root(x, n) pow exp ln log(x, base; default e) log10 log2 sin cos tan asin acos atan atan2 " +
     "sinh cosh tanh asinh acosh atanh degrees radians hypot mod quotient gcd lcm factorial choose(n, k) permutations(n, k) powmod(b, e, m) " +
-    "min max sum product mean median variance stdev (of a sample). For many exact decimals: round(1/7, 60). No thousands separators (1_000 is fine), " +
+    "min max sum product mean median variance stdev (of a sample). For more exact decimals use round(1/7, 60). No thousands separators (1_000 is fine), " +
     "no variables, no units (see convert_units).",
   inputSchema: {
     type: "object",
@@ -66,16 +66,16 @@ const calculate: Tool = {
     properties: {
       result: {
         type: "string",
-        description: "In decimal. All digits where exact; otherwise rounded.",
+        description: "Decimal: all digits if exact, else rounded.",
       },
-      exact: { type: "boolean", description: "Whether result is the exact value." },
+      exact: { type: "boolean", description: "True if result is the exact value." },
       number: {
         type: "number",
-        description: "The nearest floating-point number, where there is one.",
+        description: "The nearest floating-point number, if there is one.",
       },
       fraction: {
         type: "string",
-        description: "The exact value where its decimals have no end, such as 1/3.",
+        description: "The exact value if its decimals do not end, such as 1/3.",
       },
     },
     required: ["result", "exact"],
@@ -90,15 +90,15 @@ const convertUnits: Tool = {
   description:
     "Converts a value between units of the same dimension, exactly: length, mass, time, temperature, area, volume, speed, pressure, energy, power, force, angle, " +
     "frequency, electricity, data and data rates, fuel consumption. Symbols or words, singular or plural, with SI prefixes: km, miles, °C or degF, square feet, " +
-    "kg*m/s^2, km/h, meters per second, L/100km, mpg, kWh, GB (10^9 bytes), GiB (2^30 bytes), Mbit/s. Capitals count in symbols (mW, MW; b is bit, B is byte). " +
-    "C and F alone are temperatures. gal, pt, cup, fl oz and ton are US ones (imperial_gallon, long_ton, tonne otherwise); a year is 365.25 days. " +
-    "For differences of temperature use delta_degC, delta_degF or K. Currencies are not units.",
+    "kg*m/s^2, km/h, meters per second, L/100km, mpg, kWh, GB (10^9 bytes), GiB (2^30 bytes), Mbit/s. Symbols are case-sensitive (mW, MW; b is bit, B is byte). " +
+    "C and F alone are temperatures. gal, pt, cup, fl oz and ton are US units (otherwise imperial_gallon, long_ton, tonne); a year is 365.25 days. " +
+    "For temperature differences use delta_degC, delta_degF or K. Currencies are not units.",
   inputSchema: {
     type: "object",
     properties: {
       value: { type: "number" },
-      from_unit: { type: "string", description: "The unit the value is in." },
-      to_unit: { type: "string", description: "The unit wanted." },
+      from_unit: { type: "string", description: "The unit of value." },
+      to_unit: { type: "string", description: "The unit to convert to." },
     },
     required: ["value", "from_unit", "to_unit"],
   },
@@ -106,8 +106,8 @@ const convertUnits: Tool = {
     type: "object",
     properties: {
       result: { type: "number", description: "The value in to_unit." },
-      exact: { type: "boolean", description: "Whether result is exact, not rounded." },
-      dimension: { type: "string", description: "What is measured, such as length or speed." },
+      exact: { type: "boolean", description: "True if result is exact, not rounded." },
+      dimension: { type: "string", description: "Such as length or speed." },
       value: { type: "number" },
       from_unit: { type: "string" },
       to_unit: { type: "string" },
@@ -118,20 +118,20 @@ const convertUnits: Tool = {
   facts,
 };
 
-/** Of exact values whose decimals have no end. */
+/** For exact values whose decimals do not end. */
 const roundedDigits = 20;
-/** A double is good for fifteen; the rest is noise of the last operation. */
+/** More digits of a double are noise of the last operation. */
 const approximateDigits = 15;
 const fractionLengthMax = 200;
 
-function tellValue(value: Value): Outcome {
-  if (value.kind === "exact") return tellExact(value.fraction);
+function formatResult(value: Value): Outcome {
+  if (value.kind === "exact") return formatExact(value.fraction);
   const number = toDouble(value);
   const result = `${Number(number.toPrecision(approximateDigits))}`;
   return answer(result, { result, exact: false, number });
 }
 
-function tellExact(value: Fraction): Outcome {
+function formatExact(value: Fraction): Outcome {
   const decimal = toExactDecimal(value);
   const result = decimal ?? toRoundedDecimal(value, roundedDigits);
   const number = toNumber(value);
@@ -144,7 +144,7 @@ function tellExact(value: Fraction): Outcome {
   });
 }
 
-function tellConversion(args: JsonObject, convert: Convert): Outcome {
+function convertValue(args: JsonObject, convert: Convert): Outcome {
   const value = readNumber(args, "value");
   const [from_unit, to_unit] = [readText(args, "from_unit"), readText(args, "to_unit")];
   const converted = convert(fromNumber(value), from_unit, to_unit);
@@ -152,7 +152,7 @@ function tellConversion(args: JsonObject, convert: Convert): Outcome {
   if (!Number.isFinite(result))
     throw new HallError(
       "BUDGET",
-      `${value} ${from_unit} is too large for a number in ${to_unit}: choose a larger unit`,
+      `${value} ${from_unit} exceeds the largest number in ${to_unit}; choose a larger unit`,
     );
   const exact = equals(fromNumber(result), converted.result);
   return answer(`${value} ${from_unit} = ${result} ${to_unit}`, {
@@ -171,18 +171,18 @@ function answer(text: string, structuredContent: JsonObject): Outcome {
 
 function readText(args: JsonObject, field: string): string {
   const value = args[field];
-  if (typeof value !== "string") throw badValue(field, "must be a string");
+  if (typeof value !== "string") throw invalidField(field, "must be a string");
   return value.trim();
 }
 
 function readNumber(args: JsonObject, field: string): number {
   const value = args[field];
   if (typeof value !== "number" || !Number.isFinite(value))
-    throw badValue(field, "must be a number");
+    throw invalidField(field, "must be a number");
   return value;
 }
 
-function badValue(field: string, problem: string): HallError {
+function invalidField(field: string, problem: string): HallError {
   const message = `${field} ${problem}`;
   return new HallError("VALIDATION", message, {
     details: { errors: [{ path: `/${field}`, message }] },

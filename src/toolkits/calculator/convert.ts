@@ -1,8 +1,8 @@
-/** Exact conversion between units of one dimension, and the few pairs that are said both ways round. */
+/** Exact conversion between units of one dimension, and between fuel or pace units and their reciprocals. */
 import { HallError } from "../../base/errors.ts";
 import { add, divide, type Fraction, multiply, negate, one } from "./fraction.ts";
 import { parseUnit, sameDimension, type Unit, UnknownUnit } from "./unit.ts";
-import { createUnitNames, type UnitNames } from "./unit-names.ts";
+import { UnitNames } from "./unit-names.ts";
 import { loneMeanings } from "./units.ts";
 
 interface Conversion {
@@ -10,11 +10,11 @@ interface Conversion {
   readonly dimension: string;
 }
 
-/** Throws VALIDATION for units that are unknown or do not fit each other, EXECUTION for what has no answer. */
+/** Throws VALIDATION for unknown or incompatible units, EXECUTION if there is no answer. */
 export type Convert = (value: Fraction, from: string, to: string) => Conversion;
 
 export function createConvert(): Convert {
-  const names = createUnitNames();
+  const names = new UnitNames();
   return (value, fromText, toText) => {
     const [from, to] = choosePair(
       readUnit(fromText, "from_unit", names),
@@ -24,7 +24,7 @@ export function createConvert(): Convert {
     if (from.offset && inBase.top < 0n)
       throw new HallError(
         "EXECUTION",
-        `the temperature lies below absolute zero; for differences use delta_degC or delta_degF`,
+        "the temperature is below absolute zero (for differences use delta_degC or delta_degF)",
       );
     const inTarget = divide(carryOver(inBase, from, to, names), to.scale);
     return {
@@ -34,16 +34,16 @@ export function createConvert(): Convert {
   };
 }
 
-type Named = Unit & { readonly text: string };
+type NamedUnit = Unit & { readonly text: string };
 
-/** All readings, the likeliest first. */
-function readUnit(text: string, field: string, names: UnitNames): readonly Named[] {
+/** All meanings, the likeliest first. */
+function readUnit(text: string, field: string, names: UnitNames): readonly NamedUnit[] {
   const trimmed = text.trim();
   try {
-    const lone = Object.hasOwn(loneMeanings, trimmed) ? loneMeanings[trimmed] : undefined;
+    const lone = loneMeanings.get(trimmed);
     const units = lone
       ? lone.flatMap((name) => names.find(name) ?? [])
-      : [parseUnit(trimmed, names.find)];
+      : [parseUnit(trimmed, (name) => names.find(name))];
     return units.map((unit) => ({ ...unit, text: trimmed }));
   } catch (cause) {
     if (cause instanceof UnknownUnit)
@@ -58,16 +58,19 @@ function unknownMessage({ message, unit }: UnknownUnit, text: string): string {
   return unit === text ? message : `${message} in ${JSON.stringify(text.slice(0, 80))}`;
 }
 
-/** The first two readings that fit each other; else the likeliest of each, for the message. */
-function choosePair(froms: readonly Named[], tos: readonly Named[]): readonly [Named, Named] {
+/** The first compatible pair; else the likeliest of each, for the message. */
+function choosePair(
+  froms: readonly NamedUnit[],
+  tos: readonly NamedUnit[],
+): readonly [NamedUnit, NamedUnit] {
   const pairs = froms.flatMap((from) => tos.map((to) => [from, to] as const));
   const chosen = pairs.find(([from, to]) => sameDimension(from, to)) ?? pairs[0];
-  if (!chosen) throw new HallError("INTERNAL", "a unit was read without a meaning");
+  if (!chosen) throw new HallError("INTERNAL", "a unit has no meaning");
   return chosen;
 }
 
 /** The value in base units of `to`. */
-function carryOver(value: Fraction, from: Named, to: Named, names: UnitNames): Fraction {
+function carryOver(value: Fraction, from: NamedUnit, to: NamedUnit, names: UnitNames): Fraction {
   if (sameDimension(from, to)) {
     refuseMixedTemperatures(from, to);
     return value;
@@ -75,25 +78,23 @@ function carryOver(value: Fraction, from: Named, to: Named, names: UnitNames): F
   const turns = turnsBetween(from, to, names);
   if (turns) return multiply(value, turns);
   if (!isReciprocal(from, to)) {
-    throw badUnit(
-      "to_unit",
-      `${from.text} is ${names.dimension(from)}, ${to.text} is ${names.dimension(to)}: one cannot become the other`,
-    );
+    const kinds = `${from.text} is ${names.dimension(from)}, ${to.text} is ${names.dimension(to)}`;
+    throw badUnit("to_unit", `incompatible units: ${kinds}`);
   }
   if (value.top === 0n)
     throw new HallError(
       "EXECUTION",
-      `0 ${from.text} has no value in ${to.text}: one is the reciprocal of the other`,
+      `0 ${from.text} has no value in ${to.text}, which is its reciprocal`,
     );
   return divide(one, value);
 }
 
-function refuseMixedTemperatures(from: Named, to: Named): void {
+function refuseMixedTemperatures(from: NamedUnit, to: NamedUnit): void {
   const isMixed = (from.isDifference && to.offset) || (to.isDifference && from.offset);
   if (isMixed)
     throw badUnit(
       "to_unit",
-      `${from.text} to ${to.text} mixes a temperature with a difference: use delta_degC, delta_degF or K for differences`,
+      `${from.text} to ${to.text} mixes a temperature with a difference (for differences: delta_degC, delta_degF, K)`,
     );
 }
 
@@ -105,7 +106,7 @@ function turnsBetween(from: Unit, to: Unit, names: UnitNames): Fraction | undefi
   return sameDimension(from, cycling) && sameDimension(to, turning) ? turn.scale : undefined;
 }
 
-/** Fuel (L/100km and mpg) and pace (min/km and km/h) are said both ways round. */
+/** Fuel (L/100km and mpg) and pace (min/km and km/h). */
 function isReciprocal(from: Unit, to: Unit): boolean {
   const isOpposite = from.exponents.every(
     (exponent, index) => exponent === -(to.exponents[index] ?? 0),
@@ -118,7 +119,7 @@ function isReciprocal(from: Unit, to: Unit): boolean {
 }
 
 function badUnit(field: string, problem: string, near: readonly string[] = []): HallError {
-  const message = near.length > 0 ? `${problem}. Near: ${near.join(", ")}` : problem;
+  const message = near.length > 0 ? `${problem} (near: ${near.join(", ")})` : problem;
   return new HallError("VALIDATION", message, {
     details: { errors: [{ path: `/${field}`, message }], near },
   });

@@ -1,10 +1,11 @@
 /**
- * Expressions, evaluated while they are read: precedence climbing without a tree, so a chain of ten thousand sums needs no stack,
- * and what does (brackets, signs, towers of powers) is counted. Nothing here can name anything but the two tables of functions.
+ * Evaluates expressions while reading them: precedence climbing without a tree, so a chain of ten
+ * thousand sums needs no stack, and the depth of brackets, signs and powers is counted. Only the
+ * names in the two tables of functions.ts exist here.
  */
 import { HallError } from "../../base/errors.ts";
 import { findNear } from "../../base/near.ts";
-import { fraction, parseDecimal } from "./fraction.ts";
+import { parseDecimal } from "./fraction.ts";
 import { constants, factorial, functions, remainder } from "./functions.ts";
 import {
   add,
@@ -13,23 +14,21 @@ import {
   Meter,
   multiply,
   negate,
+  overBudget,
   power,
   subtract,
-  tooMuch,
   type Value,
 } from "./value.ts";
 
 const lengthMax = 10_000;
 const depthMax = 100;
-/** Of a literal such as 1e30000. */
+/** The limit for the exponent of a literal. */
 const exponentMax = 39_000;
 
-/** Throws VALIDATION with the position of what cannot be read, EXECUTION for what has no value, BUDGET for what would be too much. */
+/** Throws VALIDATION with the position, EXECUTION if there is no value, BUDGET past a limit. */
 export function evaluate(expression: string): Value {
   if (expression.length > lengthMax)
-    throw tooMuch(
-      `an expression has at most ${lengthMax} characters, this one has ${expression.length}`,
-    );
+    throw overBudget("the expression exceeds the limit of 10,000 characters");
   const reader = createReader(expression);
   const value = readOperand(reader, 0);
   const rest = reader.peek();
@@ -37,25 +36,27 @@ export function evaluate(expression: string): Value {
   return value;
 }
 
-type Token =
-  | { readonly kind: "number"; readonly text: string; readonly at: number }
-  | { readonly kind: "name"; readonly text: string; readonly at: number }
-  | { readonly kind: "mark"; readonly text: string; readonly at: number }
-  | { readonly kind: "end"; readonly text: ""; readonly at: number };
+interface Token {
+  readonly kind: "number" | "name" | "mark" | "end";
+  /** "" at the end. */
+  readonly text: string;
+  /** Position in the expression, from 1. */
+  readonly at: number;
+}
 
 interface Reader {
   readonly expression: string;
   readonly meter: Meter;
   peek(): Token;
   next(): Token;
-  /** Runs what goes one level deeper. */
+  /** Counts a level of nesting while `read` runs. */
   nest<T>(read: () => T): T;
 }
 
-/** What binds tighter has the higher number. */
+/** A higher number binds tighter. */
 const strengths = { sum: 10, product: 20, sign: 25, power: 30, root: 35, suffix: 40 };
 
-type Operation = (a: Value, b: Value, meter: Meter) => Value;
+type Operation = (meter: Meter, a: Value, b: Value) => Value;
 const infixes: ReadonlyMap<string, { strength: number; isRightBound?: boolean; apply: Operation }> =
   new Map([
     ["+", { strength: strengths.sum, apply: add }],
@@ -77,11 +78,11 @@ function readOperand(reader: Reader, strengthMin: number): Value {
     if (isSuffix(token, reader)) {
       if (strengths.suffix < strengthMin) return left;
       reader.next();
-      left = applySuffix(token.text, left, reader.meter);
+      left = applySuffix(reader.meter, token.text, left);
       continue;
     }
     const infix = infixes.get(token.text.toLowerCase());
-    // A name or a bracket right after a value multiplies: 2 pi, 3(4 + 5).
+    // A name or a bracket after a value multiplies: 2 pi, 3(4 + 5).
     const isImplied = !infix && (token.kind === "name" || token.text === "(");
     const operation = isImplied ? infixes.get("*") : infix;
     if (!operation || operation.strength < strengthMin) return left;
@@ -89,7 +90,7 @@ function readOperand(reader: Reader, strengthMin: number): Value {
     const right = reader.nest(() =>
       readOperand(reader, operation.isRightBound ? operation.strength : operation.strength + 1),
     );
-    left = operation.apply(left, right, reader.meter);
+    left = operation.apply(reader.meter, left, right);
   }
 }
 
@@ -124,19 +125,19 @@ function readName(token: Token, reader: Reader): Value {
   const named = functions.get(name);
   if (!named) throw unknownName(token, reader);
   if (name === "√" && reader.peek().text !== "(")
-    return named.apply([reader.nest(() => readOperand(reader, strengths.root))], reader.meter);
+    return named.apply(
+      reader.meter,
+      reader.nest(() => readOperand(reader, strengths.root)),
+    );
   const open = reader.next();
   if (open.text !== "(")
     throw unexpected(open, reader, `${token.text} is a function: write ${named.form}`);
   const args = reader.nest(() => readArguments(reader));
   if (args.length < named.countMin || args.length > named.countMax) {
-    throw badExpression(
-      `${token.text} takes other arguments than the ${args.length} given: write ${named.form}`,
-      token.at,
-      reader,
-    );
+    const problem = `wrong number of arguments (${args.length}): write ${named.form}`;
+    throw invalid(problem, token.at, reader);
   }
-  return named.apply(args, reader.meter);
+  return named.apply(reader.meter, ...args);
 }
 
 function readArguments(reader: Reader): Value[] {
@@ -153,7 +154,7 @@ function readArguments(reader: Reader): Value[] {
   }
 }
 
-/** "%" is a remainder before a value and a percentage before anything else. */
+/** "%" before a value is a remainder, else a percentage. */
 function isSuffix(token: Token, reader: Reader): boolean {
   if (token.text === "!" || token.text === "°") return true;
   if (token.text !== "%") return false;
@@ -161,20 +162,20 @@ function isSuffix(token: Token, reader: Reader): boolean {
   return !/^[\p{L}\p{N}.(√]/u.test(after) || /^mod\b/i.test(after);
 }
 
-function applySuffix(mark: string, value: Value, meter: Meter): Value {
-  if (mark === "!") return factorial(value, meter);
-  return mark === "%" ? divide(value, hundred, meter) : multiply(value, degree, meter);
+function applySuffix(meter: Meter, mark: string, value: Value): Value {
+  if (mark === "!") return factorial(meter, value);
+  return mark === "%" ? divide(meter, value, hundred) : multiply(meter, value, degree);
 }
 
-function parseNumber({ text, at }: Token, reader: Reader): Value {
+function parseNumber({ text, at }: Token, { meter }: Reader): Value {
   const plain = text.replaceAll("_", "");
   if (/^0[xbo]/i.test(plain)) return exact(BigInt(plain));
   const exponent = Math.abs(Number(plain.toLowerCase().split("e")[1] ?? 0));
   if (exponent > exponentMax)
-    throw tooMuch(`${text.slice(0, 40)} at position ${at} has an exponent beyond ${exponentMax}`);
-  reader.meter.spend(1 + plain.length ** 2 / 10_000 + exponent / 10);
-  // The sum takes it through the limits every result has to keep.
-  return add(exact(parseDecimal(plain)), exact(fraction(0n)), reader.meter);
+    throw overBudget(`the exponent of the number at position ${at} exceeds ${exponentMax}`);
+  meter.spend(1 + plain.length ** 2 / 10_000 + exponent / 10);
+  // Adding zero applies the size limits of results.
+  return add(meter, exact(parseDecimal(plain)), exact(0n));
 }
 
 const tokenPattern =
@@ -218,7 +219,7 @@ function createReader(expression: string): Reader {
       return token;
     },
     nest(read) {
-      if (++depth > depthMax) throw tooMuch(`an expression is nested at most ${depthMax} deep`);
+      if (++depth > depthMax) throw overBudget("the expression exceeds the limit of 100 levels");
       const value = read();
       depth--;
       return value;
@@ -226,53 +227,40 @@ function createReader(expression: string): Reader {
   };
   const scanRest = (rest: string): Token => {
     const at = expression.length - rest.length + 1;
-    // People end a sum with "=".
+    // A trailing "=" is a common habit.
     if (rest === "" || rest.trim() === "=") return { kind: "end", text: "", at };
-    throw badExpression(`unexpected ${JSON.stringify([...rest][0])} at position ${at}`, at, reader);
+    throw invalid(`unexpected ${JSON.stringify([...rest][0])} at position ${at}`, at, reader);
   };
   return reader;
 }
 
-function unexpected(token: Token, reader: Reader, reason?: string): HallError {
-  const what =
-    token.kind === "end"
-      ? "the expression ends too early"
-      : `unexpected ${JSON.stringify(token.text.slice(0, 40))}`;
-  const hint =
-    token.text === "," && reason === undefined
-      ? "commas separate the arguments of a function; write 1000 or 1_000"
-      : reason;
-  return badExpression(
-    `${what} at position ${token.at}${hint ? `: ${hint}` : ""}`,
-    token.at,
-    reader,
-  );
+function unexpected({ kind, text, at }: Token, reader: Reader, reason?: string): HallError {
+  const isEnd = kind === "end";
+  const what = isEnd ? "unexpected end" : `unexpected ${JSON.stringify(text.slice(0, 40))}`;
+  const commaReason = "commas separate arguments; write 1000 or 1_000";
+  const detail = reason ?? (text === "," ? commaReason : undefined);
+  return invalid(`${what} at position ${at}${detail ? `: ${detail}` : ""}`, at, reader);
 }
 
 function unknownName({ text, at }: Token, reader: Reader): HallError {
   const near = findNear(text, [...functions.keys(), ...constants.keys()]);
-  const move =
-    text.toLowerCase() === "x"
-      ? "multiply with *"
-      : near.length > 0
-        ? `near: ${near.join(", ")}`
-        : `functions: ${[...functions.keys()].join(", ")}`;
-  return badExpression(
-    `unknown name ${JSON.stringify(text.slice(0, 40))} at position ${at}; ${move}`,
-    at,
-    reader,
-    near,
-  );
+  const problem = `unknown name ${JSON.stringify(text.slice(0, 40))} at position ${at}`;
+  return invalid(`${problem} (${adviseName(text, near)})`, at, reader, near);
 }
 
-function badExpression(
+function adviseName(text: string, near: readonly string[]): string {
+  if (text.toLowerCase() === "x") return "multiply with *";
+  if (near.length > 0) return `near: ${near.join(", ")}`;
+  return `functions: ${[...functions.keys()].join(", ")}`;
+}
+
+function invalid(
   problem: string,
   position: number,
   { expression }: Reader,
   near: readonly string[] = [],
 ): HallError {
-  const start = Math.max(0, position - 21);
-  const around = expression.slice(start, position + 19);
+  const around = expression.slice(Math.max(0, position - 21), position + 19);
   const message = expression.length > 60 ? `${problem}, near ${JSON.stringify(around)}` : problem;
   return new HallError("VALIDATION", message, {
     details: { errors: [{ path: "/expression", message }], position, near },

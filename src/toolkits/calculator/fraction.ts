@@ -32,7 +32,7 @@ export function divide(a: Fraction, b: Fraction): Fraction {
   return fraction(a.top * b.bottom, a.bottom * b.top);
 }
 
-/** A whole exponent; zero must not be raised to a negative one. Lowest terms stay lowest terms, so nothing is reduced. */
+/** Zero must not be raised to a negative exponent. A power of lowest terms is in lowest terms. */
 export function raise({ top, bottom }: Fraction, exponent: bigint): Fraction {
   if (exponent >= 0n) return { top: top ** exponent, bottom: bottom ** exponent };
   const flipped = { top: bottom ** -exponent, bottom: top ** -exponent };
@@ -41,7 +41,8 @@ export function raise({ top, bottom }: Fraction, exponent: bigint): Fraction {
 
 export function compare(a: Fraction, b: Fraction): number {
   const difference = a.top * b.bottom - b.top * a.bottom;
-  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+  if (difference === 0n) return 0;
+  return difference < 0n ? -1 : 1;
 }
 
 export function equals(a: Fraction, b: Fraction): boolean {
@@ -59,8 +60,8 @@ export function floor({ top, bottom }: Fraction): bigint {
 
 /** To the nearest whole number, halves away from zero. */
 export function round({ top, bottom }: Fraction): bigint {
-  const doubled = (2n * magnitude(top) + bottom) / (2n * bottom);
-  return top < 0n ? -doubled : doubled;
+  const rounded = (2n * magnitude(top) + bottom) / (2n * bottom);
+  return top < 0n ? -rounded : rounded;
 }
 
 export function magnitude(value: bigint): bigint {
@@ -77,9 +78,8 @@ export function gcd(a: bigint, b: bigint): bigint {
 export function bitLength(value: bigint): number {
   const size = Number(magnitude(value));
   if (size < 1) return 1;
-  return Number.isFinite(size)
-    ? Math.floor(Math.log2(size)) + 1
-    : magnitude(value).toString(16).length * 4;
+  if (Number.isFinite(size)) return Math.floor(Math.log2(size)) + 1;
+  return magnitude(value).toString(16).length * 4;
 }
 
 /** A decimal such as "-12.5e-3"; the caller has checked its form and the size of its exponent. */
@@ -92,31 +92,30 @@ export function parseDecimal(text: string): Fraction {
   return places >= 0n ? fraction(signed * 10n ** places) : fraction(signed, 10n ** -places);
 }
 
-/** The decimal a person means by a number: 0.1 is a tenth, not its nearest binary neighbour. */
+/** As it is written: 0.1 is a tenth, not its nearest binary neighbour. */
 export function fromNumber(value: number): Fraction {
   return parseDecimal(`${value}`);
 }
 
-/** The nearest double; infinite or zero when there is none near. */
+/** The nearest double; infinite or zero if there is none near. */
 export function toNumber({ top, bottom }: Fraction): number {
   const quick = [Number(top), Number(bottom)] as const;
   if (quick.every(Number.isSafeInteger)) return quick[0] / quick[1];
-  // 65 bits of quotient and one that says whether anything was left make the conversion round as if it had seen all of it.
+
+  // 65 bits of the quotient and a bit for the remainder make Number() round as if it had seen all.
   const shift = Math.max(-1_074, 65 - bitLength(top) + bitLength(bottom));
-  const [scaledTop, scaledBottom] =
-    shift >= 0
-      ? [magnitude(top) << BigInt(shift), bottom]
-      : [magnitude(top), bottom << BigInt(-shift)];
-  const quotient = scaledTop / scaledBottom;
+  const scaledTop = shift >= 0 ? magnitude(top) << BigInt(shift) : magnitude(top);
+  const scaledBottom = shift >= 0 ? bottom : bottom << BigInt(-shift);
   const rest = scaledTop % scaledBottom === 0n ? 0n : 1n;
-  const size =
-    Number((quotient << 1n) | rest) *
-    2 ** -Math.floor((shift + 1) / 2) *
-    2 ** -Math.ceil((shift + 1) / 2);
+  const bits = Number(((scaledTop / scaledBottom) << 1n) | rest);
+
+  // Two factors, because 2 ** -(shift + 1) alone can be infinite.
+  const half = (shift + 1) / 2;
+  const size = bits * 2 ** -Math.floor(half) * 2 ** -Math.ceil(half);
   return top < 0n ? -size : size;
 }
 
-/** All digits where there is an end to them; undefined for a third and its like. */
+/** All digits; undefined if the decimals do not end. */
 export function toExactDecimal({ top, bottom }: Fraction): string | undefined {
   if (bottom === 1n) return `${top}`;
   const twos = countFactor(bottom, 2n);
@@ -127,7 +126,7 @@ export function toExactDecimal({ top, bottom }: Fraction): string | undefined {
   return `${top < 0n ? "-" : ""}${digits.slice(0, -places)}.${digits.slice(-places)}`;
 }
 
-/** Rounded to so many significant digits, with an exponent where the number would be mostly zeros. */
+/** Rounded to significant digits, with an exponent if the number would be mostly zeros. */
 export function toRoundedDecimal(value: Fraction, significant: number): string {
   const top = magnitude(value.top);
   if (top === 0n) return "0";
@@ -138,25 +137,22 @@ export function toRoundedDecimal(value: Fraction, significant: number): string {
     exponent += digits.length - significant;
     digits = scaleBy(top, value.bottom, significant - 1 - exponent);
   }
-  return `${value.top < 0n ? "-" : ""}${placePoint(digits, exponent)}`;
+  return `${value.top < 0n ? "-" : ""}${placePoint(digits.replace(/0+$/, ""), exponent)}`;
 }
 
 function scaleBy(top: bigint, bottom: bigint, places: number): string {
-  return places >= 0
-    ? `${round(fraction(top * 10n ** BigInt(places), bottom))}`
-    : `${round(fraction(top, bottom * 10n ** BigInt(-places)))}`;
+  const scale = 10n ** BigInt(Math.abs(places));
+  const scaled = places >= 0 ? { top: top * scale, bottom } : { top, bottom: bottom * scale };
+  return `${round(scaled)}`;
 }
 
 function placePoint(digits: string, exponent: number): string {
-  const shown = digits.replace(/0+$/, "");
+  const insertPoint = (text: string, place: number): string =>
+    text.length > place ? `${text.slice(0, place)}.${text.slice(place)}` : text;
   if (exponent < -6 || exponent > 20)
-    return `${insertPoint(shown, 1)}e${exponent < 0 ? "" : "+"}${exponent}`;
-  if (exponent < 0) return `0.${"0".repeat(-exponent - 1)}${shown}`;
-  return insertPoint(shown.padEnd(exponent + 1, "0"), exponent + 1);
-}
-
-function insertPoint(digits: string, place: number): string {
-  return digits.length > place ? `${digits.slice(0, place)}.${digits.slice(place)}` : digits;
+    return `${insertPoint(digits, 1)}e${exponent < 0 ? "" : "+"}${exponent}`;
+  if (exponent < 0) return `0.${"0".repeat(-exponent - 1)}${digits}`;
+  return insertPoint(digits.padEnd(exponent + 1, "0"), exponent + 1);
 }
 
 function countFactor(value: bigint, factor: bigint): { count: number; rest: bigint } {

@@ -1,20 +1,20 @@
 /**
  * Units as people write them: "km/h", "square feet", "kg*m/s^2", "L/100km", "meters per second", "MiB/s".
- * Products and quotients go from left to right, powers bind tighter, brackets group. Who knows the names is passed in.
+ * Products and quotients go from left to right, powers bind tighter, brackets group.
  */
 import { HallError } from "../../base/errors.ts";
 import { bitLength, type Fraction, multiply, one, parseDecimal, raise } from "./fraction.ts";
 import { baseDimensions } from "./units.ts";
 
 export interface Unit {
-  /** One of it in base units. */
+  /** In base units. */
   readonly scale: Fraction;
-  /** Of the base dimensions, in their order. */
+  /** One for each of `baseDimensions`. */
   readonly exponents: readonly number[];
-  /** What to add before scaling: for temperatures that stand alone. */
-  readonly offset?: Fraction;
-  /** A difference of temperatures, which must not become a temperature. */
-  readonly isDifference?: boolean;
+  /** Added before scaling: a temperature scale with its own zero. */
+  readonly offset?: Fraction | undefined;
+  /** A temperature difference, which must not become a temperature. */
+  readonly isDifference?: boolean | undefined;
 }
 
 export const plainNumber: Unit = { scale: one, exponents: baseDimensions.map(() => 0) };
@@ -22,7 +22,7 @@ export const plainNumber: Unit = { scale: one, exponents: baseDimensions.map(() 
 /** Throws VALIDATION. `find` may miss. */
 export function parseUnit(text: string, find: (name: string) => Unit | undefined): Unit {
   if (text.length > lengthMax)
-    throw new HallError("VALIDATION", `a unit has at most ${lengthMax} characters`);
+    throw new HallError("VALIDATION", "the unit exceeds the limit of 200 characters");
   const cursor = createCursor(tokenize(text), text, find);
   const unit = readProduct(cursor);
   if (cursor.peek() !== "") throw unreadable(cursor);
@@ -39,7 +39,7 @@ interface Cursor {
   peek(distance?: number): string;
   skip(count?: number): void;
   find(name: string): Unit | undefined;
-  /** Runs what goes one level deeper. */
+  /** Counts a level of nesting while `read` runs. */
   nest<T>(read: () => T): T;
 }
 
@@ -53,7 +53,7 @@ const namePattern = /^[\p{L}°%_]/u;
 const tokenPattern = /\s*(\d+(?:\.\d+)?(?:e[+-]?\d{1,2}(?!\d))?|[\p{L}°%_]+|[*/^()-])/iuy;
 const superscripts = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
-/** One spelling for what has several. */
+/** Rewrites alternative spellings. */
 function normalise(text: string): string {
   return text
     .replace(
@@ -83,7 +83,7 @@ function tokenize(text: string): string[] {
     tokens.push(token);
   }
   if (tokens.length === 0)
-    throw new HallError("VALIDATION", "the unit is empty: write one such as km, kg, °C or MiB/s");
+    throw new HallError("VALIDATION", "the unit is empty (expected one such as km, kg, °C, MiB/s)");
   return tokens;
 }
 
@@ -103,7 +103,7 @@ function createCursor(
     },
     nest(read) {
       if (++depth > depthMax)
-        throw new HallError("VALIDATION", `a unit is nested at most ${depthMax} deep`);
+        throw new HallError("VALIDATION", "the unit exceeds the limit of 20 levels");
       const value = read();
       depth--;
       return value;
@@ -143,7 +143,7 @@ function readExponent(cursor: Cursor): number {
   if (isNegative) cursor.skip();
   const exponent = Number(cursor.peek() || "none");
   if (!Number.isInteger(exponent) || exponent > exponentMax)
-    throw unreadable(cursor, `an exponent is a whole number up to ${exponentMax}`);
+    throw unreadable(cursor, `exponents are whole numbers up to ${exponentMax}`);
   cursor.skip();
   return isNegative ? -exponent : exponent;
 }
@@ -154,7 +154,7 @@ function readAtom(cursor: Cursor): Unit {
   cursor.skip();
   if (/^\d/.test(token)) {
     const scale = parseDecimal(token);
-    if (scale.top === 0n) throw unreadable(cursor, "it contains a zero");
+    if (scale.top === 0n) throw unreadable(cursor, "a factor is zero");
     const number = { ...plainNumber, scale };
     // A number belongs to the name after it: L/100km is L/(100 km).
     return namePattern.test(cursor.peek()) ? combine(number, readFactor(cursor), 1) : number;
@@ -166,7 +166,7 @@ function readAtom(cursor: Cursor): Unit {
   return inner;
 }
 
-/** Several words may be one name: "nautical miles", "us fluid ounce". The longest that is known counts. */
+/** A name may have several words ("nautical miles"): the longest known one is taken. */
 function readName(cursor: Cursor): Unit {
   for (const count of [3, 2, 1]) {
     const words = Array.from({ length: count }, (_, distance) => cursor.peek(distance));
@@ -180,7 +180,7 @@ function readName(cursor: Cursor): Unit {
   throw new UnknownUnit(cursor.peek());
 }
 
-/** Thrown to whoever knows the names and can say which are near. */
+/** The caller adds near names. */
 export class UnknownUnit extends Error {
   readonly unit: string;
 
@@ -190,12 +190,12 @@ export class UnknownUnit extends Error {
   }
 }
 
-/** `a` times a power of `b`. In a compound a degree is a difference: offsets are for temperatures that stand alone. */
+/** `a` times a power of `b`, without offsets: in a compound a degree is a difference. */
 function combine(a: Unit, b: Unit, exponent: number): Unit {
   if (a === plainNumber && exponent === 1) return b;
   const scale = multiply(a.scale, raise(b.scale, BigInt(exponent)));
   if (bitLength(scale.top) + bitLength(scale.bottom) > scaleBitsMax)
-    throw new HallError("BUDGET", "the unit is too large or too small to work with");
+    throw new HallError("BUDGET", "the unit is too large or too small");
   return {
     scale,
     exponents: a.exponents.map((own, index) => own + exponent * (b.exponents[index] ?? 0)),
@@ -203,7 +203,7 @@ function combine(a: Unit, b: Unit, exponent: number): Unit {
 }
 
 function unreadable(cursor: Cursor, reason?: string): HallError {
-  const place = cursor.peek() === "" ? "it ends too early" : `at ${quote(cursor.peek())}`;
+  const place = cursor.peek() === "" ? "unexpected end" : `at ${quote(cursor.peek())}`;
   return new HallError(
     "VALIDATION",
     `cannot read the unit ${quote(cursor.text)}: ${reason ?? place}`,

@@ -1,7 +1,7 @@
 /**
- * What an expression is worth. Exact as long as that can be: fractions, and multiples of pi, so that sin(pi) is 0 and not 1.2e-16.
- * What neither can say, and fractions that grow too long, go on as doubles. Whole numbers never do: past their limit the
- * calculation ends, because a rounded integer looks exact and is not.
+ * The values of an expression: exact fractions, exact multiples of pi (so that sin(pi) is 0 and not
+ * 1.2e-16), and doubles for the rest, including fractions that grow too long. Whole numbers never
+ * become doubles: past their limit the calculation fails, because a rounded integer looks exact.
  */
 import { HallError } from "../../base/errors.ts";
 import * as fractions from "./fraction.ts";
@@ -13,22 +13,19 @@ export type Value =
   | { readonly kind: "approximate"; readonly number: number };
 
 /** 39,000 digits: 10,000! fits. */
-export const wholeBitsMax = 131_072;
-/** Reducing a fraction takes time with the square of this. */
+const wholeBitsMax = 131_072;
+/** The time to reduce a fraction grows with the square of this. */
 const bottomBitsMax = 4_096;
+export const rootDegreeMax = 1_000n;
 
-/** Counts down the microseconds one calculation may take, as estimated before each step: the limit is the same on every machine. */
+/** Counts down the microseconds a calculation may take, estimated before each step, so that the
+ * limit is the same on every machine. */
 export class Meter {
   #left = 50_000;
 
   spend(microseconds: number): void {
     this.#left -= microseconds;
-    if (this.#left < 0)
-      throw tooMuch("the calculation needs too much work: split it, or use smaller numbers");
-  }
-
-  multiply(a: bigint, b: bigint): void {
-    this.spend(1 + (bitLength(a) * bitLength(b)) / 1.6e7);
+    if (this.#left < 0) throw overBudget("the calculation needs too much work");
   }
 }
 
@@ -36,11 +33,11 @@ export function exact(value: Fraction | bigint): Value {
   return { kind: "exact", fraction: typeof value === "bigint" ? fractions.fraction(value) : value };
 }
 
-/** Refuses what no double can hold: nothing is rounded to infinity, and nothing to zero. */
+/** Throws if no double can hold the number: nothing is rounded to infinity. */
 export function approximate(number: number): Value {
   if (Number.isNaN(number)) throw new HallError("EXECUTION", "the result is not a real number");
   if (!Number.isFinite(number))
-    throw tooMuch("an approximated result is beyond 1.8e308; only whole numbers may be larger");
+    throw overBudget("an approximate result exceeds 1.8e308; only whole numbers may be larger");
   return { kind: "approximate", number };
 }
 
@@ -52,9 +49,8 @@ export function toNumber(value: Value): number {
   switch (value.kind) {
     case "exact": {
       const number = fractions.toNumber(value.fraction);
-      if (!Number.isFinite(number))
-        throw tooMuch("a number beyond 1.8e308 cannot be used where a result is approximated");
-      return number;
+      if (Number.isFinite(number)) return number;
+      throw overBudget("a number beyond 1.8e308 cannot be used in an approximate calculation");
     }
     case "pi":
       return fractions.toNumber(value.times) * Math.PI;
@@ -64,9 +60,7 @@ export function toNumber(value: Value): number {
 }
 
 export function isZero(value: Value): boolean {
-  return value.kind === "exact"
-    ? value.fraction.top === 0n
-    : value.kind === "approximate" && value.number === 0;
+  return toSign(value) === 0;
 }
 
 export function isNegative(value: Value): boolean {
@@ -90,9 +84,9 @@ export function compare(a: Value, b: Value): number {
   return Math.sign(toNumber(a) - toNumber(b));
 }
 
-export function add(a: Value, b: Value, meter: Meter): Value {
+export function add(meter: Meter, a: Value, b: Value): Value {
   if (a.kind === "exact" && b.kind === "exact")
-    return measured(fractions.add, a.fraction, b.fraction, meter);
+    return metered(meter, fractions.add, a.fraction, b.fraction);
   if (a.kind === "pi" && b.kind === "pi") return piTimes(fractions.add(a.times, b.times));
   if (isZero(a)) return b;
   if (isZero(b)) return a;
@@ -110,98 +104,94 @@ export function negate(value: Value): Value {
   }
 }
 
-export function subtract(a: Value, b: Value, meter: Meter): Value {
-  return add(a, negate(b), meter);
+export function subtract(meter: Meter, a: Value, b: Value): Value {
+  return add(meter, a, negate(b));
 }
 
-export function multiply(a: Value, b: Value, meter: Meter): Value {
+export function multiply(meter: Meter, a: Value, b: Value): Value {
   if (a.kind === "exact" && b.kind === "exact")
-    return measured(fractions.multiply, a.fraction, b.fraction, meter);
-  if (a.kind === "exact" && b.kind === "pi") return scalePi(b.times, a, meter);
-  if (a.kind === "pi" && b.kind === "exact") return scalePi(a.times, b, meter);
+    return metered(meter, fractions.multiply, a.fraction, b.fraction);
+  if (a.kind === "exact" && b.kind === "pi") return scalePi(meter, b.times, a);
+  if (a.kind === "pi" && b.kind === "exact") return scalePi(meter, a.times, b);
   return approximate(toNumber(a) * toNumber(b));
 }
 
-export function divide(a: Value, b: Value, meter: Meter): Value {
+export function divide(meter: Meter, a: Value, b: Value): Value {
   if (isZero(b))
-    throw new HallError("EXECUTION", "division by zero", {
-      hint: "Check the divisor: it comes out as 0.",
-    });
+    throw new HallError("EXECUTION", "division by zero", { hint: "The divisor evaluates to 0." });
   if (a.kind === "exact" && b.kind === "exact")
-    return measured(fractions.divide, a.fraction, b.fraction, meter);
-  if (a.kind === "pi" && b.kind === "pi")
-    return measured(fractions.divide, a.times, b.times, meter);
+    return metered(meter, fractions.divide, a.fraction, b.fraction);
+  if (a.kind === "pi" && b.kind === "pi") return metered(meter, fractions.divide, a.times, b.times);
   if (a.kind === "pi" && b.kind === "exact")
-    return scalePi(a.times, exact(fractions.divide(fractions.one, b.fraction)), meter);
+    return scalePi(meter, a.times, exact(fractions.divide(fractions.one, b.fraction)));
   return approximate(toNumber(a) / toNumber(b));
 }
 
-export function power(base: Value, exponent: Value, meter: Meter): Value {
-  if (exponent.kind === "exact" && base.kind === "exact")
-    return exactPower(base.fraction, exponent.fraction, meter);
-  if (isNegative(base) && !Number.isInteger(toNumber(exponent))) throw noRealRoot(base);
+export function power(meter: Meter, base: Value, exponent: Value): Value {
   if (isZero(base) && isNegative(exponent))
     throw new HallError("EXECUTION", "division by zero: 0 has no negative power");
+  if (exponent.kind === "exact" && base.kind === "exact")
+    return exactPower(meter, base.fraction, exponent.fraction);
+  if (isNegative(base) && !Number.isInteger(toNumber(exponent))) throw noRealRoot(base);
   return approximate(toNumber(base) ** toNumber(exponent));
 }
 
-/** The root that is exact, or the nearest double. */
-export function root(value: Value, degree: bigint, meter: Meter): Value {
+/** The exact root if there is one, else the nearest double. */
+export function root(meter: Meter, value: Value, degree: bigint): Value {
   if (isNegative(value)) {
     if (degree % 2n === 0n) throw noRealRoot(value);
-    return negate(root(negate(value), degree, meter));
+    return negate(root(meter, negate(value), degree));
   }
-  const whole = value.kind === "exact" ? findExactRoot(value.fraction, degree, meter) : undefined;
+  const whole = value.kind === "exact" ? findExactRoot(meter, value.fraction, degree) : undefined;
   if (whole) return exact(whole);
+
   const number = toNumber(value);
-  return approximate(
-    degree === 2n
-      ? Math.sqrt(number)
-      : degree === 3n
-        ? Math.cbrt(number)
-        : number ** (1 / Number(degree)),
-  );
+  if (degree === 2n) return approximate(Math.sqrt(number));
+  return approximate(degree === 3n ? Math.cbrt(number) : number ** (1 / Number(degree)));
 }
 
-/** A whole number for functions that are defined on nothing else; a double that happens to be whole will do. */
+/** For functions defined on whole numbers only; a double that happens to be whole is accepted. */
 export function toWhole(value: Value, what: string): bigint {
   if (value.kind === "exact" && fractions.isWhole(value.fraction)) return value.fraction.top;
   if (value.kind === "approximate" && Number.isSafeInteger(value.number))
     return BigInt(value.number);
-  throw new HallError("EXECUTION", `${what} must be a whole number, not ${describe(value)}`);
+  throw new HallError("EXECUTION", `${what} must be a whole number, not ${formatValue(value)}`);
 }
 
-export function describe(value: Value): string {
-  const text =
-    value.kind === "exact"
-      ? fractions.toRoundedDecimal(value.fraction, 6)
-      : `${Number(toNumber(value).toPrecision(6))}`;
+/** Short, for messages. */
+export function formatValue(value: Value): string {
+  if (value.kind === "exact") return fractions.toRoundedDecimal(value.fraction, 6);
+  const text = `${Number(toNumber(value).toPrecision(6))}`;
   return value.kind === "pi" ? `about ${text}` : text;
 }
 
-export function tooMuch(message: string): HallError {
+export function overBudget(message: string): HallError {
   return new HallError("BUDGET", message, {
-    hint: "The limits are fixed: ask for less in one calculation.",
+    hint: "The limits are fixed: split the calculation or use smaller numbers.",
   });
 }
 
-function scalePi(times: Fraction, factor: Value, meter: Meter): Value {
-  const scaled = multiply(exact(times), factor, meter);
-  return scaled.kind === "exact"
-    ? piTimes(scaled.fraction)
-    : approximate(toNumber(scaled) * Math.PI);
+/** Checked before work that would make a number of so many bits. */
+export function checkWholeBits(bits: number): void {
+  if (bits > wholeBitsMax) throw overBudget("a whole number exceeds the limit of 39,000 digits");
+}
+
+function scalePi(meter: Meter, times: Fraction, factor: Value): Value {
+  const scaled = multiply(meter, exact(times), factor);
+  if (scaled.kind === "exact") return piTimes(scaled.fraction);
+  return approximate(toNumber(scaled) * Math.PI);
 }
 
 type Operation = (a: Fraction, b: Fraction) => Fraction;
 
-/** Small numbers go straight through; for the others the work is estimated before and the size looked at after. */
-function measured(operation: Operation, a: Fraction, b: Fraction, meter: Meter): Value {
+/** Small numbers cost one step; for others the work is estimated first. */
+function metered(meter: Meter, operation: Operation, a: Fraction, b: Fraction): Value {
   const tops = bitLength(a.top) + bitLength(b.top);
   const bottoms = bitLength(a.bottom) + bitLength(b.bottom);
   meter.spend(1);
   if (tops + bottoms > 256) {
-    meter.multiply(a.top, b.top);
-    // A denominator is reduced with Euclid's algorithm, whose steps grow with the bits of the smaller number.
+    meter.spend(1 + (bitLength(a.top) * bitLength(b.top)) / 1.6e7);
+    // Euclid's algorithm takes as many steps as the smaller number has bits.
     if (bottoms > 2 || operation === fractions.divide)
       meter.spend(Math.min(tops, Math.max(bottoms, bitLength(b.top))));
   }
@@ -209,69 +199,57 @@ function measured(operation: Operation, a: Fraction, b: Fraction, meter: Meter):
 }
 
 function bounded(value: Fraction): Value {
-  const isLong = bitLength(value.top) > wholeBitsMax;
   if (fractions.isWhole(value)) {
-    if (isLong)
-      throw tooMuch(`a whole number here may have ${wholeBitsMax} bits, about 39,000 digits`);
+    checkWholeBits(bitLength(value.top));
     return exact(value);
   }
-  if (!isLong && bitLength(value.bottom) <= bottomBitsMax) return exact(value);
-  const number = fractions.toNumber(value);
-  if (number === 0) throw tooMuch("a result comes closer to zero than can be approximated");
+  if (bitLength(value.top) <= wholeBitsMax && bitLength(value.bottom) <= bottomBitsMax)
+    return exact(value);
+  return approximateNonZero(fractions.toNumber(value));
+}
+
+function approximateNonZero(number: number): Value {
+  if (number === 0) throw overBudget("a result is too close to zero to be approximated");
   return approximate(number);
 }
 
-function exactPower(base: Fraction, exponent: Fraction, meter: Meter): Value {
-  if (fractions.isWhole(exponent)) return wholePower(base, exponent.top, meter);
+function exactPower(meter: Meter, base: Fraction, exponent: Fraction): Value {
+  if (fractions.isWhole(exponent)) return wholePower(meter, base, exponent.top);
   if (base.top < 0n) throw noRealRoot(exact(base));
-  if (base.top === 0n && exponent.top < 0n)
-    throw new HallError("EXECUTION", "division by zero: 0 has no negative power");
   const rooted =
-    exponent.bottom <= rootDegreeMax ? findExactRoot(base, exponent.bottom, meter) : undefined;
-  if (rooted) return wholePower(rooted, exponent.top, meter);
+    exponent.bottom <= rootDegreeMax ? findExactRoot(meter, base, exponent.bottom) : undefined;
+  if (rooted) return wholePower(meter, rooted, exponent.top);
   return approximate(fractions.toNumber(base) ** fractions.toNumber(exponent));
 }
 
-function wholePower(base: Fraction, exponent: bigint, meter: Meter): Value {
+function wholePower(meter: Meter, base: Fraction, exponent: bigint): Value {
   if (exponent === 0n) return exact(fractions.one);
-  if (base.top === 0n && exponent < 0n)
-    throw new HallError("EXECUTION", "division by zero: 0 has no negative power");
   const isUnit = fractions.magnitude(base.top) <= 1n && base.bottom === 1n;
   if (isUnit) return exact(exponent % 2n === 0n ? base.top * base.top : base.top);
+
+  const times = Number(fractions.magnitude(exponent));
+  const bits = (part: bigint): number =>
+    fractions.magnitude(part) === 1n ? 1 : (bitLength(part) - 1) * times;
   const [top, bottom] = exponent > 0n ? [base.top, base.bottom] : [base.bottom, base.top];
-  const bits = (part: bigint) =>
-    fractions.magnitude(part) === 1n
-      ? 1
-      : (bitLength(part) - 1) * Number(fractions.magnitude(exponent));
-  const isWhole = fractions.magnitude(bottom) === 1n;
-  if (isWhole && bits(top) > wholeBitsMax)
-    throw tooMuch(
-      `a whole number here may have ${wholeBitsMax} bits, about 39,000 digits; this power would have more`,
-    );
-  if (!isWhole && (bits(bottom) > bottomBitsMax || bits(top) > wholeBitsMax))
-    return approximatePower(base, exponent);
+  if (fractions.magnitude(bottom) === 1n) checkWholeBits(bits(top));
+  else if (bits(bottom) > bottomBitsMax || bits(top) > wholeBitsMax)
+    return approximatePower(base, Number(exponent));
+
   meter.spend(1 + bits(top) ** 2 / 4e6);
   return bounded(fractions.raise(base, exponent));
 }
 
-function approximatePower(base: Fraction, exponent: bigint): Value {
-  // Near 1 the distance from 1 is what counts, and a double of the base has lost most of it.
+function approximatePower(base: Fraction, exponent: number): Value {
+  // Near 1 the distance from 1 counts, and a double of the base has lost most of it.
   const offset = fractions.toNumber(fractions.add(base, fractions.fraction(-1n)));
-  const number =
-    Math.abs(offset) < 0.1
-      ? Math.exp(Number(exponent) * Math.log1p(offset))
-      : fractions.toNumber(base) ** Number(exponent);
-  if (number === 0) throw tooMuch("a result comes closer to zero than can be approximated");
-  return approximate(number);
+  const isNearOne = Math.abs(offset) < 0.1;
+  return approximateNonZero(
+    isNearOne ? Math.exp(exponent * Math.log1p(offset)) : fractions.toNumber(base) ** exponent,
+  );
 }
 
-export const rootDegreeMax = 1_000n;
-
-function findExactRoot(
-  { top, bottom }: Fraction,
-  degree: bigint,
-  meter: Meter,
-): Fraction | undefined {
+function findExactRoot(meter: Meter, value: Fraction, degree: bigint): Fraction | undefined {
+  const { top, bottom } = value;
   meter.spend(1 + (bitLength(top) + bitLength(bottom)) ** 2 / 4e5);
   const rooted = {
     top: fractions.wholeRoot(top, degree),
@@ -284,6 +262,6 @@ function findExactRoot(
 function noRealRoot(value: Value): HallError {
   return new HallError(
     "EXECUTION",
-    `${describe(value)} has no such root among the real numbers; odd roots are cbrt(x) and root(x, n)`,
+    `${formatValue(value)} has no such root among the real numbers (odd roots: cbrt(x), root(x, n))`,
   );
 }
