@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { readInside } from "../workflow/artefacts.ts";
 import { findClaim } from "../workflow/claim.ts";
 import { findActive, listFeatureNames, readFeature, readNumbering } from "../workflow/feature.ts";
-import { nameFeature, shortNameOf } from "../workflow/numbering.ts";
-import { findPlace, type Place } from "../workflow/place.ts";
+import { nameFeature, shortNameOf } from "../workflow/feature-name.ts";
+import { type FeaturePlace, findPlace } from "../workflow/place.ts";
 import type { FeatureView } from "./state.ts";
 
 /** The features of a folder, read from its files. */
@@ -52,7 +52,10 @@ function reasonOf(error: unknown): string {
 }
 
 /** The branch named in the spec, if it exists. */
-async function readBranch(place: Place, branches: readonly string[]): Promise<string | undefined> {
+async function readBranch(
+  place: FeaturePlace,
+  branches: readonly string[],
+): Promise<string | undefined> {
   const text = (await readInside(place, join(place.path, "spec.md"))) ?? "";
   const named = /^\*\*Feature Branch\*\*:\s*`?\[?([^`\]\s]+)/m.exec(text)?.[1];
   return named !== undefined && branches.includes(named) ? named : undefined;

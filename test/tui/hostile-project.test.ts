@@ -56,7 +56,7 @@ test("a feature that is a pipe, a link or too large hides no other, and nothing 
   ]);
   expect(unreadable).toEqual([
     expect.stringMatching(/^cannot read 003-link: .*link/),
-    expect.stringMatching(/^cannot read 004-large: /),
+    expect.stringMatching(/^cannot read 004-large: .*exceeds the limit of 2 MiB/),
   ]);
 });
 
