@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-/** On the second Node: what takes longest and depends least on which Node it is. */
+/** Skipped on the second Node: the longest tests, and those that depend least on the Node version. */
 const onlyOnce = [
   "test/wire/schedules.test.ts",
   "test/e2e/conformance-client.test.ts",
@@ -23,14 +23,29 @@ const onlyOnce = [
   "test/store/postgres-store.test.ts",
 ];
 
+const exclude = ["**/node_modules/**", ...(process.env.GUILDHALL_SECOND_NODE ? onlyOnce : [])];
+const longTests = { name: "long", include: ["test/**/*.long.ts"] };
+const unitTests = {
+  name: "unit",
+  include: ["test/**/*.test.ts"],
+  exclude: [...exclude, "test/e2e/**"],
+};
+// Only end-to-end tests start so much of the machine's own software that a retry is allowed; each one is printed.
+const endToEndTests = { name: "e2e", include: ["test/e2e/**/*.test.ts"], exclude, retry: 1 };
+
 export default defineConfig({
   test: {
-    exclude: ["**/node_modules/**", ...(process.env.GUILDHALL_SECOND_NODE ? onlyOnce : [])],
-    include: process.env.GUILDHALL_LONG ? ["test/**/*.long.ts"] : ["test/**/*.test.ts"],
+    projects: (process.env.GUILDHALL_LONG ? [longTests] : [unitTests, endToEndTests]).map(
+      (test) => ({
+        extends: true as const,
+        test,
+      }),
+    ),
+    reporters: ["default", "./test/retries.ts"],
     maxWorkers: 2,
-    // Many tests run real processes against real clocks; one that a busy machine disturbed is taken again, and shown as such.
-    retry: 1,
-    testTimeout: 60_000,
-    hookTimeout: 30_000,
+    // Guards against hanging: no test measures its own speed.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000, interval: 5 } },
   },
 });

@@ -9,6 +9,7 @@ export {
   tool,
   toolkit,
 } from "./author/author.ts";
+export { type ConnectOptions, type ConnectTarget, connect } from "./author/connect.ts";
 export {
   getToolSchema,
   getToolSchema as get_tool_schema,
@@ -27,6 +28,7 @@ export {
   type ToolResult,
 } from "./author/tool-message.ts";
 export { type ErrorCode, HallError } from "./base/errors.ts";
+export { Client } from "./client/client.ts";
 export { createHall, type Hall, type HallOptions } from "./hall/hall.ts";
 export type { CallContext, Outcome, Question, Questions, Tool, Toolkit } from "./tool.ts";
 export type { Channel } from "./wire/channel.ts";

@@ -6,7 +6,7 @@ import { lockServer, writeLock } from "../../src/upstream/lock.ts";
 import { echoTool } from "./echo-tool.mjs";
 
 const [folder, upstreams, toolsEach, command, ...args] = process.argv.slice(2);
-const greeting = {
+const handshake = {
   era: "legacy",
   version: "2025-06-18",
   info: { name: "upstream", version: "1.0.0" },
@@ -24,7 +24,7 @@ for (let i = 0; i < Number(upstreams); i++) {
     name: `echo_${j}`,
     description: `Says a message back, the way number ${j} of ${name} does it. Give it something short to say, and how often.`,
   }));
-  servers[name] = lockServer(hashOf([command, args, [], null]), greeting, {
+  servers[name] = lockServer(hashOf([command, args, [], null]), handshake, {
     tools,
     resources: [],
     templates: [],

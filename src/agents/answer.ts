@@ -1,3 +1,4 @@
+import { adviceForModel, contentForModel } from "../base/advice.ts";
 import type { Outcome } from "../tool.ts";
 import type { PlannerKind, Step, StopReason } from "./planner.ts";
 import type { EndedRun } from "./run.ts";
@@ -15,10 +16,14 @@ export function answerRun(
   const isPartial = stopped !== "done" && stopped !== "not sure";
   const isObtained = run.answer.trim() !== "" || steps.some(({ outcome }) => outcome === "ok");
   const answer = run.answer.trim() === "" ? describeSteps(steps) : run.answer;
+  const calls = conclusion?.next ?? [];
+  // The gateway words the approvals for the model.
+  const next = [...calls, ...approvals.flatMap((approval) => approval.next)];
   return {
     content: [
       { type: "text", text: writeText(run, { answer, isPartial, isObtained }) },
       ...(conclusion?.carried ?? []),
+      ...(calls.length > 0 ? [contentForModel(adviceForModel(calls))] : []),
     ],
     structuredContent: {
       answer,
@@ -35,6 +40,7 @@ export function answerRun(
       ...(run.limitations.length > 0 ? { limitations: run.limitations } : {}),
       ...(conclusion?.result === undefined ? {} : { result: conclusion.result }),
       ...conclusion?.details,
+      ...(next.length > 0 ? { next } : {}),
     },
     // Stopped with nothing in hand is a failure, not an empty success.
     ...(isPartial && !isObtained ? { isError: true } : {}),

@@ -1,3 +1,4 @@
+import type { Advice } from "../base/advice.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Outcome, Target } from "../tool.ts";
 
@@ -65,8 +66,8 @@ export interface OfferedTool {
   readonly inputSchema: JsonObject;
   /** How well it fits the task, from 0 to about 1: to compare within one list. */
   readonly score: number;
-  /** Whether it may destroy or send, as far as the hall knows. */
-  readonly isDestructive: boolean;
+  /** Whether it changes and sends nothing, by its reviewed annotations or its name. */
+  readonly isReadOnly: boolean;
   /** Why a person would be asked first; nobody can be asked inside a run, so such a call is refused and named in the answer. */
   readonly asks?: string | undefined;
   /** Why it cannot be called right now. */
@@ -128,8 +129,10 @@ export interface Conclusion {
   readonly carried?: readonly JsonObject[] | undefined;
   /** The result of a tool that is the answer as data. */
   readonly result?: unknown;
-  /** What the planner has to say in fields of its own, such as the tools it would call next. */
+  /** Further fields of the answer, such as the tools that would be called next. */
   readonly details?: JsonObject | undefined;
+  /** How the caller continues. */
+  readonly next?: readonly Advice[] | undefined;
 }
 
 /**

@@ -1,7 +1,8 @@
+import type { Advice } from "../base/advice.ts";
 import { errorType, HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { findNear } from "../base/near.ts";
-import { startPulse, tellAge } from "../base/pulse.ts";
+import { startPulse } from "../base/pulse.ts";
 import { Scope } from "../base/scope.ts";
 import { jsonSize } from "../gateway/json-size.ts";
 import { redact } from "../gateway/redact.ts";
@@ -55,6 +56,7 @@ export interface TraceEvent {
 export interface NeededApproval {
   readonly tool: string;
   readonly why: string;
+  readonly next: readonly Advice[];
   readonly [detail: string]: unknown;
 }
 
@@ -103,7 +105,7 @@ export class Run implements Job {
   readonly #scope: Scope;
   readonly #progress: RunOptions["progress"];
   readonly #pulseMs: number | undefined;
-  #told = { progress: 0, message: "thinking" };
+  #reported = { progress: 0, message: "thinking" };
   readonly #startedAt = performance.now();
   readonly #steps: (StepResult | Begun)[] = [];
   readonly #trace: TraceEvent[] = [];
@@ -148,7 +150,7 @@ export class Run implements Job {
   /** Lets planners work on it, the next one where one cannot even begin. Never throws. */
   async work(planners: readonly Planner[]): Promise<EndedRun> {
     const stop = startPulse(
-      (seconds) => this.#say(0, tellAge(this.#told.message, seconds)),
+      (seconds) => this.#report(0, this.#reported.message, Math.round(seconds)),
       this.#pulseMs,
     );
     try {
@@ -160,7 +162,7 @@ export class Run implements Job {
   }
 
   async #workWith([planner, ...others]: readonly Planner[]): Promise<EndedRun> {
-    if (!planner) return this.#end(undefined, new HallError("INTERNAL", "nobody can plan this"));
+    if (!planner) return this.#end(undefined, new HallError("INTERNAL", "no planner is available"));
     this.#planner = planner.kind;
     try {
       return this.#end(await this.#scope.race(planner.plan(this)));
@@ -315,16 +317,17 @@ export class Run implements Job {
 
   /** How far the run is: the step, and `share` of it. */
   #tell(step: number, text: string, share = 0): void {
-    this.#say(
+    this.#report(
       step + Math.max(0, Math.min(share, 0.99)),
       `${step}/${this.limits.steps} ${shorten(text, 200)}`,
     );
   }
 
-  /** What is told must grow, also where a step before is told of again, or nothing has happened. */
-  #say(progress: number, message: string): void {
-    this.#told = { progress: Math.max(this.#told.progress + 0.0001, progress), message };
-    this.#progress({ ...this.#told, total: this.limits.steps });
+  /** Progress must grow with every notification, even when only time has passed. */
+  #report(progress: number, message: string, elapsedSeconds?: number): void {
+    this.#reported = { progress: Math.max(this.#reported.progress + 0.0001, progress), message };
+    const elapsed = elapsedSeconds === undefined ? {} : { elapsedSeconds };
+    this.#progress({ ...this.#reported, total: this.limits.steps, ...elapsed });
   }
 
   #noteStep(step: number, phase: Phase, text: string): void {

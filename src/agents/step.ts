@@ -1,8 +1,9 @@
 import { errorType, type HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Outcome } from "../tool.ts";
+import type { StepResult } from "./planner.ts";
 
-// What a step says of the call it was: a failure, nothing, or the beginning of what came back.
+// How a step describes its call: a failure, an empty result, or the beginning of the result.
 
 /** A failure as a tool would say it, with what to do about it. */
 export function describeFailure({ code, message, hint, details }: HallError): Outcome {
@@ -41,6 +42,19 @@ export function excerptOf({ content, structuredContent }: Outcome): string {
     excerptMax,
   );
 }
+
+/** The text of a result; its data where it has no text. */
+export function textOf({ content, structuredContent }: Outcome): string {
+  const text = content
+    .flatMap(({ type, text: own }) => (type === "text" ? [String(own ?? "")] : []))
+    .join("\n");
+  if (text.trim() !== "") return text;
+  return structuredContent === undefined ? "(empty result)" : JSON.stringify(structuredContent);
+}
+
+/** Images, resource links and the like, which an answer carries along. */
+export const carriedParts = (done: readonly StepResult[]): readonly JsonObject[] =>
+  done.flatMap(({ outcome }) => outcome.content.filter(({ type }) => type !== "text"));
 
 export function shorten(text: string, charactersMax: number): string {
   const line = text.replace(/\s+/g, " ").trim();

@@ -1,10 +1,10 @@
 import { HallError } from "../base/errors.ts";
-import type { JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
-import type { CallContext, Outcome, Progress, Target } from "../tool.ts";
+import type { CallContext, Outcome, Progress, Target, Tool } from "../tool.ts";
 import { type AnswerParts, findOutage } from "../toolkits/find/answer.ts";
 import type { Finder } from "../toolkits/find/finder.ts";
-import { markTool } from "../trust/marks.ts";
+import { type Marks, markTool } from "../trust/marks.ts";
 import type { Group, Groups } from "./groups.ts";
 import { type OfferedTool, offeredMax } from "./planner.ts";
 
@@ -96,11 +96,29 @@ function describeTool(target: Target, score: number, { health, trust }: AnswerPa
     description: tool.description ?? tool.title ?? "",
     inputSchema: tool.inputSchema,
     score,
-    isDestructive: (verdict?.marks ?? markTool(tool)).destructive,
+    isReadOnly: isReadOnly(tool, verdict?.marks ?? markTool(tool)),
     asks: verdict?.ask,
     unavailable: findOutage(target, health),
     target,
   };
+}
+
+const readingWords = new Set(
+  `get list read search find fetch show describe count check query view lookup look inspect preview explain status compare
+  calculate compute evaluate convert translate current now time echo analyze analyse extract define forecast weather`.split(
+    /\s+/,
+  ),
+);
+
+/** A tool that neither says nor shows by its name what it does is not taken for one that only reads. */
+function isReadOnly({ name, annotations }: Tool, { destructive, sendsOut }: Marks): boolean {
+  if (destructive) return false;
+  if (isObject(annotations) && annotations.readOnlyHint === true) return true;
+  const words = name
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[^a-z0-9]+/);
+  return !sendsOut && words.some((word) => readingWords.has(word));
 }
 
 /** The agent whose tools fit where those of the one that was asked do not. */

@@ -1,16 +1,16 @@
 import { agentName } from "../agents/agent-file.ts";
 import { plannerChoices } from "../agents/planner.ts";
 import { plannerMeta } from "../agents/planners.ts";
+import { readAdvice } from "../base/advice.ts";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { withoutAge } from "../base/pulse.ts";
 import { visible } from "../base/text.ts";
+import type { HallClient } from "../hall/hall-client.ts";
 import type { Progress } from "../tool.ts";
 import { formatBlockedCalls } from "./advice.ts";
 import { contentOf, showContent } from "./call.ts";
 import { callLine, quoteWord } from "./call-line.ts";
 import { voteForGroups } from "./groups.ts";
-import type { HallClient } from "./hall-client.ts";
 import { paint, print } from "./print.ts";
 import { withHall } from "./tools.ts";
 
@@ -20,71 +20,83 @@ export interface AskOptions {
   readonly json?: boolean;
 }
 
-/** Gives a task to an agent, to the best one where none is named; shows the steps as they are taken. */
+/** Gives a task to the named agent or to the best one, and shows the steps as they are taken. */
 export async function runAsk(words: readonly string[], options: AskOptions): Promise<void> {
   requirePlanner(options.planner);
   requireTask(words.join(" "));
   const data = options.data === undefined ? undefined : parseData(options.data);
+
   await withHall(async (client) => {
     const { agent, task } = await chooseAgent(client, words);
     if (!options.json) process.stderr.write(paint("dim", `${agent}\n`));
-    const _meta =
-      options.planner === undefined ? {} : { _meta: { [plannerMeta]: options.planner } };
-    const params = {
-      name: agent,
-      arguments: { task, ...(data === undefined ? {} : { data }) },
-      ..._meta,
-    };
     const result = await client.request(
       "tools/call",
-      params,
+      {
+        name: agent,
+        arguments: { task, data },
+        _meta: { [plannerMeta]: options.planner },
+      },
       options.json ? {} : { progress: createStepLines() },
     );
-    await showAnswer(agent, result, { ...options, isPassing: client.isPassing });
+    await showAnswer(agent, result, { ...options, isEphemeral: client.isEphemeral });
   });
 }
 
-/** Throws EXECUTION where the agent could not do it. */
+/** Throws EXECUTION if the agent failed. */
 async function showAnswer(
   agent: string,
   result: JsonObject,
-  { json, isPassing }: { readonly json?: boolean; readonly isPassing: boolean },
+  { json, isEphemeral }: { readonly json?: boolean; readonly isEphemeral: boolean },
 ): Promise<void> {
-  const told = isObject(result.structuredContent) ? result.structuredContent : {};
-  if (result.isError === true)
-    throw new HallError(
-      "EXECUTION",
-      `${agent} could not do it: ${visible(String(told.problem ?? told.stopped_because ?? "no reason was given"))}`,
-      {
-        hint: hintFor(told),
-        details: { result: told },
-      },
-    );
+  const answer = isObject(result.structuredContent) ? result.structuredContent : {};
+  if (result.isError === true) {
+    const reason = visible(String(answer.problem ?? answer.stopped_because ?? "unknown reason"));
+    throw new HallError("EXECUTION", `${agent} failed: ${reason}`, {
+      next: [{ do: "run-command", command: commandAfterFailure(answer) }],
+      details: { result: answer },
+    });
+  }
+
   const shown = json
     ? []
     : await Promise.all(
         contentOf(result).map((item, at) => showContent(item, `${agent}-${at + 1}`)),
       );
-  const said = (text: string): string => sayCommands(text, told);
-  const blocked = formatBlockedCalls(result, isPassing);
-  print(told, {
+  print(answer, {
     json,
-    text: () => [...shown.map(said), ...blocked, paint("dim", summarise(told))].join("\n"),
+    text: () =>
+      [
+        ...shown,
+        ...formatCalls(answer),
+        ...formatBlockedCalls(result, isEphemeral),
+        paint("dim", summarise(answer)),
+      ].join("\n"),
   });
+}
+
+/** The prepared calls of an answer, as commands. */
+function formatCalls({ next }: JsonObject): readonly string[] {
+  const lines = readAdvice(next).flatMap((advice) =>
+    advice.do === "call-tool"
+      ? [`  ${callLine({ name: advice.tool, call: { arguments: advice.arguments } })}`]
+      : [],
+  );
+  if (lines.length === 0) return [];
+  return ["", "Check the values, add what is missing, and continue with one of:", ...lines, ""];
 }
 
 function requirePlanner(planner: string | undefined): void {
   if (planner === undefined || plannerChoices.some((choice) => choice === planner)) return;
   throw new HallError(
     "INVALID_PARAMS",
-    `there is no planner "${planner}"; there is: ${plannerChoices.join(", ")}`,
+    `unknown planner "${planner}" (expected: ${plannerChoices.join(", ")})`,
   );
 }
 
 function requireTask(task: string): void {
   if (task.trim() === "")
-    throw new HallError("INVALID_PARAMS", "a task is needed", {
-      hint: 'Such as: guildhall ask "current time in America/Lima"',
+    throw new HallError("INVALID_PARAMS", "missing task", {
+      next: [{ do: "run-command", command: 'ask "current time in America/Lima"' }],
     });
 }
 
@@ -97,10 +109,10 @@ function parseData(text: string): unknown {
         "INVALID_PARAMS",
         `--data is not valid JSON (${error instanceof Error ? error.message : error})`,
         {
-          hint: "Correct it, or give it as words that do not begin with a bracket.",
+          hint: "Correct the JSON, or pass plain text that does not begin with a bracket.",
         },
       );
-    // Words are data too.
+    // Plain text is data too.
     return text;
   }
 }
@@ -110,14 +122,14 @@ interface Chosen {
   readonly task: string;
 }
 
-/** The first word may be an agent. Throws NOT_FOUND where there are none, where the word is nearly one, and where no agent fits. */
+/** The first word may name an agent. Throws NOT_FOUND if there are no agents, if the word is a misspelt one, and if none fits. */
 async function chooseAgent(client: HallClient, words: readonly string[]): Promise<Chosen> {
   const agents = (await client.list("tools/list", "tools", "agents"))
     .map(({ name }) => String(name))
     .filter((name) => name.endsWith("_agent"));
   if (agents.length === 0)
-    throw new HallError("NOT_FOUND", "there are no agents", {
-      hint: "Run `guildhall build` first.",
+    throw new HallError("NOT_FOUND", "this project has no agents yet", {
+      next: [{ do: "run-command", command: "build" }],
     });
   const [first = "", ...rest] = words;
   const named =
@@ -129,17 +141,14 @@ async function chooseAgent(client: HallClient, words: readonly string[]): Promis
     return { agent: named, task: rest.join(" ") };
   }
   if (/^[\w-]+_agent$/.test(first))
-    throw new HallError(
-      "NOT_FOUND",
-      `there is no agent "${first}"; there is: ${agents.join(", ")}`,
-    );
+    throw new HallError("NOT_FOUND", `unknown agent "${first}" (known: ${agents.join(", ")})`);
   const nearly =
     rest.length > 0
       ? agents.find((name) => isNearly(agentName(first.toLowerCase()), name))
       : undefined;
   if (nearly !== undefined)
-    throw new HallError("NOT_FOUND", `there is no agent "${first}"; did you mean ${nearly}?`, {
-      hint: "Where the word belongs to the task, put the whole task in quotes.",
+    throw new HallError("NOT_FOUND", `unknown agent "${first}"; did you mean ${nearly}?`, {
+      hint: "If the word belongs to the task, quote the whole task.",
     });
   const task = words.join(" ");
   const { fits, votes } = await voteForGroups(client, task);
@@ -149,16 +158,13 @@ async function chooseAgent(client: HallClient, words: readonly string[]): Promis
   const nearest = known
     .slice(0, 3)
     .map(({ name, tools }) => (tools[0] ? `${name} (${tools[0].name})` : name));
-  throw new HallError(
-    "NOT_FOUND",
-    `no agent seems made for this${nearest.length > 0 ? `; the nearest: ${nearest.join(", ")}` : ""}`,
-    {
-      hint: `Say it in other words, or name the agent: guildhall ask ${best?.name ?? agents[0]} ${quoteWord(task)}`,
-    },
-  );
+  const detail = nearest.length > 0 ? `; nearest: ${nearest.join(", ")}` : "";
+  throw new HallError("NOT_FOUND", `no agent fits this task${detail}`, {
+    next: [{ do: "run-command", command: `ask ${best?.name ?? agents[0]} ${quoteWord(task)}` }],
+  });
 }
 
-/** One letter more, less, or another: more is another word ("calculate" is not meant for a calculator). */
+/** At most one letter added, removed or changed: "calculate" does not mean calculator_agent. */
 function isNearly(word: string, name: string): boolean {
   if (word === name || Math.abs(word.length - name.length) > 1) return false;
   let same = 0;
@@ -167,28 +173,14 @@ function isNearly(word: string, name: string): boolean {
   return a.slice(1) === b.slice(1) || a.slice(1) === b || a === b.slice(1);
 }
 
-/** One line for each step, and none for the time it has taken so far. */
+/** One line for each step; repeated messages only report elapsed time. */
 function createStepLines(): (progress: Progress) => void {
   let last = "";
   return ({ message = "" }) => {
-    const news = withoutAge(message);
-    if (news !== "" && news !== last) process.stderr.write(paint("dim", `  ${visible(news)}\n`));
-    last = news;
+    if (message !== "" && message !== last)
+      process.stderr.write(paint("dim", `  ${visible(message)}\n`));
+    last = message;
   };
-}
-
-/** The lines to go on with as they are typed here; an agent writes them for clients of MCP. */
-function sayCommands(text: string, { tools }: JsonObject): string {
-  const prepared = Array.isArray(tools) ? tools.filter(isObject) : [];
-  return prepared
-    .reduce<string>(
-      (said, tool) => said.replace(`call_tool ${JSON.stringify(tool.call)}`, () => callLine(tool)),
-      text,
-    )
-    .replace(
-      "go on with one of the call_tool lines",
-      "go on with one of the `guildhall call` lines",
-    );
 }
 
 function summarise({ planner, steps, usage, run, stopped_because: stopped }: JsonObject): string {
@@ -201,8 +193,6 @@ function summarise({ planner, steps, usage, run, stopped_because: stopped }: Jso
   return `${String(planner)} planner, ${count} ${count === 1 ? "step" : "steps"}${cost}, ended: ${String(stopped)}, ${String(run)}`;
 }
 
-function hintFor({ planner, run }: JsonObject): string {
-  return planner === "model"
-    ? "`guildhall models test` says what is wrong with the model."
-    : `\`guildhall runs show ${String(run)}\` has the whole of it.`;
+function commandAfterFailure({ planner, run }: JsonObject): string {
+  return planner === "model" ? "models test" : `runs show ${String(run)}`;
 }

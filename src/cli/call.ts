@@ -1,9 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { isForPeople, readAdvice } from "../base/advice.ts";
-import { type ErrorCode, errorTable, HallError } from "../base/errors.ts";
+import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { findNear } from "../base/near.ts";
 import { visible, visibleLines } from "../base/text.ts";
+import { readErrorCode } from "../client/hall-error.ts";
 import { adviceWithoutHall } from "./advice.ts";
 import { below, createLive, quiet } from "./live.ts";
 import { print } from "./print.ts";
@@ -29,7 +30,7 @@ export async function runCall(
       .request("tools/call", { name: String(tool.name), arguments: args }, live)
       .finally(live.clear);
     if (result.isError)
-      throw adviseCaller(toolError(result), { tool, args, isPassing: client.isPassing });
+      throw adviseCaller(toolError(result), { tool, args, isEphemeral: client.isEphemeral });
     // Before the servers are ended, which may take them seconds.
     await showResult(result, name, options);
   }, answer && below(live, answer));
@@ -47,12 +48,12 @@ async function showResult(result: JsonObject, name: string, options: CallOptions
 interface FailedCall {
   readonly tool: JsonObject;
   readonly args: JsonObject;
-  readonly isPassing: boolean;
+  readonly isEphemeral: boolean;
 }
 
 /** The next move of a person at a shell, where it is another than a model's. */
-function adviseCaller(error: HallError, { tool, args, isPassing }: FailedCall): HallError {
-  if (error.code === "APPROVAL_NEEDED" && isPassing)
+function adviseCaller(error: HallError, { tool, args, isEphemeral }: FailedCall): HallError {
+  if (error.code === "APPROVAL_NEEDED" && isEphemeral)
     return new HallError(error.code, error.message, {
       hint: adviceWithoutHall(error.next).join("\n  "),
     });
@@ -148,8 +149,7 @@ function isSaved(item: JsonObject): item is JsonObject & { readonly data: string
 /** The failure as the hall means it, so that the exit code says what happened. */
 export function toolError(result: JsonObject): HallError {
   const details = isObject(result._meta) ? result._meta["guildhall/error"] : undefined;
-  const type = isObject(details) ? String(details.error_type).toUpperCase() : "EXECUTION";
-  const code = (Object.hasOwn(errorTable, type) ? type : "EXECUTION") as ErrorCode;
+  const code = (isObject(details) && readErrorCode(details.error_type)) || "EXECUTION";
   const text = contentOf(result)
     .map((item) => String(item.text ?? ""))
     .join("\n");

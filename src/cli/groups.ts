@@ -5,19 +5,17 @@ import { agentsPath, type FoldedAgent, readAgentFolder } from "../agents/agent-f
 import { readAgentsLock, replaceFile, writeAgentsLock } from "../agents/agents-lock.ts";
 import { replaceFields } from "../agents/front-matter.ts";
 import { sortTools } from "../agents/groups.ts";
-import { chooseTool } from "../agents/local/choose.ts";
-import { isSaidOutright } from "../agents/local/decision.ts";
-import { readTask } from "../agents/local/reading.ts";
+import { chooseTools, isStatedOutright } from "../agents/local/choose.ts";
 import { HallError } from "../base/errors.ts";
 import { findNear } from "../base/near.ts";
 import { visible, visibleLines } from "../base/text.ts";
+import type { HallClient } from "../hall/hall-client.ts";
 import { listKnownTools } from "../hall/known-tools.ts";
 import { loadSettings } from "../hall/settings.ts";
 import type { Target } from "../tool.ts";
 import type { ToldTool } from "../toolkits/find/answer.ts";
 import { readLock } from "../upstream/lock.ts";
 import { tellGroupsChanged } from "./build-groups.ts";
-import type { HallClient } from "./hall-client.ts";
 import { print, table } from "./print.ts";
 import { withHall } from "./tools.ts";
 
@@ -280,8 +278,8 @@ function isPlain(task: string, found: readonly ToldTool[], targets: readonly Tar
       ? [{ name, score, description: tool.description ?? "", inputSchema: tool.inputSchema }]
       : [];
   });
-  const [best] = chooseTool(readTask(task), offered);
-  return best !== undefined && isSaidOutright(best);
+  const [best] = chooseTools(task, offered);
+  return best !== undefined && isStatedOutright(best);
 }
 
 interface OpenGroups {

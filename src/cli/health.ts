@@ -2,9 +2,9 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { findNear } from "../base/near.ts";
 import { type Discovery, discoverServers } from "../hall/discover.ts";
+import type { HallClient } from "../hall/hall-client.ts";
 import type { Settings } from "../hall/settings.ts";
 import { createTrust } from "../trust/trust.ts";
-import type { HallClient } from "./hall-client.ts";
 import { paint, print, table } from "./print.ts";
 import { openProjectLedger } from "./review.ts";
 import { withHall } from "./tools.ts";
@@ -27,7 +27,7 @@ export async function runHealth(name: string | undefined, options: HealthOptions
   await withHall(async (client, settings) => {
     const known = await readHealth(client);
     const chosen = name === undefined ? known.toolkits : [findToolkit(name, known.toolkits)];
-    const toolkits = client.isPassing
+    const toolkits = client.isEphemeral
       ? await lookAtAll(chosen, settings)
       : await Promise.all(chosen.map((toolkit) => check(toolkit, client)));
     // Of what is built in, some waits to be set up: that is no failure, unless it is what was asked for.
@@ -37,7 +37,7 @@ export async function runHealth(name: string | undefined, options: HealthOptions
     );
     print(
       name === undefined
-        ? { running: !client.isPassing, store: known.store, toolkits }
+        ? { running: !client.isEphemeral, store: known.store, toolkits }
         : toolkits[0],
       {
         json: options.json,
@@ -77,7 +77,7 @@ async function check(toolkit: ToolkitHealth, client: HallClient): Promise<Toolki
     response_time_ms: responseMs,
     last_error: reason,
     status,
-  } = await client.request("health/check", { tool_name: toolkit.toolkit }, { isPlain: true });
+  } = await client.requestPlain("health/check", { tool_name: toolkit.toolkit });
   // A check that found nothing new leaves what the hall knew before.
   const state = states[String(status)] ?? toolkit.state;
   return {

@@ -3,9 +3,9 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
 import { visibleLines } from "../base/text.ts";
+import type { HallClient } from "../hall/hall-client.ts";
 import { formatBlockedCalls } from "./advice.ts";
 import { contentOf } from "./call.ts";
-import type { HallClient } from "./hall-client.ts";
 import { print } from "./print.ts";
 import { isAttended } from "./terminal.ts";
 import { withHall } from "./tools.ts";
@@ -89,7 +89,7 @@ export function createLispClient(client: HallClient, { act = false }: LispOption
     },
     async evaluate(code, scope) {
       const result = await call("evaluate-lisp", { code, mode }, scope);
-      const blocked = formatBlockedCalls(result, client.isPassing);
+      const blocked = formatBlockedCalls(result, client.isEphemeral);
       return { result, text: [textOf(result), ...blocked].join("\n") };
     },
     ask: async (tool, args = {}) => textOf(await call(tool, args)),

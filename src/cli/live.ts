@@ -1,8 +1,8 @@
 import { styleText } from "node:util";
 import { harmlessLines, makeHarmless } from "../base/harmless.ts";
 import { withoutAge } from "../base/pulse.ts";
+import type { AnswerQuestion } from "../client/client.ts";
 import type { Progress } from "../tool.ts";
-import type { AnswerQuestion } from "./hall-client.ts";
 
 /** What a call tells while it runs, on stderr: at a terminal lines with a bar below them, elsewhere one plain line for each piece of news. */
 export interface Live {

@@ -2,9 +2,10 @@ import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { findNear } from "../base/near.ts";
 import { shortenLine, visible, visibleLines } from "../base/text.ts";
+import type { AnswerQuestion } from "../client/client.ts";
+import { connectHall, type HallClient } from "../hall/hall-client.ts";
 import { loadSettings, type Settings } from "../hall/settings.ts";
 import type { ToldTool } from "../toolkits/find/answer.ts";
-import { type AnswerQuestion, connectHall, type HallClient } from "./hall-client.ts";
 import { print, table } from "./print.ts";
 import { getServer } from "./servers.ts";
 

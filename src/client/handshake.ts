@@ -5,28 +5,28 @@ import { Scope } from "../base/scope.ts";
 import { version as ownVersion } from "../base/version.ts";
 import type { Peer } from "../wire/peer.ts";
 
-/** Which era an upstream speaks, and what it says of itself. */
-export interface Greeting {
+/** The protocol a server speaks, and how it describes itself. */
+export interface Handshake {
   readonly era: "legacy" | "modern";
   readonly version: string;
   readonly capabilities: JsonObject;
-  /** Self-reported: for display only, names are the config's. */
+  /** Self-reported, for display only; names come from the config. */
   readonly info: JsonObject;
   readonly instructions: string | undefined;
 }
 
-export interface GreetOptions {
+export interface HandshakeOptions {
   readonly scope: Scope;
-  /** The verdict of an earlier start: a known legacy server is not probed again. */
+  /** From an earlier start: a known legacy server is not probed again. */
   readonly knownEra?: "legacy" | "modern" | undefined;
-  /** How long silence may last before it means "legacy". */
+  /** How long silence may last before the server counts as legacy. Default 3 s. */
   readonly probeMs?: number;
-  /** What the server may ask. Default: whatever a client behind us might be asked. */
+  /** What the server may ask. Default: anything a client behind us might support. */
   readonly capabilities?: JsonObject | undefined;
 }
 
 const clientInfo = { name: "guildhall", title: "Guildhall", version: ownVersion } as const;
-/** What an upstream may ask: each question goes to the client whose call caused it, and is refused where that client cannot be asked. */
+/** A question goes to the client whose call caused it, and is refused if that client lacks support. */
 const clientCapabilities = { roots: {}, sampling: {}, elicitation: { form: {}, url: {} } } as const;
 
 const modernVersion = "2026-07-28";
@@ -43,14 +43,14 @@ export function envelope(capabilities: JsonObject = clientCapabilities): JsonObj
 }
 
 /**
- * Finds out in place: a modern server answers `server/discover`, and a refusal means a handshake. One that is silent is
- * old, or slow to start: it gets the handshake as well, and what it answers first says which.
+ * Probes with `server/discover`, which a modern server answers; a refusal means `initialize`. A
+ * silent server is old or slow to start: it gets both, and its first answer decides.
  */
-export async function greet(peer: Peer, options: GreetOptions): Promise<Greeting> {
+export async function shakeHands(peer: Peer, options: HandshakeOptions): Promise<Handshake> {
   const { scope, knownEra, probeMs = 3_000, capabilities } = options;
   const probe = new Scope(scope);
   const probing = knownEra === "legacy" ? undefined : discover(peer, probe, capabilities);
-  // Whoever is not waited for any more may fail in peace.
+  // Avoid an unhandled rejection once we stop waiting for the probe.
   probing?.catch(() => {});
   const early = await Promise.race([probing, sleep(probeMs, silence)]);
   if (early !== undefined && early !== silence) return early;
@@ -68,12 +68,12 @@ export async function greet(peer: Peer, options: GreetOptions): Promise<Greeting
       : undefined;
   if (late) return late;
   try {
-    const greeting = await shaking;
+    const handshake = await shaking;
     probe.cancel(new HallError("CANCELLED", "answered with a handshake"));
     peer.notify("notifications/initialized", undefined);
-    return greeting;
+    return handshake;
   } catch (error) {
-    // A modern server refuses the handshake, also one that was legacy the last time.
+    // A modern server refuses `initialize`, even if it was legacy at its last start.
     const isRefused = error instanceof HallError && error.relayed !== undefined;
     const modern = isRefused ? await (probing ?? discover(peer, scope, capabilities)) : undefined;
     if (modern) return modern;
@@ -88,12 +88,12 @@ async function discover(
   scope: Scope,
   capabilities: JsonObject | undefined,
   isRetry = false,
-): Promise<Greeting | undefined> {
+): Promise<Handshake | undefined> {
   let found: unknown;
   try {
     found = await peer.request("server/discover", { _meta: envelope(capabilities) }, { scope });
   } catch (error) {
-    // Any refusal, and silence, mean legacy; a line that is gone, a missing login or a start that was called off means neither.
+    // A refusal means legacy; a lost connection, a missing login or a cancelled start means neither.
     if (
       scope.cancelled ||
       !(error instanceof HallError) ||
@@ -121,12 +121,12 @@ async function discover(
   };
 }
 
-/** Without a token it would refuse a handshake as well; a 403 may be its way to say that it does not know the method. */
+/** Without a token `initialize` would fail too; a 403 may only mean an unknown method. */
 function wantsToken({ code, details }: HallError): boolean {
   return code === "DENIED" && details?.status !== 403;
 }
 
-/** UnsupportedProtocolVersion, with a list that names the version we asked for: it is modern after all. */
+/** UnsupportedProtocolVersion whose list contains our version: the server is modern after all. */
 function wantsOurVersion({ relayed }: HallError): boolean {
   const { supported } = relayed?.code === -32022 && isObject(relayed.data) ? relayed.data : {};
   return Array.isArray(supported) && supported.includes(modernVersion);
@@ -136,7 +136,7 @@ async function initialize(
   peer: Peer,
   scope: Scope,
   capabilities: JsonObject = clientCapabilities,
-): Promise<Greeting> {
+): Promise<Handshake> {
   const result = await peer.request(
     "initialize",
     { protocolVersion: legacyVersion, capabilities, clientInfo },
@@ -145,7 +145,7 @@ async function initialize(
   if (!isObject(result) || !legacyVersions.includes(result.protocolVersion)) {
     throw new HallError(
       "BAD_ANSWER",
-      `initialize was answered with protocol version ${JSON.stringify(isObject(result) ? result.protocolVersion : result)}`,
+      `unsupported protocol version in the answer to initialize: ${JSON.stringify(isObject(result) ? result.protocolVersion : result)}`,
     );
   }
   return {

@@ -5,18 +5,18 @@ import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
 
-/** The standing request by which a modern server is asked to tell of changes: of its lists, and of these resources. */
+/** The long-running request that makes a modern server report changes of its lists and resources. */
 export interface Listening {
-  /** Again for another set of resources. */
+  /** May be called again for another set of resources. */
   listen(uris: readonly string[]): void;
-  /** The server says that the newest request stands. */
+  /** The server has accepted the newest request. */
   acknowledged(): void;
   close(): void;
 }
 
 export interface ListeningOptions {
-  readonly log: Log;
-  /** Stands until the server ends it. */
+  readonly log: Log | undefined;
+  /** Resolves when the server ends it. */
   send(params: JsonObject, scope: Scope): Promise<unknown>;
   isLost(): boolean;
 }
@@ -28,11 +28,11 @@ const againMsMax = 30_000;
 const releaseMsMax = 2_000;
 
 export function createListening({ log, send, isLost }: ListeningOptions): Listening {
-  /** What was listened for before and is about to go. */
+  /** Earlier requests, ended once the newest is accepted. */
   const leaving = new Set<Scope>();
   let current: Scope | undefined;
 
-  /** Opened again when it ends by itself, for as long as the line is there. */
+  /** Reopened whenever the server ends it, until the connection is lost. */
   async function keep(uris: readonly string[], scope: Scope): Promise<void> {
     const resourceSubscriptions = uris.length > 0 ? { resourceSubscriptions: uris } : {};
     const notifications = {
@@ -47,8 +47,8 @@ export function createListening({ log, send, isLost }: ListeningOptions): Listen
       try {
         await send({ notifications }, scope);
       } catch (error) {
-        log.debug({ err: error }, "subscriptions/listen ended");
-        // A server that is out of reach comes back; one that says no, again and again, means it.
+        log?.debug({ err: error }, "subscriptions/listen ended");
+        // An unreachable server may come back; one that keeps refusing does not support it.
         if (error instanceof HallError && error.relayed && failures >= refusalsMax) return;
       }
       failures = performance.now() - startedAt > healthyMs ? 0 : failures + 1;
@@ -68,7 +68,7 @@ export function createListening({ log, send, isLost }: ListeningOptions): Listen
 
   return {
     listen(uris) {
-      // Nothing must be missed in between: the old request goes when the new one is known to stand.
+      // No change may be missed: the old request ends once the new one is accepted.
       if (current) leaving.add(current);
       if (leaving.size > 0) setTimeout(release, releaseMsMax).unref();
       current = new Scope();
@@ -77,7 +77,7 @@ export function createListening({ log, send, isLost }: ListeningOptions): Listen
     acknowledged: release,
     close() {
       release();
-      current?.cancel(new HallError("CANCELLED", "the line is closed"));
+      current?.cancel(new HallError("CANCELLED", "the connection is closed"));
     },
   };
 }

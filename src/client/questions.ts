@@ -2,7 +2,7 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Question, Questions } from "../tool.ts";
 
-/** What a server asks in its answer. Throws BAD_ANSWER for what no client can be asked: a server does not choose what we send. */
+/** The questions in a server's answer. Throws BAD_ANSWER for a method that no client serves. */
 export function readQuestions(requests: unknown): Questions {
   if (!isObject(requests)) return {};
   return Object.fromEntries(
@@ -13,7 +13,7 @@ export function readQuestions(requests: unknown): Questions {
 function readQuestion(request: unknown): Question {
   const { method, params } = isObject(request) ? request : {};
   if (!isAskable(method) || !(params === undefined || isObject(params)))
-    throw new HallError("BAD_ANSWER", "it asks for what no client can be asked");
+    throw new HallError("BAD_ANSWER", "the server asks for an unknown kind of input");
   return { method, ...(params === undefined ? {} : { params }) };
 }
 
@@ -25,20 +25,20 @@ function isAskable(method: unknown): method is Question["method"] {
   );
 }
 
-/** The same as the hall passes them on: its client knows only the hall, and a person must see which server wants to know. */
+/** Names the server in its questions: the client knows only the hall, and its user must see who asks. */
 export function askedBy(server: string, questions: Questions): Questions {
   return Object.fromEntries(
     Object.entries(questions).map(([key, { method, params }]) => [
       key,
-      params ? { method, params: sayWho(server, method, params) } : { method },
+      params ? { method, params: nameServer(server, method, params) } : { method },
     ]),
   );
 }
 
-function sayWho(server: string, method: Question["method"], params: JsonObject): JsonObject {
+function nameServer(server: string, method: Question["method"], params: JsonObject): JsonObject {
   if (method === "elicitation/create")
     return { ...params, message: `The server "${server}" asks:\n\n${params.message ?? ""}` };
-  // To the client "this server" is the hall: its context is what all the others said.
+  // To the client "this server" is the hall, whose context includes all other servers.
   const { includeContext: _context, ...rest } = params;
   return rest;
 }

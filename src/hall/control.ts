@@ -1,5 +1,5 @@
 import type { Socket, Server as SocketServer } from "node:net";
-import { errorTable, HallError, messageOf } from "../base/errors.ts";
+import { errorTable, errorType, HallError, messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { version } from "../base/version.ts";
 import type { Server } from "../server/server.ts";
@@ -175,7 +175,7 @@ function serveAdmin(channel: Channel, handlers: AdminHandlers, limits: Limits): 
     limits,
     handle: ({ method, params }) => {
       if (!Object.hasOwn(handlers, method))
-        throw new HallError("METHOD_NOT_FOUND", `there is no admin method ${method}`);
+        throw new HallError("METHOD_NOT_FOUND", `unknown admin method "${method}"`);
       return (handlers[method as keyof AdminHandlers] as (params: JsonObject) => Promise<unknown>)(
         params ?? {},
       );
@@ -188,7 +188,12 @@ function serveAdmin(channel: Channel, handlers: AdminHandlers, limits: Limits): 
         error: {
           code: errorTable[error.code].request,
           message: error.message,
-          data: { code: error.code, hint: error.hint, ...error.details },
+          data: {
+            error_type: errorType(error.code),
+            suggestion: error.hint,
+            next: error.next,
+            details: error.details,
+          },
         },
       };
     },

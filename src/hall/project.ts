@@ -309,12 +309,12 @@ function describeRegistrations(hall: Hall): HallStatus["registrations"] {
 
 function describeUpstreams(hall: Hall): HallStatus["upstreams"] {
   return hall.fleet.all().map((upstream) => {
-    const greeting = upstream.greeting();
+    const handshake = upstream.handshake();
     return {
       name: upstream.id,
       state: upstream.state(),
-      era: greeting?.era,
-      protocol: greeting?.version,
+      era: handshake?.era,
+      protocol: handshake?.version,
       tools: upstream.offer().tools.length,
       ...upstream.counts,
     };

@@ -5,14 +5,14 @@ import { createImageToolkit, type ImageToolkitOptions } from "./image/image.ts";
 import { createSearchToolkit, type SearchToolkitOptions } from "./search/search.ts";
 import { createTimeToolkit } from "./time/time.ts";
 
-/** What the config says about them, section by section. */
+/** The config sections of the toolkits. */
 interface BuiltinOptions {
   readonly images?: ImageToolkitOptions;
   readonly documents?: DocumentToolkitOptions;
   readonly search?: SearchToolkitOptions;
 }
 
-/** The toolkits every hall has. To add one: a file beside this one, and a line here. */
+/** The built-in toolkits. To add one, add a folder beside this file and a line here. */
 export function createBuiltinToolkits({
   images,
   documents,

@@ -3,7 +3,7 @@ import { HallError, messageOf } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import { createOneAtATime } from "../base/one-at-a-time.ts";
 import { Scope } from "../base/scope.ts";
-import type { Line } from "../client/line.ts";
+import type { ServerConnection } from "../client/connection.ts";
 import type { ListKind } from "../tool.ts";
 import { pinOf } from "../trust/pin.ts";
 import {
@@ -24,7 +24,7 @@ export interface KnownOffer {
   /** Of a tool as it is known now. */
   pinOf(tool: string): string | undefined;
   /** A line that is being opened: what is offered on it is read, or compared with what is known, before the first call goes out. */
-  meet(line: Line, scope: Scope): Promise<void>;
+  meet(line: ServerConnection, scope: Scope): Promise<void>;
   /** Reads one list again. Never throws. */
   refresh(kind: ListKind): Promise<void>;
   /** Starts the server and reads everything, each time anew. */
@@ -65,7 +65,7 @@ export function createKnownOffer({
   /** Made when it is needed: hashing thousands of tools is not for the start of a hall. */
   let pinByName: ReadonlyMap<string, string> | undefined;
   /** The line on which the offer was read when it opened: it need not be read again at once. */
-  let fresh: Line | undefined;
+  let fresh: ServerConnection | undefined;
   let isLooking = false;
   let looked: Promise<void> | undefined;
 
@@ -91,7 +91,7 @@ export function createKnownOffer({
     return scope.finish(from(reading(scope)));
   }
 
-  async function compare(line: Line, scope: Scope): Promise<void> {
+  async function compare(line: ServerConnection, scope: Scope): Promise<void> {
     try {
       const tools = await readTools(line, reading(scope));
       const isSame =
@@ -178,7 +178,11 @@ export function createKnownOffer({
   };
 }
 
-async function readList(kind: ListKind, line: Line, options: ReadOptions): Promise<Partial<Offer>> {
+async function readList(
+  kind: ListKind,
+  line: ServerConnection,
+  options: ReadOptions,
+): Promise<Partial<Offer>> {
   switch (kind) {
     case "tools":
       return { tools: await readTools(line, options) };

@@ -1,7 +1,7 @@
 import { HallError, messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
-import type { Line } from "../client/line.ts";
+import type { ServerConnection } from "../client/connection.ts";
 import type { Prompt, Resource, Tool } from "../tool.ts";
 import { withoutOldDraft } from "./schema-draft.ts";
 
@@ -28,8 +28,8 @@ export interface ReadOptions {
   warn(message: string): void;
 }
 
-export async function readOffer(line: Line, options: ReadOptions): Promise<Offer> {
-  const { capabilities } = line.greeting;
+export async function readOffer(line: ServerConnection, options: ReadOptions): Promise<Offer> {
+  const { capabilities } = line.handshake;
   const [tools, resources, templates, prompts] = await Promise.all([
     capabilities.tools ? readTools(line, options) : [],
     capabilities.resources ? optional(readResources(line, options), options) : [],
@@ -39,7 +39,10 @@ export async function readOffer(line: Line, options: ReadOptions): Promise<Offer
   return { tools, resources, templates, prompts };
 }
 
-export async function readTools(line: Line, options: ReadOptions): Promise<readonly Tool[]> {
+export async function readTools(
+  line: ServerConnection,
+  options: ReadOptions,
+): Promise<readonly Tool[]> {
   const items = await readPages(line, "tools/list", "tools", options);
   return keep(items, (item) => readTool(item, options), options);
 }
@@ -57,7 +60,7 @@ function readTool(item: JsonObject, { isUsable = () => true }: ReadOptions): Too
 
 /** Resources and their templates change together: there is one notice for both. */
 export async function readAllResources(
-  line: Line,
+  line: ServerConnection,
   options: ReadOptions,
 ): Promise<Pick<Offer, "resources" | "templates">> {
   const [resources, templates] = await Promise.all([
@@ -67,7 +70,10 @@ export async function readAllResources(
   return { resources, templates };
 }
 
-async function readResources(line: Line, options: ReadOptions): Promise<readonly Resource[]> {
+async function readResources(
+  line: ServerConnection,
+  options: ReadOptions,
+): Promise<readonly Resource[]> {
   const items = await readPages(line, "resources/list", "resources", options);
   return keep(
     items,
@@ -79,12 +85,18 @@ async function readResources(line: Line, options: ReadOptions): Promise<readonly
   );
 }
 
-async function readTemplates(line: Line, options: ReadOptions): Promise<readonly JsonObject[]> {
+async function readTemplates(
+  line: ServerConnection,
+  options: ReadOptions,
+): Promise<readonly JsonObject[]> {
   const items = await readPages(line, "resources/templates/list", "resourceTemplates", options);
   return keep(items, (item) => (typeof item.uriTemplate === "string" ? item : undefined), options);
 }
 
-export async function readPrompts(line: Line, options: ReadOptions): Promise<readonly Prompt[]> {
+export async function readPrompts(
+  line: ServerConnection,
+  options: ReadOptions,
+): Promise<readonly Prompt[]> {
   const items = await readPages(line, "prompts/list", "prompts", options);
   return keep(
     items,
@@ -95,7 +107,7 @@ export async function readPrompts(line: Line, options: ReadOptions): Promise<rea
 
 /** Follows cursors to the end, or to the point where a server goes round in circles. */
 async function readPages(
-  line: Line,
+  line: ServerConnection,
   method: string,
   field: string,
   { scope, warn }: ReadOptions,

@@ -2,7 +2,7 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject, sortKeys } from "../base/json.ts";
-import type { Greeting } from "../client/handshake.ts";
+import type { Handshake } from "../client/handshake.ts";
 import { pinOf } from "../trust/pin.ts";
 import type { Offer } from "./lists.ts";
 
@@ -18,7 +18,7 @@ export interface Lock {
 export interface LockedServer {
   /** Hash of how the server is reached; when the config changes, the entry no longer counts. */
   readonly source: string;
-  readonly era: Greeting["era"];
+  readonly era: Handshake["era"];
   readonly protocol: string;
   readonly info: JsonObject;
   readonly instructions?: string;
@@ -97,14 +97,14 @@ function writeJson(value: unknown, levels: number, indent = ""): string {
   return `${open}\n${inner}${parts.join(`,\n${inner}`)}\n${indent}${close}`;
 }
 
-export function lockServer(source: string, greeting: Greeting, offer: Offer): LockedServer {
+export function lockServer(source: string, handshake: Handshake, offer: Offer): LockedServer {
   return {
     source,
-    era: greeting.era,
-    protocol: greeting.version,
-    info: greeting.info,
-    ...(greeting.instructions === undefined ? {} : { instructions: greeting.instructions }),
-    capabilities: greeting.capabilities,
+    era: handshake.era,
+    protocol: handshake.version,
+    info: handshake.info,
+    ...(handshake.instructions === undefined ? {} : { instructions: handshake.instructions }),
+    capabilities: handshake.capabilities,
     pins: Object.fromEntries(offer.tools.map((tool) => [tool.name, pinOf(tool)])),
     offer: {
       tools: sorted(offer.tools, ({ name }) => name),

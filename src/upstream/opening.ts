@@ -1,9 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { HallError } from "../base/errors.ts";
 import type { Scope } from "../base/scope.ts";
-import type { Greeting } from "../client/handshake.ts";
-import { type Line, type LineOptions, openLine } from "../client/line.ts";
-import { createPace } from "../client/retry-after.ts";
+import {
+  type McpConnectionOptions,
+  openMcpConnection,
+  type ServerConnection,
+} from "../client/connection.ts";
+import type { Handshake } from "../client/handshake.ts";
+import { createRetryAfterGate } from "../client/retry-after.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import type { ListKind } from "../tool.ts";
 import { type Carrier, type CarrierOptions, openCarrier } from "./carrier.ts";
@@ -13,11 +17,11 @@ export interface Opening extends CarrierOptions {
   readonly config: ServerConfig;
   readonly scope: Scope;
   /** What it spoke the last time. */
-  readonly era: Greeting["era"] | undefined;
+  readonly era: Handshake["era"] | undefined;
   /** How long the start may take. */
   readonly startMs: number;
-  /** Where our end differs from a hall's. */
-  readonly manners?: Pick<LineOptions, "capabilities" | "hasLanguageWays" | "name">;
+  /** Where this end differs from a hall's. */
+  readonly connection?: Pick<McpConnectionOptions, "capabilities" | "lspCompat" | "name">;
   /** What carries the line, as soon as it is there: also of a start that fails there is something to show. */
   carried(carrier: Carrier): void;
   /** The server is gone, and why; not after the line was closed. */
@@ -32,7 +36,7 @@ const exitMsMax = 250;
 const startExitMsMax = 1_000;
 
 /** Starts or dials the server and shakes hands. Closing the line ends the server too. */
-export async function openServer(opening: Opening): Promise<Line> {
+export async function openServer(opening: Opening): Promise<ServerConnection> {
   const { config, era, scope } = opening;
   try {
     return await connect(opening);
@@ -48,7 +52,7 @@ export async function openServer(opening: Opening): Promise<Line> {
   }
 }
 
-async function connect(opening: Opening): Promise<Line> {
+async function connect(opening: Opening): Promise<ServerConnection> {
   const { config, scope, limits, log, startMs } = opening;
   const opened = await openCarrier(config, opening, scope);
   opening.carried(opened);
@@ -58,53 +62,38 @@ async function connect(opening: Opening): Promise<Line> {
     isOver = true;
     return opened.stop();
   };
-  const tellLost = (reason: string): void => {
+  const reportLost = (reason: string): void => {
     if (isOpen && !isOver) opening.lost(reason);
   };
   scope.onCancel(() => void end());
-  void opened.ended.then(tellLost);
-  const lineOptions: LineOptions = {
+  void opened.ended.then(reportLost);
+  const connection = await openMcpConnection(opened.channel, {
     limits,
     log,
     scope,
-    ...opening.manners,
+    ...opening.connection,
     knownEra: opening.era,
     // Over HTTP every request is answered: silence is a busy server, not an old one.
     ...(config.type === "http" ? { probeMs: startMs / 2 } : {}),
-    pace: config.type === "stdio" ? undefined : createPace(),
+    retryAfter: config.type === "stdio" ? undefined : createRetryAfterGate(),
     listChanged: createRelist(opening.listChanged),
     resourceUpdated: opening.resourceUpdated,
-    // A server that closes its output but lives is as good as dead; most have ended, and say in a moment how.
+    // A server that closes its output is as good as dead; most have ended, and a moment later the
+    // exit code says how.
     closed: () => {
-      void Promise.race([opened.ended, sleep(exitMsMax, "closed its output")]).then(tellLost);
+      void Promise.race([opened.ended, sleep(exitMsMax, "closed its output")]).then(reportLost);
       void opened.stop();
     },
-  };
-  const line = await openLine(opened.channel, lineOptions).catch(async (error: unknown) => {
-    // How it ended says more than that the line is gone.
+    release: end,
+  }).catch(async (error: unknown) => {
+    // How the process ended says more than a lost connection.
     const reason = await Promise.race([opened.ended, sleep(startExitMsMax, undefined)]);
     const isLost = error instanceof HallError && error.code === "UNAVAILABLE";
     void end();
     throw reason === undefined || !isLost ? error : new EndedEarly("UNAVAILABLE", reason);
   });
   isOpen = true;
-  return {
-    ...line,
-    get isLost() {
-      return line.isLost;
-    },
-    get runningCount() {
-      return line.runningCount;
-    },
-    get junkCount() {
-      return line.junkCount;
-    },
-    async close() {
-      isOver = true;
-      await line.close();
-      await end();
-    },
-  };
+  return connection;
 }
 
 /** A server that ended before it had said who it is. */

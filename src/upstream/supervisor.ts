@@ -1,7 +1,7 @@
 import { backoffMs } from "../base/backoff.ts";
 import { HallError, messageOf } from "../base/errors.ts";
 import { Scope } from "../base/scope.ts";
-import type { Line } from "../client/line.ts";
+import type { ServerConnection } from "../client/connection.ts";
 
 /**
  * Keeps one line to an upstream: opened at the first use, by one start for all who wait; closed when nobody has used it
@@ -9,12 +9,12 @@ import type { Line } from "../client/line.ts";
  */
 export interface Supervisor {
   /** Runs work on the open line, opening it first if need be. Throws UNAVAILABLE at once while it is down. */
-  use<T>(scope: Scope, work: (line: Line) => Promise<T>): Promise<T>;
+  use<T>(scope: Scope, work: (line: ServerConnection) => Promise<T>): Promise<T>;
   state(): SupervisorState;
   /** The open line, if there is one. */
-  line(): Line | undefined;
+  line(): ServerConnection | undefined;
   /** The same, or the one that is being opened; undefined as well when it does not open. */
-  opened(): Promise<Line | undefined>;
+  opened(): Promise<ServerConnection | undefined>;
   /** Closes the line and forgets past failures; the next use opens a new one. */
   restart(): Promise<void>;
   close(): Promise<void>;
@@ -36,7 +36,7 @@ export type SupervisorState =
 export interface SupervisorOptions {
   readonly name: string;
   /** Opens a line; `lost` must be called when it goes away by itself, with the reason. */
-  open(scope: Scope, lost: (reason: string) => void): Promise<Line>;
+  open(scope: Scope, lost: (reason: string) => void): Promise<ServerConnection>;
   /** What else to say when it is down, such as the end of its log. */
   evidence(): readonly string[];
   readonly startMs: number;
@@ -63,15 +63,15 @@ const tripMs = 5_000;
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { name, random = Math.random } = options;
   let state: SupervisorState = { kind: "stopped" };
-  let line: Line | undefined;
-  let opening: Promise<Line> | undefined;
+  let line: ServerConnection | undefined;
+  let opening: Promise<ServerConnection> | undefined;
   let openingScope: Scope | undefined;
   let failures = 0;
   let refusals = 0;
   let users = 0;
   let usedAt = 0;
   /** Calls on each line: one that is given up is closed when the last of them has its answer. */
-  const calls = new Map<Line, number>();
+  const calls = new Map<ServerConnection, number>();
   let idle: NodeJS.Timeout | undefined;
   let retry: NodeJS.Timeout | undefined;
   const waiting = new Set<() => void>();
@@ -114,7 +114,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     retry.unref();
   }
 
-  function start(): Promise<Line> {
+  function start(): Promise<ServerConnection> {
     clearTimeout(retry);
     become({ kind: "starting", since: Date.now() });
     const scope = new Scope(undefined, options.startMs);
@@ -158,7 +158,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     else if (state.kind === "starting") scope.cancel(new HallError("UNAVAILABLE", reason));
   }
 
-  function connect(): Promise<Line> {
+  function connect(): Promise<ServerConnection> {
     switch (state.kind) {
       case "ready":
         return line ? Promise.resolve(line) : start();
@@ -212,7 +212,10 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     idle = undefined;
   }
 
-  async function attempt<T>(scope: Scope, work: (line: Line) => Promise<T>): Promise<T> {
+  async function attempt<T>(
+    scope: Scope,
+    work: (line: ServerConnection) => Promise<T>,
+  ): Promise<T> {
     const open = state.kind === "ready" && line ? line : await scope.race(connect());
     calls.set(open, (calls.get(open) ?? 0) + 1);
     try {
@@ -235,7 +238,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   async function again<T>(
     error: unknown,
     scope: Scope,
-    work: (line: Line) => Promise<T>,
+    work: (line: ServerConnection) => Promise<T>,
   ): Promise<T> {
     try {
       // It has forgotten us, and has said so instead of beginning: the same again on a new connection.
@@ -265,7 +268,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     }
   }
 
-  function release(open: Line): void {
+  function release(open: ServerConnection): void {
     const left = (calls.get(open) ?? 1) - 1;
     if (left > 0) calls.set(open, left);
     else calls.delete(open);

@@ -30,7 +30,7 @@ export function createUnusable(
     ...(entry?.prefix === undefined ? {} : { prefix: entry.prefix }),
     counts: { calls: 0, errors: 0, lastError: undefined },
     state: () => ({ kind: "unusable", reason }),
-    greeting: () => undefined,
+    handshake: () => undefined,
     offer: () => offer,
     stderr: () => [],
     restart: refuse,

@@ -2,9 +2,9 @@ import { HallError, messageOf } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import type { Scope } from "../base/scope.ts";
-import type { Greeting } from "../client/handshake.ts";
+import type { ServerConnection } from "../client/connection.ts";
+import type { Handshake } from "../client/handshake.ts";
 import { hasValidHeaders } from "../client/headers.ts";
-import type { Line } from "../client/line.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import type { CallContext, Health, Outcome, Prompt, Resource, Tool, Toolkit } from "../tool.ts";
 import { pinOf } from "../trust/pin.ts";
@@ -24,7 +24,7 @@ import { createWatching } from "./watching.ts";
 /** An MCP server we connect to, as a toolkit: its tools, resources and prompts, passed on as they are. */
 export interface Upstream extends Toolkit {
   state(): UpstreamState;
-  greeting(): Greeting | undefined;
+  handshake(): Handshake | undefined;
   offer(): Offer;
   /** What `build` writes to the lock: starts the server and reads everything it offers. */
   discover(): Promise<LockedServer>;
@@ -74,7 +74,7 @@ export function createUpstream(
       : undefined;
   const counts: UpstreamCounts = { calls: 0, errors: 0, lastError: undefined };
   const isShown = createToolFilter(config.tools);
-  let greeting: Greeting | undefined = locked && greetingOf(locked);
+  let handshake: Handshake | undefined = locked && handshakeOf(locked);
   let carrier: Carrier | undefined;
 
   const supervisor = createSupervisor({
@@ -97,11 +97,11 @@ export function createUpstream(
   });
   const watching = createWatching({ log, supervisor });
 
-  async function open(scope: Scope, lost: (reason: string) => void): Promise<Line> {
+  async function open(scope: Scope, lost: (reason: string) => void): Promise<ServerConnection> {
     const refusal = options.mayStart?.(source);
     if (refusal !== undefined) throw new HallError("DENIED", refusal);
     const { limits, guard, authorizer } = options;
-    // Half of this folder, and all it needs of others: a hall that answers from its lock has no use for it.
+    // Loaded lazily: a hall that only answers from its lock never needs the transports.
     const { openServer } = await import("./opening.ts");
     const line = await openServer({
       limits,
@@ -111,8 +111,8 @@ export function createUpstream(
       log,
       scope,
       startMs,
-      era: greeting?.era,
-      manners: { name },
+      era: handshake?.era,
+      connection: { name },
       lost,
       inputSchema,
       listChanged: (kind) => void known.refresh(kind),
@@ -121,7 +121,7 @@ export function createUpstream(
         carrier = opened;
       },
     });
-    greeting = line.greeting;
+    handshake = line.handshake;
     watching.startAgain(line, scope);
     await known.meet(line, scope);
     return line;
@@ -160,13 +160,13 @@ export function createUpstream(
     id: name,
     source: "upstream",
     get version() {
-      const { version } = greeting?.info ?? {};
+      const { version } = handshake?.info ?? {};
       return typeof version === "string" ? version : "unknown";
     },
     ...(config.prefix === undefined ? {} : { prefix: config.prefix }),
     counts,
     state: supervisor.state,
-    greeting: () => greeting,
+    handshake: () => handshake,
     offer: known.current,
     stderr: () => carrier?.evidence() ?? [],
     async restart() {
@@ -176,8 +176,8 @@ export function createUpstream(
     },
     async discover() {
       const found = await known.look();
-      if (!greeting) throw new HallError("INTERNAL", `${name} was read without a greeting`);
-      return lockServer(source, greeting, found);
+      if (!handshake) throw new HallError("INTERNAL", `${name} was read without a handshake`);
+      return lockServer(source, handshake, found);
     },
     async list() {
       if (!known.isKnown || config.start === "eager") known.lookUntilKnown();
@@ -209,7 +209,7 @@ export function createUpstream(
       const line = supervisor.line();
       if (!line) return undefined;
       await line
-        .request(line.greeting.era === "legacy" ? "ping" : "tools/list", {}, scope)
+        .request(line.handshake.era === "legacy" ? "ping" : "tools/list", {}, scope)
         .catch((error: unknown) => {
           // A refusal is an answer too.
           if (!(error instanceof HallError && error.relayed)) throw error;
@@ -272,7 +272,7 @@ function createStateLog(log: Log): (state: SupervisorState) => void {
   };
 }
 
-function greetingOf({ era, protocol, info, capabilities, instructions }: LockedServer): Greeting {
+function handshakeOf({ era, protocol, info, capabilities, instructions }: LockedServer): Handshake {
   return { era, version: protocol, info, capabilities, instructions };
 }
 

@@ -1,6 +1,6 @@
 import type { Log } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
-import type { Line } from "../client/line.ts";
+import type { ServerConnection } from "../client/connection.ts";
 import type { Supervisor } from "./supervisor.ts";
 
 /** Who wants to hear of which resources of one server, and what the server was told of that. */
@@ -10,7 +10,7 @@ export interface Watching {
   updated(uri: string): void;
   isNeeded(): boolean;
   /** A new line: a legacy server forgets with the old one who watches what. */
-  startAgain(line: Line, scope: Scope): void;
+  startAgain(line: ServerConnection, scope: Scope): void;
 }
 
 const askMsMax = 10_000;
@@ -36,7 +36,7 @@ export function createWatching({
     const scope = new Scope(undefined, askMsMax);
     try {
       await supervisor.use(scope, async (line) => {
-        if (line.greeting.era === "modern") {
+        if (line.handshake.era === "modern") {
           line.listen([...watchers.keys()]);
           return;
         }
@@ -72,7 +72,7 @@ export function createWatching({
     isNeeded: () => watchers.size > 0,
     startAgain(line, scope) {
       line.listen([...watchers.keys()]);
-      if (line.greeting.era === "modern") return;
+      if (line.handshake.era === "modern") return;
       told = new Set(watchers.keys());
       for (const uri of told) {
         line

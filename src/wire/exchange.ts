@@ -56,10 +56,10 @@ export interface AnswerFrame {
 }
 
 export interface AskOptions {
-  readonly scope?: Scope;
-  readonly timeoutMs?: number;
+  readonly scope?: Scope | undefined;
+  readonly timeoutMs?: number | undefined;
   /** The peer's request that this one belongs to. */
   readonly about?: Id;
-  /** Hears the id it gets, before it goes out. */
-  readonly named?: ((id: number) => void) | undefined;
+  /** Called with the request's id before it is sent. */
+  readonly onId?: ((id: number) => void) | undefined;
 }

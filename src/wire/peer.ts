@@ -123,7 +123,7 @@ export class Peer {
   request(
     method: string,
     params: unknown,
-    { scope: parent, timeoutMs, about, named }: AskOptions = {},
+    { scope: parent, timeoutMs, about, onId }: AskOptions = {},
   ): Promise<unknown> {
     if (this.#isClosed || this.#hasEnded) return Promise.reject(connectionClosed());
     // It does not read what it has: more of it would only cost memory.
@@ -133,7 +133,7 @@ export class Peer {
       );
     if (parent?.cancelled) return Promise.reject(parent.cancelled);
     const id = ++this.#nextId;
-    named?.(id);
+    onId?.(id);
     // The caller's own scope serves where it can: a call on the hot path needs no second clock.
     const own = timeoutMs === undefined ? undefined : new Scope(parent, timeoutMs);
     const answered = this.#asked.wait(id, method, own ?? parent, (reason) =>

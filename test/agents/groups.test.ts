@@ -54,7 +54,7 @@ test("an agent answers with its own tools for the task and how they are called",
     signature: "files.read_file(path: string, count_lines?: number)",
   });
   expect(tools.every((tool) => String(tool.name).startsWith("files."))).toBe(true);
-  expect((result.content as JsonObject[])[0]?.text).toMatch(/^files_agent:[\s\S]*call_tool/);
+  expect((result.content as JsonObject[]).at(-1)?.text).toContain("call_tool");
 });
 
 test("an agent that has nothing for a task names the one that has", async () => {

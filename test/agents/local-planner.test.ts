@@ -59,10 +59,11 @@ function createDesk(
       },
       draw_chart: {
         description: "Draw a chart of the monthly sales",
+        annotations: { readOnlyHint: true },
         inputSchema: object({}, []),
         run: () => ({ content: [{ type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" }] }),
       },
-      fail_loudly: {
+      check_alarm: {
         description: "Check the alarm of the building",
         inputSchema: object({}, []),
         run: () => ({ ...text("no bell"), isError: true }),
@@ -83,6 +84,8 @@ interface Told {
   }[];
   readonly why?: string;
   readonly left?: readonly string[];
+  readonly next?: readonly JsonObject[];
+  readonly unavailable?: readonly JsonObject[];
   readonly tools?: readonly {
     readonly name: string;
     readonly missing: readonly string[];
@@ -138,7 +141,7 @@ test("data makes arguments certain", async () => {
 
 test("a tool that may destroy is not run, however clear it is; the line to run it is given and works", async () => {
   await using desk = await openDesk();
-  const { told } = await desk.ask("Delete the file /tmp/a.txt");
+  const { told, content } = await desk.ask("Delete the file /tmp/a.txt");
   expect(told.stopped_because).toBe("not sure");
   expect(desk.calls).toEqual([]);
   expect(told.tools?.[0]).toMatchObject({
@@ -146,9 +149,17 @@ test("a tool that may destroy is not run, however clear it is; the line to run i
     missing: [],
     call: { name: "desk.delete_file", arguments: { path: "/tmp/a.txt" } },
   });
-  expect(told.answer).toContain(
-    'call_tool {"name":"desk.delete_file","arguments":{"path":"/tmp/a.txt"}}',
-  );
+  expect(told.next?.[0]).toEqual({
+    do: "call-tool",
+    tool: "desk.delete_file",
+    arguments: { path: "/tmp/a.txt" },
+  });
+  expect(content.at(-1)).toMatchObject({
+    text: expect.stringContaining(
+      'call_tool with {"name":"desk.delete_file","arguments":{"path":"/tmp/a.txt"}}',
+    ),
+    annotations: { audience: ["assistant"] },
+  });
   const { tools: [, second] = [] } = told;
   expect(second?.name).not.toBe("desk.delete_file");
 });
@@ -170,7 +181,6 @@ test("the line of an answer can be called as it is", async () => {
   const { told } = await desk.ask("Convert 3.5 miles to kilometers, roughly, for my grandmother");
   const line = told.tools?.find(({ name }) => name === "desk.convert_length")?.call;
   expect(line).toMatchObject({ name: "desk.convert_length" });
-  expect(told.answer).toContain(`call_tool ${JSON.stringify(line)}`);
   await desk.call({
     ...line,
     arguments: { value: 3.5, from: "miles", to: "kilometers", ...(line?.arguments as JsonObject) },
@@ -193,7 +203,7 @@ test("a task of several steps is done in order as far as it is clear, and the re
   expect(desk.calls.map(({ args }) => args.path)).toEqual(["/etc/hosts", "/etc/passwd"]);
   expect(told.steps).toHaveLength(2);
   expect(told.stopped_because).toBe("not sure");
-  expect(told.answer).toContain("Done with desk.read_file:\ntext of /etc/hosts");
+  expect(told.answer).toContain("Result of desk.read_file:\ntext of /etc/hosts");
   expect(told.answer).toContain('Not run: "delete the file /tmp/a.txt"');
 });
 
@@ -201,7 +211,7 @@ test("a step that speaks of an earlier result is left to the caller", async () =
   await using desk = await openDesk();
   const { told } = await desk.ask("Read the file /etc/hosts, then read the file it names");
   expect(told.steps).toHaveLength(1);
-  expect(told.why).toBe("it speaks of what an earlier step gave");
+  expect(told.why).toBe("it refers to the result of an earlier step");
 });
 
 test("pictures of a tool are carried into the answer", async () => {
@@ -214,8 +224,8 @@ test("pictures of a tool are carried into the answer", async () => {
 test("a tool that fails is named, with what it said", async () => {
   await using desk = await openDesk();
   const { told } = await desk.ask("Check the alarm of the building");
-  expect(told.steps).toMatchObject([{ tool: "desk.fail_loudly", outcome: "error" }]);
-  expect(told.why).toBe("desk.fail_loudly failed");
+  expect(told.steps).toMatchObject([{ tool: "desk.check_alarm", outcome: "error" }]);
+  expect(told.why).toBe("desk.check_alarm failed");
   expect(told.answer).toContain("no bell");
 });
 

@@ -4,7 +4,7 @@ import type { Channel } from "../../src/wire/channel.ts";
 import { createMemoryPair } from "../../src/wire/memory.ts";
 import { startHall } from "../servers/hall.ts";
 import { createEchoToolkit } from "../servers/toolkits.ts";
-import { eventually } from "../servers/upstreams.ts";
+import { until } from "../servers/until.ts";
 
 test("a service that leaves while it is coming back does not come back", async () => {
   await using hall = await startHall({ toolkits: [] });
@@ -22,11 +22,11 @@ test("a service that leaves while it is coming back does not come back", async (
   }
   const registered = await joinHall(createEchoToolkit("visitor"), connect);
   await lines[0]?.close();
-  await eventually(() => lines.length === 2, "dialled again");
+  await until(() => lines.length === 2, "dialled again");
   const left = registered.close();
   letIn();
   await left;
-  await eventually(() => hall.hall.server.clientCount === 0, "nobody on the line");
+  await until(() => hall.hall.server.clientCount === 0, "nobody on the line");
   expect(hall.hall.registry.findToolkit("visitor")?.problem?.()).toBe(
     "the connection that served it is gone",
   );

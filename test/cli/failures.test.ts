@@ -149,7 +149,7 @@ test("what the machine refuses is told with what to do", async () => {
   const blocked = await run("blocked", ["build", "--json"]);
   expect(blocked).toMatchObject({
     exit: 1,
-    stderr: expect.stringContaining("A file stands where a folder is needed"),
+    stderr: expect.stringContaining("A file is in the place of a folder"),
   });
   expect(JSON.parse(blocked.stdout)).toMatchObject({
     error: { code: "SYSTEM", suggestion: expect.stringContaining("move it away") },
@@ -161,7 +161,7 @@ test("what the machine refuses is told with what to do", async () => {
         syscall: "uv_cwd",
       }),
     ),
-  ).toBe("guildhall: the folder this was started in is gone\n  Go to one that is there.");
+  ).toBe("guildhall: the current directory no longer exists\n  Change to an existing directory.");
 });
 
 test("help is no failure", async () => {

@@ -1,17 +1,19 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
 import { HallError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { createLog } from "../../src/base/log.ts";
 import { Scope } from "../../src/base/scope.ts";
-import { type Greeting, type GreetOptions, greet } from "../../src/client/handshake.ts";
+import { type Handshake, type HandshakeOptions, shakeHands } from "../../src/client/handshake.ts";
 import { createGuard } from "../../src/upstream/guard.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { defaultLimits } from "../../src/wire/limits.ts";
 import { createMemoryPair } from "../../src/wire/memory.ts";
 import { Peer } from "../../src/wire/peer.ts";
+import { guardMs } from "../servers/until.ts";
 import { faulty, readStarts, type StdioConfig } from "../servers/upstreams.ts";
 
 /** Which era a server speaks, found out in place. */
@@ -20,8 +22,8 @@ type Script = (message: JsonObject) => JsonObject | undefined;
 /** Greets a server that answers what the script says, and gives what it was sent. */
 async function meet(
   script: Script,
-  options: Partial<GreetOptions> = {},
-): Promise<{ readonly greeting: Greeting | HallError; readonly sent: readonly JsonObject[] }> {
+  options: Partial<HandshakeOptions> = {},
+): Promise<{ readonly handshake: Handshake | HallError; readonly sent: readonly JsonObject[] }> {
   const [near, far] = createMemoryPair();
   const sent: JsonObject[] = [];
   far.start({
@@ -47,14 +49,16 @@ async function meet(
       params: { requestId, reason },
     }),
   });
-  const scope = new Scope(undefined, 2_000);
-  const greeting = await greet(peer, { scope, probeMs: 60, ...options }).catch(
+  const scope = new Scope(undefined, guardMs);
+  const handshake = await shakeHands(peer, { scope, probeMs: 60, ...options }).catch(
     (error: unknown) => error as HallError,
   );
-  await new Promise((resolve) => setTimeout(resolve, 5));
+  // The last notification is delivered in a later turn.
+  await nextTurn();
+  await nextTurn();
   scope.close();
   await peer.close();
-  return { greeting, sent };
+  return { handshake, sent };
 }
 
 const legacyHello = {
@@ -75,8 +79,8 @@ const methodsOf = (sent: readonly JsonObject[]): readonly unknown[] =>
 
 describe.concurrent("a server", () => {
   test("that answers server/discover is modern, and gets its envelope", async () => {
-    const { greeting, sent } = await meet(() => ({ result: modernHello }));
-    expect(greeting).toEqual({
+    const { handshake, sent } = await meet(() => ({ result: modernHello }));
+    expect(handshake).toEqual({
       era: "modern",
       version: "2026-07-28",
       capabilities: { tools: {} },
@@ -117,14 +121,14 @@ describe.concurrent("a server", () => {
     ],
     ["answers what cannot be read", { result: {}, error: {} }],
   ])("that %s is spoken to the legacy way", async (_what, refusal) => {
-    const { greeting, sent } = await meet(({ method }) =>
+    const { handshake, sent } = await meet(({ method }) =>
       method === "initialize"
         ? { result: legacyHello }
         : method === "server/discover"
           ? refusal
           : undefined,
     );
-    expect(greeting).toEqual({
+    expect(handshake).toEqual({
       era: "legacy",
       version: "2025-06-18",
       capabilities: { tools: {} },
@@ -139,10 +143,10 @@ describe.concurrent("a server", () => {
   });
 
   test("that is silent is spoken to the legacy way", async () => {
-    const { greeting, sent } = await meet(({ method }) =>
+    const { handshake, sent } = await meet(({ method }) =>
       method === "initialize" ? { result: legacyHello } : undefined,
     );
-    expect(greeting).toMatchObject({ era: "legacy" });
+    expect(handshake).toMatchObject({ era: "legacy" });
     expect(methodsOf(sent).slice(0, 2)).toEqual(["server/discover", "initialize"]);
     expect(methodsOf(sent).slice(2).sort()).toEqual([
       "notifications/cancelled",
@@ -153,25 +157,25 @@ describe.concurrent("a server", () => {
   test.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])(
     "may speak %s",
     async (protocolVersion) => {
-      const { greeting } = await meet(({ method }) =>
+      const { handshake } = await meet(({ method }) =>
         method === "initialize"
           ? { result: { ...legacyHello, protocolVersion } }
           : { error: { code: -32601, message: "" } },
       );
-      expect(greeting).toMatchObject({ era: "legacy", version: protocolVersion });
+      expect(handshake).toMatchObject({ era: "legacy", version: protocolVersion });
     },
   );
 
   test.each([["1999-01-01"], ["2026-07-28"], [5], [undefined]])(
     "that answers initialize with version %s cannot be used",
     async (protocolVersion) => {
-      const { greeting } = await meet(({ method }) =>
+      const { handshake } = await meet(({ method }) =>
         method === "initialize"
           ? { result: { ...legacyHello, protocolVersion } }
           : { error: { code: -32601, message: "" } },
       );
-      expect(greeting).toBeInstanceOf(HallError);
-      expect(greeting).toMatchObject({
+      expect(handshake).toBeInstanceOf(HallError);
+      expect(handshake).toMatchObject({
         code: "BAD_ANSWER",
         message: expect.stringContaining("initialize"),
       });
@@ -179,12 +183,12 @@ describe.concurrent("a server", () => {
   );
 
   test("without a name is called unnamed, and what it does not say is empty", async () => {
-    const { greeting } = await meet(({ method }) =>
+    const { handshake } = await meet(({ method }) =>
       method === "initialize"
         ? { result: { protocolVersion: "2024-11-05" } }
         : { error: { code: 1, message: "" } },
     );
-    expect(greeting).toEqual({
+    expect(handshake).toEqual({
       era: "legacy",
       version: "2024-11-05",
       capabilities: {},
@@ -199,7 +203,7 @@ describe.concurrent("a server", () => {
   });
 
   test("known to be modern may have become legacy", async () => {
-    const { greeting } = await meet(
+    const { handshake } = await meet(
       ({ method }) =>
         method === "initialize"
           ? { result: legacyHello }
@@ -208,18 +212,18 @@ describe.concurrent("a server", () => {
         knownEra: "modern",
       },
     );
-    expect(greeting).toMatchObject({ era: "legacy" });
+    expect(handshake).toMatchObject({ era: "legacy" });
   });
 
   test("that hangs through both is given up when the start is", async () => {
     const scope = new Scope(undefined, 150);
-    const { greeting } = await meet(() => undefined, { scope });
-    expect(greeting).toMatchObject({ code: "TIMEOUT" });
+    const { handshake } = await meet(() => undefined, { scope });
+    expect(handshake).toMatchObject({ code: "TIMEOUT" });
   });
 });
 
 describe.concurrent("a real server", () => {
-  const folder = mkdtempSync(join(tmpdir(), "guildhall-greeting-"));
+  const folder = mkdtempSync(join(tmpdir(), "guildhall-handshake-"));
   const guard = createGuard();
   afterAll(() => {
     guard.close();
@@ -236,7 +240,7 @@ describe.concurrent("a real server", () => {
       log: createLog({ level: "silent" }),
       guard,
       locked,
-      startMs: 10_000,
+      startMs: guardMs,
     });
     return Object.assign(upstream, { [Symbol.asyncDispose]: () => upstream.close() });
   }

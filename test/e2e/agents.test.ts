@@ -183,7 +183,7 @@ test("a person says who plans, and hears which agents there are", { timeout: 60_
     expect(await project.run("ask", "sums", "x", "--planner", "magic")).toMatchObject({ code: 2 });
     expect(await project.run("ask", "")).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("a task is needed"),
+      stderr: expect.stringContaining("missing task"),
     });
     expect(await project.run("ask", "sums", "x", "--data", "{bad")).toMatchObject({
       code: 2,
@@ -212,7 +212,7 @@ test("without a model, a task goes where the best tool is, and is done or left w
   expect(left.stdout).not.toContain("call_tool");
   expect(await project.run("ask", "bake a loaf of rye bread")).toMatchObject({
     code: 66,
-    stderr: expect.stringContaining("no agent seems made for this; the nearest: "),
+    stderr: expect.stringContaining("no agent fits this task; nearest: "),
   });
 });
 

@@ -491,7 +491,7 @@ describe("a modern client", () => {
       argument: { name: "title", value: "ask" },
     };
     const id = client.ask("completion/complete", modern(complete, everything));
-    expect(await client.next(1_000)).toMatchObject({ id, error: { code: expect.any(Number) } });
+    expect(await client.next()).toMatchObject({ id, error: { code: expect.any(Number) } });
     expect(client.received.filter(({ method }) => method !== undefined)).toEqual([]);
   });
 });
@@ -639,7 +639,7 @@ describe("a legacy client", () => {
     const id = client.ask("tools/call", { name: "asking.one" });
     await client.heard("elicitation/create");
     client.end();
-    expect(await client.answer(id, 1_000)).toMatchObject({ result: { isError: true } });
+    expect(await client.answer(id)).toMatchObject({ result: { isError: true } });
     await client.closed;
   });
 });

@@ -22,10 +22,10 @@ import { createLineReader } from "../../src/wire/lines.ts";
 import { modern, RawClient } from "../servers/client.ts";
 import { buildTestCli, residentMegabytes } from "../servers/process.ts";
 import { said } from "../servers/toolkits.ts";
+import { until } from "../servers/until.ts";
 import {
   type CliProcess,
   callTool,
-  eventually,
   faulty,
   isAlive,
   readStarts,
@@ -101,14 +101,14 @@ const hello = {
 };
 
 async function greet(client: CliProcess): Promise<void> {
-  const answer = await client.answer(client.ask("initialize", hello), 15_000);
+  const answer = await client.answer(client.ask("initialize", hello));
   expect(answer).toMatchObject({ result: { serverInfo: { name: "guildhall" } } });
   client.notify("notifications/initialized");
 }
 
 async function untilSees(client: RawClient, name: string): Promise<void> {
-  await eventually(async () => {
-    const { result } = await client.answer(client.ask("tools/list"), 15_000);
+  await until(async () => {
+    const { result } = await client.answer(client.ask("tools/list"));
     return isObject(result) && (result.tools as JsonObject[]).some((tool) => tool.name === name);
   }, `${name} is listed`);
 }
@@ -150,11 +150,7 @@ describe.concurrent("clients of one project", () => {
     } finally {
       await closeAll(clients);
     }
-    await eventually(
-      () => !readStarts(project.starts).some(isAlive),
-      "the server is gone with them",
-      2_000,
-    );
+    await until(() => !readStarts(project.starts).some(isAlive), "the server is gone with them");
   });
 
   test("get what belongs to them, and nothing of each other", async () => {
@@ -256,7 +252,7 @@ describe.concurrent("clients of one project", () => {
       second.ask("tools/call", { name: "box.hang" });
       await wait(200);
       second.child.kill("SIGKILL");
-      await eventually(
+      await until(
         async () =>
           (saidJson(await callTool(first, "box.heard")) as JsonObject[]).some(
             ({ method }) => method === "notifications/cancelled",
@@ -285,14 +281,14 @@ describe.concurrent("when the hall", () => {
       // Sent into the gap. A call sent there may reach nobody or the one that dies, so it comes after.
       const lists = others.map((client) => client.ask("tools/list"));
       for (const [n, client] of others.entries()) {
-        expect(await client.answer(running[n], 15_000)).toMatchObject({
+        expect(await client.answer(running[n])).toMatchObject({
           error: {
             code: -32603,
             message: expect.stringContaining("may have done its work"),
             data: { error_type: "unavailable" },
           },
         });
-        expect(await client.answer(lists[n], 15_000)).toMatchObject({
+        expect(await client.answer(lists[n])).toMatchObject({
           result: { tools: expect.any(Array) },
         });
         expect(said(await callTool(client, "box.echo", { n }))).toBe(JSON.stringify({ n }));
@@ -346,7 +342,7 @@ describe.concurrent("when the hall", () => {
     await new Promise<void>((resolve) => void server.listen(path, resolve));
     await using client = project.open();
     await greet(client);
-    expect(await client.answer(client.ask("tools/list"), 10_000)).toMatchObject({
+    expect(await client.answer(client.ask("tools/list"))).toMatchObject({
       result: { tools: expect.any(Array) },
     });
     expect(said(await callTool(client, "box.echo", { a: 1 }))).toBe('{"a":1}');
@@ -365,7 +361,7 @@ describe.concurrent("when the hall", () => {
         hall?.child.kill("SIGKILL");
         await hall?.exited;
         for (const client of last)
-          expect(await client.answer(client.ask("tools/list"), 15_000)).toMatchObject({
+          expect(await client.answer(client.ask("tools/list"))).toMatchObject({
             result: { tools: expect.any(Array) },
           });
         expect(
@@ -389,7 +385,7 @@ describe.concurrent("when the hall", () => {
       const hammering = others.map(async (client) => {
         for (let n = 0; !isOver; n++) {
           const id = n % 2 === 0 ? client.ask("tools/list") : client.ask("ping");
-          const answer = await client.answer(id, 10_000);
+          const answer = await client.answer(id);
           if (answer.error === undefined) answers++;
           else failures.push(answer);
         }
@@ -404,10 +400,9 @@ describe.concurrent("when the hall", () => {
       expect(answers).toBeGreaterThan(5);
       await Promise.all(others.map((client) => untilSees(client, "box.echo")));
       expect(await project.status()).toMatchObject({ clients: 2 });
-      await eventually(
+      await until(
         () => readStarts(project.starts).filter(isAlive).length === 1,
         "one server is left",
-        3_000,
       );
     } finally {
       await closeAll(clients);
@@ -441,7 +436,7 @@ describe.concurrent("when the hall", () => {
       const running = second.ask("tools/call", { name: "box.wait", arguments: { ms: 500 } });
       await second.request("ping");
       first.child.kill("SIGTERM");
-      expect(said(await second.answer(running, 5_000))).toBe("waited 500");
+      expect(said(await second.answer(running))).toBe("waited 500");
       expect(await first.exited).toBe(0);
       await untilSees(second, "box.wait");
       expect(said(await callTool(second, "box.wait", { ms: 2 }))).toBe("waited 2");
@@ -466,14 +461,10 @@ describe.concurrent("when the hall", () => {
       await first.exited;
       await second.heard("notifications/subscriptions/acknowledged");
       await untilSees(second, "box.touch");
-      await eventually(
-        async () => {
-          await callTool(second, "box.touch", { uri: "note://1" });
-          return second.received.some(({ method }) => method === "notifications/resources/updated");
-        },
-        "the change is heard of",
-        5_000,
-      );
+      await until(async () => {
+        await callTool(second, "box.touch", { uri: "note://1" });
+        return second.received.some(({ method }) => method === "notifications/resources/updated");
+      }, "the change is heard of");
       await callTool(second, "box.log", { level: "warning" });
       await callTool(second, "box.log", { level: "critical" });
       const logs = second.received.filter(({ method }) => method === "notifications/message");
@@ -504,12 +495,8 @@ describe("after 200 clients have come and gone", () => {
         else client.child.kill("SIGKILL");
       }
       await Promise.all(real.map(({ exited }) => exited));
-      await eventually(async () => (await project.status()).clients === 1, "all have left", 5_000);
-      await eventually(
-        () => measure(first.pid).handles <= before.handles,
-        "no handle is left over",
-        3_000,
-      );
+      await until(async () => (await project.status()).clients === 1, "all have left");
+      await until(() => measure(first.pid).handles <= before.handles, "no handle is left over");
       const after = measure(first.pid);
       expect(after.children).toEqual(before.children);
       expect(after.megabytes - before.megabytes).toBeLessThan(20);
@@ -524,8 +511,8 @@ describe("after 200 clients have come and gone", () => {
 /** Calls until another process than `oldPid` answers. Fails when a call does. */
 async function untilAnotherServer(client: RawClient, oldPid: number): Promise<number> {
   let pid = oldPid;
-  await eventually(async () => {
-    const answer = await client.answer(client.ask("tools/call", { name: "box.whoami" }), 10_000);
+  await until(async () => {
+    const answer = await client.answer(client.ask("tools/call", { name: "box.whoami" }));
     // Until the next hall has looked at the server, it does not know the tool.
     if (isObject(answer.error) && answer.error.code === -32_602) return false;
     pid = (saidJson(answer) as { pid: number }).pid;

@@ -586,7 +586,7 @@ describe.each(eras)("on a %s connection", (era) => {
         client.send(isObject(input) && !Buffer.isBuffer(input) ? dress(input, era) : input);
         client.send(goodRequest(era));
         expect.soft(await client.answer("good"), what).toEqual(good(era));
-        const refusal = answer ? await client.next(500).catch(() => "nothing") : "nothing";
+        const refusal = answer ? await client.next().catch(() => "nothing") : "nothing";
         expect.soft(refusal, what).toEqual(answer ? written(answer, era) : "nothing");
         expect.soft(client.unread, what).toEqual([]);
       }

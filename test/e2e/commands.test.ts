@@ -7,11 +7,11 @@ import type { JsonObject } from "../../src/base/json.ts";
 import { version } from "../../src/base/version.ts";
 import { type Lock, type LockedServer, lockPath } from "../../src/upstream/lock.ts";
 import { buildTestCli } from "../servers/process.ts";
+import { until } from "../servers/until.ts";
 import {
   type CliProcess,
   callTool,
   definitionOf,
-  eventually,
   faulty,
   faultyFile,
   isAlive,
@@ -78,7 +78,6 @@ async function newProject(
           capabilities: {},
           clientInfo: { name: "test", version: "1" },
         }),
-        15_000,
       );
       client.notify("notifications/initialized");
       return client;
@@ -94,10 +93,7 @@ async function newProject(
 const startsOf = (project: string): string => join(places.runtime, `${project}.starts`);
 
 async function untilCalled(client: CliProcess, name: string): Promise<void> {
-  await eventually(
-    async () => (await callTool(client, name)).error === undefined,
-    `${name} is known`,
-  );
+  await until(async () => (await callTool(client, name)).error === undefined, `${name} is known`);
 }
 
 describe.concurrent("guildhall build", () => {
@@ -250,7 +246,7 @@ describe.concurrent("guildhall status, logs and restart", () => {
     await untilCalled(client, "good.echo");
     await callTool(client, "good.error");
     // It is tried again and again, and down in between.
-    await eventually(async () => {
+    await until(async () => {
       const status = await project.json<{ upstreams: { state: JsonObject }[] }>("status");
       expect(status).toMatchObject({ running: true, version, pid: client.pid, clients: 1 });
       expect(status.upstreams[0]).toMatchObject({
@@ -266,7 +262,7 @@ describe.concurrent("guildhall status, logs and restart", () => {
         status.upstreams[1]?.state.reason === "exited with code 9"
       );
     }, "it is down with its reason");
-    await eventually(async () => {
+    await until(async () => {
       const { stdout } = await project.run("status");
       expect(stdout).toMatch(/^hall .* process \d+, 0 min, 1 clients\n/);
       expect(stdout).toMatch(/good +ready +legacy 2025-11-25 +2/);
@@ -564,11 +560,7 @@ describe.concurrent("guildhall call", () => {
   });
 
   afterAll(async () => {
-    await eventually(
-      () => !readStarts(starts).some(isAlive),
-      "no server of any of these calls is left",
-      3_000,
-    );
+    await until(() => !readStarts(starts).some(isAlive), "no server of any of these calls is left");
   });
 });
 
@@ -749,7 +741,7 @@ describe.concurrent("a server whose own entry cannot be used", () => {
         await project.json<{ upstreams: { name: string; state: JsonObject }[] }>("status")
       ).upstreams.find(({ name }) => name === "other")?.state.kind;
     write({ comand: other.command });
-    await eventually(async () => (await stateOf()) === "unusable", "it is unusable");
+    await until(async () => (await stateOf()) === "unusable", "it is unusable");
     expect(await pidOf()).toBe(before);
     write({ command: other.command, args: other.args });
     await untilCalled(client, "other.whoami");

@@ -8,7 +8,7 @@ import type { ServerConfig } from "../../src/config/schema.ts";
 import type { Upstream } from "../../src/upstream/upstream.ts";
 import { modern } from "../servers/client.ts";
 import { startHall, type TestHall } from "../servers/hall.ts";
-import { eventually } from "../servers/upstreams.ts";
+import { until } from "../servers/until.ts";
 
 /** The reference server over each of its transports, behind one hall: whatever differs is the hall's doing. */
 const transports = ["stdio", "sse", "http"] as const;
@@ -43,10 +43,9 @@ beforeAll(async () => {
     http: { type: "http", url: `http://127.0.0.1:${httpPort}/mcp`, headers: {}, ...common },
   };
   hall = await startHall({ toolkits: [], servers });
-  await eventually(
+  await until(
     () => transports.every((name) => hall.hall.registry.findTool(`${name}.echo`) !== undefined),
     "all three are listed",
-    20_000,
   );
 }, 40_000);
 
@@ -111,7 +110,6 @@ async function connect(
       const message = await client.take(
         (given) => given.id === id || (given.method !== undefined && given.id !== undefined),
         `an answer of ${name}`,
-        20_000,
       );
       if (message.method !== undefined)
         client.send({ jsonrpc: "2.0", id: message.id, result: answers[String(message.method)] });
@@ -161,15 +159,15 @@ const calls: readonly (readonly [tool: string, args: JsonObject])[] = [
 test("what the server offers is the same over stdio, SSE and HTTP", async () => {
   const [stdio, ...others] = upstreams().map((upstream) => ({
     offer: upstream.offer(),
-    greeting: upstream.greeting(),
+    handshake: upstream.handshake(),
   }));
   expect(stdio?.offer.tools.length).toBeGreaterThan(10);
   expect(stdio?.offer.prompts.length).toBeGreaterThan(2);
   expect(stdio?.offer.resources.length).toBeGreaterThan(2);
-  for (const { offer, greeting } of others) {
+  for (const { offer, handshake } of others) {
     expect(offer).toEqual(stdio?.offer);
-    expect(greeting?.info).toEqual(stdio?.greeting?.info);
-    expect(greeting?.capabilities).toEqual(stdio?.greeting?.capabilities);
+    expect(handshake?.info).toEqual(stdio?.handshake?.info);
+    expect(handshake?.capabilities).toEqual(stdio?.handshake?.capabilities);
   }
 });
 
@@ -214,7 +212,7 @@ test("progress arrives over each of them, under the client's token, growing to t
       arguments: { duration: 0.6, steps: 3 },
       _meta: { progressToken },
     };
-    await client.answer(client.ask("tools/call", params), 20_000);
+    await client.answer(client.ask("tools/call", params));
     const steps = client.received.flatMap(({ method, params: given }) =>
       method === "notifications/progress" &&
       isObject(given) &&

@@ -4,7 +4,7 @@ import { brotliCompressSync, constants, deflateSync, gzipSync } from "node:zlib"
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { keys, modern, modernVersion } from "../servers/client.ts";
-import { type Dialled, type Door, happens, openDoor, type Reply } from "../servers/door.ts";
+import { type Dialled, type Door, openDoor, type Reply } from "../servers/door.ts";
 import { call, greet, modernHeaders, type Session } from "../servers/door-clients.ts";
 import {
   createAskingToolkit,
@@ -13,6 +13,7 @@ import {
   createToolkit,
   text,
 } from "../servers/toolkits.ts";
+import { happens } from "../servers/until.ts";
 
 /** Every bad request gets one exact answer, in HTTP and in JSON-RPC, and the next good one is served as if nothing had been. */
 const eras = ["legacy", "modern"] as const;
@@ -583,7 +584,7 @@ async function knock(
       ? session.headers
       : modernHeaders(isMessage ? (message as JsonObject) : { method: "tools/list" });
   const reply = door.send({ body: message, headers: { ...own, ...headers } });
-  if (await happens(reply, 3_000)) return reply;
+  if (await happens(reply)) return reply;
   return { status: 0, headers: {}, text: `nothing came for ${what}`, json: undefined };
 }
 
@@ -796,7 +797,7 @@ describe("bodies and their size", () => {
     await dialled.until(/^HTTP\/1.1 413 [\s\S]*"code":-32600/);
     expect(dialled.received).toMatch(/\r\nconnection: close\r\n/i);
     expect(dialled.received).not.toContain('"id"');
-    expect(await happens(dialled.closed, 3_000)).toBe(true);
+    expect(await happens(dialled.closed)).toBe(true);
     await served();
   });
 
@@ -815,7 +816,7 @@ describe("bodies and their size", () => {
     }
     await dialled.until(/^HTTP\/1.1 413 [\s\S]*"code":-32600/);
     expect(pieces).toBeLessThan(40);
-    expect(await happens(dialled.closed, 2_000)).toBe(true);
+    expect(await happens(dialled.closed)).toBe(true);
     await served();
   });
 
@@ -878,7 +879,7 @@ describe("bodies and their size", () => {
     const dialled = door.dial();
     dialled.write(`${head({ ...rawHeaders, "Content-Length": "10" })}${list}`);
     await dialled.until(/^HTTP\/1.1 400 /);
-    expect(await happens(dialled.closed, 2_000)).toBe(true);
+    expect(await happens(dialled.closed)).toBe(true);
     expect(dialled.received).not.toMatch(/HTTP\/1\.1 (?!400)/);
     await served();
   });
@@ -975,8 +976,8 @@ describe("what is no HTTP (B40, B41)", () => {
   ])("%s: 400, and the line is closed", async (_what, bytes) => {
     const dialled = door.dial();
     dialled.write(bytes());
-    await dialled.until(/^HTTP\/1\.1 400 /, 3_000);
-    expect(await happens(dialled.closed, 2_000)).toBe(true);
+    await dialled.until(/^HTTP\/1\.1 400 /);
+    expect(await happens(dialled.closed)).toBe(true);
     expect(dialled.received).not.toMatch(/"result"/);
     await expectServed("modern", await greet(door), "it");
   });
@@ -985,7 +986,7 @@ describe("what is no HTTP (B40, B41)", () => {
     const dialled = door.dial();
     dialled.write(head({ "X-Long": "x".repeat(17 * 1024) }));
     await dialled.until(/^HTTP\/1\.1 431 /);
-    expect(await happens(dialled.closed, 2_000)).toBe(true);
+    expect(await happens(dialled.closed)).toBe(true);
   });
 
   test("15 KiB of headers are read", async () => {
@@ -1025,7 +1026,7 @@ describe("what is no HTTP (B40, B41)", () => {
     dialled.write(
       `${head({ ...upgrade, "MCP-Protocol-Version": modernVersion, "Mcp-Method": "tools/list", "Content-Length": String(body.length) })}${body}`,
     );
-    await dialled.until(/^HTTP\/1\.1 200 [\s\S]*"result"/, 3_000);
+    await dialled.until(/^HTTP\/1\.1 200 [\s\S]*"result"/);
   });
 
   test("such a socket counts once, however often it asks", async () => {
@@ -1035,10 +1036,7 @@ describe("what is no HTTP (B40, B41)", () => {
       dialled.write(
         "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
       );
-      await dialled.until(
-        new RegExp(`(HTTP/1.1 200 [\\s\\S]*?"status":"ok"[\\s\\S]*?){${n}}`),
-        2_000,
-      );
+      await dialled.until(new RegExp(`(HTTP/1.1 200 [\\s\\S]*?"status":"ok"[\\s\\S]*?){${n}}`));
     }
     expect((await small.send({ method: "GET", path: "/health" })).status).toBe(200);
   });
@@ -1049,7 +1047,7 @@ describe("what is no HTTP (B40, B41)", () => {
     for (const { socket } of [first, second])
       if (socket.connecting) await new Promise((resolve) => socket.once("connect", resolve));
     await wait(20);
-    expect(await happens(small.dial().closed, 1_000)).toBe(true);
+    expect(await happens(small.dial().closed)).toBe(true);
     first.socket.destroy();
     await expect
       .poll(async () =>
@@ -1081,7 +1079,7 @@ async function knockSlowly(): Promise<{
   const bytes = head({ "X-Slow": "x".repeat(200) });
   let sent = 0;
   const dribble = setInterval(() => dialled.write(bytes.charAt(sent++)), 250);
-  await happens(dialled.closed, 15_000);
+  await happens(dialled.closed);
   clearInterval(dribble);
   return { dialled, closedAfterMs: performance.now() - since };
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { legacyVersions } from "../../src/server/versions.ts";
 import { clientInfo } from "../servers/client.ts";
-import { type Door, doorToken, happens, openDoor } from "../servers/door.ts";
+import { type Door, doorToken, openDoor } from "../servers/door.ts";
 import { call, greet } from "../servers/door-clients.ts";
 import {
   createAskingToolkit,
@@ -16,7 +16,7 @@ import {
   createToolkit,
   text,
 } from "../servers/toolkits.ts";
-import { until } from "../servers/until.ts";
+import { happens, until } from "../servers/until.ts";
 
 /** Streamable HTTP as the versions with a handshake know it: a connection behind an id, a stream for each POST, one for the rest. */
 const list = (id: unknown): JsonObject => ({ jsonrpc: "2.0", id, method: "tools/list" });
@@ -164,7 +164,7 @@ describe("how long a connection lives", () => {
     await until(() => slow.running === 1);
     expect((await door.send({ method: "DELETE", headers: session.headers })).status).toBe(204);
     expect((await running).json).toMatchObject({ id: 1, result: { isError: true } });
-    expect(await happens(stream.events.ended, 1_000)).toBe(true);
+    expect(await happens(stream.events.ended)).toBe(true);
     expect(slow.aborted).toHaveLength(1);
   });
 });
@@ -233,7 +233,7 @@ describe("the stream of a GET", () => {
     const first = await session.listen();
     const second = await session.listen();
     expect(second.status).toBe(200);
-    expect(await happens(first.events.ended, 1_000)).toBe(true);
+    expect(await happens(first.events.ended)).toBe(true);
     changing.setTools(["one", "two"]);
     expect(await second.events.message()).toMatchObject({
       method: "notifications/tools/list_changed",
@@ -308,7 +308,7 @@ describe("the stream of a GET", () => {
     const door = await openDoor({ toolkits: [] });
     const stream = await (await greet(door)).listen();
     await door[Symbol.asyncDispose]();
-    expect(await happens(stream.events.ended, 1_000)).toBe(true);
+    expect(await happens(stream.events.ended)).toBe(true);
   });
 });
 
@@ -430,7 +430,7 @@ describe("the stream of a POST", () => {
     expect((await session.send(cancel(2))).status).toBe(202);
     expect(slow.aborted).toHaveLength(2);
     for (const { events } of [await quick, streaming]) {
-      expect(await happens(events.ended, 1_000)).toBe(true);
+      expect(await happens(events.ended)).toBe(true);
       expect(events.messages).toEqual([]);
     }
     // Nobody is busy any more: there is room for another.
@@ -445,12 +445,7 @@ describe("the stream of a POST", () => {
       const running = session.open(call(id, "slow.wait"));
       await until(() => slow.running === 1);
       await session.send(cancel(id));
-      expect(
-        await happens(
-          running.then(({ events }) => events.ended),
-          500,
-        ),
-      ).toBe(true);
+      expect(await happens(running.then(({ events }) => events.ended))).toBe(true);
     }
     expect((await session.send(call(0, "slow.wait", { ms: 1 }))).json).toMatchObject({
       id: 0,
@@ -475,7 +470,7 @@ describe("the stream of a POST", () => {
     await wait(3_000);
     const gone = new Promise((resolve) => dialled.socket.on("close", resolve).on("end", resolve));
     dialled.socket.resume();
-    expect(await happens(gone, 3_000)).toBe(true);
+    expect(await happens(gone)).toBe(true);
     expect(dialled.received.length).toBeLessThan(9 * 1024 * 1024);
   });
 });
@@ -516,7 +511,7 @@ describe("questions of the hall", () => {
           },
         },
       });
-      expect(await happens(stream.events.ended, 1_000)).toBe(true);
+      expect(await happens(stream.events.ended)).toBe(true);
       expect(general.events.messages).toEqual([]);
       general.cut();
     },
@@ -593,7 +588,7 @@ describe("a client that loses its socket", () => {
       id: 1,
       result: { content: [{ text: "waited" }] },
     });
-    expect(await happens(again.events.ended, 1_000)).toBe(true);
+    expect(await happens(again.events.ended)).toBe(true);
     expect(slow.aborted).toEqual([]);
   });
 
@@ -866,12 +861,7 @@ describe("batches, in 2025-03-26", () => {
     const running = session.open([call(1, "slow.wait"), call(2, "slow.wait")]);
     await until(() => slow.running === 2);
     await session.send([cancel(1), cancel(2)]);
-    expect(
-      await happens(
-        running.then(({ events }) => events.ended),
-        1_000,
-      ),
-    ).toBe(true);
+    expect(await happens(running.then(({ events }) => events.ended))).toBe(true);
   });
 });
 

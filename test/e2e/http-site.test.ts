@@ -11,11 +11,12 @@ import { WebSocket } from "ws";
 import type { JsonObject } from "../../src/base/json.ts";
 import { createGuard } from "../../src/server/http/guard.ts";
 import { modern, modernVersion } from "../servers/client.ts";
-import { type Door, doorToken, happens, openDoor } from "../servers/door.ts";
+import { type Door, doorToken, openDoor } from "../servers/door.ts";
 import { askModern, connectWebSocket, greet, modernHeaders } from "../servers/door-clients.ts";
 import { buildTestCli } from "../servers/process.ts";
 import { spawnServe } from "../servers/serve-process.ts";
 import { createEchoToolkit, createToolkit, text } from "../servers/toolkits.ts";
+import { happens } from "../servers/until.ts";
 
 /** Who is let in: by the name they call us (Host), the page that sends them (Origin), and the token they show. */
 let door: Door;
@@ -42,7 +43,7 @@ async function routes(): Promise<readonly Route[]> {
   const json = ["Content-Type: application/json", "Accept: application/json, text/event-stream"];
   const message = (method: string, params: JsonObject): string =>
     JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
-  const greeting = message("initialize", {
+  const handshake = message("initialize", {
     protocolVersion: "2025-11-25",
     capabilities: {},
     clientInfo: {},
@@ -62,7 +63,7 @@ async function routes(): Promise<readonly Route[]> {
     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
   ];
   return [
-    { name: "POST /mcp, legacy", line: "POST /mcp", headers: json, body: greeting, status: 200 },
+    { name: "POST /mcp, legacy", line: "POST /mcp", headers: json, body: handshake, status: 200 },
     {
       name: "POST /mcp, modern",
       line: "POST /mcp",
@@ -129,7 +130,7 @@ async function knock(
   dialled.write(
     `${line} HTTP/1.1\r\n${[...site, ...headers, ...size].join("\r\n")}\r\n\r\n${body}`,
   );
-  const [head, status] = await dialled.until(/^HTTP\/1\.1 (\d+) [\s\S]*?\r\n\r\n/, 2_000);
+  const [head, status] = await dialled.until(/^HTTP\/1\.1 (\d+) [\s\S]*?\r\n\r\n/);
   const [, length] = /\r\ncontent-length: (\d+)\r\n/i.exec(head) ?? [];
   if (length !== undefined) await dialled.until(new RegExp(`\\r\\n\\r\\n[\\s\\S]{${length}}`));
   const answer = dialled.received;
@@ -526,7 +527,7 @@ describe("tokens", () => {
       await dialled.until(/^HTTP\/1\.1 403 /);
       const gone = new Promise((resolve) => dialled.socket.on("close", resolve));
       const poke = setInterval(() => dialled.write("x"), 20);
-      expect(await happens(gone, 2_000)).toBe(true);
+      expect(await happens(gone)).toBe(true);
       clearInterval(poke);
     });
   });
@@ -671,7 +672,7 @@ describe("guildhall serve", () => {
 
   test.each(["-1", "65536", "http", "80.5", ""])("--port %s is refused", async (port) => {
     await using hall = spawnServe([`--port=${port}`], { folder: ownFolder() });
-    expect(await happens(hall.exited, 3_000)).toBe(true);
+    expect(await happens(hall.exited)).toBe(true);
     expect((await hall.exited).code).toBe(2);
   });
 
@@ -770,7 +771,7 @@ describe("guildhall serve", () => {
         id: 1,
         result: { isError: true, structuredContent: { error_type: "unavailable" } },
       });
-      expect(await happens(hall.exited, 3_000)).toBe(true);
+      expect(await happens(hall.exited)).toBe(true);
     });
 
     test("a socket that does not say goodbye does not keep it", async () => {
@@ -790,7 +791,7 @@ describe("guildhall serve", () => {
       knocking.end();
       await new Promise((resolve) => knocking.on("upgrade", resolve));
       hall.child.kill("SIGTERM");
-      expect(await happens(hall.exited, 5_000)).toBe(true);
+      expect(await happens(hall.exited)).toBe(true);
     });
   });
 });

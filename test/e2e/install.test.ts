@@ -89,7 +89,7 @@ describe("guildhall install", () => {
       mcpServers: { guildhall: { args: string[] } };
     };
     expect(mcpServers.guildhall.args).toEqual([cli, "mcp", "--folder", home.project]);
-    const greeting = {
+    const handshake = {
       jsonrpc: "2.0",
       id: 1,
       method: "initialize",
@@ -104,7 +104,7 @@ describe("guildhall install", () => {
       spawnSync("node", mcpServers.guildhall.args, {
         cwd: "/",
         env: home.env,
-        input: `${JSON.stringify(greeting)}\n`,
+        input: `${JSON.stringify(handshake)}\n`,
         encoding: "utf8",
         timeout: 30_000,
       });

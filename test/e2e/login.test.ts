@@ -4,7 +4,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { type OAuthServer, startOAuthServer } from "../servers/oauth-server.ts";
 import { buildTestCli } from "../servers/process.ts";
-import { type CliProcess, eventually, usePlaces } from "../servers/upstreams.ts";
+import { until } from "../servers/until.ts";
+import { type CliProcess, usePlaces } from "../servers/upstreams.ts";
 
 /** `guildhall login` and `logout` as a person types them, without a terminal: the page is printed, and nothing is opened. */
 const places = usePlaces();
@@ -57,7 +58,7 @@ async function run(
 async function follow({ output }: CliProcess): Promise<void> {
   const find = (): string | undefined =>
     /https?:\/\/\S+authorize\?[^\s"]+/.exec(output.stdout)?.[0];
-  await eventually(() => find() !== undefined, "the page is printed", 20_000);
+  await until(() => find() !== undefined, "the page is printed");
   await (await fetch(find() ?? "")).text();
 }
 
@@ -67,11 +68,10 @@ test("login prints the page, waits, and tells the hall that runs; logout takes i
   await hall.greet();
   const toolNames = async (): Promise<unknown[]> =>
     ((await hall.result("tools/list")).tools as JsonObject[]).map(({ name }) => name);
-  await eventually(
+  await until(
     async () =>
       (await run(folder, "status")).stdout.includes("needs login: run `guildhall login far`"),
     "status says what to run",
-    20_000,
   );
   expect(await toolNames()).not.toContain("far.echo");
 
@@ -82,17 +82,14 @@ test("login prints the page, waits, and tells the hall that runs; logout takes i
     /^To log in to far, open this page:\n\n {2}http:\S+\n\nlogged in to far for tools:list offline_access\n$/,
   );
   expect(command.output.stderr).toBe("");
-  await eventually(async () => (await toolNames()).includes("far.echo"), "far.echo listed", 20_000);
+  await until(async () => (await toolNames()).includes("far.echo"), "far.echo listed");
 
   expect(await run(folder, "logout", "far")).toMatchObject({
     code: 0,
     stdout: "logged out of far; what it was granted can be revoked with its issuer\n",
   });
   expect(readdirSync(tokens)).toEqual([]);
-  const answer = await hall.answer(
-    hall.ask("tools/call", { name: "far.echo", arguments: {} }),
-    20_000,
-  );
+  const answer = await hall.answer(hall.ask("tools/call", { name: "far.echo", arguments: {} }));
   expect(JSON.stringify(answer)).toContain("needs login: run `guildhall login far`");
   expect(await run(folder, "logout", "far")).toMatchObject({
     code: 0,

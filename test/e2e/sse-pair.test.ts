@@ -8,7 +8,7 @@ import {
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { modern } from "../servers/client.ts";
-import { happens, openDoor } from "../servers/door.ts";
+import { openDoor } from "../servers/door.ts";
 import { connectPair } from "../servers/door-clients.ts";
 import {
   createAskingToolkit,
@@ -19,7 +19,7 @@ import {
   createSlowToolkit,
   said,
 } from "../servers/toolkits.ts";
-import { until } from "../servers/until.ts";
+import { happens, until } from "../servers/until.ts";
 
 /** The transport of 2024-11-05: a stream that says where to post, and posts that are answered on the stream. */
 const ping = (id: unknown): JsonObject => ({ jsonrpc: "2.0", id, method: "ping" });
@@ -160,7 +160,7 @@ describe("the end of the stream", () => {
     const door = await openDoor({ toolkits: [] });
     const client = await connectPair(door);
     await door[Symbol.asyncDispose]();
-    expect(await happens(client.stream.events.ended, 1_000)).toBe(true);
+    expect(await happens(client.stream.events.ended)).toBe(true);
   });
 
   test("a stream in silence is kept alive", async () => {

@@ -84,7 +84,6 @@ function newProject(): Project {
           capabilities: {},
           clientInfo: { name: "test", version: "1" },
         }),
-        20_000,
       );
       client.notify("notifications/initialized");
       return client;

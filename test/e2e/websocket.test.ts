@@ -8,7 +8,7 @@ import { legacyVersions } from "../../src/server/versions.ts";
 import type { Receiver } from "../../src/wire/channel.ts";
 import { createWebSocketChannel } from "../../src/wire/websocket.ts";
 import { keys, modern } from "../servers/client.ts";
-import { type Dialled, type Door, happens, openDoor } from "../servers/door.ts";
+import { type Dialled, type Door, openDoor } from "../servers/door.ts";
 import { connectWebSocket } from "../servers/door-clients.ts";
 import {
   createAskingToolkit,
@@ -19,7 +19,7 @@ import {
   type SlowToolkit,
   said,
 } from "../servers/toolkits.ts";
-import { until } from "../servers/until.ts";
+import { happens, until } from "../servers/until.ts";
 
 /** WebSocket: the same messages as on stdio, one in each text frame. */
 let door: Door;
@@ -197,7 +197,7 @@ describe("messages", () => {
     const client = await connectWebSocket(door);
     await client.greet();
     const ids = Array.from({ length: 10_000 }, () => client.ask("ping"));
-    await client.answer(ids.at(-1), 10_000);
+    await client.answer(ids.at(-1));
     expect(client.received.length).toBeGreaterThanOrEqual(10_000);
     expect(new Set(client.received.map(({ id }) => id)).size).toBe(10_001);
     client.close();
@@ -206,7 +206,7 @@ describe("messages", () => {
 
 /** A socket that has shaken hands and now writes its own frames. */
 async function upgrade(): Promise<
-  Dialled & { frame(frame: Frame): void; closeCode(timeoutMs?: number): Promise<number> }
+  Dialled & { frame(frame: Frame): void; closeCode(): Promise<number> }
 > {
   const dialled = door.dial();
   dialled.write(
@@ -215,10 +215,10 @@ async function upgrade(): Promise<
   await dialled.until(/^HTTP\/1\.1 101 [\s\S]*?\r\n\r\n/);
   return Object.assign(Object.create(dialled) as Dialled, {
     frame: (frame: Frame) => dialled.write(encode(frame)),
-    async closeCode(timeoutMs = 5_000): Promise<number> {
+    async closeCode(): Promise<number> {
       // Two bytes of head, two of code.
       // biome-ignore lint/suspicious/noControlCharactersInRegex: a frame is made of them
-      const [, code = ""] = await dialled.until(/\x88[\x02-\x7d]([\s\S]{2})/, timeoutMs);
+      const [, code = ""] = await dialled.until(/\x88[\x02-\x7d]([\s\S]{2})/);
       return code.charCodeAt(0) * 256 + code.charCodeAt(1);
     },
   });
@@ -315,7 +315,7 @@ describe("frames", () => {
       }
       expect(await socket.closeCode()).toBe(code);
       socket.frame({ opcode: close, payload: Buffer.from([0x03, 0xe8]) });
-      expect(await happens(socket.closed, 2_000)).toBe(true);
+      expect(await happens(socket.closed)).toBe(true);
       const client = await connectWebSocket(door);
       expect(await client.result("tools/call", modern(echo))).toMatchObject({
         structuredContent: { a: 1 },
@@ -390,7 +390,7 @@ describe("frames", () => {
     );
     const [, got] = await dialled.until(/^HTTP\/1\.1 (\d+) /);
     expect(Number(got)).toBe(status);
-    expect(await happens(dialled.closed, 1_000)).toBe(true);
+    expect(await happens(dialled.closed)).toBe(true);
   });
 });
 
@@ -425,7 +425,7 @@ describe("how many, and for how long", () => {
     );
     await dialled.until(/^HTTP\/1\.1 101 /);
     const closing = other.hall.close();
-    const isQuick = await happens(closing, 5_000);
+    const isQuick = await happens(closing);
     await other[Symbol.asyncDispose]();
     expect(isQuick).toBe(true);
   });
@@ -443,7 +443,7 @@ describe("how many, and for how long", () => {
       client.ask("tools/call", { name: "echo.echo", arguments: { filler } });
     await wait(1_000);
     client.socket.resume();
-    expect(await happens(client.closed, 3_000)).toBe(true);
+    expect(await happens(client.closed)).toBe(true);
     expect(client.received.length).toBeLessThan(21);
   });
 });
@@ -486,7 +486,7 @@ describe("a peer that stops answering pings", () => {
   test("is cut at the second ping", async () => {
     const pair = await openPair(false, 60);
     const closed = new Promise((resolve) => pair.client.on("close", resolve));
-    expect(await happens(closed, 1_000)).toBe(true);
+    expect(await happens(closed)).toBe(true);
     await until(() => pair.heard.length === 2);
     expect(pair.heard).toEqual(["ended", "closed"]);
     pair.close();

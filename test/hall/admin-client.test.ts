@@ -12,7 +12,7 @@ test("a hall that has the socket and says nothing is given up, and the caller he
   try {
     await expect(greetHall(path, "mcp", 100)).rejects.toMatchObject({
       code: "UNAVAILABLE",
-      hint: expect.stringContaining("--alone"),
+      next: [{ do: "run-command", command: "mcp --alone" }],
     });
   } finally {
     mute.close();

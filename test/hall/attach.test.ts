@@ -5,7 +5,7 @@ import type { Channel } from "../../src/wire/channel.ts";
 import { defaultLimits } from "../../src/wire/limits.ts";
 import { createMemoryPair } from "../../src/wire/memory.ts";
 import { createStdioChannel } from "../../src/wire/stdio.ts";
-import { eventually } from "../servers/upstreams.ts";
+import { until } from "../servers/until.ts";
 
 test("a client that sends more than can be kept for a hall that is not there yet is not read until it is", async () => {
   const input = new PassThrough();
@@ -33,9 +33,9 @@ test("a client that sends more than can be kept for a hall that is not there yet
   const message = (n: number): string =>
     `{"jsonrpc":"2.0","method":"notifications/x","params":{"n":${n},"text":"${"x".repeat(100)}"}}`;
   for (let n = 0; n < 20; n++) input.write(`${message(n)}\n`);
-  await eventually(() => input.isPaused(), "no longer read");
+  await until(() => input.isPaused(), "no longer read");
   arrive();
-  await eventually(() => frames.length === 20, "all passed on");
+  await until(() => frames.length === 20, "all passed on");
   expect(frames).toEqual(Array.from({ length: 20 }, (_, n) => message(n)));
   input.end();
   await attached;

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { happens, openDoor } from "../servers/door.ts";
+import { openDoor } from "../servers/door.ts";
 import { buildLoadHall, greetMany, report, startLoadHall } from "../servers/load.ts";
 import { residentMegabytes } from "../servers/process.ts";
+import { happens } from "../servers/until.ts";
 
 let built: Awaited<ReturnType<typeof buildLoadHall>>;
 beforeAll(async () => {
@@ -43,7 +44,7 @@ test("a body that is never finished: 408 after half a minute, and the line is cl
     'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"jsonrpc"',
   );
   const dribble = setInterval(() => dialled.write(" "), 1_000);
-  expect(await happens(dialled.closed, 40_000)).toBe(true);
+  expect(await happens(dialled.closed)).toBe(true);
   clearInterval(dribble);
   expect((performance.now() - since) / 1_000).toBeGreaterThan(28);
   expect((performance.now() - since) / 1_000).toBeLessThan(33);

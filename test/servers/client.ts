@@ -1,8 +1,9 @@
 import { isObject, type JsonObject } from "../../src/base/json.ts";
+import { guardMs } from "./until.ts";
 
 /**
  * A client that knows nothing of MCP: it sends whatever it is given and keeps every message it gets. Each message is
- * read once, by whoever takes it first, so that a test can also see that nothing is left over.
+ * taken once, so that a test can also check that nothing is left over.
  */
 export class RawClient {
   /** Everything that ever arrived, in order. */
@@ -53,7 +54,7 @@ export class RawClient {
     return result;
   }
 
-  answer(id: unknown, timeoutMs?: number): Promise<JsonObject> {
+  answer(id: unknown, timeoutMs = guardMs): Promise<JsonObject> {
     return this.take(
       (message) => message.id === id && message.method === undefined,
       `the answer to ${JSON.stringify(id)}`,
@@ -62,15 +63,15 @@ export class RawClient {
   }
 
   /** The next message with this method, a request or a notification of the hall. */
-  heard(method: string, timeoutMs?: number): Promise<JsonObject> {
+  heard(method: string, timeoutMs = guardMs): Promise<JsonObject> {
     return this.take((message) => message.method === method, method, timeoutMs);
   }
 
-  next(timeoutMs?: number): Promise<JsonObject> {
-    return this.take(() => true, "a message", timeoutMs);
+  next(): Promise<JsonObject> {
+    return this.take(() => true, "a message");
   }
 
-  /** What arrived and nobody has taken. */
+  /** Messages that arrived and were not taken yet. */
   get unread(): readonly JsonObject[] {
     return this.#unread;
   }
@@ -78,7 +79,7 @@ export class RawClient {
   take(
     isWanted: (message: JsonObject) => boolean,
     what: string,
-    timeoutMs = 5_000,
+    timeoutMs = guardMs,
   ): Promise<JsonObject> {
     return new Promise((resolve, reject) => {
       const stop = (): void => {

@@ -1,12 +1,12 @@
 /** The conformance fixtures on a server behind a hall, without a prefix: whatever differs from the fixtures themselves is the hall's doing. */
 import { createServer, type Server as HttpServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { createLog } from "../../src/base/log.ts";
 import { version } from "../../src/base/version.ts";
 import { createHall } from "../../src/hall/hall.ts";
 import { listenHttp } from "../../src/server/http/listener.ts";
 import { type ConformanceHall, startConformanceHall } from "./conformance-hall.ts";
+import { until } from "./until.ts";
 
 export async function startConformanceBehind(era: "legacy" | "modern"): Promise<ConformanceHall> {
   const fixture = await startConformanceHall();
@@ -26,13 +26,9 @@ export async function startConformanceBehind(era: "legacy" | "modern"): Promise<
     servers: { fixture: { type: "http", url, headers: {}, prefix: "", ...common } },
   });
   const [upstream] = hall.fleet.all();
-  for (let tries = 0; hall.registry.tools().length === 0; tries++) {
-    if (tries > 100)
-      throw new Error(`the fixture was not reached: ${JSON.stringify(upstream?.state())}`);
-    await sleep(50);
-  }
-  if (upstream?.greeting()?.era !== era)
-    throw new Error(`the fixture was spoken to in the wrong era: ${upstream?.greeting()?.era}`);
+  await until(() => hall.registry.tools().length > 0, "the tools of the fixture are listed");
+  if (upstream?.handshake()?.era !== era)
+    throw new Error(`the fixture was spoken to in the wrong era: ${upstream?.handshake()?.era}`);
   const listener = await listenHttp({
     server: hall.server,
     log,

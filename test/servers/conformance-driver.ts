@@ -21,7 +21,6 @@ const isModern = version === modernVersion;
 const name = "suite";
 const capabilities = { elicitation: { form: {} }, sampling: {}, roots: {} };
 const loginsMax = 3;
-const answerMs = 20_000;
 
 let hall: TestHall;
 let tokenFolder: string;
@@ -162,7 +161,7 @@ async function ask(
   let more: JsonObject = {};
   for (;;) {
     const id = client.ask(method, isModern ? modern({ ...params, ...more }, capabilities) : params);
-    const { result, error } = await client.answer(id, answerMs);
+    const { result, error } = await client.answer(id);
     if (!isObject(result)) throw new Error(`${method}: ${JSON.stringify(error)}`);
     if (result.resultType !== "input_required") return result;
     const questions = Object.entries(isObject(result.inputRequests) ? result.inputRequests : {});

@@ -10,8 +10,9 @@ import { createLog } from "../../src/base/log.ts";
 import { createHall, type Hall, type HallOptions } from "../../src/hall/hall.ts";
 import { type HttpListener, type HttpOptions, listenHttp } from "../../src/server/http/listener.ts";
 import { EventReader } from "./event-reader.ts";
+import { guardMs } from "./until.ts";
 
-/** A hall with its door open on a free port of this machine, and ways to knock that no well-mannered client has. */
+/** A hall that listens on a free loopback port, and raw access to it for requests that no client library sends. */
 export interface Door {
   readonly hall: Hall;
   readonly listener: HttpListener;
@@ -24,7 +25,7 @@ export interface Door {
   send(knock: Knock): Promise<Reply>;
   /** One HTTP request whose answer is read as it comes. */
   open(knock: Knock): Promise<OpenReply>;
-  /** A socket for what is no HTTP at all. */
+  /** A raw socket. */
   dial(): Dialled;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -68,8 +69,8 @@ export interface Dialled {
   /** Resolves when the hall has ended or cut the line. */
   readonly closed: Promise<void>;
   write(bytes: string | Buffer): void;
-  /** Waits until what was received fits. */
-  until(pattern: RegExp, timeoutMs?: number): Promise<RegExpExecArray>;
+  /** Waits until the received text matches. */
+  until(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
 export const doorToken = "a-token-for-tests-0123456789";
@@ -186,7 +187,7 @@ function listenTo(socket: Socket): Dialled {
     socket.on("end", resolve);
     socket.on("close", () => resolve());
   });
-  // A reset is one way to be shown the door.
+  // A reset is one way for the hall to close the connection.
   socket.on("error", () => {});
   socket.on("data", (bytes: Buffer) => {
     received += bytes.toString("latin1");
@@ -199,7 +200,7 @@ function listenTo(socket: Socket): Dialled {
       return received;
     },
     write: (bytes) => void socket.write(bytes),
-    until(pattern, timeoutMs = 5_000) {
+    until(pattern) {
       return new Promise((resolve, reject) => {
         const stop = (): void => {
           clearTimeout(timer);
@@ -215,22 +216,13 @@ function listenTo(socket: Socket): Dialled {
           stop();
           reject(
             new Error(
-              `${pattern} did not arrive within ${timeoutMs} ms; received: ${JSON.stringify(received.slice(0, 500))}`,
+              `${pattern} did not arrive within ${guardMs / 1_000} s; received: ${JSON.stringify(received.slice(0, 500))}`,
             ),
           );
-        }, timeoutMs);
+        }, guardMs);
         waiting.add(look);
         look();
       });
     },
   };
-}
-
-/** Resolves with true when it happens within the time, with false when not. */
-export async function happens(event: Promise<unknown>, withinMs: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), withinMs);
-  });
-  return Promise.race([event.then(() => true), late]).finally(() => clearTimeout(timer));
 }

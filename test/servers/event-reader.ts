@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import type { JsonObject } from "../../src/base/json.ts";
+import { guardMs } from "./until.ts";
 
 /** One event as it was written; a field that was not there is undefined. */
 export interface ReadEvent {
@@ -29,17 +30,16 @@ export class EventReader {
     );
   }
 
-  /** The next event that nobody has taken. */
-  next(timeoutMs = 5_000): Promise<ReadEvent> {
-    return this.#find(() => true, "an event", timeoutMs);
+  /** The next event that was not taken yet. */
+  next(): Promise<ReadEvent> {
+    return this.#find(() => true, "an event");
   }
 
   /** The next message, as JSON; empty events are passed over. */
-  async message(timeoutMs = 5_000): Promise<JsonObject> {
+  async message(): Promise<JsonObject> {
     const { data = "" } = await this.#find(
       ({ data: text }) => text !== undefined && text !== "",
       "a message",
-      timeoutMs,
     );
     return JSON.parse(data) as JsonObject;
   }
@@ -49,7 +49,7 @@ export class EventReader {
     return this.events.flatMap(({ data }) => (data ? [JSON.parse(data) as JsonObject] : []));
   }
 
-  /** Hands every message to somebody, those already here too. */
+  /** Passes every message to `deliver`, including those already received. */
   forward(deliver: (text: string) => void): void {
     const read = (): void => {
       for (const { data } of this.#unread.splice(0)) if (data) deliver(data);
@@ -58,11 +58,7 @@ export class EventReader {
     read();
   }
 
-  #find(
-    isWanted: (event: ReadEvent) => boolean,
-    what: string,
-    timeoutMs: number,
-  ): Promise<ReadEvent> {
+  #find(isWanted: (event: ReadEvent) => boolean, what: string): Promise<ReadEvent> {
     return new Promise((resolve, reject) => {
       const stop = (): void => {
         clearTimeout(timer);
@@ -78,10 +74,10 @@ export class EventReader {
         stop();
         reject(
           new Error(
-            `${what} did not arrive within ${timeoutMs} ms; the stream so far: ${JSON.stringify(this.text.slice(-1_000))}`,
+            `${what} did not arrive within ${guardMs / 1_000} s; the stream so far: ${JSON.stringify(this.text.slice(-1_000))}`,
           ),
         );
-      }, timeoutMs);
+      }, guardMs);
       this.#readers.add(read);
       read();
     });

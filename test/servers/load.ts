@@ -128,7 +128,7 @@ export function writePost(
   return `POST /mcp HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
 }
 
-const greeting = writePost({
+const handshake = writePost({
   jsonrpc: "2.0",
   id: 1,
   method: "initialize",
@@ -162,7 +162,7 @@ export async function greetMany(hall: LoadHall, count: number): Promise<string[]
       const done = new Promise<void>((resolve) => {
         wake = resolve;
       });
-      socket.write(greeting.repeat(missing));
+      socket.write(handshake.repeat(missing));
       await done;
     }
     socket.destroy();

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { createLineReader } from "../../src/wire/lines.ts";
 import { RawClient } from "./client.ts";
+import { guardMs } from "./until.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -52,7 +53,7 @@ function spawnCli(
   { cwd = tmpdir(), cli = builtCli(), env }: SpawnOptions,
   isProtocol = true,
 ): ProcessClient {
-  // A runtime folder of its own: halls of other tests in the same folder are not to be attached to.
+  // A runtime folder of its own, so that it does not attach to the hall of another test.
   const runtime = mkdtempSync(join(tmpdir(), "guildhall-run-"));
   const child = spawn(process.execPath, [cli, ...args], {
     cwd,
@@ -70,7 +71,7 @@ function spawnCli(
       resolve({ code, signal });
     }),
   );
-  // A hall that has gone is seen by its exit.
+  // The exit is reported through `exited`.
   child.stdin.on("error", () => {});
   child.stderr.on("data", (bytes: Buffer) => {
     output.stderr += bytes;
@@ -96,15 +97,15 @@ function spawnCli(
       await exited;
     },
   });
-  // Its clock runs for who waits for the end: a process that a whole file of tests shares lives longer.
+  // The guard starts with each read of `exited`: a process may live as long as its test file.
   return Object.defineProperty(made, "exited", {
     get: () => Promise.race([exited, timeUp()]),
   }) as ProcessClient;
 }
 
 async function timeUp(): Promise<never> {
-  await new Promise((resolve) => setTimeout(resolve, 15_000).unref());
-  throw new Error("the process did not end within 15 s");
+  await new Promise((resolve) => setTimeout(resolve, guardMs).unref());
+  throw new Error(`the process did not end within ${guardMs / 1_000} s`);
 }
 
 function builtCli(): string {

@@ -10,7 +10,6 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { hashOf } from "../../src/base/hash.ts";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
@@ -25,13 +24,14 @@ import type { Upstream, UpstreamState } from "../../src/upstream/upstream.ts";
 import { createLineReader } from "../../src/wire/lines.ts";
 import { RawClient } from "./client.ts";
 import { startHall, type TestHall } from "./hall.ts";
+import { until } from "./until.ts";
 
 /** Halls with real servers behind them, started from `faulty.mjs`. */
 export type StdioConfig = Extract<ServerConfig, { readonly type: "stdio" }>;
 
 export const faultyFile = fileURLToPath(new URL("faulty.mjs", import.meta.url));
 
-/** A server that does what the words say; see `faulty.mjs`. */
+/** A server whose behaviour the words select; see `faulty.mjs`. */
 export function faulty(words = "", more: Partial<StdioConfig> = {}): StdioConfig {
   return {
     type: "stdio",
@@ -47,7 +47,7 @@ export function faulty(words = "", more: Partial<StdioConfig> = {}): StdioConfig
   };
 }
 
-/** A tool of `faulty.mjs` as the server defines it: a hall that knows another definition holds it back. */
+/** A tool as `faulty.mjs` defines it; the hall withholds a tool whose definition differs from the lock. */
 export function definitionOf(name: string): Tool {
   return {
     name,
@@ -62,7 +62,7 @@ export function definitionOf(name: string): Tool {
   };
 }
 
-/** What the lock says of a server with these tools, whether it would offer them or not. */
+/** A lock entry for a server with these tools, whether it really offers them or not. */
 export function locked(
   config: StdioConfig,
   tools: readonly string[],
@@ -90,11 +90,11 @@ export interface UpstreamHall extends TestHall {
   readonly client: RawClient;
   upstream(name: string): Upstream;
   /** Waits until the hall lists a tool of this full name, or no longer does. */
-  untilListed(name: string, isListed?: boolean): Promise<void>;
-  untilState(name: string, kind: UpstreamState["kind"], ms?: number): Promise<UpstreamState>;
+  untilListed(name: string, isListed?: boolean): Promise<boolean>;
+  untilState(name: string, kind: UpstreamState["kind"]): Promise<UpstreamState>;
 }
 
-/** A hall with these servers behind it and nothing of its own; what it does not know from a lock it has looked up. */
+/** A hall with only these servers behind it, and a greeted client. */
 export async function startUpstreams(
   servers: Readonly<Record<string, StdioConfig>>,
   options: HallOptions = {},
@@ -107,32 +107,21 @@ export async function startUpstreams(
     client,
     upstream: (name: string) => fleet.get(name),
     untilListed: (name: string, isListed = true) =>
-      eventually(
+      until(
         () => (registry.findTool(name) !== undefined) === isListed,
-        `${name} ${isListed ? "listed" : "no longer listed"}`,
+        `${name} is ${isListed ? "listed" : "no longer listed"}`,
       ),
-    async untilState(name: string, kind: UpstreamState["kind"], ms?: number) {
+    untilState(name: string, kind: UpstreamState["kind"]) {
       const upstream = fleet.get(name);
-      await eventually(() => upstream.state().kind === kind, `${name} ${kind}`, ms);
-      return upstream.state();
+      return until(
+        () => (upstream.state().kind === kind ? upstream.state() : undefined),
+        `${name} is ${kind}`,
+      );
     },
   });
 }
 
-/** Waits until something is so. */
-export async function eventually(
-  isSo: () => boolean | Promise<boolean>,
-  what: string,
-  ms = 20_000,
-): Promise<void> {
-  const giveUpAt = performance.now() + ms;
-  while (!(await isSo())) {
-    if (performance.now() > giveUpAt) throw new Error(`not within ${ms} ms: ${what}`);
-    await wait(5);
-  }
-}
-
-/** The answer to a call, with time enough for a server to start on a busy machine. */
+/** Calls a tool and resolves with the answer. */
 export function callTool(
   client: RawClient,
   name: string,
@@ -145,11 +134,10 @@ export function callTool(
       arguments: args,
       ...(meta === undefined ? {} : { _meta: meta }),
     }),
-    20_000,
   );
 }
 
-/** What a tool of `faulty.mjs` said, read as JSON. */
+/** Parses the text that a tool of `faulty.mjs` returned as JSON. */
 export function saidJson(answer: JsonObject): unknown {
   const content =
     isObject(answer.result) && Array.isArray(answer.result.content) ? answer.result.content : [];
@@ -160,28 +148,24 @@ export function saidJson(answer: JsonObject): unknown {
 }
 
 /** Calls until the tool answers. */
-export async function untilAnswers(client: RawClient, name: string, ms: number): Promise<void> {
-  await eventually(
-    async () => {
-      const { result } = await callTool(client, name);
-      return isObject(result) && result.isError !== true;
-    },
-    `${name} answers`,
-    ms,
-  );
+export async function untilAnswers(client: RawClient, name: string): Promise<void> {
+  await until(async () => {
+    const { result } = await callTool(client, name);
+    return isObject(result) && result.isError !== true;
+  }, `${name} answers`);
 }
 
-/** A process that has ended but nobody has asked after is not alive. */
+/** Zombies count as ended. */
 export function isAlive(pid: number): boolean {
   try {
     return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
   } catch {
-    // No such file: no such process.
+    // The process has no entry any more.
     return false;
   }
 }
 
-/** The processes that a server with `starts=FILE` has been, in order. */
+/** The process ids of every start of a server with `starts=FILE`, in order. */
 export function readStarts(file: string): readonly number[] {
   return existsSync(file) ? readFileSync(file, "utf8").trim().split("\n").map(Number) : [];
 }
@@ -195,7 +179,7 @@ export interface CliProcess extends RawClient, AsyncDisposable {
   readonly exited: Promise<number | NodeJS.Signals | null>;
 }
 
-/** Folders of one test file: projects, and all the places a hall writes to. */
+/** Temporary folders of one test file: projects, and every folder that a hall writes to. */
 export interface Places {
   readonly runtime: string;
   /** A new project with this config, approved by its user; the servers of `faulty` are written the short way. */
@@ -205,32 +189,14 @@ export interface Places {
   remove(): void;
 }
 
-/** The names that tests give their servers. */
-const serverNames = [
-  "bad",
-  "box",
-  "dead",
-  "empty",
-  "far",
-  "flood",
-  "good",
-  "hanging",
-  "missing",
-  "old",
-  "polite",
-  "stubborn",
-  "stuck",
-  "young",
-];
-
-/** What a user writes into the config of their own who does not want to be asked about these servers' tools. */
-function trustServers(configHome: string): void {
+/** The user's own config, which trusts the tools of these servers so that no call asks for approval. */
+function trustServers(configHome: string, names: ReadonlySet<string>): void {
   mkdirSync(join(configHome, "guildhall"), { recursive: true });
-  const tools = Object.fromEntries(serverNames.map((name) => [`${name}.*`, "safe"]));
+  const tools = Object.fromEntries([...names].map((name) => [`${name}.*`, "safe"]));
   writeFileSync(join(configHome, "guildhall", "config.json"), JSON.stringify({ trust: { tools } }));
 }
 
-/** Writes down that a person has let these servers of a project start. What they offer was not reviewed. */
+/** Records that the user approved these servers of a project; their tools were not reviewed. */
 async function approveServers(
   folder: string,
   dataHome: string,
@@ -260,7 +226,7 @@ export function usePlaces(): Places {
     XDG_DATA_HOME: join(root, "data"),
     XDG_CONFIG_HOME: join(root, "config"),
   };
-  trustServers(join(root, "config"));
+  const serverNames = new Set<string>();
   let projects = 0;
   return {
     runtime,
@@ -277,6 +243,8 @@ export function usePlaces(): Places {
         join(folder, "guildhall.json"),
         JSON.stringify({ mcpServers: Object.fromEntries(entries), ...more }),
       );
+      for (const name of Object.keys(mcpServers)) serverNames.add(name);
+      trustServers(join(root, "config"), serverNames);
       await approveServers(folder, join(root, "data"), mcpServers);
       return folder;
     },
@@ -287,7 +255,7 @@ export function usePlaces(): Places {
       const exited = new Promise<number | NodeJS.Signals | null>((resolve) =>
         child.on("close", (code, signal) => resolve(signal ?? code)),
       );
-      // A process that has gone is seen by its exit.
+      // The exit is reported through `exited`.
       child.stdin.on("error", () => {});
       child.stderr.on("data", (bytes: Buffer) => {
         output.stderr += bytes;

@@ -3,6 +3,7 @@ import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { metaKeys, type Version } from "../../src/server/versions.ts";
 import type { Channel } from "../../src/wire/channel.ts";
 import type { WireSchemas } from "./schemas.ts";
+import { until } from "./until.ts";
 
 export type Message = JsonObject & {
   readonly result?: JsonObject;
@@ -34,7 +35,6 @@ export class Witness {
     unknown,
     { readonly method: string; readonly about: string; resolve(message: Message): void }
   >();
-  readonly #watchers = new Set<() => void>();
   #nextId = 0;
 
   constructor(channel: Channel, { version, schemas, capabilities, answer }: WitnessOptions) {
@@ -137,15 +137,7 @@ export class Witness {
 
   /** The first message, past or to come, that fits. */
   async waitFor(what: string, fits: (message: Message) => boolean): Promise<Message> {
-    for (const deadline = Date.now() + 10_000; Date.now() < deadline; ) {
-      const found = this.received.find(fits);
-      if (found) return found;
-      await new Promise<void>((resolve) => {
-        this.#watchers.add(resolve);
-        setTimeout(resolve, 100);
-      });
-    }
-    throw new Error(`${what} did not arrive`);
+    return until(() => this.received.find(fits), `${what} arrives`);
   }
 
   #receive(bytes: Buffer): void {
@@ -153,8 +145,6 @@ export class Witness {
     if (Array.isArray(value)) this.#judge("JSONRPCBatchResponse", value, "a batch");
     for (const message of Array.isArray(value) ? (value as Message[]) : [value as Message])
       this.#take(message);
-    for (const wake of this.#watchers) wake();
-    this.#watchers.clear();
   }
 
   #take(message: Message): void {

@@ -105,7 +105,7 @@ describe("a call", () => {
         client.ask("tools/call", { name: "echo.echo", arguments: { index } }),
       );
       for (const id of ids)
-        expect((await client.answer(id, 20_000)).result).toMatchObject({ structuredContent: {} });
+        expect((await client.answer(id)).result).toMatchObject({ structuredContent: {} });
     }
     await store.flush();
     expect(timesFull).toBeGreaterThan(0);

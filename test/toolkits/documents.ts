@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { deflateRawSync, deflateSync } from "node:zlib";
 import { build } from "esbuild";
 
-/** The worker as the build makes it, in a folder of its own: Node 20 does not run TypeScript. The caller removes it. */
+/** Builds the worker into a temporary folder, since Node 20 does not run TypeScript. The caller removes it. */
 export async function buildWorker(): Promise<{ readonly worker: URL; remove(): void }> {
   const root = fileURLToPath(new URL("../..", import.meta.url));
   const folder = mkdtempSync(join(tmpdir(), "guildhall-worker-"));
@@ -35,7 +35,7 @@ export function toDataUrl(bytes: Uint8Array | string, type = "application/octet-
   return `data:${type};base64,${Buffer.from(bytes).toString("base64")}`;
 }
 
-/** The same text over and over, deflated without ever being in memory as a whole: what a bomb needs must not hide what reading it needs. */
+/** Deflates repeated text in a stream, so that making a bomb does not hide the memory that reading it needs. */
 export async function deflateRepeated(
   text: string,
   megabytes: number,
@@ -53,9 +53,9 @@ export async function deflateRepeated(
 interface ZipFile {
   readonly name: string;
   readonly bytes: Buffer;
-  /** As deflated already; `bytes` is then not looked at. */
+  /** Already deflated; replaces `bytes`. */
   readonly packed?: Buffer;
-  /** What the archive claims, where it lies. */
+  /** A false size for the directory. */
   readonly claimedBytes?: number;
   readonly method?: number;
 }

@@ -2,10 +2,10 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createLog, Secrets } from "../../src/base/log.ts";
-import { connectHall } from "../../src/cli/hall-client.ts";
 import { readFlags } from "../../src/cli/tui.ts";
 import { openHallTarget } from "../../src/cli/tui-hall.ts";
 import { loadConfig } from "../../src/config/load.ts";
+import { connectHall } from "../../src/hall/hall-client.ts";
 import type { Settings } from "../../src/hall/settings.ts";
 import { benchOf, type ClientBench, makeFolder } from "./client-bench.ts";
 
@@ -103,7 +103,7 @@ test("in front of its own hall: from a description to a question, and the hall's
   // What a step needs is said before the server is asked.
   await session.send({ kind: "run step", feature: "001-users-upload-photos", step: "implement" });
   expect(session.state().notices.at(-1)?.text).toContain(
-    "implement needs tasks.md of 001-users-upload-photos. Run tasks first.",
+    "implement needs tasks.md of 001-users-upload-photos. Run the step tasks.",
   );
   await session.send({ kind: "go", screen: "servers" });
   expect(session.state().servers).toMatchObject({

@@ -1,9 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
-import type { TuiEvent } from "../../src/tui/events.ts";
+import { createActivityTimeout } from "../../src/client/activity-timeout.ts";
+import type { Intention, TuiEvent } from "../../src/tui/events.ts";
 import { createForm, fillForm, readForm } from "../../src/tui/form.ts";
-import type { Intention } from "../../src/tui/intentions.ts";
 import { appendOutput, emptyOutput, type OutputLine } from "../../src/tui/output.ts";
-import { createPatience } from "../../src/tui/patience.ts";
 import { reduce } from "../../src/tui/reducer.ts";
 import {
   createInitialState,
@@ -324,27 +323,27 @@ describe("a form", () => {
     ].reduce((form, [field = "", text = ""]) => fillForm(form, field, text), createForm(schema));
     expect(readForm(filled)).toEqual({
       problems: {
-        amount: "this is needed",
-        size: "this is not one of: Small, Large",
-        tags: "this is not one of: a, b",
-        sure: "this is not yes or no",
-        extra: "this is not valid JSON",
+        amount: "required",
+        size: "expected one of: Small, Large",
+        tags: "expected one of: a, b",
+        sure: "expected yes or no",
+        extra: "expected valid JSON",
       },
     });
   });
 });
 
-test("patience is renewed by every sign of life, and stands still while a person is asked", async () => {
+test("timeout is renewed by every sign of life, and stands still while a person is asked", async () => {
   vi.useFakeTimers();
   try {
     const expired = vi.fn();
-    const patience = createPatience({ silentMsMax: 1_000, totalMsMax: 10_000, expired });
+    const timeout = createActivityTimeout({ silentMsMax: 1_000, totalMsMax: 10_000, expired });
     vi.advanceTimersByTime(900);
-    patience.renew();
+    timeout.renew();
     vi.advanceTimersByTime(900);
     expect(expired).not.toHaveBeenCalled();
     let answer = (): void => {};
-    const held = patience.hold(() => new Promise<void>((resolve) => (answer = resolve)));
+    const held = timeout.hold(() => new Promise<void>((resolve) => (answer = resolve)));
     vi.advanceTimersByTime(100_000);
     expect(expired).not.toHaveBeenCalled();
     answer();
@@ -358,26 +357,26 @@ test("patience is renewed by every sign of life, and stands still while a person
   }
 });
 
-test("no sign of life makes patience last for ever, and the time of a person does not count", async () => {
+test("no sign of life makes timeout last for ever, and the time of a person does not count", async () => {
   vi.useFakeTimers();
   try {
     const expired = vi.fn();
-    const patience = createPatience({ silentMsMax: 1_000, totalMsMax: 5_000, expired });
+    const timeout = createActivityTimeout({ silentMsMax: 1_000, totalMsMax: 5_000, expired });
     const live = (ms: number): void => {
       for (let past = 0; past < ms; past += 500) {
         vi.advanceTimersByTime(500);
-        patience.renew();
+        timeout.renew();
       }
     };
     live(3_000);
     let answer = (): void => {};
-    const held = patience.hold(() => new Promise<void>((resolve) => (answer = resolve)));
+    const held = timeout.hold(() => new Promise<void>((resolve) => (answer = resolve)));
     vi.advanceTimersByTime(100_000);
     answer();
     await held;
-    patience.rest();
+    timeout.pause();
     vi.advanceTimersByTime(100_000);
-    patience.renew();
+    timeout.renew();
     live(1_500);
     expect(expired).not.toHaveBeenCalled();
     vi.advanceTimersByTime(500);

@@ -11,7 +11,7 @@ import {
 } from "../../src/upstream/upstream.ts";
 import { defaultLimits } from "../../src/wire/limits.ts";
 import { type Knock, type Scripted, sendJson, startScripted } from "../servers/scripted.ts";
-import { eventually } from "../servers/upstreams.ts";
+import { until } from "../servers/until.ts";
 
 /** What a server offers while it is being read: lists that change, that are too long, that never come. */
 interface Opened extends AsyncDisposable {
@@ -68,17 +68,14 @@ describe("a list that changes", () => {
     const { server, upstream } = opened;
     await upstream.discover();
     const resources = holdBack(server, "resources/list");
-    await eventually(() => server.standing.size === 1, "listened to");
+    await until(() => server.standing.size === 1, "listened to");
     announce(server, "notifications/resources/list_changed");
-    await eventually(() => resources.length === 1, "resources asked for");
+    await until(() => resources.length === 1, "resources asked for");
     server.tools.extra = () => {};
     announce(server, "notifications/tools/list_changed");
-    await eventually(() => toolNames(opened).includes("extra"), "extra known");
+    await until(() => toolNames(opened).includes("extra"), "extra known");
     resources[0]?.({ resources: [{ uri: "note://2", name: "two" }] });
-    await eventually(
-      () => upstream.offer().resources[0]?.uri === "note://2",
-      "resources read again",
-    );
+    await until(() => upstream.offer().resources[0]?.uri === "note://2", "resources read again");
     expect(toolNames(opened)).toEqual(["echo", "extra"]);
   });
 
@@ -88,7 +85,7 @@ describe("a list that changes", () => {
     const resources = holdBack(server, "resources/list");
     let heard = 0;
     upstream.resources?.watch?.("note://1", () => heard++);
-    await eventually(
+    await until(
       () =>
         resources.length === 1 && server.heard("tools/list") === 1 && server.standing.size === 1,
       "being read",
@@ -97,9 +94,9 @@ describe("a list that changes", () => {
     announce(server, "notifications/tools/list_changed");
     // Behind it on the same stream: when this is heard of, so was that.
     announce(server, "notifications/resources/updated", { uri: "note://1" });
-    await eventually(() => heard === 1, "news heard of");
+    await until(() => heard === 1, "news heard of");
     resources[0]?.({ resources: [] });
-    await eventually(() => toolNames(opened).includes("late"), "late known");
+    await until(() => toolNames(opened).includes("late"), "late known");
   });
 });
 
@@ -109,7 +106,7 @@ describe("a list", () => {
     const { server, upstream } = opened;
     const tools = holdBack(server, "tools/list");
     const found = upstream.discover();
-    await eventually(() => tools.length === 1, "tools asked for");
+    await until(() => tools.length === 1, "tools asked for");
     tools[0]?.({
       tools: Array.from({ length: 150_000 }, (_, n) => ({ name: `t${n}`, inputSchema: {} })),
     });
@@ -117,7 +114,7 @@ describe("a list", () => {
   });
 
   test("that never comes is given up, also when the server had been open before", async () => {
-    await using opened = await open(await startScripted(), { startMs: 500 });
+    await using opened = await open(await startScripted(), { startMs: 3_000 });
     const { server, upstream } = opened;
     await upstream.discover();
     holdBack(server, "tools/list");
@@ -131,15 +128,15 @@ describe("a resource", () => {
     const { server, upstream } = opened;
     await upstream.discover();
     await server.leave();
-    await eventually(() => upstream.state().kind === "down", "down");
+    await until(() => upstream.state().kind === "down", "down");
     let heard = 0;
     upstream.resources?.watch?.("note://1", () => heard++);
     await server.comeBack();
     await upstream.restart();
     await upstream.discover();
-    await eventually(() => server.heard("resources/subscribe") === 1, "subscribed");
+    await until(() => server.heard("resources/subscribe") === 1, "subscribed");
     announce(server, "notifications/resources/updated", { uri: "note://1" });
-    await eventually(() => heard === 1, "news heard of");
+    await until(() => heard === 1, "news heard of");
   });
 });
 

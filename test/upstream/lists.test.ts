@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { Scope } from "../../src/base/scope.ts";
-import type { Line } from "../../src/client/line.ts";
+import type { ServerConnection } from "../../src/client/connection.ts";
 import { readTools } from "../../src/upstream/lists.ts";
 
 test("a list of large pages that does not end is read as far as it may fill the memory", async () => {
@@ -16,7 +16,7 @@ test("a list of large pages that does not end is read as far as it may fill the 
         ...(pages < 50 ? { nextCursor: String(pages) } : {}),
       };
     },
-  } as unknown as Line;
+  } as unknown as ServerConnection;
   const tools = await readTools(line, {
     scope: new Scope(),
     warn: (message) => void warnings.push(message),

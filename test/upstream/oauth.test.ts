@@ -20,7 +20,8 @@ import {
   ownClient,
   startOAuthServer,
 } from "../servers/oauth-server.ts";
-import { callTool, eventually } from "../servers/upstreams.ts";
+import { until } from "../servers/until.ts";
+import { callTool } from "../servers/upstreams.ts";
 
 /** Tokens for servers elsewhere: who gets one, who is asked for it, and who never sees it. */
 let folder: string;
@@ -49,7 +50,7 @@ function logIn(config: RemoteServerConfig): ReturnType<typeof login> {
   return login({
     config,
     store: createTokenStore(config.url, folder),
-    timeoutMs: 5_000,
+    timeoutMs: 30_000,
     show: (page) => void fetch(page).then((answer) => answer.text()),
   });
 }
@@ -92,10 +93,7 @@ async function startLoggedIn(
   const config = remote(server.url, more);
   await logIn(config);
   const far = await startFar(config);
-  await eventually(
-    () => far.hall.hall.registry.findTool("far.echo") !== undefined,
-    "far.echo listed",
-  );
+  await until(() => far.hall.hall.registry.findTool("far.echo") !== undefined, "far.echo listed");
   return far;
 }
 
@@ -117,7 +115,7 @@ describe("a login", () => {
     await using server = await startOAuthServer();
     await using far = await startFar(remote(server.url));
     const upstream = far.hall.hall.fleet.get("far");
-    await eventually(() => upstream.state().kind === "down", "far down");
+    await until(() => upstream.state().kind === "down", "far down");
     expect(upstream.state()).toMatchObject({
       code: "DENIED",
       reason: "needs login: run `guildhall login far`",
@@ -155,13 +153,10 @@ describe("a login", () => {
     await using server = await startOAuthServer();
     await using far = await startFar(remote(server.url));
     const upstream = far.hall.hall.fleet.get("far");
-    await eventually(() => upstream.state().kind === "down", "far down");
+    await until(() => upstream.state().kind === "down", "far down");
     await logIn(remote(server.url));
     await upstream.restart();
-    await eventually(
-      () => far.hall.hall.registry.findTool("far.echo") !== undefined,
-      "far.echo listed",
-    );
+    await until(() => far.hall.hall.registry.findTool("far.echo") !== undefined, "far.echo listed");
     expect(await far.call()).toMatchObject(worked);
   });
 
@@ -213,7 +208,7 @@ describe("a login", () => {
     await using far = await startFar(
       remote(server.url, { headers: { Authorization: "Bearer of-the-config" } }),
     );
-    await eventually(() => far.hall.hall.fleet.get("far").state().kind === "down", "far down");
+    await until(() => far.hall.hall.fleet.get("far").state().kind === "down", "far down");
     expect(new Set(server.seen.bearers)).toEqual(new Set([undefined, "Bearer of-the-config"]));
   });
 
@@ -290,7 +285,7 @@ describe("a token that has expired", () => {
     expect(refreshesOf(server)).toBe(1);
     expect(server.seen.tokens.filter((token) => readKept().text.includes(token))).toEqual([]);
     await logIn(remote(server.url));
-    await eventually(async () => said(await far.call()).includes('"a'), "far.echo works");
+    await until(async () => said(await far.call()).includes('"a'), "far.echo works");
   });
 
   test("is kept while the issuer is in trouble, and nothing the issuer wrote is passed on", async () => {
@@ -388,7 +383,7 @@ describe("what a token is for", () => {
     await using other = await startOAuthServer({ issuers: [server.issuer] });
     await logIn(remote(server.url));
     await using far = await startFar(remote(other.url));
-    await eventually(() => far.hall.hall.fleet.get("far").state().kind === "down", "far down");
+    await until(() => far.hall.hall.fleet.get("far").state().kind === "down", "far down");
     expect(new Set(other.seen.bearers)).toEqual(new Set([undefined]));
   });
 
@@ -431,7 +426,7 @@ describe("more than was granted", () => {
       "tools:call",
       "tools:list",
     ]);
-    await eventually(async () => said(await far.call()).includes('"a'), "far.echo works");
+    await until(async () => said(await far.call()).includes('"a'), "far.echo works");
     expect(JSON.parse(readKept().text)).not.toHaveProperty("wantedScope");
   });
 
@@ -456,10 +451,7 @@ describe("a client of its own", () => {
   test("needs nobody, also when its token expires", async () => {
     await using server = await startOAuthServer({ expiresIn: 0 });
     await using far = await startFar(remote(server.url, { oauth }));
-    await eventually(
-      () => far.hall.hall.registry.findTool("far.echo") !== undefined,
-      "far.echo listed",
-    );
+    await until(() => far.hall.hall.registry.findTool("far.echo") !== undefined, "far.echo listed");
     expect(await far.call()).toMatchObject(worked);
     expect(server.seen.tokenRequests).toHaveLength(1);
     server.expire();
@@ -476,10 +468,7 @@ describe("a client of its own", () => {
   test("gets more when the server wants more", async () => {
     await using server = await startOAuthServer({ callScope: "tools:call" });
     await using far = await startFar(remote(server.url, { oauth }));
-    await eventually(
-      () => far.hall.hall.registry.findTool("far.echo") !== undefined,
-      "far.echo listed",
-    );
+    await until(() => far.hall.hall.registry.findTool("far.echo") !== undefined, "far.echo listed");
     expect(await far.call()).toMatchObject(worked);
   });
 
@@ -502,7 +491,7 @@ describe("the page a browser comes back to", () => {
       port: 0,
       path: "/back",
       state: "s1",
-      timeoutMs: 5_000,
+      timeoutMs: 30_000,
     });
     const statusOf = async (query: string, init: RequestInit = {}): Promise<number> =>
       (await fetch(`${page.url}${query}`, init)).status;

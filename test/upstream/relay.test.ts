@@ -1,11 +1,10 @@
-import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { keys, modern, type RawClient } from "../servers/client.ts";
 import { questions, said } from "../servers/toolkits.ts";
+import { until } from "../servers/until.ts";
 import {
   callTool,
-  eventually,
   faulty,
   saidJson,
   startUpstreams,
@@ -39,7 +38,7 @@ async function connect(hall: UpstreamHall, era: Era): Promise<Person> {
           ? modern(params, everything, meta)
           : { ...params, ...(Object.keys(meta).length > 0 ? { _meta: meta } : {}) },
       ),
-    get: (method, params, meta) => client.answer(person.ask(method, params, meta), 10_000),
+    get: (method, params, meta) => client.answer(person.ask(method, params, meta)),
     async result(method, params, meta) {
       const { result, error } = await person.get(method, params, meta);
       if (!isObject(result)) throw new Error(`${method} failed: ${JSON.stringify(error)}`);
@@ -285,16 +284,16 @@ describe.concurrent.each(pairs)("from a %s server to a %s client", (serverEra, c
     await using hall = await startBox(words);
     const person = await connect(hall, clientEra);
     const id = person.ask("tools/call", { name: "box.hang" });
-    await wait(50);
+    // Answered after the call above has reached the server.
+    await person.result("tools/call", { name: "box.echo" });
     person.client.notify("notifications/cancelled", { requestId: id, reason: "changed my mind" });
     const heard = async (): Promise<JsonObject[]> =>
       saidJson({
         result: await person.result("tools/call", { name: "box.heard" }),
       }) as JsonObject[];
-    await eventually(
+    await until(
       async () => (await heard()).some(({ method }) => method === "notifications/cancelled"),
       "the server hears of it",
-      2_000,
     );
     const messages = await heard();
     const hung = messages.find(({ params }) => isObject(params) && params.name === "hang");
@@ -391,23 +390,19 @@ describe.concurrent.each(pairs)("from a %s server to a %s client", (serverEra, c
       await person.client.heard("notifications/subscriptions/acknowledged");
     }
     const touched = async (): Promise<void> => {
-      await eventually(
-        async () => {
-          await person.result("tools/call", { name: "box.touch", arguments: { uri: "note://1" } });
-          return person.client.unread.some(
-            ({ method }) => method === "notifications/resources/updated",
-          );
-        },
-        "the change is heard of",
-        3_000,
-      );
+      await until(async () => {
+        await person.result("tools/call", { name: "box.touch", arguments: { uri: "note://1" } });
+        return person.client.unread.some(
+          ({ method }) => method === "notifications/resources/updated",
+        );
+      }, "the change is heard of");
       expect(await person.client.heard("notifications/resources/updated")).toMatchObject({
         params: { uri: "note://1" },
       });
     };
     await touched();
     await person.get("tools/call", { name: "box.crash" });
-    await untilAnswers(hall.client, "box.echo", 5_000);
+    await untilAnswers(hall.client, "box.echo");
     while (person.client.unread.some(({ method }) => method === "notifications/resources/updated"))
       await person.client.heard("notifications/resources/updated");
     await touched();
@@ -484,14 +479,10 @@ describe.concurrent("a server", () => {
     await callTool(hall.client, "box.change", {
       templates: [{ uriTemplate: "new://{x}", name: "new" }],
     });
-    await eventually(
-      async () => {
-        const { resourceTemplates } = await hall.client.result("resources/templates/list");
-        return (resourceTemplates as JsonObject[]).length === 2;
-      },
-      "the new template is listed",
-      5_000,
-    );
+    await until(async () => {
+      const { resourceTemplates } = await hall.client.result("resources/templates/list");
+      return (resourceTemplates as JsonObject[]).length === 2;
+    }, "the new template is listed");
   });
 
   test("gets a question back to the client whose call it belongs to when two are in the middle of one", async () => {

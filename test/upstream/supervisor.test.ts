@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { HallError } from "../../src/base/errors.ts";
 import { Scope } from "../../src/base/scope.ts";
-import type { Line } from "../../src/client/line.ts";
+import type { ServerConnection } from "../../src/client/connection.ts";
 import {
   createSupervisor,
   type Supervisor,
@@ -50,9 +50,9 @@ function createBench(options: Partial<SupervisorOptions> & { readonly opens?: Op
   return bench;
 }
 
-function createLine(bench: Bench): Line {
+function createLine(bench: Bench): ServerConnection {
   const line = {
-    greeting: {
+    handshake: {
       era: "legacy" as const,
       version: "2025-11-25",
       capabilities: {},
@@ -79,7 +79,7 @@ const broken = async (): Promise<void> => {
 
 function use(
   bench: Bench,
-  work: (line: Line) => Promise<unknown> = async () => "done",
+  work: (line: ServerConnection) => Promise<unknown> = async () => "done",
 ): Promise<unknown> {
   return bench.supervisor.use(new Scope(), work);
 }

@@ -1,121 +1,177 @@
+import { wordsOf } from "../../ranking/words.ts";
 import type { OfferedTool } from "../planner.ts";
-import type { Certainty } from "./certainty.ts";
 import { type Filling, fill, type Given } from "./fill.ts";
-import { findLeftOver } from "./left-over.ts";
-import type { Mention, Reading } from "./mention.ts";
+import {
+  type FindDates,
+  findCondition,
+  overlaps,
+  readTask,
+  type Span,
+  type TaskText,
+  type Word,
+} from "./task.ts";
 
-/** A tool for a task, with what the task says for its arguments. */
-export interface Choice {
-  readonly tool: Offered;
+/** A tool for a step, with the arguments that the step gives it. */
+export interface Choice<Tool extends RankedTool = OfferedTool> {
+  readonly tool: Tool;
   readonly filling: Filling;
-  /** How likely it is that this one of the tools is meant. */
-  readonly likelihood: number;
-  /** What the task says and neither the tool's own words nor its arguments account for. */
+  /** Words that neither the tool's own text nor its arguments account for: running it would ignore them. */
   readonly leftOver: readonly string[];
+  /** Whether the step names the tool. */
+  readonly isNamed: boolean;
+  /** Whether the step has every word of the tool's name. */
+  readonly isCovered: boolean;
 }
 
-type Offered = Pick<OfferedTool, "name" | "description" | "inputSchema" | "score">;
+export type RankedTool = Pick<OfferedTool, "name" | "description" | "inputSchema" | "score">;
 
-/** How many tools are read against the task: what ranks lower is seldom meant, and each takes about a millisecond. */
-const readMax = 6;
+export interface ChooseOptions extends Given {
+  /** Its words count as part of every step. */
+  readonly agent?: string | undefined;
+  readonly findDates?: FindDates | undefined;
+}
 
-/** The tools by how well they fit and how well their arguments can be filled, best first. */
-export function chooseTool<Tool extends Offered>(
-  reading: Reading,
+/** The best tools for a step: one that it names, then those that it fits completely, then by score. */
+export function chooseTools<Tool extends RankedTool>(
+  step: string,
   tools: readonly Tool[],
-  given: Given = {},
-): readonly (Choice & { readonly tool: Tool })[] {
-  const best = [...tools].sort((a, b) => b.score - a.score).slice(0, readMax);
-  const marked = reading.mentions.filter(isMarked);
-  const wordCount = reading.tokens.filter(({ isWord }) => isWord).length;
-  const scoreMax = Math.max(1e-9, ...best.map(({ score }) => score));
-  const read = best.map((tool) => {
-    const filling = fill(reading, tool, given);
-    const leftOver = findLeftOver(reading, tool, filling);
-    const usedShare =
-      marked.filter((mention) => isUsed(mention, filling)).length / Math.max(1, marked.length);
-    const worth =
-      judgeRank(tool.score, scoreMax) +
-      judgeFilling(filling) +
-      judgeWords(usedShare, leftOver.length / Math.max(1, wordCount)) -
-      (isDeprecated(tool) ? weights.deprecated : 0);
-    return { tool, filling, leftOver, worth };
+  { agent = "", findDates, ...given }: ChooseOptions = {},
+): readonly Choice<Tool>[] {
+  const task = readTask(step, findDates);
+  const stems = new Set(wordsOf(`${step} ${agent}`));
+  const choices = tools.map((tool) => {
+    const named = findName(task, tool.name, tools);
+    const filling = fill(task, tool, given, named);
+    return {
+      tool,
+      filling,
+      leftOver: findLeftOver(task, tool, filling, named),
+      isNamed: named !== undefined,
+      isCovered: wordsOf(bareName(tool)).every((word) => stems.has(word)),
+    };
   });
-  const most = Math.max(...read.map(({ worth }) => worth));
-  const total = read.reduce((sum, { worth }) => sum + Math.exp(worth - most), 0);
-  return read
-    .map(({ worth, ...choice }) => ({ ...choice, likelihood: Math.exp(worth - most) / total }))
-    .sort((a, b) => b.likelihood - a.likelihood);
+  return choices
+    .filter((choice) => choice.tool.score > 0 || choice.isNamed || isStatedOutright(choice))
+    .sort((a, b) => placeOf(a) - placeOf(b) || b.tool.score - a.tool.score);
 }
 
-/** Fitted on the seen halves of BFCL and of its conversations, then rounded. */
-const weights = {
-  score: 6,
-  ofBest: 2.3,
-  first: 0.8,
-  certain: 1,
-  likely: 0.55,
-  guess: 0.9,
-  bare: 0.8,
-  optional: 0.55,
-  wants: 1.15,
-  used: 1.3,
-  left: 1,
-  deprecated: 3,
-};
-
-function judgeRank(score: number, scoreMax: number): number {
-  return (
-    weights.score * score +
-    (weights.ofBest * score) / scoreMax +
-    (score === scoreMax ? weights.first : 0)
-  );
+function placeOf(choice: Choice<RankedTool>): number {
+  if (choice.isNamed) return 0;
+  if (isDeprecated(choice.tool) || choice.filling.missing.length + choice.leftOver.length > 0)
+    return 4;
+  if (!isComplete(choice)) return 3;
+  return choice.isCovered ? 1 : 2;
 }
 
-function judgeFilling({ filled, missing }: Filling): number {
-  const required = filled.filter(({ isRequired }) => isRequired);
-  const count = required.length + missing.length;
-  if (count === 0) return weights.optional * filled.length - weights.bare;
-  const shareOf = (certainty: Certainty): number =>
-    required.filter((each) => each.certainty === certainty).length / count;
-  return (
-    weights.certain * shareOf("certain") +
-    weights.likely * shareOf("likely") -
-    weights.guess * shareOf("guess") +
-    weights.optional * (filled.length - required.length) -
-    // A tool that wants much finds much to fill: that alone says nothing for it.
-    weights.wants * Math.log(1 + count)
-  );
+/** Every required argument is known for sure, and nothing in the step would be ignored. */
+function isComplete({ filling, leftOver }: Pick<Choice, "filling" | "leftOver">): boolean {
+  const { filled, missing, unusedData } = filling;
+  const isOpen = missing.length + unusedData.length + leftOver.length > 0;
+  return !isOpen && filled.every(({ isSure }) => isSure);
 }
 
-/** Of what the task marks, the share that is used; of its words, the share that is left over. */
-function judgeWords(usedShare: number, leftShare: number): number {
-  return weights.used * usedShare - weights.left * leftShare;
+/** The step consists of the tool's arguments and nothing else, such as "2+2": right even if they share no word. */
+export function isStatedOutright(choice: Pick<Choice, "filling" | "leftOver">): boolean {
+  const { filled } = choice.filling;
+  return isComplete(choice) && filled.length > 0 && filled.every(({ isExplicit }) => isExplicit);
 }
 
-/** Says of itself that another has taken its place. */
-const isDeprecated = ({ description }: Offered): boolean =>
+/** How far ahead of the next complete tool the first one must be. */
+const leadFactor = 1.2;
+/** A complete tool may rank lower than an incomplete one, but not by more than this. */
+const scoreShareMin = 0.4;
+
+/** Why the first choice must not run before a person or a model has looked at it; undefined when it may. */
+export function findDoubt(
+  step: string,
+  choices: readonly Choice[],
+  { fits }: { readonly fits: boolean },
+): string | undefined {
+  const [first, second] = choices;
+  const condition = findCondition(step);
+  if (!first) return "no tool here fits it";
+  if (condition !== undefined) return `"${condition}" needs judgement`;
+
+  const { tool, filling, leftOver, isNamed, isCovered } = first;
+  if (isNamed && second?.isNamed) return `it names ${tool.name} and ${second.tool.name}`;
+  if (!fits && !isNamed && !isCovered && !isStatedOutright(first))
+    return "no tool here clearly fits it";
+  const unsure = filling.filled.filter(({ isSure }) => !isSure).map(({ name }) => name);
+  if (filling.missing.length > 0) return `it does not give ${listWords(filling.missing)}`;
+  if (unsure.length > 0) return `${listWords(unsure)} must be checked`;
+  if (filling.unusedData.length > 0)
+    return `${tool.name} has no parameter for ${listWords(filling.unusedData)}`;
+  if (leftOver.length > 0)
+    return `${tool.name} would ignore ${listWords(leftOver.slice(0, 4).map((text) => `"${text}"`))}`;
+  if (!isNamed && !leads(first, choices)) return "more than one tool could be meant";
+  if (tool.asks !== undefined) return `${tool.name} requires approval: ${tool.asks}`;
+  return tool.isReadOnly ? undefined : `${tool.name} may change something`;
+}
+
+function leads(first: Choice, choices: readonly Choice[]): boolean {
+  const best = Math.max(...choices.map(({ tool }) => tool.score));
+  if (first.tool.score < best * scoreShareMin && !first.isCovered) return false;
+  const rivals = choices.filter((other) => other !== first && placeOf(other) === placeOf(first));
+  return rivals.every(({ tool }) => tool.score * leadFactor < first.tool.score);
+}
+
+function listWords(words: readonly string[]): string {
+  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+}
+
+const bareName = ({ name }: Pick<RankedTool, "name">): string => name.slice(name.indexOf(".") + 1);
+
+/** Where a step names a tool: in full, bare if that is no ordinary word, or bare in quotes or as the first word. */
+function findName(
+  { text, mentions }: TaskText,
+  fullName: string,
+  tools: readonly RankedTool[],
+): Span | undefined {
+  const find = (name: string, flags = ""): Span | undefined => {
+    const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    const match = new RegExp(String.raw`(?<![\w.])${escaped}(?!\w|\.\w)`, flags).exec(text);
+    return match ? { start: match.index, end: match.index + match[0].length } : undefined;
+  };
+  const full = find(fullName, "i") ?? find(fullName.replace(".", "__"), "i");
+  const bare = bareName({ name: fullName });
+  if (full || tools.some((tool) => tool.name !== fullName && bareName(tool) === bare)) return full;
+  if (/[_-]|\p{Ll}\p{Lu}/u.test(bare)) return find(bare);
+  const quoted = mentions.find((each) => each.kind === "quoted" && each.text === bare);
+  const first = find(bare, "i");
+  return quoted ?? (first && text.slice(0, first.start).trim() === "" ? first : undefined);
+}
+
+const isDeprecated = ({ description }: RankedTool): boolean =>
   /\bDEPRECATED\b|(?:^|[.!([]\s*)deprecated\b|\b(?:tool|function|method) is deprecated\b/i.test(
     description,
   );
 
-const markedKinds = new Set<Mention["kind"]>([
-  "quoted",
-  "link",
-  "email",
-  "path",
-  "code",
-  "moment",
-  "json",
-  "number",
-]);
+/** Words that ask for something and do not say what. */
+const askingWords = new Set(
+  wordsOf(
+    `find show give tell want need like know help look get provide me please thanks hello could would let make see check out
+    right now given using use compute calculate evaluate what's i'm i'd current currently exactly about up call run try tool`,
+  ),
+);
 
-function isMarked({ kind, quantity, isPart }: Mention): boolean {
-  return markedKinds.has(kind) && !isPart && !quantity?.isVague && !quantity?.isOrdinal;
-}
-
-function isUsed({ start, end }: Mention, { filled }: Filling): boolean {
-  return filled.some(
-    ({ from }) => typeof from === "object" && from.start < end && start < from.end,
-  );
+function findLeftOver(
+  { words, text }: TaskText,
+  { name, description }: RankedTool,
+  { filled }: Filling,
+  named: Span | undefined,
+): readonly string[] {
+  const [firstSentence = ""] = description
+    .replace(/\b(?:e\.g\.|such as|for example|for instance)[^.;)]{0,200}/gi, " ")
+    .split(/(?<=[.!?])\s+|\n/);
+  const names = new Set(wordsOf(`${name} ${filled.map((each) => each.name).join(" ")}`));
+  const known = new Set([...names, ...wordsOf(firstSentence), ...askingWords]);
+  const used: readonly Span[] = named ? [...filled, named] : filled;
+  // A name or a number says which one is meant: that a description mentions it is not enough.
+  const isName = (word: Word): boolean =>
+    /[\d/@]/.test(word.text) ||
+    /(?<!(?:^|[.!?:]\s+)["'(]?)\p{Lu}$/u.test(text.slice(0, word.start + 1));
+  return words
+    .filter((word) => !used.some((span) => overlaps(span, word)))
+    .filter((word) => wordsOf(word.text).some((stem) => !(isName(word) ? names : known).has(stem)))
+    .map((word) => word.text);
 }

@@ -1,17 +1,18 @@
-// Planning without a model: the best tool for a task, its arguments out of the task's own words, and the honesty to stop there. It runs what
-// is beyond doubt and cannot do harm; everything else it prepares for whoever asked.
+// Planning without a model, by the rules of docs/agents.md: run what is unambiguous and read-only, hand back the rest with
+// everything the caller needs to continue.
 
+import type { Advice } from "../../base/advice.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { Outcome } from "../../tool.ts";
+import { signatureOf } from "../../toolkits/find/signature.ts";
 import type { Conclusion, Job, OfferedTool, Planner, StepResult } from "../planner.ts";
-import { chooseTool } from "./choose.ts";
-import { type Chosen, findDoubt } from "./decision.ts";
-import { readTask } from "./reading.ts";
-import { leansBack, stepsOf } from "./steps.ts";
-import { sayTool, shorten, tellTool } from "./telling.ts";
+import { carriedParts, shorten, textOf } from "../step.ts";
+import { type Choice, chooseTools, findDoubt } from "./choose.ts";
+import { loadDates } from "./dates.ts";
+import { parametersOf } from "./parameters.ts";
+import { refersBack, splitSteps } from "./task.ts";
 
 export interface LocalPlannerOptions {
-  /** What day it is, for "tomorrow" and "next Friday". Default: the process's clock. */
+  /** For "tomorrow" and "next Friday". Default: the system clock. */
   readonly now?: () => Date;
 }
 
@@ -19,116 +20,176 @@ export function localPlanner({ now = () => new Date() }: LocalPlannerOptions = {
   return {
     kind: "local",
     async plan(job) {
-      const steps = stepsOf(job.task);
+      const steps = splitSteps(job.task);
       if (steps.length > 1)
         job.note(
           "think",
           `${steps.length} steps: ${steps.map((step) => shorten(step, 60)).join(" → ")}`,
         );
+
       const done: StepResult[] = [];
       for (const [at, step] of steps.entries()) {
-        const choices = chooseFor(step, await toolsFor(step, job, steps.length), job, now());
-        const [first] = choices;
+        const handBack = (found: Found, doubt: string): Conclusion =>
+          describeHandBack(job, { ...found, done, step, doubt, left: steps.slice(at + 1) });
+
+        const found = await findChoices(step, job, { isWhole: steps.length === 1, now: now() });
         const doubt =
-          at > 0 && leansBack(step)
-            ? "it speaks of what an earlier step gave"
-            : findDoubt(first, { fits: job.fits });
-        if (!first || doubt !== undefined)
-          return prepare(job, {
-            done,
-            step,
-            choices,
-            doubt: doubt ?? "",
-            left: steps.slice(at + 1),
-          });
-        job.note(
-          "think",
-          `${first.tool.name}, by ${Math.round(first.likelihood * 100)} % and every argument certain`,
-        );
-        const result = await job.call(first.tool.name, first.filling.values);
-        if (result.step.outcome !== "ok" && result.step.outcome !== "empty")
-          return prepare(job, {
-            done: [...done, result],
-            step,
-            choices,
-            doubt: `${first.tool.name} failed`,
-            left: steps.slice(at + 1),
-          });
+          at > 0 && refersBack(step)
+            ? "it refers to the result of an earlier step"
+            : findDoubt(step, found.choices, job);
+        const [first] = found.choices;
+        if (!first || doubt !== undefined) return handBack(found, doubt ?? "no tool here fits it");
+
+        job.note("think", `${first.tool.name}: nothing is open`);
+        const result = await job.call(first.tool.name, first.filling.arguments);
         done.push(result);
+        const isFailure = result.step.outcome !== "ok" && result.step.outcome !== "empty";
+        if (isFailure) return handBack(found, `${first.tool.name} failed`);
       }
       return conclude(done);
     },
   };
 }
 
-/** The tools of a task are ranked already; a step of it is another task. */
-async function toolsFor(
-  step: string,
-  job: Job,
-  stepCount: number,
-): Promise<readonly OfferedTool[]> {
-  return stepCount === 1 ? job.tools.filter(({ score }) => score > 0) : job.find(step, foundMax);
+interface Found {
+  readonly choices: readonly Choice[];
+  /** Tools that fit but cannot be used now. */
+  readonly unavailable: readonly OfferedTool[];
 }
 
 const foundMax = 8;
-const toldMax = 5;
 
-function chooseFor(
+async function findChoices(
   step: string,
-  tools: readonly OfferedTool[],
-  { data, context }: Job,
-  today: Date,
-): readonly Chosen[] {
-  return chooseTool(readTask(step, today), tools, {
-    data,
-    context: context === undefined ? undefined : readTask(context, today),
-  });
+  job: Job,
+  { isWhole, now }: { readonly isWhole: boolean; readonly now: Date },
+): Promise<Found> {
+  const { agent, data, context } = job;
+  const ranked = isWhole ? job.tools : await job.find(step, foundMax);
+  const tools = [
+    ...ranked,
+    ...job.tools.filter(isNotIn(ranked)).map((tool) => ({ ...tool, score: 0 })),
+  ];
+  const usable = tools.filter(({ unavailable }) => unavailable === undefined);
+  const hasDates = usable.some(({ inputSchema }) =>
+    parametersOf(inputSchema).some(({ takes }) => takes.includes("date")),
+  );
+  return {
+    choices: chooseTools(step, usable, {
+      agent,
+      data,
+      context,
+      findDates: hasDates ? await loadDates(now) : undefined,
+    }),
+    unavailable: tools.filter(({ unavailable, score }) => unavailable !== undefined && score > 0),
+  };
 }
 
-interface Prepared {
+function isNotIn(tools: readonly OfferedTool[]): (tool: OfferedTool) => boolean {
+  const names = new Set(tools.map(({ name }) => name));
+  return ({ name }) => !names.has(name);
+}
+
+interface HandBack extends Found {
   readonly done: readonly StepResult[];
   readonly step: string;
-  readonly choices: readonly Chosen[];
-  /** Why nobody acted on it. */
   readonly doubt: string;
-  /** Steps that come after it. */
+  /** Steps after it. */
   readonly left: readonly string[];
 }
 
-/** What was done, what would come next, and the line to go on with. */
-function prepare(job: Job, { done, step, choices, doubt, left }: Prepared): Conclusion {
+const shownMax = 5;
+/** Tools far below the best are noise. */
+const shownShareMin = 0.4;
+
+function describeHandBack(job: Job, handBack: HandBack): Conclusion {
   const { agent, fits, better, toolCount } = job;
-  job.note("think", `left to the caller: ${doubt}`);
-  const told = choices.slice(0, toldMax);
+  const { done, step, choices, doubt, left, unavailable } = handBack;
+  job.note("think", `handed back: ${doubt}`);
+
+  const best = Math.max(0, ...choices.map(({ tool }) => tool.score));
+  const shown = choices
+    .filter((choice, at) => at === 0 || choice.tool.score >= best * shownShareMin)
+    .slice(0, shownMax);
   const isWhole = done.length === 0 && left.length === 0;
-  const lead =
-    told.length === 0
-      ? `None of ${toolCount} tools has anything to do with ${isWhole ? "this" : `"${shorten(step, 120)}"`}. Say it in other words, one step at a time.`
-      : `${isWhole ? "Not run" : `Not run: "${shorten(step, 120)}"`}, because ${doubt}. ${fits ? "The best tools for it:" : "The nearest tools:"}`;
+  const subject = isWhole ? "" : `: "${shorten(step, 120)}"`;
   const parts = [
-    better === undefined ? `${agent}:` : `${agent}: this looks like work for ${better}.`,
-    ...done.map(({ outcome, step: { tool } }) => `Done with ${tool}:\n${textOf(outcome)}`),
-    lead,
-    ...told.map((choice, at) => sayTool(choice, at + 1)),
-    left.length > 0 ? `Still to do: ${left.map((text) => shorten(text, 120)).join("; ")}.` : "",
-    told.length > 0
-      ? "Check the values, add what is missing, and go on with one of the call_tool lines."
+    better === undefined ? "" : `${agent}: ${better} may fit better.`,
+    ...done.map(({ outcome, step: { tool } }) => `Result of ${tool}:\n${textOf(outcome)}`),
+    shown.length === 0
+      ? `None of the ${toolCount} tools fits${subject}. Try other words, one step at a time.`
+      : `Not run${subject}, because ${doubt}. ${fits ? "Best tools:" : "Nearest tools:"}`,
+    ...shown.map((choice, at) => describeChoice(choice, at + 1)),
+    unavailable.length > 0
+      ? `Not available now: ${unavailable.map(({ name, unavailable: why }) => `${name} (${why})`).join("; ")}.`
       : "",
+    left.length > 0 ? `Still to do: ${left.map((text) => shorten(text, 120)).join("; ")}.` : "",
   ];
   const details: JsonObject = {
     fits,
     total: toolCount,
     why: doubt,
-    tools: told.map(tellTool),
+    tools: shown.map(toolDetails),
+    ...(unavailable.length > 0
+      ? { unavailable: unavailable.map(({ name, unavailable: why }) => ({ name, why })) }
+      : {}),
     ...(better === undefined ? {} : { better }),
     ...(left.length > 0 ? { left } : {}),
   };
   return {
     answer: parts.filter(Boolean).join("\n\n"),
     stopped: "not sure",
-    carried: carriedOf(done),
+    carried: carriedParts(done),
     details,
+    next: shown.map(callAdvice),
   };
+}
+
+function callAdvice({ tool, filling }: Choice): Advice {
+  return { do: "call-tool", tool: tool.name, arguments: filling.arguments };
+}
+
+/** A tool of a hand-back, for a program. */
+function toolDetails(choice: Choice): JsonObject {
+  const { tool, filling } = choice;
+  return {
+    name: tool.name,
+    description: shorten(tool.description, 240),
+    signature: signatureOf(tool.name, tool.inputSchema),
+    inputSchema: tool.inputSchema,
+    filled: filling.filled.map(({ name, value, isSure, from }) => ({
+      name,
+      value,
+      sure: isSure,
+      from,
+    })),
+    missing: filling.missing,
+    call: { name: tool.name, arguments: filling.arguments },
+    ...(tool.asks === undefined ? {} : { asks: tool.asks }),
+  };
+}
+
+/** The same for a person and a model. */
+function describeChoice({ tool, filling: { filled, missing } }: Choice, place: number): string {
+  const values = filled.map(
+    ({ name, value, isSure, from }) =>
+      `${name} = ${shorten(JSON.stringify(value), 200)} (${isSure ? "" : "check, "}from ${
+        from === "data" || from === "default" ? from : `"${shorten(from, 40)}"`
+      })`,
+  );
+  const describe = (name: string): string => {
+    const { description = "" } =
+      parametersOf(tool.inputSchema).find((parameter) => parameter.name === name) ?? {};
+    return description === "" ? name : `${name} (${shorten(description, 100)})`;
+  };
+  const lines = [
+    `${place}. ${signatureOf(tool.name, tool.inputSchema)}`,
+    shorten(tool.description, 240),
+    values.length > 0 ? `filled: ${values.join(", ")}` : "",
+    missing.length > 0 ? `to add: ${missing.map(describe).join("; ")}` : "",
+    tool.asks === undefined ? "" : `requires approval: ${tool.asks}`,
+  ];
+  return lines.filter(Boolean).join("\n   ");
 }
 
 function conclude(done: readonly StepResult[]): Conclusion {
@@ -137,24 +198,10 @@ function conclude(done: readonly StepResult[]): Conclusion {
     done.length === 1 && only
       ? textOf(only.outcome)
       : done.map(({ step: { tool }, outcome }) => `${tool}:\n${textOf(outcome)}`).join("\n\n");
-  const result = done.at(-1)?.outcome.structuredContent;
   return {
     answer,
     stopped: "done",
-    carried: carriedOf(done),
-    ...(result === undefined ? {} : { result }),
+    carried: carriedParts(done),
+    result: done.at(-1)?.outcome.structuredContent,
   };
 }
-
-function textOf({ content, structuredContent }: Outcome): string {
-  const text = content
-    .flatMap(({ type, text }) => (type === "text" ? [String(text ?? "")] : []))
-    .join("\n");
-  if (text.trim() !== "") return text;
-  return structuredContent === undefined
-    ? "(nothing came back)"
-    : JSON.stringify(structuredContent);
-}
-
-const carriedOf = (done: readonly StepResult[]): readonly JsonObject[] =>
-  done.flatMap(({ outcome }) => outcome.content.filter(({ type }) => type !== "text"));

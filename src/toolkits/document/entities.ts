@@ -19,7 +19,7 @@ export interface Entity {
 
 const entitiesMax = 200;
 
-/** By rules: what has a form (dates, money, addresses) and names that a list, a title or the words in them give away. A name nothing gives away is left out. */
+/** By patterns (dates, money, addresses) and by names that a list, a title or a word in them identifies. Other names are left out. */
 export function findEntities(sentences: readonly Sentence[], language: Language): Entity[] {
   const found = new Map<string, { type: EntityType; text: string; count: number }>();
   const surnames = new Map<string, string>();
@@ -46,8 +46,8 @@ const currency = "(?:US\\$|[$€£¥₹]|USD|EUR|GBP|CHF|JPY|CNY)";
 const currencyWord =
   "(?:dollars?|euros?|Euro|pounds?|yen|francs?|cents?|Franken|Dollar|Pfund|USD|EUR|GBP|CHF|JPY|€|\\$|£)";
 
-/** Each has a form; the earlier wins where two overlap. */
-const forms: readonly (readonly [EntityType, RegExp])[] = [
+/** Where two overlap, the earlier pattern wins. */
+const patterns: readonly (readonly [EntityType, RegExp])[] = [
   ["url", /\bhttps?:\/\/[^\s<>"'）)\]]{1,500}|\bwww\.[a-z0-9-]{1,60}\.[^\s<>"')\]]{1,300}/gi],
   ["email", /[\w.+-]{1,64}@[a-z0-9-]{1,60}(?:\.[a-z0-9-]{1,60}){1,5}/gi],
   ["date", /\b\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?Z?)?\b|\b\d{1,2}[./]\d{1,2}[./]\d{4}\b/g],
@@ -90,25 +90,25 @@ function entitiesOf(
 ): Mention[] {
   const mentions: Mention[] = [];
   let rest = sentence;
-  for (const [type, form] of forms) {
-    rest = rest.replace(form, (match) => {
+  for (const [type, pattern] of patterns) {
+    rest = rest.replace(pattern, (match) => {
       const text =
         type === "url" || type === "date" ? match.replace(/[.,;:!?]+$/, "") : match.trim();
       mentions.push({ type, text });
-      // Names are not looked for in it, and what stands before and behind it does not join.
+      // Not searched for names, and it separates the words around it.
       return " ; ".padEnd(match.length, " ");
     });
   }
   return [...mentions, ...namesOf(rest, language, surnames)];
 }
 
-/** Words with capitals that stand together, with the small words names have inside. */
-const run =
+/** Consecutive capitalised words, with the small words that occur inside names. */
+const capitalisedRun =
   /\p{Lu}[\p{L}\p{M}\p{N}'’.-]*(?:\s(?:(?:of|the|for|de|la|del|di|da|van|von|der|den|zu|y|e|bin|ibn|al)\s){0,2}(?:&\s)?(?:\p{Lu}|al-|el-)[\p{L}\p{M}\p{N}'’.-]*)*/gu;
 
 function namesOf(sentence: string, language: Language, surnames: Map<string, string>): Mention[] {
   const mentions: Mention[] = [];
-  for (const { 0: match, index } of sentence.matchAll(run)) {
+  for (const { 0: match, index } of sentence.matchAll(capitalisedRun)) {
     const words = match
       .split(" ")
       .map((word, at, all) => trimDot(word.replace(/['’]s$/, ""), at < all.length - 1));
@@ -125,7 +125,7 @@ function namesOf(sentence: string, language: Language, surnames: Map<string, str
   return mentions;
 }
 
-/** A dot belongs to "Corp." and "F.", not to the end of a sentence. */
+/** Keeps the dot of "Corp." and "F.", drops the one that ends a sentence. */
 function trimDot(word: string, isInside: boolean): string {
   if (!word.endsWith(".")) return word;
   return organisationWords.has(word) || titles.has(word) || (isInside && /^\p{Lu}\.$/u.test(word))
@@ -133,16 +133,16 @@ function trimDot(word: string, isInside: boolean): string {
     : word.slice(0, -1);
 }
 
-interface Place {
+interface NameContext {
   readonly isStart: boolean;
   readonly before: string;
   readonly language: Language;
   readonly surnames: Map<string, string>;
 }
 
-/** What a run of capitalised words names: nothing, one thing, or two that stand together. */
-function classify(all: readonly string[], where: Place): Mention[] {
-  // "However Anna", "The Bank": a small word that is large only because it comes first.
+/** The names in a run of capitalised words: none, one or two. */
+function classify(all: readonly string[], where: NameContext): Mention[] {
+  // "However Anna", "The Bank": capitalised only at the start of a sentence.
   const words = dropWhile(all, (word) => isStopword(word.toLowerCase()) || notNames.has(word));
   const [first = ""] = words;
   if (first === "") return [];
@@ -174,11 +174,11 @@ function classify(all: readonly string[], where: Place): Mention[] {
   return isSpeaker ? person(words, where) : [];
 }
 
-function single(word: string, { isStart, before, language, surnames }: Place): Mention[] {
+function single(word: string, { isStart, before, language, surnames }: NameContext): Mention[] {
   const known = surnames.get(word);
   if (known !== undefined) return [{ type: "person", text: known }];
   if (isStart || language === "de") return [];
-  // English writes with a capital only what has a name.
+  // In English, a capital inside a sentence means a name.
   if (/^\p{Lu}{3,6}$/u.test(word) && !notNames.has(word))
     return [{ type: "organisation", text: word }];
   return /\b(?:in|near|to)\s$/.test(before) &&
@@ -188,7 +188,7 @@ function single(word: string, { isStart, before, language, surnames }: Place): M
     : [];
 }
 
-function person(words: readonly string[], { surnames }: Place): Mention[] {
+function person(words: readonly string[], { surnames }: NameContext): Mention[] {
   const text = words.join(" ");
   const surname = words.at(-1);
   if (words.length > 1 && surname !== undefined) surnames.set(surname, text);
@@ -209,7 +209,7 @@ function splitTitles(
   return at < 0 ? undefined : [words.slice(0, at), words.slice(at)];
 }
 
-/** "Helen Okafor of the University": two names, unless what stands before the small word is of the kind that has an "of". */
+/** "Helen Okafor of the University": two names, unless the first is of a kind that has an "of". */
 function splitSmall(
   words: readonly string[],
 ): readonly [readonly string[], readonly string[]] | undefined {
@@ -229,7 +229,7 @@ function isOrganisation(words: readonly string[]): boolean {
   );
 }
 
-/** "Technische Universität München": the word that tells stands before a place. */
+/** "Technische Universität München": an organisation word before a place. */
 function hasInnerWord(words: readonly string[]): boolean {
   return (
     words.slice(0, -1).some((word) => organisationWords.has(word)) && places.has(words.at(-1) ?? "")

@@ -1,4 +1,4 @@
-/** Names one can know beforehand, and the words around names that say what they name. English and German. */
+/** Known names, and the words that tell what a name is. English and German. */
 
 export const monthNames =
   "January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec|Januar|Jänner|Februar|März|Mai|Juni|Juli|Oktober|Dezember";
@@ -78,7 +78,7 @@ export const givenNames = set(`
   Yuki Yusuf Zoe
 `);
 
-/** Capital letters that name no one. */
+/** Capitalised words that are not names. */
 export const notNames = set(`
   I A API CEO CFO CTO PDF HTML HTTP JSON XML CSV SQL URL CPU GPU RAM GDP VAT FAQ DVD TV PC ID OK AM PM Q1 Q2 Q3 Q4 AI IT PR HR BIP MwSt Monday Tuesday Wednesday Thursday Friday
   Saturday Sunday Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag English German French Spanish Italian Chinese Japanese Russian Christmas Easter Internet

@@ -1,21 +1,22 @@
 import { Parser } from "htmlparser2";
 import { HallError } from "../../base/errors.ts";
-import { createTextSink } from "./sink.ts";
+import { TextSink } from "./text.ts";
 
 /**
- * The text of a page as a reader sees it: blocks on lines of their own, lists with dashes, cells apart. Menus, footers and what is hidden
- * stay out: nobody who looks at the page reads them, and hidden text is where instructions for models are put.
+ * The text of a page as a reader sees it: one line for each block, dashes for list items, tabs between
+ * cells. Menus and footers are skipped, and so is hidden text: it is where attackers put instructions
+ * for models.
  */
-export function parseHtml(html: string): { text: string; title?: string } {
+export function parseHtml(html: string): { text: string; title?: string | undefined } {
   const page = readPage(html);
   const [kept, all] = [tidy(page.kept), tidy(page.all)];
-  // A page that is all menu has nothing else to show.
+  // Some pages consist of menus only.
   const text = kept.length >= Math.min(200, all.length / 2) ? kept : all;
   const title = tidy(page.title).replaceAll("\n", " ").slice(0, 500);
-  return { text, ...(title === "" ? {} : { title }) };
+  return { text, title: title || undefined };
 }
 
-const unseen = new Set([
+const hiddenTags = new Set([
   "script",
   "style",
   "noscript",
@@ -30,8 +31,8 @@ const unseen = new Set([
   "audio",
   "video",
 ]);
-const chrome = new Set(["nav", "aside", "footer", "dialog", "button", "select", "menu"]);
-const blocks = new Set(
+const menuTags = new Set(["nav", "aside", "footer", "dialog", "button", "select", "menu"]);
+const blockTags = new Set(
   "address article aside blockquote body caption dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr html li main menu nav ol option p pre section summary table tbody tfoot thead title tr ul".split(
     " ",
   ),
@@ -39,31 +40,31 @@ const blocks = new Set(
 const depthMax = 5_000;
 
 function readPage(html: string): { kept: string; all: string; title: string } {
-  const kept = createTextSink();
-  const all = createTextSink();
-  const title = createTextSink();
+  const kept = new TextSink();
+  const all = new TextSink();
+  const title = new TextSink();
   let hasTitle = false;
-  /** The depth at which something unseen, or a menu, began; 0 for none. */
-  let unseenAt = 0;
-  let chromeAt = 0;
+  // The depths at which a hidden element, a menu or preformatted text began; 0 for none.
+  let hiddenAt = 0;
+  let menuAt = 0;
   let preAt = 0;
   let depth = 0;
   let isTitle = false;
   const put = (text: string): void => {
-    if (unseenAt > 0) return;
+    if (hiddenAt > 0) return;
     all.put(text);
-    if (chromeAt === 0) kept.put(text);
+    if (menuAt === 0) kept.put(text);
   };
   const parser = new Parser({
     onopentag(name, attributes) {
       if (++depth > depthMax)
-        throw new HallError("TOO_LARGE", `the page is nested more than ${depthMax} levels deep`);
+        throw new HallError("TOO_LARGE", "the page exceeds the limit of 5,000 nesting levels");
       isTitle = name === "title" && !hasTitle;
       hasTitle ||= isTitle;
-      if (unseen.has(name) || isHidden(attributes)) unseenAt ||= depth;
-      if (chrome.has(name) || attributes.role === "navigation") chromeAt ||= depth;
+      if (hiddenTags.has(name) || isHidden(attributes)) hiddenAt ||= depth;
+      if (menuTags.has(name) || attributes.role === "navigation") menuAt ||= depth;
       if (name === "pre") preAt ||= depth;
-      if (blocks.has(name)) put(/^h[1-6]$/.test(name) ? "\n\n" : "\n");
+      if (blockTags.has(name)) put(/^h[1-6]$/.test(name) ? "\n\n" : "\n");
       if (name === "li") put("- ");
       else if (name === "br") put("\n");
       else if (name === "td" || name === "th") put("\t");
@@ -74,9 +75,9 @@ function readPage(html: string): { kept: string; all: string; title: string } {
     },
     onclosetag(name) {
       isTitle = false;
-      if (blocks.has(name)) put(name === "p" || /^h[1-6]$/.test(name) ? "\n\n" : "\n");
-      if (unseenAt === depth) unseenAt = 0;
-      if (chromeAt === depth) chromeAt = 0;
+      if (blockTags.has(name)) put(name === "p" || /^h[1-6]$/.test(name) ? "\n\n" : "\n");
+      if (hiddenAt === depth) hiddenAt = 0;
+      if (menuAt === depth) menuAt = 0;
       if (preAt === depth) preAt = 0;
       depth--;
     },

@@ -1,4 +1,4 @@
-/** Sentences and words of a text, in any script. Chinese, Japanese and Thai have no spaces: there the runtime's dictionary finds the words. */
+/** Sentences and words of a text in any script. Intl.Segmenter finds words in scripts without spaces. */
 
 export type Language = "en" | "de" | "other";
 
@@ -7,7 +7,7 @@ export interface Sentence {
   readonly words: readonly string[];
 }
 
-/** What one analysis looks at. */
+/** The rest of a longer text is ignored. */
 export const analysedCharactersMax = 500_000;
 
 const stopwords: Readonly<Record<Exclude<Language, "other">, ReadonlySet<string>>> = {
@@ -38,7 +38,7 @@ export function isStopword(word: string): boolean {
   return stopwords.en.has(word) || stopwords.de.has(word);
 }
 
-/** By the small words: they are a third of any text, and hardly any is in both languages. */
+/** By stopwords: they are a third of any text, and few are in both languages. */
 export function detectLanguage(words: readonly string[]): Language {
   const sample = words.slice(0, 2_000);
   const [en, de] = (["en", "de"] as const).map(
@@ -89,7 +89,7 @@ function isAbbreviation(before: string, after: string): boolean {
       .exec(before)?.[1]
       ?.toLowerCase()
       .replace(/^[("'„“]+/, "") ?? "";
-  // "J." of a name, "1." of a German date, a sentence that would go on in small letters.
+  // An initial ("J."), a German date ("1. Mai"), or a sentence that continues in lower case.
   return (
     abbreviations.has(word) ||
     /^\p{L}$/u.test(word) ||

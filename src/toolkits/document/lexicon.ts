@@ -1,4 +1,4 @@
-/** How words feel, from -3 to 3, English and German. Stems: endings are taken off before a word counts as unknown. */
+/** Sentiment of English and German words, from -3 to 3. Endings are stripped before a word counts as unknown. */
 const table: readonly (readonly [number, string])[] = [
   [
     3,
@@ -110,8 +110,8 @@ export const intensities: ReadonlyMap<string, number> = new Map([
   ),
 ]);
 
-/** What follows one of these is what the writer means. */
-export const turns = new Set([
+/** The part after one of these words outweighs the part before. */
+export const contrasts = new Set([
   "but",
   "however",
   "yet",

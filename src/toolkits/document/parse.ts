@@ -1,23 +1,23 @@
 import { HallError } from "../../base/errors.ts";
-import { decodeText, isBinary } from "./encoding.ts";
 import { type DocumentFormat, documentFormats } from "./terms.ts";
+import { decodeText, isBinary } from "./text.ts";
 
-/** Text out of bytes. Made in a worker: everything here may be fed by an enemy. */
+/** The text of a document. Parsing runs in a worker, because the bytes may be hostile. */
 export interface ParsedDocument {
   readonly format: DocumentFormat;
   readonly text: string;
-  readonly title?: string;
-  /** Of a PDF: how many it has. */
-  readonly pages?: number;
-  /** What was left out, for the reader of the answer. */
-  readonly cut?: string;
+  readonly title?: string | undefined;
+  /** PDF only. */
+  readonly pages?: number | undefined;
+  /** Which part was left out, if any. */
+  readonly cut?: string | undefined;
 }
 
 export interface ParseRequest {
   readonly bytes: Uint8Array;
-  /** As the source says it, or "". */
+  /** From the source, or "". */
   readonly contentType: string;
-  /** What the caller says it is; else it is sniffed. */
+  /** Default: detected from the bytes. */
   readonly format?: DocumentFormat | undefined;
 }
 
@@ -27,37 +27,39 @@ export async function parseDocument({
   format,
 }: ParseRequest): Promise<ParsedDocument> {
   if (bytes.length === 0) throw new HallError("EXECUTION", "the document is empty");
-  const kind = format ?? sniff(bytes, contentType);
+  const kind = format ?? detectFormat(bytes, contentType);
   switch (kind) {
     case "pdf": {
-      if (!isPdf(bytes)) throw otherFormat(kind, bytes, contentType);
+      if (!isPdf(bytes)) throw wrongFormat(kind, bytes, contentType);
       const { parsePdf } = await import("./pdf.ts");
       return { format: kind, ...(await parsePdf(bytes)) };
     }
     case "docx": {
-      if (!isZip(bytes)) throw otherFormat(kind, bytes, contentType);
+      if (!isZip(bytes)) throw wrongFormat(kind, bytes, contentType);
       const { parseDocx } = await import("./docx.ts");
       return { format: kind, ...parseDocx(bytes) };
     }
     case "html": {
-      if (isBinary(bytes)) throw otherFormat(kind, bytes, contentType);
+      if (isBinary(bytes)) throw wrongFormat(kind, bytes, contentType);
       const { parseHtml } = await import("./html.ts");
       return { format: kind, ...parseHtml(decodeText(bytes, contentType, "html")) };
     }
     case "txt":
-      if (isBinary(bytes)) throw otherFormat(kind, bytes, contentType);
+      if (isBinary(bytes)) throw wrongFormat(kind, bytes, contentType);
       return { format: kind, text: decodeText(bytes, contentType, "txt") };
   }
 }
 
-/** The bytes decide; what the source says only tells HTML from text. */
-function sniff(bytes: Uint8Array, contentType: string): DocumentFormat {
+/** The bytes decide; the content type only tells HTML from text. */
+function detectFormat(bytes: Uint8Array, contentType: string): DocumentFormat {
   const found = findFormat(bytes, contentType);
   if (found) return found;
-  const said = contentType === "" ? "" : `; its source calls it ${contentType.slice(0, 80)}`;
-  throw new HallError("EXECUTION", `the document is none of ${documentFormats.join(", ")}${said}`, {
-    hint: "Convert it to one of these first.",
-  });
+  const type = contentType === "" ? "" : ` "${contentType.slice(0, 80)}"`;
+  throw new HallError(
+    "EXECUTION",
+    `unsupported document type${type} (expected: ${documentFormats.join(", ")})`,
+    { hint: "Convert the document first." },
+  );
 }
 
 function findFormat(bytes: Uint8Array, contentType: string): DocumentFormat | undefined {
@@ -70,7 +72,7 @@ function findFormat(bytes: Uint8Array, contentType: string): DocumentFormat | un
   return isMarkup.test(latin(bytes, 0, 4_096)) ? "html" : "txt";
 }
 
-/** Readers of PDF accept a few bytes of rubbish before it. */
+/** PDF readers accept a few bytes of garbage before the header. */
 function isPdf(bytes: Uint8Array): boolean {
   return latin(bytes, 0, 1_024).includes("%PDF-");
 }
@@ -79,11 +81,11 @@ function isZip(bytes: Uint8Array): boolean {
   return latin(bytes, 0, 4) === "PK\x03\x04";
 }
 
-function otherFormat(wanted: DocumentFormat, bytes: Uint8Array, contentType: string): HallError {
+function wrongFormat(wanted: DocumentFormat, bytes: Uint8Array, contentType: string): HallError {
   const found = findFormat(bytes, contentType);
-  const message = `the document is no ${wanted}${found ? `: it looks like ${found}` : ""}`;
+  const message = `the document is not ${wanted}${found ? `: it looks like ${found}` : ""}`;
   return new HallError("EXECUTION", message, {
-    hint: "Leave `format` out: it is found by looking at the document.",
+    hint: "Omit `format`: it is detected.",
   });
 }
 

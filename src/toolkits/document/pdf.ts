@@ -3,14 +3,15 @@ import { getDocumentProxy } from "unpdf";
 import { HallError, messageOf } from "../../base/errors.ts";
 
 /**
- * The text of a PDF, page by page. pdf.js inflates without a limit and into memory that the limits of a worker do not see, so streams are
- * inflated once before it reads them, and no buffer it asks for afterwards may be larger than a page of text ever is.
+ * The text of a PDF, page by page. pdf.js inflates without a limit, and outside the heap that a worker's
+ * limits cover. So all streams are inflated once beforehand to find bombs, and afterwards larger buffers
+ * are refused.
  */
 export async function parsePdf(
   bytes: Uint8Array,
-): Promise<{ text: string; title?: string; pages: number; cut?: string }> {
-  refuseBombs(bytes);
-  const refused = limitBuffers(bytes.length);
+): Promise<{ text: string; title?: string | undefined; pages: number; cut?: string | undefined }> {
+  rejectBombs(bytes);
+  const exceeded = limitBuffers(bytes.length);
   const pdf = await open(bytes);
   const pages: string[] = [];
   let length = 0;
@@ -24,26 +25,23 @@ export async function parsePdf(
       length += text.length;
     }
   } catch (cause) {
-    throw refused() ?? damaged(cause);
+    throw exceeded() ?? damaged(cause);
   }
   const text = pages.join("\n\n").trim();
-  // Some errors pdf.js takes for the end of a page.
-  const refusal = refused();
-  if (refusal) throw refusal;
+  // pdf.js treats some errors as the end of a page.
+  const limitError = exceeded();
+  if (limitError) throw limitError;
   if (text === "") {
     const hint = "Run it through text recognition (OCR) first.";
     throw new HallError(
       "EXECUTION",
-      `the PDF has ${pdf.numPages} pages and no text: its pages are pictures`,
+      `none of the ${pdf.numPages} pages of the PDF contains text; they are probably scanned`,
       { hint },
     );
   }
-  const cut =
-    pages.length < pdf.numPages
-      ? { cut: `pages ${pages.length + 1} to ${pdf.numPages} were not read` }
-      : {};
-  const title = await titleOf(pdf);
-  return { text, pages: pdf.numPages, ...cut, ...(title ? { title } : {}) };
+  const isCut = pages.length < pdf.numPages;
+  const cut = isCut ? `pages ${pages.length + 1} to ${pdf.numPages} were not read` : undefined;
+  return { text, pages: pdf.numPages, cut, title: await titleOf(pdf) };
 }
 
 const pagesMax = 500;
@@ -58,7 +56,7 @@ type Pdf = Awaited<ReturnType<typeof getDocumentProxy>>;
 
 async function open(bytes: Uint8Array): Promise<Pdf> {
   try {
-    // Nothing of a document is compiled, and pictures are not decoded at all.
+    // Compiles nothing of the document and decodes no pictures.
     return await getDocumentProxy(bytes, {
       isEvalSupported: false,
       disableFontFace: true,
@@ -69,8 +67,8 @@ async function open(bytes: Uint8Array): Promise<Pdf> {
   } catch (cause) {
     if (cause instanceof HallError) throw cause;
     if (cause instanceof Error && cause.name === "PasswordException") {
-      throw new HallError("EXECUTION", "the PDF is locked with a password", {
-        hint: "Unlock it first.",
+      throw new HallError("EXECUTION", "the PDF is password-protected", {
+        hint: "Remove the password first.",
       });
     }
     throw damaged(cause);
@@ -98,19 +96,19 @@ async function titleOf(pdf: Pdf): Promise<string | undefined> {
 const streamBytesMax = 8 * 1024 * 1024;
 const inflatedBytesMax = 64 * 1024 * 1024;
 const streamsMax = 50_000;
-/** What prose in a PDF reaches is about 10; pictures, which may be one colour, are not inflated here. */
+/** Text in a PDF inflates about 10 times; pictures, which may inflate more, are skipped here. */
 const ratioMax = 200;
 const ratioFromBytes = 1024 * 1024;
 
-/** Inflates every stream that is not a picture, some of them twice, and throws the result away. */
-function refuseBombs(bytes: Uint8Array): void {
+/** Inflates every stream that is not a picture, up to four layers deep, and discards the result. */
+function rejectBombs(bytes: Uint8Array): void {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let streams = 0;
   let total = 0;
   for (let at = buffer.indexOf("stream"); at >= 0; at = buffer.indexOf("stream", at + 6)) {
     if (buffer.toString("latin1", at - 3, at) === "end") continue;
     if (++streams > streamsMax)
-      throw new HallError("TOO_LARGE", `the PDF has more than ${streamsMax} streams`);
+      throw new HallError("TOO_LARGE", "the PDF exceeds the limit of 50,000 streams");
     const head = buffer.toString("latin1", Math.max(0, at - 1_024), at);
     const dictionary = head.slice(Math.max(0, head.lastIndexOf(" obj")));
     if (!/\/Fl(?:ateDecode)?\b/.test(dictionary) || /\/Subtype\s*\/Image\b/.test(dictionary))
@@ -118,11 +116,8 @@ function refuseBombs(bytes: Uint8Array): void {
     const start = at + 6 + (buffer[at + 6] === 13 ? 2 : 1);
     const end = buffer.indexOf("endstream", start);
     let packed = buffer.subarray(start, end < 0 ? buffer.length : end);
-    for (
-      let layer = 0;
-      layer < (dictionary.match(/\/Fl(?:ateDecode)?\b/g)?.length ?? 0) && layer < 4;
-      layer++
-    ) {
+    const layers = Math.min(4, dictionary.match(/\/Fl(?:ateDecode)?\b/g)?.length ?? 0);
+    for (let layer = 0; layer < layers; layer++) {
       packed = inflateBounded(packed);
       total += packed.length;
     }
@@ -139,29 +134,32 @@ function inflateBounded(packed: Buffer): Buffer {
     return inflateSync(packed, { maxOutputLength, finishFlush: constants.Z_SYNC_FLUSH });
   } catch (error) {
     if (error instanceof RangeError) throw bomb(maxOutputLength);
-    // Damaged, or encrypted: pdf.js will say.
+    // Damaged or encrypted: pdf.js reports it.
     return Buffer.alloc(0);
   }
 }
 
 function bomb(bytes: number): HallError {
-  return new HallError("TOO_LARGE", `the PDF inflates past ${Math.floor(bytes / 1024 / 1024)} MB`);
+  return new HallError(
+    "TOO_LARGE",
+    `the PDF inflates past the limit of ${Math.floor(bytes / 1024 / 1024)} MiB`,
+  );
 }
 
-/** For the rest of this worker's short life, whoever asks for a larger buffer gets an error. Returns the way to ask whether anybody did. */
+/** Makes larger buffers fail for the rest of this worker's life. Returns a function that gives the error, if there was one. */
 function limitBuffers(documentBytes: number): () => HallError | undefined {
   const bytesMax = Math.max(streamBytesMax, documentBytes);
-  let refusal: HallError | undefined;
+  let limitError: HallError | undefined;
   globalThis.Uint8Array = new Proxy(Uint8Array, {
     construct(target, args: [unknown], newTarget) {
       if (typeof args[0] === "number" && args[0] > bytesMax) {
-        refusal ??= bomb(bytesMax);
-        throw refusal;
+        limitError ??= bomb(bytesMax);
+        throw limitError;
       }
       return Reflect.construct(target, args, newTarget) as object;
     },
   });
-  // pdf.js prefers it, and it asks nobody; without it pdf.js inflates by itself, into buffers we see.
+  // pdf.js would prefer this native inflater, whose buffers the proxy does not see.
   Reflect.deleteProperty(globalThis, "DecompressionStream");
-  return () => refusal;
+  return () => limitError;
 }

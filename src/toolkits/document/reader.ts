@@ -7,19 +7,19 @@ import type { ParsedDocument, ParseRequest } from "./parse.ts";
 import type { AnalysisType } from "./terms.ts";
 
 /**
- * Reads documents in workers: one for each, with little memory, ended when the time is up or nobody wants the answer any more.
- * A document can then neither block the hall nor grow it.
+ * Reads each document in a worker with little memory, which ends with the call or its time limit. So a
+ * document can neither block the hall nor exhaust its memory.
  */
 export interface DocumentReader {
   read(request: ReadRequest, scope: Scope): Promise<ReadResult>;
 }
 
 export interface ReadRequest extends ParseRequest {
-  readonly analysis?: AnalysisType;
+  readonly analysis?: AnalysisType | undefined;
 }
 
 export interface ReadResult {
-  /** Without its text where an analysis was asked for. */
+  /** Without its text if an analysis was requested. */
   readonly parsed: ParsedDocument;
   readonly analysis?: Analysis;
   readonly characters?: number;
@@ -31,19 +31,19 @@ export type ReadAnswer =
       readonly failure: {
         readonly code: ErrorCode;
         readonly message: string;
-        readonly hint?: string;
+        readonly hint?: string | undefined;
       };
     };
 
 export interface ReaderOptions {
-  /** The built worker. Default: beside this module, or beside the bundle it is in. */
+  /** Default: the built worker. */
   readonly worker?: URL;
 }
 
 const readMsMax = 15_000;
 const workersMax = 2;
 const waitingMax = 50;
-/** Of V8's heap; what lies outside it is bounded where it is made. */
+/** These cover V8's heap; buffers outside it are bounded where they are made. */
 const resourceLimits = {
   maxOldGenerationSizeMb: 192,
   maxYoungGenerationSizeMb: 16,
@@ -57,7 +57,7 @@ export function createDocumentReader({ worker }: ReaderOptions = {}): DocumentRe
   async function enter(): Promise<void> {
     if (running < workersMax) running++;
     else if (waiting.length >= waitingMax)
-      throw new HallError("OVERLOADED", `${waitingMax} documents are waiting to be read`);
+      throw new HallError("OVERLOADED", "50 documents are already waiting to be read");
     else await new Promise<void>((resolve) => waiting.push(resolve));
   }
 
@@ -87,7 +87,7 @@ export function createDocumentReader({ worker }: ReaderOptions = {}): DocumentRe
 
 async function runWorker(file: URL, request: ReadRequest, scope: Scope): Promise<ReadResult> {
   if (scope.cancelled) throw scope.cancelled;
-  // A copy, handed over: what came from a pool of buffers cannot be.
+  // A copy to transfer: pooled buffers cannot be transferred.
   const bytes = new Uint8Array(request.bytes);
   const worker = new Worker(file, {
     workerData: { ...request, bytes },
@@ -95,7 +95,7 @@ async function runWorker(file: URL, request: ReadRequest, scope: Scope): Promise
     resourceLimits,
     env: {},
     execArgv: [],
-    // Its stdout would be ours, which belongs to the protocol.
+    // Otherwise its output would go to our stdout, which carries the protocol.
     stdout: true,
     stderr: true,
   });
@@ -107,7 +107,7 @@ async function runWorker(file: URL, request: ReadRequest, scope: Scope): Promise
         worker.once("message", resolve);
         worker.once("error", (cause) => reject(explainDeath(cause)));
         worker.once("exit", () =>
-          reject(new HallError("EXECUTION", "the document ended the worker that read it")),
+          reject(new HallError("EXECUTION", "the worker ended while reading the document")),
         );
       }),
     );
@@ -122,10 +122,10 @@ async function runWorker(file: URL, request: ReadRequest, scope: Scope): Promise
 function explainDeath(cause: Error): HallError {
   const isOutOfMemory = (cause as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY";
   if (isOutOfMemory)
-    return new HallError("TOO_LARGE", "the document needs more memory than one document may have");
+    return new HallError("TOO_LARGE", "the document exceeds the memory limit for one document");
   return new HallError(
     "EXECUTION",
-    `the document ended the worker that read it: ${cause.message}`,
+    `the worker ended while reading the document: ${cause.message}`,
     { cause },
   );
 }

@@ -1,5 +1,5 @@
 import type { Sentence } from "./language.ts";
-import { intensities, negations, turns, valenceOf } from "./lexicon.ts";
+import { contrasts, intensities, negations, valenceOf } from "./lexicon.ts";
 
 export interface Sentiment {
   readonly label: "positive" | "negative" | "neutral";
@@ -8,54 +8,55 @@ export interface Sentiment {
   readonly positive_sentences: number;
   readonly negative_sentences: number;
   readonly neutral_sentences: number;
-  /** The sentences that decided it, strongest first. */
+  /** The sentences with the highest scores. */
   readonly strongest: readonly { readonly text: string; readonly score: number }[];
 }
 
 const threshold = 0.2;
 const strongestMax = 5;
 
-/** Words looked up, turned round by negations, made stronger or weaker by what stands before them. Irony is not seen. */
-export function judgeSentiment(sentences: readonly Sentence[]): Sentiment {
+/** Sums word scores, inverted by negations and scaled by the words before them. Does not detect irony. */
+export function scoreSentiment(sentences: readonly Sentence[]): Sentiment {
   const scored = sentences.map(({ text, words }) => ({
     text: text.slice(0, 300),
-    score: round(squash(sumOf(words))),
+    score: round(squash(sumWords(words))),
   }));
-  const felt = scored.filter(({ score }) => Math.abs(score) >= threshold);
-  const total = felt.reduce((sum, { score }) => sum + score, 0);
-  // A long report with one unhappy sentence is no unhappy report.
-  const score = round(
-    felt.length === 0 ? 0 : (total / felt.length) * Math.min(1, (felt.length / scored.length) * 3),
-  );
+  const opinionated = scored.filter(({ score }) => Math.abs(score) >= threshold);
+  const total = opinionated.reduce((sum, { score }) => sum + score, 0);
+  // One unhappy sentence does not make a long report negative.
+  const share = Math.min(1, (opinionated.length / scored.length) * 3);
+  const score = opinionated.length === 0 ? 0 : round((total / opinionated.length) * share);
   return {
     label: labelOf(score),
     score,
-    positive_sentences: felt.filter((sentence) => sentence.score > 0).length,
-    negative_sentences: felt.filter((sentence) => sentence.score < 0).length,
-    neutral_sentences: scored.length - felt.length,
-    strongest: felt.sort((a, b) => Math.abs(b.score) - Math.abs(a.score)).slice(0, strongestMax),
+    positive_sentences: opinionated.filter((sentence) => sentence.score > 0).length,
+    negative_sentences: opinionated.filter((sentence) => sentence.score < 0).length,
+    neutral_sentences: scored.length - opinionated.length,
+    strongest: opinionated
+      .sort((a, b) => Math.abs(b.score) - Math.abs(a.score))
+      .slice(0, strongestMax),
   };
 }
 
-function sumOf(words: readonly string[]): number {
+function sumWords(words: readonly string[]): number {
   let sum = 0;
   for (const [index, word] of words.entries()) {
-    if (turns.has(word) && index > 0) sum *= 0.5;
+    if (contrasts.has(word) && index > 0) sum *= 0.5;
     let valence = intensities.has(word) ? 0 : valenceOf(word);
     if (valence === 0) continue;
     const before = words.slice(Math.max(0, index - 3), index);
     for (const previous of before) valence *= intensities.get(previous) ?? 1;
-    // "Not good" is worse than nothing, but not as bad as "bad".
+    // "Not good" is negative, but less than "bad".
     if (before.some((previous) => negations.has(previous.replaceAll("’", "'")))) valence *= -0.75;
     sum += valence;
   }
-  // "It does not." after a turn takes back what was praised before it.
-  const turn = words.findLastIndex((word, index) => index > 0 && turns.has(word));
+  // "…, but it does not." withdraws the praise before it.
+  const contrast = words.findLastIndex((word, index) => index > 0 && contrasts.has(word));
   if (
-    turn >= 0 &&
+    contrast >= 0 &&
     sum > 0 &&
-    words.slice(turn).some((word) => negations.has(word)) &&
-    words.slice(turn).every((word) => valenceOf(word) === 0)
+    words.slice(contrast).some((word) => negations.has(word)) &&
+    words.slice(contrast).every((word) => valenceOf(word) === 0)
   )
     return -sum - 1;
   return sum;

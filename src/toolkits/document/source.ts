@@ -2,34 +2,35 @@ import { constants } from "node:fs";
 import { type FileHandle, open, realpath, stat } from "node:fs/promises";
 import { sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Advice } from "../../base/advice.ts";
 import { HallError, messageOf } from "../../base/errors.ts";
 import type { Scope } from "../../base/scope.ts";
 import type { Fetcher } from "../../net/public-fetch.ts";
 
-/** The bytes of a document and what its source says they are. */
-export interface Source {
-  /** The document as an answer names it: never a whole data: URL. */
+/** The bytes of a document and their declared type. */
+export interface DocumentSource {
+  /** The URL shown in results; "data:" for a data: URL. */
   readonly name: string;
-  /** As the source says it: "text/html; charset=utf-8", or "". */
+  /** Such as "text/html; charset=utf-8", or "". */
   readonly contentType: string;
   readonly bytes: Uint8Array;
 }
 
 export interface SourceOptions {
   readonly fetch: Fetcher;
-  /** The folders file: URLs may point into. */
+  /** The folders that file: URLs may point into. */
   readonly roots: readonly string[];
   readonly scope: Scope;
 }
 
 const documentBytesMax = 20 * 1024 * 1024;
 
-/** Reads what a document_url names: http(s), file: under a root, or data:. */
+/** Reads http(s), data:, and file: below a root. */
 export async function loadSource(
   text: string,
   { fetch, roots, scope }: SourceOptions,
-): Promise<Source> {
-  const url = parseAddress(text);
+): Promise<DocumentSource> {
+  const url = parseUrl(text);
   switch (url.protocol) {
     case "http:":
     case "https:": {
@@ -41,20 +42,19 @@ export async function loadSource(
     case "data:":
       return { name: "data:", ...decodeData(text.trim()) };
     default:
-      throw badAddress(`${url.protocol} is not read`);
+      throw badUrl(`"${url.protocol}" is not supported`);
   }
 }
 
-function parseAddress(text: string): URL {
+function parseUrl(text: string): URL {
   const trimmed = text.trim();
   if (URL.canParse(trimmed)) return new URL(trimmed);
-  throw badAddress(
-    trimmed.startsWith("/") ? `a path is written file://${trimmed}` : "it is no absolute URL",
-  );
+  const isPath = trimmed.startsWith("/");
+  throw badUrl(isPath ? `write the path as file://${trimmed}` : "not an absolute URL");
 }
 
-function badAddress(problem: string): HallError {
-  const message = `bad document_url: ${problem}. Use http(s)://, file:// or data:`;
+function badUrl(problem: string): HallError {
+  const message = `invalid document_url: ${problem} (expected: http(s)://, file:// or data:)`;
   return new HallError("VALIDATION", message, {
     details: { errors: [{ path: "/document_url", message }] },
   });
@@ -63,14 +63,14 @@ function badAddress(problem: string): HallError {
 async function readUnderRoots(url: URL, roots: readonly string[]): Promise<Uint8Array> {
   const path = toPath(url);
   const real = await realpath(path).catch(() => undefined);
-  // What does not exist and what is not allowed read alike: whether a file exists elsewhere is nobody's business.
+  // A missing file gives the same error, so that callers cannot probe for files elsewhere.
   if (real === undefined || !(await isUnder(real, roots))) throw outsideRoots(path, roots);
-  // Neither a link put there meanwhile is followed, nor is a pipe waited for.
+  // Does not follow a link created meanwhile, and does not block on a pipe.
   const file = await open(
     real,
     constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
   ).catch((cause: unknown) => {
-    throw new HallError("EXECUTION", `${path} cannot be opened: ${messageOf(cause)}`, { cause });
+    throw new HallError("EXECUTION", `cannot open "${path}": ${messageOf(cause)}`, { cause });
   });
   try {
     return await readChecked(file, real, path);
@@ -82,11 +82,11 @@ async function readUnderRoots(url: URL, roots: readonly string[]): Promise<Uint8
 async function readChecked(file: FileHandle, real: string, path: string): Promise<Uint8Array> {
   const [opened, now, place] = await Promise.all([file.stat(), stat(real), realpath(real)]);
   if (opened.ino !== now.ino || opened.dev !== now.dev || place !== real)
-    throw new HallError("EXECUTION", `${path} was replaced while it was read: try again`);
-  if (!opened.isFile()) throw new HallError("EXECUTION", `${path} is no file`);
+    throw new HallError("EXECUTION", `"${path}" was replaced while it was read`);
+  if (!opened.isFile()) throw new HallError("EXECUTION", `"${path}" is not a file`);
   if (opened.size > documentBytesMax)
-    throw new HallError("TOO_LARGE", `${path} is over ${documentBytesMax / 1024 / 1024} MB`);
-  // A file that grows while it is read ends where it was.
+    throw new HallError("TOO_LARGE", `"${path}" exceeds the limit of 20 MiB`);
+  // A file that grows meanwhile is read up to its earlier size.
   const bytes = Buffer.alloc(opened.size);
   const { bytesRead } = await file.read(bytes, 0, opened.size, 0);
   return bytes.subarray(0, bytesRead);
@@ -96,8 +96,8 @@ function toPath(url: URL): string {
   try {
     return fileURLToPath(url);
   } catch {
-    // A host, or a slash in disguise.
-    throw badAddress("a file: URL names a path of this machine, as in file:///home/me/report.pdf");
+    // The URL has a host or an encoded slash.
+    throw badUrl("a file: URL must be a local path, such as file:///home/me/report.pdf");
   }
 }
 
@@ -115,26 +115,31 @@ async function isUnder(path: string, roots: readonly string[]): Promise<boolean>
 
 function outsideRoots(path: string, roots: readonly string[]): HallError {
   if (roots.length === 0)
-    return new HallError("DENIED", "no folder is open to documents", { hint: rootsHint });
-  return new HallError("DENIED", `there is no file ${path} under ${roots.join(", ")}`, {
-    hint: rootsHint,
-  });
+    return new HallError("DENIED", "no folder is open to documents", { hint, next });
+  return new HallError(
+    "DENIED",
+    `no file "${path}" in the folders open to documents (${roots.join(", ")})`,
+    {
+      hint,
+      next,
+    },
+  );
 }
 
-const rootsHint =
-  "Name the folders that may be read in `documents.roots` of guildhall.json, or send the document as a data: URL.";
+const hint = "A document can also be sent as a data: URL.";
+const next: readonly Advice[] = [{ do: "edit-config", field: "documents.roots" }];
 
-/** `data:[<type>][;base64],<bytes>`, as RFC 2397 has it. */
+/** `data:[<type>][;base64],<bytes>` (RFC 2397). */
 function decodeData(text: string): { contentType: string; bytes: Uint8Array } {
   const comma = text.indexOf(",");
-  if (comma < 0) throw badAddress("a data: URL has a comma before its content");
+  if (comma < 0) throw badUrl("a data: URL needs a comma before its content");
   const isBase64 = /;\s*base64\s*$/i.test(text.slice(0, Math.min(comma, 1_000)));
   const contentType = text
     .slice("data:".length, Math.min(comma, 1_000))
     .replace(/;\s*base64\s*$/i, "");
-  // Three quarters remain of base64, a third of %xx.
+  // Base64 shrinks to three quarters, %xx to a third.
   if (text.length - comma > documentBytesMax * 3)
-    throw new HallError("TOO_LARGE", `the data: URL is over ${documentBytesMax / 1024 / 1024} MB`);
+    throw new HallError("TOO_LARGE", "the data: URL exceeds the limit of 20 MiB");
   const body = text.slice(comma + 1);
   const bytes = isBase64
     ? Buffer.from(unescapeBytes(body).toString("latin1"), "base64")
@@ -142,7 +147,7 @@ function decodeData(text: string): { contentType: string; bytes: Uint8Array } {
   return { contentType: contentType === "" ? "text/plain" : contentType, bytes };
 }
 
-/** In place: what is unescaped is never longer. */
+/** Decodes %xx in place: the result is never longer. */
 function unescapeBytes(text: string): Buffer {
   const bytes = Buffer.from(text);
   let length = 0;

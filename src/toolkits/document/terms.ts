@@ -1,4 +1,4 @@
-/** The words the tools and the worker share, in a file of their own: whoever lists the tools loads no dictionary. */
+/** Shared by the tools and the worker; a separate file, so that listing tools loads no word lists. */
 export const documentFormats = ["pdf", "docx", "txt", "html"] as const;
 export type DocumentFormat = (typeof documentFormats)[number];
 

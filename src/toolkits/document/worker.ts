@@ -1,4 +1,4 @@
-/** The worker's side of document-reader.ts: one document, one answer, then it ends. */
+/** The worker's side of reader.ts: parses one document, posts the result and ends. */
 import { parentPort, workerData } from "node:worker_threads";
 import { HallError, messageOf } from "../../base/errors.ts";
 import { analyze } from "./analysis.ts";
@@ -11,19 +11,18 @@ parentPort?.postMessage(await answer(request));
 async function answer({ analysis, ...document }: ReadRequest): Promise<ReadAnswer> {
   try {
     const parsed = await parseDocument(document);
-    return analysis === undefined
-      ? { parsed }
-      : {
-          parsed: { ...parsed, text: "" },
-          analysis: analyze(parsed.text, analysis),
-          characters: parsed.text.length,
-        };
+    if (analysis === undefined) return { parsed };
+    return {
+      parsed: { ...parsed, text: "" },
+      analysis: analyze(parsed.text, analysis),
+      characters: parsed.text.length,
+    };
   } catch (error) {
     if (error instanceof HallError)
       return { failure: { code: error.code, message: error.message, hint: error.hint } };
-    // Whatever it was, the document caused it: deep nesting ends in a RangeError, nonsense in a TypeError.
+    // The document caused it: deep nesting gives a RangeError, garbage a TypeError.
     return {
-      failure: { code: "EXECUTION", message: `the document cannot be read: ${messageOf(error)}` },
+      failure: { code: "EXECUTION", message: `cannot read the document: ${messageOf(error)}` },
     };
   }
 }

@@ -1,18 +1,16 @@
 import { inflateRawSync } from "node:zlib";
 import { HallError } from "../../base/errors.ts";
 
-/**
- * Reads named files out of a zip archive. What the archive says of its sizes is not believed: bytes are counted as they inflate.
- */
+/** Reads named files of a zip archive. Declared sizes are not trusted: output is bounded as it inflates. */
 export interface Zip {
   readonly names: readonly string[];
-  /** Undefined when there is no such file. */
+  /** Undefined if there is no such file. */
   read(name: string): Buffer | undefined;
 }
 
 const entriesMax = 5_000;
 const fileBytesMax = 16 * 1024 * 1024;
-/** What office programs write inflates 5 to 20 times. */
+/** Files of office programs inflate 5 to 20 times. */
 const ratioMax = 100;
 const ratioFromBytes = 1024 * 1024;
 
@@ -37,15 +35,15 @@ export function openZip(bytes: Uint8Array): Zip {
 
 function readDirectory(buffer: Buffer): Map<string, Entry> {
   const end = buffer.lastIndexOf(Buffer.from("PK\x05\x06", "latin1"));
-  if (end < 0 || end + 22 > buffer.length) throw broken("its table of contents is missing");
+  if (end < 0 || end + 22 > buffer.length) throw broken("its directory is missing");
   const count = buffer.readUInt16LE(end + 10);
   if (count > entriesMax)
-    throw new HallError("TOO_LARGE", `the archive has ${count} files; ${entriesMax} are looked at`);
+    throw new HallError("TOO_LARGE", "the archive exceeds the limit of 5,000 files");
   const entries = new Map<string, Entry>();
   let at = buffer.readUInt32LE(end + 16);
   for (let index = 0; index < count; index++) {
     if (at + 46 > buffer.length || buffer.readUInt32LE(at) !== 0x02014b50)
-      throw broken("its table of contents is torn");
+      throw broken("its directory is incomplete");
     const [nameBytes, extraBytes, commentBytes] = [28, 30, 32].map((field) =>
       buffer.readUInt16LE(at + field),
     ) as [number, number, number];
@@ -66,15 +64,15 @@ function inflate(
   { method, isEncrypted, size, offset }: Entry,
 ): Buffer {
   if (isEncrypted)
-    throw new HallError("EXECUTION", "the document is locked with a password", {
-      hint: "Unlock it first.",
+    throw new HallError("EXECUTION", "the document is password-protected", {
+      hint: "Remove the password first.",
     });
   if (offset + 30 > buffer.length || buffer.readUInt32LE(offset) !== 0x04034b50)
-    throw broken(`${name} is not where it should be`);
+    throw broken(`${name} is missing`);
   const start = offset + 30 + buffer.readUInt16LE(offset + 26) + buffer.readUInt16LE(offset + 28);
   const packed = buffer.subarray(start, start + size);
   if (method === 0) return packed.subarray(0, fileBytesMax);
-  if (method !== 8) throw broken(`${name} is packed in an unknown way`);
+  if (method !== 8) throw broken(`${name} has an unknown compression method`);
   const maxOutputLength = Math.min(
     fileBytesMax,
     Math.max(ratioFromBytes, packed.length * ratioMax),
@@ -85,9 +83,9 @@ function inflate(
     if (cause instanceof RangeError)
       throw new HallError(
         "TOO_LARGE",
-        `${name} in the document inflates past ${Math.floor(maxOutputLength / 1024 / 1024)} MB`,
+        `${name} inflates past the limit of ${Math.floor(maxOutputLength / 1024 / 1024)} MiB`,
       );
-    throw broken(`${name} does not inflate`, cause);
+    throw broken(`${name} cannot be inflated`, cause);
   }
 }
 

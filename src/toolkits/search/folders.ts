@@ -2,29 +2,29 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { open, readdir, realpath, stat } from "node:fs/promises";
 import { basename, extname, join } from "node:path";
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { cacheFolder } from "../../base/data-folder.ts";
 import { HallError } from "../../base/errors.ts";
 import { Scope } from "../../base/scope.ts";
-import { decodeText, isBinary } from "../document/encoding.ts";
 import { createDocumentReader, type DocumentReader } from "../document/reader.ts";
+import { decodeText, isBinary } from "../document/text.ts";
 import { type IndexedFile, openTextIndex, type TextIndex } from "./full-text.ts";
 import type { SearchProvider } from "./provider.ts";
 
 /**
- * Searches folders the user named. There is no watcher: each search looks which files have changed, for a bounded time, and answers with
- * what is indexed by then; the rest goes on behind it and is there for the next.
+ * Searches the configured folders. There is no watcher: each search first indexes changed files, for a
+ * bounded time, and answers from what is indexed by then; indexing continues in the background.
  */
 export interface FoldersOptions {
   readonly folders: readonly string[];
   /** Default: a file in the user's cache folder, one for each set of folders. */
-  readonly indexFile?: string;
-  /** Reads what is not plain text. */
-  readonly reader?: DocumentReader;
+  readonly indexFile?: string | undefined;
+  /** Reads PDF and Word files. */
+  readonly reader?: DocumentReader | undefined;
   /** How long a search waits for changes to be indexed. Default 3,000. */
   readonly waitMs?: number;
-  /** How long a look at the folders counts. Default 1,000. */
+  /** How long the index counts as up to date. Default 1,000. */
   readonly freshMs?: number;
 }
 
@@ -32,7 +32,7 @@ const filesMax = 50_000;
 const batchSize = 50;
 const textBytesMax = 2 * 1024 * 1024;
 const documentBytesMax = 20 * 1024 * 1024;
-/** Of one file; the start of a book finds the book. */
+/** The start of a long file is enough to find it. */
 const indexedCharactersMax = 300_000;
 
 export function createFolderSearch({
@@ -53,7 +53,7 @@ export function createFolderSearch({
       openTextIndex(indexFile ?? defaultFile(roots)),
     );
     opening.catch(() => {
-      // Told to whoever asked; the next search tries again.
+      // The caller gets the error; the next search tries again.
       opening = undefined;
     });
     return opening;
@@ -75,15 +75,15 @@ export function createFolderSearch({
         isCut = true;
         break;
       }
-      // Twice where one folder lies in another.
+      // One folder may contain another.
       if (seen.has(path)) continue;
       seen.add(path);
       if (known.get(path) === stamp) continue;
       batch.push({ path, stamp, modifiedMs, ...(await readFile(path, size, reader, life)) });
       if (batch.length < batchSize) continue;
       flush();
-      // Writing is synchronous: others get their turn between batches.
-      await turn();
+      // Writing is synchronous; yield between batches.
+      await nextTurn();
     }
     flush();
     if (!life.cancelled && !isCut)
@@ -91,18 +91,18 @@ export function createFolderSearch({
     freshUntil = performance.now() + freshMs;
   }
 
-  /** One update for all who search meanwhile. True when the index is up to date. */
+  /** Concurrent searches share one update. True if the index is up to date. */
   async function refresh(index: TextIndex, scope: Scope): Promise<boolean> {
     if (!updating && performance.now() < freshUntil) return true;
     updating ??= update(index).finally(() => {
       updating = undefined;
     });
-    const patience = new Scope(scope, waitMs);
+    const waiting = new Scope(scope, waitMs);
     try {
-      await patience.finish(updating);
+      await waiting.finish(updating);
       return true;
     } catch (error) {
-      if (patience.cancelled && !scope.cancelled) return false;
+      if (waiting.cancelled && !scope.cancelled) return false;
       throw error;
     }
   }
@@ -111,12 +111,10 @@ export function createFolderSearch({
     async search({ text, kind, count, daysBack }, scope) {
       const index = await openIndex();
       const isComplete = await refresh(index, scope);
-      const since =
-        kind === "news" && daysBack !== undefined
-          ? { modifiedSinceMs: Date.now() - daysBack * 86_400_000 }
-          : {};
+      const isNews = kind === "news" && daysBack !== undefined;
+      const modifiedSinceMs = isNews ? Date.now() - daysBack * 86_400_000 : undefined;
       const results = index
-        .find(text, { count, ...since })
+        .find(text, { count, modifiedSinceMs })
         .map(({ path, title, snippet, modifiedMs }) => ({
           title,
           url: pathToFileURL(path).href,
@@ -124,14 +122,14 @@ export function createFolderSearch({
           published: new Date(modifiedMs).toISOString(),
         }));
       const notes = [
-        ...(isComplete ? [] : ["the folders are still being indexed: search again for more"]),
-        ...(isCut ? [`only the first ${filesMax} files are indexed`] : []),
-      ];
-      return { results, ...(notes.length > 0 ? { note: notes.join("; ") } : {}) };
+        isComplete ? undefined : "the folders are still being indexed; search again for more",
+        isCut ? "only the first 50,000 files are indexed" : undefined,
+      ].filter((note) => note !== undefined);
+      return { results, note: notes.length > 0 ? notes.join("; ") : undefined };
     },
     async close() {
-      life.cancel(new HallError("CANCELLED", "the hall closes"));
-      // What is being written ends first; what failed was told to whoever searched.
+      life.cancel(new HallError("CANCELLED", "the hall is closing"));
+      // Let a running update finish; its errors went to the searches that started it.
       await updating?.catch(() => {});
       const index = await opening?.catch(() => undefined);
       opening = undefined;
@@ -140,16 +138,14 @@ export function createFolderSearch({
   };
 }
 
-/** The folders that exist, by their real names. */
+/** The real paths of the folders that exist. */
 async function resolveRoots(folders: readonly string[]): Promise<string[]> {
   const found = await Promise.all(folders.map((folder) => realpath(folder).catch(() => undefined)));
   const roots = [...new Set(found.filter((folder) => folder !== undefined))];
   if (roots.length > 0) return roots;
-  throw new HallError(
-    "UNAVAILABLE",
-    `none of the folders to search exists: ${folders.join(", ")}`,
-    { hint: "Correct `search.folders` in guildhall.json." },
-  );
+  throw new HallError("UNAVAILABLE", `none of the search folders exists (${folders.join(", ")})`, {
+    next: [{ do: "edit-config", field: "search.folders" }],
+  });
 }
 
 function defaultFile(roots: readonly string[]): string {
@@ -160,18 +156,18 @@ function defaultFile(roots: readonly string[]): string {
   return join(cacheFolder(), `search-${name}.db`);
 }
 
-interface Seen {
+interface FileEntry {
   readonly path: string;
   readonly stamp: string;
   readonly modifiedMs: number;
   readonly size: number;
 }
 
-/** Every file, breadth first. Links are not followed; what begins with a dot, and what package managers bring, is nobody's document. */
-async function* walk(roots: readonly string[]): AsyncGenerator<Seen> {
+/** Every file, breadth first, without links, hidden files and node_modules. */
+async function* walk(roots: readonly string[]): AsyncGenerator<FileEntry> {
   const folders = [...roots];
   for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
-    // Gone meanwhile, or not ours to read.
+    // Deleted meanwhile, or not readable.
     const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
     for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
       if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
@@ -190,7 +186,7 @@ async function* walk(roots: readonly string[]): AsyncGenerator<Seen> {
   }
 }
 
-/** The text of a file, or undefined for what has none: pictures, programs, what is too large or cannot be read. */
+/** The text is undefined for binary, too large or unreadable files. */
 async function readFile(
   path: string,
   size: number,
@@ -216,13 +212,13 @@ async function readFile(
     const text = decodeText(bytes, "", "txt").slice(0, indexedCharactersMax);
     return { title: headingOf(text) ?? title, text };
   } catch {
-    // Damaged, locked, replaced or gone: it is looked at again when it changes.
+    // Damaged, locked or gone: tried again when the file changes.
     return { title, text: undefined };
   }
 }
 
 async function readBytes(path: string, size: number): Promise<Buffer> {
-  // A link put in its place meanwhile is not followed, and a pipe not waited for.
+  // Does not follow a link created meanwhile, and does not block on a pipe.
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const bytes = Buffer.alloc(size);

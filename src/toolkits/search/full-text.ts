@@ -1,14 +1,14 @@
 import { rmSync } from "node:fs";
 import { type Database, openDatabase, type SqlRow } from "../../store/sqlite.ts";
 
-/** The full-text index of files: what is known of each, and where the words of a query stand. */
+/** A full-text index of files. */
 export interface TextIndex {
-  /** What is known, by path. */
+  /** The stamp of each indexed file, by path. */
   stamps(): Map<string, string>;
-  /** All of it or nothing. A file without text is remembered, so that it is not read again. */
+  /** In one transaction. A file without text is recorded, so that it is not read again. */
   replace(files: readonly IndexedFile[]): void;
   remove(paths: readonly string[]): void;
-  find(query: string, options: FindOptions): readonly Found[];
+  find(query: string, options: TextSearchOptions): readonly TextMatch[];
   close(): void;
 }
 
@@ -21,19 +21,19 @@ export interface IndexedFile {
   readonly text: string | undefined;
 }
 
-export interface FindOptions {
+export interface TextSearchOptions {
   readonly count: number;
-  readonly modifiedSinceMs?: number;
+  readonly modifiedSinceMs?: number | undefined;
 }
 
-export interface Found {
+export interface TextMatch {
   readonly path: string;
   readonly title: string;
   readonly snippet: string;
   readonly modifiedMs: number;
 }
 
-/** Raised when the tables change: an older index is made anew. */
+/** Increase it when the tables change: an older index is rebuilt. */
 const schemaVersion = 1;
 
 const schema = `
@@ -42,16 +42,16 @@ const schema = `
   PRAGMA user_version = ${schemaVersion};
 `;
 
-/** Opens the index; one that is damaged or of another version is made anew, since everything in it can be read again. */
+/** Opens the index. A damaged one, or one of another version, is deleted and rebuilt from the files. */
 export async function openTextIndex(path: string): Promise<TextIndex> {
-  const database = await openSound(path).catch(() => {
+  const database = await openChecked(path).catch(() => {
     for (const suffix of ["", "-wal", "-shm"]) rmSync(`${path}${suffix}`, { force: true });
-    return openSound(path);
+    return openChecked(path);
   });
   return createIndex(database);
 }
 
-async function openSound(path: string): Promise<Database> {
+async function openChecked(path: string): Promise<Database> {
   const database = await openDatabase(path);
   try {
     const version = database.prepare("PRAGMA user_version").get()?.user_version;
@@ -109,7 +109,8 @@ function createIndex(database: Database): TextIndex {
         for (const { path, stamp, modifiedMs, title, text } of files) {
           drop(path);
           const { lastInsertRowid } = insertFile.run(path, stamp, modifiedMs, title);
-          if (text !== undefined) insertPage.run(lastInsertRowid, spread(title), spread(text));
+          if (text !== undefined)
+            insertPage.run(lastInsertRowid, separateCharacters(title), separateCharacters(text));
         }
       });
     },
@@ -121,12 +122,12 @@ function createIndex(database: Database): TextIndex {
     find(query, { count, modifiedSinceMs = 0 }) {
       const terms = termsOf(query);
       if (terms.length === 0) return [];
-      const found = new Map<string, Found>();
-      // All words first; what has only some of them fills up.
+      const found = new Map<string, TextMatch>();
+      // Files with all words first, then files with some.
       for (const joiner of [" AND ", " OR "]) {
         if (found.size >= count) break;
         for (const row of select.all(terms.join(joiner), modifiedSinceMs, count)) {
-          const hit = toFound(row);
+          const hit = toMatch(row);
           if (found.size < count && !found.has(hit.path)) found.set(hit.path, hit);
         }
       }
@@ -136,25 +137,25 @@ function createIndex(database: Database): TextIndex {
   };
 }
 
-function toFound({ path, title, modified, snippet }: SqlRow): Found {
+function toMatch({ path, title, modified, snippet }: SqlRow): TextMatch {
   return {
     path: `${path}`,
     title: `${title}`,
     modifiedMs: Number(modified),
-    snippet: gather(`${snippet}`).replace(/\s+/g, " ").trim(),
+    snippet: joinCharacters(`${snippet}`).replace(/\s+/g, " ").trim(),
   };
 }
 
 const termsMax = 32;
 
-/** Words, and "phrases in quotes", each quoted for FTS5: nothing of a query is syntax. */
+/** Words, and "phrases in quotes", each quoted for FTS5, so that a query has no syntax. */
 function termsOf(query: string): string[] {
   const parts = Array.from(
     query.slice(0, 2_000).matchAll(/"([^"]+)"|([\p{L}\p{M}\p{N}_]+)/gu),
     ([, phrase, word]) => phrase ?? word ?? "",
   );
   return parts
-    .map((part) => spread(part.replace(/[^\p{L}\p{M}\p{N}_]+/gu, " ")).trim())
+    .map((part) => separateCharacters(part.replace(/[^\p{L}\p{M}\p{N}_]+/gu, " ")).trim())
     .filter((part) => part !== "")
     .slice(0, termsMax)
     .map((part) => `"${part}"`);
@@ -162,12 +163,12 @@ function termsOf(query: string): string[] {
 
 const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/gu;
 
-/** Scripts without spaces are indexed letter by letter, and a word is then a phrase of letters. */
-function spread(text: string): string {
+/** Scripts without spaces are indexed by character; a word is then a phrase of characters. */
+function separateCharacters(text: string): string {
   return text.replace(unspaced, " $& ");
 }
 
-function gather(text: string): string {
+function joinCharacters(text: string): string {
   return text.replace(
     / ([\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]) /gu,
     "$1",

@@ -1,8 +1,8 @@
 import type { Scope } from "../../base/scope.ts";
 
-/** Somebody who can be asked what there is on a subject. Answers are passed on, never added to. */
+/** A source of search results, which are passed on unchanged. */
 export interface SearchProvider {
-  /** Throws HallError: UNAVAILABLE when it cannot be asked, RATE_LIMITED when it wants a pause. */
+  /** Throws HallError: UNAVAILABLE if it cannot be reached, RATE_LIMITED if it asks for a pause. */
   search(query: SearchQuery, scope: Scope): Promise<SearchAnswer>;
   close(): Promise<void>;
 }
@@ -11,20 +11,20 @@ export interface SearchQuery {
   readonly text: string;
   readonly kind: "web" | "news";
   readonly count: number;
-  /** News: how many days it may be old. */
-  readonly daysBack?: number;
+  /** News only: the maximum age. */
+  readonly daysBack?: number | undefined;
 }
 
 export interface SearchAnswer {
   readonly results: readonly SearchResult[];
-  /** What the reader should know of them. */
-  readonly note?: string;
+  /** A remark for the reader, such as "still being indexed". */
+  readonly note?: string | undefined;
 }
 
 export interface SearchResult {
   readonly title: string;
   readonly url: string;
   readonly snippet: string;
-  /** When it was published or changed, as the provider says it. */
+  /** Date of publication or change, in the provider's format. */
   readonly published?: string;
 }

@@ -4,16 +4,15 @@ import { explain, readAll, refusal } from "../../net/answer.ts";
 import { createDialler } from "../../net/dial.ts";
 import type { SearchProvider, SearchQuery, SearchResult } from "./provider.ts";
 
-/** Search engines on the web. Each is a request and a way to read the answer; what they have in common is below. */
+/** A web search engine: how to build a request and how to read the reply. */
 export interface WebEngine {
   readonly name: string;
-  ask(query: SearchQuery): EngineRequest;
-  /** The rows of an answer, as they come. */
-  rows(answer: JsonObject): unknown;
-  /** The fields of a row. */
+  request(query: SearchQuery): EngineRequest;
+  rows(reply: JsonObject): unknown;
+  /** The names of a row's fields; the first that exists is used. */
   readonly fields: { readonly snippet: readonly string[]; readonly published: readonly string[] };
-  /** What to do when it refuses. */
-  readonly refusedHint: string;
+  /** What to check if it refuses a request. */
+  readonly refusalHint: string;
 }
 
 interface EngineRequest {
@@ -26,7 +25,7 @@ interface EngineRequest {
 export function createSearxng(address: string): WebEngine {
   return {
     name: "SearXNG",
-    ask({ text, kind, daysBack }) {
+    request({ text, kind, daysBack }) {
       const url = new URL("search", address.endsWith("/") ? address : `${address}/`);
       url.search = new URLSearchParams({
         q: text,
@@ -37,12 +36,12 @@ export function createSearxng(address: string): WebEngine {
     },
     rows: ({ results }) => results,
     fields: { snippet: ["content"], published: ["publishedDate"] },
-    refusedHint:
-      "SearXNG answers in JSON only when its settings.yml lists json under search.formats.",
+    refusalHint:
+      "SearXNG answers in JSON only if its settings.yml lists json under search.formats.",
   };
 }
 
-/** The least of its ranges that holds the days. */
+/** The smallest of its ranges that covers the days. */
 function rangeOf(daysBack = 1): string {
   if (daysBack <= 1) return "day";
   return daysBack <= 31 ? "month" : "year";
@@ -55,7 +54,7 @@ export function createBrave(
 ): WebEngine {
   return {
     name: "Brave Search",
-    ask({ text, kind, count, daysBack = 7 }) {
+    request({ text, kind, count, daysBack = 7 }) {
       const url = new URL(`/res/v1/${kind}/search`, origin);
       const freshness = `${dayOf(-daysBack)}to${dayOf(0)}`;
       url.search = new URLSearchParams({
@@ -67,7 +66,7 @@ export function createBrave(
     },
     rows: ({ web, results }) => (isObject(web) ? web.results : results),
     fields: { snippet: ["description"], published: ["page_age", "age"] },
-    refusedHint: `Look whether ${keyName} holds a valid key of Brave Search.`,
+    refusalHint: `Check that ${keyName} holds a valid Brave Search key.`,
   };
 }
 
@@ -82,7 +81,7 @@ export function createTavily(
 ): WebEngine {
   return {
     name: "Tavily",
-    ask({ text, kind, count, daysBack }) {
+    request({ text, kind, count, daysBack }) {
       const news = kind === "news" ? { topic: "news", days: daysBack } : { topic: "general" };
       return {
         url: new URL("/search", origin),
@@ -93,18 +92,18 @@ export function createTavily(
     },
     rows: ({ results }) => results,
     fields: { snippet: ["content"], published: ["published_date"] },
-    refusedHint: `Look whether ${keyName} holds a valid key of Tavily.`,
+    refusalHint: `Check that ${keyName} holds a valid Tavily key.`,
   };
 }
 
-const answerBytesMax = 4 * 1024 * 1024;
+const replyBytesMax = 4 * 1024 * 1024;
 
 export function createWebProvider(engine: WebEngine): SearchProvider {
-  // Where it is was decided by whoever wrote the config, so it may be inside this network.
+  // The address comes from the config, so it may be private.
   const dialler = createDialler(undefined);
   return {
     async search(query, scope) {
-      const { url, method = "GET", headers = {}, body } = engine.ask(query);
+      const { url, method = "GET", headers = {}, body } = engine.request(query);
       const init = {
         method,
         headers: { accept: "application/json", "user-agent": "guildhall", ...headers },
@@ -113,29 +112,29 @@ export function createWebProvider(engine: WebEngine): SearchProvider {
       const response = await dialler
         .send(url, { ...init, signal: scope.signal })
         .catch((error: unknown) => {
-          throw scope.cancelled ?? named(engine, explain(error));
+          throw scope.cancelled ?? engineError(engine, explain(error));
         });
-      if (!response.ok) throw named(engine, await refusal(response, false));
-      const bytes = await readAll(response, answerBytesMax).catch((error: unknown) => {
-        throw scope.cancelled ?? named(engine, explain(error));
+      if (!response.ok) throw engineError(engine, await refusal(response, false));
+      const bytes = await readAll(response, replyBytesMax).catch((error: unknown) => {
+        throw scope.cancelled ?? engineError(engine, explain(error));
       });
-      return { results: readRows(engine, parseAnswer(engine, bytes), query) };
+      return { results: readRows(engine, parseRows(engine, bytes), query) };
     },
     close: async () => dialler.close(),
   };
 }
 
-function parseAnswer(engine: WebEngine, bytes: Buffer): readonly unknown[] {
+function parseRows(engine: WebEngine, bytes: Buffer): readonly unknown[] {
   try {
-    const answer: unknown = JSON.parse(bytes.toString("utf8"));
-    const rows = isObject(answer) ? engine.rows(answer) : undefined;
-    // An engine that found nothing may leave them out.
-    if (Array.isArray(rows) || (isObject(answer) && rows === undefined)) return rows ?? [];
+    const reply: unknown = JSON.parse(bytes.toString("utf8"));
+    const rows = isObject(reply) ? engine.rows(reply) : undefined;
+    // Some engines omit the list if nothing was found.
+    if (Array.isArray(rows) || (isObject(reply) && rows === undefined)) return rows ?? [];
   } catch {
-    // Said below.
+    // Reported below.
   }
-  throw new HallError("BAD_ANSWER", `${engine.name} did not answer with results in JSON`, {
-    hint: engine.refusedHint,
+  throw new HallError("BAD_ANSWER", `${engine.name} sent no JSON results`, {
+    hint: engine.refusalHint,
   });
 }
 
@@ -148,15 +147,10 @@ function readRows(
   const oldest = Date.now() - (daysBack + 1) * 86_400_000;
   for (const row of rows) {
     if (results.size === count) break;
-    if (
-      !isObject(row) ||
-      typeof row.url !== "string" ||
-      !/^https?:\/\//i.test(row.url) ||
-      results.has(row.url)
-    )
-      continue;
+    if (!isObject(row) || typeof row.url !== "string") continue;
+    if (!/^https?:\/\//i.test(row.url) || results.has(row.url)) continue;
     const published = firstText(row, fields.published);
-    // Not every engine keeps to the days it was asked for; what has no date is believed.
+    // Not every engine respects the requested age; rows without a date are kept.
     if (kind === "news" && published !== "" && Date.parse(published) < oldest) continue;
     const title = toPlain(firstText(row, ["title"]), 200) || row.url;
     results.set(row.url, {
@@ -184,7 +178,7 @@ const entities: Readonly<Record<string, string>> = {
   nbsp: " ",
 };
 
-/** Engines mark the words they found with tags. */
+/** Removes the tags that engines put around matches. */
 function toPlain(html: string, lengthMax: number): string {
   const text = html
     .slice(0, 10_000)
@@ -195,19 +189,14 @@ function toPlain(html: string, lengthMax: number): string {
   return text.length > lengthMax ? `${text.slice(0, lengthMax - 1)}…` : text;
 }
 
-/** The engine's failure as the caller's: a key it refuses is ours to mend, not a matter of trust. */
-function named(engine: WebEngine, { code, message, details, cause }: HallError): HallError {
-  const isRefused = code === "DENIED" || code === "EXECUTION";
-  const options = {
-    cause,
-    ...(details ? { details } : {}),
-    ...(isRefused ? { hint: engine.refusedHint } : {}),
-  };
-  return new HallError(
-    isRefused ? "UNAVAILABLE" : code,
-    isRefused
-      ? `${engine.name} refuses: ${message.replace(/:.*/, "")}`
-      : `${engine.name}: ${message}`,
-    options,
-  );
+/** A refusal is UNAVAILABLE here: the user must fix the key or the engine's settings. */
+function engineError(engine: WebEngine, error: HallError): HallError {
+  const { code, message, details, cause } = error;
+  const options = { cause, ...(details ? { details } : {}) };
+  if (code !== "DENIED" && code !== "EXECUTION")
+    return new HallError(code, `${engine.name}: ${message}`, options);
+  return new HallError("UNAVAILABLE", `${engine.name} rejected the request: ${message}`, {
+    ...options,
+    hint: engine.refusalHint,
+  });
 }

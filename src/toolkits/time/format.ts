@@ -1,27 +1,23 @@
 /**
- * How a moment is written: three named formats, or a pattern of tokens.
- * Patterns are strict: a letter that is no token must stand in brackets, so a misspelt format name is refused
- * rather than read as a pattern ("iso" would otherwise print the second in its middle).
+ * Time formats: three named ones, or a pattern of tokens. A letter that is not a token must be in
+ * brackets, so that a misspelt format name is rejected instead of read as a pattern ("iso" would print
+ * the second in its middle).
  */
 import type { Temporal } from "temporal-polyfill";
 import { HallError } from "../../base/errors.ts";
 import { findNear } from "../../base/near.ts";
 
 interface TimeFormat {
-  /** The named format as we spell it, or the pattern as it came. */
+  /** The canonical name, or the pattern. */
   readonly name: string;
-  write(time: Temporal.ZonedDateTime): string | number;
+  format(time: Temporal.ZonedDateTime): string | number;
 }
 
-/** Throws VALIDATION when the text is neither a named format nor a pattern. */
+/** Throws VALIDATION if the text is neither a named format nor a pattern. */
 export function parseFormat(text: string): TimeFormat {
   const plain = text.toLowerCase().replace(/[\s_-]/g, "");
-  return (
-    namedFormats.find(({ name }) => name.toLowerCase() === plain) ?? {
-      name: text,
-      write: parsePattern(text),
-    }
-  );
+  const named = namedFormats.find(({ name }) => name.toLowerCase() === plain);
+  return named ?? { name: text, format: parsePattern(text) };
 }
 
 export const monthNames = [
@@ -48,9 +44,9 @@ export const weekdayNames = [
   "Sunday",
 ];
 
-type Write = (time: Temporal.ZonedDateTime) => string;
+type FormatPart = (time: Temporal.ZonedDateTime) => string;
 
-const tokens: Readonly<Record<string, Write>> = {
+const tokens: Readonly<Record<string, FormatPart>> = {
   YYYY: (time) => pad(time.year, 4),
   MMMM: (time) => monthNames[time.month - 1] ?? "",
   MMM: (time) => (monthNames[time.month - 1] ?? "").slice(0, 3),
@@ -76,40 +72,40 @@ const tokens: Readonly<Record<string, Write>> = {
   z: (time) => time.timeZoneId,
 };
 
-/** Bounds the work for hostile input; the longest sensible pattern is far shorter. */
+/** Bounds the work for hostile input. */
 const patternLengthMax = 200;
 
 const namedFormats: readonly TimeFormat[] = [
-  { name: "ISO8601", write: writeIso },
-  { name: "RFC2822", write: parsePattern("ddd, DD MMM YYYY HH:mm:ss ZZ") },
-  { name: "unix", write: (time) => Math.floor(time.epochMilliseconds / 1000) },
+  { name: "ISO8601", format: formatIso },
+  { name: "RFC2822", format: parsePattern("ddd, DD MMM YYYY HH:mm:ss ZZ") },
+  { name: "unix", format: (time) => Math.floor(time.epochMilliseconds / 1000) },
 ];
 
-function writeIso(time: Temporal.ZonedDateTime): string {
+function formatIso(time: Temporal.ZonedDateTime): string {
   const text = time.toString({ fractionalSecondDigits: 3, timeZoneName: "never" });
   const isUtc = time.equals(time.withTimeZone("UTC"));
   return isUtc ? text.replace("+00:00", "Z") : text;
 }
 
-function parsePattern(pattern: string): Write {
+function parsePattern(pattern: string): FormatPart {
   if (pattern.length > patternLengthMax)
-    throw badFormat(pattern, `a pattern has at most ${patternLengthMax} characters`);
+    throw badFormat(pattern, "the pattern exceeds the limit of 200 characters");
   let tokenCount = 0;
-  const writers = [...pattern.matchAll(/\[([^\]]*)\]|([a-z])\2*|[^a-z]/gis)].map(
-    ([part, literal]): Write => {
-      if (part === "[") throw badFormat(pattern, 'a "[" is not closed');
+  const parts = [...pattern.matchAll(/\[([^\]]*)\]|([a-z])\2*|[^a-z]/gis)].map(
+    ([part, literal]): FormatPart => {
+      if (part === "[") throw badFormat(pattern, 'unclosed "["');
       const token = tokens[part];
       if (token) tokenCount++;
       else if (isBareLetter(part, literal))
-        throw badFormat(pattern, `"${part}" is no token; literal text stands in [brackets]`);
+        throw badFormat(pattern, `unknown token "${part}"; put literal text in [brackets]`);
       return token ?? (() => literal ?? part);
     },
   );
-  if (tokenCount === 0) throw badFormat(pattern, "it has no token");
-  return (time) => writers.map((write) => write(time)).join("");
+  if (tokenCount === 0) throw badFormat(pattern, "it contains no token");
+  return (time) => parts.map((part) => part(time)).join("");
 }
 
-/** "T" alone is let through: it is what stands between date and time in ISO-like patterns. */
+/** "T" is allowed: it separates date and time in ISO-like patterns. */
 function isBareLetter(part: string, literal: string | undefined): boolean {
   return literal === undefined && part !== "T" && /^[a-z]/i.test(part);
 }
@@ -127,8 +123,8 @@ function badFormat(format: string, reason: string): HallError {
   const names = namedFormats.map(({ name }) => name);
   const near = findNear(format, [...names, ...commonPatterns]);
   const accepted = `${names.join(", ")}, or a pattern of ${Object.keys(tokens).join(" ")} and [literal text]`;
-  const nearest = near.length > 0 ? `. Near: ${near.join(", ")}` : "";
-  const message = `bad format ${JSON.stringify(format.slice(0, 80))}: ${reason}. Formats: ${accepted}${nearest}`;
+  const nearest = near.length > 0 ? `; near: ${near.join(", ")}` : "";
+  const message = `invalid format ${JSON.stringify(format.slice(0, 80))}: ${reason} (expected: ${accepted}${nearest})`;
   return new HallError("VALIDATION", message, {
     details: { errors: [{ path: "/format", message }], near },
   });

@@ -1,4 +1,4 @@
-/** What time it is somewhere, and how far apart two moments are. Differences are between exact instants, so no clock change can bend them. */
+/** The current time in a zone, and differences between exact instants, which clock changes do not affect. */
 import type { Temporal } from "temporal-polyfill";
 import { HallError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
@@ -20,9 +20,9 @@ export function createTimeToolkit({ now = Date.now }: TimeToolkitOptions = {}): 
     async call(tool, args) {
       switch (tool.name) {
         case currentTime.name:
-          return tellTime(now(), args);
+          return formatTime(now(), args);
         case timeDifference.name:
-          return tellDifference(args);
+          return computeDifference(args);
         default:
           throw new HallError("NOT_FOUND", `time_tool has no tool named "${tool.name}"`);
       }
@@ -41,10 +41,10 @@ const currentTime: Tool = {
   name: "current_time",
   title: "Current time",
   description:
-    "The current time in a time zone. `timezone`: an IANA name such as Europe/Berlin, or an offset such as +05:30. " +
+    "Returns the current time in a time zone. `timezone`: an IANA name such as Europe/Berlin, or an offset such as +05:30. " +
     "`format`: ISO8601, RFC2822, unix (whole seconds), or a pattern such as `dddd, D MMMM YYYY HH:mm [in] z`. " +
     "Tokens: YYYY, MMMM MMM MM M (month), DD D (day), dddd ddd (weekday), HH H (24 hours), hh h (12 hours), A a (AM, am), mm m (minute), ss s, " +
-    "SSS (milliseconds), Z (+01:00), ZZ (+0100), z (zone name). Other letters than T stand in [brackets].",
+    "SSS (milliseconds), Z (+01:00), ZZ (+0100), z (zone name). Put other letters except T in [brackets].",
   inputSchema: {
     type: "object",
     properties: {
@@ -56,7 +56,7 @@ const currentTime: Tool = {
     type: "object",
     properties: {
       time: {
-        description: "An integer for unix, else text.",
+        description: "A number for unix, else text.",
         anyOf: [{ type: "string" }, { type: "integer" }],
       },
       timezone: { type: "string" },
@@ -73,8 +73,8 @@ const timeDifference: Tool = {
   name: "time_difference",
   title: "Time difference",
   description:
-    "end_time minus start_time, negative when the end comes first, fractions kept; a day is 24 hours. Both accept ISO 8601 with an offset, Z " +
-    "or a zone (2026-11-15T22:04:14[Europe/Berlin]); without one they are taken as UTC, a date alone as midnight UTC. " +
+    "Returns end_time minus start_time with fractions, negative if the end comes first; a day is 24 hours. Both accept ISO 8601 with an offset, Z " +
+    "or a zone (2026-11-15T22:04:14[Europe/Berlin]); without one they are in UTC, and a date alone is midnight UTC. " +
     "Also RFC 2822 (Sun, 15 Nov 2026 22:04:14 +0100) and unix seconds (digits only, such as 1794780254.5).",
   inputSchema: {
     type: "object",
@@ -90,8 +90,8 @@ const timeDifference: Tool = {
     properties: {
       difference: { type: "number" },
       unit: { type: "string", enum: units },
-      start_time: { type: "string", description: "As understood, in UTC." },
-      end_time: { type: "string", description: "As understood, in UTC." },
+      start_time: { type: "string", description: "In UTC." },
+      end_time: { type: "string", description: "In UTC." },
     },
     required: ["difference", "unit", "start_time", "end_time"],
   },
@@ -99,7 +99,7 @@ const timeDifference: Tool = {
   facts,
 };
 
-async function tellTime(nowMs: number, args: JsonObject): Promise<Outcome> {
+async function formatTime(nowMs: number, args: JsonObject): Promise<Outcome> {
   const { Temporal } = await import("temporal-polyfill");
   const format = parseFormat(readText(args, "format"));
   const time = inZone(
@@ -107,22 +107,22 @@ async function tellTime(nowMs: number, args: JsonObject): Promise<Outcome> {
     readText(args, "timezone"),
     "timezone",
   );
-  const written = format.write(time);
-  return answer(`${written}`, {
-    time: written,
+  const text = format.format(time);
+  return answer(`${text}`, {
+    time: text,
     timezone: time.timeZoneId,
     format: format.name,
     unix_ms: nowMs,
   });
 }
 
-async function tellDifference(args: JsonObject): Promise<Outcome> {
+async function computeDifference(args: JsonObject): Promise<Outcome> {
   const { Temporal } = await import("temporal-polyfill");
   const unit = units.find((known) => known === args.unit);
   if (!unit)
-    throw badValue(
+    throw invalidField(
       "unit",
-      `bad unit ${quote(`${args.unit}`)}: use ${units.join(", ")}`,
+      `unknown unit ${quote(`${args.unit}`)} (expected: ${units.join(", ")})`,
       findNear(`${args.unit}`, units),
     );
   const start = parseMoment(Temporal, readText(args, "start_time"), "start_time");
@@ -142,26 +142,26 @@ function answer(text: string, structuredContent: JsonObject): Outcome {
 
 function readText(args: JsonObject, field: string): string {
   const value = args[field];
-  if (typeof value !== "string") throw badValue(field, `${field} must be a string`, []);
+  if (typeof value !== "string") throw invalidField(field, `${field} must be a string`, []);
   return value.trim();
 }
 
 function inZone(instant: Temporal.Instant, zone: string, field: string): Temporal.ZonedDateTime {
-  // Temporal would also take a whole date-time here and use the zone in it.
+  // Temporal would also accept a whole date-time and use the zone in it.
   const isZoneLike = /^(?:[a-z][\w+/-]*|[+-]\d\d:\d\d)$/i.test(zone);
   try {
     if (isZoneLike) return instant.toZonedDateTimeISO(zone);
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
   }
-  throw badValue(
+  throw invalidField(
     field,
-    `unknown time zone ${quote(zone)}: use an IANA name such as Europe/Berlin, or UTC`,
+    `unknown time zone ${quote(zone)} (expected: an IANA name such as Europe/Berlin, or UTC)`,
     findNearZones(zone),
   );
 }
 
-/** ICU lists these only under their old names, which nobody types any more. */
+/** ICU lists these only under their old names. */
 const renamedZones = [
   "Asia/Ho_Chi_Minh",
   "Asia/Kathmandu",
@@ -188,7 +188,7 @@ function lastSegment(zone: string): string {
   return zone.slice(zone.lastIndexOf("/") + 1).toLowerCase();
 }
 
-/** The longest form we accept, with a zone and nanoseconds, stays well below. */
+/** The longest accepted form, with a zone and nanoseconds, is shorter. */
 const momentLengthMax = 120;
 
 function parseMoment(api: typeof Temporal, text: string, field: string): Temporal.Instant {
@@ -200,14 +200,14 @@ function parseMoment(api: typeof Temporal, text: string, field: string): Tempora
   }
   const forms =
     "ISO 8601 (2026-11-15T22:04:14+01:00), RFC 2822 (Sun, 15 Nov 2026 22:04:14 +0100) or unix seconds (1794780254)";
-  throw badValue(
+  throw invalidField(
     field,
-    `${quote(text)} is no date or time we know: use ${forms}`,
+    `unknown date or time ${quote(text)} (expected: ${forms})`,
     findNearDates(api, text),
   );
 }
 
-/** The last second of the year 9999; beyond it somebody sent milliseconds. */
+/** The last second of the year 9999; larger values are probably milliseconds. */
 const unixMax = 253_402_300_799;
 
 function parseUnix(
@@ -218,7 +218,7 @@ function parseUnix(
   const [, sign, seconds, fraction = ""] = text.match(/^([+-]?)(\d+)(?:\.(\d{1,9}))?$/) ?? [];
   if (seconds === undefined) return undefined;
   if (Number(seconds) > unixMax)
-    throw badValue(field, `${quote(text)} is too large: unix times are in seconds`, [
+    throw invalidField(field, `${quote(text)} is too large for unix seconds`, [
       `${Number(text) / 1000}`,
     ]);
   const nanoseconds = BigInt(seconds + fraction.padEnd(9, "0"));
@@ -228,7 +228,7 @@ function parseUnix(
 const rfc2822 =
   /^(?:([a-z]{3}),\s*)?(\d{1,2})\s+([a-z]{3})\s+(\d{4})\s+(\d\d):(\d\d)(?::(\d\d))?\s+([+-]\d{4}|[a-z]{1,3})(?:\s*\([^()]*\))?$/i;
 
-/** The names RFC 2822 section 4.3 gives a meaning to, and UTC. */
+/** The names defined in RFC 2822, section 4.3, and UTC. */
 const namedOffsets: Readonly<Record<string, string>> = {
   UT: "Z",
   UTC: "Z",
@@ -274,7 +274,7 @@ function parseIso(api: typeof Temporal, text: string, field: string): Temporal.I
   const zone = text.match(/\[!?([^\]=]+)\]/)?.[1];
   if (zone !== undefined) {
     inZone(new api.Instant(0n), zone, field);
-    // Refuses an offset the zone never had then; a wall time that a clock change skips or repeats is read as calendars do (RFC 5545).
+    // Rejects an offset the zone did not have then; skipped or repeated wall times follow RFC 5545.
     return api.ZonedDateTime.from(text).toInstant();
   }
   if (/^[+-]?\d+-\d\d-\d\d$/.test(text)) return api.Instant.from(`${text}T00:00Z`);
@@ -282,7 +282,7 @@ function parseIso(api: typeof Temporal, text: string, field: string): Temporal.I
   return api.Instant.from(hasOffset ? text : `${text}Z`);
 }
 
-/** The nearest day that exists, for "2026-02-30" and "2026/2/3" alike. */
+/** The nearest existing day, for "2026-02-30" and "2026/2/3". */
 function findNearDates(api: typeof Temporal, text: string): string[] {
   const parts = text.match(/^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)/);
   if (!parts) return [];
@@ -292,8 +292,8 @@ function findNearDates(api: typeof Temporal, text: string): string[] {
   ];
 }
 
-function badValue(field: string, problem: string, near: readonly string[]): HallError {
-  const message = near.length > 0 ? `${problem}. Near: ${near.join(", ")}` : problem;
+function invalidField(field: string, problem: string, near: readonly string[]): HallError {
+  const message = near.length > 0 ? `${problem}; near: ${near.join(", ")}` : problem;
   return new HallError("VALIDATION", message, {
     details: { errors: [{ path: `/${field}`, message }], near },
   });

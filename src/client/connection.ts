@@ -1,0 +1,381 @@
+import { errorTable, HallError } from "../base/errors.ts";
+import { FleetingMap } from "../base/fleeting-map.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { Log } from "../base/log.ts";
+import type { Scope } from "../base/scope.ts";
+import { type CallContext, type ListKind, type LogLevel, logLevels } from "../tool.ts";
+import type { Reply } from "../wire/answers.ts";
+import type { Channel } from "../wire/channel.ts";
+import type { Exchange } from "../wire/exchange.ts";
+import type { Limits } from "../wire/limits.ts";
+import { isId, type Notification, type Request } from "../wire/message.ts";
+import { Peer } from "../wire/peer.ts";
+import { envelope, type Handshake, type HandshakeOptions, shakeHands } from "./handshake.ts";
+import { createListening, type Listening } from "./listening.ts";
+import { readQuestions } from "./questions.ts";
+import {
+  answerQuestion,
+  ownerByToken,
+  ownerOf,
+  RelayedCall,
+  type RunningCalls,
+  readProgress,
+} from "./relayed-call.ts";
+import type { RetryAfterGate } from "./retry-after.ts";
+
+/**
+ * Our end of a connection to an MCP server, whatever its protocol version and transport. Upstreams,
+ * the command line, the terminal client and the author library all use this one. Requests carry
+ * what the server's version expects; progress, logs and questions find the call they belong to.
+ */
+export interface McpConnectionOptions extends Omit<HandshakeOptions, "scope"> {
+  readonly limits: Limits;
+  readonly log?: Log | undefined;
+  /** Only for transports on which a server can ask for a pause. */
+  readonly retryAfter?: RetryAfterGate | undefined;
+  /**
+   * Some older servers follow the language server protocol: they expect `$/cancelRequest`, and send
+   * progress under tokens of their own. Default false: behind a hall, a call that runs alone may be
+   * another client's.
+   */
+  readonly lspCompat?: boolean | undefined;
+  /** The name a server's questions are passed on under. Default none. */
+  readonly name?: string | undefined;
+  /** Serves requests other than MCP's questions, such as the calls of a registered service. */
+  readonly serve?: ((request: Request, exchange: Exchange) => unknown) | undefined;
+  /** How a failure is answered to the server. Default: the error table's number and the message. */
+  readonly explain?: ((failure: unknown, request: Request | undefined) => Reply) | undefined;
+  listChanged?(kind: ListKind): void;
+  resourceUpdated?(uri: string): void;
+  /** The connection is gone. */
+  closed?(): void;
+  /** Runs after `close`, for example to stop the process at the other end. */
+  release?(): Promise<void>;
+}
+
+const inputRoundsMax = 16;
+
+/** Opens a connection and shakes hands. Throws HallError; the channel is then the caller's to close. */
+export async function openMcpConnection(
+  channel: Channel,
+  options: McpConnectionOptions & { readonly scope: Scope },
+): Promise<McpConnection> {
+  const connection = new McpConnection(channel, options);
+  await connection.open(options.scope);
+  return connection;
+}
+
+export class McpConnection {
+  readonly #channel: Channel;
+  readonly #options: McpConnectionOptions;
+  readonly #peer: Peer;
+  readonly #running = new FleetingMap<number, RelayedCall>();
+  readonly #listening: Listening;
+  #handshake: Handshake | undefined;
+  #isModern = false;
+  #isLost = false;
+  #nextToken = 0;
+  #logLevel: LogLevel | undefined;
+
+  /** Without `open` there is no handshake: for a hall of ours, whose version is known. */
+  constructor(channel: Channel, options: McpConnectionOptions) {
+    this.#channel = channel;
+    this.#options = options;
+    this.#listening = createListening({
+      log: options.log,
+      isLost: () => this.#isLost,
+      send: (params, scope) => this.#send("subscriptions/listen", params, scope),
+    });
+    this.#peer = new Peer(channel, {
+      limits: options.limits,
+      ignoresJunk: true,
+      handle: (request, exchange) => this.#handle(request, exchange),
+      notified: (notification) => this.#notified(notification),
+      explain: options.explain ?? explainFailure,
+      withdrawal: (requestId, reason) => {
+        if (options.lspCompat && !this.#isModern)
+          this.#peer.notify("$/cancelRequest", { id: requestId });
+        return { method: "notifications/cancelled", params: { requestId, reason } };
+      },
+      ended: () => {
+        this.#isLost = true;
+        void channel.close();
+      },
+      closed: () => {
+        this.#isLost = true;
+        options.closed?.();
+      },
+    });
+  }
+
+  async open(scope: Scope): Promise<void> {
+    this.#handshake = await shakeHands(this.#peer, { ...this.#options, scope });
+    this.#isModern = this.#handshake.era === "modern";
+  }
+
+  /** Skips the handshake with a hall of ours: it speaks the newest version. */
+  assumeModern(): this {
+    this.#isModern = true;
+    return this;
+  }
+
+  /** Throws INTERNAL before `open`. */
+  get handshake(): Handshake {
+    if (!this.#handshake) throw new HallError("INTERNAL", "the connection has no handshake");
+    return this.#handshake;
+  }
+
+  /** True once the other side is gone; the reason may follow later. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  get runningCount(): number {
+    return this.#running.size;
+  }
+
+  /** Lines from the server that were not messages. */
+  get junkCount(): number {
+    return this.#peer.counts.invalid + this.#peer.counts.strayAnswers;
+  }
+
+  /** Asks a modern server to report changes of its lists and of these resources. */
+  listen(uris: readonly string[]): void {
+    if (this.#isModern) this.#listening.listen(uris);
+  }
+
+  /** Sends a request of our own: lists, subscriptions. */
+  async request(method: string, params: JsonObject, scope: Scope): Promise<JsonObject> {
+    return readResult(method, await this.#send(method, params, scope));
+  }
+
+  /** Sends a request of another dialect than MCP: nothing is added to its params. */
+  async requestPlain(
+    method: string,
+    params: JsonObject,
+    { scope, timeoutMs }: { readonly scope?: Scope; readonly timeoutMs?: number },
+  ): Promise<unknown> {
+    return this.#peer.request(method, params, { scope, timeoutMs });
+  }
+
+  /** Relays a client's request. Questions the server asks meanwhile go to that client. */
+  async relay(method: string, params: JsonObject, caller: CallContext): Promise<JsonObject> {
+    const progressToken = ++this.#nextToken;
+    const call = new RelayedCall(caller, this.#options.name);
+    this.#running.set(progressToken, call);
+    if (!this.#isModern) this.#raiseLogLevel(caller.logLevel);
+
+    const extras: RequestExtras = {
+      meta: {
+        ...caller.meta,
+        progressToken,
+        ...(this.#isModern && caller.logLevel
+          ? { "io.modelcontextprotocol/logLevel": caller.logLevel }
+          : undefined),
+      },
+      capabilities: this.#isModern ? askable(caller.capabilities) : undefined,
+      onId: (id) => {
+        call.id = id;
+      },
+    };
+
+    try {
+      let result = readResult(method, await this.#send(method, params, caller.scope, extras));
+      for (let round = 0; result.resultType === "input_required"; round++) {
+        if (round === inputRoundsMax)
+          throw new HallError(
+            "BAD_ANSWER",
+            `${method} asked for input ${inputRoundsMax} times in a row`,
+          );
+        const { requestState, inputRequests } = result;
+        // Between two requests nothing is on the wire that a cancel could end.
+        const inputResponses = await caller.scope.race(call.ask(readQuestions(inputRequests)));
+        const answers =
+          requestState === undefined ? { inputResponses } : { inputResponses, requestState };
+        result = readResult(
+          method,
+          await this.#send(method, { ...params, ...answers }, caller.scope, extras),
+        );
+      }
+      // The server could not continue without an answer: report the capability the client lacks.
+      if (call.unaskable && result.isError) throw call.unaskable;
+      const body = stripEnvelope(result);
+      return this.#options.name === undefined ? body : stripHallMeta(body);
+    } finally {
+      this.#running.delete(progressToken);
+      call.end();
+    }
+  }
+
+  /** Ends a language-server-like session: `shutdown`, then `exit` if it agrees. Never throws. */
+  async leave(scope: Scope): Promise<void> {
+    if (this.#isModern || this.#isLost) return;
+    // Most servers do not know the method and refuse it.
+    const isAgreed = await this.#peer.request("shutdown", undefined, { scope }).then(
+      () => true,
+      () => false,
+    );
+    if (isAgreed) this.#peer.notify("exit", undefined);
+  }
+
+  /** Ends requests of the other side with `reason`, where it has any, then closes. */
+  async close(reason?: HallError): Promise<void> {
+    this.#listening.close();
+    if (reason) await this.#peer.close(reason);
+    else await this.#channel.close();
+    await this.#options.release?.();
+  }
+
+  #send(
+    method: string,
+    params: JsonObject,
+    scope: Scope,
+    { meta, capabilities, onId }: RequestExtras = {},
+  ): Promise<unknown> {
+    const own = capabilities ?? this.#options.capabilities;
+    const body = withMeta(params, meta, this.#isModern ? envelope(own) : undefined);
+    const send = (): Promise<unknown> => this.#peer.request(method, body, { scope, onId });
+    return this.#options.retryAfter ? this.#options.retryAfter(scope, send) : send();
+  }
+
+  #handle(request: Request, exchange: Exchange): unknown {
+    if (this.#options.serve) return this.#options.serve(request, exchange);
+    if (this.#isModern)
+      throw new HallError("METHOD_NOT_FOUND", "a modern server asks in its answers");
+    return answerQuestion(request, ownerOf(request.params, this.#running), exchange.scope);
+  }
+
+  #notified(notification: Notification): void {
+    const { method, params = {} } = notification;
+    switch (method) {
+      case "notifications/cancelled":
+        if (isId(params.requestId))
+          this.#peer.cancel(
+            params.requestId,
+            new HallError("CANCELLED", "the server withdrew its request"),
+          );
+        return;
+      case "notifications/subscriptions/acknowledged":
+        this.#listening.acknowledged();
+        return;
+      case "notifications/progress":
+        reportProgress(params, this.#running, this.#options.lspCompat === true);
+        return;
+      case "notifications/message":
+        reportLog(params, this.#running);
+        return;
+      case "notifications/tools/list_changed":
+        this.#options.listChanged?.("tools");
+        return;
+      case "notifications/resources/list_changed":
+        this.#options.listChanged?.("resources");
+        return;
+      case "notifications/prompts/list_changed":
+        this.#options.listChanged?.("prompts");
+        return;
+      case "notifications/resources/updated":
+        if (typeof params.uri === "string") this.#options.resourceUpdated?.(params.uri);
+        return;
+      default:
+        this.#options.log?.debug({ method }, "notification not used");
+    }
+  }
+
+  /** An older server has one level for all clients: the most verbose that any of them wants. */
+  #raiseLogLevel(wanted: LogLevel | undefined): void {
+    if (wanted === undefined || !this.#handshake?.capabilities.logging) return;
+    const level = this.#logLevel;
+    if (level !== undefined && logLevels.indexOf(level) <= logLevels.indexOf(wanted)) return;
+    this.#logLevel = wanted;
+    this.#peer
+      .request("logging/setLevel", { level: wanted }, { timeoutMs: 10_000 })
+      .catch((error: unknown) =>
+        this.#options.log?.debug({ err: error }, "logging/setLevel refused"),
+      );
+  }
+}
+
+/** An open connection as its users see it; tests pass doubles. */
+export type ServerConnection = Omit<
+  Pick<McpConnection, keyof McpConnection>,
+  "open" | "assumeModern" | "requestPlain"
+>;
+
+/** Goes with the params of a request, depending on the server's version and the caller. */
+interface RequestExtras {
+  readonly meta?: JsonObject | undefined;
+  readonly capabilities?: JsonObject | undefined;
+  readonly onId?: ((id: number) => void) | undefined;
+}
+
+/** Params with `_meta` as the connection and its version expect it. */
+function withMeta(
+  params: JsonObject,
+  meta: JsonObject | undefined,
+  envelope: JsonObject | undefined,
+): JsonObject {
+  if (!meta && !envelope) return params;
+  const own = isObject(params._meta) ? params._meta : undefined;
+  // Object.assign: a spread followed by a field costs more on Node 20 than all else done per call.
+  return Object.assign({}, params, {
+    _meta: own || envelope ? { ...own, ...envelope, ...meta } : meta,
+  });
+}
+
+function readResult(method: string, result: unknown): JsonObject {
+  if (isObject(result)) return result;
+  throw new HallError("BAD_ANSWER", `the result of ${method} is not an object`);
+}
+
+/** The capabilities of the client behind a call: a modern server must not ask for more. */
+function askable(capabilities: JsonObject = {}): JsonObject {
+  const { elicitation, sampling, roots } = capabilities;
+  return {
+    ...(isObject(elicitation) ? { elicitation } : {}),
+    ...(isObject(sampling) ? { sampling } : {}),
+    ...(isObject(roots) ? { roots: {} } : {}),
+  };
+}
+
+/** Removes the fields of a modern result that concern only this hop. */
+function stripEnvelope(result: JsonObject): JsonObject {
+  if (result.resultType === undefined) return result;
+  if (result.resultType !== "complete")
+    throw new HallError("BAD_ANSWER", `unknown result type ${JSON.stringify(result.resultType)}`);
+  const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, _meta, ...body } = result;
+  const { "io.modelcontextprotocol/serverInfo": _info, ...meta } = isObject(_meta) ? _meta : {};
+  return Object.keys(meta).length > 0 ? { ...body, _meta: meta } : body;
+}
+
+/** Keys of the hall's own in `_meta` are removed from a server's results: no server speaks for us. */
+function stripHallMeta(result: JsonObject): JsonObject {
+  const { _meta, ...body } = result;
+  const isOurs = (key: string): boolean => key.startsWith("guildhall/");
+  if (!isObject(_meta) || !Object.keys(_meta).some(isOurs)) return result;
+  const meta = Object.entries(_meta).filter(([key]) => !isOurs(key));
+  return meta.length > 0 ? { ...body, _meta: Object.fromEntries(meta) } : body;
+}
+
+function reportProgress(params: JsonObject, running: RunningCalls, lspCompat: boolean): void {
+  const { progressToken: token } = params;
+  const progress = readProgress(params);
+  if (!progress) return;
+  if (typeof token === "number") running.get(token)?.progress(progress);
+  else if (lspCompat && typeof token === "string")
+    ownerByToken(token, params, running)?.progress(progress);
+}
+
+function reportLog(params: JsonObject, running: RunningCalls): void {
+  const { data, logger } = params;
+  const level: LogLevel = logLevels.find((known) => known === params.level) ?? "info";
+  ownerOf(params, running)?.log(level, data, typeof logger === "string" ? logger : undefined);
+}
+
+/** A client's refusal reaches the server as the client worded it. */
+function explainFailure(failure: unknown): Reply {
+  if (!(failure instanceof HallError))
+    return { error: { code: -32603, message: "internal error in the hall" } };
+  return {
+    error: failure.relayed ?? { code: errorTable[failure.code].request, message: failure.message },
+  };
+}

@@ -1,0 +1,22 @@
+import { readAdvice } from "../base/advice.ts";
+import { type ErrorCode, errorTable, HallError } from "../base/errors.ts";
+import { isObject } from "../base/json.ts";
+
+/** The error as the hall threw it, read back from the data of its JSON-RPC error. */
+export function readHallError(error: unknown): unknown {
+  if (!(error instanceof HallError) || !isObject(error.relayed?.data)) return error;
+  const { error_type: type, suggestion, next, details, errors } = error.relayed.data;
+  return new HallError(readErrorCode(type) ?? error.code, error.message, {
+    cause: error,
+    ...(typeof suggestion === "string" ? { hint: suggestion } : {}),
+    next: readAdvice(next),
+    ...(isObject(details) ? { details } : {}),
+    ...(Array.isArray(errors) ? { details: { errors } } : {}),
+  });
+}
+
+/** `error_type` as the error table's code; undefined for a word of another program. */
+export function readErrorCode(type: unknown): ErrorCode | undefined {
+  const code = String(type).toUpperCase();
+  return Object.hasOwn(errorTable, code) ? (code as ErrorCode) : undefined;
+}

@@ -1,0 +1,142 @@
+import { HallError } from "../base/errors.ts";
+import type { FleetingMap } from "../base/fleeting-map.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import { Scope } from "../base/scope.ts";
+import {
+  type CallContext,
+  elapsedKey,
+  type LogLevel,
+  type Progress,
+  type Questions,
+} from "../tool.ts";
+import type { Request } from "../wire/message.ts";
+import { ownerKey } from "./answer-body.ts";
+import { askedBy } from "./questions.ts";
+
+/** A call on its way through a connection: its caller, and questions that end when the call does. */
+export class RelayedCall implements Pick<CallContext, "progress" | "log" | "ask"> {
+  readonly #caller: CallContext;
+  readonly #server: string | undefined;
+  /** Created for the first question: most calls ask none. */
+  #asking: Scope | undefined;
+  unaskable: HallError | undefined;
+  /** The id of its request on the connection. */
+  id: number | undefined;
+
+  constructor(caller: CallContext, server: string | undefined) {
+    this.#caller = caller;
+    this.#server = server;
+  }
+
+  get principal(): string | undefined {
+    return this.#caller.caller?.principal;
+  }
+
+  progress(progress: Progress): void {
+    this.#caller.progress(progress);
+  }
+
+  log(level: LogLevel, data: unknown, logger?: string): void {
+    this.#caller.log(level, data, logger);
+  }
+
+  async ask(questions: Questions, withdrawn?: Scope): ReturnType<CallContext["ask"]> {
+    this.#asking ??= new Scope();
+    const named = this.#server === undefined ? questions : askedBy(this.#server, questions);
+    // A question is open for as long as its call runs and the server wants to know.
+    const open = new Scope(this.#asking);
+    const stopWatching = withdrawn?.onCancel((reason) => open.cancel(reason));
+    try {
+      return await this.#caller.ask(named, open);
+    } catch (error) {
+      if (error instanceof HallError && error.code === "MISSING_CAPABILITY") this.unaskable = error;
+      throw error;
+    } finally {
+      stopWatching?.();
+      open.close();
+    }
+  }
+
+  end(): void {
+    this.#asking?.cancel(new HallError("CANCELLED", "the call has ended"));
+  }
+}
+
+export type RunningCalls = Pick<FleetingMap<number, RelayedCall>, "get" | "values">;
+
+/**
+ * The call that a server's message belongs to. stdio does not say; with several calls running it is
+ * most likely the last one. Undefined while they belong to several people: a message for one must
+ * not reach another.
+ */
+export function ownerOf(
+  params: JsonObject | undefined,
+  running: RunningCalls,
+): RelayedCall | undefined {
+  const owner = isObject(params?._meta) ? params._meta[ownerKey] : undefined;
+  if (typeof owner === "number") return running.get(owner);
+  const calls = running.values();
+  const last = calls.at(-1);
+  return calls.every(({ principal }) => principal === last?.principal) ? last : undefined;
+}
+
+/**
+ * The call that progress under a server's own token belongs to: by the stream it came on, by the
+ * request id in the token (`tool-3`), or because nothing else runs. Undefined where it is a guess.
+ */
+export function ownerByToken(
+  token: string,
+  { _meta }: JsonObject,
+  running: RunningCalls,
+): RelayedCall | undefined {
+  const owner = isObject(_meta) ? _meta[ownerKey] : undefined;
+  if (typeof owner === "number") return running.get(owner);
+  const calls = running.values();
+  return (
+    calls.find(({ id }) => token === `tool-${id}`) ?? (calls.length === 1 ? calls[0] : undefined)
+  );
+}
+
+/** Answers a request of an older server: a question for the client whose call caused it. */
+export async function answerQuestion(
+  { id, method, params }: Request,
+  call: RelayedCall | undefined,
+  scope: Scope,
+): Promise<unknown> {
+  switch (method) {
+    case "ping":
+      return {};
+    case "elicitation/create":
+    case "sampling/createMessage":
+    case "roots/list": {
+      if (!call) throw new HallError("METHOD_NOT_FOUND", `${method} belongs to no running call`);
+      // A key per question: a server may ask several at once.
+      const key = `question ${id}`;
+      const question = { method, ...(params ? { params: stripOwner(params) } : {}) } as const;
+      const answers = await scope.race(call.ask({ [key]: question }, scope));
+      return answers[key];
+    }
+    default:
+      throw new HallError("METHOD_NOT_FOUND", `Method not found: ${method}`);
+  }
+}
+
+/** Removes the transport's note about the owner before a question goes to the client. */
+function stripOwner(params: JsonObject): JsonObject {
+  if (!isObject(params._meta) || !(ownerKey in params._meta)) return params;
+  const { _meta, ...rest } = params;
+  const { [ownerKey]: _owner, ...meta } = _meta as JsonObject;
+  return Object.keys(meta).length > 0 ? { ...rest, _meta: meta } : rest;
+}
+
+export function readProgress(params: JsonObject): Progress | undefined {
+  const { progress, total, message, _meta } = params;
+  if (typeof progress !== "number") return undefined;
+  const elapsedSeconds = isObject(_meta) ? _meta[elapsedKey] : undefined;
+  return {
+    progress,
+    ...(typeof total === "number" ? { total } : {}),
+    ...(typeof message === "string" ? { message } : {}),
+    ...(typeof elapsedSeconds === "number" ? { elapsedSeconds } : {}),
+  };
+}

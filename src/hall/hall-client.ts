@@ -1,0 +1,54 @@
+import { isObject, type JsonObject } from "../base/json.ts";
+import { type AnswerQuestion, Client, type ClientRequestOptions } from "../client/client.ts";
+import { McpConnection } from "../client/connection.ts";
+import { readHallError } from "../client/hall-error.ts";
+import { defaultLimits } from "../wire/limits.ts";
+import { type ProjectOptions, visitHall } from "./project.ts";
+
+/** A client of the project's hall: the running one, or one that ends with the command. */
+export interface HallClient {
+  /** Throws TIMEOUT after ten minutes without a sign of life. */
+  request(method: string, params: JsonObject, options?: ClientRequestOptions): Promise<JsonObject>;
+  /** A method of the registry dialect, which has no `_meta`. */
+  requestPlain(method: string, params: JsonObject): Promise<JsonObject>;
+  /** All pages of a list. People see every tool, whatever models are shown. */
+  list(method: string, field: string, faces?: string): Promise<readonly JsonObject[]>;
+  /** No hall was running: this one ends with the command, and with it its open questions. */
+  readonly isEphemeral: boolean;
+  close(): Promise<void>;
+}
+
+export interface HallClientOptions extends ProjectOptions {
+  /** Present where a person can be asked. */
+  readonly answer?: AnswerQuestion | undefined;
+}
+
+/** How long a request may be silent. A person has Ctrl-C, and a script its own clock. */
+const silentMsMax = 600_000;
+/** Implementing many tasks takes hours. */
+const totalMsMax = 12 * 3_600_000;
+
+export async function connectHall({ answer, ...options }: HallClientOptions): Promise<HallClient> {
+  const { channel, project } = await visitHall(options);
+  // A hall of ours speaks the newest version: no handshake is needed.
+  const connection = new McpConnection(channel, { limits: defaultLimits }).assumeModern();
+  const client = new Client(connection, { answer, silentMsMax, totalMsMax });
+  return {
+    request: (method, params, requestOptions) => client.request(method, params, requestOptions),
+    async requestPlain(method, params) {
+      try {
+        const result = await connection.requestPlain(method, params, { timeoutMs: silentMsMax });
+        return isObject(result) ? result : {};
+      } catch (error) {
+        throw readHallError(error);
+      }
+    },
+    list: (method, field, faces = "tools") =>
+      client.list(method, field, { meta: { "guildhall/expose": faces } }),
+    isEphemeral: project !== undefined,
+    async close() {
+      await client.close();
+      await project?.close();
+    },
+  };
+}
