@@ -60,7 +60,7 @@ describe("guildhall install", () => {
     expect(told).toMatchObject({ state: "changed", moved: ["search"], variables: ["SEARCH_KEY"] });
     expect(told.warnings).toEqual([
       expect.stringMatching(
-        /^\.cursor\/mcp\.json:5:5: odd: command: is a whole command line; .*left out/,
+        /^\.cursor\/mcp\.json:5:5: odd: skipped: command: is a whole command line/,
       ),
       expect.stringMatching(/^~\/\.cursor\/mcp\.json:3:5: everywhere: stays there/),
     ]);

@@ -157,11 +157,7 @@ function isHallEntry(
 }
 
 /** The first existing file of the scope, else the first. */
-async function findTarget({
-  client,
-  machine,
-  scope,
-}: InstallTarget): Promise<{
+async function findTarget({ client, machine, scope }: InstallTarget): Promise<{
   readonly file: string;
   readonly scope: ClientFile["scope"];
   readonly at: Path;
