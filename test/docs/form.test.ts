@@ -47,7 +47,9 @@ test("the glossary has at most 60 words, each once", () => {
 test("docs/architecture.md names files and functions that exist", () => {
   const { text } = readPage("docs/architecture.md");
   const spans = [...text.matchAll(/`([^`\n]+)`/g)].map(([, span = ""]) => span);
-  const files = spans.filter((span) => /^[a-z-]+\/[a-z/-]*(\.ts)?$/.test(span) && span !== "web/");
+  const files = spans.filter(
+    (span) => /^[a-z-]+\/([a-z/-]*\.ts|[a-z/-]*\/)?$/.test(span) && span !== "web/",
+  );
   expect(files.filter((file) => !existsSync(`${root}src/${file}`))).toEqual([]);
 
   const functions = [...text.matchAll(/\*\*`(?:\w+\.)?(\w+)`\*\*/g)].map(([, name = ""]) => name);
