@@ -14,7 +14,7 @@ test("from a description to tasks against the hall over stdio, with a question a
   const pane = await place.openClient(
     `--command '${process.execPath}' -- '${cli}' mcp --expose tools`,
   );
-  await pane.until("No features yet", "(modern)");
+  await pane.until("No features yet", "2026-07-28");
   await expectScreen(pane, place, "started");
   await pane.type("n");
   await pane.until("What should it do");
@@ -117,7 +117,7 @@ test("a document is edited with the person's editor; a step that never ends is c
 test("a server that is gone in the middle of a call comes back, and nothing typed is lost", async () => {
   await using place = makePlace();
   const pane = await place.openClient(`--command '${process.execPath}' -- '${foreign}' stdio`);
-  await pane.until("(legacy)");
+  await pane.until("2025-11-25");
   await pane.type("nhalf a thought");
   await pane.until("> half a thought");
   await pane.press("M-3");
@@ -155,7 +155,7 @@ test("the terminal is given back on quitting, on a signal, and when something th
     ],
   ];
   for (const [end, said] of endings) {
-    await pane.until("(legacy)");
+    await pane.until("2025-11-25");
     expect(await pane.mode()).toEqual({ isAlternate: true, isCursorShown: false });
     await end();
     await pane.until(/[$#]$/);
