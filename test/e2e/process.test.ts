@@ -251,7 +251,7 @@ describe.concurrent("the command line", () => {
     [
       "a log level there is not",
       ["mcp", "--log-level", "loud"],
-      'there is no log level "loud"; there is: trace, debug, info, warn, error, silent',
+      'unknown log level "loud" (expected: trace, debug, info, warn, error, silent)',
     ],
   ])("refuses %s with 2 and says why on stderr", async (_, args, words) => {
     const { code, stdout, stderr } = await runCli(args);
