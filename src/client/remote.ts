@@ -5,8 +5,7 @@ import type { Scope } from "../base/scope.ts";
 import { explain, isRefused, refusal, whileAlive } from "../net/answer.ts";
 import { connectMsMax } from "../net/dial.ts";
 import { readEvents } from "../net/event-reader.ts";
-import type { Channel, Receiver } from "../wire/channel.ts";
-import { type Id, isId } from "../wire/message.ts";
+import type { Channel, Outgoing, Receiver } from "../wire/channel.ts";
 import { createWebSocketChannel } from "../wire/websocket.ts";
 import { createGate, type HttpOptions, handshakeEnd } from "./http.ts";
 
@@ -143,9 +142,8 @@ function createPairChannel(
 
   async function post(
     frame: string,
-    { id, method }: { readonly id?: unknown; readonly method?: unknown },
+    { id: request, method }: Outgoing,
   ): Promise<void> {
-    const request: Id | undefined = isId(id) && typeof method === "string" ? id : undefined;
     try {
       if (method !== handshakeEnd) await gate.passed;
       const response = await withToken(options, (headers) =>
@@ -172,8 +170,7 @@ function createPairChannel(
       receiver = started;
       void pump();
     },
-    send(frame) {
-      const message = JSON.parse(frame) as { readonly id?: unknown; readonly method?: unknown };
+    send(frame, message = { kind: "notification" }) {
       const posted = post(frame, message);
       if (message.method === handshakeEnd) gate.close(posted);
     },
